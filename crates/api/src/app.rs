@@ -1,0 +1,30 @@
+//! What handlers work with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use guildhall_runtime::telemetry::metrics::Metrics;
+use guildhall_service::health::Health;
+
+/// The use cases behind the routes. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct App {
+    pub health: Arc<Health>,
+    pub metrics: Metrics,
+    pub limits: Limits,
+}
+
+/// The bounds of the front door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Larger request bodies are refused.
+    pub body_bytes: usize,
+    /// A request that has no answer by then gets a failure.
+    pub request_timeout: Duration,
+    /// Requests worked on at once; more are refused with a wish to come back.
+    pub concurrent_requests: usize,
+    /// Connections held at once; more are refused.
+    pub connections: usize,
+    /// A connection must have sent its request's head by then.
+    pub header_timeout: Duration,
+}

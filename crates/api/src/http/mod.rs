@@ -1,0 +1,51 @@
+//! REST routes, one module a resource.
+
+mod health;
+mod metrics;
+mod pages;
+
+use axum::Router;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::layers::apply;
+use crate::{App, error::ApiError};
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "Guildhall",
+    description = "The control plane for AI agents: find, trust, talk to, work with and run them.",
+    license(name = "Apache-2.0", identifier = "Apache-2.0")
+))]
+struct Document;
+
+/// Returns every route, behind every layer.
+pub(crate) fn router(app: App) -> Router {
+    let (router, document) = documented().split_for_parts();
+    let router = router.route("/metrics", axum::routing::get(metrics::show)).with_state(app.clone());
+    let router = router.merge(pages::router(document)).fallback(no_such_address);
+    apply(router, &app)
+}
+
+/// Returns the API document, as committed under `schemas/`.
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    documented().split_for_parts().1
+}
+
+fn documented() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(Document::openapi())
+        .routes(routes!(health::show))
+        .routes(routes!(health::live))
+        .routes(routes!(health::readiness))
+}
+
+async fn no_such_address(request: axum::extract::Request) -> ApiError {
+    let (method, path) = (request.method(), request.uri().path());
+    let path: String = path.chars().take(200).collect();
+    ApiError::new(
+        guildhall_domain::FailureKind::NotFound,
+        format!("no such address: {method} {path}; GET /openapi.json lists what there is"),
+    )
+}

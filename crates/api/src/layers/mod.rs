@@ -1,0 +1,25 @@
+//! What every request passes through, outermost first: trace and failure bodies, overload, time limit, panics,
+//! body size.
+
+mod failures;
+mod limits;
+mod panics;
+mod trace;
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::limit::RequestBodyLimitLayer;
+
+use crate::App;
+use limits::Gate;
+
+pub(crate) fn apply(router: Router, app: &App) -> Router {
+    router
+        .layer(RequestBodyLimitLayer::new(app.limits.body_bytes))
+        .layer(CatchPanicLayer::custom(panics::answer))
+        .layer(from_fn_with_state(app.limits.request_timeout, limits::time))
+        .layer(from_fn_with_state(Gate::new(app.limits.concurrent_requests), limits::overload))
+        .layer(from_fn(failures::write))
+        .layer(from_fn(trace::join))
+}

@@ -1,0 +1,15 @@
+//! The front door: HTTP now, JSON-RPC and streams later, on one port.
+//!
+//! A handler parses, makes one call, and maps the answer. This is the only crate that names axum.
+//!
+//! This crate deliberately knows no SQL and makes no decision of its own.
+
+mod app;
+mod error;
+mod http;
+mod layers;
+mod serve;
+
+pub use app::{App, Limits};
+pub use http::openapi;
+pub use serve::{Drained, serve};

@@ -1,0 +1,79 @@
+//! What a developer sees when everything runs.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::DevArgs;
+use super::parts::Parts;
+
+pub(super) fn show(args: &DevArgs, parts: &Parts, address: SocketAddr, took: Duration) {
+    if args.json {
+        println!("{}", as_json(args, parts, address, took));
+    } else {
+        print!("{}", as_table(args, parts, address, took));
+    }
+}
+
+fn as_json(args: &DevArgs, parts: &Parts, address: SocketAddr, took: Duration) -> Value {
+    json!({
+        "url": format!("http://{address}"),
+        "state": parts.folder(),
+        "kept": !args.ephemeral,
+        "postgres": parts.postgres.as_ref().map(|postgres| json!({
+            "version": postgres.version(), "port": postgres.port(), "pid": postgres.pid(), "data": postgres.data_folder(),
+        })),
+        "nats": parts.nats.as_ref().map(|nats| json!({
+            "version": nats.version(), "port": nats.port(), "pid": nats.pid(),
+        })),
+        "readyAfterMs": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+fn as_table(args: &DevArgs, parts: &Parts, address: SocketAddr, took: Duration) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let kept = if args.ephemeral {
+        "nothing is kept".to_owned()
+    } else {
+        format!("state in {}, kept across restarts", shown(parts.folder()))
+    };
+    let mut text = format!("guildhall {version}   dev mode: this machine only; {kept}\n\n");
+    let mut row = |name: &str, first: String, rest: &str| {
+        text.push_str(format!("  {name:<11} {first:<30} {rest}").trim_end());
+        text.push('\n');
+    };
+    row("API", format!("http://{address}"), "GET /health/readiness, /openapi.json, /metrics");
+    row("Docs", format!("http://{address}/docs"), "");
+    match &parts.postgres {
+        Some(postgres) => {
+            let first = format!("{}  127.0.0.1:{}", postgres.version(), postgres.port());
+            row("PostgreSQL", first, &data_place(parts, postgres.data_folder()));
+        }
+        None => row("PostgreSQL", "yours".to_owned(), ""),
+    }
+    match &parts.nats {
+        Some(nats) => row("NATS", format!("{}  127.0.0.1:{}", nats.version(), nats.port()), "supervised"),
+        None => row("NATS", "yours".to_owned(), ""),
+    }
+    text.push_str(&format!("\n  Ready in {:.1} s. Ctrl-C ends everything.\n", took.as_secs_f64()));
+    text
+}
+
+/// Says where the data is; most of all when it could not stay in the state folder.
+fn data_place(parts: &Parts, data: &Path) -> String {
+    if data.starts_with(parts.folder()) {
+        return format!("supervised, data in {}", shown(data));
+    }
+    format!("supervised, data in {} (its account cannot enter the state folder)", data.display())
+}
+
+/// Shortens a path below the working folder.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
+    match path.strip_prefix(&here) {
+        Ok(below) => format!("./{}", below.display()),
+        Err(_) => path.display().to_string(),
+    }
+}

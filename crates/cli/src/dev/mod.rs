@@ -1,0 +1,79 @@
+//! `guildhall dev`: a whole installation on one machine, with one command.
+
+mod banner;
+mod parts;
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use guildhall_server::Config;
+use guildhall_server::config::Sources;
+
+use crate::serve::{runtime, start_telemetry};
+use crate::signals::serve_until_asked;
+use crate::urls::refuse_passwords;
+use parts::Parts;
+
+#[derive(Args)]
+pub(crate) struct DevArgs {
+    /// Where data, passwords and logs are kept
+    #[arg(long, value_name = "FOLDER", default_value = ".guildhall")]
+    state: PathBuf,
+    /// Keeps nothing: all data goes away at the end
+    #[arg(long)]
+    ephemeral: bool,
+    /// Where to listen; a free port is taken when the usual one is not free
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Uses this PostgreSQL instead of starting one (with a password: GUILDHALL_POSTGRES_URL)
+    #[arg(long, value_name = "URL")]
+    pg_url: Option<String>,
+    /// Uses this NATS instead of starting one (with a password: GUILDHALL_NATS_URL)
+    #[arg(long, value_name = "URL")]
+    nats_url: Option<String>,
+    /// The file to read instead of ./guildhall.toml
+    #[arg(long, env = "GUILDHALL_CONFIG")]
+    config: Option<PathBuf>,
+    /// What to log
+    #[arg(long, value_name = "FILTER", default_value = "warn")]
+    log: String,
+    /// Prints the addresses as one line of JSON when ready
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &DevArgs) -> Result<()> {
+    let began = Instant::now();
+    refuse_passwords([&args.pg_url, &args.nats_url])?;
+    let flags = vec![("telemetry.log_filter", args.log.clone()), ("http.drain_delay", "0s".to_owned())];
+    let mut sources = Sources::from_process(args.config.clone(), flags);
+    let config = Config::load(&sources)?;
+    let wished = args.listen.unwrap_or(config.http.listen);
+    if !wished.ip().is_loopback() {
+        bail!(
+            "guildhall dev listens on this machine alone, not on {wished}; use `guildhall serve` to serve others"
+        );
+    }
+    let _telemetry = start_telemetry(&config)?;
+
+    // Declared before the runtime, so dropped after it: the engines go last.
+    let parts = Parts::start(args)?;
+    sources.flags.extend(parts.flags());
+    sources.flags.push(("http.listen", address(wished, args.listen.is_some()).to_string()));
+    let config = Config::load(&sources)?;
+
+    runtime()?.block_on(serve_until_asked(&config, |server| {
+        banner::show(args, &parts, server.address(), began.elapsed());
+    }))
+}
+
+/// Returns the wished address, or one with a free port where the usual one is taken and none was asked for.
+fn address(wished: SocketAddr, asked_for: bool) -> SocketAddr {
+    if asked_for || TcpListener::bind(wished).is_ok() {
+        return wished;
+    }
+    SocketAddr::new(wished.ip(), 0)
+}

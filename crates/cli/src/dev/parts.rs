@@ -1,0 +1,63 @@
+//! The engines of a developer's machine: started here, or somebody else's.
+
+use std::path::Path;
+
+use anyhow::Result;
+use guildhall_engines::{Home, Nats, Postgres, Restart};
+use secrecy::ExposeSecret;
+use tempfile::TempDir;
+
+use super::DevArgs;
+
+/// What `guildhall dev` runs beside the server. Dropping it ends the engines it started.
+pub(super) struct Parts {
+    pub(super) postgres: Option<Postgres>,
+    pub(super) nats: Option<Nats>,
+    pg_url: Option<String>,
+    nats_url: Option<String>,
+    home: Home,
+    _temporary: Option<TempDir>,
+}
+
+impl Parts {
+    pub(super) fn start(args: &DevArgs) -> Result<Self> {
+        let temporary = args
+            .ephemeral
+            .then(|| tempfile::Builder::new().prefix("guildhall-dev-").tempdir())
+            .transpose()?;
+        let home = Home::open(temporary.as_ref().map_or(args.state.as_path(), TempDir::path))?;
+        ignore_in_git(home.folder())?;
+        let given =
+            |flag: &Option<String>, variable: &str| flag.is_some() || std::env::var_os(variable).is_some();
+        let postgres = (!given(&args.pg_url, "GUILDHALL_POSTGRES_URL"))
+            .then(|| Postgres::start(&home, Restart::Always))
+            .transpose()?;
+        let nats = (!given(&args.nats_url, "GUILDHALL_NATS_URL"))
+            .then(|| Nats::start(&home, Restart::Always))
+            .transpose()?;
+        let (pg_url, nats_url) = (args.pg_url.clone(), args.nats_url.clone());
+        Ok(Self { postgres, nats, pg_url, nats_url, home, _temporary: temporary })
+    }
+
+    /// Returns the settings by which the server finds these engines.
+    pub(super) fn flags(&self) -> Vec<(&'static str, String)> {
+        let started = self.postgres.as_ref().map(|postgres| postgres.url().expose_secret().to_owned());
+        let postgres = self.pg_url.clone().or(started).map(|url| ("postgres.url", url));
+        let started = self.nats.as_ref().map(|nats| nats.url().expose_secret().to_owned());
+        let nats = self.nats_url.clone().or(started).map(|url| ("nats.url", url));
+        postgres.into_iter().chain(nats).collect()
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.home.folder()
+    }
+}
+
+/// The state folder holds passwords and data: it must not be committed by accident.
+fn ignore_in_git(folder: &Path) -> Result<()> {
+    let file = folder.join(".gitignore");
+    if !file.exists() {
+        std::fs::write(file, "*\n")?;
+    }
+    Ok(())
+}

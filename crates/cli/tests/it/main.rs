@@ -1,0 +1,9 @@
+//! The `guildhall` command as a user runs it.
+
+#![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
+
+mod dev;
+mod dev_kills;
+mod messages;
+mod serve;
+mod support;

@@ -1,0 +1,100 @@
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use guildhall_testkit::{TestDb, nats_url, subject_prefix};
+use rustix::process::Signal;
+use secrecy::ExposeSecret;
+
+use crate::support::{Running, get, guildhall};
+
+/// A port that was free a moment ago; the server says so if somebody was quicker.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
+}
+
+struct Served {
+    running: Running,
+    url: String,
+    _db: TestDb,
+}
+
+async fn serve(extra: &[(&str, String)]) -> Served {
+    let (db, port) = (TestDb::new().await, free_port());
+    let mut command = guildhall();
+    command
+        .args(["serve", "--listen", &format!("127.0.0.1:{port}")])
+        .env("GUILDHALL_POSTGRES_URL", db.url().expose_secret())
+        .env("GUILDHALL_NATS_URL", nats_url().expose_secret())
+        .env("GUILDHALL_NATS_SUBJECT_PREFIX", subject_prefix())
+        .env("GUILDHALL_HTTP_DRAIN_DELAY", "0s")
+        .envs(extra.iter().map(|(name, value)| (*name, value)));
+    let running = Running::start(&mut command);
+    let deadline = Instant::now() + Duration::from_secs(15);
+    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(Instant::now() < deadline, "nobody listens after 15 s");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Served { running, url: format!("http://127.0.0.1:{port}"), _db: db }
+}
+
+#[tokio::test]
+async fn serve_ends_in_good_order_when_it_is_asked_to() {
+    let mut served = serve(&[]).await;
+    assert_eq!(get(&format!("{}/health", served.url), &[]).0, 200);
+    served.running.signal(Signal::TERM);
+    assert!(served.running.wait().success());
+}
+
+#[test]
+fn serve_without_postgres_fails_fast_and_says_what_to_check() {
+    let began = Instant::now();
+    let output = guildhall()
+        .args(["serve", "--listen", "127.0.0.1:0", "--pg-url", "postgres://nobody@127.0.0.1:1/nothing"])
+        .output()
+        .expect("ran");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && began.elapsed() < Duration::from_secs(15));
+    assert!(said.contains("PostgreSQL does not answer"), "{said}");
+}
+
+#[tokio::test]
+async fn spans_go_to_the_configured_collector_under_the_callers_trace() {
+    let collector = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let endpoint = format!("http://{}/v1/traces", collector.local_addr().expect("an address"));
+    let received = std::thread::spawn(move || receive_one(&collector));
+    let mut served = serve(&[("GUILDHALL_TELEMETRY_OTLP_ENDPOINT", endpoint)]).await;
+    let parent = ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    let (status, body) = get(&format!("{}/nowhere", served.url), &[parent]);
+    assert_eq!((status, body["traceId"].as_str()), (404, Some("4bf92f3577b34da6a3ce929d0e0e4736")));
+    served.running.signal(Signal::TERM);
+    assert!(served.running.wait().success());
+    let sent = received.join().expect("the collector got something");
+    let trace_id = 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736_u128.to_be_bytes();
+    assert!(sent.starts_with(b"POST /v1/traces"), "{}", String::from_utf8_lossy(&sent));
+    assert!(sent.windows(16).any(|window| window == trace_id), "the span of the request is not among them");
+}
+
+/// Accepts one request and returns all of it.
+fn receive_one(collector: &TcpListener) -> Vec<u8> {
+    let (mut stream, _) = collector.accept().expect("a client");
+    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("set");
+    let (mut sent, mut piece) = (Vec::new(), [0u8; 4096]);
+    loop {
+        let count = stream.read(&mut piece).expect("readable");
+        sent.extend_from_slice(&piece[..count]);
+        let text = String::from_utf8_lossy(&sent).to_ascii_lowercase();
+        let head = text.split_once("\r\n\r\n").map(|(head, _)| head.to_owned());
+        let length = head.as_deref().and_then(|head| {
+            head.split("content-length: ").nth(1)?.lines().next()?.trim().parse::<usize>().ok()
+        });
+        let head_bytes = sent.windows(4).position(|w| w == b"\r\n\r\n").map(|at| at + 4);
+        if let (Some(length), Some(head_bytes)) = (length, head_bytes)
+            && sent.len() >= head_bytes + length
+        {
+            break;
+        }
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").expect("answered");
+    sent
+}

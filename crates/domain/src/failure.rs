@@ -1,0 +1,173 @@
+//! The one table of failures: every transport reads its codes from here.
+
+use std::fmt;
+
+/// Says what a caller may do after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// The same request will fail again.
+    Never,
+    /// The same request may succeed later; wait first.
+    Later,
+    /// The request may succeed after the caller changed something.
+    AfterChange,
+}
+
+impl Retry {
+    /// Returns the name used on the wire and in the docs.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Later => "later",
+            Self::AfterChange => "after-change",
+        }
+    }
+}
+
+/// One line of the failure table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailureRow {
+    pub name: &'static str,
+    pub http_status: u16,
+    pub rpc_code: i32,
+    pub retry: Retry,
+    pub title: &'static str,
+}
+
+macro_rules! failure_table {
+    ($($variant:ident: $name:literal, $http:literal, $rpc:literal, $retry:ident, $title:literal;)+) => {
+        /// Names every way in which a request can fail.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum FailureKind { $(#[doc = $title] $variant,)+ }
+
+        impl FailureKind {
+            /// Every kind, in the order of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// Returns this kind's line of the table.
+            #[must_use]
+            pub fn row(self) -> FailureRow {
+                match self {
+                    $(Self::$variant => FailureRow {
+                        name: $name, http_status: $http, rpc_code: $rpc, retry: Retry::$retry, title: $title,
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+// Codes -32050 to -32099 are ours; the numbers of the source protocols keep their meaning elsewhere in the range.
+failure_table! {
+    MethodNotAllowed: "method-not-allowed", 405, -32601, AfterChange, "The address exists, but not with this method";
+    NotFound: "not-found", 404, -32050, Never, "No such object, or it is not yours to know of";
+    PayloadTooLarge: "payload-too-large", 413, -32051, AfterChange, "The request body is larger than this server accepts";
+    NotReady: "not-ready", 503, -32055, Later, "This server cannot take work now";
+    Overloaded: "overloaded", 503, -32052, Later, "The server is at its limit of concurrent work";
+    Timeout: "timeout", 504, -32053, Later, "The server could not answer within its time limit";
+    InfraFailed: "infra-failed", 503, -32054, Later, "An engine that the server needs is away";
+    Internal: "internal", 500, -32603, Later, "The server failed in a way it did not foresee";
+}
+
+impl FailureKind {
+    /// Returns the kind's name: the `failureKind` of every failure body.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Finds a kind by its name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A failure as a caller may see it: its kind and a public sentence. The cause stays in the logs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}: {message}")]
+pub struct Failure {
+    pub kind: FailureKind,
+    pub message: String,
+}
+
+impl Failure {
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_name_and_an_rpc_code_of_its_own() {
+        let names: BTreeSet<_> = FailureKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        let codes: BTreeSet<_> = FailureKind::ALL.iter().map(|kind| kind.row().rpc_code).collect();
+        assert_eq!((names.len(), codes.len()), (FailureKind::ALL.len(), FailureKind::ALL.len()));
+    }
+
+    #[test]
+    fn every_kind_is_found_again_by_its_name() {
+        for kind in FailureKind::ALL {
+            assert_eq!(FailureKind::from_name(kind.as_str()), Some(*kind));
+        }
+    }
+
+    #[test]
+    fn every_kind_answers_with_an_error_status() {
+        for kind in FailureKind::ALL {
+            assert!((400..600).contains(&kind.row().http_status), "{kind} is not an error status");
+        }
+    }
+
+    /// A reader who meets a kind must find its page, and the page must agree with the table.
+    #[test]
+    fn every_kind_has_a_page_that_agrees_with_the_table() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors");
+        let faults: Vec<String> =
+            FailureKind::ALL.iter().filter_map(|kind| fault_of_page(&folder, *kind)).collect();
+        assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+    }
+
+    #[test]
+    fn a_missing_page_is_named_with_what_to_write() {
+        let empty = std::env::temp_dir().join("guildhall-no-such-folder");
+        let fault = fault_of_page(&empty, FailureKind::NotFound).expect("the page is missing");
+        assert!(fault.contains("write docs/errors/not-found.md"), "{fault}");
+    }
+
+    fn fault_of_page(folder: &Path, kind: FailureKind) -> Option<String> {
+        let row = kind.row();
+        let facts =
+            format!("HTTP {} · JSON-RPC {} · retry: {}", row.http_status, row.rpc_code, row.retry.as_str());
+        let page = format!("docs/errors/{kind}.md");
+        match std::fs::read_to_string(folder.join(format!("{kind}.md"))) {
+            Err(_) => Some(format!(
+                "failure kind `{kind}` has no page: write {page} with a title line `# {kind}`, the line `{facts}`, \
+                 and the sections `## What happened` and `## What to do`"
+            )),
+            Ok(text) if !text.starts_with(&format!("# {kind}\n")) => {
+                Some(format!("{page} must begin with `# {kind}`"))
+            }
+            Ok(text) if !text.contains(&facts) => {
+                Some(format!("{page} must say `{facts}`: the table in crates/domain/src/failure.rs does"))
+            }
+            Ok(text) if !text.contains("## What happened") || !text.contains("## What to do") => {
+                Some(format!("{page} needs the sections `## What happened` and `## What to do`"))
+            }
+            Ok(_) => None,
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The vocabulary and the rules of Guildhall, pure.
+//!
+//! Everything here is a value or a decision: no clock is asked, no engine is called, nothing waits.
+//! Services load facts, hand them to a function of this crate, and carry out what it returns.
+//!
+//! This crate deliberately does not know how anything is stored, sent or shown.
+
+pub mod failure;
+pub mod ids;
+pub mod readiness;
+pub mod schema;
+
+pub use failure::{Failure, FailureKind, Retry};

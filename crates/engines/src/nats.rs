@@ -1,0 +1,139 @@
+//! NATS as a supervised child: core only, nothing on disk but its configuration.
+
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::find;
+use crate::process::{Launch, Restart, Supervised, last_words};
+use crate::{EngineError, Home, leftovers, port, secret_file};
+
+const USER: &str = "guildhall";
+const READY_WITHIN: Duration = Duration::from_secs(15);
+const PORT_TRIES: usize = 3;
+
+/// A running NATS server. Dropping it stops it.
+#[derive(Debug)]
+pub struct Nats {
+    process: Supervised,
+    version: String,
+    port: u16,
+    password: SecretString,
+}
+
+impl Nats {
+    /// Finds NATS, starts it and waits until it answers.
+    pub fn start(home: &Home, restart: Restart) -> Result<Self, EngineError> {
+        let found = find::nats()?;
+        let folder = home.own("nats")?;
+        leftovers::end_all_within(&folder);
+        let password = secret_file::keep(&home.folder().join("nats.password"))?;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let port = port::free().map_err(EngineError::io("find a free port for", &folder))?;
+            let config = folder.join("nats.conf");
+            secret_file::write(&config, &configuration(port, &password))?;
+            let launch = Launch {
+                engine: "NATS",
+                program: found.program.clone(),
+                args: vec!["-c".into(), config.into()],
+                account: None,
+                folder: folder.clone(),
+                log: folder.join("nats.log"),
+                death_signal: "KILL",
+            };
+            let process = Supervised::start(launch, restart)?;
+            let started = Self { process, version: found.version.clone(), port, password: password.clone() };
+            match started.wait_ready() {
+                Ok(()) => return Ok(started),
+                Err(error) if tries >= PORT_TRIES => return Err(error),
+                Err(_) => {}
+            }
+        }
+    }
+
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.process.pid()
+    }
+
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.process.launch().folder
+    }
+
+    /// Returns the address that the server connects to.
+    #[must_use]
+    pub fn url(&self) -> SecretString {
+        format!("nats://{USER}:{}@127.0.0.1:{}", self.password.expose_secret(), self.port).into()
+    }
+
+    /// Kills NATS (SIGKILL), and leaves it down.
+    pub fn kill(&self) {
+        self.process.kill();
+    }
+
+    /// Starts NATS again on the same port and waits until it answers.
+    pub fn up(&self) -> Result<(), EngineError> {
+        self.process.up();
+        self.wait_ready()
+    }
+
+    fn wait_ready(&self) -> Result<(), EngineError> {
+        let (began, exits) = (Instant::now(), self.process.exits());
+        while began.elapsed() < READY_WITHIN {
+            if self.process.pid().is_some() && greets(self.port) {
+                return Ok(());
+            }
+            if self.process.exits() > exits {
+                break;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        let path = self.process.launch().log.clone();
+        let log = last_words(&path);
+        Err(EngineError::NotReady { engine: "NATS", seconds: began.elapsed().as_secs(), path, log })
+    }
+}
+
+impl Drop for Nats {
+    fn drop(&mut self) {
+        let seconds = Duration::from_secs;
+        self.process.stop(&[(Signal::TERM, seconds(3)), (Signal::KILL, seconds(5))]);
+    }
+}
+
+fn configuration(port: u16, password: &SecretString) -> String {
+    format!(
+        "host: 127.0.0.1\nport: {port}\n\
+         authorization {{\n  user: {USER}\n  password: \"{}\"\n  timeout: 5\n}}\n\
+         max_payload: 1MB\n",
+        password.expose_secret()
+    )
+}
+
+/// Returns whether something on the port says what a NATS server says first.
+fn greets(port: u16) -> bool {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) else { return false };
+    let mut line = String::new();
+    stream.set_read_timeout(Some(Duration::from_millis(500))).is_ok()
+        && BufReader::new(stream).read_line(&mut line).is_ok()
+        && line.starts_with("INFO ")
+}

@@ -1,0 +1,3 @@
+//! REST bodies, one module a resource.
+
+pub mod health;

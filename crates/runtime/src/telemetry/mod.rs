@@ -1,0 +1,110 @@
+//! Logs, traces and metrics of a process.
+
+pub mod metrics;
+pub mod trace;
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{SpanExporter, WithExportConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tracing::Subscriber;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
+
+/// How long the last spans may take to leave when the process ends.
+const FLUSH_AT_MOST: Duration = Duration::from_secs(3);
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One readable line an event.
+    #[default]
+    Text,
+    /// One JSON object an event.
+    Json,
+}
+
+/// What to log and where to send spans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TelemetryOptions {
+    /// The name spans are sent under.
+    pub service_name: &'static str,
+    /// A filter such as `info,guildhall_api=debug`.
+    pub log_filter: String,
+    pub log_format: LogFormat,
+    /// Where spans go (OTLP over HTTP); none means that they stay here.
+    pub otlp_endpoint: Option<String>,
+}
+
+/// Why telemetry could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    #[error("the log filter `{filter}` is not valid")]
+    Filter {
+        filter: String,
+        #[source]
+        source: tracing_subscriber::filter::ParseError,
+    },
+    #[error("cannot prepare the span exporter")]
+    Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
+    #[error("telemetry was started before")]
+    Twice(#[from] tracing_subscriber::util::TryInitError),
+}
+
+/// Keeps telemetry alive; sends what is left when dropped.
+#[must_use]
+#[derive(Debug)]
+pub struct Telemetry(Option<SdkTracerProvider>);
+
+/// Starts telemetry for this process. Call it before the async runtime starts: the exporter has its own thread.
+pub fn start(options: &TelemetryOptions) -> Result<Telemetry, TelemetryError> {
+    let filter = EnvFilter::try_new(&options.log_filter)
+        .map_err(|source| TelemetryError::Filter { filter: options.log_filter.clone(), source })?;
+    let provider =
+        options.otlp_endpoint.as_deref().map(|to| provider(options.service_name, to)).transpose()?;
+    let spans = provider.as_ref().map(|provider| {
+        tracing_opentelemetry::layer()
+            .with_tracer(provider.tracer(options.service_name))
+            .with_filter(LevelFilter::INFO)
+    });
+    tracing_subscriber::registry()
+        .with(log_lines(options.log_format).with_filter(filter))
+        .with(spans)
+        .try_init()?;
+    Ok(Telemetry(provider))
+}
+
+fn log_lines<S>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    let colours = std::io::stderr().is_terminal();
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
+    match format {
+        LogFormat::Text => lines.with_target(false).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+    }
+}
+
+fn provider(service_name: &'static str, endpoint: &str) -> Result<SdkTracerProvider, TelemetryError> {
+    let exporter = SpanExporter::builder().with_http().with_endpoint(endpoint).build()?;
+    let resource = Resource::builder().with_service_name(service_name).build();
+    Ok(SdkTracerProvider::builder().with_resource(resource).with_batch_exporter(exporter).build())
+}
+
+impl Drop for Telemetry {
+    fn drop(&mut self) {
+        if let Some(provider) = &self.0
+            && let Err(error) = provider.shutdown_with_timeout(FLUSH_AT_MOST)
+        {
+            tracing::warn!(%error, "cannot send the last spans");
+        }
+    }
+}

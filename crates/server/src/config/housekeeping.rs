@@ -1,0 +1,12 @@
+use std::time::Duration;
+
+use super::section::section;
+
+section! {
+    /// How often the background tasks come round. Each shows its last and next run in /health/readiness.
+    Housekeeping = "housekeeping" {
+        /// Says that this replica lives, and forgets those that have been silent four times as long.
+        #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
+        replicas_every: Duration = "\"15s\"";
+    }
+}

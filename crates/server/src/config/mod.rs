@@ -1,0 +1,53 @@
+//! The configuration: defaults, then a file, then the environment, then flags.
+//!
+//! Each section is a file of its own. What a key means and what it is by default is written once, beside its field:
+//! the example file, the default values and the check for unknown keys all come from there.
+
+mod example;
+mod housekeeping;
+mod http;
+mod load;
+mod nats;
+mod postgres;
+mod section;
+mod telemetry;
+
+use serde::Deserialize;
+
+pub use example::example;
+pub use housekeeping::Housekeeping;
+pub use http::Http;
+pub use load::{ConfigError, Sources};
+pub use nats::Nats;
+pub use postgres::Postgres;
+pub use section::{Field, Section};
+pub use telemetry::Telemetry;
+
+/// Every section, in the order of the example file.
+pub const SECTIONS: [Section; 5] =
+    [Http::SECTION, Postgres::SECTION, Nats::SECTION, Telemetry::SECTION, Housekeeping::SECTION];
+
+/// The configuration of a server.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub http: Http,
+    pub postgres: Postgres,
+    pub nats: Nats,
+    pub telemetry: Telemetry,
+    pub housekeeping: Housekeeping,
+}
+
+impl Config {
+    /// Loads the configuration from its sources; the later ones win.
+    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
+        load::load(sources)
+    }
+}
+
+/// Returns the names of the settings that hold secrets.
+pub fn secrets() -> impl Iterator<Item = String> {
+    SECTIONS.iter().flat_map(|section| {
+        section.fields.iter().filter(|field| field.is_secret()).map(|field| section.key(field))
+    })
+}

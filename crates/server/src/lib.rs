@@ -1,0 +1,13 @@
+//! Puts the parts together: configuration, wiring, start and shutdown.
+//!
+//! This crate deliberately holds no rule of the product: it only knows who needs whom.
+
+pub mod config;
+mod start;
+
+pub use config::Config;
+pub use guildhall_api::openapi;
+pub use start::{Server, StartError};
+
+/// The commit that this build comes from.
+pub const COMMIT: &str = env!("GUILDHALL_COMMIT");

@@ -1,0 +1,184 @@
+//! Starts a server and ends it in good order.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use guildhall_api::{App, Drained, Limits};
+use guildhall_bus::{Bus, BusError, BusOptions};
+use guildhall_domain::ids::ReplicaId;
+use guildhall_runtime::reconcile::Reconcilers;
+use guildhall_runtime::telemetry::metrics::Metrics;
+use guildhall_runtime::{Clock, Tasks};
+use guildhall_service::health::{Health, Identity};
+use guildhall_service::reconcile::Replicas;
+use guildhall_store::{MigrateError, Store, StoreError, StoreOptions, replicas, schema_state};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::{COMMIT, Config, config};
+
+/// Background tasks listen for the stop; longer than this none of them needs.
+const TASKS_END_WITHIN: Duration = Duration::from_secs(5);
+
+/// Saying goodbye is worth this long and no longer: the others notice anyway.
+const GOODBYE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("cannot listen on {address}: choose another address with --listen, or stop what uses it")]
+    Listen {
+        address: SocketAddr,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("cannot use PostgreSQL: check postgres.url (GUILDHALL_POSTGRES_URL) and that it runs")]
+    Store(#[from] StoreError),
+    #[error("the database is not ready for this server")]
+    Migrate(#[from] MigrateError),
+    #[error("cannot use NATS: check nats.url (GUILDHALL_NATS_URL)")]
+    Bus(#[from] BusError),
+    #[error("cannot collect metrics")]
+    Metrics(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// A running server. Several may run in one process, as tests do.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    identity: Identity,
+    health: Arc<Health>,
+    store: Store,
+    bus: Bus,
+    tasks: Tasks,
+    accepting: CancellationToken,
+    drained: watch::Receiver<Option<Drained>>,
+    drain_delay: Duration,
+}
+
+impl Server {
+    /// Starts a server: takes the port, migrates, then serves. Fails fast where it cannot.
+    pub async fn start(config: &Config) -> Result<Self, StartError> {
+        let listener = listen(config.http.listen).await?;
+        let address = listener.local_addr().map_err(|source| at(config.http.listen)(source))?;
+        let metrics = Metrics::install().map_err(|error| StartError::Metrics(Box::new(error)))?;
+        let store = prepare_store(config).await?;
+        let subject_prefix = config.nats.subject_prefix.clone();
+        let bus = Bus::connect(&BusOptions { url: config.nats.url.clone(), subject_prefix }).await?;
+
+        let (tasks, clock) = (Tasks::new(), Clock::system());
+        let identity = identity(&clock);
+        let reconcilers = Reconcilers::new(clock.clone());
+        let every = config.housekeeping.replicas_every;
+        reconcilers.start(&tasks, every, heartbeat(&identity, &store, every));
+        let health = Health::new(identity.clone(), clock, store.clone(), bus.clone(), reconcilers);
+        health.watch(&tasks).await;
+
+        let app = App { health: Arc::clone(&health), metrics, limits: limits(&config.http) };
+        let (accepting, drain_timeout) = (CancellationToken::new(), config.http.drain_timeout);
+        let (say_drained, drained) = watch::channel(None);
+        let stop_accepting = accepting.clone();
+        tasks.spawn("http", async move {
+            let outcome = guildhall_api::serve(listener, app, stop_accepting, drain_timeout).await;
+            say_drained.send_replace(Some(outcome));
+        });
+        info!(replica.id = %identity.replica, %address, "serving on {address}");
+        let drain_delay = config.http.drain_delay;
+        Ok(Self { address, identity, health, store, bus, tasks, accepting, drained, drain_delay })
+    }
+
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    #[must_use]
+    pub fn replica(&self) -> ReplicaId {
+        self.identity.replica
+    }
+
+    /// Waits until the server must end because a part of it panicked.
+    pub async fn failed(&self) {
+        self.tasks.stop().cancelled().await;
+    }
+
+    /// Ends the server: readiness first, then the door, then what is still at work, then the background.
+    /// Returns whether everything that was accepted got its answer.
+    pub async fn shutdown(mut self) -> bool {
+        info!(replica.id = %self.identity.replica, "shutting down: readiness says no from now on");
+        self.health.begin_drain();
+        tokio::time::sleep(self.drain_delay).await;
+        self.accepting.cancel();
+        let drained =
+            self.drained.wait_for(Option::is_some).await.is_ok_and(|seen| *seen == Some(Drained::Whole));
+        if !drained {
+            warn!("some requests were still at work when the drain time was up");
+        }
+        let left = self.tasks.shutdown(TASKS_END_WITHIN).await;
+        let goodbye = replicas::leave(&self.store, self.identity.replica);
+        if !matches!(tokio::time::timeout(GOODBYE_WITHIN, goodbye).await, Ok(Ok(()))) {
+            warn!("could not take this replica off the list; the others will");
+        }
+        self.bus.close(GOODBYE_WITHIN).await;
+        let _busy = tokio::time::timeout(GOODBYE_WITHIN, self.store.close()).await;
+        drained && left.is_empty() && !self.tasks.panicked()
+    }
+}
+
+fn at(address: SocketAddr) -> impl FnOnce(std::io::Error) -> StartError {
+    move |source| StartError::Listen { address, source }
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(at(address))
+}
+
+async fn prepare_store(config: &Config) -> Result<Store, StartError> {
+    let store = Store::new(&StoreOptions {
+        url: config.postgres.url.clone(),
+        max_connections: config.postgres.max_connections,
+        acquire_timeout: config.postgres.acquire_timeout,
+        statement_timeout: config.postgres.statement_timeout,
+    })?;
+    store.migrate(config.postgres.migrate_within).await?;
+    let durability = schema_state::durability(&store).await?;
+    if !durability.holds() {
+        warn!(?durability, "PostgreSQL may lose what it has confirmed: turn fsync and synchronous_commit on");
+    }
+    Ok(store)
+}
+
+fn identity(clock: &Clock) -> Identity {
+    Identity {
+        replica: ReplicaId::generate(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: COMMIT.to_owned(),
+        started_at: clock.now(),
+        known_migration: Store::known_migration(),
+        // Each has a default, so each is set; later secrets may be missing.
+        secrets: config::secrets().map(|name| (name, true)).collect(),
+    }
+}
+
+fn heartbeat(identity: &Identity, store: &Store, every: Duration) -> Replicas {
+    Replicas {
+        store: store.clone(),
+        id: identity.replica,
+        version: identity.version.clone(),
+        started_at: identity.started_at,
+        every,
+    }
+}
+
+fn limits(http: &config::Http) -> Limits {
+    Limits {
+        body_bytes: http.max_body_bytes,
+        request_timeout: http.request_timeout,
+        concurrent_requests: http.max_concurrent_requests,
+        connections: http.max_connections,
+        header_timeout: http.header_timeout,
+    }
+}

@@ -1,0 +1,94 @@
+use std::time::Duration;
+
+use guildhall_testkit::TestDb;
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use crate::support::{Answer, Setup};
+
+#[tokio::test]
+async fn live_says_which_build_runs() {
+    let db = TestDb::new().await;
+    let answer = Setup::on(&db).start().await.get("/health/live").await;
+    assert_eq!(answer.status, 200);
+    let build = json!({ "version": "0.1.0", "commit": guildhall_server::COMMIT });
+    assert_eq!(answer.body, json!({ "status": "live", "serviceId": "guildhall", "build": build }));
+}
+
+fn settled(answer: &Answer) -> bool {
+    answer.body["status"] == "ready" && answer.body["housekeeping"][0]["lastSuccessAt"].is_string()
+}
+
+// covers: R13
+#[tokio::test]
+async fn readiness_reports_engines_migrations_secrets_and_build_on_both_replicas() {
+    let db = TestDb::new().await;
+    let (one, other) = Setup::on(&db).start_two().await;
+    for replica in [&one, &other] {
+        let (answer, _) = replica.until("/health/readiness", Duration::from_secs(5), settled).await;
+        let mut body = answer.body;
+        assert_eq!(body["replica"], replica.server.replica().to_string());
+        assert_eq!(body["build"]["commit"], guildhall_server::COMMIT);
+        for moment in [
+            "/startedAt",
+            "/postgres/observedAt",
+            "/nats/observedAt",
+            "/housekeeping/0/lastRunAt",
+            "/housekeeping/0/lastSuccessAt",
+            "/housekeeping/0/nextRunAt",
+        ] {
+            let value = body.pointer_mut(moment).expect(moment);
+            assert!(value.as_str().is_some_and(|text| text.ends_with('Z')), "{moment} is {value}");
+            *value = json!("[time]");
+        }
+        body["replica"] = json!("[replica]");
+        body["build"] = json!("[build]");
+        assert_eq!(
+            body,
+            json!({
+                "status": "ready", "reasons": [], "serviceId": "guildhall", "build": "[build]", "replica": "[replica]",
+                "startedAt": "[time]",
+                "postgres": { "reachable": true, "observedAt": "[time]" },
+                "migrations": { "ready": true, "known": 1 },
+                "nats": { "reachable": true, "observedAt": "[time]" },
+                "secrets": [
+                    { "name": "postgres.url", "set": true, "value": "[redacted]" },
+                    { "name": "nats.url", "set": true, "value": "[redacted]" },
+                ],
+                "housekeeping": [{
+                    "name": "replicas", "everyMs": 15000, "lastRunAt": "[time]", "lastSuccessAt": "[time]",
+                    "nextRunAt": "[time]", "lastError": null, "late": false,
+                }],
+            })
+        );
+    }
+}
+
+#[tokio::test]
+async fn health_lists_every_replica_whichever_is_asked() {
+    let db = TestDb::new().await;
+    let (one, other) = Setup::on(&db).start_two().await;
+    let mut wanted = [one.server.replica().to_string(), other.server.replica().to_string()];
+    wanted.sort();
+    for replica in [&one, &other] {
+        let both = |ids: &serde_json::Value| ids.as_array().is_some_and(|list| list.len() == 2);
+        let (answer, _) =
+            replica.until("/health", Duration::from_secs(5), |a| both(&a.body["replicas"])).await;
+        let ids: Vec<_> =
+            answer.body["replicas"].as_array().expect("a list").iter().map(|r| r["id"].clone()).collect();
+        assert_eq!(ids, wanted);
+        assert_eq!(answer.body["replica"], replica.server.replica().to_string());
+    }
+}
+
+#[tokio::test]
+async fn no_open_page_shows_a_password() {
+    let db = TestDb::new().await;
+    let server = Setup::on(&db).start().await;
+    let url = db.url();
+    let password = url.expose_secret().split([':', '@']).nth(2).expect("a password");
+    for path in ["/health", "/health/live", "/health/readiness", "/metrics", "/openapi.json", "/nowhere"] {
+        let answer = server.get(path).await;
+        assert!(!answer.text.contains(password), "{path} shows a password");
+    }
+}

@@ -1,0 +1,14 @@
+//! The whole server, in this process, on real engines; two replicas wherever replicas could differ.
+
+#![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
+
+mod config;
+mod drain;
+mod engines_away;
+mod failures;
+mod health;
+mod housekeeping;
+mod limits;
+mod migrations;
+mod pages;
+mod support;

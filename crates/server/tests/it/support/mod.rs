@@ -1,0 +1,154 @@
+//! Servers for tests.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use guildhall_server::config::Sources;
+use guildhall_server::{Config, Server, StartError};
+use guildhall_testkit::{Addresses, TestDb, nats_url, subject_prefix};
+use reqwest::{Method, Response, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+/// How a test's servers find each other, and what they change of the defaults.
+#[derive(Debug, Clone)]
+pub(crate) struct Setup {
+    postgres: SecretString,
+    nats: SecretString,
+    prefix: String,
+    flags: Vec<(&'static str, String)>,
+}
+
+impl Setup {
+    /// On a database, with the NATS that tests share.
+    pub(crate) fn on(db: &TestDb) -> Self {
+        Self { postgres: db.url(), nats: nats_url(), prefix: subject_prefix(), flags: Vec::new() }
+    }
+
+    /// On a database and the engines of the test's own.
+    pub(crate) fn on_private(db: &TestDb, addresses: &Addresses) -> Self {
+        Self { nats: addresses.nats.clone(), ..Self::on(db) }
+    }
+
+    pub(crate) fn with(mut self, key: &'static str, value: impl ToString) -> Self {
+        self.flags.push((key, value.to_string()));
+        self
+    }
+
+    pub(crate) fn config(&self) -> Config {
+        let mut flags = vec![
+            ("http.listen", "127.0.0.1:0".to_owned()),
+            ("http.drain_delay", "0s".to_owned()),
+            ("postgres.url", self.postgres.expose_secret().to_owned()),
+            ("nats.url", self.nats.expose_secret().to_owned()),
+            ("nats.subject_prefix", self.prefix.clone()),
+        ];
+        flags.extend(self.flags.clone());
+        Config::load(&Sources { flags, ..Sources::default() }).expect("a configuration")
+    }
+
+    pub(crate) async fn try_start(&self) -> Result<TestServer, StartError> {
+        let server = Server::start(&self.config()).await?;
+        let address = server.address();
+        Ok(TestServer { server, client: client(), address })
+    }
+
+    pub(crate) async fn start(&self) -> TestServer {
+        self.try_start().await.unwrap_or_else(|error| panic!("{error:?}"))
+    }
+
+    /// Starts two replicas at the same moment.
+    pub(crate) async fn start_two(&self) -> (TestServer, TestServer) {
+        tokio::join!(self.start(), self.start())
+    }
+}
+
+/// A running server and a client that talks to it.
+#[derive(Debug)]
+pub(crate) struct TestServer {
+    pub(crate) server: Server,
+    pub(crate) client: reqwest::Client,
+    pub(crate) address: SocketAddr,
+}
+
+/// An answer, read whole.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) body: Value,
+    pub(crate) text: String,
+}
+
+impl TestServer {
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.request(Method::GET, path).await
+    }
+
+    pub(crate) async fn request(&self, method: Method, path: &str) -> Answer {
+        let sent = self.client.request(method, self.url(path)).send().await.expect("an answer");
+        read(sent).await
+    }
+
+    /// Asks until the answer pleases, at most `within`. Returns it and how long it took.
+    pub(crate) async fn until(
+        &self,
+        path: &str,
+        within: Duration,
+        pleases: impl Fn(&Answer) -> bool,
+    ) -> (Answer, Duration) {
+        let began = Instant::now();
+        loop {
+            let answer = self.get(path).await;
+            if pleases(&answer) {
+                return (answer, began.elapsed());
+            }
+            assert!(began.elapsed() < within, "after {within:?} {path} still answers {}", answer.text);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+pub(crate) async fn read(response: Response) -> Answer {
+    let (status, headers) = (response.status(), response.headers().clone());
+    let text = response.text().await.expect("a body");
+    let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+    Answer { status, headers, body, text }
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// Checks that this is a failure as every failure must be, and of this kind.
+    pub(crate) fn assert_failure(&self, status: u16, kind: &str) {
+        assert_eq!(
+            (self.status.as_u16(), self.header("content-type")),
+            (status, "application/problem+json"),
+            "{}",
+            self.text
+        );
+        assert_eq!(self.body["failureKind"], kind, "{}", self.text);
+        assert!(self.body["message"].as_str().is_some_and(|message| !message.is_empty()), "{}", self.text);
+        let trace_id = self.body["traceId"].as_str().expect("a trace id");
+        assert_eq!(trace_id.len(), 32, "{}", self.text);
+        assert!(self.header("traceparent").contains(trace_id), "the header names another trace");
+    }
+}
+
+fn client() -> reqwest::Client {
+    // Another server of this process may have been first.
+    let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    // No idle connections: a test about a restart must not be answered over an old one.
+    reqwest::Client::builder()
+        .timeout(Duration::from_secs(30))
+        .pool_max_idle_per_host(0)
+        .no_proxy()
+        .build()
+        .expect("a client")
+}

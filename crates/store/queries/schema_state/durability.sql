@@ -1,0 +1,3 @@
+SELECT
+    current_setting('fsync') AS "fsync!",
+    current_setting('synchronous_commit') AS "synchronous_commit!"

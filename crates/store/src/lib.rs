@@ -1,0 +1,16 @@
+//! PostgreSQL: every fact of Guildhall.
+//!
+//! SQL stands in `queries/<table>/<verb>.sql`, one module a table; migrations in `migrations/`.
+//! This is the only crate that names sqlx.
+//!
+//! This crate deliberately makes no decision: it reads and writes what it is told.
+
+mod connect;
+mod error;
+mod migrate;
+pub mod replicas;
+pub mod schema_state;
+
+pub use connect::{Store, StoreOptions};
+pub use error::StoreError;
+pub use migrate::MigrateError;

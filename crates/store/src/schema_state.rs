@@ -1,0 +1,37 @@
+//! What the database says of itself.
+
+use guildhall_domain::schema::SchemaState;
+
+use crate::error::is_undefined_table;
+use crate::{Store, StoreError};
+
+/// Whether PostgreSQL is set up to keep what it has confirmed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Durability {
+    pub fsync: String,
+    pub synchronous_commit: String,
+}
+
+impl Durability {
+    /// Returns whether a confirmed commit survives a power cut.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.fsync == "on" && self.synchronous_commit != "off"
+    }
+}
+
+/// Reads how far the schema is. A database without our tables is at zero.
+pub async fn read(store: &Store) -> Result<SchemaState, StoreError> {
+    let row = sqlx::query_file!("queries/schema_state/read.sql").fetch_one(&store.pool).await;
+    match row {
+        Ok(row) => Ok(SchemaState { applied: row.applied, floor: row.floor }),
+        Err(error) if is_undefined_table(&error) => Ok(SchemaState { applied: 0, floor: 0 }),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reads the settings on which durability rests.
+pub async fn durability(store: &Store) -> Result<Durability, StoreError> {
+    let row = sqlx::query_file!("queries/schema_state/durability.sql").fetch_one(&store.pool).await?;
+    Ok(Durability { fsync: row.fsync, synchronous_commit: row.synchronous_commit })
+}

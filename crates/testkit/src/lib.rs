@@ -1,0 +1,20 @@
+//! For tests alone: real engines, a database and a subject prefix for each test, engines to kill.
+//!
+//! Whole servers are built in `crates/server/tests`; this crate deliberately does not know them.
+
+#![allow(
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    reason = "a test that cannot be set up must stop, saying why"
+)]
+
+mod database;
+mod engines;
+mod rounds;
+mod sql;
+mod template;
+
+pub use database::TestDb;
+pub use engines::{Addresses, PrivateEngines, nats_url, subject_prefix};
+pub use rounds::Rounds;
+pub use sql::Sql;

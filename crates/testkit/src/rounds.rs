@@ -1,0 +1,50 @@
+//! The size and the seed of a fault test: small in CI, whole under `cargo xtask long`.
+
+use std::time::Duration;
+
+/// How often to try, with choices that a seed repeats.
+#[derive(Debug)]
+pub struct Rounds {
+    size: u32,
+    state: u64,
+}
+
+impl Rounds {
+    /// Takes size and seed from `cargo xtask long`, or a short run with a fixed seed.
+    #[must_use]
+    pub fn of_this_run(short: u32) -> Self {
+        let size = read("GUILDHALL_LONG_SIZE").and_then(|text| text.parse().ok()).unwrap_or(short);
+        let seed = read("GUILDHALL_LONG_SEED").and_then(|text| text.parse().ok()).unwrap_or(1);
+        Self { size, state: seed }
+    }
+
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Returns the next random number (SplitMix64: tiny, and the same on every machine).
+    pub fn random(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Returns a random duration below a limit, in whole milliseconds.
+    pub fn random_duration(&mut self, below: Duration) -> Duration {
+        let millis = u64::try_from(below.as_millis()).unwrap_or(u64::MAX).max(1);
+        Duration::from_millis(self.random() % millis)
+    }
+
+    /// Hands the findings to `cargo xtask long`, which writes them under docs/measured.
+    pub fn report(&self, text: &str) {
+        if let Some(path) = std::env::var_os("GUILDHALL_LONG_REPORT") {
+            std::fs::write(path, text).expect("the report is written");
+        }
+    }
+}
+
+fn read(name: &str) -> Option<String> {
+    std::env::var_os(name)?.into_string().ok()
+}

@@ -1,0 +1,8 @@
+//! Tests of the workspace as a whole, and of the engines that tests rely on.
+#![expect(
+    clippy::expect_used,
+    reason = "a helper that fails shall fail its test; clippy knows only the tests themselves"
+)]
+
+mod engines;
+mod layers;

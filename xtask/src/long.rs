@@ -1,0 +1,72 @@
+//! The full-size form of fault and size tests.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::command::{cargo, output, root, step};
+use crate::engines::Engines;
+
+#[derive(Args)]
+pub(crate) struct LongArgs {
+    /// The test; without a name they are listed
+    name: Option<String>,
+    /// The seed of its random choices; chosen and printed when not given
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// A test whose short form runs in CI. The full form is the same test with a larger size in its environment.
+struct Long {
+    name: &'static str,
+    about: &'static str,
+    package: &'static str,
+    test: &'static str,
+    size: u32,
+}
+
+const ALL: [Long; 1] = [Long {
+    name: "dev-kills",
+    about: "SIGKILL of `guildhall dev` at random moments: nothing left running, nothing lost",
+    package: "guildhall-cli",
+    test: "dev_kills::killed_at_random_moments_it_leaves_no_process_and_loses_no_row",
+    size: 20,
+}];
+
+pub(crate) fn run(args: &LongArgs) -> Result<()> {
+    let Some(name) = &args.name else {
+        for long in &ALL {
+            println!("{:12} {}", long.name, long.about);
+        }
+        return Ok(());
+    };
+    let Some(long) = ALL.iter().find(|long| long.name == name) else {
+        bail!("no long test is called `{name}`; `cargo xtask long` lists them");
+    };
+    let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
+    let report = root().join("docs/measured").join(format!("{name}.md"));
+    let lines = tempfile::NamedTempFile::new()?;
+    let engines = Engines::temporary()?;
+    let mut test = cargo(["nextest", "run", "--profile", "long", "--package", long.package, long.test]);
+    test.envs(engines.env())
+        .env("GUILDHALL_LONG_SIZE", long.size.to_string())
+        .env("GUILDHALL_LONG_SEED", seed.to_string())
+        .env("GUILDHALL_LONG_REPORT", lines.path());
+    step(long.name, &mut test)?;
+    let said = fs::read_to_string(lines.path()).context("the test wrote no report")?;
+    if said.trim().is_empty() {
+        bail!("{} passed but wrote no report: was it run at all?", long.name);
+    }
+    let commit =
+        output(std::process::Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(root()))?;
+    let text = format!(
+        "# {name}\n{}.\n\nRun with `cargo xtask long {name} --seed {seed}` on commit {}: size {}, seed {seed}.\n\n{said}",
+        long.about,
+        commit.trim(),
+        long.size
+    );
+    fs::write(&report, text)?;
+    println!("wrote {}", report.display());
+    Ok(())
+}
