@@ -65,8 +65,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The end of a killed one is its engines' end too.
-        let _already_gone = self.child.kill();
+        // In good order, so that it removes its folder.
+        let _already_gone = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
         let _reaped = self.child.wait();
     }
 }

@@ -28,7 +28,7 @@ enum Verb {
     Down,
     /// Prints their addresses as shell lines: eval "$(cargo xtask engines env)"
     Env,
-    /// Runs them until standard input closes (used by `up`)
+    /// Runs them until `down` asks for the end (used by `up`)
     #[command(hide = true)]
     Hold,
 }

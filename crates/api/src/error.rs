@@ -22,6 +22,11 @@ impl ApiError {
     pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { failure: Failure::new(kind, message), cause: None }
     }
+
+    pub(crate) fn because(mut self, cause: impl Error + Send + Sync + 'static) -> Self {
+        self.cause = Some(Arc::new(cause));
+        self
+    }
 }
 
 impl From<ServiceError> for ApiError {

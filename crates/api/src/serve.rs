@@ -32,10 +32,18 @@ pub enum Drained {
     Cut,
 }
 
+/// What every new connection gets.
+struct Door {
+    service: Router,
+    builder: Builder<TokioExecutor>,
+    header_timeout: Duration,
+}
+
 /// Serves until `stop`; then takes no more connections and lets open requests end, at most `drain` long.
 pub async fn serve(listener: TcpListener, app: App, stop: CancellationToken, drain: Duration) -> Drained {
     let limits = app.limits;
-    let (service, builder) = (router(app), connections(limits));
+    let door =
+        Door { service: router(app), builder: connections(limits), header_timeout: limits.header_timeout };
     let (open, graceful) = (TaskTracker::new(), GracefulShutdown::new());
     loop {
         let accepted = tokio::select! {
@@ -44,7 +52,7 @@ pub async fn serve(listener: TcpListener, app: App, stop: CancellationToken, dra
         };
         match accepted {
             Ok((stream, _)) if open.len() >= limits.connections => refuse(&open, stream),
-            Ok((stream, _)) => begin(&open, &graceful, &builder, service.clone(), stream),
+            Ok((stream, _)) => begin(&open, &graceful, &door, stream),
             Err(error) => rest_after(&error).await,
         }
         #[expect(clippy::cast_precision_loss, reason = "a gauge of connections is exact to 2^53")]
@@ -66,22 +74,31 @@ fn connections(limits: Limits) -> Builder<TokioExecutor> {
     clippy::disallowed_methods,
     reason = "connections are many and nameless; the tracker and the drain join them"
 )]
-fn begin(
-    open: &TaskTracker,
-    graceful: &GracefulShutdown,
-    builder: &Builder<TokioExecutor>,
-    service: Router,
-    stream: TcpStream,
-) {
+fn begin(open: &TaskTracker, graceful: &GracefulShutdown, door: &Door, stream: TcpStream) {
     // Answers are small and wanted at once.
     let _best_effort = stream.set_nodelay(true);
-    let service = TowerToHyperService::new(
-        service.map_request(|request: hyper::Request<Incoming>| request.map(axum::body::Body::new)),
-    );
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-    let connection = graceful.watch(connection);
+    let (first_request, patience) = (CancellationToken::new(), door.header_timeout);
+    let seen = first_request.clone();
+    let service = door.service.clone().map_request(move |request: hyper::Request<Incoming>| {
+        seen.cancel();
+        request.map(axum::body::Body::new)
+    });
+    let connection =
+        door.builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service));
+    let connection = graceful.watch(connection.into_owned());
     tokio::spawn(open.track_future(async move {
-        if let Err(error) = connection.await {
+        let mut connection = std::pin::pin!(connection);
+        // hyper's own time limit begins with the first byte that tells HTTP/1 from HTTP/2; silence has none.
+        let ended = tokio::select! {
+            ended = connection.as_mut() => Some(ended),
+            () = first_request.cancelled() => None,
+            () = tokio::time::sleep(patience) => return,
+        };
+        let ended = match ended {
+            Some(ended) => ended,
+            None => connection.await,
+        };
+        if let Err(error) = ended {
             debug!(error, "a connection ended badly");
         }
     }));

@@ -107,9 +107,10 @@ fn prepare(url: &Url) -> ConnectOptions {
         .retry_on_initial_connect()
         .connection_timeout(Duration::from_secs(2))
         .ping_interval(Duration::from_secs(10))
-        // NATS comes back within a second or it does not matter how often we ask.
+        // The first try is at once; later NATS comes back within a second, or it does not matter how often we ask.
         .reconnect_delay_callback(|attempt| {
-            Duration::from_millis(100 * u64::try_from(attempt.min(10)).unwrap_or(10))
+            let steps = u64::try_from(attempt.saturating_sub(1).min(10)).unwrap_or(10);
+            Duration::from_millis(100 * steps)
         })
         .event_callback(|event| async move {
             match event {

@@ -61,6 +61,7 @@ macro_rules! failure_table {
 // Codes -32050 to -32099 are ours; the numbers of the source protocols keep their meaning elsewhere in the range.
 failure_table! {
     MethodNotAllowed: "method-not-allowed", 405, -32601, AfterChange, "The address exists, but not with this method";
+    SchemaInvalid: "schema-invalid", 400, -32602, AfterChange, "The request is not of the form that this address takes";
     NotFound: "not-found", 404, -32050, Never, "No such object, or it is not yours to know of";
     PayloadTooLarge: "payload-too-large", 413, -32051, AfterChange, "The request body is larger than this server accepts";
     NotReady: "not-ready", 503, -32055, Later, "This server cannot take work now";

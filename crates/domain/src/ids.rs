@@ -88,6 +88,11 @@ typed_id! {
     ReplicaId, "replica", "rep"
 }
 
+typed_id! {
+    /// One entry of a journal; chosen by whoever appends it, so that a repeat is recognised.
+    EntryId, "entry", "ent"
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

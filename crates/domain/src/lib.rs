@@ -7,6 +7,7 @@
 
 pub mod failure;
 pub mod ids;
+pub mod journal;
 pub mod readiness;
 pub mod schema;
 

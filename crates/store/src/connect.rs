@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{ConnectOptions, PgPool};
 
 use crate::StoreError;
 
@@ -39,6 +39,8 @@ impl Store {
             .parse::<PgConnectOptions>()
             .map_err(|_| StoreError::Address)?
             .application_name("guildhall")
+            // Slow statements show in our own metrics; logging them all confuses the filters of other layers.
+            .disable_statement_logging()
             .options(limits.map(|(name, limit)| (name, format!("{}ms", limit.as_millis()))));
         let pool = PgPoolOptions::new()
             .max_connections(options.max_connections)

@@ -9,6 +9,9 @@ pub enum StoreError {
     /// PostgreSQL is away, restarting or full. The same call may succeed later.
     #[error("PostgreSQL does not answer")]
     Unavailable(#[source] sqlx::Error),
+    /// The store is shutting down and takes nothing more.
+    #[error("the store is closed")]
+    Closed,
     /// PostgreSQL answered, and refused. A fault of ours.
     #[error("PostgreSQL refused a statement")]
     Refused(#[source] sqlx::Error),

@@ -7,10 +7,13 @@
 
 mod connect;
 mod error;
+pub mod journal;
 mod migrate;
 pub mod replicas;
 pub mod schema_state;
+mod tx;
 
 pub use connect::{Store, StoreOptions};
 pub use error::StoreError;
 pub use migrate::MigrateError;
+pub use tx::Tx;

@@ -1,5 +1,6 @@
 //! What the database says of itself.
 
+use guildhall_domain::journal::Incarnation;
 use guildhall_domain::schema::SchemaState;
 
 use crate::error::is_undefined_table;
@@ -28,6 +29,12 @@ pub async fn read(store: &Store) -> Result<SchemaState, StoreError> {
         Err(error) if is_undefined_table(&error) => Ok(SchemaState { applied: 0, floor: 0 }),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Reads which life of the database this is. A restore or a failover begins another.
+pub async fn incarnation(store: &Store) -> Result<Incarnation, StoreError> {
+    let row = sqlx::query_file!("queries/schema_state/incarnation.sql").fetch_one(&store.pool).await?;
+    Ok(Incarnation::of(row.system_identifier, row.timeline))
 }
 
 /// Reads the settings on which durability rests.

@@ -30,7 +30,7 @@ pub(crate) struct LedgerArgs {
 /// Prints what is covered and what is not; fails on a claim that does not hold.
 #[expect(clippy::print_stdout, reason = "the summary is for a person at a terminal")]
 pub(crate) fn run(args: &LedgerArgs) -> anyhow::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask stands in no workspace")?;
+    let root = &crate::command::root();
     let mode = if args.check { Mode::Check } else { Mode::Write };
     let examined = examine(root, mode)?;
     println!("{}", examined.summary);

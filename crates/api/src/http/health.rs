@@ -73,7 +73,7 @@ pub(crate) async fn live(State(app): State<App>) -> Json<LiveView> {
     get, path = "/health/readiness", tag = "health", operation_id = "showReadiness",
     responses(
         (status = 200, description = "Ready, or degraded and serving", body = ReadinessView),
-        (status = 503, description = "Must not get traffic; says why", body = ReadinessView, content_type = problem::CONTENT_TYPE),
+        (status = 503, description = "Must not get traffic; says why", body = ReadinessView),
     )
 )]
 pub(crate) async fn readiness(State(app): State<App>, Extension(trace): Extension<TraceContext>) -> Response {
@@ -85,8 +85,7 @@ pub(crate) async fn readiness(State(app): State<App>, Extension(trace): Extensio
     body.failure_kind = Some(FailureKind::NotReady.as_str().to_owned());
     body.message = body.reasons.first().cloned();
     body.trace_id = Some(trace.trace_id());
-    let problem = [(header::CONTENT_TYPE, problem::CONTENT_TYPE)];
-    (StatusCode::SERVICE_UNAVAILABLE, problem, Json(body)).into_response()
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], Json(body)).into_response()
 }
 
 fn view(health: &Health, report: &Report) -> ReadinessView {

@@ -12,7 +12,7 @@ use guildhall_protocol::problem::{self, Problem};
 use guildhall_runtime::telemetry::trace::TraceContext;
 use tracing::{debug, error, warn};
 
-use crate::error::ApiError;
+use crate::error::{ApiError, status_of};
 
 /// How long a client that may retry is asked to wait.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
@@ -24,7 +24,8 @@ pub(super) async fn write(request: Request, next: Next) -> Response {
     let Some(error) = failure_in(&mut response, &what) else { return response };
     log(&error, &trace_id, &what);
     let retry = error.failure.kind.row().retry;
-    let mut answer = (response.status(), Json(Problem::new(&error.failure, trace_id))).into_response();
+    let mut answer =
+        (status_of(error.failure.kind), Json(Problem::new(&error.failure, trace_id))).into_response();
     // What the inner answer said beside its body stays, such as the methods that are allowed.
     let headers = answer.headers_mut();
     for (name, value) in response.headers() {
@@ -57,6 +58,10 @@ fn failure_in(response: &mut Response, what: &str) -> Option<ApiError> {
         StatusCode::PAYLOAD_TOO_LARGE => {
             (FailureKind::PayloadTooLarge, "the request body is larger than this server accepts".to_owned())
         }
+        StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE | StatusCode::UNPROCESSABLE_ENTITY => (
+            FailureKind::SchemaInvalid,
+            format!("{what}: the request is not of the form that this address takes"),
+        ),
         StatusCode::NOT_FOUND => (FailureKind::NotFound, format!("no such address: {what}")),
         _ => (FailureKind::Internal, format!("the server answered {status} without saying why")),
     };

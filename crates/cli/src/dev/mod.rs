@@ -37,9 +37,9 @@ pub(crate) struct DevArgs {
     /// The file to read instead of ./guildhall.toml
     #[arg(long, env = "GUILDHALL_CONFIG")]
     config: Option<PathBuf>,
-    /// What to log
-    #[arg(long, value_name = "FILTER", default_value = "warn")]
-    log: String,
+    /// What to log, such as info; warnings alone when nothing is said anywhere
+    #[arg(long, value_name = "FILTER")]
+    log: Option<String>,
     /// Prints the addresses as one line of JSON when ready
     #[arg(long)]
     json: bool,
@@ -48,8 +48,10 @@ pub(crate) struct DevArgs {
 pub(crate) fn run(args: &DevArgs) -> Result<()> {
     let began = Instant::now();
     refuse_passwords([&args.pg_url, &args.nats_url])?;
-    let flags = vec![("telemetry.log_filter", args.log.clone()), ("http.drain_delay", "0s".to_owned())];
+    let flags = args.log.iter().map(|filter| ("telemetry.log_filter", filter.clone())).collect();
     let mut sources = Sources::from_process(args.config.clone(), flags);
+    sources.defaults =
+        vec![("telemetry.log_filter", "warn".to_owned()), ("http.drain_delay", "0s".to_owned())];
     let config = Config::load(&sources)?;
     let wished = args.listen.unwrap_or(config.http.listen);
     if !wished.ip().is_loopback() {
@@ -60,7 +62,7 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     let _telemetry = start_telemetry(&config)?;
 
     // Declared before the runtime, so dropped after it: the engines go last.
-    let parts = Parts::start(args)?;
+    let parts = Parts::start(args, &config)?;
     sources.flags.extend(parts.flags());
     sources.flags.push(("http.listen", address(wished, args.listen.is_some()).to_string()));
     let config = Config::load(&sources)?;

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use guildhall_engines::{Home, Nats, Postgres, Restart};
-use secrecy::ExposeSecret;
+use guildhall_server::Config;
+use guildhall_server::config::default_of;
+use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
 
 use super::DevArgs;
@@ -20,21 +22,17 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn start(args: &DevArgs) -> Result<Self> {
+    pub(super) fn start(args: &DevArgs, config: &Config) -> Result<Self> {
         let temporary = args
             .ephemeral
             .then(|| tempfile::Builder::new().prefix("guildhall-dev-").tempdir())
             .transpose()?;
         let home = Home::open(temporary.as_ref().map_or(args.state.as_path(), TempDir::path))?;
         ignore_in_git(home.folder())?;
-        let given =
-            |flag: &Option<String>, variable: &str| flag.is_some() || std::env::var_os(variable).is_some();
-        let postgres = (!given(&args.pg_url, "GUILDHALL_POSTGRES_URL"))
-            .then(|| Postgres::start(&home, Restart::Always))
-            .transpose()?;
-        let nats = (!given(&args.nats_url, "GUILDHALL_NATS_URL"))
-            .then(|| Nats::start(&home, Restart::Always))
-            .transpose()?;
+        let own_postgres = args.pg_url.is_some() || is_set("postgres.url", &config.postgres.url);
+        let own_nats = args.nats_url.is_some() || is_set("nats.url", &config.nats.url);
+        let postgres = (!own_postgres).then(|| Postgres::start(&home, Restart::Always)).transpose()?;
+        let nats = (!own_nats).then(|| Nats::start(&home, Restart::Always)).transpose()?;
         let (pg_url, nats_url) = (args.pg_url.clone(), args.nats_url.clone());
         Ok(Self { postgres, nats, pg_url, nats_url, home, _temporary: temporary })
     }
@@ -51,6 +49,11 @@ impl Parts {
     pub(super) fn folder(&self) -> &Path {
         self.home.folder()
     }
+}
+
+/// Returns whether a file or the environment names an engine: then none is started.
+fn is_set(key: &str, url: &SecretString) -> bool {
+    default_of(key).is_some_and(|default| default != format!("\"{}\"", url.expose_secret()))
 }
 
 /// The state folder holds passwords and data: it must not be committed by accident.

@@ -1,4 +1,5 @@
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use super::section::section;
@@ -9,7 +10,7 @@ section! {
         /// Where the server listens.
         listen: SocketAddr = "\"127.0.0.1:7117\"";
         /// Larger request bodies are refused with `payload-too-large`.
-        max_body_bytes: usize = "2097152";
+        max_body_bytes: NonZeroUsize = "2097152";
         /// A request that has no answer by then gets `timeout`.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         request_timeout: Duration = "\"10s\"";
@@ -17,9 +18,9 @@ section! {
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         header_timeout: Duration = "\"10s\"";
         /// Requests worked on at once; more get `overloaded` and a Retry-After.
-        max_concurrent_requests: usize = "1024";
+        max_concurrent_requests: NonZeroUsize = "1024";
         /// Connections held at once; more get `overloaded` and are closed.
-        max_connections: usize = "20000";
+        max_connections: NonZeroUsize = "20000";
         /// On shutdown: how long readiness says no before connections are turned away, so that a load
         /// balancer has looked.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]

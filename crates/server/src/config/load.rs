@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{File, FileFormat, Source, Value};
+use config::{File, FileFormat};
 
 use super::{Config, SECTIONS, example};
 
@@ -15,6 +15,8 @@ pub struct Sources {
     /// A file that must exist; without one, `guildhall.toml` is read where there is one.
     pub file: Option<PathBuf>,
     pub environment: Vec<(String, String)>,
+    /// Other defaults than the usual: everything else wins over them.
+    pub defaults: Vec<(&'static str, String)>,
     /// Keys set by flags, such as `("http.listen", "127.0.0.1:0")`.
     pub flags: Vec<(&'static str, String)>,
 }
@@ -26,14 +28,15 @@ impl Sources {
         let readable = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
-        Self { file, environment: std::env::vars_os().filter_map(readable).collect(), flags }
+        let environment = std::env::vars_os().filter_map(readable).collect();
+        Self { file, environment, defaults: Vec::new(), flags }
     }
 }
 
 /// Why the configuration cannot be used. No message repeats a value that may be secret.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("unknown key `{key}` in {origin}{hint}; `guildhall config example` lists every key")]
+    #[error("unknown key `{key}` in {origin}{hint}\n  `guildhall config example` lists every key")]
     UnknownKey { key: String, origin: String, hint: String },
     #[error("cannot read the configuration file {}: name another with --config, or leave the flag out", path.display())]
     Unreadable {
@@ -41,17 +44,22 @@ pub enum ConfigError {
         #[source]
         source: std::io::Error,
     },
-    #[error("cannot use the configuration: {0}")]
+    /// Says where, not what: the line may hold a password.
+    #[error("{} is not TOML at line {line}: {message}", path.display())]
+    Syntax { path: PathBuf, line: usize, message: String },
+    #[error("cannot use the configuration")]
     Invalid(#[from] config::ConfigError),
 }
 
 pub(super) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     let mut builder =
         config::Config::builder().add_source(File::from_str(&example::defaults(), FileFormat::Toml));
-    if let Some((origin, text)) = read_file(sources.file.as_deref())? {
-        let file = File::from_str(&text, FileFormat::Toml);
-        refuse_unknown_keys(&file, &origin)?;
-        builder = builder.add_source(file);
+    for (key, value) in &sources.defaults {
+        builder = builder.set_default(*key, value.as_str())?;
+    }
+    if let Some((path, text)) = read_file(sources.file.as_deref())? {
+        refuse_unknown_keys(&parse(&path, &text)?, &path)?;
+        builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
     }
     for (key, value) in from_environment(&sources.environment)? {
         builder = builder.set_override(key, value)?;
@@ -62,34 +70,44 @@ pub(super) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     Ok(builder.build()?.try_deserialize()?)
 }
 
-fn read_file(named: Option<&Path>) -> Result<Option<(String, String)>, ConfigError> {
+fn read_file(named: Option<&Path>) -> Result<Option<(PathBuf, String)>, ConfigError> {
     let path = named.unwrap_or(Path::new(USUAL_FILE));
     match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some((path.display().to_string(), text))),
+        Ok(text) => Ok(Some((path.to_owned(), text))),
         Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     }
 }
 
-fn refuse_unknown_keys(file: &impl Source, origin: &str) -> Result<(), ConfigError> {
-    for (section, value) in file.collect()? {
-        let known = known_keys();
-        let prefix = format!("{section}.");
-        if !known.iter().any(|key| key.starts_with(&prefix)) {
-            return Err(unknown(section, origin, SECTIONS.iter().map(|section| section.name.to_owned())));
-        }
-        for field in Value::into_table(value)?.into_keys() {
-            let key = format!("{prefix}{field}");
-            if !known.contains(&key) {
-                return Err(unknown(key, origin, known.into_iter()));
+fn parse(path: &Path, text: &str) -> Result<toml::Table, ConfigError> {
+    text.parse().map_err(|error: toml::de::Error| {
+        let line =
+            error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        ConfigError::Syntax { path: path.to_owned(), line, message: error.message().to_owned() }
+    })
+}
+
+fn refuse_unknown_keys(file: &toml::Table, path: &Path) -> Result<(), ConfigError> {
+    let origin = path.display().to_string();
+    for (section, value) in file {
+        let Some(known) = SECTIONS.iter().find(|known| known.name == section) else {
+            return Err(unknown(
+                section.clone(),
+                &origin,
+                SECTIONS.iter().map(|section| section.name.to_owned()),
+            ));
+        };
+        for field in value.as_table().into_iter().flat_map(toml::Table::keys) {
+            if !known.fields.iter().any(|known| known.name == field) {
+                return Err(unknown(format!("{section}.{field}"), &origin, known_keys().into_iter()));
             }
         }
     }
     Ok(())
 }
 
-/// Returns what the environment sets. A variable of one of our sections that names no key is refused; others that
-/// happen to begin with our name (Kubernetes makes some for a Service called guildhall) are none of our business.
+/// Returns what the environment sets. A variable of one of our sections that names no key is refused; those that
+/// Kubernetes makes for a Service called guildhall, guildhall-nats and the like are none of our business.
 fn from_environment(environment: &[(String, String)]) -> Result<Vec<(String, String)>, ConfigError> {
     let mut set = Vec::new();
     for (variable, value) in environment {
@@ -97,6 +115,10 @@ fn from_environment(environment: &[(String, String)]) -> Result<Vec<(String, Str
         else {
             continue;
         };
+        let rest = &variable[section.variable_prefix().len()..];
+        if rest == "PORT" || rest.starts_with("PORT_") || rest.starts_with("SERVICE_") {
+            continue;
+        }
         let Some(field) = section.fields.iter().find(|field| section.variable(field) == *variable) else {
             let known = SECTIONS.iter().flat_map(|s| s.fields.iter().map(|field| s.variable(field)));
             return Err(unknown(variable.clone(), "the environment", known));
@@ -115,6 +137,6 @@ fn unknown(key: String, origin: &str, known: impl Iterator<Item = String>) -> Co
         .map(|candidate| (strsim::damerau_levenshtein(&key, &candidate), candidate))
         .min()
         .filter(|(distance, _)| *distance <= 3);
-    let hint = nearest.map(|(_, candidate)| format!("; did you mean `{candidate}`?")).unwrap_or_default();
+    let hint = nearest.map(|(_, candidate)| format!(": did you mean `{candidate}`?")).unwrap_or_default();
     ConfigError::UnknownKey { key, origin: origin.to_owned(), hint }
 }

@@ -45,6 +45,14 @@ impl Config {
     }
 }
 
+/// Returns the default of a key as it stands in a TOML file.
+#[must_use]
+pub fn default_of(key: &str) -> Option<&'static str> {
+    let (section, field) = key.split_once('.')?;
+    let section = SECTIONS.iter().find(|known| known.name == section)?;
+    section.fields.iter().find(|known| known.name == field).map(|field| field.default)
+}
+
 /// Returns the names of the settings that hold secrets.
 pub fn secrets() -> impl Iterator<Item = String> {
     SECTIONS.iter().flat_map(|section| {

@@ -1,3 +1,4 @@
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -10,7 +11,7 @@ section! {
         /// Its address. Holds a password: prefer the environment to a file.
         url: SecretString = "\"postgres://guildhall@127.0.0.1:5432/guildhall\"";
         /// Connections of this replica; all replicas together must stay below PostgreSQL's own limit.
-        max_connections: u32 = "20";
+        max_connections: NonZeroU32 = "20";
         /// How long a request waits for a connection before it gets `infra-failed`.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         acquire_timeout: Duration = "\"3s\"";

@@ -25,10 +25,12 @@ fn flags_win_over_the_environment_and_the_environment_over_the_file() {
             set("GUILDHALL_HTTP_MAX_CONNECTIONS", "2"),
             set("GUILDHALL_HTTP_MAX_CONCURRENT_REQUESTS", "2"),
         ],
+        defaults: Vec::new(),
         flags: vec![("http.max_concurrent_requests", "3".to_owned())],
     };
     let http = Config::load(&sources).expect("fine").http;
-    assert_eq!((http.max_body_bytes, http.max_connections, http.max_concurrent_requests), (1, 2, 3));
+    let set = (http.max_body_bytes.get(), http.max_connections.get(), http.max_concurrent_requests.get());
+    assert_eq!(set, (1, 2, 3));
     assert_eq!(http.request_timeout.as_secs(), 10, "what nobody sets keeps its default");
 }
 
@@ -40,7 +42,7 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_known_one() {
     assert_eq!(
         error,
         format!(
-            "unknown key `postgres.urll` in {shown}; did you mean `postgres.url`?; `guildhall config example` lists every key"
+            "unknown key `postgres.urll` in {shown}: did you mean `postgres.url`?\n  `guildhall config example` lists every key"
         )
     );
 }
@@ -56,7 +58,7 @@ fn an_unknown_section_and_an_unknown_variable_are_refused_too() {
     let environment = vec![set("GUILDHALL_HTTP_LISTENS", "127.0.0.1:1")];
     let error = refused(Sources { environment, ..Sources::default() });
     assert!(
-        error.contains("`GUILDHALL_HTTP_LISTENS` in the environment; did you mean `GUILDHALL_HTTP_LISTEN`?"),
+        error.contains("`GUILDHALL_HTTP_LISTENS` in the environment: did you mean `GUILDHALL_HTTP_LISTEN`?"),
         "{error}"
     );
 }
@@ -65,6 +67,8 @@ fn an_unknown_section_and_an_unknown_variable_are_refused_too() {
 fn variables_that_kubernetes_makes_for_a_service_of_our_name_do_no_harm() {
     let environment = vec![
         set("GUILDHALL_SERVICE_HOST", "10.0.0.1"),
+        set("GUILDHALL_NATS_SERVICE_HOST", "10.0.0.2"),
+        set("GUILDHALL_NATS_PORT_4222_TCP_ADDR", "10.0.0.2"),
         set("GUILDHALL_PORT_7117_TCP", "tcp://10.0.0.1:7117"),
     ];
     Config::load(&Sources { environment, ..Sources::default() }).expect("fine");
@@ -106,5 +110,25 @@ fn the_committed_example_is_what_the_fields_say_and_can_be_used() {
 
 fn refused(sources: Sources) -> String {
     let error: ConfigError = Config::load(&sources).expect_err("refused");
-    error.to_string()
+    let mut words = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(inner) = cause {
+        words = format!("{words}; {inner}");
+        cause = inner.source();
+    }
+    words
+}
+
+#[test]
+fn a_line_that_is_not_toml_is_named_by_its_number_and_not_repeated() {
+    let (_folder, path) = file("[http]\n\n[postgres]\nurl = postgres://me:hunter2@db/x\n");
+    let error = refused(Sources { file: Some(path), ..Sources::default() });
+    assert!(error.contains("is not TOML at line 4") && !error.contains("hunter2"), "{error}");
+}
+
+#[test]
+fn a_limit_of_zero_is_refused() {
+    let environment = vec![set("GUILDHALL_HTTP_MAX_CONNECTIONS", "0")];
+    let error = refused(Sources { environment, ..Sources::default() });
+    assert!(error.contains("http.max_connections"), "{error}");
 }

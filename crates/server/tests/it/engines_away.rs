@@ -16,7 +16,8 @@ async fn without_postgres_every_answer_is_a_failure_in_time_and_readiness_return
     for server in [&one, &other] {
         let (unready, _) = server.until("/health/readiness", SOON, |answer| answer.status == 503).await;
         assert_eq!(unready.body["reasons"][0], "PostgreSQL does not answer");
-        unready.assert_failure(503, "not-ready");
+        assert_eq!((unready.status.as_u16(), &unready.body["failureKind"]), (503, &"not-ready".into()));
+        assert_eq!(unready.body["traceId"].as_str().map(str::len), Some(32));
         assert_eq!(server.get("/health/live").await.status, 200);
         let began = Instant::now();
         let failed = server.get("/health").await;

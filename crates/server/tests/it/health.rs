@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use guildhall_store::Store;
 use guildhall_testkit::TestDb;
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -49,7 +50,7 @@ async fn readiness_reports_engines_migrations_secrets_and_build_on_both_replicas
                 "status": "ready", "reasons": [], "serviceId": "guildhall", "build": "[build]", "replica": "[replica]",
                 "startedAt": "[time]",
                 "postgres": { "reachable": true, "observedAt": "[time]" },
-                "migrations": { "ready": true, "known": 1 },
+                "migrations": { "ready": true, "known": Store::known_migration() },
                 "nats": { "reachable": true, "observedAt": "[time]" },
                 "secrets": [
                     { "name": "postgres.url", "set": true, "value": "[redacted]" },

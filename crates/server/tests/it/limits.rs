@@ -78,3 +78,16 @@ async fn a_client_that_never_finishes_its_head_is_let_go() {
     let closed = tokio::time::timeout(Duration::from_secs(5), slow.read_to_end(&mut rest)).await;
     closed.expect("closed within 5 s").expect("closed in good order");
 }
+
+#[tokio::test]
+async fn a_client_that_says_nothing_or_half_a_word_is_let_go() {
+    let db = TestDb::new().await;
+    let server = Setup::on(&db).with("http.header_timeout", "300ms").start().await;
+    for half_a_word in ["", "P", "PRI * HT"] {
+        let mut silent = TcpStream::connect(server.address).await.expect("connected");
+        silent.write_all(half_a_word.as_bytes()).await.expect("sent");
+        let mut rest = Vec::new();
+        let closed = tokio::time::timeout(Duration::from_secs(5), silent.read_to_end(&mut rest)).await;
+        assert!(closed.is_ok(), "still open after {half_a_word:?}");
+    }
+}

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use guildhall_store::Store;
 use guildhall_testkit::TestDb;
 
 use crate::support::Setup;
@@ -15,7 +16,8 @@ async fn two_replicas_that_start_on_an_empty_database_migrate_it_once() {
         server.until("/health/readiness", SOON, |a| a.body["status"] == "ready").await;
     }
     let mut sql = db.sql().await;
-    assert_eq!(sql.number("SELECT count(*) FROM _sqlx_migrations WHERE success").await, 1);
+    let applied = sql.number("SELECT count(*) FROM _sqlx_migrations WHERE success").await;
+    assert_eq!(applied, Store::known_migration(), "each once");
     assert_eq!(sql.number("SELECT count(*) FROM schema_state").await, 1);
 }
 
@@ -27,7 +29,8 @@ async fn a_replica_whose_tables_are_gone_takes_no_traffic() {
     db.sql().await.execute("DROP TABLE schema_state").await;
     let (unready, _) = server.until("/health/readiness", SOON, |answer| answer.status == 503).await;
     assert_eq!(unready.body["migrations"]["ready"], false);
-    assert_eq!(unready.body["message"], "the database has migration 0, this server needs 1");
+    let wanted = format!("the database has migration 0, this server needs {}", Store::known_migration());
+    assert_eq!(unready.body["message"], wanted);
 }
 
 #[tokio::test]
@@ -35,23 +38,23 @@ async fn an_older_server_works_beside_a_newer_schema_until_the_floor_is_raised()
     let db = TestDb::new().await;
     let running = Setup::on(&db).start().await;
     let mut sql = db.sql().await;
-    sql.execute(
+    let (known, newer) = (Store::known_migration(), Store::known_migration() + 1);
+    sql.execute(format!(
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
-         VALUES (2, 'of a newer server', true, '\\x00', 0)",
-    )
+         VALUES ({newer}, 'of a newer server', true, '\\x00', 0)"
+    ))
     .await;
     let beside = Setup::on(&db).start().await;
     for server in [&running, &beside] {
         server.until("/health/readiness", SOON, |a| a.body["status"] == "ready").await;
     }
 
-    sql.execute("UPDATE schema_state SET floor = 2").await;
+    sql.execute(format!("UPDATE schema_state SET floor = {newer}")).await;
     for server in [&running, &beside] {
         let (unready, _) = server.until("/health/readiness", SOON, |answer| answer.status == 503).await;
-        assert_eq!(
-            unready.body["message"],
-            "the database needs a server that knows migration 2, this one knows 1"
-        );
+        let wanted =
+            format!("the database needs a server that knows migration {newer}, this one knows {known}");
+        assert_eq!(unready.body["message"], wanted);
     }
     let error = Setup::on(&db).try_start().await.expect_err("too old for this database");
     let cause = std::error::Error::source(&error).expect("a cause").to_string();

@@ -1,0 +1,5 @@
+SELECT seq, id, kind, body, recorded_at AS "recorded_at: Timestamp"
+FROM journal_entries
+WHERE journal = $1 AND owner = $2 AND seq > $3
+ORDER BY seq
+LIMIT $4

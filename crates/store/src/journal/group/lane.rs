@@ -1,0 +1,232 @@
+//! One lane of the group writer.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use guildhall_domain::journal::{Head, Journal, Placed, Stream};
+use metrics::{counter, histogram};
+use sqlx::{Connection, PgConnection};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use super::plan::Plan;
+use super::{Request, Wake};
+use crate::journal::append::append_on;
+use crate::journal::{Append, AppendError, heads};
+use crate::{Store, StoreError};
+
+/// Entries in one group: enough to pay for the commit many times over, few enough to stay quick.
+const ENTRIES_AT_MOST: usize = 2_000;
+
+/// Heads remembered; beyond it the lane forgets them all and reads again what it needs.
+const HEADS_AT_MOST: usize = 20_000;
+
+/// How long a lane tries to find out what became of a group when PostgreSQL was lost during its commit.
+const RESOLVE_WITHIN: Duration = Duration::from_secs(5);
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(2);
+
+pub(super) struct Lane {
+    store: Store,
+    requests: mpsc::Receiver<Request>,
+    wakes: mpsc::Sender<Wake>,
+    connection: Option<PgConnection>,
+    seen: HashMap<Stream, Head>,
+}
+
+impl Lane {
+    pub(super) fn new(store: Store, requests: mpsc::Receiver<Request>, wakes: mpsc::Sender<Wake>) -> Self {
+        Self { store, requests, wakes, connection: None, seen: HashMap::new() }
+    }
+
+    /// Works until told to stop; what was taken by then is still finished.
+    pub(super) async fn run(mut self, stop: CancellationToken) {
+        loop {
+            let first = tokio::select! {
+                biased;
+                first = self.requests.recv() => first,
+                () = stop.cancelled() => {
+                    self.requests.close();
+                    self.requests.recv().await
+                }
+            };
+            let Some(first) = first else { return };
+            let group = self.gather(first);
+            self.commit(group).await;
+        }
+    }
+
+    /// Takes what waits already. Nobody is kept waiting for more to come.
+    fn gather(&mut self, first: Request) -> Vec<Request> {
+        let mut entries = first.append.entries.len();
+        let mut group = vec![first];
+        while entries < ENTRIES_AT_MOST
+            && let Ok(next) = self.requests.try_recv()
+        {
+            entries += next.append.entries.len();
+            group.push(next);
+        }
+        group
+    }
+
+    async fn commit(&mut self, group: Vec<Request>) {
+        #[expect(clippy::cast_precision_loss, reason = "a count of appends is exact to 2^53")]
+        histogram!("guildhall_journal_group_appends").record(group.len() as f64);
+        let placed = match self.try_group(&group).await {
+            Ok(placed) => placed,
+            Err(error) => {
+                debug!(error = &error as &dyn std::error::Error, "a group is appended singly");
+                counter!("guildhall_journal_groups_split_total").increment(1);
+                self.seen.clear();
+                vec![None; group.len()]
+            }
+        };
+        let deadline = Instant::now() + RESOLVE_WITHIN;
+        for (request, placed) in group.into_iter().zip(placed) {
+            let outcome = match placed {
+                Some(placed) => Ok(placed),
+                None => self.append_singly(&request.append, deadline).await,
+            };
+            if let Ok(placed) = &outcome {
+                self.say_grown(request.append.stream, placed);
+            }
+            // A caller that went away has no use for the answer; the entries stay.
+            let _caller_gone = request.answer.send(outcome);
+        }
+    }
+
+    /// Writes the whole group with one statement. Returns the places of those that went through.
+    async fn try_group(&mut self, group: &[Request]) -> Result<Vec<Option<Vec<Placed>>>, StoreError> {
+        self.learn_heads(group).await?;
+        let plan = Plan::new(group.iter().map(|request| &request.append), &self.seen);
+        if plan.next.is_empty() {
+            return Ok(plan.placed);
+        }
+        let (heads, entries) = (&plan.heads, &plan.entries);
+        let rows = sqlx::query_file!(
+            "queries/journal/append_group.sql",
+            &heads.journals,
+            &heads.owners,
+            &heads.seen,
+            &heads.epochs,
+            &heads.next,
+            &entries.journals,
+            &entries.owners,
+            &entries.seqs,
+            &entries.ids,
+            &entries.kinds as &[&str],
+            &entries.bodies as &[&str]
+        )
+        .fetch_all(connected(&mut self.connection, &self.store).await?)
+        .await;
+        let rows = rows.map_err(|error| self.lost(error))?;
+        let moved: Vec<Stream> = rows
+            .into_iter()
+            .filter_map(|row| Some(Stream { journal: Journal::from_number(row.journal)?, owner: row.owner }))
+            .collect();
+        let Plan { placed, next, .. } = plan;
+        for (stream, head) in next {
+            if moved.contains(&stream) {
+                self.seen.insert(stream, head);
+            } else {
+                self.seen.remove(&stream);
+            }
+        }
+        let went_through = |request: &Request| moved.contains(&request.append.stream);
+        Ok(placed
+            .into_iter()
+            .zip(group)
+            .map(|(placed, request)| placed.filter(|_| went_through(request)))
+            .collect())
+    }
+
+    /// Reads the heads of streams that this lane has not written to lately.
+    async fn learn_heads(&mut self, group: &[Request]) -> Result<(), StoreError> {
+        if self.seen.len() > HEADS_AT_MOST {
+            self.seen.clear();
+        }
+        let unseen: Vec<Stream> = group
+            .iter()
+            .map(|request| request.append.stream)
+            .filter(|stream| !self.seen.contains_key(stream))
+            .collect();
+        if unseen.is_empty() {
+            return Ok(());
+        }
+        let read = heads::read(connected(&mut self.connection, &self.store).await?, unseen.iter()).await;
+        match read {
+            Ok(heads) => {
+                self.seen.extend(heads);
+                Ok(())
+            }
+            Err(error) => {
+                self.connection = None;
+                Err(error)
+            }
+        }
+    }
+
+    /// Appends one request under its head's lock. Repeats are recognised by id, so it may be tried again after a
+    /// commit whose outcome is unknown.
+    async fn append_singly(
+        &mut self,
+        append: &Append,
+        deadline: Instant,
+    ) -> Result<Vec<Placed>, AppendError> {
+        let mut pause = Duration::from_millis(20);
+        loop {
+            match self.try_singly(append).await {
+                Err(AppendError::Store(StoreError::Unavailable(error))) => {
+                    self.connection = None;
+                    if Instant::now() + pause > deadline {
+                        warn!(stream = %append.stream, "an append is given up: PostgreSQL does not answer");
+                        return Err(AppendError::Store(StoreError::Unavailable(error)));
+                    }
+                    sleep(pause).await;
+                    pause = (pause * 2).min(Duration::from_millis(500));
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn try_singly(&mut self, append: &Append) -> Result<Vec<Placed>, AppendError> {
+        let connection = connected(&mut self.connection, &self.store).await?;
+        let mut transaction = connection.begin().await.map_err(StoreError::from)?;
+        let (head, placed) = append_on(&mut transaction, append).await?;
+        transaction.commit().await.map_err(StoreError::from)?;
+        self.seen.insert(append.stream, head);
+        Ok(placed)
+    }
+
+    fn lost(&mut self, error: sqlx::Error) -> StoreError {
+        let error = StoreError::from(error);
+        if matches!(error, StoreError::Unavailable(_)) {
+            self.connection = None;
+        }
+        error
+    }
+
+    fn say_grown(&self, stream: Stream, placed: &[Placed]) {
+        let Some(last_seq) = placed.iter().map(|placed| placed.seq()).max() else { return };
+        counter!("guildhall_journal_entries_total", "journal" => stream.journal.as_str())
+            .increment(u64::try_from(placed.len()).unwrap_or(0));
+        let _found_by_the_timer = self.wakes.try_send(Wake { stream, last_seq });
+    }
+}
+
+/// Returns the lane's own connection, opened where it has none.
+async fn connected<'a>(
+    connection: &'a mut Option<PgConnection>,
+    store: &Store,
+) -> Result<&'a mut PgConnection, StoreError> {
+    if connection.is_none() {
+        let options = store.pool.connect_options();
+        let opening = timeout(CONNECT_WITHIN, PgConnection::connect_with(&options));
+        let opened = opening.await.map_err(|_| StoreError::from(sqlx::Error::PoolTimedOut))?;
+        *connection = Some(opened?);
+    }
+    connection.as_mut().ok_or(StoreError::Closed)
+}

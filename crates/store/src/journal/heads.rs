@@ -1,0 +1,74 @@
+//! The head rows.
+
+use std::collections::HashMap;
+
+use guildhall_domain::journal::{Epoch, Head, Journal, Seq, Stream};
+use sqlx::{PgConnection, PgExecutor};
+use uuid::Uuid;
+
+use crate::{Store, StoreError, Tx};
+
+/// Locks a stream's head until the end of the transaction; a stream that nobody wrote to yet gets one.
+pub(super) async fn lock(connection: &mut PgConnection, stream: Stream) -> Result<Head, StoreError> {
+    let Stream { journal, owner } = stream;
+    loop {
+        let row = sqlx::query_file!("queries/journal/lock_head.sql", journal.number(), owner)
+            .fetch_optional(&mut *connection)
+            .await?;
+        if let Some(row) = row {
+            return Ok(head(row.last_seq, row.epoch));
+        }
+        sqlx::query_file!("queries/journal/open_head.sql", journal.number(), owner)
+            .execute(&mut *connection)
+            .await?;
+    }
+}
+
+/// Moves a head that is locked.
+pub(super) async fn set(
+    connection: &mut PgConnection,
+    stream: Stream,
+    last_seq: Seq,
+) -> Result<(), StoreError> {
+    let Stream { journal, owner } = stream;
+    sqlx::query_file!("queries/journal/move_head.sql", journal.number(), owner, last_seq.get())
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Reads heads without locking them. A stream that nobody wrote to yet is not among them.
+pub(super) async fn read(
+    executor: impl PgExecutor<'_>,
+    streams: impl Iterator<Item = &Stream>,
+) -> Result<HashMap<Stream, Head>, StoreError> {
+    let (journals, owners): (Vec<i16>, Vec<Uuid>) =
+        streams.map(|stream| (stream.journal.number(), stream.owner)).unzip();
+    let rows =
+        sqlx::query_file!("queries/journal/read_heads.sql", &journals, &owners).fetch_all(executor).await?;
+    let heads = rows.into_iter().filter_map(|row| {
+        let journal = Journal::from_number(row.journal)?;
+        Some((Stream { journal, owner: row.owner }, head(row.last_seq, row.epoch)))
+    });
+    Ok(heads.collect())
+}
+
+/// Returns where streams end: the one question behind all followers of a replica.
+pub async fn last_seqs(store: &Store, streams: &[Stream]) -> Result<HashMap<Stream, Seq>, StoreError> {
+    let heads = read(&store.pool, streams.iter()).await?;
+    Ok(heads.into_iter().map(|(stream, head)| (stream, head.last_seq)).collect())
+}
+
+/// Gives a stream its next holder. Writers under the epoch before are refused from the commit on.
+pub async fn take_over(tx: &mut Tx, stream: Stream) -> Result<Epoch, StoreError> {
+    let Stream { journal, owner } = stream;
+    let row = sqlx::query_file!("queries/journal/take_over.sql", journal.number(), owner)
+        .fetch_one(tx.connection())
+        .await?;
+    Ok(Epoch::new(row.epoch))
+}
+
+fn head(last_seq: i64, epoch: i64) -> Head {
+    // The table has a check: no number is negative.
+    Head { last_seq: Seq::new(last_seq).unwrap_or_default(), epoch: Epoch::new(epoch) }
+}

@@ -1,0 +1,54 @@
+//! Journals: append, page, erase. The rules are `domain`'s; here they meet the rows.
+//!
+//! There are two ways to append, and they keep the same rule. [`append`] is part of a transaction that also changes
+//! what the entry describes. [`GroupWriter`] takes hot appends of many callers and commits them together.
+
+mod append;
+mod erase;
+mod group;
+mod heads;
+mod page;
+
+pub use append::append;
+pub use erase::erase;
+pub use group::{GroupWriter, Wake};
+pub use heads::{last_seqs, take_over};
+pub use page::{Entry, page};
+
+use std::borrow::Cow;
+
+use guildhall_domain::ids::EntryId;
+use guildhall_domain::journal::{Fence, Refusal, Stream};
+
+use crate::StoreError;
+
+/// An entry to append.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEntry {
+    pub id: EntryId,
+    pub kind: Cow<'static, str>,
+    /// JSON, kept as it is.
+    pub body: String,
+}
+
+/// Entries for one stream; all of them are appended, or none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Append {
+    pub stream: Stream,
+    pub fence: Fence,
+    pub entries: Vec<NewEntry>,
+}
+
+/// Why an append did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The writers have as much to do as they may hold. Nothing was written.
+    #[error("too many appends wait")]
+    Overloaded,
+    /// The store failed. Where PostgreSQL was lost during a commit the entries may be there: append them again
+    /// under the same ids, and they are recognised.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

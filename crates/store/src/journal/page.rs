@@ -1,0 +1,35 @@
+//! Reading a stream page by page.
+
+use guildhall_domain::ids::EntryId;
+use guildhall_domain::journal::{Seq, Stream};
+use jiff_sqlx::Timestamp;
+
+use crate::{Store, StoreError};
+
+/// An entry as it stands in a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub seq: Seq,
+    pub id: EntryId,
+    pub kind: String,
+    /// What it says; none when it was erased.
+    pub body: Option<String>,
+    pub recorded_at: jiff::Timestamp,
+}
+
+/// Reads at most `limit` entries after a number, in order.
+pub async fn page(store: &Store, stream: Stream, after: Seq, limit: u32) -> Result<Vec<Entry>, StoreError> {
+    let Stream { journal, owner } = stream;
+    let rows =
+        sqlx::query_file!("queries/journal/page.sql", journal.number(), owner, after.get(), i64::from(limit))
+            .fetch_all(&store.pool)
+            .await?;
+    let entries = rows.into_iter().map(|row| Entry {
+        seq: Seq::new(row.seq).unwrap_or_default(),
+        id: EntryId::from_uuid(row.id),
+        kind: row.kind,
+        body: row.body,
+        recorded_at: row.recorded_at.to_jiff(),
+    });
+    Ok(entries.collect())
+}
