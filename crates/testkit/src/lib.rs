@@ -10,11 +10,13 @@
 
 mod database;
 mod engines;
+mod history;
 mod rounds;
 mod sql;
 mod template;
 
 pub use database::TestDb;
 pub use engines::{Addresses, PrivateEngines, nats_url, subject_prefix};
+pub use history::{Fault, History, Sighting};
 pub use rounds::Rounds;
 pub use sql::Sql;

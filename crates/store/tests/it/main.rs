@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
 
+mod journal;
 mod replicas;
 mod schema_state;
 
@@ -13,6 +14,6 @@ use secrecy::SecretString;
 fn store(url: SecretString) -> Store {
     let second = Duration::from_secs(1);
     let options =
-        StoreOptions { url, max_connections: 2, acquire_timeout: second, statement_timeout: second };
+        StoreOptions { url, max_connections: 4, acquire_timeout: second, statement_timeout: second };
     Store::new(&options).expect("a valid address")
 }
