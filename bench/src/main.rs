@@ -4,17 +4,26 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark talks to a person at a terminal")]
 
+mod journal;
+
 use std::process::ExitCode;
 
+const ALL: [(&str, &str); 1] = [("journal", "group commit beside plain inserts of the same rows")];
+
 fn main() -> ExitCode {
-    match std::env::args().nth(1) {
+    let outcome = match std::env::args().nth(1).as_deref() {
         None => {
-            println!("no benchmark is written yet");
-            ExitCode::SUCCESS
+            for (name, about) in ALL {
+                println!("{name:10} {about}");
+            }
+            Ok(())
         }
-        Some(name) => {
-            eprintln!("no benchmark is called `{name}`; `cargo xtask bench` lists them");
-            ExitCode::FAILURE
-        }
+        Some("journal") => journal::run(),
+        Some(name) => Err(anyhow::anyhow!("no benchmark is called `{name}`; `cargo xtask bench` lists them")),
+    };
+    if let Err(error) = outcome {
+        eprintln!("error: {error:#}");
+        return ExitCode::FAILURE;
     }
+    ExitCode::SUCCESS
 }

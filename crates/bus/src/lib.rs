@@ -72,6 +72,22 @@ impl Bus {
         }
     }
 
+    /// Sends a hint to whoever listens. It is lost while NATS is away; nobody may depend on it.
+    pub async fn publish(&self, subject: &str, hint: Vec<u8>) {
+        // While the connection is down the client would queue hints that are old when they leave.
+        if self.client.connection_state() != State::Connected {
+            return;
+        }
+        let _lost_with_the_connection =
+            self.client.publish(format!("{}.{subject}", self.prefix), hint.into()).await;
+    }
+
+    /// Listens for hints. The subscription lives through reconnects; what was sent meanwhile is lost.
+    pub async fn subscribe(&self, subject: &str) -> Result<Hints, BusError> {
+        let subject = format!("{}.{subject}", self.prefix);
+        Ok(Hints(self.client.subscribe(subject).await.map_err(|_| BusError::Unavailable)?))
+    }
+
     /// Sends a message to ourselves through NATS and waits for it: the proof that the bus works.
     pub async fn round_trip(&self, within: Duration) -> Result<(), BusError> {
         // While the connection is down the client would queue the question; ask nothing then.
@@ -98,6 +114,17 @@ impl Bus {
         if !matches!(tokio::time::timeout(within, self.client.drain()).await, Ok(Ok(()))) {
             warn!("cannot close the NATS connection in good order");
         }
+    }
+}
+
+/// The hints of a subscription.
+#[derive(Debug)]
+pub struct Hints(async_nats::Subscriber);
+
+impl Hints {
+    /// Waits for the next hint; none when the connection was closed for good.
+    pub async fn next(&mut self) -> Option<Vec<u8>> {
+        Some(self.0.next().await?.payload.to_vec())
     }
 }
 

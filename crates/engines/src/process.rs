@@ -202,17 +202,13 @@ fn keep(launch: &Launch, shared: &Shared, restart: Restart) {
         }
         let began = Instant::now();
         match launch.spawn() {
-            Ok(child) => wait_for_end(launch, shared, child),
+            Ok(child) => wait_for_end(launch, shared, restart, child),
             Err(error) => {
                 warn!(error = &error as &dyn std::error::Error, "cannot start {}", launch.engine);
-                shared.lock().exits += 1;
+                note_end(&mut shared.lock(), restart);
             }
         }
         if restart == Restart::WhenAsked {
-            let mut state = shared.lock();
-            if state.wish == Wish::Up {
-                state.wish = Wish::Down;
-            }
             continue;
         }
         pause = if began.elapsed() > RAN_WELL {
@@ -224,7 +220,17 @@ fn keep(launch: &Launch, shared: &Shared, restart: Restart) {
     }
 }
 
-fn wait_for_end(launch: &Launch, shared: &Shared, mut child: std::process::Child) {
+/// Notes an end under the lock. Whoever sees that the child is gone may wish for another at once, so what the end
+/// means for the wish is settled in the same moment.
+fn note_end(state: &mut State, restart: Restart) {
+    state.pid = None;
+    state.exits += 1;
+    if restart == Restart::WhenAsked && state.wish == Wish::Up {
+        state.wish = Wish::Down;
+    }
+}
+
+fn wait_for_end(launch: &Launch, shared: &Shared, restart: Restart, mut child: std::process::Child) {
     let Some(pid) = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default()) else { return };
     let wished_away = {
         let mut state = shared.lock();
@@ -243,9 +249,8 @@ fn wait_for_end(launch: &Launch, shared: &Shared, mut child: std::process::Child
     {}
     let mut state = shared.lock();
     let status = child.wait();
-    state.pid = None;
-    state.exits += 1;
     let expected = state.wish != Wish::Up;
+    note_end(&mut state, restart);
     drop(state);
     shared.changed.notify_all();
     if !expected {

@@ -6,6 +6,7 @@
 
 pub mod error;
 pub mod health;
+pub mod journal;
 pub mod reconcile;
 
 pub use error::ServiceError;

@@ -28,3 +28,15 @@ CREATE TABLE journal_entries (
 
 -- The audit log is kept for good.
 CREATE TABLE journal_entries_audit PARTITION OF journal_entries FOR VALUES IN (1);
+
+-- Undoes a group of appends of which one stream was not as its writer had seen it: the writer then takes them singly.
+CREATE FUNCTION journal_all_moved(moved bigint, wanted bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    IF moved <> wanted THEN
+        RAISE EXCEPTION 'a stream has moved' USING ERRCODE = 'serialization_failure';
+    END IF;
+    RETURN true;
+END
+$$;

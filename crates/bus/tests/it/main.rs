@@ -37,6 +37,24 @@ async fn a_round_trip_fails_while_nats_is_away_and_works_again_after() {
 }
 
 #[tokio::test]
+async fn hints_reach_the_same_prefix_and_no_other() {
+    let (ours, theirs) = (options(nats_url()), options(nats_url()));
+    let (one, other) =
+        (Bus::connect(&ours).await.expect("prepared"), Bus::connect(&ours).await.expect("prepared"));
+    let stranger = Bus::connect(&theirs).await.expect("prepared");
+    let mut heard = other.subscribe("a.b").await.expect("subscribed");
+    let mut strange = stranger.subscribe("a.b").await.expect("subscribed");
+    // A round trip on the same connection proves that the subscription has reached NATS.
+    other.round_trip(Duration::from_secs(2)).await.expect("answered");
+    stranger.round_trip(Duration::from_secs(2)).await.expect("answered");
+    one.publish("a.b", b"7".to_vec()).await;
+    let hint = tokio::time::timeout(Duration::from_secs(2), heard.next()).await.expect("in time");
+    assert_eq!(hint, Some(b"7".to_vec()));
+    let nothing = tokio::time::timeout(Duration::from_millis(200), strange.next()).await;
+    assert!(nothing.is_err(), "another installation heard it");
+}
+
+#[tokio::test]
 async fn a_wrong_password_is_no_way_in() {
     let mut url = url::Url::parse(secrecy::ExposeSecret::expose_secret(&nats_url())).expect("an address");
     url.set_password(Some("guessed")).expect("set");

@@ -1,27 +1,18 @@
--- Appends to many streams at once. The caller has decided on the numbers from the heads as it last saw them; a head
--- that has moved since, or has another holder, is left alone together with its entries. Returns the streams that moved.
-WITH wanted AS (
-    SELECT *
-    FROM unnest($1::smallint[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[])
-        AS wanted (journal, owner, seen_seq, epoch, next_seq)
-    -- Every writer locks the heads it needs in this order.
-    ORDER BY journal, owner
-),
-moved AS (
+-- Appends to many streams at once. The caller has decided on the numbers from the heads as it last saw them; when one
+-- of them has moved since, or has another holder, nothing is written at all.
+WITH moved AS (
     UPDATE journal_heads AS head
     SET last_seq = wanted.next_seq
-    FROM wanted
+    FROM unnest($1::smallint[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[])
+        AS wanted (journal, owner, seen_seq, epoch, next_seq)
     WHERE head.journal = wanted.journal
         AND head.owner = wanted.owner
         AND head.last_seq = wanted.seen_seq
         AND head.epoch = wanted.epoch
-    RETURNING head.journal, head.owner
-),
-placed AS (
-    INSERT INTO journal_entries (journal, owner, seq, id, kind, body)
-    SELECT entry.journal, entry.owner, entry.seq, entry.id, entry.kind, entry.body
-    FROM unnest($6::smallint[], $7::uuid[], $8::bigint[], $9::uuid[], $10::text[], $11::text[])
-        AS entry (journal, owner, seq, id, kind, body)
-    INNER JOIN moved ON moved.journal = entry.journal AND moved.owner = entry.owner
+    RETURNING 1
 )
-SELECT journal AS "journal!", owner AS "owner!" FROM moved
+INSERT INTO journal_entries (journal, owner, seq, id, kind, body)
+SELECT entry.journal, entry.owner, entry.seq, entry.id, entry.kind, entry.body
+FROM unnest($6::smallint[], $7::uuid[], $8::bigint[], $9::uuid[], $10::text[], $11::text[])
+    AS entry (journal, owner, seq, id, kind, body)
+WHERE journal_all_moved((SELECT count(*) FROM moved), cardinality($1::smallint[]))

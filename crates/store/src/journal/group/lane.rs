@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use guildhall_domain::journal::{Head, Journal, Placed, Stream};
+use guildhall_domain::journal::{Head, Placed, Stream};
 use metrics::{counter, histogram};
 use sqlx::{Connection, PgConnection};
 use tokio::sync::mpsc;
@@ -97,7 +97,8 @@ impl Lane {
         }
     }
 
-    /// Writes the whole group with one statement. Returns the places of those that went through.
+    /// Writes the group with one statement, whole or not at all. Returns the places of its members; none for those
+    /// that have to be appended singly.
     async fn try_group(&mut self, group: &[Request]) -> Result<Vec<Option<Vec<Placed>>>, StoreError> {
         self.learn_heads(group).await?;
         let plan = Plan::new(group.iter().map(|request| &request.append), &self.seen);
@@ -105,7 +106,7 @@ impl Lane {
             return Ok(plan.placed);
         }
         let (heads, entries) = (&plan.heads, &plan.entries);
-        let rows = sqlx::query_file!(
+        let written = sqlx::query_file!(
             "queries/journal/append_group.sql",
             &heads.journals,
             &heads.owners,
@@ -119,27 +120,12 @@ impl Lane {
             &entries.kinds as &[&str],
             &entries.bodies as &[&str]
         )
-        .fetch_all(connected(&mut self.connection, &self.store).await?)
+        .execute(connected(&mut self.connection, &self.store).await?)
         .await;
-        let rows = rows.map_err(|error| self.lost(error))?;
-        let moved: Vec<Stream> = rows
-            .into_iter()
-            .filter_map(|row| Some(Stream { journal: Journal::from_number(row.journal)?, owner: row.owner }))
-            .collect();
+        written.map_err(|error| self.lost(error))?;
         let Plan { placed, next, .. } = plan;
-        for (stream, head) in next {
-            if moved.contains(&stream) {
-                self.seen.insert(stream, head);
-            } else {
-                self.seen.remove(&stream);
-            }
-        }
-        let went_through = |request: &Request| moved.contains(&request.append.stream);
-        Ok(placed
-            .into_iter()
-            .zip(group)
-            .map(|(placed, request)| placed.filter(|_| went_through(request)))
-            .collect())
+        self.seen.extend(next);
+        Ok(placed)
     }
 
     /// Reads the heads of streams that this lane has not written to lately.
@@ -223,7 +209,13 @@ async fn connected<'a>(
     store: &Store,
 ) -> Result<&'a mut PgConnection, StoreError> {
     if connection.is_none() {
-        let options = store.pool.connect_options();
+        // The group statement is the same every time; planning it anew would cost more than running it.
+        let options = store
+            .pool
+            .connect_options()
+            .as_ref()
+            .clone()
+            .options([("plan_cache_mode", "force_generic_plan")]);
         let opening = timeout(CONNECT_WITHIN, PgConnection::connect_with(&options));
         let opened = opening.await.map_err(|_| StoreError::from(sqlx::Error::PoolTimedOut))?;
         *connection = Some(opened?);

@@ -46,7 +46,10 @@ impl<'a> Plan<'a> {
             let placed = plan.place(append, seen);
             plan.placed.push(placed);
         }
-        for (stream, next) in &plan.next {
+        let mut moving: Vec<(&Stream, &Head)> = plan.next.iter().collect();
+        // Every writer locks the heads it needs in this order.
+        moving.sort_by_key(|(stream, _)| (stream.journal.number(), stream.owner));
+        for (stream, next) in moving {
             let Some(head) = seen.get(stream) else { continue };
             plan.heads.journals.push(stream.journal.number());
             plan.heads.owners.push(stream.owner);

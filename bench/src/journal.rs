@@ -1,0 +1,161 @@
+//! Appends through the group writer, beside the same rows into the same table over plain connections.
+//!
+//! Both sides run in this process, in turns, on one PostgreSQL with fsync on. The bare side writes neither heads nor
+//! numbers that anyone could rely on: it is the floor that no journal can be below.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use futures::future::join_all;
+use guildhall_domain::ids::EntryId;
+use guildhall_domain::journal::{Fence, Journal, Stream};
+use guildhall_engines::{Home, Postgres, Restart};
+use guildhall_runtime::Tasks;
+use guildhall_store::journal::{Append, GroupWriter, NewEntry};
+use guildhall_store::{Store, StoreOptions};
+use secrecy::ExposeSecret;
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+const CALLERS: usize = 16;
+fn lanes() -> usize { std::env::args().nth(2).and_then(|a| a.parse().ok()).unwrap_or(4) }
+const ROUNDS: usize = 2;
+const ROUND: Duration = Duration::from_secs(4);
+const BODY_BYTES: usize = 1000;
+const LONE_CALLS: usize = 1500;
+
+const BARE: &str = "INSERT INTO journal_entries (journal, owner, seq, id, kind, body)
+    SELECT $1, $2, entry.seq, entry.id, $3, entry.body
+    FROM unnest($4::bigint[], $5::uuid[], $6::text[]) AS entry (seq, id, body)";
+
+pub(crate) fn run() -> Result<()> {
+    let folder = tempfile::Builder::new().prefix("guildhall-bench-").tempdir()?;
+    let home = Home::open(folder.path())?;
+    let postgres = Postgres::start(&home, Restart::Always)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(measure(&postgres))
+}
+
+async fn measure(postgres: &Postgres) -> Result<()> {
+    let url = postgres.url();
+    let second = Duration::from_secs(1);
+    let store = Store::new(&StoreOptions {
+        url: url.clone(),
+        max_connections: 4,
+        acquire_timeout: second * 5,
+        statement_timeout: second * 30,
+    })?;
+    store.migrate(Duration::from_secs(60)).await?;
+    let tasks = Tasks::new();
+    let (wakes, _nobody_listens) = mpsc::channel(1);
+    let writer = GroupWriter::start(&store, &tasks, lanes(), &wakes);
+    let mut bare = join_all((0..CALLERS).map(|_| PgConnection::connect(url.expose_secret())))
+        .await
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()?;
+
+    let (bare_p50, ours_p50) = lone(&writer, &mut bare[0]).await?;
+    println!("a lone caller, 1 row: bare p50 {bare_p50:?}, ours p50 {ours_p50:?}");
+    println!("journal_lone_latency_ratio={:.2}", ours_p50.as_secs_f64() / bare_p50.as_secs_f64());
+    let single = compare(&writer, &mut bare, 1).await?;
+    println!("journal_append_single_ratio={single:.2}");
+    let fifty = compare(&writer, &mut bare, 50).await?;
+    println!("journal_append_ratio={fifty:.2}");
+    tasks.shutdown(Duration::from_secs(5)).await;
+    Ok(())
+}
+
+/// Measures both sides in turns and returns ours divided by the bare one, in rows a second.
+async fn compare(writer: &GroupWriter, bare: &mut [PgConnection], rows: usize) -> Result<f64> {
+    let (mut bare_total, mut ours_total) = (0, 0);
+    for _ in 0..ROUNDS {
+        bare_total += bare_round(bare, rows).await?;
+        ours_total += our_round(writer, rows).await?;
+        sqlx::raw_sql(AssertSqlSafe("TRUNCATE journal_entries")).execute(&mut bare[0]).await?;
+    }
+    let seconds = ROUND.as_secs_f64() * f64::from(u32::try_from(ROUNDS)?);
+    let per_second = |total: u32| f64::from(total) / seconds;
+    println!(
+        "{CALLERS} callers, {rows} rows of {BODY_BYTES} bytes a call: bare {:.0} rows/s, ours {:.0} rows/s",
+        per_second(bare_total),
+        per_second(ours_total)
+    );
+    Ok(per_second(ours_total) / per_second(bare_total))
+}
+
+async fn bare_round(connections: &mut [PgConnection], rows: usize) -> Result<u32> {
+    let until = Instant::now() + ROUND;
+    let callers = connections.iter_mut().map(|connection| async move {
+        let (owner, mut seq, mut written) = (Uuid::now_v7(), 0, 0);
+        while Instant::now() < until {
+            insert(connection, owner, seq, rows).await?;
+            seq += i64::try_from(rows)?;
+            written += u32::try_from(rows)?;
+        }
+        anyhow::Ok(written)
+    });
+    Ok(join_all(callers).await.into_iter().collect::<Result<Vec<u32>>>()?.into_iter().sum())
+}
+
+async fn insert(connection: &mut PgConnection, owner: Uuid, seq: i64, rows: usize) -> Result<()> {
+    let seqs: Vec<i64> = (seq + 1..).take(rows).collect();
+    let ids: Vec<Uuid> = (0..rows).map(|_| Uuid::now_v7()).collect();
+    let bodies = vec![body(); rows];
+    #[expect(clippy::disallowed_methods, reason = "the bare side: what anyone would write without us")]
+    sqlx::query(BARE)
+        .bind(Journal::Audit.number())
+        .bind(owner)
+        .bind("bench")
+        .bind(&seqs)
+        .bind(&ids)
+        .bind(&bodies)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn our_round(writer: &GroupWriter, rows: usize) -> Result<u32> {
+    let until = Instant::now() + ROUND;
+    let callers = (0..CALLERS).map(|_| async {
+        let (stream, mut written) = (Stream { journal: Journal::Audit, owner: Uuid::now_v7() }, 0);
+        while Instant::now() < until {
+            writer.append(append(stream, rows)).await?;
+            written += u32::try_from(rows)?;
+        }
+        anyhow::Ok(written)
+    });
+    Ok(join_all(callers).await.into_iter().collect::<Result<Vec<u32>>>()?.into_iter().sum())
+}
+
+/// Measures one caller that waits for each answer, in turns of a hundred.
+async fn lone(writer: &GroupWriter, connection: &mut PgConnection) -> Result<(Duration, Duration)> {
+    let stream = Stream { journal: Journal::Audit, owner: Uuid::now_v7() };
+    let owner = Uuid::now_v7();
+    let (mut bare, mut ours) = (Vec::new(), Vec::new());
+    for call in 0..LONE_CALLS {
+        let began = Instant::now();
+        if call / 100 % 2 == 0 {
+            insert(connection, owner, i64::try_from(call)?, 1).await?;
+            bare.push(began.elapsed());
+        } else {
+            writer.append(append(stream, 1)).await?;
+            ours.push(began.elapsed());
+        }
+    }
+    Ok((median(bare), median(ours)))
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+fn append(stream: Stream, rows: usize) -> Append {
+    let entry = || NewEntry { id: EntryId::generate(), kind: "bench".into(), body: body() };
+    Append { stream, fence: Fence::Open, entries: (0..rows).map(|_| entry()).collect() }
+}
+
+fn body() -> String {
+    format!("{{\"text\":\"{}\"}}", "x".repeat(BODY_BYTES - 11))
+}

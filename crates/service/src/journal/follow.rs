@@ -1,0 +1,84 @@
+//! One follower of a stream: every entry once, in order, from where it left off.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use guildhall_domain::journal::Seq;
+use guildhall_store::journal::{self, Entry};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::tail::{News, PAGE, Tail};
+use crate::ServiceError;
+
+/// Reads a stream from a number on, and goes on as it grows.
+#[derive(Debug)]
+pub struct Follower {
+    tail: Arc<Tail>,
+    live: broadcast::Receiver<News>,
+    after: Seq,
+    ready: VecDeque<Entry>,
+    /// Whether what PostgreSQL has must be read before going live again.
+    behind: bool,
+}
+
+impl Follower {
+    /// Begins: first listens, then reads, then goes live, so that nothing falls in between.
+    pub(super) fn new(tail: Arc<Tail>, after: Seq) -> Self {
+        let live = tail.news.subscribe();
+        Self { tail, live, after, ready: VecDeque::new(), behind: true }
+    }
+
+    /// Returns the last number handed out.
+    #[must_use]
+    pub fn position(&self) -> Seq {
+        self.after
+    }
+
+    /// Waits for the next entry. After an error the follower may be asked again; nothing is lost.
+    pub async fn next(&mut self) -> Result<Entry, ServiceError> {
+        loop {
+            if let Some(entry) = self.ready.pop_front() {
+                self.after = entry.seq;
+                return Ok(entry);
+            }
+            if self.behind {
+                self.read().await?;
+            } else {
+                self.listen().await?;
+            }
+        }
+    }
+
+    /// Reads a page from PostgreSQL. A short one means that this follower has caught up.
+    async fn read(&mut self) -> Result<(), ServiceError> {
+        let page = journal::page(&self.tail.store, self.tail.stream, self.after, PAGE).await?;
+        self.behind = page.len() == usize::try_from(PAGE).unwrap_or(usize::MAX);
+        self.ready.extend(page);
+        Ok(())
+    }
+
+    async fn listen(&mut self) -> Result<(), ServiceError> {
+        match self.live.recv().await {
+            Ok(News::Reaches(seq)) => {
+                self.behind = seq > self.after;
+                Ok(())
+            }
+            Ok(News::Entries(batch)) => {
+                // The batch overlaps what was read, follows on it, or leaves a gap that is read.
+                if batch.first().is_some_and(|first| first.seq <= self.after.next()) {
+                    self.ready.extend(batch.iter().filter(|entry| entry.seq > self.after).cloned());
+                } else {
+                    self.behind = true;
+                }
+                Ok(())
+            }
+            Err(RecvError::Lagged(_)) => {
+                self.behind = true;
+                Ok(())
+            }
+            // The tail lives as long as its followers; this cannot be, and waiting for ever would hide it.
+            Err(RecvError::Closed) => Err(ServiceError::Store(guildhall_store::StoreError::Closed)),
+        }
+    }
+}
