@@ -4,12 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_runtime::telemetry::metrics::Metrics;
+use guildhall_service::audit::Audit;
+use guildhall_service::auth::Auth;
 use guildhall_service::health::Health;
+use guildhall_service::keys::Keys;
+use guildhall_service::signing::Signing;
+use guildhall_service::tenants::Tenants;
+use guildhall_service::users::Users;
 
 /// The use cases behind the routes. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct App {
+    pub audit: Audit,
+    pub auth: Auth,
     pub health: Arc<Health>,
+    pub keys: Keys,
+    pub signing: Arc<Signing>,
+    pub tenants: Tenants,
+    pub users: Users,
     pub metrics: Metrics,
     pub limits: Limits,
 }

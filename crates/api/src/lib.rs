@@ -5,8 +5,10 @@
 //! This crate deliberately knows no SQL and makes no decision of its own.
 
 mod app;
+mod caller;
 mod error;
 mod http;
+mod input;
 mod layers;
 mod serve;
 

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<()> {
     let flags = flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
     let config = Config::load(&Sources::from_process(args.config.clone(), flags))?;
     let _telemetry = start_telemetry(&config)?;
-    runtime()?.block_on(serve_until_asked(&config, |_| {}))
+    runtime()?.block_on(serve_until_asked(&config, async |_| Ok(())))
 }
 
 /// Starts logs and traces; before the async runtime, as the exporter asks.

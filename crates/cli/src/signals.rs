@@ -25,14 +25,17 @@ impl Signals {
 
 /// Starts a server, announces it, and serves until somebody asks for the end or a part of it fails; then ends it
 /// in good order. A signal before the start is done, and a second one after, end the process at once.
-pub(crate) async fn serve_until_asked(config: &Config, announce: impl FnOnce(&Server)) -> Result<()> {
+pub(crate) async fn serve_until_asked(
+    config: &Config,
+    announce: impl AsyncFnOnce(&Server) -> Result<()>,
+) -> Result<()> {
     // Before anything is announced: whoever reads the announcement may ask for the end at once.
     let mut signals = Signals::listen()?;
     let server = tokio::select! {
         started = Server::start(config) => started?,
         code = signals.next() => std::process::exit(code),
     };
-    announce(&server);
+    announce(&server).await?;
     let asked = tokio::select! {
         _ = signals.next() => true,
         () = server.failed() => false,

@@ -62,6 +62,12 @@ macro_rules! failure_table {
 failure_table! {
     MethodNotAllowed: "method-not-allowed", 405, -32601, AfterChange, "The address exists, but not with this method";
     SchemaInvalid: "schema-invalid", 400, -32602, AfterChange, "The request is not of the form that this address takes";
+    Unauthenticated: "unauthenticated", 401, -32001, AfterChange, "No valid token came with the request";
+    SignInFailed: "sign-in-failed", 401, -32056, AfterChange, "The name or the password is wrong";
+    SignInLocked: "sign-in-locked", 429, -32057, Later, "Too many failed sign-ins for this name";
+    Forbidden: "forbidden", 403, -32004, AfterChange, "Your role lacks the right to do this";
+    Conflict: "conflict", 409, -32058, AfterChange, "This does not go together with what is there";
+    IdempotencyConflict: "idempotency-conflict", 409, -32059, Never, "The idempotency key was used for another request";
     NotFound: "not-found", 404, -32050, Never, "No such object, or it is not yours to know of";
     PayloadTooLarge: "payload-too-large", 413, -32051, AfterChange, "The request body is larger than this server accepts";
     NotReady: "not-ready", 503, -32055, Later, "This server cannot take work now";

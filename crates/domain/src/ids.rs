@@ -93,6 +93,46 @@ typed_id! {
     EntryId, "entry", "ent"
 }
 
+typed_id! {
+    /// A person, agent, service or external subject: the root of identity.
+    PrincipalId, "principal", "prn"
+}
+
+typed_id! {
+    /// An owner of projects, runs, agents and keys.
+    TenantId, "tenant", "ten"
+}
+
+typed_id! {
+    /// A project of a tenant.
+    ProjectId, "project", "prj"
+}
+
+typed_id! {
+    /// A signed-in session: one family of refresh tokens, or one browser session.
+    LoginId, "login", "lgn"
+}
+
+typed_id! {
+    /// A long-lived key of a tenant, for programs.
+    ServiceKeyId, "service key", "key"
+}
+
+typed_id! {
+    /// An invitation to become a member.
+    InviteId, "invite", "inv"
+}
+
+typed_id! {
+    /// A key that signs access tokens; the `kid` in their header.
+    SigningKeyId, "signing key", "sgk"
+}
+
+typed_id! {
+    /// An execution inside a session, claimed by one runner at a time.
+    RunId, "run", "run"
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

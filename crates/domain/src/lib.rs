@@ -5,10 +5,16 @@
 //!
 //! This crate deliberately does not know how anything is stored, sent or shown.
 
+pub mod caller;
 pub mod failure;
 pub mod ids;
 pub mod journal;
+pub mod lockout;
+pub mod principal;
 pub mod readiness;
+pub mod refresh;
+pub mod role;
 pub mod schema;
+pub mod signing;
 
 pub use failure::{Failure, FailureKind, Retry};

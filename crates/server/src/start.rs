@@ -7,12 +7,24 @@ use std::time::Duration;
 use guildhall_api::{App, Drained, Limits};
 use guildhall_bus::{Bus, BusError, BusOptions};
 use guildhall_domain::ids::ReplicaId;
+use guildhall_domain::signing::{InvalidPolicy, RotationPolicy};
+use guildhall_identity::seal::{Kek, SealError};
 use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_runtime::{Clock, Tasks};
+use guildhall_service::ServiceError;
+use guildhall_service::audit::Audit;
+use guildhall_service::auth::{ACCESS_LIFETIME, Auth};
 use guildhall_service::health::{Health, Identity};
+use guildhall_service::journal::Journals;
+use guildhall_service::keys::Keys;
 use guildhall_service::reconcile::Replicas;
+use guildhall_service::signing::{self, Signing, SigningError, TendSigning};
+use guildhall_service::tenants::Tenants;
+use guildhall_service::users::Users;
 use guildhall_store::{MigrateError, Store, StoreError, StoreOptions, replicas, schema_state};
+use jiff::SignedDuration;
+use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +34,12 @@ use crate::{COMMIT, Config, config};
 
 /// Background tasks listen for the stop; longer than this none of them needs.
 const TASKS_END_WITHIN: Duration = Duration::from_secs(5);
+
+/// A signing key signs for a month.
+const SIGN_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// The next key is published this long before it signs: longer than anyone keeps a list of keys.
+const OVERLAP: SignedDuration = SignedDuration::from_hours(1);
 
 /// Saying goodbye is worth this long and no longer: the others notice anyway.
 const GOODBYE_WITHIN: Duration = Duration::from_secs(2);
@@ -41,6 +59,14 @@ pub enum StartError {
     Migrate(#[from] MigrateError),
     #[error("cannot use NATS: check nats.url (GUILDHALL_NATS_URL)")]
     Bus(#[from] BusError),
+    #[error(
+        "identity.key_encryption_key (GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY) is not usable: make one with `openssl rand -hex 32`"
+    )]
+    Kek(#[from] SealError),
+    #[error("the times of the signing keys do not go together")]
+    Rotation(#[from] InvalidPolicy),
+    #[error("cannot look after the signing keys")]
+    Signing(#[from] SigningError),
     #[error("cannot collect metrics")]
     Metrics(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -70,14 +96,26 @@ impl Server {
         let bus = Bus::connect(&BusOptions { url: config.nats.url.clone(), subject_prefix }).await?;
 
         let (tasks, clock) = (Tasks::new(), Clock::system());
-        let identity = identity(&clock);
+        let identity = identity(&clock, config);
         let reconcilers = Reconcilers::new(clock.clone());
         let every = config.housekeeping.replicas_every;
         reconcilers.start(&tasks, every, heartbeat(&identity, &store, every));
-        let health = Health::new(identity.clone(), clock, store.clone(), bus.clone(), reconcilers);
+        let signing = signing(config, &store, &clock).await?;
+        reconcilers.start(&tasks, signing::LOOK_EVERY, TendSigning(Arc::clone(&signing)));
+        let health = Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), reconcilers);
         health.watch(&tasks).await;
 
-        let app = App { health: Arc::clone(&health), metrics, limits: limits(&config.http) };
+        let app = App {
+            audit: Audit::new(store.clone(), Journals::start(&store, &bus, &tasks)),
+            auth: Auth::new(store.clone(), clock, Arc::clone(&signing)),
+            health: Arc::clone(&health),
+            keys: Keys::new(store.clone()),
+            signing,
+            tenants: Tenants::new(store.clone()),
+            users: Users::new(store.clone()),
+            metrics,
+            limits: limits(&config.http),
+        };
         let (accepting, drain_timeout) = (CancellationToken::new(), config.http.drain_timeout);
         let (say_drained, drained) = watch::channel(None);
         let stop_accepting = accepting.clone();
@@ -98,6 +136,11 @@ impl Server {
     #[must_use]
     pub fn replica(&self) -> ReplicaId {
         self.identity.replica
+    }
+
+    /// Makes the first user, who operates the installation. Returns whether there was none.
+    pub async fn create_first_user(&self, name: &str, password: &SecretString) -> Result<bool, ServiceError> {
+        Ok(Users::new(self.store.clone()).create_first(name, password).await?.is_some())
     }
 
     /// Waits until the server must end because a part of it panicked.
@@ -151,15 +194,23 @@ async fn prepare_store(config: &Config) -> Result<Store, StartError> {
     Ok(store)
 }
 
-fn identity(clock: &Clock) -> Identity {
+/// Prepares the signing keys: the first token of a new installation must find one.
+async fn signing(config: &Config, store: &Store, clock: &Clock) -> Result<Arc<Signing>, StartError> {
+    let policy = RotationPolicy::new(SIGN_FOR, OVERLAP, ACCESS_LIFETIME)?;
+    let kek = Kek::from_hex(&config.identity.key_encryption_key)?;
+    let signing = Signing::new(store.clone(), clock.clone(), config.identity.issuer.clone(), kek, policy);
+    signing.tend().await?;
+    Ok(signing)
+}
+
+fn identity(clock: &Clock, config: &Config) -> Identity {
     Identity {
         replica: ReplicaId::generate(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: COMMIT.to_owned(),
         started_at: clock.now(),
         known_migration: Store::known_migration(),
-        // Each has a default, so each is set; later secrets may be missing.
-        secrets: config::secrets().map(|name| (name, true)).collect(),
+        secrets: config::secrets().map(|name| (name.clone(), config.is_set(&name))).collect(),
     }
 }
 

@@ -4,9 +4,16 @@
 //!
 //! This crate deliberately knows no transport (no status code, no header) and no SQL.
 
+pub mod audit;
+pub mod auth;
 pub mod error;
 pub mod health;
+pub mod idempotency;
 pub mod journal;
+pub mod keys;
 pub mod reconcile;
+pub mod signing;
+pub mod tenants;
+pub mod users;
 
 pub use error::ServiceError;

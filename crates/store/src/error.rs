@@ -37,6 +37,15 @@ fn is_not_now(code: &str) -> bool {
     NOT_NOW.iter().any(|class| code.starts_with(class))
 }
 
+impl StoreError {
+    /// Returns whether a statement named an object that does not exist (a foreign key).
+    #[must_use]
+    pub fn is_missing_reference(&self) -> bool {
+        let Self::Refused(error) = self else { return false };
+        error.as_database_error().is_some_and(|database| database.is_foreign_key_violation())
+    }
+}
+
 /// Returns whether a statement named a table that does not exist.
 pub(crate) fn is_undefined_table(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|database| database.code()).is_some_and(|code| code == "42P01")

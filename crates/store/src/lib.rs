@@ -7,10 +7,18 @@
 
 mod connect;
 mod error;
+pub mod idempotency_keys;
 pub mod journal;
+pub mod logins;
+pub mod memberships;
 mod migrate;
+pub mod passwords;
+pub mod principals;
 pub mod replicas;
 pub mod schema_state;
+pub mod service_keys;
+pub mod signing_keys;
+pub mod tenants;
 mod tx;
 
 pub use connect::{Store, StoreOptions};

@@ -1,11 +1,17 @@
 //! REST routes, one module a resource.
 
+mod audit;
+mod auth;
 mod health;
+mod keys;
 mod metrics;
 mod pages;
+mod tenants;
+mod users;
 
 use axum::Router;
 use utoipa::OpenApi;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -17,8 +23,18 @@ use crate::{App, error::ApiError};
     title = "Guildhall",
     description = "The control plane for AI agents: find, trust, talk to, work with and run them.",
     license(name = "Apache-2.0", identifier = "Apache-2.0")
-))]
+), modifiers(&Bearer))]
 struct Document;
+
+/// Says how a caller proves who they are.
+struct Bearer;
+
+impl utoipa::Modify for Bearer {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
+        document.components.get_or_insert_default().add_security_scheme("bearer", scheme);
+    }
+}
 
 /// Returns every route, behind every layer.
 pub(crate) fn router(app: App) -> Router {
@@ -39,6 +55,20 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(health::show))
         .routes(routes!(health::live))
         .routes(routes!(health::readiness))
+        .routes(routes!(auth::login))
+        .routes(routes!(auth::refresh))
+        .routes(routes!(auth::logout))
+        .routes(routes!(auth::whoami))
+        .routes(routes!(auth::jwks))
+        .routes(routes!(users::create))
+        .routes(routes!(tenants::create, tenants::list))
+        .routes(routes!(tenants::show))
+        .routes(routes!(tenants::members))
+        .routes(routes!(tenants::set_member, tenants::remove_member))
+        .routes(routes!(keys::create, keys::list))
+        .routes(routes!(keys::revoke))
+        .routes(routes!(audit::page))
+        .routes(routes!(audit::follow))
 }
 
 async fn no_such_address(request: axum::extract::Request) -> ApiError {

@@ -34,6 +34,9 @@ pub(super) async fn write(request: Request, next: Next) -> Response {
         }
     }
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(problem::CONTENT_TYPE));
+    if error.failure.kind == FailureKind::Unauthenticated {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
     if retry == Retry::Later {
         headers.insert(header::RETRY_AFTER, RETRY_AFTER_SECONDS);
     }

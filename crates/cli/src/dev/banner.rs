@@ -57,6 +57,11 @@ fn as_table(args: &DevArgs, parts: &Parts, address: SocketAddr, took: Duration) 
         Some(nats) => row("NATS", format!("{}  127.0.0.1:{}", nats.version(), nats.port()), "supervised"),
         None => row("NATS", "yours".to_owned(), ""),
     }
+    row(
+        "Sign in",
+        "admin".to_owned(),
+        &format!("password in {}", shown(&parts.folder().join("admin.password"))),
+    );
     text.push_str(&format!("\n  Ready in {:.1} s. Ctrl-C ends everything.\n", took.as_secs_f64()));
     text
 }

@@ -11,11 +11,15 @@ use anyhow::{Result, bail};
 use clap::Args;
 use guildhall_server::Config;
 use guildhall_server::config::Sources;
+use secrecy::ExposeSecret;
 
 use crate::serve::{runtime, start_telemetry};
 use crate::signals::serve_until_asked;
 use crate::urls::refuse_passwords;
 use parts::Parts;
+
+/// The first user of a developer's installation; its password stands in the state folder.
+const ADMIN: &str = "admin";
 
 #[derive(Args)]
 pub(crate) struct DevArgs {
@@ -64,11 +68,18 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     // Declared before the runtime, so dropped after it: the engines go last.
     let parts = Parts::start(args, &config)?;
     sources.flags.extend(parts.flags());
+    if config.identity.key_encryption_key.expose_secret().is_empty() {
+        let key = parts.secret("identity.key")?;
+        sources.flags.push(("identity.key_encryption_key", key.expose_secret().to_owned()));
+    }
     sources.flags.push(("http.listen", address(wished, args.listen.is_some()).to_string()));
     let config = Config::load(&sources)?;
 
-    runtime()?.block_on(serve_until_asked(&config, |server| {
+    let password = parts.secret("admin.password")?;
+    runtime()?.block_on(serve_until_asked(&config, async |server| {
+        server.create_first_user(ADMIN, &password).await?;
         banner::show(args, &parts, server.address(), began.elapsed());
+        Ok(())
     }))
 }
 

@@ -1,9 +1,13 @@
 //! The engines of a developer's machine: started here, or somebody else's.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::Result;
 use guildhall_engines::{Home, Nats, Postgres, Restart};
+use guildhall_identity::seal::Kek;
 use guildhall_server::Config;
 use guildhall_server::config::default_of;
 use secrecy::{ExposeSecret, SecretString};
@@ -37,6 +41,11 @@ impl Parts {
         Ok(Self { postgres, nats, pg_url, nats_url, home, _temporary: temporary })
     }
 
+    /// Returns a secret of this installation that the state folder keeps, made on the first start.
+    pub(super) fn secret(&self, file: &str) -> Result<SecretString> {
+        keep_secret(&self.home.folder().join(file))
+    }
+
     /// Returns the settings by which the server finds these engines.
     pub(super) fn flags(&self) -> Vec<(&'static str, String)> {
         let started = self.postgres.as_ref().map(|postgres| postgres.url().expose_secret().to_owned());
@@ -48,6 +57,19 @@ impl Parts {
 
     pub(super) fn folder(&self) -> &Path {
         self.home.folder()
+    }
+}
+
+fn keep_secret(path: &Path) -> Result<SecretString> {
+    match std::fs::read_to_string(path) {
+        Ok(kept) => Ok(kept.into()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let made = Kek::generate().to_hex();
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+            file.write_all(made.expose_secret().as_bytes())?;
+            Ok(made)
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

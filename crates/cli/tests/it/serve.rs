@@ -28,6 +28,7 @@ async fn serve(extra: &[(&str, String)]) -> Served {
         .env("GUILDHALL_NATS_URL", nats_url().expose_secret())
         .env("GUILDHALL_NATS_SUBJECT_PREFIX", subject_prefix())
         .env("GUILDHALL_HTTP_DRAIN_DELAY", "0s")
+        .env("GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY", "0".repeat(64))
         .envs(extra.iter().map(|(name, value)| (*name, value)));
     let running = Running::start(&mut command);
     let deadline = Instant::now() + Duration::from_secs(15);

@@ -1,3 +1,8 @@
 //! REST bodies, one module a resource.
 
+pub mod audit;
+pub mod auth;
 pub mod health;
+pub mod keys;
+pub mod tenants;
+pub mod users;

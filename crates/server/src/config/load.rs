@@ -54,9 +54,7 @@ pub enum ConfigError {
 pub(super) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     let mut builder =
         config::Config::builder().add_source(File::from_str(&example::defaults(), FileFormat::Toml));
-    for (key, value) in &sources.defaults {
-        builder = builder.set_default(*key, value.as_str())?;
-    }
+    builder = builder.add_source(other_defaults(&sources.defaults)?);
     if let Some((path, text)) = read_file(sources.file.as_deref())? {
         refuse_unknown_keys(&parse(&path, &text)?, &path)?;
         builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
@@ -68,6 +66,15 @@ pub(super) fn load(sources: &Sources) -> Result<Config, ConfigError> {
         builder = builder.set_override(*key, value.as_str())?;
     }
     Ok(builder.build()?.try_deserialize()?)
+}
+
+/// Returns other defaults as a source of their own, above the usual ones and below everything else.
+fn other_defaults(defaults: &[(&'static str, String)]) -> Result<config::Config, config::ConfigError> {
+    let mut builder = config::Config::builder();
+    for (key, value) in defaults {
+        builder = builder.set_override(*key, value.as_str())?;
+    }
+    builder.build()
 }
 
 fn read_file(named: Option<&Path>) -> Result<Option<(PathBuf, String)>, ConfigError> {

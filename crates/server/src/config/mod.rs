@@ -6,17 +6,20 @@
 mod example;
 mod housekeeping;
 mod http;
+mod identity;
 mod load;
 mod nats;
 mod postgres;
 mod section;
 mod telemetry;
 
+use secrecy::ExposeSecret;
 use serde::Deserialize;
 
 pub use example::example;
 pub use housekeeping::Housekeeping;
 pub use http::Http;
+pub use identity::Identity;
 pub use load::{ConfigError, Sources};
 pub use nats::Nats;
 pub use postgres::Postgres;
@@ -24,8 +27,14 @@ pub use section::{Field, Section};
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 5] =
-    [Http::SECTION, Postgres::SECTION, Nats::SECTION, Telemetry::SECTION, Housekeeping::SECTION];
+pub const SECTIONS: [Section; 6] = [
+    Http::SECTION,
+    Postgres::SECTION,
+    Nats::SECTION,
+    Identity::SECTION,
+    Telemetry::SECTION,
+    Housekeeping::SECTION,
+];
 
 /// The configuration of a server.
 #[derive(Debug, Clone, Deserialize)]
@@ -34,6 +43,7 @@ pub struct Config {
     pub http: Http,
     pub postgres: Postgres,
     pub nats: Nats,
+    pub identity: Identity,
     pub telemetry: Telemetry,
     pub housekeeping: Housekeeping,
 }
@@ -42,6 +52,19 @@ impl Config {
     /// Loads the configuration from its sources; the later ones win.
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
         load::load(sources)
+    }
+}
+
+impl Config {
+    /// Returns whether a secret setting has a value.
+    pub(crate) fn is_set(&self, key: &str) -> bool {
+        let value = match key {
+            "postgres.url" => &self.postgres.url,
+            "nats.url" => &self.nats.url,
+            "identity.key_encryption_key" => &self.identity.key_encryption_key,
+            _ => return false,
+        };
+        !value.expose_secret().is_empty()
     }
 }
 

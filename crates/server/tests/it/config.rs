@@ -35,6 +35,14 @@ fn flags_win_over_the_environment_and_the_environment_over_the_file() {
 }
 
 #[test]
+fn other_defaults_win_over_the_usual_ones_and_lose_to_a_file() {
+    let defaults = vec![("telemetry.log_filter", "warn".to_owned()), ("http.drain_delay", "0s".to_owned())];
+    let (_folder, path) = file("[http]\ndrain_delay = \"7s\"\n");
+    let config = Config::load(&Sources { file: Some(path), defaults, ..Sources::default() }).expect("fine");
+    assert_eq!((config.telemetry.log_filter.as_str(), config.http.drain_delay.as_secs()), ("warn", 7));
+}
+
+#[test]
 fn an_unknown_key_is_refused_with_its_place_and_the_nearest_known_one() {
     let (_folder, path) = file("[postgres]\nurll = \"postgres://me:hunter2@db/x\"\n");
     let shown = path.display().to_string();

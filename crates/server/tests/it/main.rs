@@ -2,6 +2,8 @@
 
 #![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
 
+mod audit;
+mod authorization;
 mod config;
 mod drain;
 mod engines_away;
@@ -11,4 +13,6 @@ mod housekeeping;
 mod limits;
 mod migrations;
 mod pages;
+mod sign_in;
 mod support;
+mod tenants;

@@ -1,5 +1,8 @@
 //! Servers for tests.
 
+pub(crate) mod events;
+pub(crate) mod people;
+
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -9,6 +12,9 @@ use guildhall_testkit::{Addresses, TestDb, nats_url, subject_prefix};
 use reqwest::{Method, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
+
+/// Every replica of a test has the same.
+const KEK: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
 /// How a test's servers find each other, and what they change of the defaults.
 #[derive(Debug, Clone)]
@@ -42,13 +48,14 @@ impl Setup {
             ("postgres.url", self.postgres.expose_secret().to_owned()),
             ("nats.url", self.nats.expose_secret().to_owned()),
             ("nats.subject_prefix", self.prefix.clone()),
+            ("identity.key_encryption_key", KEK.to_owned()),
         ];
         flags.extend(self.flags.clone());
         Config::load(&Sources { flags, ..Sources::default() }).expect("a configuration")
     }
 
     pub(crate) async fn try_start(&self) -> Result<TestServer, StartError> {
-        let server = Server::start(&self.config()).await?;
+        let server = Box::pin(Server::start(&self.config())).await?;
         let address = server.address();
         Ok(TestServer { server, client: client(), address })
     }

@@ -1,0 +1,134 @@
+//! Audit logs: page by page, or as a stream.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
+use axum::response::Sse;
+use axum::response::sse::{Event, KeepAlive};
+use futures::Stream;
+use futures::stream::unfold;
+use guildhall_domain::FailureKind;
+use guildhall_domain::ids::TenantId;
+use guildhall_domain::journal::Seq;
+use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
+use guildhall_protocol::rest::audit::{AuditEntryView, AuditPageView, PageQuery};
+use guildhall_service::audit::{AuditStream, Entry};
+use serde_json::{Value, json};
+
+use crate::App;
+use crate::caller::{Asking, Bearer};
+use crate::error::ApiError;
+use crate::input::{Ids, parse};
+
+/// The caller of an open stream is looked at this often: what was revoked is closed within a second.
+const LOOK_AGAIN_EVERY: Duration = Duration::from_millis(400);
+
+/// A page of a tenant's audit log
+#[utoipa::path(
+    get, path = "/api/v1/tenants/{tenant}/audit", tag = "audit", operation_id = "listAudit", security(("bearer" = [])),
+    params(("tenant" = String, Path, description = "A tenant's id"), PageQuery),
+    responses(
+        (status = 200, description = "In order", body = AuditPageView),
+        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+    )
+)]
+pub(crate) async fn page(
+    State(app): State<App>,
+    asking: Asking,
+    Ids(tenant): Ids<TenantId>,
+    query: Result<Query<PageQuery>, axum::extract::rejection::QueryRejection>,
+) -> Result<Json<AuditPageView>, ApiError> {
+    let Query(query) = query.map_err(|error| ApiError::new(FailureKind::SchemaInvalid, error.body_text()))?;
+    let Some(after) = Seq::new(query.after_seq) else {
+        return Err(ApiError::new(FailureKind::SchemaInvalid, "afterSeq: must not be negative"));
+    };
+    let entries = app.audit.page(&asking.caller, tenant, after, query.limit).await?;
+    let next_after_seq = entries.last().map_or(after, |entry| entry.seq).get();
+    Ok(Json(AuditPageView { entries: entries.iter().map(view).collect(), next_after_seq }))
+}
+
+/// A tenant's audit log as it grows (server-sent events)
+///
+/// Each event's id is a cursor: sent back as `Last-Event-ID`, the stream goes on after it, on any replica. Where the
+/// database was restored meanwhile, the first event is `gap` with `recovered: false`, and the log begins anew.
+#[utoipa::path(
+    get, path = "/api/v1/tenants/{tenant}/audit/stream", tag = "audit", operation_id = "followAudit",
+    security(("bearer" = [])), params(("tenant" = String, Path, description = "A tenant's id")),
+    responses(
+        (status = 200, description = "Entries, as they are recorded", body = String, content_type = "text/event-stream"),
+        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+    )
+)]
+pub(crate) async fn follow(
+    State(app): State<App>,
+    asking: Asking,
+    Ids(tenant): Ids<TenantId>,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
+    let last = headers.get("last-event-id").map(|value| value.to_str().unwrap_or_default());
+    let cursor = last.map(|last| parse("Last-Event-ID", last)).transpose()?;
+    let stream = app.audit.follow(&asking.caller, tenant, cursor).await?;
+    let open = Open { app, bearer: asking.bearer, tenant, stream, told_gap: false };
+    Ok(Sse::new(unfold(Some(open), next)).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))))
+}
+
+/// A stream that is open.
+struct Open {
+    app: App,
+    bearer: Bearer,
+    tenant: TenantId,
+    stream: AuditStream,
+    told_gap: bool,
+}
+
+/// Waits for the next event; ends the stream when the caller's authority has ended.
+async fn next(open: Option<Open>) -> Option<(Result<Event, Infallible>, Option<Open>)> {
+    let mut open = open?;
+    if open.stream.lost && !open.told_gap {
+        open.told_gap = true;
+        return Some((Ok(event("gap", json!({ "v": 1, "recovered": false }))), Some(open)));
+    }
+    loop {
+        tokio::select! {
+            entry = open.stream.next() => {
+                let Ok((entry, cursor)) = entry else {
+                    tokio::time::sleep(LOOK_AGAIN_EVERY).await;
+                    continue;
+                };
+                let event = event("entry", json!(view(&entry))).id(cursor.to_string());
+                return Some((Ok(event), Some(open)));
+            }
+            () = tokio::time::sleep(LOOK_AGAIN_EVERY) => {}
+        }
+        let caller = open.app.auth.caller(open.bearer.expose(), Some(open.tenant)).await;
+        let still_allowed = caller.is_ok_and(|caller| open.app.audit.may_read(&caller, open.tenant));
+        if !still_allowed {
+            return Some((Ok(event("closed", json!({ "v": 1, "failureKind": "unauthenticated" }))), None));
+        }
+    }
+}
+
+fn event(kind: &'static str, data: Value) -> Event {
+    Event::default().event(kind).data(data.to_string())
+}
+
+fn view(entry: &Entry) -> AuditEntryView {
+    let body = entry.body.as_deref().and_then(|body| serde_json::from_str(body).ok()).unwrap_or(Value::Null);
+    AuditEntryView {
+        v: 1,
+        seq: entry.seq.get(),
+        id: entry.id.to_string(),
+        action: entry.kind.clone(),
+        body,
+        recorded_at: entry.recorded_at,
+    }
+}

@@ -1,0 +1,72 @@
+//! Reading paths, bodies and headers, with failures that name the part.
+
+use std::str::FromStr;
+
+use axum::Json;
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use guildhall_domain::FailureKind;
+use guildhall_service::ServiceError;
+use guildhall_service::idempotency::IdempotencyKey;
+use serde::de::DeserializeOwned;
+
+use crate::App;
+use crate::error::ApiError;
+
+/// A JSON body; one that does not fit is refused with what is wrong.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        match Json::from_request(request, app).await {
+            Ok(Json(body)) => Ok(Self(body)),
+            Err(rejection) if rejection.status().as_u16() == 413 => Err(ApiError::new(
+                FailureKind::PayloadTooLarge,
+                "the request body is larger than this server accepts",
+            )),
+            Err(rejection) => Err(ApiError::new(FailureKind::SchemaInvalid, rejection.body_text())),
+        }
+    }
+}
+
+/// The segments of a path as ids. One that is no id names no object: not found, like any other that does not exist.
+pub(crate) struct Ids<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<App> for Ids<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let Ok(Path(ids)) = Path::from_request_parts(parts, app).await else {
+            return Err(ServiceError::NOT_FOUND.into());
+        };
+        Ok(Self(ids))
+    }
+}
+
+/// Reads the `Idempotency-Key` header.
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    Ok(Some(value.to_str().unwrap_or_default().parse()?))
+}
+
+/// Parses a word of a body, naming the field in the failure.
+pub(crate) fn parse<T: FromStr>(field: &'static str, text: &str) -> Result<T, ApiError>
+where
+    T::Err: std::fmt::Display,
+{
+    text.parse().map_err(|error| ApiError::new(FailureKind::SchemaInvalid, format!("{field}: {error}")))
+}
+
+/// Checks a name that people choose: short, and of visible characters.
+pub(crate) fn name(field: &'static str, text: &str) -> Result<(), ApiError> {
+    if (1..=100).contains(&text.chars().count()) && !text.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(ApiError::new(
+        FailureKind::SchemaInvalid,
+        format!("{field}: use 1 to 100 characters, none of them invisible"),
+    ))
+}

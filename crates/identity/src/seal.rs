@@ -1,0 +1,177 @@
+//! Sealing: how private keys lie in the database, so that a copy of it signs nothing.
+//!
+//! AES-256-GCM under a key-encryption key that the operator keeps elsewhere, with a random nonce. What is sealed is bound
+//! to a name (the additional data, for a signing key its id): under another name it does not open.
+
+use std::fmt;
+
+use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
+use secrecy::zeroize::Zeroizing;
+use secrecy::{ExposeSecret, SecretBox, SecretSlice, SecretString};
+
+use crate::random;
+
+const KEY_BYTES: usize = 32;
+
+/// The first byte of what is sealed: says how to open it, should there ever be another way.
+const FORMAT: u8 = 1;
+
+/// Why something cannot be sealed or opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SealError {
+    #[error(
+        "not a key-encryption key: expected 64 hexadecimal digits, as `openssl rand -hex 32` prints them"
+    )]
+    NotAKey,
+    #[error("cannot seal")]
+    Seal,
+    #[error("cannot open what is sealed: it was sealed with another key-encryption key, or changed since")]
+    Open,
+    #[error("cannot open what is sealed: its format is not known, a newer server may have sealed it")]
+    Format,
+}
+
+/// A key-encryption key: 32 bytes that open every private key of an installation.
+pub struct Kek(SecretBox<[u8; KEY_BYTES]>);
+
+impl Kek {
+    /// Reads a key as an operator writes it: 64 hexadecimal digits. White space around them is ignored, since files end
+    /// with a line break.
+    pub fn from_hex(text: &SecretString) -> Result<Self, SealError> {
+        let mut bytes = Zeroizing::new([0; KEY_BYTES]);
+        hex::decode_to_slice(text.expose_secret().trim(), bytes.as_mut()).map_err(|_| SealError::NotAKey)?;
+        Ok(Self(SecretBox::init_with_mut(|kept: &mut [u8; KEY_BYTES]| kept.copy_from_slice(bytes.as_ref()))))
+    }
+
+    /// Makes a new key.
+    #[must_use]
+    pub fn generate() -> Self {
+        let bytes = random::bytes::<KEY_BYTES>();
+        Self(SecretBox::init_with_mut(|kept: &mut [u8; KEY_BYTES]| kept.copy_from_slice(bytes.as_ref())))
+    }
+
+    /// Writes the key as [`Self::from_hex`] reads it.
+    #[must_use]
+    pub fn to_hex(&self) -> SecretString {
+        SecretString::from(hex::encode(self.0.expose_secret()))
+    }
+
+    fn cipher(&self) -> Result<RandomizedNonceKey, aws_lc_rs::error::Unspecified> {
+        RandomizedNonceKey::new(&AES_256_GCM, self.0.expose_secret())
+    }
+}
+
+impl fmt::Debug for Kek {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Kek([redacted])")
+    }
+}
+
+/// Seals bytes under a name. The same bytes are sealed differently each time.
+pub fn seal(kek: &Kek, aad: &[u8], plaintext: &[u8]) -> Result<Vec<u8>, SealError> {
+    // Encrypted in place and of the exact size, so that no copy of the plaintext is left behind.
+    let mut body = Vec::with_capacity(plaintext.len() + AES_256_GCM.tag_len());
+    body.extend_from_slice(plaintext);
+    let cipher = kek.cipher().map_err(|_| SealError::Seal)?;
+    let nonce = cipher.seal_in_place_append_tag(Aad::from(aad), &mut body).map_err(|_| SealError::Seal)?;
+    Ok([&[FORMAT], nonce.as_ref().as_slice(), &body].concat())
+}
+
+/// Opens what was sealed with the same key under the same name.
+pub fn open(kek: &Kek, aad: &[u8], sealed: &[u8]) -> Result<SecretSlice<u8>, SealError> {
+    let (format, rest) = sealed.split_first().ok_or(SealError::Open)?;
+    if *format != FORMAT {
+        return Err(SealError::Format);
+    }
+    let (nonce, body) = rest.split_at_checked(NONCE_LEN).ok_or(SealError::Open)?;
+    let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| SealError::Open)?;
+    let cipher = kek.cipher().map_err(|_| SealError::Open)?;
+    let mut body = Zeroizing::new(body.to_vec());
+    let plaintext = cipher.open_in_place(nonce, Aad::from(aad), &mut body).map_err(|_| SealError::Open)?;
+    Ok(SecretSlice::from(plaintext.to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn opened(kek: &Kek, aad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+        open(kek, aad, sealed).map(|plaintext| plaintext.expose_secret().to_vec())
+    }
+
+    #[test]
+    fn a_key_is_read_back_from_its_digits() {
+        let kek = Kek::generate();
+        let again = Kek::from_hex(&SecretString::from(format!("{}\n", kek.to_hex().expose_secret())));
+        let sealed = seal(&kek, b"name", b"plaintext").expect("sealed");
+        assert_eq!(opened(&again.expect("the digits of a key"), b"name", &sealed), Ok(b"plaintext".to_vec()));
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused_without_being_repeated() {
+        let long = "0".repeat(66);
+        for text in ["", "00", "secret", &long[..63], &long, &"g".repeat(64)] {
+            let error = Kek::from_hex(&SecretString::from(text)).expect_err("not a key");
+            assert_eq!(
+                error.to_string(),
+                "not a key-encryption key: expected 64 hexadecimal digits, as `openssl rand -hex 32` prints them"
+            );
+        }
+        let kek = Kek::generate();
+        assert_eq!(format!("{kek:?}"), "Kek([redacted])");
+    }
+
+    #[test]
+    fn another_key_or_another_name_does_not_open_it() {
+        let kek = Kek::generate();
+        let sealed = seal(&kek, b"one", b"plaintext").expect("sealed");
+        assert_eq!(opened(&kek, b"one", &sealed), Ok(b"plaintext".to_vec()));
+        assert_eq!(opened(&kek, b"two", &sealed), Err(SealError::Open));
+        assert_eq!(opened(&kek, b"", &sealed), Err(SealError::Open));
+        assert_eq!(opened(&Kek::generate(), b"one", &sealed), Err(SealError::Open));
+    }
+
+    #[test]
+    fn the_same_bytes_are_sealed_differently_each_time() {
+        let kek = Kek::generate();
+        assert_ne!(seal(&kek, b"name", b"plaintext"), seal(&kek, b"name", b"plaintext"));
+    }
+
+    #[test]
+    fn a_format_of_a_later_server_is_named_as_such() {
+        let kek = Kek::generate();
+        let mut sealed = seal(&kek, b"name", b"plaintext").expect("sealed");
+        sealed[0] = 2;
+        assert_eq!(opened(&kek, b"name", &sealed), Err(SealError::Format));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_sealed_is_opened_and_not_readable(plaintext in proptest::collection::vec(any::<u8>(), 0..200), aad in any::<Vec<u8>>()) {
+            let kek = Kek::generate();
+            let sealed = seal(&kek, &aad, &plaintext).expect("sealed");
+            prop_assert_eq!(sealed.len(), 1 + NONCE_LEN + plaintext.len() + 16);
+            prop_assert!(plaintext.len() < 8 || !sealed.windows(plaintext.len()).any(|part| part == plaintext));
+            prop_assert_eq!(opened(&kek, &aad, &sealed), Ok(plaintext));
+        }
+
+        #[test]
+        fn one_changed_bit_is_noticed(plaintext in proptest::collection::vec(any::<u8>(), 0..60), at in any::<prop::sample::Index>(), bit in 0u8..8) {
+            let kek = Kek::generate();
+            let mut sealed = seal(&kek, b"name", &plaintext).expect("sealed");
+            let at = at.index(sealed.len());
+            sealed[at] ^= 1 << bit;
+            prop_assert!(opened(&kek, b"name", &sealed).is_err());
+        }
+
+        #[test]
+        fn a_part_of_it_or_anything_else_is_refused_without_a_panic(bytes in any::<Vec<u8>>(), length in 0usize..37) {
+            let kek = Kek::generate();
+            prop_assert!(open(&kek, b"name", &bytes).is_err());
+            let sealed = seal(&kek, b"name", b"plaintext").expect("sealed");
+            prop_assert!(open(&kek, b"name", &sealed[..length]).is_err());
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Audit logs.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+/// Where a page begins.
+#[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query, rename_all = "camelCase")]
+pub struct PageQuery {
+    /// Entries after this number; 0 is the beginning.
+    #[serde(default)]
+    #[param(minimum = 0, default = 0)]
+    pub after_seq: i64,
+    /// How many at most, up to 500.
+    #[serde(default = "page_size")]
+    #[param(minimum = 1, maximum = 500, default = 100)]
+    pub limit: u32,
+}
+
+fn page_size() -> u32 {
+    100
+}
+
+/// One entry of a log; the same in a page and in a stream.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditEntryView {
+    /// The version of this form.
+    #[schema(example = 1)]
+    pub v: u32,
+    pub seq: i64,
+    pub id: String,
+    #[schema(example = "key.created")]
+    pub action: String,
+    /// Who, to what, and how; null when erased.
+    pub body: Value,
+    pub recorded_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditPageView {
+    pub entries: Vec<AuditEntryView>,
+    /// The number to go on after.
+    pub next_after_seq: i64,
+}

@@ -1,0 +1,62 @@
+//! Tenants and their members.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A tenant to make.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateTenant {
+    /// Lower-case letters, digits and inner dashes; the short name in addresses and commands.
+    #[schema(example = "acme")]
+    pub slug: String,
+    pub name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TenantView {
+    #[schema(example = "ten_01920000000070008000000000000000")]
+    pub id: String,
+    pub slug: String,
+    pub name: String,
+}
+
+/// A tenant and the caller's role in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MembershipView {
+    pub tenant: TenantView,
+    /// owner, operator, developer or viewer.
+    #[schema(example = "owner")]
+    pub role: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TenantsView {
+    pub tenants: Vec<MembershipView>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberView {
+    pub principal: String,
+    pub name: String,
+    pub role: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MembersView {
+    pub members: Vec<MemberView>,
+}
+
+/// The role to give.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetMember {
+    /// owner, operator, developer or viewer.
+    #[schema(example = "developer")]
+    pub role: String,
+}

@@ -1,0 +1,104 @@
+//! The audit log, page by page and as a stream.
+
+use std::time::{Duration, Instant};
+
+use guildhall_testkit::{PrivateEngines, TestDb};
+use reqwest::Method;
+use serde_json::json;
+
+use crate::support::Setup;
+use crate::support::people::World;
+
+#[tokio::test]
+async fn pages_and_streams_of_both_replicas_show_the_same_entries() {
+    let world = World::new().await;
+    let tenant = world.tenant("acme").await;
+    let path = format!("/api/v1/tenants/{tenant}/audit");
+    let mut stream = world.other.events(&format!("{path}/stream"), &world.operator.access, None).await;
+    for _ in 0..3 {
+        world.key(&tenant, "viewer").await;
+    }
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        seen.push(stream.next().await.expect("an event"));
+    }
+    let mut paged = Vec::new();
+    for after in 0..4 {
+        let page =
+            world.one.get_as(&format!("{path}?afterSeq={after}&limit=1"), &world.operator.access).await;
+        assert_eq!(page.body["nextAfterSeq"], after + 1);
+        paged.push(page.body["entries"][0].clone());
+    }
+    // An entry may have been sealed between the two looks; what it says is the same.
+    let words = |entry: &serde_json::Value| {
+        json!([entry["seq"], entry["id"], entry["action"], entry["body"], entry["recordedAt"]])
+    };
+    assert_eq!(
+        seen.iter().map(|event| words(&event.data)).collect::<Vec<_>>(),
+        paged.iter().map(words).collect::<Vec<_>>()
+    );
+
+    // A reader that lost its connection goes on after the last event it has, on the other replica.
+    let mut resumed =
+        world.one.events(&format!("{path}/stream"), &world.operator.access, seen[1].id.as_deref()).await;
+    let next = resumed.next().await.expect("an event");
+    assert_eq!((next.data["seq"].as_i64(), next.id.clone()), (Some(3), seen[2].id.clone()));
+}
+
+#[tokio::test]
+async fn a_cursor_of_another_life_of_the_database_is_told_about_the_gap() {
+    let world = World::new().await;
+    let tenant = world.tenant("acme").await;
+    let path = format!("/api/v1/tenants/{tenant}/audit/stream");
+    for cursor in ["00000000deadbeef-1", "00000000deadbeef-99"] {
+        let mut stream = world.one.events(&path, &world.operator.access, Some(cursor)).await;
+        let first = stream.next().await.expect("an event");
+        assert_eq!((first.kind.as_str(), &first.data), ("gap", &json!({ "v": 1, "recovered": false })));
+        assert_eq!(stream.next().await.expect("an event").data["seq"], 1);
+    }
+    let refused = world.one.client.get(world.one.url(&path)).bearer_auth(&world.operator.access);
+    let refused = refused.header("last-event-id", "nonsense").send().await.expect("an answer");
+    crate::support::read(refused).await.assert_failure(400, "schema-invalid");
+}
+
+/// Revocation holds within a second on every replica, with NATS stopped as well.
+#[tokio::test]
+async fn a_key_revoked_on_one_replica_is_refused_by_the_other_and_its_stream_closed_within_a_second() {
+    let engines = PrivateEngines::start();
+    let db = TestDb::migrated(engines.addresses()).await;
+    let world = World::on(Setup::on_private(&db, &engines.addresses()), db).await;
+    let tenant = world.tenant("acme").await;
+    for nats_runs in [true, false] {
+        if !nats_runs {
+            engines.nats.kill();
+        }
+        let (id, secret) = world.key(&tenant, "operator").await;
+        let path = format!("/api/v1/tenants/{tenant}/audit/stream");
+        let mut stream = world.other.events(&path, &secret, None).await;
+        stream.next().await.expect("the stream is open");
+        let revoke = format!("/api/v1/tenants/{tenant}/keys/{id}");
+        let answer = world.one.ask(Method::DELETE, &revoke, &world.operator.access, None).await;
+        assert_eq!(answer.status, 204, "{}", answer.text);
+        let began = Instant::now();
+        world.other.get_as("/api/v1/whoami", &secret).await.assert_failure(401, "unauthenticated");
+        let mut last = None;
+        while let Some(event) = stream.next().await {
+            last = Some(event);
+        }
+        let took = began.elapsed();
+        assert!(took < Duration::from_secs(1), "the stream was open for {took:?} more");
+        assert_eq!(last.expect("a last word").kind, "closed");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_sign_in_stands_in_the_log_without_its_password() {
+    let db = TestDb::new().await;
+    let mut sql = db.sql().await;
+    let world = World::on(Setup::on(&db), db).await;
+    world.one.try_sign_in("operator", "wrong password!").await.assert_failure(401, "sign-in-failed");
+    let entries = sql.texts("SELECT kind || ' ' || body FROM journal_entries ORDER BY seq").await;
+    let refused: Vec<_> = entries.iter().filter(|entry| entry.starts_with("login.refused")).collect();
+    assert_eq!(refused.len(), 1, "{entries:#?}");
+    assert!(refused[0].contains("operator") && !refused[0].contains("wrong password"), "{}", refused[0]);
+}

@@ -1,0 +1,139 @@
+//! Every route, tried without a token and with another tenant's. The list comes from the router itself.
+
+use std::collections::BTreeMap;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::people::World;
+use crate::support::{Answer, TestServer, read};
+
+/// The routes that anyone may call. Nothing is added here without a reason beside it.
+const PUBLIC: [(&str, &str); 6] = [
+    ("GET", "/health"),                // the installation's probe
+    ("GET", "/health/live"),           // a restart's probe
+    ("GET", "/health/readiness"),      // a balancer's probe
+    ("GET", "/.well-known/jwks.json"), // keys for checking tokens
+    ("POST", "/api/v1/auth/login"),    // how one gets a token
+    ("POST", "/api/v1/auth/refresh"),  // its own token is in the body
+];
+
+/// A body that each route with one takes, so that a refusal is about authority and not about form.
+fn bodies() -> BTreeMap<(&'static str, &'static str), Value> {
+    BTreeMap::from([
+        (("POST", "/api/v1/users"), json!({ "name": "mallory", "password": "long enough for one" })),
+        (("POST", "/api/v1/tenants"), json!({ "slug": "mallory", "name": "M" })),
+        (("PUT", "/api/v1/tenants/{tenant}/members/{principal}"), json!({ "role": "owner" })),
+        (("POST", "/api/v1/tenants/{tenant}/keys"), json!({ "name": "backdoor", "role": "viewer" })),
+    ])
+}
+
+/// Returns every operation of the document that the router wrote.
+async fn operations(server: &TestServer) -> Vec<(String, String)> {
+    let document = server.get("/openapi.json").await.body;
+    let paths = document["paths"].as_object().expect("paths");
+    let operations = paths.iter().flat_map(|(path, item)| {
+        let verbs = item.as_object().expect("operations").keys();
+        verbs
+            .filter(|verb| ["get", "post", "put", "patch", "delete"].contains(&verb.as_str()))
+            .map(|verb| (verb.to_ascii_uppercase(), path.clone()))
+            .collect::<Vec<_>>()
+    });
+    operations.collect()
+}
+
+async fn send(server: &TestServer, method: &str, path: &str, template: &str, bearer: Option<&str>) -> Answer {
+    let method: Method = method.parse().expect("a method");
+    let body = bodies().remove(&(method.as_str(), template));
+    let mut request = server.client.request(method, server.url(path));
+    if let Some(bearer) = bearer {
+        request = request.bearer_auth(bearer);
+    }
+    if let Some(body) = body {
+        request = request.json(&body);
+    }
+    read(request.send().await.expect("an answer")).await
+}
+
+fn without_trace(answer: &Answer) -> Value {
+    let mut body = answer.body.clone();
+    body["traceId"] = json!("");
+    body
+}
+
+#[tokio::test]
+async fn without_a_token_every_route_but_the_public_ones_answers_the_same_401() {
+    let world = World::new().await;
+    let mut refusals = Vec::new();
+    for (method, template) in operations(&world.one).await {
+        let path = template.replace(['{', '}'], "");
+        let answer = send(&world.one, &method, &path, &template, None).await;
+        if PUBLIC.contains(&(method.as_str(), template.as_str())) {
+            assert_ne!(answer.body["failureKind"], "unauthenticated", "{method} {template} is public");
+            continue;
+        }
+        answer.assert_failure(401, "unauthenticated");
+        assert_eq!(answer.header("www-authenticate"), "Bearer", "{method} {template}");
+        refusals.push(without_trace(&answer));
+    }
+    assert!(refusals.len() >= 12, "only {} routes were tried", refusals.len());
+    assert!(refusals.iter().all(|body| *body == refusals[0]), "a refusal tells more than another");
+}
+
+#[tokio::test]
+async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed() {
+    let world = World::new().await;
+    let (theirs, ours) = (world.tenant("theirs").await, world.tenant("ours").await);
+    let (key, _) = world.key(&theirs, "viewer").await;
+    let mallory = world.user("mallory").await;
+    world.member(&ours, &mallory, "owner").await;
+    let (_, service_key) = world.key(&ours, "operator").await;
+    let mut tried = 0;
+    for (method, template) in
+        operations(&world.one).await.into_iter().filter(|(_, path)| path.contains("{tenant}"))
+    {
+        let fill = |tenant: &str, key: &str, principal: &str| {
+            template.replace("{tenant}", tenant).replace("{key}", key).replace("{principal}", principal)
+        };
+        let real = fill(&theirs, &key, &world.operator.principal);
+        let invented = fill(
+            "ten_01920000000070008000000000000000",
+            "key_01920000000070008000000000000000",
+            "prn_01920000000070008000000000000000",
+        );
+        let nonsense = fill("nonsense", "nonsense", "nonsense");
+        for bearer in [&mallory.access, &service_key] {
+            let mut answers = Vec::new();
+            for path in [&real, &invented, &nonsense] {
+                let answer = send(&world.other, &method, path, &template, Some(bearer)).await;
+                answer.assert_failure(404, "not-found");
+                answers.push(without_trace(&answer));
+            }
+            assert!(answers.iter().all(|body| *body == answers[0]), "{method} {template} tells them apart");
+            tried += 1;
+        }
+    }
+    assert!(tried >= 14, "only {tried} were tried");
+    let log = world.one.get_as(&format!("/api/v1/tenants/{theirs}/audit"), &world.operator.access).await;
+    let actions: Vec<_> =
+        log.body["entries"].as_array().expect("entries").iter().map(|e| e["action"].clone()).collect();
+    assert_eq!(
+        actions,
+        ["tenant.created", "key.created"],
+        "something was written into the other tenant's log"
+    );
+}
+
+#[tokio::test]
+async fn routes_of_the_installation_do_not_exist_for_those_who_do_not_operate_it() {
+    let world = World::new().await;
+    let tenant = world.tenant("acme").await;
+    let owner = world.user("owner").await;
+    world.member(&tenant, &owner, "owner").await;
+    let (_, key) = world.key(&tenant, "operator").await;
+    for bearer in [&owner.access, &key] {
+        for path in ["/api/v1/users", "/api/v1/tenants"] {
+            send(&world.one, "POST", path, path, Some(bearer)).await.assert_failure(404, "not-found");
+        }
+    }
+}

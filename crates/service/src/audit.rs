@@ -1,0 +1,149 @@
+//! The audit log: every change of authority, in the journal, in the same transaction as the change.
+
+use guildhall_domain::caller::Caller;
+use guildhall_domain::ids::{EntryId, PrincipalId, TenantId};
+use guildhall_domain::journal::{Cursor, Fence, Incarnation, Journal, Position, Seq, Stream};
+use guildhall_domain::role::Right;
+use guildhall_store::journal::{self, Append, AppendError, NewEntry};
+use guildhall_store::{Store, Tx, schema_state};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+pub use guildhall_store::journal::Entry;
+
+use crate::ServiceError;
+use crate::journal::{Follower, Journals};
+
+/// Entries in one page.
+const PAGE_AT_MOST: u32 = 500;
+
+/// Whose log an entry stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// What concerns no tenant: sign-ins, users, tenants made.
+    Installation,
+    Tenant(TenantId),
+}
+
+impl Of {
+    fn stream(self) -> Stream {
+        let owner = match self {
+            Self::Installation => Uuid::nil(),
+            Self::Tenant(tenant) => tenant.as_uuid(),
+        };
+        Stream { journal: Journal::Audit, owner }
+    }
+}
+
+/// Something that happened to authority. It never holds a secret.
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub of: Of,
+    /// A noun and a verb, such as `key.created`.
+    pub action: &'static str,
+    /// Who did it; none where nobody was known yet.
+    pub actor: Option<PrincipalId>,
+    /// What it was done to.
+    pub object: String,
+    pub detail: Value,
+}
+
+/// Writes an event within the transaction that it describes.
+pub(crate) async fn record(tx: &mut Tx, event: &Event) -> Result<(), ServiceError> {
+    match journal::append(tx, &append(event)).await {
+        Ok(_) => Ok(()),
+        Err(AppendError::Store(error)) => Err(error.into()),
+        // A fresh id in an open stream is neither refused nor queued.
+        Err(AppendError::Refused(_) | AppendError::Overloaded) => Err(ServiceError::Overloaded),
+    }
+}
+
+fn append(event: &Event) -> Append {
+    let body = json!({
+        "actor": event.actor.map(|actor| actor.to_string()),
+        "object": event.object,
+        "detail": event.detail,
+    });
+    let entry = NewEntry { id: EntryId::generate(), kind: event.action.into(), body: body.to_string() };
+    Append { stream: event.of.stream(), fence: Fence::Open, entries: vec![entry] }
+}
+
+/// An open log.
+#[derive(Debug)]
+pub struct AuditStream {
+    incarnation: Incarnation,
+    /// Whether the reader's cursor is of another life of the database: the log begins anew.
+    pub lost: bool,
+    follower: Follower,
+}
+
+impl AuditStream {
+    /// Waits for the next entry, with the cursor to go on after it. May be asked again after an error.
+    pub async fn next(&mut self) -> Result<(Entry, Cursor), ServiceError> {
+        let entry = self.follower.next().await?;
+        let cursor = Cursor { incarnation: self.incarnation, seq: entry.seq };
+        Ok((entry, cursor))
+    }
+}
+
+/// Reads and follows audit logs.
+#[derive(Debug, Clone)]
+pub struct Audit {
+    pub(crate) store: Store,
+    pub(crate) journals: Journals,
+}
+
+impl Audit {
+    #[must_use]
+    pub fn new(store: Store, journals: Journals) -> Self {
+        Self { store, journals }
+    }
+
+    /// Reads a page of a tenant's log.
+    pub async fn page(
+        &self,
+        caller: &Caller,
+        tenant: TenantId,
+        after: Seq,
+        limit: u32,
+    ) -> Result<Vec<Entry>, ServiceError> {
+        caller.acting(tenant)?.require(Right::AuditRead)?;
+        let limit = limit.clamp(1, PAGE_AT_MOST);
+        Ok(journal::page(&self.store, Of::Tenant(tenant).stream(), after, limit).await?)
+    }
+
+    /// Follows a tenant's log from a cursor, or from its beginning. The caller's authority must be looked at again
+    /// while it runs.
+    pub async fn follow(
+        &self,
+        caller: &Caller,
+        tenant: TenantId,
+        cursor: Option<Cursor>,
+    ) -> Result<AuditStream, ServiceError> {
+        caller.acting(tenant)?.require(Right::AuditRead)?;
+        let stream = Of::Tenant(tenant).stream();
+        let incarnation = schema_state::incarnation(&self.store).await?;
+        let last = journal::last_seqs(&self.store, &[stream]).await?.remove(&stream).unwrap_or_default();
+        let position = cursor.map_or(Position::After(Seq::ZERO), |cursor| cursor.resume(incarnation, last));
+        let (after, lost) = match position {
+            Position::After(seq) => (seq, false),
+            Position::Lost => (Seq::ZERO, true),
+        };
+        Ok(AuditStream { incarnation, lost, follower: self.journals.follow(stream, after) })
+    }
+
+    /// Returns whether a caller may read a tenant's log now.
+    #[must_use]
+    pub fn may_read(&self, caller: &Caller, tenant: TenantId) -> bool {
+        caller.acting(tenant).and_then(|acting| acting.require(Right::AuditRead)).is_ok()
+    }
+
+    /// Notes an attempt that was refused before anything was done.
+    pub async fn note(&self, event: &Event) -> Result<(), ServiceError> {
+        match self.journals.append(append(event)).await {
+            Ok(_) => Ok(()),
+            Err(AppendError::Store(error)) => Err(error.into()),
+            Err(AppendError::Refused(_) | AppendError::Overloaded) => Err(ServiceError::Overloaded),
+        }
+    }
+}

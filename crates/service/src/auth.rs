@@ -1,0 +1,244 @@
+//! Signing in, staying signed in, and who is behind a token.
+
+use std::sync::Arc;
+
+use guildhall_domain::caller::{Acting, Caller};
+use guildhall_domain::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
+use guildhall_domain::lockout::Admission;
+use guildhall_domain::principal::TokenKind;
+use guildhall_domain::refresh::{Decision, Family, decide};
+use guildhall_identity::access::Claims;
+use guildhall_identity::opaque::{Opaque, OpaqueKind, SecretHash};
+use guildhall_identity::password;
+use guildhall_runtime::Clock;
+use guildhall_store::{Store, logins, passwords, principals, service_keys};
+use jiff::{SignedDuration, Timestamp};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use crate::ServiceError;
+use crate::audit::{self, Event, Of};
+use crate::signing::Signing;
+
+/// How long an access token holds. Short: it is checked against the database too, but elsewhere it may not be.
+pub const ACCESS_LIFETIME: SignedDuration = SignedDuration::from_mins(5);
+
+/// How long a login may be kept alive by refreshing it.
+const LOGIN_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// A key's last use is written at most this often.
+const TOUCH_EVERY: SignedDuration = SignedDuration::from_mins(1);
+
+/// Passwords checked at once: each takes 19 MiB and a core for tens of milliseconds. More are refused.
+const CHECKS_AT_ONCE: usize = 8;
+
+/// What a sign-in hands out.
+#[derive(Debug, Clone)]
+pub struct Tokens {
+    pub principal: PrincipalId,
+    pub access: SecretString,
+    pub access_expires_at: Timestamp,
+    pub refresh: SecretString,
+}
+
+/// Tells who is who.
+#[derive(Debug, Clone)]
+pub struct Auth {
+    store: Store,
+    clock: Clock,
+    signing: Arc<Signing>,
+    checks: Arc<Semaphore>,
+}
+
+impl Auth {
+    #[must_use]
+    pub fn new(store: Store, clock: Clock, signing: Arc<Signing>) -> Self {
+        Self { store, clock, signing, checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)) }
+    }
+
+    /// Signs a person in with a password. Attempts on one name wait for each other, so none slips past the lockout.
+    pub async fn sign_in(&self, name: &str, password: &SecretString) -> Result<Tokens, ServiceError> {
+        let _place = self.checks.try_acquire().map_err(|_| ServiceError::Overloaded)?;
+        let mut tx = self.store.begin().await?;
+        let now = self.clock.now();
+        let Some(found) = passwords::lock(&mut tx, name).await? else {
+            check_nothing(password).await;
+            return Err(ServiceError::SignInFailed);
+        };
+        if let Admission::Locked { until } = found.attempts.admit(now) {
+            return Err(ServiceError::SignInLocked { until });
+        }
+        let right = check(password, found.hash).await;
+        let attempts = if right { found.attempts.succeeded() } else { found.attempts.failed(now) };
+        passwords::set_attempts(&mut tx, name, &attempts).await?;
+        if !right {
+            let event = Event {
+                of: Of::Installation,
+                action: "login.refused",
+                actor: None,
+                object: found.principal.to_string(),
+                detail: json!({ "name": name }),
+            };
+            audit::record(&mut tx, &event).await?;
+            tx.commit().await?;
+            return Err(ServiceError::SignInFailed);
+        }
+        let login = LoginId::generate();
+        let (refresh, hash) = Opaque::generate(OpaqueKind::Refresh, login.as_uuid());
+        let family = Family::begin(hash.as_bytes().to_vec(), now, add(now, LOGIN_LIFETIME));
+        logins::insert(&mut tx, login, found.principal, &family).await?;
+        let event = Event {
+            of: Of::Installation,
+            action: "login.created",
+            actor: Some(found.principal),
+            object: login.to_string(),
+            detail: json!({ "method": "password" }),
+        };
+        audit::record(&mut tx, &event).await?;
+        tx.commit().await?;
+        self.hand_out(found.principal, login, refresh)
+    }
+
+    /// Exchanges a refresh token for the next. One that was exchanged before ends the whole login.
+    pub async fn refresh(&self, presented: &SecretString) -> Result<Tokens, ServiceError> {
+        let presented =
+            Opaque::parse(presented.expose_secret()).map_err(|_| ServiceError::Unauthenticated)?;
+        if presented.kind != OpaqueKind::Refresh {
+            return Err(ServiceError::Unauthenticated);
+        }
+        let login = LoginId::from_uuid(presented.id);
+        let mut tx = self.store.begin().await?;
+        let now = self.clock.now();
+        let found = logins::lock(&mut tx, login).await?;
+        let is_presented = |kept: &Vec<u8>| is_same(kept, &presented.hash);
+        let decision = decide(found.as_ref().map(|(_, family)| family), is_presented, now);
+        let Some((principal, family)) = found else { return Err(ServiceError::Unauthenticated) };
+        let (next, hash) = Opaque::generate(OpaqueKind::Refresh, login.as_uuid());
+        logins::update(&mut tx, login, &family.after(decision, hash.as_bytes().to_vec(), now)).await?;
+        if decision == Decision::Reused {
+            let event = Event {
+                of: Of::Installation,
+                action: "login.reuse_detected",
+                actor: Some(principal),
+                object: login.to_string(),
+                detail: json!({ "consequence": "the login was revoked" }),
+            };
+            audit::record(&mut tx, &event).await?;
+        }
+        tx.commit().await?;
+        if !decision.is_accepted() {
+            return Err(ServiceError::Unauthenticated);
+        }
+        self.hand_out(principal, login, next)
+    }
+
+    /// Ends the caller's login, everywhere.
+    pub async fn sign_out(&self, caller: &Caller) -> Result<(), ServiceError> {
+        let Some(login) = caller.login else { return Ok(()) };
+        let mut tx = self.store.begin().await?;
+        if logins::revoke(&mut tx, login).await? {
+            let event = Event {
+                of: Of::Installation,
+                action: "login.revoked",
+                actor: Some(caller.principal),
+                object: login.to_string(),
+                detail: json!({}),
+            };
+            audit::record(&mut tx, &event).await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Finds the caller behind a bearer token, with their role in `tenant`. Authority is read from PostgreSQL each
+    /// time, so what was revoked a moment ago is refused now; when PostgreSQL does not answer, so is everything.
+    pub async fn caller(&self, bearer: &str, tenant: Option<TenantId>) -> Result<Caller, ServiceError> {
+        if bearer.starts_with(OpaqueKind::ServiceKey.prefix()) {
+            return self.key_caller(bearer).await;
+        }
+        let claims = self.signing.verify(bearer).await?;
+        if claims.kind != TokenKind::User {
+            return Err(ServiceError::Unauthenticated);
+        }
+        let authority = principals::authority(&self.store, claims.principal, claims.login, tenant)
+            .await?
+            .ok_or(ServiceError::Unauthenticated)?;
+        Ok(Caller {
+            principal: claims.principal,
+            kind: claims.kind,
+            login: claims.login,
+            tenant: authority.role.map(|(tenant, role)| Acting { tenant, role }),
+            expires_at: claims.expires_at,
+            is_operator: authority.is_operator,
+        })
+    }
+
+    async fn key_caller(&self, bearer: &str) -> Result<Caller, ServiceError> {
+        let presented = Opaque::parse(bearer).map_err(|_| ServiceError::Unauthenticated)?;
+        if presented.kind != OpaqueKind::ServiceKey {
+            return Err(ServiceError::Unauthenticated);
+        }
+        let id = ServiceKeyId::from_uuid(presented.id);
+        let found = service_keys::find(&self.store, id).await?;
+        let key =
+            found.filter(|key| is_same(&key.hash, &presented.hash)).ok_or(ServiceError::Unauthenticated)?;
+        let authority = principals::authority(&self.store, key.principal, None, Some(key.tenant))
+            .await?
+            .ok_or(ServiceError::Unauthenticated)?;
+        let now = self.clock.now();
+        if key.last_used_at.is_none_or(|at| now.duration_since(at) > TOUCH_EVERY) {
+            service_keys::touch(&self.store, id).await?;
+        }
+        Ok(Caller {
+            principal: key.principal,
+            kind: TokenKind::Service,
+            login: None,
+            tenant: authority.role.map(|(tenant, role)| Acting { tenant, role }),
+            expires_at: Timestamp::MAX,
+            is_operator: false,
+        })
+    }
+
+    fn hand_out(
+        &self,
+        principal: PrincipalId,
+        login: LoginId,
+        refresh: SecretString,
+    ) -> Result<Tokens, ServiceError> {
+        let now = self.clock.now();
+        let access_expires_at = add(now, ACCESS_LIFETIME);
+        let access = self.signing.sign(&Claims {
+            id: Uuid::now_v7(),
+            principal,
+            kind: TokenKind::User,
+            login: Some(login),
+            tenant: None,
+            run: None,
+            issued_at: now,
+            expires_at: access_expires_at,
+        })?;
+        Ok(Tokens { principal, access, access_expires_at, refresh })
+    }
+}
+
+fn is_same(kept: &[u8], presented: &SecretHash) -> bool {
+    <[u8; 32]>::try_from(kept).is_ok_and(|kept| SecretHash::from_bytes(kept) == *presented)
+}
+
+/// Checks a password on a thread of its own: it costs tens of milliseconds by intent.
+async fn check(password: &SecretString, hash: String) -> bool {
+    let password = password.clone();
+    tokio::task::spawn_blocking(move || password::verify(&password, &hash)).await.unwrap_or(false)
+}
+
+/// Costs as much as a check, so that time does not tell whether a name exists.
+async fn check_nothing(password: &SecretString) {
+    let password = password.clone();
+    let _panicked = tokio::task::spawn_blocking(move || password::dummy_verify(&password)).await;
+}
+
+fn add(at: Timestamp, time: SignedDuration) -> Timestamp {
+    at.checked_add(time).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,1 @@
+DELETE FROM memberships WHERE tenant = $1 AND principal = $2

@@ -1,0 +1,1 @@
+UPDATE passwords SET failures = $2 WHERE name = $1

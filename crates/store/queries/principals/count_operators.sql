@@ -1,0 +1,1 @@
+SELECT count(*) AS "count!" FROM principals WHERE is_operator AND disabled_at IS NULL

@@ -1,0 +1,1 @@
+INSERT INTO principals (id, kind, name, is_operator) VALUES ($1, $2, $3, $4)

@@ -1,0 +1,1 @@
+DELETE FROM signing_keys WHERE id = ANY ($1)

@@ -1,0 +1,1 @@
+SELECT id, slug, name FROM tenants WHERE id = $1

@@ -1,0 +1,68 @@
+//! Signed-in sessions: families of refresh tokens.
+
+use guildhall_domain::ids::{LoginId, PrincipalId};
+use guildhall_domain::refresh::{Family, Previous};
+use jiff_sqlx::{Timestamp, ToSqlx};
+
+use crate::{StoreError, Tx};
+
+/// A family whose tokens are known by their hashes.
+pub type HashedFamily = Family<Vec<u8>>;
+
+pub async fn insert(
+    tx: &mut Tx,
+    id: LoginId,
+    principal: PrincipalId,
+    family: &HashedFamily,
+) -> Result<(), StoreError> {
+    sqlx::query_file!(
+        "queries/logins/insert.sql",
+        id.as_uuid(),
+        principal.as_uuid(),
+        family.current,
+        family.last_rotated_at.to_sqlx() as Timestamp,
+        family.expires_at.to_sqlx() as Timestamp
+    )
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// Finds a login and holds it: two refreshes of one family wait for each other.
+pub async fn lock(tx: &mut Tx, id: LoginId) -> Result<Option<(PrincipalId, HashedFamily)>, StoreError> {
+    let row =
+        sqlx::query_file!("queries/logins/lock.sql", id.as_uuid()).fetch_optional(tx.connection()).await?;
+    Ok(row.map(|row| {
+        let previous = row.previous_hash.zip(row.previous_rotated_at);
+        let family = Family {
+            current: row.current_hash,
+            previous: previous.map(|(hash, at)| Previous { hash, rotated_at: at.to_jiff() }),
+            last_rotated_at: row.last_rotated_at.to_jiff(),
+            expires_at: row.expires_at.to_jiff(),
+            revoked_at: row.revoked_at.map(Timestamp::to_jiff),
+        };
+        (PrincipalId::from_uuid(row.principal), family)
+    }))
+}
+
+pub async fn update(tx: &mut Tx, id: LoginId, family: &HashedFamily) -> Result<(), StoreError> {
+    let previous = family.previous.as_ref();
+    sqlx::query_file!(
+        "queries/logins/update.sql",
+        id.as_uuid(),
+        family.current,
+        previous.map(|previous| previous.hash.clone()),
+        previous.map(|previous| previous.rotated_at.to_sqlx()) as Option<Timestamp>,
+        family.last_rotated_at.to_sqlx() as Timestamp,
+        family.revoked_at.map(|at| at.to_sqlx()) as Option<Timestamp>
+    )
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// Ends a login. Returns whether it still held.
+pub async fn revoke(tx: &mut Tx, id: LoginId) -> Result<bool, StoreError> {
+    let done = sqlx::query_file!("queries/logins/revoke.sql", id.as_uuid()).execute(tx.connection()).await?;
+    Ok(done.rows_affected() == 1)
+}
