@@ -19,8 +19,8 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 const CALLERS: usize = 16;
-fn lanes() -> usize { std::env::args().nth(2).and_then(|a| a.parse().ok()).unwrap_or(4) }
-const ROUNDS: usize = 2;
+const LANES: usize = 4;
+const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_secs(4);
 const BODY_BYTES: usize = 1000;
 const LONE_CALLS: usize = 1500;
@@ -49,7 +49,7 @@ async fn measure(postgres: &Postgres) -> Result<()> {
     store.migrate(Duration::from_secs(60)).await?;
     let tasks = Tasks::new();
     let (wakes, _nobody_listens) = mpsc::channel(1);
-    let writer = GroupWriter::start(&store, &tasks, lanes(), &wakes);
+    let writer = GroupWriter::start(&store, &tasks, LANES, &wakes);
     let mut bare = join_all((0..CALLERS).map(|_| PgConnection::connect(url.expose_secret())))
         .await
         .into_iter()

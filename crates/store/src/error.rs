@@ -18,8 +18,8 @@ pub enum StoreError {
 }
 
 /// SQLSTATE classes and codes that mean "not now": connection exceptions, too little of something,
-/// shutdown, crash and start-up, and a statement cancelled by a time limit of its own or of a lock.
-const NOT_NOW: [&str; 7] = ["08", "53", "57P01", "57P02", "57P03", "57014", "55P03"];
+/// shutdown, crash and start-up, a deadlock that we lost, and time limits: of a statement, a lock, an idle transaction.
+const NOT_NOW: [&str; 9] = ["08", "53", "57P01", "57P02", "57P03", "57014", "55P03", "40P01", "25P03"];
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {

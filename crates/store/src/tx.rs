@@ -4,7 +4,7 @@ use sqlx::{PgConnection, Postgres, Transaction};
 
 use crate::{Store, StoreError};
 
-/// An open transaction. Dropping it undoes everything.
+/// An open transaction. Dropping it undoes everything, a moment later; [`Tx::rollback`] waits for it.
 #[derive(Debug)]
 pub struct Tx(Transaction<'static, Postgres>);
 
@@ -18,6 +18,11 @@ impl Tx {
     /// Makes everything durable. After an error the outcome is unknown: look before doing it again.
     pub async fn commit(self) -> Result<(), StoreError> {
         Ok(self.0.commit().await?)
+    }
+
+    /// Undoes everything, and lets go of what was locked before it returns.
+    pub async fn rollback(self) -> Result<(), StoreError> {
+        Ok(self.0.rollback().await?)
     }
 
     pub(crate) fn connection(&mut self) -> &mut PgConnection {

@@ -3,8 +3,10 @@
 #![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
 
 mod journal;
+mod journal_seals;
 mod replicas;
 mod schema_state;
+mod stopped_writer;
 
 use std::time::Duration;
 

@@ -181,7 +181,14 @@ impl Lane {
     async fn try_singly(&mut self, append: &Append) -> Result<Vec<Placed>, AppendError> {
         let connection = connected(&mut self.connection, &self.store).await?;
         let mut transaction = connection.begin().await.map_err(StoreError::from)?;
-        let (head, placed) = append_on(&mut transaction, append).await?;
+        let (head, placed) = match append_on(&mut transaction, append).await {
+            Ok(appended) => appended,
+            Err(error) => {
+                // Undone now: a dropped transaction would hold the head's lock until this lane works again.
+                transaction.rollback().await.map_err(StoreError::from)?;
+                return Err(error);
+            }
+        };
         transaction.commit().await.map_err(StoreError::from)?;
         self.seen.insert(append.stream, head);
         Ok(placed)

@@ -1,0 +1,179 @@
+//! The attack on every lease: a writer that is stopped just before its statement, overtaken, and continued.
+//!
+//! The writer is a process of its own: this test binary, started again. The test stops it (SIGSTOP) when it has its
+//! statement ready in its hands, gives the stream to the next holder, and lets it go on (SIGCONT).
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use guildhall_domain::ids::EntryId;
+use guildhall_domain::journal::{Epoch, Fence, Journal, Seq, Stream};
+use guildhall_runtime::Tasks;
+use guildhall_store::journal::{self, Append, AppendError, GroupWriter, NewEntry};
+use guildhall_store::{Store, Tx};
+use guildhall_testkit::TestDb;
+use rustix::process::{Pid, Signal, kill_process};
+use secrecy::ExposeSecret;
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use crate::store;
+
+const ROUNDS: i64 = 200;
+const URL: &str = "GUILDHALL_STOPPED_WRITER_URL";
+const OWNER: &str = "GUILDHALL_STOPPED_WRITER_OWNER";
+
+#[tokio::test]
+async fn a_writer_that_was_overtaken_while_it_stood_still_is_refused_each_time() {
+    let db = TestDb::new().await;
+    let store = store(db.url());
+    let stream = Stream { journal: Journal::Audit, owner: Uuid::now_v7() };
+    let mut writer = Writer::start(&db, stream);
+    let mut refused = 0;
+    for _ in 0..ROUNDS {
+        let held = take_over(&store, stream).await;
+        writer.hold(held);
+        writer.stop();
+        take_over(&store, stream).await;
+        writer.go_on();
+        let outcome = writer.outcome();
+        assert!(outcome.starts_with("refused"), "{outcome}");
+        refused += 1;
+    }
+    assert_eq!(refused, ROUNDS);
+    assert_eq!(
+        journal::page(&store, stream, Seq::ZERO, 10).await.expect("read"),
+        vec![],
+        "a late write went through"
+    );
+
+    // Without somebody in between the same writer is let through: the test can fail.
+    let held = take_over(&store, stream).await;
+    writer.hold(held);
+    writer.stop();
+    writer.go_on();
+    assert_eq!(writer.outcome(), "written");
+}
+
+async fn take_over(store: &Store, stream: Stream) -> Epoch {
+    let mut tx: Tx = store.begin().await.expect("begun");
+    let epoch = journal::take_over(&mut tx, stream).await.expect("taken");
+    tx.commit().await.expect("committed");
+    epoch
+}
+
+struct Writer {
+    child: Child,
+    output: BufReader<std::process::ChildStdout>,
+}
+
+impl Writer {
+    fn start(db: &TestDb, stream: Stream) -> Self {
+        let mut child = Command::new(std::env::current_exe().expect("this binary"))
+            .args(["--exact", "stopped_writer::is_the_writer_when_started_as_one", "--nocapture"])
+            .env(URL, db.url().expose_secret())
+            .env(OWNER, stream.owner.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("started again");
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        Self { child, output }
+    }
+
+    /// Gives it an epoch, and waits until it has its statement ready.
+    fn hold(&mut self, epoch: Epoch) {
+        writeln!(self.child.stdin.as_mut().expect("piped"), "{epoch}").expect("told");
+        assert_eq!(self.line("ready"), "");
+    }
+
+    fn stop(&self) {
+        kill_process(self.pid(), Signal::STOP).expect("stopped");
+        let status = Path::new("/proc").join(self.child.id().to_string()).join("stat");
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !std::fs::read_to_string(&status).expect("it lives").contains(") T ") {
+            assert!(Instant::now() < deadline, "it does not stop");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Lets it go on, into its statement.
+    fn go_on(&mut self) {
+        writeln!(self.child.stdin.as_mut().expect("piped"), "go").expect("told");
+        kill_process(self.pid(), Signal::CONT).expect("continued");
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).expect("a pid")).expect("a pid")
+    }
+
+    fn outcome(&mut self) -> String {
+        self.line("outcome: ")
+    }
+
+    /// Waits for a line that begins so, and returns the rest of it.
+    fn line(&mut self, begins: &str) -> String {
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.output.read_line(&mut line).expect("readable"), 0, "the writer died");
+            if let Some(rest) = line.trim().strip_prefix(begins) {
+                return rest.to_owned();
+            }
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let _already_gone = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+/// Not a test by itself: the other process. It does nothing unless it was started as the writer.
+#[tokio::test]
+async fn is_the_writer_when_started_as_one() {
+    let Some((url, owner)) = std::env::var_os(URL).zip(std::env::var_os(OWNER)) else { return };
+    let store = store(url.into_string().expect("text").into());
+    let owner = owner.into_string().expect("text").parse().expect("a uuid");
+    let stream = Stream { journal: Journal::Audit, owner };
+    let (tasks, (wakes, _nobody)) = (Tasks::new(), mpsc::channel(1));
+    let group = GroupWriter::start(&store, &tasks, 1, &wakes);
+    let mut lines = std::io::stdin().lines().map(|line| line.expect("a line"));
+    let mut round = 0;
+    while let Some(epoch) = lines.next() {
+        round += 1;
+        let epoch = Epoch::new(epoch.trim().parse().expect("an epoch"));
+        let entry = NewEntry { id: EntryId::generate(), kind: "late".into(), body: "{}".to_owned() };
+        let append = Append { stream, fence: Fence::Holder(epoch), entries: vec![entry] };
+        // Every other time inside a transaction that is already open.
+        let outcome = if round % 2 == 0 {
+            wait_for_go(&mut lines);
+            group.append(append).await
+        } else {
+            let mut tx = store.begin().await.expect("begun");
+            wait_for_go(&mut lines);
+            match journal::append(&mut tx, &append).await {
+                Ok(placed) => tx.commit().await.map(|()| placed).map_err(AppendError::from),
+                Err(error) => {
+                    tx.rollback().await.expect("undone");
+                    Err(error)
+                }
+            }
+        };
+        match outcome {
+            Ok(_) => println!("outcome: written"),
+            Err(AppendError::Refused(refusal)) => println!("outcome: refused: {refusal}"),
+            Err(error) => println!("outcome: failed: {error:?}"),
+        }
+    }
+}
+
+/// Says that the statement is ready, and waits. The test stops this process here.
+#[expect(clippy::print_stdout, reason = "two processes talk to each other")]
+fn wait_for_go(lines: &mut impl Iterator<Item = String>) {
+    println!("ready");
+    assert_eq!(lines.next().as_deref(), Some("go"));
+}
