@@ -12,9 +12,12 @@ use guildhall_service::signing::Signing;
 use guildhall_service::tenants::Tenants;
 use guildhall_service::users::Users;
 
+use crate::{Access, Refusals};
+
 /// The use cases behind the routes. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct App {
+    pub access: Access,
     pub audit: Audit,
     pub auth: Auth,
     pub health: Arc<Health>,
@@ -24,6 +27,7 @@ pub struct App {
     pub users: Users,
     pub metrics: Metrics,
     pub limits: Limits,
+    pub refusals: Refusals,
 }
 
 /// The bounds of the front door.

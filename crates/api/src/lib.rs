@@ -4,14 +4,18 @@
 //!
 //! This crate deliberately knows no SQL and makes no decision of its own.
 
+mod access;
 mod app;
 mod caller;
 mod error;
 mod http;
 mod input;
 mod layers;
+mod refusals;
 mod serve;
 
+pub use access::Access;
 pub use app::{App, Limits};
 pub use http::openapi;
+pub use refusals::Refusals;
 pub use serve::{Drained, serve};

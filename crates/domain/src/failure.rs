@@ -66,6 +66,8 @@ failure_table! {
     SignInFailed: "sign-in-failed", 401, -32056, AfterChange, "The name or the password is wrong";
     SignInLocked: "sign-in-locked", 429, -32057, Later, "Too many failed sign-ins for this name";
     Forbidden: "forbidden", 403, -32004, AfterChange, "Your role lacks the right to do this";
+    HostRefused: "host-refused", 403, -32060, AfterChange, "The server is not reached under this name";
+    OriginRefused: "origin-refused", 403, -32061, AfterChange, "Web pages of this origin may not call this server";
     Conflict: "conflict", 409, -32058, AfterChange, "This does not go together with what is there";
     IdempotencyConflict: "idempotency-conflict", 409, -32059, Never, "The idempotency key was used for another request";
     NotFound: "not-found", 404, -32050, Never, "No such object, or it is not yours to know of";

@@ -5,7 +5,9 @@
 //!
 //! This crate deliberately does not know how anything is stored, sent or shown.
 
+pub mod audit_chain;
 pub mod caller;
+pub mod capability;
 pub mod failure;
 pub mod ids;
 pub mod journal;

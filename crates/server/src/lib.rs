@@ -3,10 +3,12 @@
 //! This crate deliberately holds no rule of the product: it only knows who needs whom.
 
 pub mod config;
+mod init;
 mod start;
 
 pub use config::Config;
 pub use guildhall_api::openapi;
+pub use init::{InitError, init};
 pub use start::{Server, StartError};
 
 /// The commit that this build comes from.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use guildhall_api::{App, Drained, Limits};
+use guildhall_api::{Access, App, Drained, Limits, Refusals};
 use guildhall_bus::{Bus, BusError, BusOptions};
 use guildhall_domain::ids::ReplicaId;
 use guildhall_domain::signing::{InvalidPolicy, RotationPolicy};
@@ -18,7 +18,7 @@ use guildhall_service::auth::{ACCESS_LIFETIME, Auth};
 use guildhall_service::health::{Health, Identity};
 use guildhall_service::journal::Journals;
 use guildhall_service::keys::Keys;
-use guildhall_service::reconcile::Replicas;
+use guildhall_service::reconcile::{AuditSeal, Replicas};
 use guildhall_service::signing::{self, Signing, SigningError, TendSigning};
 use guildhall_service::tenants::Tenants;
 use guildhall_service::users::Users;
@@ -102,10 +102,13 @@ impl Server {
         reconcilers.start(&tasks, every, heartbeat(&identity, &store, every));
         let signing = signing(config, &store, &clock).await?;
         reconcilers.start(&tasks, signing::LOOK_EVERY, TendSigning(Arc::clone(&signing)));
+        let sealer = AuditSeal { store: store.clone(), stop: tasks.stop() };
+        reconcilers.start(&tasks, config.housekeeping.audit_seal_every, sealer);
         let health = Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), reconcilers);
         health.watch(&tasks).await;
 
         let app = App {
+            access: access(config, address),
             audit: Audit::new(store.clone(), Journals::start(&store, &bus, &tasks)),
             auth: Auth::new(store.clone(), clock, Arc::clone(&signing)),
             health: Arc::clone(&health),
@@ -115,6 +118,7 @@ impl Server {
             users: Users::new(store.clone()),
             metrics,
             limits: limits(&config.http),
+            refusals: Refusals::default(),
         };
         let (accepting, drain_timeout) = (CancellationToken::new(), config.http.drain_timeout);
         let (say_drained, drained) = watch::channel(None);
@@ -179,7 +183,7 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).await.map_err(at(address))
 }
 
-async fn prepare_store(config: &Config) -> Result<Store, StartError> {
+pub(crate) async fn prepare_store(config: &Config) -> Result<Store, StartError> {
     let store = Store::new(&StoreOptions {
         url: config.postgres.url.clone(),
         max_connections: config.postgres.max_connections.get(),
@@ -221,6 +225,16 @@ fn heartbeat(identity: &Identity, store: &Store, every: Duration) -> Replicas {
         version: identity.version.clone(),
         started_at: identity.started_at,
         every,
+    }
+}
+
+/// The address that the server listens on is always a name for it.
+fn access(config: &Config, address: SocketAddr) -> Access {
+    let listening = (!address.ip().is_unspecified()).then(|| address.ip().to_string());
+    Access {
+        require_auth: config.access.require_auth,
+        hosts: config.access.allow_hosts.iter().cloned().chain(listening).collect(),
+        origins: config.access.allow_origins.clone(),
     }
 }
 

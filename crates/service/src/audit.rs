@@ -1,11 +1,16 @@
 //! The audit log: every change of authority, in the journal, in the same transaction as the change.
+//!
+//! Entries are sealed into a hash chain some time after they were written, by [`crate::reconcile::AuditSeal`].
 
+use std::collections::BTreeMap;
+
+use guildhall_domain::audit_chain::Seal;
 use guildhall_domain::caller::Caller;
 use guildhall_domain::ids::{EntryId, PrincipalId, TenantId};
 use guildhall_domain::journal::{Cursor, Fence, Incarnation, Journal, Position, Seq, Stream};
 use guildhall_domain::role::Right;
 use guildhall_store::journal::{self, Append, AppendError, NewEntry};
-use guildhall_store::{Store, Tx, schema_state};
+use guildhall_store::{Store, StoreError, Tx, journal_seals, schema_state};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -16,6 +21,9 @@ use crate::journal::{Follower, Journals};
 
 /// Entries in one page.
 const PAGE_AT_MOST: u32 = 500;
+
+/// Numbers whose seals an open log looks for at once.
+const SEALS_AT_ONCE: i64 = 500;
 
 /// Whose log an entry stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +76,13 @@ fn append(event: &Event) -> Append {
     Append { stream: event.of.stream(), fence: Fence::Open, entries: vec![entry] }
 }
 
+/// An entry of a log, and its seal once it has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    pub entry: Entry,
+    pub seal: Option<Seal>,
+}
+
 /// An open log.
 #[derive(Debug)]
 pub struct AuditStream {
@@ -75,15 +90,56 @@ pub struct AuditStream {
     /// Whether the reader's cursor is of another life of the database: the log begins anew.
     pub lost: bool,
     follower: Follower,
+    /// Read, and not handed out yet: whoever asks may go away while its seal is looked for.
+    pending: Option<Entry>,
+    seals: Seals,
 }
 
 impl AuditStream {
-    /// Waits for the next entry, with the cursor to go on after it. May be asked again after an error.
-    pub async fn next(&mut self) -> Result<(Entry, Cursor), ServiceError> {
-        let entry = self.follower.next().await?;
-        let cursor = Cursor { incarnation: self.incarnation, seq: entry.seq };
-        Ok((entry, cursor))
+    /// Waits for the next entry, with the cursor to go on after it. May be asked again after an error, and after it
+    /// was dropped while it waited.
+    pub async fn next(&mut self) -> Result<(AuditEntry, Cursor), ServiceError> {
+        loop {
+            if let Some(entry) = self.pending.take_if(|entry| entry.seq <= self.seals.looked_to) {
+                let cursor = Cursor { incarnation: self.incarnation, seq: entry.seq };
+                let seal = self.seals.found.remove(&entry.seq);
+                return Ok((AuditEntry { entry, seal }, cursor));
+            }
+            match &self.pending {
+                Some(entry) => self.seals.look(entry.seq).await?,
+                None => self.pending = Some(self.follower.next().await?),
+            }
+        }
     }
+}
+
+/// The seals of what an open log hands out next. They are looked for many at a time, when the log comes to entries
+/// that were not looked for: those that are live then have none yet.
+#[derive(Debug)]
+struct Seals {
+    store: Store,
+    stream: Stream,
+    looked_to: Seq,
+    found: BTreeMap<Seq, Seal>,
+}
+
+impl Seals {
+    async fn look(&mut self, first: Seq) -> Result<(), StoreError> {
+        let last = Seq::new(first.get().saturating_add(SEALS_AT_ONCE - 1)).unwrap_or(first);
+        self.found = seals(&self.store, self.stream, first, last).await?;
+        self.looked_to = last;
+        Ok(())
+    }
+}
+
+async fn seals(
+    store: &Store,
+    stream: Stream,
+    first: Seq,
+    last: Seq,
+) -> Result<BTreeMap<Seq, Seal>, StoreError> {
+    let seals = journal_seals::range(store, stream, first, last).await?;
+    Ok(seals.into_iter().map(|seal| (seal.seq, seal)).collect())
 }
 
 /// Reads and follows audit logs.
@@ -106,10 +162,15 @@ impl Audit {
         tenant: TenantId,
         after: Seq,
         limit: u32,
-    ) -> Result<Vec<Entry>, ServiceError> {
+    ) -> Result<Vec<AuditEntry>, ServiceError> {
         caller.acting(tenant)?.require(Right::AuditRead)?;
-        let limit = limit.clamp(1, PAGE_AT_MOST);
-        Ok(journal::page(&self.store, Of::Tenant(tenant).stream(), after, limit).await?)
+        let (stream, limit) = (Of::Tenant(tenant).stream(), limit.clamp(1, PAGE_AT_MOST));
+        let entries = journal::page(&self.store, stream, after, limit).await?;
+        let [first, ..] = entries.as_slice() else { return Ok(Vec::new()) };
+        let last = entries.last().unwrap_or(first);
+        let mut seals = seals(&self.store, stream, first.seq, last.seq).await?;
+        let with_seal = |entry: Entry| AuditEntry { seal: seals.remove(&entry.seq), entry };
+        Ok(entries.into_iter().map(with_seal).collect())
     }
 
     /// Follows a tenant's log from a cursor, or from its beginning. The caller's authority must be looked at again
@@ -129,7 +190,9 @@ impl Audit {
             Position::After(seq) => (seq, false),
             Position::Lost => (Seq::ZERO, true),
         };
-        Ok(AuditStream { incarnation, lost, follower: self.journals.follow(stream, after) })
+        let seals = Seals { store: self.store.clone(), stream, looked_to: after, found: BTreeMap::new() };
+        let follower = self.journals.follow(stream, after);
+        Ok(AuditStream { incarnation, lost, follower, pending: None, seals })
     }
 
     /// Returns whether a caller may read a tenant's log now.

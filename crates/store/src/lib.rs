@@ -9,6 +9,7 @@ mod connect;
 mod error;
 pub mod idempotency_keys;
 pub mod journal;
+pub mod journal_seals;
 pub mod logins;
 pub mod memberships;
 mod migrate;

@@ -15,7 +15,7 @@ use guildhall_domain::ids::TenantId;
 use guildhall_domain::journal::Seq;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::audit::{AuditEntryView, AuditPageView, PageQuery};
-use guildhall_service::audit::{AuditStream, Entry};
+use guildhall_service::audit::{AuditEntry, AuditStream};
 use serde_json::{Value, json};
 
 use crate::App;
@@ -49,14 +49,15 @@ pub(crate) async fn page(
         return Err(ApiError::new(FailureKind::SchemaInvalid, "afterSeq: must not be negative"));
     };
     let entries = app.audit.page(&asking.caller, tenant, after, query.limit).await?;
-    let next_after_seq = entries.last().map_or(after, |entry| entry.seq).get();
+    let next_after_seq = entries.last().map_or(after, |last| last.entry.seq).get();
     Ok(Json(AuditPageView { entries: entries.iter().map(view).collect(), next_after_seq }))
 }
 
 /// A tenant's audit log as it grows (server-sent events)
 ///
 /// Each event's id is a cursor: sent back as `Last-Event-ID`, the stream goes on after it, on any replica. Where the
-/// database was restored meanwhile, the first event is `gap` with `recovered: false`, and the log begins anew.
+/// database was restored meanwhile, the first event is `gap` with `recovered: false`, and the log begins anew. An
+/// entry that arrives as it is recorded has no hashes yet: pages have them some seconds later.
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/audit/stream", tag = "audit", operation_id = "followAudit",
     security(("bearer" = [])), params(("tenant" = String, Path, description = "A tenant's id")),
@@ -121,7 +122,7 @@ fn event(kind: &'static str, data: Value) -> Event {
     Event::default().event(kind).data(data.to_string())
 }
 
-fn view(entry: &Entry) -> AuditEntryView {
+fn view(AuditEntry { entry, seal }: &AuditEntry) -> AuditEntryView {
     let body = entry.body.as_deref().and_then(|body| serde_json::from_str(body).ok()).unwrap_or(Value::Null);
     AuditEntryView {
         v: 1,
@@ -130,5 +131,7 @@ fn view(entry: &Entry) -> AuditEntryView {
         action: entry.kind.clone(),
         body,
         recorded_at: entry.recorded_at,
+        body_hash: seal.map(|seal| seal.body_hash.to_string()),
+        hash: seal.map(|seal| seal.hash.to_string()),
     }
 }

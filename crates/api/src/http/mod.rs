@@ -2,6 +2,7 @@
 
 mod audit;
 mod auth;
+mod capabilities;
 mod health;
 mod keys;
 mod metrics;
@@ -55,6 +56,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(health::show))
         .routes(routes!(health::live))
         .routes(routes!(health::readiness))
+        .routes(routes!(capabilities::show))
         .routes(routes!(auth::login))
         .routes(routes!(auth::refresh))
         .routes(routes!(auth::logout))

@@ -1,6 +1,7 @@
-//! What every request passes through, outermost first: trace and failure bodies, overload, time limit, panics,
-//! body size.
+//! What every request passes through, outermost first: trace and failure bodies, overload, time limit, access,
+//! panics, body size.
 
+mod access;
 mod failures;
 mod limits;
 mod panics;
@@ -18,6 +19,7 @@ pub(crate) fn apply(router: Router, app: &App) -> Router {
     router
         .layer(RequestBodyLimitLayer::new(app.limits.body_bytes))
         .layer(CatchPanicLayer::custom(panics::answer))
+        .layer(from_fn_with_state(app.clone(), access::check))
         .layer(from_fn_with_state(app.limits.request_timeout, limits::time))
         .layer(from_fn_with_state(Gate::new(app.limits.concurrent_requests), limits::overload))
         .layer(from_fn(failures::write))

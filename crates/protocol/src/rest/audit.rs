@@ -38,6 +38,14 @@ pub struct AuditEntryView {
     /// Who, to what, and how; null when erased.
     pub body: Value,
     pub recorded_at: Timestamp,
+    /// SHA-256 of the body as compact JSON with sorted keys; null until the entry is sealed, some seconds after it
+    /// was recorded. It stays when the body is erased.
+    #[schema(min_length = 64, max_length = 64)]
+    pub body_hash: Option<String>,
+    /// SHA-256 of the hash before it (64 zeros before the first), a line feed, and the compact JSON with sorted keys
+    /// of action, bodyHash, id, recordedAt and seq; null until the entry is sealed.
+    #[schema(min_length = 64, max_length = 64)]
+    pub hash: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

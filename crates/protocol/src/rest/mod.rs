@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod auth;
+pub mod capabilities;
 pub mod health;
 pub mod keys;
 pub mod tenants;

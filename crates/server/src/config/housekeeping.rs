@@ -8,5 +8,8 @@ section! {
         /// Says that this replica lives, and forgets those that have been silent four times as long.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         replicas_every: Duration = "\"15s\"";
+        /// Seals new entries of the audit logs into their hash chains.
+        #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
+        audit_seal_every: Duration = "\"2s\"";
     }
 }

@@ -3,10 +3,12 @@
 //! Each section is a file of its own. What a key means and what it is by default is written once, beside its field:
 //! the example file, the default values and the check for unknown keys all come from there.
 
+mod access;
 mod example;
 mod housekeeping;
 mod http;
 mod identity;
+mod list;
 mod load;
 mod nats;
 mod postgres;
@@ -16,6 +18,7 @@ mod telemetry;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 
+pub use access::Access;
 pub use example::example;
 pub use housekeeping::Housekeeping;
 pub use http::Http;
@@ -27,8 +30,9 @@ pub use section::{Field, Section};
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 6] = [
+pub const SECTIONS: [Section; 7] = [
     Http::SECTION,
+    Access::SECTION,
     Postgres::SECTION,
     Nats::SECTION,
     Identity::SECTION,
@@ -41,6 +45,7 @@ pub const SECTIONS: [Section; 6] = [
 #[serde(deny_unknown_fields)]
 pub struct Config {
     pub http: Http,
+    pub access: Access,
     pub postgres: Postgres,
     pub nats: Nats,
     pub identity: Identity,

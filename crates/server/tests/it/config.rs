@@ -83,6 +83,16 @@ fn variables_that_kubernetes_makes_for_a_service_of_our_name_do_no_harm() {
 }
 
 #[test]
+fn a_list_is_written_with_commas_in_the_environment() {
+    let environment = vec![set("GUILDHALL_ACCESS_ALLOW_HOSTS", "a.example.org, b.example.org")];
+    let config = Config::load(&Sources { environment, ..Sources::default() }).expect("fine");
+    assert_eq!(config.access.allow_hosts, ["a.example.org", "b.example.org"]);
+    let (_folder, path) = file("[access]\nallow_origins = [\"https://a.example.org\"]\n");
+    let config = Config::load(&Sources { file: Some(path), ..Sources::default() }).expect("fine");
+    assert_eq!(config.access.allow_origins, ["https://a.example.org"]);
+}
+
+#[test]
 fn a_value_of_the_wrong_kind_names_its_key() {
     let environment = vec![set("GUILDHALL_HTTP_REQUEST_TIMEOUT", "soon")];
     let error = refused(Sources { environment, ..Sources::default() });

@@ -2,7 +2,9 @@
 
 #![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
 
+mod access;
 mod audit;
+mod audit_seal;
 mod authorization;
 mod config;
 mod drain;

@@ -1,5 +1,7 @@
 //! Work that runs on a signal and on a timer, and may be repeated at will.
 
+mod audit_seal;
 mod replicas;
 
+pub use audit_seal::{AuditSeal, AuditSealError};
 pub use replicas::Replicas;

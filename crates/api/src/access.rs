@@ -1,0 +1,105 @@
+//! Which hosts and origins may reach the server. Pure.
+
+use guildhall_domain::capability::Toggles;
+
+/// Names that always mean this machine.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// The rules of access, from the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Access {
+    pub require_auth: bool,
+    /// Host names besides loopback.
+    pub hosts: Vec<String>,
+    /// Origins besides the server's own.
+    pub origins: Vec<String>,
+}
+
+impl Access {
+    /// Returns the switches that capability tags depend on.
+    #[must_use]
+    pub fn toggles(&self) -> Toggles {
+        Toggles { require_auth: self.require_auth, allow_origin: !self.origins.is_empty() }
+    }
+
+    /// Returns whether a request may be for this `Host`.
+    #[must_use]
+    pub fn allows_host(&self, host: &str) -> bool {
+        let name = host_name(host).to_ascii_lowercase();
+        LOOPBACK.contains(&name.as_str())
+            || self.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(&name))
+    }
+
+    /// Returns whether a web page of this `Origin` may call a server reached as `host`.
+    #[must_use]
+    pub fn allows_origin(&self, origin: &str, host: &str) -> bool {
+        let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        own.is_some_and(|own| own.eq_ignore_ascii_case(host))
+            || self.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))
+    }
+}
+
+/// Returns a host without its port.
+fn host_name(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port))
+            if port.bytes().all(|b| b.is_ascii_digit()) && (!name.contains(':') || name.ends_with(']')) =>
+        {
+            name
+        }
+        Some(_) | None => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access() -> Access {
+        Access {
+            require_auth: false,
+            hosts: vec!["guildhall.example.org".to_owned()],
+            origins: vec!["https://console.example.org".to_owned()],
+        }
+    }
+
+    #[test]
+    fn only_known_hosts_are_served_whatever_the_port() {
+        for host in [
+            "localhost:7117",
+            "127.0.0.1",
+            "[::1]:7117",
+            "Guildhall.Example.org:443",
+            "guildhall.example.org",
+        ] {
+            assert!(access().allows_host(host), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:7117",
+            "",
+            ":7117",
+            "::1",
+            "guildhall.example.org.",
+        ] {
+            assert!(!access().allows_host(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn only_our_own_and_named_origins_may_call() {
+        let host = "127.0.0.1:7117";
+        assert!(access().allows_origin("http://127.0.0.1:7117", host));
+        assert!(access().allows_origin("https://console.example.org", host));
+        for origin in [
+            "http://127.0.0.1:8080",
+            "https://console.example.org.evil.example",
+            "null",
+            "",
+            "https://evil.example",
+        ] {
+            assert!(!access().allows_origin(origin, host), "{origin}");
+        }
+    }
+}

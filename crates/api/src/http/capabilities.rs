@@ -1,0 +1,28 @@
+//! What this server can do.
+
+use axum::Json;
+use axum::extract::State;
+use guildhall_domain::capability::{ENVELOPE_VERSION, advertised, versions};
+use guildhall_protocol::rest::capabilities::{CapabilitiesView, ProtocolView};
+
+use crate::App;
+
+/// What this server can do
+///
+/// Computed for each request from what is there under this configuration.
+#[utoipa::path(
+    get, path = "/capabilities", tag = "capabilities", operation_id = "showCapabilities",
+    responses((status = 200, description = "The tags to rely on", body = CapabilitiesView))
+)]
+pub(crate) async fn show(State(app): State<App>) -> Json<CapabilitiesView> {
+    let (current, supported) = versions();
+    Json(CapabilitiesView {
+        v: ENVELOPE_VERSION,
+        mode: "control-plane".to_owned(),
+        features: advertised(current, &app.access.toggles()).map(str::to_owned).collect(),
+        protocol: ProtocolView {
+            current: current.as_str().to_owned(),
+            supported: supported.iter().map(|version| version.as_str().to_owned()).collect(),
+        },
+    })
+}

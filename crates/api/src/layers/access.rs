@@ -1,0 +1,96 @@
+//! Turns away requests for other hosts (DNS rebinding), from other web pages, and, where configured, from strangers.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use guildhall_domain::FailureKind;
+use guildhall_service::ServiceError;
+use guildhall_service::audit::{Event, Of};
+use serde_json::json;
+use tracing::warn;
+
+use crate::App;
+use crate::error::ApiError;
+
+/// Probes come from orchestrators, which call a replica by whatever address it has. They show nothing and do nothing.
+const PROBES: [&str; 2] = ["/health/live", "/health/readiness"];
+
+/// What stays open where everyone must sign in: liveness, how to sign in, and the keys that check tokens.
+const OPEN: [&str; 4] =
+    ["/health/live", "/api/v1/auth/login", "/api/v1/auth/refresh", "/.well-known/jwks.json"];
+
+pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let host = host_of(&request);
+    if !PROBES.contains(&path.as_str()) && !app.access.allows_host(&host) {
+        note(&app, "request.host_refused", &host, &path).await;
+        let words =
+            "this server is not reached under that name; add it to access.allow_hosts if it should be";
+        return ApiError::new(FailureKind::HostRefused, words).into_response();
+    }
+    let origin = text(request.headers(), &header::ORIGIN);
+    if let Some(origin) = &origin {
+        if !app.access.allows_origin(origin, &host) {
+            note(&app, "request.origin_refused", origin, &path).await;
+            let words = "web pages of this origin may not call this server; add it to access.allow_origins if it should";
+            return ApiError::new(FailureKind::OriginRefused, words).into_response();
+        }
+        if request.method() == Method::OPTIONS {
+            return permit(StatusCode::NO_CONTENT.into_response(), origin);
+        }
+    }
+    if app.access.require_auth && !OPEN.contains(&path.as_str()) && !is_known(&app, request.headers()).await {
+        return ApiError::from(ServiceError::Unauthenticated).into_response();
+    }
+    let response = next.run(request).await;
+    match origin {
+        Some(origin) => permit(response, &origin),
+        None => response,
+    }
+}
+
+async fn is_known(app: &App, headers: &HeaderMap) -> bool {
+    let value = text(headers, &header::AUTHORIZATION).unwrap_or_default();
+    let Some(bearer) = value.strip_prefix("Bearer ") else { return false };
+    app.auth.caller(bearer, None).await.is_ok()
+}
+
+/// Lets a web page of an allowed origin read the answer. No cookies: a page must bring its token.
+fn permit(mut response: Response, origin: &str) -> Response {
+    let headers = response.headers_mut();
+    if let Ok(origin) = HeaderValue::from_str(origin) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    }
+    headers.insert(header::VARY, HeaderValue::from_static("origin"));
+    let methods = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
+    let names = "authorization, content-type, idempotency-key, last-event-id, traceparent";
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(names));
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    response
+}
+
+/// Returns the host that a request is for: of its target in HTTP/2, of its header in HTTP/1.
+fn host_of(request: &Request) -> String {
+    let target = request.uri().authority().map(ToString::to_string);
+    target.or_else(|| text(request.headers(), &header::HOST)).unwrap_or_default()
+}
+
+fn text(headers: &HeaderMap, name: &header::HeaderName) -> Option<String> {
+    headers.get(name).map(|value| value.to_str().unwrap_or("[not text]").to_owned())
+}
+
+/// Writes an attack down. A flood of them is counted, not written: the log must not become the target.
+async fn note(app: &App, action: &'static str, from: &str, path: &str) {
+    metrics::counter!("guildhall_http_refused_total", "action" => action).increment(1);
+    if !app.refusals.may_write() {
+        return;
+    }
+    let shorten = |text: &str| text.chars().take(200).collect::<String>();
+    let detail = json!({ "from": shorten(from) });
+    let event = Event { of: Of::Installation, action, actor: None, object: shorten(path), detail };
+    if let Err(error) = app.audit.note(&event).await {
+        warn!(error = &error as &dyn std::error::Error, "cannot write {action} into the audit log");
+    }
+}

@@ -1,0 +1,25 @@
+//! Prepares a new installation, without serving.
+
+use guildhall_service::ServiceError;
+use guildhall_service::users::Users;
+use secrecy::SecretString;
+
+use crate::start::prepare_store;
+use crate::{Config, StartError};
+
+/// Why an installation could not be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum InitError {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error("{}", .0.failure().message)]
+    User(#[source] ServiceError),
+}
+
+/// Migrates the database and makes the first user, who operates the installation. Returns whether there was none.
+pub async fn init(config: &Config, name: &str, password: &SecretString) -> Result<bool, InitError> {
+    let store = prepare_store(config).await?;
+    let made = Users::new(store.clone()).create_first(name, password).await.map_err(InitError::User)?;
+    store.close().await;
+    Ok(made.is_some())
+}

@@ -1,0 +1,8 @@
+-- Streams of one journal that reach further than their seals, by owner. Reads the heads of this journal alone: it is
+-- the first column of both keys.
+SELECT head.owner, head.last_seq
+FROM journal_heads AS head
+LEFT JOIN journal_seal_heads AS seal ON seal.journal = head.journal AND seal.owner = head.owner
+WHERE head.journal = $1 AND head.owner >= $2 AND head.last_seq > coalesce(seal.sealed_seq, 0)
+ORDER BY head.owner
+LIMIT $3

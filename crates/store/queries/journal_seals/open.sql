@@ -1,0 +1,1 @@
+INSERT INTO journal_seal_heads (journal, owner) VALUES ($1, $2) ON CONFLICT DO NOTHING
