@@ -12,6 +12,8 @@ use guildhall_service::signing::Signing;
 use guildhall_service::tenants::Tenants;
 use guildhall_service::users::Users;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::{Access, Refusals};
 
 /// The use cases behind the routes. Cheap to clone.
@@ -28,6 +30,8 @@ pub struct App {
     pub metrics: Metrics,
     pub limits: Limits,
     pub refusals: Refusals,
+    /// Cancelled when the door closes: streams end, so that their readers go on at another replica.
+    pub closing: CancellationToken,
 }
 
 /// The bounds of the front door.

@@ -1,23 +1,31 @@
-//! The `guildhall` command: the server, a server for a developer's machine, and (later) every client command.
+//! The `guildhall` command: the server, a server for a developer's machine, and the client commands.
 //!
 //! This crate deliberately holds no rule: it parses, calls, and shows.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
 
+mod client;
 mod config;
 mod dev;
+mod failure;
+mod init;
+mod kept;
+mod output;
 mod serve;
 mod signals;
 mod urls;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 const EXAMPLES: &str = "Examples:
   guildhall dev                      a whole installation on this machine, nothing to set up
+  guildhall login                    signs in to it; `guildhall tenants create acme` is a next step
   guildhall serve --config my.toml   a server on your own PostgreSQL and NATS
-  guildhall config example           every setting with its meaning and default";
+  guildhall config example           every setting with its meaning and default
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not there or not allowed.";
 
 /// The control plane for AI agents: find, trust, talk to, work with and run them
 #[derive(Parser)]
@@ -33,30 +41,60 @@ enum Command {
     Dev(dev::DevArgs),
     /// Runs a server on a PostgreSQL and a NATS that are there already
     Serve(serve::ServeArgs),
+    /// Prepares a new installation: migrates, and makes the first user
+    Init(init::InitArgs),
     /// Shows and checks the configuration
     Config(config::ConfigArgs),
     /// Prints the API document (OpenAPI 3.1) without a server
     Openapi,
+    /// Signs in to a server and remembers it as a context
+    Login(client::login::LoginArgs),
+    /// Ends a login, everywhere, and forgets its tokens
+    Logout(client::logout::LogoutArgs),
+    /// Says whom the server takes you for
+    Whoami(client::whoami::WhoamiArgs),
+    /// Lists and chooses servers
+    Context(client::context::ContextArgs),
+    /// Makes and shows tenants
+    Tenants(client::tenants::TenantsArgs),
+    /// Makes users
+    Users(client::users::UsersArgs),
+    /// Shows and changes who belongs to a tenant, and as what
+    Members(client::members::MembersArgs),
+    /// Makes, shows and revokes service keys
+    Keys(client::keys::KeysArgs),
+    /// Reads, exports and checks audit logs
+    Audit(client::audit::AuditArgs),
+    /// Prints a script that completes commands in your shell
+    Completions(client::completions::CompletionsArgs),
 }
 
 fn main() -> ExitCode {
     // One TLS provider for the whole process; a second call would mean that somebody was here before us.
     let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let outcome = match Arguments::parse().command {
-        Command::Dev(args) => dev::run(&args),
-        Command::Serve(args) => serve::run(&args),
-        Command::Config(args) => config::run(&args),
-        Command::Openapi => openapi(),
-    };
-    match outcome {
+    match run(&Arguments::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            for cause in error.chain().skip(1) {
-                eprintln!("  because: {cause}");
-            }
-            ExitCode::FAILURE
-        }
+        Err(error) => failure::report(&error),
+    }
+}
+
+fn run(command: &Command) -> anyhow::Result<()> {
+    match command {
+        Command::Dev(args) => dev::run(args),
+        Command::Serve(args) => serve::run(args),
+        Command::Init(args) => init::run(args),
+        Command::Config(args) => config::run(args),
+        Command::Openapi => openapi(),
+        Command::Login(args) => client::login::run(args),
+        Command::Logout(args) => client::logout::run(args),
+        Command::Whoami(args) => client::whoami::run(args),
+        Command::Context(args) => client::context::run(args),
+        Command::Tenants(args) => client::tenants::run(args),
+        Command::Users(args) => client::users::run(args),
+        Command::Members(args) => client::members::run(args),
+        Command::Keys(args) => client::keys::run(args),
+        Command::Audit(args) => client::audit::run(args),
+        Command::Completions(args) => client::completions::run(args, Arguments::command()),
     }
 }
 

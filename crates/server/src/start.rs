@@ -107,6 +107,7 @@ impl Server {
         let health = Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), reconcilers);
         health.watch(&tasks).await;
 
+        let accepting = CancellationToken::new();
         let app = App {
             access: access(config, address),
             audit: Audit::new(store.clone(), Journals::start(&store, &bus, &tasks)),
@@ -119,8 +120,9 @@ impl Server {
             metrics,
             limits: limits(&config.http),
             refusals: Refusals::default(),
+            closing: accepting.clone(),
         };
-        let (accepting, drain_timeout) = (CancellationToken::new(), config.http.drain_timeout);
+        let drain_timeout = config.http.drain_timeout;
         let (say_drained, drained) = watch::channel(None);
         let stop_accepting = accepting.clone();
         tasks.spawn("http", async move {

@@ -108,14 +108,20 @@ async fn next(open: Option<Open>) -> Option<(Result<Event, Infallible>, Option<O
                 let event = event("entry", json!(view(&entry))).id(cursor.to_string());
                 return Some((Ok(event), Some(open)));
             }
+            () = open.app.closing.cancelled() => return Some((Ok(closed("not-ready")), None)),
             () = tokio::time::sleep(LOOK_AGAIN_EVERY) => {}
         }
         let caller = open.app.auth.caller(open.bearer.expose(), Some(open.tenant)).await;
         let still_allowed = caller.is_ok_and(|caller| open.app.audit.may_read(&caller, open.tenant));
         if !still_allowed {
-            return Some((Ok(event("closed", json!({ "v": 1, "failureKind": "unauthenticated" }))), None));
+            return Some((Ok(closed("unauthenticated")), None));
         }
     }
+}
+
+/// The last event of a stream that the server ends, with the reason.
+fn closed(failure_kind: &'static str) -> Event {
+    event("closed", json!({ "v": 1, "failureKind": failure_kind }))
 }
 
 fn event(kind: &'static str, data: Value) -> Event {

@@ -2,8 +2,13 @@
 
 #![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
 
+mod client;
+mod client_follow;
+mod client_tokens;
 mod dev;
 mod dev_kills;
+mod help;
+mod journal_faults;
 mod messages;
 mod serve;
 mod support;

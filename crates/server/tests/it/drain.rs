@@ -54,3 +54,17 @@ async fn a_request_that_outlives_the_drain_is_reported() {
     let (_cut_or_answered, whole) = tokio::join!(accepted, shutdown);
     assert!(!whole, "the cut went unnoticed");
 }
+
+#[tokio::test]
+async fn an_open_stream_ends_with_a_last_word_and_does_not_hold_up_the_shutdown() {
+    let world = crate::support::people::World::new().await;
+    let tenant = world.tenant("acme").await;
+    let path = format!("/api/v1/tenants/{tenant}/audit/stream");
+    let mut stream = world.one.events(&path, &world.operator.access, None).await;
+    stream.next().await.expect("the stream is open");
+    let began = std::time::Instant::now();
+    let (whole, last) = tokio::join!(world.one.server.shutdown(), stream.next());
+    assert!(whole && began.elapsed() < Duration::from_secs(5), "took {:?}", began.elapsed());
+    let last = last.expect("a last word");
+    assert_eq!((last.kind.as_str(), last.data["failureKind"].as_str()), ("closed", Some("not-ready")));
+}

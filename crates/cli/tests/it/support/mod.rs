@@ -1,5 +1,7 @@
 //! Running the real binary.
 
+pub(crate) mod user;
+
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -57,6 +59,11 @@ impl Running {
         let stderr = self.child.stderr.as_mut().expect("piped");
         stderr.read_to_string(&mut text).expect("readable");
         text
+    }
+
+    /// Returns whether it has ended by now.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("a status").is_some()
     }
 
     pub(crate) fn pid(&self) -> u32 {

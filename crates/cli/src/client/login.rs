@@ -1,0 +1,145 @@
+//! `guildhall login`.
+
+use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use guildhall_sdk::{Client, SetupError};
+use secrecy::SecretString;
+use serde_json::json;
+use url::{Host, Url};
+
+use super::{password, wait};
+use crate::failure::Usage;
+use crate::kept::{Context, Contexts, Folder, KeptTokens};
+use crate::output::show;
+
+/// Where `guildhall dev` listens when nothing else was asked for.
+const DEV_URL: &str = "http://127.0.0.1:7117";
+/// Whom `guildhall dev` makes, and where it keeps the password.
+const DEV_NAME: &str = "admin";
+const DEV_PASSWORD: &str = ".guildhall/admin.password";
+
+const EXAMPLES: &str = "Examples:
+  guildhall login                    beside `guildhall dev`, in its folder: finds all by itself
+  guildhall login --url https://guildhall.example.com --name ada
+  pass show guildhall | guildhall login --name ada --password-stdin
+
+The tokens are kept in your configuration folder, readable by you alone. The password is not kept.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct LoginArgs {
+    /// The server's address; without it that of ./.guildhall, or of the current context
+    #[arg(long)]
+    url: Option<String>,
+    /// Your name there
+    #[arg(long)]
+    name: Option<String>,
+    /// Reads the password from standard input
+    #[arg(long)]
+    password_stdin: bool,
+    /// What to call this context; without it NAME@HOST
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &LoginArgs) -> Result<()> {
+    wait(sign_in(args))
+}
+
+async fn sign_in(args: &LoginArgs) -> Result<()> {
+    let folder = Folder::find()?;
+    let before = Contexts::read(&folder)?;
+    let current = before.find(None).ok().flatten().map(|(_, context)| context.clone());
+    let in_dev = Path::new(DEV_PASSWORD).is_file();
+    let url = match (&args.url, &current) {
+        (Some(url), _) => url.clone(),
+        (None, Some(current)) if !in_dev => current.url.clone(),
+        (None, _) => DEV_URL.to_owned(),
+    };
+    // Also checks the address, before anything of it is used or shown.
+    let client = Client::new(&url)?;
+    let url = Url::parse(client.base_url()).map_err(|_| SetupError::Address)?;
+    let is_local = is_loopback(&url);
+    let context = Context { name: name(args, &url, in_dev && is_local, current)?, url: url.to_string() };
+    if url.scheme() == "http" && !is_local {
+        eprintln!("warning: {url} is not encrypted: the password can be read on its way");
+    }
+    let password = password_of(args, &context, is_local)?;
+    let tokens = client.sign_in(&context.name, &password).await?;
+    let context_name = args.context.clone().unwrap_or_else(|| default_name(&context, &url));
+    KeptTokens::new(folder.clone(), context_name.clone(), client).keep(&tokens).await?;
+    remember(&folder, &context_name, &context).await?;
+    let value = json!({
+        "context": context_name, "url": context.url, "name": context.name, "principal": tokens.principal,
+    });
+    show(args.json, &value, || {
+        let Context { url, name } = &context;
+        format!(
+            "signed in to {url} as {name} ({}); context {context_name} is the current one",
+            tokens.principal
+        )
+    })?;
+    Ok(())
+}
+
+async fn remember(folder: &Folder, name: &str, context: &Context) -> Result<()> {
+    let lock = folder.lock().await?;
+    let mut contexts = Contexts::read(folder)?;
+    contexts.contexts.insert(name.to_owned(), context.clone());
+    contexts.current = Some(name.to_owned());
+    contexts.write(folder, &lock)
+}
+
+fn name(args: &LoginArgs, url: &Url, is_dev: bool, current: Option<Context>) -> Result<String> {
+    if let Some(name) = &args.name {
+        return Ok(name.clone());
+    }
+    if is_dev {
+        return Ok(DEV_NAME.to_owned());
+    }
+    if let Some(current) = current.filter(|current| current.url == url.as_str()) {
+        return Ok(current.name);
+    }
+    if !stdin().is_terminal() || args.password_stdin {
+        return Err(Usage("who are you there? Say it with --name").into());
+    }
+    let mut name = String::new();
+    eprint!("Name at {url}: ");
+    stderr().flush()?;
+    stdin().lock().read_line(&mut name)?;
+    Ok(name.trim().to_owned())
+}
+
+fn password_of(args: &LoginArgs, context: &Context, is_local: bool) -> Result<SecretString> {
+    if args.password_stdin {
+        return password::from_stdin();
+    }
+    if context.name == DEV_NAME && is_local && Path::new(DEV_PASSWORD).is_file() {
+        let kept = std::fs::read_to_string(DEV_PASSWORD);
+        return Ok(kept.with_context(|| format!("cannot read ./{DEV_PASSWORD}"))?.trim_end().into());
+    }
+    password::ask(&format!("Password of {} at {}: ", context.name, context.url))
+}
+
+fn default_name(context: &Context, url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{}@{host}:{port}", context.name),
+        None => format!("{}@{host}", context.name),
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}

@@ -1,0 +1,33 @@
+//! Asking for a password. It is never an argument: every process of the machine can read those.
+
+use std::io::{IsTerminal, Read, stdin};
+
+use anyhow::{Context, Result};
+use secrecy::SecretString;
+
+use crate::failure::Usage;
+
+/// The longest password that is read.
+const BYTES: u64 = 4096;
+
+/// Reads a password from standard input: all of it, without the end of the line.
+pub(super) fn from_stdin() -> Result<SecretString> {
+    let mut text = String::new();
+    stdin().take(BYTES).read_to_string(&mut text).context("cannot read the password from standard input")?;
+    let password = text.strip_suffix('\n').unwrap_or(&text);
+    let password = password.strip_suffix('\r').unwrap_or(password);
+    if password.is_empty() {
+        return Err(Usage("standard input holds no password").into());
+    }
+    Ok(password.into())
+}
+
+/// Asks a person for a password, without showing it.
+pub(super) fn ask(question: &str) -> Result<SecretString> {
+    if !stdin().is_terminal() {
+        return Err(
+            Usage("there is no terminal to ask for the password; send it with --password-stdin").into()
+        );
+    }
+    Ok(rpassword::prompt_password(question).context("cannot ask for the password")?.into())
+}

@@ -1,0 +1,73 @@
+//! What every client command has in common: which server, as whom, in which form to show, which tenant.
+
+use anyhow::Result;
+use clap::Args;
+use guildhall_domain::ids::TenantId;
+use guildhall_domain::role::Role;
+use guildhall_sdk::Client;
+
+use crate::failure::NotThere;
+use crate::kept::{Context, Contexts, Folder, KeptTokens, NotSignedIn};
+
+#[derive(Args)]
+pub(crate) struct Common {
+    /// The context to use instead of the current one
+    #[arg(long, value_name = "NAME", env = "GUILDHALL_CONTEXT")]
+    pub(super) context: Option<String>,
+    /// Prints JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct OfTenant {
+    /// The tenant: its slug or its id
+    #[arg(long)]
+    tenant: String,
+}
+
+/// A context that is in use.
+pub(super) struct Session {
+    pub(super) context_name: String,
+    pub(super) context: Context,
+    pub(super) tokens: KeptTokens,
+    pub(super) client: Client,
+}
+
+impl Common {
+    /// Finds the context and its tokens.
+    pub(super) fn open(&self) -> Result<Session> {
+        let folder = Folder::find()?;
+        let contexts = Contexts::read(&folder)?;
+        let (name, context) = contexts.find(self.context.as_deref())?.ok_or(NotSignedIn::Never)?;
+        let tokens = KeptTokens::new(folder, name.to_owned(), Client::new(&context.url)?);
+        let client = tokens.client();
+        Ok(Session { context_name: name.to_owned(), context: context.clone(), tokens, client })
+    }
+}
+
+impl OfTenant {
+    pub(super) async fn find(&self, client: &Client) -> Result<TenantId> {
+        find_tenant(client, &self.tenant).await
+    }
+}
+
+/// Finds a tenant by its id or, among the caller's, by its slug.
+pub(super) async fn find_tenant(client: &Client, given: &str) -> Result<TenantId> {
+    if let Ok(id) = given.parse() {
+        return Ok(id);
+    }
+    let tenants = client.list_tenants().await?;
+    let found = tenants.into_iter().find(|membership| membership.tenant.slug == given);
+    let found = found.ok_or_else(|| NotThere {
+        what: "tenant",
+        name: given.to_owned(),
+        next: "`guildhall tenants ls` shows those that you belong to",
+    })?;
+    Ok(found.tenant.id.parse()?)
+}
+
+/// Reads a role among the arguments; the error lists them all.
+pub(super) fn role(text: &str) -> Result<Role, guildhall_domain::principal::UnknownName> {
+    Role::from_name(text)
+}

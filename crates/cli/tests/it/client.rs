@@ -1,0 +1,203 @@
+//! The client commands against a real server.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::user::{Server, User, stderr, stdout};
+
+#[test]
+fn from_login_to_a_revoked_key_in_the_audit_log() {
+    let (server, user) = (Server::ephemeral(), User::new());
+    user.login(&server);
+    let me = user.json(&["whoami"]);
+    assert_eq!((me["kind"].as_str(), me["operator"].as_bool()), (Some("user"), Some(true)));
+
+    let tenant = user.json(&["tenants", "create", "acme", "--name", "Acme Inc."]);
+    assert_eq!(user.json(&["tenants", "show", "acme"]), tenant);
+    assert_eq!(user.json(&["tenants", "ls"])["tenants"][0]["tenant"], tenant);
+    let key = user.json(&["keys", "create", "ci", "--role", "developer", "--tenant", "acme"]);
+    let (id, secret) = (key["id"].as_str().expect("an id"), key["secret"].as_str().expect("a secret"));
+    let by_id = tenant["id"].as_str().expect("an id");
+    user.json(&["keys", "revoke", id, "--tenant", by_id]);
+    let keys = user.json(&["keys", "ls", "--tenant", "acme"]);
+    assert!(keys["keys"][0]["revokedAt"].is_string(), "{keys}");
+
+    let tail = user.run(&["audit", "tail", "--tenant", "acme"]);
+    let text = stdout(&tail);
+    assert!(text.contains("key.created") && text.contains("key.revoked") && text.contains(id), "{text}");
+    assert!(!text.contains(secret), "a secret stands in the audit log");
+    let last = stdout(&user.run(&["audit", "tail", "-n", "1", "--json", "--tenant", "acme"]));
+    let last: Value = serde_json::from_str(&last).expect("one entry");
+    assert_eq!((last["action"].as_str(), last["body"]["object"].as_str()), (Some("key.revoked"), Some(id)));
+}
+
+#[test]
+fn people_are_made_given_a_role_and_removed() {
+    let (server, admin, ada) = (Server::ephemeral(), User::new(), User::new());
+    admin.login(&server);
+    admin.json(&["tenants", "create", "acme"]);
+    let password = "a password of twenty-nine chars";
+    let made = admin.run_with(&["users", "create", "ada", "--password-stdin", "--json"], password);
+    let made: Value = serde_json::from_slice(&made.stdout).expect("JSON");
+    let principal = made["principal"].as_str().expect("an id");
+    admin.json(&["members", "set", principal, "--role", "viewer", "--tenant", "acme"]);
+    admin.json(&["members", "set", "ada", "--role", "developer", "--tenant", "acme"]);
+    let members = stdout(&admin.run(&["members", "ls", "--tenant", "acme"]));
+    assert!(members.lines().any(|line| line.starts_with("ada ") && line.contains("developer")), "{members}");
+
+    admin.json(&["keys", "create", "ada", "--role", "viewer", "--tenant", "acme"]);
+    let ambiguous = admin.run(&["members", "rm", "ada", "--tenant", "acme"]);
+    assert_eq!(ambiguous.status.code(), Some(2), "{}", stderr(&ambiguous));
+
+    let login = ["login", "--url", &server.url, "--name", "ada", "--password-stdin"];
+    assert_eq!(ada.run_with(&login, password).status.code(), Some(0));
+    let forbidden = ada.run(&["audit", "tail", "--tenant", "acme"]);
+    assert_eq!(forbidden.status.code(), Some(4), "{}", stderr(&forbidden));
+    assert!(stderr(&forbidden).contains("audit:read"), "{}", stderr(&forbidden));
+    admin.json(&["members", "rm", principal, "--tenant", "acme"]);
+    let gone = ada.run(&["tenants", "show", "acme"]);
+    assert_eq!(gone.status.code(), Some(4));
+    assert!(stderr(&gone).contains("next: `guildhall tenants ls`"), "{}", stderr(&gone));
+}
+
+#[test]
+fn a_command_without_a_login_exits_with_3_and_says_what_to_do() {
+    let user = User::new();
+    for args in [&["whoami"][..], &["tenants", "ls"], &["audit", "tail", "--tenant", "acme"], &["logout"]] {
+        let output = user.run(args);
+        assert_eq!(output.status.code(), Some(3), "{args:?}");
+        assert_eq!(
+            stderr(&output),
+            "error: you are not signed in\n  next: `guildhall login` signs you in\n",
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
+fn after_logout_nobody_is_signed_in_and_the_tokens_are_gone() {
+    let (server, user) = (Server::ephemeral(), User::new());
+    user.login(&server);
+    let tokens = std::fs::read_to_string(user.kept("tokens.json")).expect("tokens");
+    user.json(&["logout"]);
+    assert_eq!(user.run(&["whoami"]).status.code(), Some(3));
+    assert_eq!(std::fs::read_to_string(user.kept("tokens.json")).expect("readable"), "{}");
+    // The old tokens put back: the server does not know them any more.
+    std::fs::write(user.kept("tokens.json"), tokens).expect("written");
+    let output = user.run(&["whoami"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    user.expire();
+    let output = user.run(&["whoami"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("has ended\n  next: `guildhall login`"), "{}", stderr(&output));
+}
+
+#[test]
+fn in_the_folder_of_dev_a_login_needs_no_answers() {
+    let user = User::new();
+    let folder = tempfile::Builder::new().prefix("guildhall-cli-").tempdir().expect("a folder");
+    let server = Server::kept(&folder.path().join(".guildhall"), "127.0.0.1:0");
+    let output =
+        user.command(&["login", "--url", &server.url]).current_dir(folder.path()).output().expect("ran");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("as admin (prn_"), "{}", stdout(&output));
+    let host = server.url.strip_prefix("http://").expect("http");
+    assert_eq!(user.json(&["context", "show"])["context"], format!("admin@{host}"));
+}
+
+#[test]
+fn contexts_are_listed_and_chosen() {
+    let (server, user) = (Server::ephemeral(), User::new());
+    user.login(&server);
+    let second =
+        ["login", "--url", &server.url, "--name", "admin", "--context", "second", "--password-stdin"];
+    assert_eq!(user.run_with(&second, &server.password).status.code(), Some(0));
+    let all = user.json(&["context", "ls"]);
+    let current = |all: &Value| -> Vec<bool> {
+        all["contexts"].as_array().expect("a list").iter().map(|it| it["current"] == true).collect()
+    };
+    assert_eq!(current(&all), [false, true]);
+    let first = all["contexts"][0]["context"].as_str().expect("a name");
+    user.json(&["context", "use", first]);
+    assert_eq!(current(&user.json(&["context", "ls"])), [true, false]);
+    user.json(&["whoami", "--context", "second"]);
+    assert_eq!(user.run(&["context", "use", "third"]).status.code(), Some(4));
+}
+
+#[test]
+fn secrets_stand_in_no_argument_no_error_and_no_file_that_others_can_read() {
+    let (server, user) = (Server::ephemeral(), User::new());
+    let wrong = user.run_with(
+        &["login", "--url", &server.url, "--name", "admin", "--password-stdin"],
+        "not-the-password-hunter2",
+    );
+    assert_eq!(wrong.status.code(), Some(3));
+    let said = stdout(&wrong) + &stderr(&wrong);
+    assert!(said.contains("next: check the name and the password") && !said.contains("hunter2"), "{said}");
+    let in_url = user.run(&["login", "--url", "http://admin:hunter2@127.0.0.1:1", "--name", "admin"]);
+    assert!(!stderr(&in_url).contains("hunter2"), "{}", stderr(&in_url));
+
+    user.login(&server);
+    let mode = |file: &str| std::fs::metadata(user.kept(file)).expect("a file").permissions().mode() & 0o777;
+    assert_eq!((mode("tokens.json"), mode("contexts.json"), mode("")), (0o600, 0o600, 0o700));
+    let kept: Value =
+        serde_json::from_slice(&std::fs::read(user.kept("tokens.json")).expect("tokens")).expect("JSON");
+    let kept = kept.as_object().and_then(|all| all.values().next()).expect("a login").clone();
+    let tokens = ["accessToken", "refreshToken"].map(|name| kept[name].as_str().expect("a token").to_owned());
+
+    std::fs::set_permissions(user.kept("tokens.json"), std::fs::Permissions::from_mode(0o644)).expect("set");
+    let refused = user.run(&["whoami"]);
+    assert!(stderr(&refused).contains("chmod 600"), "{}", stderr(&refused));
+    std::fs::write(user.kept("tokens.json"), format!("{{\"x\": {:?}", tokens[0])).expect("written");
+    std::fs::set_permissions(user.kept("tokens.json"), std::fs::Permissions::from_mode(0o600)).expect("set");
+    let broken = user.run(&["whoami"]);
+    assert_eq!(broken.status.code(), Some(1));
+    for secret in tokens.iter().chain([&server.password]) {
+        assert!(!(stderr(&broken) + &stderr(&refused)).contains(secret), "a secret was shown");
+    }
+}
+
+#[test]
+fn an_export_is_proved_and_a_flipped_byte_is_named() {
+    let (server, user) = (Server::ephemeral(), User::new());
+    user.login(&server);
+    user.json(&["tenants", "create", "acme"]);
+    for name in ["a", "b", "c"] {
+        user.json(&["keys", "create", name, "--role", "viewer", "--tenant", "acme"]);
+    }
+    let verify = |text: &str| user.run_with(&["audit", "verify", "-", "--json"], text);
+    let began = Instant::now();
+    let (export, verdict) = loop {
+        let export = stdout(&user.run(&["audit", "export", "--tenant", "acme"]));
+        let verdict = verify(&export);
+        assert_eq!(verdict.status.code(), Some(0), "{}\n{export}", stderr(&verdict));
+        let verdict: Value = serde_json::from_slice(&verdict.stdout).expect("JSON");
+        if verdict["unsealed"] == 0 {
+            break (export, verdict);
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "not sealed after 30 s: {verdict}");
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    assert_eq!(verdict["proved"].as_u64(), u64::try_from(export.lines().count()).ok());
+    let lines: Vec<&str> = export.lines().collect();
+    let changed = lines[2].replacen("created", "creaped", 1);
+    let flipped = export.replace(lines[2], &changed);
+    let verdict = verify(&flipped);
+    assert_eq!(verdict.status.code(), Some(1));
+    assert!(stderr(&verdict).starts_with("error: line 3: "), "{}", stderr(&verdict));
+}
+
+#[test]
+fn a_server_that_is_away_is_named_with_what_to_check() {
+    let user = User::new();
+    let output =
+        user.run_with(&["login", "--url", "http://127.0.0.1:1", "--name", "me", "--password-stdin"], "x");
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(
+        said.contains("cannot reach the server at http://127.0.0.1:1/") && said.contains("next:"),
+        "{said}"
+    );
+}

@@ -1,0 +1,59 @@
+//! What the help of each client command says.
+
+use crate::support::guildhall;
+
+fn help(args: &[&str]) -> String {
+    // The width of a terminal must not change what is compared.
+    let output = guildhall().args(args).arg("--help").env("COLUMNS", "100").output().expect("ran");
+    assert!(output.status.success(), "{args:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+const COMMANDS: &[&[&str]] = &[
+    &["login"],
+    &["logout"],
+    &["whoami"],
+    &["context"],
+    &["tenants"],
+    &["tenants", "create"],
+    &["users"],
+    &["users", "create"],
+    &["members"],
+    &["members", "set"],
+    &["keys"],
+    &["keys", "create"],
+    &["audit"],
+    &["audit", "tail"],
+    &["audit", "export"],
+    &["audit", "verify"],
+    &["completions"],
+];
+
+#[test]
+fn every_client_command_explains_itself() {
+    for args in COMMANDS {
+        insta::with_settings!({ snapshot_suffix => args.join("_"), description => args.join(" ") }, {
+            insta::assert_snapshot!(help(args));
+        });
+    }
+}
+
+#[test]
+fn every_client_command_has_an_example() {
+    for args in COMMANDS.iter().filter(|args| args.len() == 1) {
+        assert!(help(args).contains("Examples:"), "{args:?}");
+    }
+}
+
+#[test]
+fn completions_know_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = guildhall().args(["completions", shell]).output().expect("ran");
+        let script = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success() && script.contains("tenants") && script.contains("verify"),
+            "{shell}"
+        );
+    }
+    assert_eq!(guildhall().args(["completions", "csh"]).output().expect("ran").status.code(), Some(2));
+}

@@ -1,0 +1,46 @@
+//! Service keys.
+
+use guildhall_domain::ids::{ServiceKeyId, TenantId};
+use guildhall_domain::role::Role;
+use guildhall_protocol::rest::keys::{CreateKey, KeyView, KeysView, NewKeyView};
+use reqwest::Method;
+use secrecy::SecretString;
+
+use crate::client::keyed;
+use crate::{Client, ClientError};
+
+/// A key that was made.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    pub id: String,
+    /// Shown this once; a replay of the same request has none.
+    pub secret: Option<SecretString>,
+}
+
+impl Client {
+    /// Makes a key for a program.
+    pub async fn create_key(
+        &self,
+        tenant: TenantId,
+        name: &str,
+        role: Role,
+        idempotency_key: Option<&str>,
+    ) -> Result<NewKey, ClientError> {
+        let body = CreateKey { name: name.to_owned(), role: role.as_str().to_owned() };
+        let request = self.request(Method::POST, &["tenants", &tenant.to_string(), "keys"]).json(&body);
+        let view: NewKeyView = self.call(keyed(request, idempotency_key)).await?;
+        Ok(NewKey { id: view.id, secret: view.secret.map(SecretString::from) })
+    }
+
+    pub async fn list_keys(&self, tenant: TenantId) -> Result<Vec<KeyView>, ClientError> {
+        let view: KeysView =
+            self.call(self.request(Method::GET, &["tenants", &tenant.to_string(), "keys"])).await?;
+        Ok(view.keys)
+    }
+
+    /// Ends a key: from the answer on it is refused everywhere.
+    pub async fn revoke_key(&self, tenant: TenantId, key: ServiceKeyId) -> Result<(), ClientError> {
+        let segments = ["tenants", &tenant.to_string(), "keys", &key.to_string()];
+        self.command(self.request(Method::DELETE, &segments)).await
+    }
+}

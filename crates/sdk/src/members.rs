@@ -1,0 +1,35 @@
+//! The members of a tenant.
+
+use guildhall_domain::ids::{PrincipalId, TenantId};
+use guildhall_domain::role::Role;
+use guildhall_protocol::rest::tenants::{MemberView, MembersView, SetMember};
+use reqwest::{Method, RequestBuilder};
+
+use crate::{Client, ClientError};
+
+impl Client {
+    pub async fn list_members(&self, tenant: TenantId) -> Result<Vec<MemberView>, ClientError> {
+        let request = self.request(Method::GET, &["tenants", &tenant.to_string(), "members"]);
+        let view: MembersView = self.call(request).await?;
+        Ok(view.members)
+    }
+
+    /// Gives a principal a role, in place of the one they had.
+    pub async fn set_member(
+        &self,
+        tenant: TenantId,
+        principal: PrincipalId,
+        role: Role,
+    ) -> Result<(), ClientError> {
+        let body = SetMember { role: role.as_str().to_owned() };
+        self.command(self.member(Method::PUT, tenant, principal).json(&body)).await
+    }
+
+    pub async fn remove_member(&self, tenant: TenantId, principal: PrincipalId) -> Result<(), ClientError> {
+        self.command(self.member(Method::DELETE, tenant, principal)).await
+    }
+
+    fn member(&self, method: Method, tenant: TenantId, principal: PrincipalId) -> RequestBuilder {
+        self.request(method, &["tenants", &tenant.to_string(), "members", &principal.to_string()])
+    }
+}

@@ -1,0 +1,22 @@
+//! People who can sign in.
+
+use guildhall_protocol::rest::users::UserView;
+use reqwest::Method;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+
+use crate::{Client, ClientError};
+
+#[derive(Serialize)]
+struct CreateUserBody<'a> {
+    name: &'a str,
+    password: &'a str,
+}
+
+impl Client {
+    /// Makes a user. For those who operate the installation.
+    pub async fn create_user(&self, name: &str, password: &SecretString) -> Result<UserView, ClientError> {
+        let body = CreateUserBody { name, password: password.expose_secret() };
+        self.call(self.request(Method::POST, &["users"]).json(&body)).await
+    }
+}
