@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use guildhall_domain::FailureKind;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::users::{CreateUser, UserView};
 use secrecy::SecretString;
@@ -11,6 +12,9 @@ use crate::App;
 use crate::caller::Asking;
 use crate::error::ApiError;
 use crate::input::{Body, name};
+
+/// Longer than any that is typed or made, and far below what the hash takes.
+const PASSWORD_AT_MOST: usize = 256;
 
 /// Make a user
 ///
@@ -33,6 +37,9 @@ pub(crate) async fn create(
     Body(body): Body<CreateUser>,
 ) -> Result<(StatusCode, Json<UserView>), ApiError> {
     name("name", &body.name)?;
+    if body.password.chars().count() > PASSWORD_AT_MOST {
+        return Err(ApiError::new(FailureKind::SchemaInvalid, "password: use at most 256 characters"));
+    }
     let principal = app.users.create(&asking.caller, &body.name, &SecretString::from(body.password)).await?;
     Ok((StatusCode::CREATED, Json(UserView { principal: principal.to_string() })))
 }

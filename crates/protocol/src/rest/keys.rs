@@ -8,9 +8,10 @@ use utoipa::ToSchema;
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateKey {
+    #[schema(min_length = 1, max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     pub name: String,
     /// What the key may do: operator, developer or viewer; not more than its maker.
-    #[schema(example = "developer")]
+    #[schema(example = "developer", pattern = "^(owner|operator|developer|viewer)$")]
     pub role: String,
 }
 

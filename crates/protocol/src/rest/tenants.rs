@@ -8,8 +8,9 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateTenant {
     /// Lower-case letters, digits and inner dashes; the short name in addresses and commands.
-    #[schema(example = "acme")]
+    #[schema(example = "acme", min_length = 2, max_length = 40, pattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")]
     pub slug: String,
+    #[schema(min_length = 1, max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     pub name: String,
 }
 
@@ -57,6 +58,6 @@ pub struct MembersView {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SetMember {
     /// owner, operator, developer or viewer.
-    #[schema(example = "developer")]
+    #[schema(example = "developer", pattern = "^(owner|operator|developer|viewer)$")]
     pub role: String,
 }

@@ -7,9 +7,10 @@ use utoipa::ToSchema;
 #[derive(Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateUser {
+    #[schema(min_length = 1, max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     pub name: String,
     /// At least 12 characters.
-    #[schema(format = Password)]
+    #[schema(format = Password, min_length = 12, max_length = 256)]
     pub password: String,
 }
 
