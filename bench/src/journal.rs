@@ -6,16 +6,16 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use futures::future::join_all;
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Fence, Journal, Stream};
 use guildhall_engines::{Home, Postgres, Restart};
 use guildhall_runtime::Tasks;
 use guildhall_store::journal::{Append, GroupWriter, NewEntry};
 use guildhall_store::{Store, StoreOptions};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 const CALLERS: usize = 16;
@@ -34,11 +34,10 @@ pub(crate) fn run() -> Result<()> {
     let home = Home::open(folder.path())?;
     let postgres = Postgres::start(&home, Restart::Always)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(measure(&postgres))
+    runtime.block_on(measure(postgres.url()))
 }
 
-async fn measure(postgres: &Postgres) -> Result<()> {
-    let url = postgres.url();
+async fn measure(url: SecretString) -> Result<()> {
     let second = Duration::from_secs(1);
     let store = Store::new(&StoreOptions {
         url: url.clone(),
@@ -50,10 +49,10 @@ async fn measure(postgres: &Postgres) -> Result<()> {
     let tasks = Tasks::new();
     let (wakes, _nobody_listens) = mpsc::channel(1);
     let writer = GroupWriter::start(&store, &tasks, LANES, &wakes);
-    let mut bare = join_all((0..CALLERS).map(|_| PgConnection::connect(url.expose_secret())))
-        .await
-        .into_iter()
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut bare = Vec::new();
+    for _ in 0..CALLERS {
+        bare.push(PgConnection::connect(url.expose_secret()).await?);
+    }
 
     let (bare_p50, ours_p50) = lone(&writer, &mut bare[0]).await?;
     println!("a lone caller, 1 row: bare p50 {bare_p50:?}, ours p50 {ours_p50:?}");
@@ -67,7 +66,7 @@ async fn measure(postgres: &Postgres) -> Result<()> {
 }
 
 /// Measures both sides in turns and returns ours divided by the bare one, in rows a second.
-async fn compare(writer: &GroupWriter, bare: &mut [PgConnection], rows: usize) -> Result<f64> {
+async fn compare(writer: &GroupWriter, bare: &mut Vec<PgConnection>, rows: usize) -> Result<f64> {
     let (mut bare_total, mut ours_total) = (0, 0);
     for _ in 0..ROUNDS {
         bare_total += bare_round(bare, rows).await?;
@@ -84,18 +83,27 @@ async fn compare(writer: &GroupWriter, bare: &mut [PgConnection], rows: usize) -
     Ok(per_second(ours_total) / per_second(bare_total))
 }
 
-async fn bare_round(connections: &mut [PgConnection], rows: usize) -> Result<u32> {
+async fn bare_round(connections: &mut Vec<PgConnection>, rows: usize) -> Result<u32> {
     let until = Instant::now() + ROUND;
-    let callers = connections.iter_mut().map(|connection| async move {
-        let (owner, mut seq, mut written) = (Uuid::now_v7(), 0, 0);
-        while Instant::now() < until {
-            insert(connection, owner, seq, rows).await?;
-            seq += i64::try_from(rows)?;
-            written += u32::try_from(rows)?;
-        }
-        anyhow::Ok(written)
-    });
-    Ok(join_all(callers).await.into_iter().collect::<Result<Vec<u32>>>()?.into_iter().sum())
+    let mut callers = JoinSet::new();
+    for mut connection in connections.drain(..) {
+        callers.spawn(async move {
+            let (owner, mut seq, mut written) = (Uuid::now_v7(), 0, 0);
+            while Instant::now() < until {
+                insert(&mut connection, owner, seq, rows).await?;
+                seq += i64::try_from(rows)?;
+                written += u32::try_from(rows)?;
+            }
+            anyhow::Ok((connection, written))
+        });
+    }
+    let mut total = 0;
+    while let Some(outcome) = callers.join_next().await {
+        let (connection, written) = outcome??;
+        connections.push(connection);
+        total += written;
+    }
+    Ok(total)
 }
 
 async fn insert(connection: &mut PgConnection, owner: Uuid, seq: i64, rows: usize) -> Result<()> {
@@ -117,15 +125,23 @@ async fn insert(connection: &mut PgConnection, owner: Uuid, seq: i64, rows: usiz
 
 async fn our_round(writer: &GroupWriter, rows: usize) -> Result<u32> {
     let until = Instant::now() + ROUND;
-    let callers = (0..CALLERS).map(|_| async {
-        let (stream, mut written) = (Stream { journal: Journal::Audit, owner: Uuid::now_v7() }, 0);
-        while Instant::now() < until {
-            writer.append(append(stream, rows)).await?;
-            written += u32::try_from(rows)?;
-        }
-        anyhow::Ok(written)
-    });
-    Ok(join_all(callers).await.into_iter().collect::<Result<Vec<u32>>>()?.into_iter().sum())
+    let mut callers = JoinSet::new();
+    for _ in 0..CALLERS {
+        let writer = writer.clone();
+        callers.spawn(async move {
+            let (stream, mut written) = (Stream { journal: Journal::Audit, owner: Uuid::now_v7() }, 0);
+            while Instant::now() < until {
+                writer.append(append(stream, rows)).await?;
+                written += u32::try_from(rows)?;
+            }
+            anyhow::Ok(written)
+        });
+    }
+    let mut total = 0;
+    while let Some(outcome) = callers.join_next().await {
+        total += outcome??;
+    }
+    Ok(total)
 }
 
 /// Measures one caller that waits for each answer, in turns of a hundred.

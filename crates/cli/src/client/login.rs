@@ -15,7 +15,8 @@ use crate::failure::Usage;
 use crate::kept::{Context, Contexts, Folder, KeptTokens};
 use crate::output::show;
 
-/// Where `guildhall dev` listens when nothing else was asked for.
+/// Where `guildhall dev` writes its address, and where it listens when nothing else was asked for.
+const DEV_URL_FILE: &str = ".guildhall/url";
 const DEV_URL: &str = "http://127.0.0.1:7117";
 /// Whom `guildhall dev` makes, and where it keeps the password.
 const DEV_NAME: &str = "admin";
@@ -60,7 +61,7 @@ async fn sign_in(args: &LoginArgs) -> Result<()> {
     let url = match (&args.url, &current) {
         (Some(url), _) => url.clone(),
         (None, Some(current)) if !in_dev => current.url.clone(),
-        (None, _) => DEV_URL.to_owned(),
+        (None, _) => std::fs::read_to_string(DEV_URL_FILE).unwrap_or_else(|_| DEV_URL.to_owned()),
     };
     // Also checks the address, before anything of it is used or shown.
     let client = Client::new(&url)?;

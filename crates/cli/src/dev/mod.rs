@@ -78,6 +78,8 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     let password = parts.secret("admin.password")?;
     runtime()?.block_on(serve_until_asked(&config, async |server| {
         server.create_first_user(ADMIN, &password).await?;
+        // Where `guildhall login` in this folder finds the server.
+        std::fs::write(parts.folder().join("url"), format!("http://{}", server.address()))?;
         banner::show(args, &parts, server.address(), began.elapsed());
         Ok(())
     }))
