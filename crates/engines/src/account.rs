@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn the_account_is_found_by_its_whole_name() {
-        let passwd = "root:x:0:0::/root:/bin/sh\npostgres-exporter:x:7:7::/:/bin/sh\npostgres:x:101:104:,,,:/:/bin/bash\n";
+        let passwd =
+            "root:x:0:0::/:/bin/sh\npostgres-exporter:x:7:7::/:/bin/sh\npostgres:x:101:104:,,,:/:/bin/bash\n";
         let wanted = Account { name: "postgres".to_owned(), uid: 101, gid: 104 };
         assert_eq!(parse(passwd, "postgres"), Some(wanted));
         assert_eq!(parse(passwd, "nobody"), None);
