@@ -36,8 +36,11 @@ pub async fn insert(tx: &mut Tx, new: &NewPrincipal<'_>) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Counts who may operate the installation.
+/// Counts who may operate the installation, and keeps others from counting until the end of the transaction: two who
+/// each found nobody would each make the first.
 pub async fn count_operators(tx: &mut Tx) -> Result<i64, StoreError> {
+    // A statement of its own: the count must see what was committed while this one waited.
+    sqlx::query_file!("queries/principals/lock_operators.sql").execute(tx.connection()).await?;
     let row = sqlx::query_file!("queries/principals/count_operators.sql").fetch_one(tx.connection()).await?;
     Ok(row.count)
 }

@@ -21,6 +21,19 @@ async fn a_token_of_one_replica_is_good_on_the_other() {
 }
 
 #[tokio::test]
+async fn two_who_make_the_first_user_at_once_make_one() {
+    let db = TestDb::new().await;
+    let (one, other) = crate::support::Setup::on(&db).start_two().await;
+    let password = secrecy::SecretString::from(PASSWORD);
+    let made = tokio::join!(
+        one.server.create_first_user("ada", &password),
+        other.server.create_first_user("grace", &password)
+    );
+    let made = [made.0.expect("answered"), made.1.expect("answered")];
+    assert_eq!(made.iter().filter(|made| **made).count(), 1, "{made:?}");
+}
+
+#[tokio::test]
 async fn a_wrong_password_and_an_unknown_name_get_the_same_answer() {
     let world = World::new().await;
     let mut bodies = Vec::new();
