@@ -25,11 +25,24 @@ async fn two_who_make_the_first_user_at_once_make_one() {
     let db = TestDb::new().await;
     let (one, other) = crate::support::Setup::on(&db).start_two().await;
     let password = secrecy::SecretString::from(PASSWORD);
-    let made = tokio::join!(
+    // Nobody gets past writing a password until both are on their way.
+    let (mut gate, mut watch) = (db.sql().await, db.sql().await);
+    gate.execute("BEGIN; LOCK TABLE passwords IN EXCLUSIVE MODE").await;
+    let open_the_gate = async {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(6);
+        while watch.number(waiting).await < 2 {
+            assert!(std::time::Instant::now() < deadline, "they do not meet");
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        gate.execute("COMMIT").await;
+    };
+    let (first, second, ()) = tokio::join!(
         one.server.create_first_user("ada", &password),
-        other.server.create_first_user("grace", &password)
+        other.server.create_first_user("grace", &password),
+        open_the_gate
     );
-    let made = [made.0.expect("answered"), made.1.expect("answered")];
+    let made = [first.expect("answered"), second.expect("answered")];
     assert_eq!(made.iter().filter(|made| **made).count(), 1, "{made:?}");
 }
 
