@@ -75,6 +75,17 @@ failure_table! {
     NotReady: "not-ready", 503, -32055, Later, "This server cannot take work now";
     Overloaded: "overloaded", 503, -32052, Later, "The server is at its limit of concurrent work";
     Timeout: "timeout", 504, -32053, Later, "The server could not answer within its time limit";
+    TenantPolicyDenied: "tenant-policy-denied", 403, -32070, AfterChange, "The tenant's boundary does not allow this";
+    SecretUnavailable: "secret-unavailable", 409, -32071, AfterChange, "A credential that this needs is not there";
+    RunnerLeaseConflict: "runner-lease-conflict", 409, -32072, Later, "Another runner holds the run";
+    RunnerLost: "runner-lost", 409, -32073, AfterChange, "The runner was lost at work; side effects are unknown";
+    BackendFailed: "backend-failed", 502, -32074, Later, "The agent's backend failed";
+    ProviderAuthFailed: "provider-auth-failed", 502, -32075, AfterChange, "The model provider refused the credential";
+    ProviderUnavailable: "provider-unavailable", 502, -32076, Later, "The model provider does not answer";
+    Cancelled: "cancelled", 409, -32077, Never, "It was cancelled";
+    SessionStoreEvicted: "session-store-evicted", 409, -32078, Never, "The session's storage is gone";
+    ThreadResumeFailed: "thread-resume-failed", 409, -32079, AfterChange, "The backend could not resume its thread";
+    BudgetExceeded: "budget-exceeded", 403, -32080, AfterChange, "The budget is spent";
     InfraFailed: "infra-failed", 503, -32054, Later, "An engine that the server needs is away";
     Internal: "internal", 500, -32603, Later, "The server failed in a way it did not foresee";
 }

@@ -133,6 +133,21 @@ typed_id! {
     RunId, "run", "run"
 }
 
+typed_id! {
+    /// One instruction to a run.
+    CommandId, "command", "cmd"
+}
+
+typed_id! {
+    /// A conversation with its storage.
+    SessionId, "session", "ses"
+}
+
+typed_id! {
+    /// A process that drives an agent in a workspace.
+    RunnerId, "runner", "rnr"
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -16,7 +16,9 @@ pub mod principal;
 pub mod readiness;
 pub mod refresh;
 pub mod role;
+pub mod run;
 pub mod schema;
+pub mod session;
 pub mod signing;
 
 pub use failure::{Failure, FailureKind, Retry};

@@ -93,6 +93,17 @@ fn step_after(kind: FailureKind) -> &'static str {
         FailureKind::NotReady | FailureKind::Overloaded | FailureKind::Timeout | FailureKind::InfraFailed => {
             "try again in a moment; if it stays, look at /health/readiness of the server"
         }
+        FailureKind::TenantPolicyDenied => "ask for less, or ask the operator to widen the tenant's boundary",
+        FailureKind::SecretUnavailable => "ask the operator to give the profile its credential",
+        FailureKind::RunnerLeaseConflict => "wait until the lease of the other runner is over",
+        FailureKind::RunnerLost => "look at the workspace, then send the next command",
+        FailureKind::BackendFailed | FailureKind::ProviderUnavailable => {
+            "read the run's events; send the command again when the reason has passed"
+        }
+        FailureKind::ProviderAuthFailed => "renew the credential of the profile",
+        FailureKind::Cancelled => "create another run in the same session",
+        FailureKind::SessionStoreEvicted | FailureKind::ThreadResumeFailed => "create a new session",
+        FailureKind::BudgetExceeded => "raise the budget, or wait until it is renewed",
         FailureKind::Internal => "report it with the trace",
     }
 }
