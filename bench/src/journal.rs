@@ -168,7 +168,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 fn append(stream: Stream, rows: usize) -> Append {
-    let entry = || NewEntry { id: EntryId::generate(), kind: "bench".into(), body: body() };
+    let entry = || NewEntry { id: EntryId::generate(), kind: "bench".into(), body: body(), mark: None };
     Append { stream, fence: Fence::Open, entries: (0..rows).map(|_| entry()).collect() }
 }
 

@@ -72,7 +72,8 @@ fn append(event: &Event) -> Append {
         "object": event.object,
         "detail": event.detail,
     });
-    let entry = NewEntry { id: EntryId::generate(), kind: event.action.into(), body: body.to_string() };
+    let entry =
+        NewEntry { id: EntryId::generate(), kind: event.action.into(), body: body.to_string(), mark: None };
     Append { stream: event.of.stream(), fence: Fence::Open, entries: vec![entry] }
 }
 

@@ -5,19 +5,24 @@
 //!
 //! This crate deliberately makes no decision: it reads and writes what it is told.
 
+pub mod commands;
 mod connect;
 mod error;
 pub mod idempotency_keys;
 pub mod journal;
 pub mod journal_seals;
+pub mod leases;
 pub mod logins;
 pub mod memberships;
 mod migrate;
 pub mod passwords;
 pub mod principals;
 pub mod replicas;
+pub mod runners;
+pub mod runs;
 pub mod schema_state;
 pub mod service_keys;
+pub mod sessions;
 pub mod signing_keys;
 pub mod tenants;
 mod tx;

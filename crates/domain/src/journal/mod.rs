@@ -18,15 +18,18 @@ use uuid::Uuid;
 pub enum Journal {
     /// Every change of authority, one stream a tenant.
     Audit,
+    /// What happens in a run, one stream a run.
+    Run,
 }
 
 impl Journal {
-    pub const ALL: &'static [Self] = &[Self::Audit];
+    pub const ALL: &'static [Self] = &[Self::Audit, Self::Run];
 
     #[must_use]
     pub const fn number(self) -> i16 {
         match self {
             Self::Audit => 1,
+            Self::Run => 2,
         }
     }
 
@@ -40,6 +43,7 @@ impl Journal {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Audit => "audit",
+            Self::Run => "run",
         }
     }
 }

@@ -69,6 +69,35 @@ pub fn check_type(name: &str) -> Result<(), InvalidEvent> {
     }
 }
 
+/// An event's words as they are kept.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Body {
+    /// The runner's own id; none where the server wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_id: Option<CommandId>,
+    pub payload: Value,
+}
+
+impl Body {
+    #[must_use]
+    pub fn write(&self) -> String {
+        // Values that came from JSON go back into it.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// Reads what counts of an event as it is kept. One that was erased counts as one that says nothing.
+#[must_use]
+pub fn mark_of(kind: &str, body: Option<&str>) -> Mark {
+    match body.and_then(|body| serde_json::from_str::<Body>(body).ok()) {
+        Some(body) => Mark::of(kind, body.command_id, &body.payload),
+        None => Mark { command: None, what: What::Other },
+    }
+}
+
 /// What of an event counts for the result of its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {

@@ -35,6 +35,7 @@ const LANES: usize = 4;
 pub struct Journals {
     writer: GroupWriter,
     tails: Arc<Tails>,
+    wakes: mpsc::Sender<Wake>,
 }
 
 impl Journals {
@@ -45,12 +46,17 @@ impl Journals {
         let tails = Tails::new(store.clone(), bus.clone(), tasks.clone());
         tasks.spawn("journal-announce", announce(announced, Arc::clone(&tails), bus.clone(), tasks.stop()));
         tasks.spawn("journal-timer", look_regularly(Arc::clone(&tails), tasks.stop()));
-        Self { writer, tails }
+        Self { writer, tails, wakes }
     }
 
     /// Appends through the group writer; returns when PostgreSQL has confirmed it.
     pub async fn append(&self, append: Append) -> Result<Vec<Placed>, AppendError> {
         self.writer.append(append).await
+    }
+
+    /// Says that a transaction made a stream grow. One that is not said, or lost, is found by the timer.
+    pub fn announce(&self, wake: Wake) {
+        let _found_by_the_timer = self.wakes.try_send(wake);
     }
 
     /// Follows a stream from after a number: first what is there, then what comes.

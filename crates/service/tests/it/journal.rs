@@ -44,7 +44,8 @@ fn stream() -> Stream {
 
 /// Appends entries until PostgreSQL has confirmed them, under the same ids each time.
 async fn write(replica: &Replica, stream: Stream, count: usize) -> Vec<Sighting> {
-    let entry = || NewEntry { id: EntryId::generate(), kind: "test".into(), body: "{}".to_owned() };
+    let entry =
+        || NewEntry { id: EntryId::generate(), kind: "test".into(), body: "{}".to_owned(), mark: None };
     let append = Append { stream, fence: Fence::Open, entries: (0..count).map(|_| entry()).collect() };
     loop {
         if let Ok(placed) = replica.journals.append(append.clone()).await {

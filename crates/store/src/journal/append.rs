@@ -3,24 +3,32 @@
 use std::collections::BTreeMap;
 
 use guildhall_domain::ids::EntryId;
-use guildhall_domain::journal::{Earlier, Head, Placed, Seq, Stream, admit};
+use guildhall_domain::journal::{Earlier, Epoch, Fence, Head, Journal, Placed, Seq, Stream, admit};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::folds::{self, Folds};
 use super::{Append, AppendError, NewEntry, heads};
 use crate::{StoreError, Tx};
 
 /// Appends within a transaction. The head stays locked until its end, so seq order is commit order.
 pub async fn append(tx: &mut Tx, append: &Append) -> Result<Vec<Placed>, AppendError> {
-    Ok(append_on(tx.connection(), append).await?.1)
+    Ok(append_on(tx.connection(), append).await?.placed)
 }
 
-/// Appends over a connection that is inside a transaction. Returns the new head beside the places.
+/// What an append did.
+pub(super) struct Appended {
+    pub(super) head: Head,
+    pub(super) folds: Folds,
+    pub(super) placed: Vec<Placed>,
+}
+
+/// Appends over a connection that is inside a transaction.
 pub(super) async fn append_on(
     connection: &mut PgConnection,
     append: &Append,
-) -> Result<(Head, Vec<Placed>), AppendError> {
-    let head = heads::lock(connection, append.stream).await?;
+) -> Result<Appended, AppendError> {
+    let head = heads::lock_on(connection, append.stream).await?;
     let earlier = find_earlier(connection, append).await?;
     let ids: Vec<EntryId> = append.entries.iter().map(|entry| entry.id).collect();
     let admission = admit(head, append.fence, &ids, &earlier)?;
@@ -30,11 +38,18 @@ pub(super) async fn append_on(
         .zip(&append.entries)
         .filter_map(|(placed, entry)| is_new(*placed, entry))
         .collect();
+    let mut folds = Folds::new();
     if !fresh.is_empty() {
         insert(connection, append.stream, &fresh).await?;
         heads::set(connection, append.stream, admission.head.last_seq).await?;
+        folds = folds::write(connection, append, &admission.placed).await?;
     }
-    Ok((admission.head, admission.placed))
+    if let Fence::Holder(epoch) = append.fence
+        && append.stream.journal == Journal::Run
+    {
+        renew(connection, append.stream, epoch).await?;
+    }
+    Ok(Appended { head: admission.head, folds, placed: admission.placed })
 }
 
 fn is_new(placed: Placed, entry: &NewEntry) -> Option<(Seq, &NewEntry)> {
@@ -83,5 +98,11 @@ async fn insert(
     )
     .execute(connection)
     .await?;
+    Ok(())
+}
+
+/// Renews the lease of the runner that writes: who writes is alive.
+async fn renew(connection: &mut PgConnection, stream: Stream, epoch: Epoch) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/leases/renew.sql", stream.owner, epoch.get()).execute(connection).await?;
     Ok(())
 }

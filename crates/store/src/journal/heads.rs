@@ -8,8 +8,13 @@ use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx};
 
-/// Locks a stream's head until the end of the transaction; a stream that nobody wrote to yet gets one.
-pub(super) async fn lock(connection: &mut PgConnection, stream: Stream) -> Result<Head, StoreError> {
+/// Locks a stream's head until the end of the transaction. Whoever changes what the stream describes does this first.
+pub async fn lock(tx: &mut Tx, stream: Stream) -> Result<Head, StoreError> {
+    lock_on(tx.connection(), stream).await
+}
+
+/// Locks a head; a stream that nobody wrote to yet gets one.
+pub(super) async fn lock_on(connection: &mut PgConnection, stream: Stream) -> Result<Head, StoreError> {
     let Stream { journal, owner } = stream;
     loop {
         let row = sqlx::query_file!("queries/journal/lock_head.sql", journal.number(), owner)

@@ -5,20 +5,23 @@
 
 mod append;
 mod erase;
+mod folds;
 mod group;
 mod heads;
 mod page;
 
 pub use append::append;
 pub use erase::erase;
+pub use folds::{Scope, load as load_folds, load_in as load_fold_in, rebuild as rebuild_fold};
 pub use group::{GroupWriter, Wake};
-pub use heads::{last_seqs, take_over};
-pub use page::{Entry, page};
+pub use heads::{last_seqs, lock as lock_head, take_over};
+pub use page::{Entry, page, pick};
 
 use std::borrow::Cow;
 
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Fence, Refusal, Stream};
+use guildhall_domain::run::event::Mark;
 
 use crate::StoreError;
 
@@ -29,6 +32,8 @@ pub struct NewEntry {
     pub kind: Cow<'static, str>,
     /// JSON, kept as it is.
     pub body: String,
+    /// What of it counts for the folds of its run; none in journals that have no folds.
+    pub mark: Option<Mark>,
 }
 
 /// Entries for one stream; all of them are appended, or none.

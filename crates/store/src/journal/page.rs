@@ -33,3 +33,20 @@ pub async fn page(store: &Store, stream: Stream, after: Seq, limit: u32) -> Resu
     });
     Ok(entries.collect())
 }
+
+/// Reads single entries, by their numbers; those that are not there are left out.
+pub async fn pick(store: &Store, stream: Stream, seqs: &[Seq]) -> Result<Vec<Entry>, StoreError> {
+    let Stream { journal, owner } = stream;
+    let seqs: Vec<i64> = seqs.iter().map(|seq| seq.get()).collect();
+    let rows = sqlx::query_file!("queries/journal/pick.sql", journal.number(), owner, &seqs)
+        .fetch_all(&store.pool)
+        .await?;
+    let entries = rows.into_iter().map(|row| Entry {
+        seq: Seq::new(row.seq).unwrap_or_default(),
+        id: EntryId::from_uuid(row.id),
+        kind: row.kind,
+        body: row.body,
+        recorded_at: row.recorded_at.to_jiff(),
+    });
+    Ok(entries.collect())
+}

@@ -18,7 +18,7 @@ fn stream() -> Stream {
 }
 
 fn entry(id: EntryId, word: &str) -> NewEntry {
-    NewEntry { id, kind: "test".into(), body: format!("{{\"word\":\"{word}\"}}") }
+    NewEntry { id, kind: "test".into(), body: format!("{{\"word\":\"{word}\"}}"), mark: None }
 }
 
 fn new_entry() -> NewEntry {

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::store;
 
 async fn append(store: &Store, stream: Stream) {
-    let entry = NewEntry { id: EntryId::generate(), kind: "test".into(), body: "{}".to_owned() };
+    let entry = NewEntry { id: EntryId::generate(), kind: "test".into(), body: "{}".to_owned(), mark: None };
     let append = Append { stream, fence: Fence::Open, entries: vec![entry] };
     let mut tx = store.begin().await.expect("begun");
     journal::append(&mut tx, &append).await.expect("appended");

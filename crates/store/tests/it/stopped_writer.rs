@@ -146,7 +146,8 @@ async fn is_the_writer_when_started_as_one() {
     while let Some(epoch) = lines.next() {
         round += 1;
         let epoch = Epoch::new(epoch.trim().parse().expect("an epoch"));
-        let entry = NewEntry { id: EntryId::generate(), kind: "late".into(), body: "{}".to_owned() };
+        let entry =
+            NewEntry { id: EntryId::generate(), kind: "late".into(), body: "{}".to_owned(), mark: None };
         let append = Append { stream, fence: Fence::Holder(epoch), entries: vec![entry] };
         // Every other time inside a transaction that is already open.
         let outcome = if round % 2 == 0 {

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use guildhall_domain::journal::{Head, Placed, Stream};
+use guildhall_domain::journal::{Placed, Stream};
+use guildhall_domain::run::fold::Fold;
 use metrics::{counter, histogram};
 use sqlx::{Connection, PgConnection};
 use tokio::sync::mpsc;
@@ -11,10 +12,10 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use super::plan::Plan;
+use super::plan::{Plan, Seen};
 use super::{Request, Wake};
 use crate::journal::append::append_on;
-use crate::journal::{Append, AppendError, heads};
+use crate::journal::{Append, AppendError, folds, heads};
 use crate::{Store, StoreError};
 
 /// Entries in one group: enough to pay for the commit many times over, few enough to stay quick.
@@ -22,6 +23,9 @@ const ENTRIES_AT_MOST: usize = 2_000;
 
 /// Heads remembered; beyond it the lane forgets them all and reads again what it needs.
 const HEADS_AT_MOST: usize = 20_000;
+
+/// Folds remembered of one run: its own, and those of its latest commands.
+const FOLDS_AT_MOST: usize = 64;
 
 /// How long a lane tries to find out what became of a group when PostgreSQL was lost during its commit.
 const RESOLVE_WITHIN: Duration = Duration::from_secs(5);
@@ -33,7 +37,7 @@ pub(super) struct Lane {
     requests: mpsc::Receiver<Request>,
     wakes: mpsc::Sender<Wake>,
     connection: Option<PgConnection>,
-    seen: HashMap<Stream, Head>,
+    seen: HashMap<Stream, Seen>,
 }
 
 impl Lane {
@@ -100,12 +104,13 @@ impl Lane {
     /// Writes the group with one statement, whole or not at all. Returns the places of its members; none for those
     /// that have to be appended singly.
     async fn try_group(&mut self, group: &[Request]) -> Result<Vec<Option<Vec<Placed>>>, StoreError> {
-        self.learn_heads(group).await?;
-        let plan = Plan::new(group.iter().map(|request| &request.append), &self.seen);
+        let appends: Vec<&Append> = group.iter().map(|request| &request.append).collect();
+        self.learn(&appends).await?;
+        let plan = Plan::new(&appends, &self.seen);
         if plan.next.is_empty() {
             return Ok(plan.placed);
         }
-        let (heads, entries) = (&plan.heads, &plan.entries);
+        let (heads, entries, folds) = (&plan.heads, &plan.entries, &plan.folds);
         let written = sqlx::query_file!(
             "queries/journal/append_group.sql",
             &heads.journals,
@@ -113,45 +118,70 @@ impl Lane {
             &heads.seen,
             &heads.epochs,
             &heads.next,
-            &entries.journals,
-            &entries.owners,
+            &entries.streams,
             &entries.seqs,
             &entries.ids,
             &entries.kinds as &[&str],
-            &entries.bodies as &[&str]
+            &entries.bodies as &[&str],
+            &folds.runs,
+            &folds.scopes,
+            &folds.folds,
+            &plan.leases.runs,
+            &plan.leases.epochs
         )
-        .execute(connected(&mut self.connection, &self.store).await?)
+        .fetch_one(connected(&mut self.connection, &self.store).await?)
         .await;
-        written.map_err(|error| self.lost(error))?;
         let Plan { placed, next, .. } = plan;
-        self.seen.extend(next);
+        written.map_err(|error| self.lost(error))?;
+        for (stream, next) in next {
+            let seen = self.seen.entry(stream).or_default();
+            seen.head = next.head;
+            seen.folds.extend(next.folds.into_iter().map(|(scope, fold)| (scope, Some(fold))));
+        }
         Ok(placed)
     }
 
-    /// Reads the heads of streams that this lane has not written to lately.
-    async fn learn_heads(&mut self, group: &[Request]) -> Result<(), StoreError> {
+    /// Reads the heads and folds of streams that this lane has not written to lately. Heads come first: a fold that
+    /// is newer than its head is noticed when the head is moved, one that is older would not be.
+    async fn learn(&mut self, appends: &[&Append]) -> Result<(), StoreError> {
         if self.seen.len() > HEADS_AT_MOST {
             self.seen.clear();
         }
-        let unseen: Vec<Stream> = group
-            .iter()
-            .map(|request| request.append.stream)
-            .filter(|stream| !self.seen.contains_key(stream))
-            .collect();
-        if unseen.is_empty() {
-            return Ok(());
+        let learned = self.try_learn(appends).await;
+        if learned.is_err() {
+            self.connection = None;
         }
-        let read = heads::read(connected(&mut self.connection, &self.store).await?, unseen.iter()).await;
-        match read {
-            Ok(heads) => {
-                self.seen.extend(heads);
-                Ok(())
-            }
-            Err(error) => {
-                self.connection = None;
-                Err(error)
+        learned
+    }
+
+    async fn try_learn(&mut self, appends: &[&Append]) -> Result<(), StoreError> {
+        let streams = appends.iter().map(|append| &append.stream);
+        let unseen: Vec<Stream> = streams.filter(|stream| !self.seen.contains_key(stream)).copied().collect();
+        if !unseen.is_empty() {
+            let connection = connected(&mut self.connection, &self.store).await?;
+            for (stream, head) in heads::read(connection, unseen.iter()).await? {
+                self.seen.insert(stream, Seen { head, folds: HashMap::new() });
             }
         }
+        for append in appends {
+            let Some(seen) = self.seen.get_mut(&append.stream) else { continue };
+            let mut scopes = folds::scopes(append);
+            scopes.retain(|scope| !seen.folds.contains_key(scope));
+            if scopes.is_empty() {
+                continue;
+            }
+            if seen.folds.len() + scopes.len() > FOLDS_AT_MOST {
+                seen.folds.clear();
+                scopes = folds::scopes(append);
+            }
+            let connection = connected(&mut self.connection, &self.store).await?;
+            let mut kept = folds::read(connection, append.stream.owner, &scopes).await?;
+            for scope in scopes {
+                let fold = kept.remove(&scope).unwrap_or_else(|| Some(Fold::default()));
+                seen.folds.insert(scope, fold);
+            }
+        }
+        Ok(())
     }
 
     /// Appends one request under its head's lock. Repeats are recognised by id, so it may be tried again after a
@@ -181,7 +211,7 @@ impl Lane {
     async fn try_singly(&mut self, append: &Append) -> Result<Vec<Placed>, AppendError> {
         let connection = connected(&mut self.connection, &self.store).await?;
         let mut transaction = connection.begin().await.map_err(StoreError::from)?;
-        let (head, placed) = match append_on(&mut transaction, append).await {
+        let appended = match append_on(&mut transaction, append).await {
             Ok(appended) => appended,
             Err(error) => {
                 // Undone now: a dropped transaction would hold the head's lock until this lane works again.
@@ -190,8 +220,10 @@ impl Lane {
             }
         };
         transaction.commit().await.map_err(StoreError::from)?;
-        self.seen.insert(append.stream, head);
-        Ok(placed)
+        // What else was known of the stream may be older than this.
+        let folds = appended.folds.into_iter().map(|(scope, fold)| (scope, Some(fold))).collect();
+        self.seen.insert(append.stream, Seen { head: appended.head, folds });
+        Ok(appended.placed)
     }
 
     fn lost(&mut self, error: sqlx::Error) -> StoreError {

@@ -1,0 +1,1 @@
+INSERT INTO commands (id, run, ordinal, kind, payload, target, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7)

@@ -1,0 +1,4 @@
+SELECT seq, id, kind, body, recorded_at AS "recorded_at: Timestamp"
+FROM journal_entries
+WHERE journal = $1 AND owner = $2 AND seq = ANY ($3)
+ORDER BY seq

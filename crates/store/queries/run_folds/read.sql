@@ -1,0 +1,1 @@
+SELECT scope, fold FROM run_folds WHERE run = $1 AND scope = ANY ($2)

@@ -1,0 +1,1 @@
+SELECT id, tenant, name, backend_profiles FROM runners WHERE id = $1

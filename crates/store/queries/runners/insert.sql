@@ -1,0 +1,1 @@
+INSERT INTO runners (id, tenant, enrolment, name, placement, backend_profiles) VALUES ($1, $2, $3, $4, $5, $6)

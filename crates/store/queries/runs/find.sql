@@ -1,0 +1,33 @@
+-- A run with its lease, and the time by which the lease counts.
+SELECT
+    run.id,
+    run.tenant,
+    run.session,
+    run.ordinal,
+    run.project,
+    run.provider,
+    run.backend_profile,
+    run.workspace_ref,
+    run.execution_policy,
+    run.trace_sink,
+    run.created_by,
+    run.created_at AS "created_at: Timestamp",
+    run.state,
+    run.terminal_status,
+    run.failure_kind,
+    run.failure_message,
+    run.ended_at AS "ended_at: Timestamp",
+    run.cancel_seq,
+    run.waiting_since AS "waiting_since: Timestamp",
+    run.input_tokens,
+    run.cached_input_tokens,
+    run.output_tokens,
+    run.active_ms,
+    run.tool_calls,
+    lease.runner AS "lease_runner?",
+    lease.epoch AS "lease_epoch?",
+    lease.expires_at AS "lease_expires_at?: Timestamp",
+    clock_timestamp() AS "now!: Timestamp"
+FROM runs AS run
+LEFT JOIN leases AS lease ON lease.run = run.id
+WHERE run.id = $1

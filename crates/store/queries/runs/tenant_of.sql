@@ -1,0 +1,1 @@
+SELECT tenant FROM runs WHERE id = $1

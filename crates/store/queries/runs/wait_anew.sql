@@ -1,0 +1,1 @@
+UPDATE runs SET waiting_since = now() WHERE id = $1

@@ -1,0 +1,2 @@
+UPDATE sessions SET runs = runs + 1, active_run = $2, last_run = $2, updated_at = now() WHERE id = $1
+RETURNING runs

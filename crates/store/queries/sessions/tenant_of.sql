@@ -1,0 +1,1 @@
+SELECT tenant FROM sessions WHERE id = $1
