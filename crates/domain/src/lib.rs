@@ -14,6 +14,7 @@ pub mod journal;
 pub mod lockout;
 pub mod principal;
 pub mod readiness;
+pub mod redact;
 pub mod refresh;
 pub mod role;
 pub mod run;
