@@ -18,6 +18,7 @@ pub mod redact;
 pub mod refresh;
 pub mod role;
 pub mod run;
+pub mod run_policy;
 pub mod schema;
 pub mod session;
 pub mod signing;

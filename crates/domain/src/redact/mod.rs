@@ -13,7 +13,10 @@
 //!   and so is all text that a private key's first line is followed by, up to the first sign that no key contains.
 //!
 //! Cost: one pass of one automaton, in time linear in the text, whatever the text; a text without findings is not
-//! copied, one with findings grows to [`GROWTH`] times its length at most.
+//! copied, one with findings grows to [`GROWTH`] times its length at most. Measured on one busy core (`measure` in the
+//! tests, optimised): prose 160 MB/s, JSON, logs and base64 290 to 340 MB/s, a key in each line 24 MB/s, texts made
+//! to be slow 9 MB/s and more. An event of 4 KiB thus costs about 25 µs. The automaton is its own filter:
+//! the groups are looked for only where it has matched.
 
 mod json;
 mod kind;

@@ -1,0 +1,119 @@
+//! The name of a backend profile: which agent runs, with whose credentials.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A backend profile: lower-case letters, digits and inner dashes. Any such name can become a profile, by having a
+/// provider credential of its own; some are built in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BackendProfile(String);
+
+/// A text that is no backend profile. It is not repeated: it may be anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not a backend profile: use 1 to {} lower-case letters, digits and inner dashes, as in {}",
+    BackendProfile::MAX_LENGTH,
+    BackendProfile::BUILT_IN.join(", ")
+)]
+pub struct InvalidProfile;
+
+impl BackendProfile {
+    /// With `guildhall-provider-` in front it fits a Kubernetes label, which ends at 63.
+    pub const MAX_LENGTH: usize = 40;
+
+    /// The profiles that are known without configuration.
+    pub const BUILT_IN: &'static [&'static str] =
+        &["codex", "deepseek", "minimax-m3", "dsflash-go", Self::DEMO];
+
+    /// Talks to no provider and so needs no credential.
+    const DEMO: &'static str = "demo";
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        Self::BUILT_IN.contains(&self.as_str())
+    }
+
+    /// Says whether a run needs this profile's own provider credential.
+    #[must_use]
+    pub fn needs_credential(&self) -> bool {
+        self.0 != Self::DEMO
+    }
+}
+
+impl FromStr for BackendProfile {
+    type Err = InvalidProfile;
+
+    fn from_str(text: &str) -> Result<Self, InvalidProfile> {
+        if is_slug(text) { Ok(Self(text.to_owned())) } else { Err(InvalidProfile) }
+    }
+}
+
+/// Says whether a text is 1 to 40 lower-case letters, digits and inner dashes.
+pub(super) fn is_slug(text: &str) -> bool {
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    (1..=BackendProfile::MAX_LENGTH).contains(&text.len())
+        && text.bytes().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+impl TryFrom<String> for BackendProfile {
+    type Error = InvalidProfile;
+
+    fn try_from(text: String) -> Result<Self, InvalidProfile> {
+        text.parse()
+    }
+}
+
+impl From<BackendProfile> for String {
+    fn from(profile: BackendProfile) -> Self {
+        profile.0
+    }
+}
+
+impl fmt::Display for BackendProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_built_in_profiles_are_profiles() {
+        for name in BackendProfile::BUILT_IN {
+            let profile: BackendProfile = name.parse().expect(name);
+            assert!(profile.is_built_in());
+        }
+    }
+
+    // covers: R5
+    #[test]
+    fn a_text_that_is_no_slug_is_refused_with_the_rule() {
+        for text in ["", "-a", "a-", "A", "a_b", "a b", "é", "../a", &"a".repeat(41)] {
+            assert_eq!(text.parse::<BackendProfile>(), Err(InvalidProfile), "{text}");
+        }
+        assert_eq!(
+            InvalidProfile.to_string(),
+            "not a backend profile: use 1 to 40 lower-case letters, digits and inner dashes, \
+             as in codex, deepseek, minimax-m3, dsflash-go, demo"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_of_the_rule_is_a_profile(text in "[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?") {
+            prop_assert_eq!(text.parse::<BackendProfile>().map(String::from), Ok(text));
+        }
+    }
+}

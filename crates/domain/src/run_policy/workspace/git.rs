@@ -1,0 +1,122 @@
+//! Where a checkout comes from, and what of it is taken.
+
+use super::InvalidWorkspace;
+use super::path::{RelativePath, WorkspacePath};
+use super::url::RepoUrl;
+
+pub(super) const MAX_REF_LENGTH: usize = 200;
+
+/// Each is a copy that the runner makes before the first turn.
+pub(super) const MAX_BUNDLES: usize = 32;
+
+/// A repository, by its address or on the runner's machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitSource {
+    Url(RepoUrl),
+    Path(WorkspacePath),
+}
+
+/// Which state of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitPoint {
+    /// Where its default branch is when the runner looks.
+    Default,
+    Ref(GitRef),
+    Commit(CommitId),
+}
+
+/// A branch or tag.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct GitRef(String);
+
+/// A commit, by its full id: a short one can come to mean another.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct CommitId(String);
+
+/// A folder of a repository and where it goes.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Bundle {
+    pub subpath: RelativePath,
+    pub target_path: RelativePath,
+}
+
+pub(super) fn bundles(bundles: Vec<Bundle>) -> Result<Vec<Bundle>, InvalidWorkspace> {
+    if (1..=MAX_BUNDLES).contains(&bundles.len()) { Ok(bundles) } else { Err(InvalidWorkspace::Bundles) }
+}
+
+impl GitRef {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl CommitId {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for GitRef {
+    type Error = InvalidWorkspace;
+
+    fn try_from(text: String) -> Result<Self, InvalidWorkspace> {
+        // Stricter than git: no part begins with a dot or a dash, and no sign has a meaning in a revision.
+        let part = |part: &str| {
+            part.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') && !part.ends_with('.')
+        };
+        let sound = (1..=MAX_REF_LENGTH).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._/-".contains(&b))
+            && text.split('/').all(part)
+            && !text.contains("..");
+        if sound { Ok(Self(text)) } else { Err(InvalidWorkspace::Ref) }
+    }
+}
+
+impl TryFrom<String> for CommitId {
+    type Error = InvalidWorkspace;
+
+    fn try_from(text: String) -> Result<Self, InvalidWorkspace> {
+        let digits = text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        if matches!(text.len(), 40 | 64) && digits { Ok(Self(text)) } else { Err(InvalidWorkspace::Commit) }
+    }
+}
+
+impl From<GitRef> for String {
+    fn from(name: GitRef) -> Self {
+        name.0
+    }
+}
+
+impl From<CommitId> for String {
+    fn from(id: CommitId) -> Self {
+        id.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ref_that_git_would_read_otherwise_is_refused() {
+        for text in
+            ["", "--upload-pack=x", "a..b", "a^", "a~1", "a@{1}", "a b", "a:b", "/a", "a/", "a/.b", "a.", "é"]
+        {
+            assert_eq!(GitRef::try_from(text.to_owned()), Err(InvalidWorkspace::Ref), "{text}");
+        }
+        assert!(GitRef::try_from("release/v1.2.3_rc-1".to_owned()).is_ok());
+    }
+
+    #[test]
+    fn a_commit_has_its_full_id() {
+        for text in ["", "abc1234", &"A".repeat(40), &"a".repeat(41), &"g".repeat(64)] {
+            assert_eq!(CommitId::try_from(text.to_owned()), Err(InvalidWorkspace::Commit), "{text}");
+        }
+        assert!(CommitId::try_from("a".repeat(40)).is_ok() && CommitId::try_from("0".repeat(64)).is_ok());
+    }
+}
