@@ -6,6 +6,7 @@ use std::time::Duration;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_service::audit::Audit;
 use guildhall_service::auth::Auth;
+use guildhall_service::enrolments::Enrolments;
 use guildhall_service::health::Health;
 use guildhall_service::keys::Keys;
 use guildhall_service::signing::Signing;
@@ -22,6 +23,7 @@ pub struct App {
     pub access: Access,
     pub audit: Audit,
     pub auth: Auth,
+    pub enrolments: Enrolments,
     pub health: Arc<Health>,
     pub keys: Keys,
     pub signing: Arc<Signing>,

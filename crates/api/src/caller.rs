@@ -1,4 +1,5 @@
-//! Who asks: a handler that names [`Asking`] in its signature is reached only by those with a valid token.
+//! Who asks: a handler that names [`Asking`], [`Enrolled`] or [`Holding`] in its signature is reached only by those with
+//! a valid token of that kind. A valid token of another kind is answered like none.
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header;
@@ -6,7 +7,9 @@ use axum::http::request::Parts;
 use guildhall_domain::FailureKind;
 use guildhall_domain::caller::Caller;
 use guildhall_domain::ids::TenantId;
+use guildhall_domain::runner::Enrolment;
 use guildhall_service::ServiceError;
+use guildhall_service::runner_tokens::Held;
 
 use crate::App;
 use crate::error::ApiError;
@@ -18,6 +21,14 @@ pub(crate) struct Asking {
     /// The token, to look at again while a stream is open.
     pub(crate) bearer: Bearer,
 }
+
+/// A runner that came with an enrolment token: it may register and claim.
+#[derive(Debug, Clone)]
+pub(crate) struct Enrolled(pub(crate) Enrolment);
+
+/// A runner that came with a run token: it may serve the run that is named in it, as long as the epoch is the run's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Holding(pub(crate) Held);
 
 /// A token that does not print.
 #[derive(Clone)]
@@ -39,19 +50,41 @@ impl FromRequestParts<App> for Asking {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        if holds_token(parts.uri.query().unwrap_or_default()) {
-            // Addresses end up in logs and histories. A token that stood in one is burnt.
-            let words = "a token must not stand in an address: send it as `Authorization: Bearer …`, and revoke this one";
-            return Err(ApiError::new(FailureKind::SchemaInvalid, words));
-        }
-        let value = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let bearer =
-            value.and_then(|value| value.strip_prefix("Bearer ")).ok_or(ServiceError::Unauthenticated)?;
-        let bearer = Bearer(bearer.to_owned());
+        let bearer = bearer(parts)?;
         let tenant = tenant_in_path(parts, app).await;
         let caller = app.auth.caller(bearer.expose(), tenant).await?;
         Ok(Self { caller, bearer })
     }
+}
+
+impl FromRequestParts<App> for Enrolled {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        Ok(Self(app.auth.enrolment(bearer(parts)?.expose()).await?))
+    }
+}
+
+impl FromRequestParts<App> for Holding {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        Ok(Self(app.auth.grant(bearer(parts)?.expose()).await?))
+    }
+}
+
+/// Takes the token from its header, the one place where it may stand.
+fn bearer(parts: &Parts) -> Result<Bearer, ApiError> {
+    if holds_token(parts.uri.query().unwrap_or_default()) {
+        // Addresses end up in logs and histories. A token that stood in one is burnt.
+        let words =
+            "a token must not stand in an address: send it as `Authorization: Bearer …`, and revoke this one";
+        return Err(ApiError::new(FailureKind::SchemaInvalid, words));
+    }
+    let value = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer =
+        value.and_then(|value| value.strip_prefix("Bearer ")).ok_or(ServiceError::Unauthenticated)?;
+    Ok(Bearer(bearer.to_owned()))
 }
 
 fn holds_token(query: &str) -> bool {

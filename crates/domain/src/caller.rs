@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use crate::ids::{LoginId, PrincipalId, TenantId};
+use crate::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
 use crate::principal::TokenKind;
 use crate::role::{Right, Role};
 
@@ -29,7 +29,11 @@ pub struct Caller {
     pub principal: PrincipalId,
     pub kind: TokenKind,
     pub login: Option<LoginId>,
+    /// The service key that asks, or that vouches for the external subject who asks.
+    pub key: Option<ServiceKeyId>,
     pub tenant: Option<Acting>,
+    /// The tenant whose application an external subject belongs to. They have no role there.
+    pub subject_of: Option<TenantId>,
     pub expires_at: Timestamp,
     /// Whether they operate the whole installation. That alone opens no tenant.
     pub is_operator: bool,
@@ -44,6 +48,9 @@ pub enum Denied {
     /// The caller is a member, so may know, but their role lacks the right.
     #[error("your role lacks the right {0}: ask an owner or operator of the tenant for a role that has it")]
     Forbidden(Right),
+    /// The caller may know, but only a program of the tenant may do this.
+    #[error("only a service key of the tenant may do this: use one in place of your own token")]
+    NotAKey,
 }
 
 impl Caller {
@@ -60,6 +67,14 @@ impl Caller {
     /// Asks that the caller operates the installation. Who does not, learns of nothing there.
     pub fn require_operator(&self) -> Result<(), Denied> {
         if self.is_operator && holds_rights(self.kind) { Ok(()) } else { Err(Denied::NotFound) }
+    }
+
+    /// Asks for a right in a tenant as one of its service keys, and returns the key.
+    pub fn require_key(&self, tenant: TenantId, right: Right) -> Result<ServiceKeyId, Denied> {
+        let acting = self.acting(tenant)?;
+        let key = self.key.filter(|_| self.kind == TokenKind::Service).ok_or(Denied::NotAKey)?;
+        acting.require(right)?;
+        Ok(key)
     }
 
     /// Returns whether the caller's authority is over, and with it every stream opened under it.
@@ -98,6 +113,8 @@ mod tests {
             principal: PrincipalId::from_uuid(Uuid::from_u128(1)),
             kind,
             login: None,
+            key: None,
+            subject_of: None,
             tenant: acting.map(|(number, role)| Acting { tenant: tenant(number), role }),
             expires_at: Timestamp::from_second(1_800_000_000).expect("in range"),
             is_operator: false,
@@ -144,6 +161,22 @@ mod tests {
             }
             assert_eq!(caller.acting(tenant(7)), Err(Denied::NotFound), "{kind}");
             assert_eq!(caller.require_operator(), Err(Denied::NotFound), "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_is_for_service_keys_is_refused_to_everybody_else() {
+        let key = ServiceKeyId::from_uuid(Uuid::from_u128(9));
+        let holder = |kind, role| Caller { key: Some(key), ..caller(kind, Some((7, role))) };
+        let asks = |caller: &Caller, number| caller.require_key(tenant(number), Right::SubjectsVouch);
+        let service = holder(TokenKind::Service, Role::Developer);
+        assert_eq!(asks(&service, 7), Ok(key));
+        assert_eq!(asks(&service, 8), Err(Denied::NotFound));
+        let viewer = holder(TokenKind::Service, Role::Viewer);
+        assert_eq!(asks(&viewer, 7), Err(Denied::Forbidden(Right::SubjectsVouch)));
+        assert_eq!(asks(&caller(TokenKind::User, Some((7, Role::Owner))), 7), Err(Denied::NotAKey));
+        for kind in [TokenKind::External, TokenKind::Enrolment, TokenKind::Run] {
+            assert_eq!(asks(&holder(kind, Role::Owner), 7), Err(Denied::NotFound), "{kind}");
         }
     }
 

@@ -144,6 +144,11 @@ typed_id! {
 }
 
 typed_id! {
+    /// A token with which runners register and claim.
+    EnrolmentId, "enrolment", "enr"
+}
+
+typed_id! {
     /// A process that drives an agent in a workspace.
     RunnerId, "runner", "rnr"
 }

@@ -19,8 +19,10 @@ pub mod refresh;
 pub mod role;
 pub mod run;
 pub mod run_policy;
+pub mod runner;
 pub mod schema;
 pub mod session;
 pub mod signing;
+pub mod subject;
 
 pub use failure::{Failure, FailureKind, Retry};

@@ -49,8 +49,9 @@ matrix! {
     ProjectsManage = "projects:manage": [Owner, Operator],                    "Create, change and delete projects";
     RunsRead       = "runs:read":       [Owner, Operator, Developer, Viewer], "Read runs, their events and results";
     RunsWrite      = "runs:write":      [Owner, Operator, Developer],         "Create, command and cancel runs";
-    RunnersManage  = "runners:manage":  [Owner, Operator],                    "Issue and revoke enrolment tokens for runners";
+    RunnersManage  = "runners:manage":  [Owner, Operator],                    "Issue, see and revoke enrolment tokens for runners";
     ProfilesManage = "profiles:manage": [Owner, Operator],                    "Create, change and delete profiles";
+    SubjectsVouch  = "subjects:vouch":  [Owner, Operator, Developer],         "As a service key, mint tokens for external subjects";
 }
 
 impl Role {

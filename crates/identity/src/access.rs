@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use guildhall_domain::ids::{LoginId, PrincipalId, RunId, SigningKeyId, TenantId};
+use guildhall_domain::ids::{LoginId, PrincipalId, RunId, RunnerId, ServiceKeyId, SigningKeyId, TenantId};
 use guildhall_domain::journal::Epoch;
 use guildhall_domain::principal::TokenKind;
 use jiff::{SignedDuration, Timestamp};
@@ -42,7 +42,9 @@ pub struct Claims {
     pub kind: TokenKind,
     /// The login that the token came from, and ends with.
     pub login: Option<LoginId>,
-    /// The tenant to act in.
+    /// The service key that vouches for an external subject: in their token, and in no other. It ends with the key.
+    pub key: Option<ServiceKeyId>,
+    /// The tenant to act in. Tokens of runs and of external subjects always name theirs.
     pub tenant: Option<TenantId>,
     /// In a run token, and in no other.
     pub run: Option<RunScope>,
@@ -50,11 +52,12 @@ pub struct Claims {
     pub expires_at: Timestamp,
 }
 
-/// The one run, under one lease, that a run token is for.
+/// The one run, under one lease, that a run token is for, and the runner that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunScope {
     pub run: RunId,
     pub epoch: Epoch,
+    pub runner: RunnerId,
 }
 
 /// Why a token is not issued.
@@ -62,8 +65,10 @@ pub struct RunScope {
 pub enum SignError {
     #[error("a token must end at least a second after it is issued")]
     Lifetime,
-    #[error("a run token names its run, and no other token does")]
-    RunScope,
+    #[error(
+        "a token names what its kind is for and nothing more: a run token its run, an external subject's its key"
+    )]
+    Scope,
     #[error("the token would be longer than {MAX_BYTES} bytes: shorten the issuer")]
     TooLong,
     #[error("cannot sign a token")]
@@ -116,8 +121,8 @@ impl Signer {
         if wire.exp <= wire.iat {
             return Err(SignError::Lifetime);
         }
-        if !claims.names_its_run() {
-            return Err(SignError::RunScope);
+        if !claims.name_what_they_are_for() {
+            return Err(SignError::Scope);
         }
         let token = jsonwebtoken::encode(&self.header, &wire, &self.key).map_err(SignError::Sign)?;
         if token.len() > MAX_BYTES {
@@ -152,7 +157,7 @@ pub fn verify(token: &str, keys: &VerifyingKeys, issuer: &str, now: Timestamp) -
     if wire.aud != AUDIENCE {
         return Err(TokenError::Audience);
     }
-    let claims = wire.into_claims().filter(Claims::names_its_run).ok_or(TokenError::Claims)?;
+    let claims = wire.into_claims().filter(Claims::name_what_they_are_for).ok_or(TokenError::Claims)?;
     if claims.issued_at.duration_since(now) > CLOCK_LEEWAY {
         return Err(TokenError::NotYetValid);
     }
@@ -204,11 +209,15 @@ struct Wire {
     #[serde(skip_serializing_if = "Option::is_none")]
     lgn: Option<LoginId>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<ServiceKeyId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     ten: Option<TenantId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<RunId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     epoch: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rnr: Option<RunnerId>,
     iat: i64,
     exp: i64,
     jti: Uuid,
@@ -222,9 +231,11 @@ impl Wire {
             sub: claims.principal,
             knd: claims.kind,
             lgn: claims.login,
+            key: claims.key,
             ten: claims.tenant,
             run: claims.run.map(|scope| scope.run),
             epoch: claims.run.map(|scope| scope.epoch.get()),
+            rnr: claims.run.map(|scope| scope.runner),
             iat: claims.issued_at.as_second(),
             exp: claims.expires_at.as_second(),
             jti: claims.id,
@@ -232,10 +243,13 @@ impl Wire {
     }
 
     fn into_claims(self) -> Option<Claims> {
-        let run = match (self.run, self.epoch) {
-            (Some(run), Some(epoch)) => Some(RunScope { run, epoch: Epoch::new(epoch) }),
-            (None, None) => None,
-            (Some(_), None) | (None, Some(_)) => return None,
+        let run = match (self.run, self.epoch, self.rnr) {
+            (Some(run), Some(epoch), Some(runner)) => {
+                Some(RunScope { run, epoch: Epoch::new(epoch), runner })
+            }
+            (None, None, None) => None,
+            // A part of a scope is no scope.
+            (_, _, _) => return None,
         };
         if self.exp <= self.iat {
             return None;
@@ -245,6 +259,7 @@ impl Wire {
             principal: self.sub,
             kind: self.knd,
             login: self.lgn,
+            key: self.key,
             tenant: self.ten,
             run,
             issued_at: Timestamp::from_second(self.iat).ok()?,
@@ -254,7 +269,14 @@ impl Wire {
 }
 
 impl Claims {
-    fn names_its_run(&self) -> bool {
-        self.run.is_some() == (self.kind == TokenKind::Run)
+    /// Returns whether the token names all that a token of its kind must, and nothing that only others may.
+    fn name_what_they_are_for(&self) -> bool {
+        let (run, key) = match self.kind {
+            TokenKind::User | TokenKind::Agent | TokenKind::Service | TokenKind::Enrolment => (false, false),
+            TokenKind::External => (false, true),
+            TokenKind::Run => (true, false),
+        };
+        let names_its_tenant = self.tenant.is_some() || !(run || key);
+        self.run.is_some() == run && self.key.is_some() == key && names_its_tenant
     }
 }

@@ -14,7 +14,8 @@ use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_runtime::{Clock, Tasks};
 use guildhall_service::ServiceError;
 use guildhall_service::audit::Audit;
-use guildhall_service::auth::{ACCESS_LIFETIME, Auth};
+use guildhall_service::auth::{Auth, LONGEST_LIFETIME};
+use guildhall_service::enrolments::Enrolments;
 use guildhall_service::health::{Health, Identity};
 use guildhall_service::journal::Journals;
 use guildhall_service::keys::Keys;
@@ -112,6 +113,7 @@ impl Server {
             access: access(config, address),
             audit: Audit::new(store.clone(), Journals::start(&store, &bus, &tasks)),
             auth: Auth::new(store.clone(), clock, Arc::clone(&signing)),
+            enrolments: Enrolments::new(store.clone()),
             health: Arc::clone(&health),
             keys: Keys::new(store.clone()),
             signing,
@@ -202,7 +204,7 @@ pub(crate) async fn prepare_store(config: &Config) -> Result<Store, StartError> 
 
 /// Prepares the signing keys: the first token of a new installation must find one.
 async fn signing(config: &Config, store: &Store, clock: &Clock) -> Result<Arc<Signing>, StartError> {
-    let policy = RotationPolicy::new(SIGN_FOR, OVERLAP, ACCESS_LIFETIME)?;
+    let policy = RotationPolicy::new(SIGN_FOR, OVERLAP, LONGEST_LIFETIME)?;
     let kek = Kek::from_hex(&config.identity.key_encryption_key)?;
     let signing = Signing::new(store.clone(), clock.clone(), config.identity.issuer.clone(), kek, policy);
     signing.tend().await?;

@@ -23,12 +23,15 @@ use crate::audit::{self, Event, Of};
 use crate::signing::Signing;
 
 /// How long an access token holds. Short: it is checked against the database too, but elsewhere it may not be.
-pub const ACCESS_LIFETIME: SignedDuration = SignedDuration::from_mins(5);
+const ACCESS_LIFETIME: SignedDuration = SignedDuration::from_mins(5);
+
+/// The longest that any signed token holds: a run's. A signing key is published until its last token is over.
+pub const LONGEST_LIFETIME: SignedDuration = crate::runner_tokens::RUN_LIFETIME;
 
 /// How long a login may be kept alive by refreshing it.
 const LOGIN_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// A key's last use is written at most this often.
+/// The last use of a key or an enrolment is written at most this often.
 const TOUCH_EVERY: SignedDuration = SignedDuration::from_mins(1);
 
 /// Passwords checked at once: each takes 19 MiB and a core for tens of milliseconds. More are refused.
@@ -46,9 +49,9 @@ pub struct Tokens {
 /// Tells who is who.
 #[derive(Debug, Clone)]
 pub struct Auth {
-    store: Store,
-    clock: Clock,
-    signing: Arc<Signing>,
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) signing: Arc<Signing>,
     checks: Arc<Semaphore>,
 }
 
@@ -159,9 +162,24 @@ impl Auth {
             return self.key_caller(bearer).await;
         }
         let claims = self.signing.verify(bearer).await?;
-        if claims.kind != TokenKind::User {
-            return Err(ServiceError::Unauthenticated);
+        match claims.kind {
+            TokenKind::User => self.user_caller(&claims, tenant).await,
+            TokenKind::External => self.external_caller(&claims).await,
+            // Agents have no tokens yet; runners' are no callers; the others are not signed.
+            TokenKind::Agent | TokenKind::Service | TokenKind::Enrolment | TokenKind::Run => {
+                Err(ServiceError::Unauthenticated)
+            }
         }
+    }
+
+    /// Returns whether anybody at all is behind a bearer token: a caller or a runner.
+    pub async fn is_known(&self, bearer: &str) -> bool {
+        self.caller(bearer, None).await.is_ok()
+            || self.enrolment(bearer).await.is_ok()
+            || self.grant(bearer).await.is_ok()
+    }
+
+    async fn user_caller(&self, claims: &Claims, tenant: Option<TenantId>) -> Result<Caller, ServiceError> {
         let authority = principals::authority(&self.store, claims.principal, claims.login, tenant)
             .await?
             .ok_or(ServiceError::Unauthenticated)?;
@@ -169,6 +187,8 @@ impl Auth {
             principal: claims.principal,
             kind: claims.kind,
             login: claims.login,
+            key: None,
+            subject_of: None,
             tenant: authority.role.map(|(tenant, role)| Acting { tenant, role }),
             expires_at: claims.expires_at,
             is_operator: authority.is_operator,
@@ -187,18 +207,24 @@ impl Auth {
         let authority = principals::authority(&self.store, key.principal, None, Some(key.tenant))
             .await?
             .ok_or(ServiceError::Unauthenticated)?;
-        let now = self.clock.now();
-        if key.last_used_at.is_none_or(|at| now.duration_since(at) > TOUCH_EVERY) {
+        if self.is_to_touch(key.last_used_at) {
             service_keys::touch(&self.store, id).await?;
         }
         Ok(Caller {
             principal: key.principal,
             kind: TokenKind::Service,
             login: None,
+            key: Some(id),
+            subject_of: None,
             tenant: authority.role.map(|(tenant, role)| Acting { tenant, role }),
             expires_at: Timestamp::MAX,
             is_operator: false,
         })
+    }
+
+    /// Returns whether a use is to be written down: the last one that was is some time ago.
+    pub(crate) fn is_to_touch(&self, last_used_at: Option<Timestamp>) -> bool {
+        last_used_at.is_none_or(|at| self.clock.now().duration_since(at) > TOUCH_EVERY)
     }
 
     fn hand_out(
@@ -214,6 +240,7 @@ impl Auth {
             principal,
             kind: TokenKind::User,
             login: Some(login),
+            key: None,
             tenant: None,
             run: None,
             issued_at: now,
@@ -223,7 +250,7 @@ impl Auth {
     }
 }
 
-fn is_same(kept: &[u8], presented: &SecretHash) -> bool {
+pub(crate) fn is_same(kept: &[u8], presented: &SecretHash) -> bool {
     <[u8; 32]>::try_from(kept).is_ok_and(|kept| SecretHash::from_bytes(kept) == *presented)
 }
 
@@ -239,6 +266,6 @@ async fn check_nothing(password: &SecretString) {
     let _panicked = tokio::task::spawn_blocking(move || password::dummy_verify(&password)).await;
 }
 
-fn add(at: Timestamp, time: SignedDuration) -> Timestamp {
+pub(crate) fn add(at: Timestamp, time: SignedDuration) -> Timestamp {
     at.checked_add(time).unwrap_or(Timestamp::MAX)
 }

@@ -76,7 +76,7 @@ impl ServiceError {
             Self::Denied(denied @ Denied::NotFound) => {
                 Failure::new(FailureKind::NotFound, denied.to_string())
             }
-            Self::Denied(denied @ Denied::Forbidden(_)) => {
+            Self::Denied(denied @ (Denied::Forbidden(_) | Denied::NotAKey)) => {
                 Failure::new(FailureKind::Forbidden, denied.to_string())
             }
             Self::Member(refusal @ (MemberRefusal::NotYours | MemberRefusal::AboveYou(_))) => {

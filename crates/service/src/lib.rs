@@ -6,13 +6,16 @@
 
 pub mod audit;
 pub mod auth;
+pub mod enrolments;
 pub mod error;
 pub mod health;
 pub mod idempotency;
 pub mod journal;
 pub mod keys;
 pub mod reconcile;
+pub mod runner_tokens;
 pub mod signing;
+pub mod subject_tokens;
 pub mod tenants;
 pub mod users;
 

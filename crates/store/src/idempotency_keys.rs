@@ -28,8 +28,10 @@ pub async fn claim(
     Ok(Made { body_hash: row.body_hash, id: row.made })
 }
 
-/// Forgets keys past their window. Returns how many there were.
-pub async fn forget_old(store: &Store) -> Result<u64, StoreError> {
-    let done = sqlx::query_file!("queries/idempotency_keys/forget_old.sql").execute(&store.pool).await?;
+/// Forgets at most `limit` keys past their window. Returns how many it forgot.
+pub async fn forget_old(store: &Store, limit: u32) -> Result<u64, StoreError> {
+    let done = sqlx::query_file!("queries/idempotency_keys/forget_old.sql", i64::from(limit))
+        .execute(&store.pool)
+        .await?;
     Ok(done.rows_affected())
 }

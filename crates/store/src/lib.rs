@@ -7,7 +7,9 @@
 
 pub mod commands;
 mod connect;
+pub mod enrolments;
 mod error;
+pub mod external_subjects;
 pub mod idempotency_keys;
 pub mod journal;
 pub mod journal_seals;

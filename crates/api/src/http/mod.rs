@@ -3,10 +3,13 @@
 mod audit;
 mod auth;
 mod capabilities;
+mod enrolments;
 mod health;
 mod keys;
 mod metrics;
 mod pages;
+mod runner;
+mod subject_tokens;
 mod tenants;
 mod users;
 
@@ -69,6 +72,11 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(tenants::set_member, tenants::remove_member))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
+        .routes(routes!(enrolments::create, enrolments::list))
+        .routes(routes!(enrolments::revoke))
+        .routes(routes!(runner::whoami::enrolment))
+        .routes(routes!(runner::whoami::grant))
+        .routes(routes!(subject_tokens::mint))
         .routes(routes!(audit::page))
         .routes(routes!(audit::follow))
 }

@@ -26,6 +26,7 @@ fn user() -> Claims {
         principal: PrincipalId::from_uuid(Uuid::from_u128(2)),
         kind: TokenKind::User,
         login: Some(LoginId::from_uuid(Uuid::from_u128(3))),
+        key: None,
         tenant: Some(TenantId::from_uuid(Uuid::from_u128(4))),
         run: None,
         issued_at: at(0),
@@ -34,8 +35,14 @@ fn user() -> Claims {
 }
 
 fn of_a_run() -> Claims {
-    let run = RunScope { run: RunId::from_uuid(Uuid::from_u128(5)), epoch: Epoch::new(7) };
-    Claims { kind: TokenKind::Run, login: None, tenant: None, run: Some(run), ..user() }
+    let runner = RunnerId::from_uuid(Uuid::from_u128(6));
+    let run = RunScope { run: RunId::from_uuid(Uuid::from_u128(5)), epoch: Epoch::new(7), runner };
+    Claims { kind: TokenKind::Run, login: None, run: Some(run), ..user() }
+}
+
+fn of_a_subject() -> Claims {
+    let key = ServiceKeyId::from_uuid(Uuid::from_u128(8));
+    Claims { kind: TokenKind::External, login: None, key: Some(key), ..user() }
 }
 
 /// An installation with one key, and whoever got hold of what.
@@ -97,7 +104,7 @@ fn without(base: Value, key: &str) -> Value {
 #[test]
 fn a_token_says_what_was_signed() {
     let house = House::new();
-    for claims in [user(), of_a_run(), Claims { login: None, tenant: None, ..user() }] {
+    for claims in [user(), of_a_run(), of_a_subject(), Claims { login: None, tenant: None, ..user() }] {
         assert_eq!(house.verify(&house.token(&claims)), Ok(claims));
     }
     assert_eq!(house.verify(&house.signed(&good_header(), &good_claims())), Ok(user()));
@@ -116,8 +123,10 @@ fn a_token_has_the_documented_header_and_claims() {
         "aud": "guildhall",
         "sub": "prn_00000000000000000000000000000002",
         "knd": "run",
+        "ten": "ten_00000000000000000000000000000004",
         "run": "run_00000000000000000000000000000005",
         "epoch": 7,
+        "rnr": "rnr_00000000000000000000000000000006",
         "iat": NOW,
         "exp": NOW + 600,
         "jti": "00000000-0000-0000-0000-000000000001",
@@ -158,10 +167,16 @@ fn a_token_that_could_not_be_verified_is_not_signed() {
     let signer = Signer::new(&house.key, ISSUER);
     let backwards = Claims { expires_at: at(0), ..user() };
     assert!(matches!(signer.sign(&backwards), Err(SignError::Lifetime)));
-    let lost = Claims { run: None, ..of_a_run() };
-    let loose = Claims { run: of_a_run().run, ..user() };
-    for claims in [lost, loose] {
-        assert!(matches!(signer.sign(&claims), Err(SignError::RunScope)));
+    for (what, claims) in [
+        ("a run token without a run", Claims { run: None, ..of_a_run() }),
+        ("a run token of no tenant", Claims { tenant: None, ..of_a_run() }),
+        ("a run token with a key", Claims { key: of_a_subject().key, ..of_a_run() }),
+        ("a user's with a run", Claims { run: of_a_run().run, ..user() }),
+        ("a user's with a key", Claims { key: of_a_subject().key, ..user() }),
+        ("a subject's without a key", Claims { key: None, ..of_a_subject() }),
+        ("a subject's of no tenant", Claims { tenant: None, ..of_a_subject() }),
+    ] {
+        assert!(matches!(signer.sign(&claims), Err(SignError::Scope)), "{what}");
     }
     let wordy = Signer::new(&house.key, "a".repeat(MAX_BYTES));
     assert!(matches!(wordy.sign(&user()), Err(SignError::TooLong)));
@@ -341,6 +356,9 @@ fn attack_claims_that_are_missing_or_of_another_form() {
         ("knd", json!("run")),
         ("run", json!(RunId::from_uuid(Uuid::from_u128(5)))),
         ("epoch", json!(7)),
+        ("rnr", json!(RunnerId::from_uuid(Uuid::from_u128(6)))),
+        ("key", json!(ServiceKeyId::from_uuid(Uuid::from_u128(8)))),
+        ("knd", json!("external")),
         ("rol", json!("owner")),
         ("nbf", json!(NOW)),
     ] {
@@ -394,7 +412,8 @@ proptest! {
     ) {
         let house = House::new();
         let run = of_a_run().run.filter(|_| kind == TokenKind::Run);
-        let claims = Claims { kind, run, expires_at: at(lifetime), ..user() };
+        let key = of_a_subject().key.filter(|_| kind == TokenKind::External);
+        let claims = Claims { kind, run, key, expires_at: at(lifetime), ..user() };
         let verified = verify(&house.token(&claims), &house.keys, ISSUER, at(seen));
         let expected = match seen {
             ..-5 => Err(TokenError::NotYetValid),

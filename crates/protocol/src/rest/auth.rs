@@ -40,7 +40,7 @@ pub struct TokensView {
 #[serde(rename_all = "camelCase")]
 pub struct WhoamiView {
     pub principal: String,
-    /// user or service.
+    /// user, service or external.
     pub kind: String,
     /// Whether they operate the installation.
     pub operator: bool,

@@ -26,6 +26,8 @@ fn bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/tenants"), json!({ "slug": "mallory", "name": "M" })),
         (("PUT", "/api/v1/tenants/{tenant}/members/{principal}"), json!({ "role": "owner" })),
         (("POST", "/api/v1/tenants/{tenant}/keys"), json!({ "name": "backdoor", "role": "viewer" })),
+        (("POST", "/api/v1/tenants/{tenant}/enrolments"), json!({ "name": "backdoor" })),
+        (("POST", "/api/v1/tenants/{tenant}/subject-tokens"), json!({ "subject": "victim" })),
     ])
 }
 
@@ -77,8 +79,44 @@ async fn without_a_token_every_route_but_the_public_ones_answers_the_same_401() 
         assert_eq!(answer.header("www-authenticate"), "Bearer", "{method} {template}");
         refusals.push(without_trace(&answer));
     }
-    assert!(refusals.len() >= 12, "only {} routes were tried", refusals.len());
+    assert!(refusals.len() >= 20, "only {} routes were tried", refusals.len());
     assert!(refusals.iter().all(|body| *body == refusals[0]), "a refusal tells more than another");
+}
+
+/// A runner is an untrusted client: its tokens open its own routes, and each of them one sort alone.
+#[tokio::test]
+async fn a_token_of_the_wrong_kind_is_answered_like_none() {
+    let world = World::new().await;
+    let tenant = world.tenant("acme").await;
+    let (_, enrolment) = world.enrolment(&tenant).await;
+    let (run, _) = world.run_token(&enrolment).await;
+    let (_, key) = world.key(&tenant, "operator").await;
+    let subject = world.subject_token(&tenant, &key, "user-1").await.body["accessToken"].clone();
+    let subject = subject.as_str().expect("a token");
+    let (user, key, enrolment, run) = (&*world.operator.access, &*key, &*enrolment, &*run);
+    let mut tried = 0;
+    for (method, template) in operations(&world.one).await {
+        if PUBLIC.contains(&(method.as_str(), template.as_str())) {
+            continue;
+        }
+        let wrong: &[&str] = match template.as_str() {
+            "/api/v1/runner/enrolment" => &[user, key, subject, run],
+            "/api/v1/runner/grant" => &[user, key, subject, enrolment],
+            _ => {
+                assert!(!template.starts_with("/api/v1/runner"), "{template}: whose tokens does it take?");
+                &[enrolment, run]
+            }
+        };
+        let path = template.replace("{tenant}", &tenant).replace(['{', '}'], "");
+        let none = without_trace(&send(&world.one, &method, &path, &template, None).await);
+        for bearer in wrong {
+            let answer = send(&world.other, &method, &path, &template, Some(bearer)).await;
+            answer.assert_failure(401, "unauthenticated");
+            assert_eq!(without_trace(&answer), none, "{method} {template}");
+            tried += 1;
+        }
+    }
+    assert!(tried >= 40, "only {tried} were tried");
 }
 
 #[tokio::test]
@@ -86,6 +124,7 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
     let world = World::new().await;
     let (theirs, ours) = (world.tenant("theirs").await, world.tenant("ours").await);
     let (key, _) = world.key(&theirs, "viewer").await;
+    let (enrolment, _) = world.enrolment(&theirs).await;
     let mallory = world.user("mallory").await;
     world.member(&ours, &mallory, "owner").await;
     let (_, service_key) = world.key(&ours, "operator").await;
@@ -93,16 +132,19 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
     for (method, template) in
         operations(&world.one).await.into_iter().filter(|(_, path)| path.contains("{tenant}"))
     {
-        let fill = |tenant: &str, key: &str, principal: &str| {
-            template.replace("{tenant}", tenant).replace("{key}", key).replace("{principal}", principal)
+        let fill = |values: [&str; 4]| {
+            let names = ["{tenant}", "{key}", "{principal}", "{enrolment}"];
+            names.iter().zip(values).fold(template.clone(), |path, (name, value)| path.replace(name, value))
         };
-        let real = fill(&theirs, &key, &world.operator.principal);
-        let invented = fill(
+        let real = fill([&theirs, &key, &world.operator.principal, &enrolment]);
+        let invented = fill([
             "ten_01920000000070008000000000000000",
             "key_01920000000070008000000000000000",
             "prn_01920000000070008000000000000000",
-        );
-        let nonsense = fill("nonsense", "nonsense", "nonsense");
+            "enr_01920000000070008000000000000000",
+        ]);
+        let nonsense = fill(["nonsense"; 4]);
+        assert!(!real.contains('{'), "{template} names an object that this test does not know");
         for bearer in [&mallory.access, &service_key] {
             let mut answers = Vec::new();
             for path in [&real, &invented, &nonsense] {
@@ -114,13 +156,13 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
             tried += 1;
         }
     }
-    assert!(tried >= 14, "only {tried} were tried");
+    assert!(tried >= 22, "only {tried} were tried");
     let log = world.one.get_as(&format!("/api/v1/tenants/{theirs}/audit"), &world.operator.access).await;
     let actions: Vec<_> =
         log.body["entries"].as_array().expect("entries").iter().map(|e| e["action"].clone()).collect();
     assert_eq!(
         actions,
-        ["tenant.created", "key.created"],
+        ["tenant.created", "key.created", "enrolment.created"],
         "something was written into the other tenant's log"
     );
 }

@@ -153,6 +153,9 @@ async fn the_database_holds_no_password_no_token_and_no_private_key() {
     let world = World::on(crate::support::Setup::on(&db), db).await;
     let tenant = world.tenant("acme").await;
     let (_, secret) = world.key(&tenant, "developer").await;
+    let (_, enrolment) = world.enrolment(&tenant).await;
+    let (run, _) = world.run_token(&enrolment).await;
+    let subject = world.subject_token(&tenant, &secret, "user-1").await.body["accessToken"].clone();
     let tables = sql
         .texts("SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'")
         .await;
@@ -163,6 +166,9 @@ async fn the_database_holds_no_password_no_token_and_no_private_key() {
             ("password", PASSWORD),
             ("refresh token", &world.operator.refresh),
             ("key", &secret),
+            ("enrolment token", &enrolment),
+            ("run token", &run),
+            ("subject's token", subject.as_str().expect("a token")),
             ("access token", &world.operator.access),
         ] {
             assert!(!rows.contains(value), "table {table} holds a {what}");

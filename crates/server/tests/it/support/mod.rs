@@ -2,6 +2,7 @@
 
 pub(crate) mod events;
 pub(crate) mod people;
+pub(crate) mod runners;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 /// Every replica of a test has the same.
-const KEK: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+pub(crate) const KEK: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
 /// How a test's servers find each other, and what they change of the defaults.
 #[derive(Debug, Clone)]

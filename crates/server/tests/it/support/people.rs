@@ -61,7 +61,7 @@ pub(crate) struct World {
     pub(crate) other: TestServer,
     pub(crate) operator: Person,
     // Last, so that the servers are gone before their database.
-    _db: TestDb,
+    pub(crate) db: TestDb,
 }
 
 impl World {
@@ -76,7 +76,7 @@ impl World {
             one.server.create_first_user("operator", &SecretString::from(PASSWORD)).await.expect("made");
         assert!(made, "the database is new");
         let operator = one.sign_in("operator").await;
-        Self { one, other, operator, _db: db }
+        Self { one, other, operator, db }
     }
 
     /// Makes a user and signs them in.
@@ -101,6 +101,21 @@ impl World {
         let answer =
             self.one.ask(Method::PUT, &path, &self.operator.access, Some(json!({ "role": role }))).await;
         assert_eq!(answer.status, 204, "{}", answer.text);
+    }
+
+    /// Makes an enrolment, and returns its id and its secret.
+    pub(crate) async fn enrolment(&self, tenant: &str) -> (String, String) {
+        let path = format!("/api/v1/tenants/{tenant}/enrolments");
+        let answer = self.one.post_as(&path, &self.operator.access, json!({ "name": "runners" })).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        let text = |name: &str| answer.body[name].as_str().expect(name).to_owned();
+        (text("id"), text("secret"))
+    }
+
+    /// Mints a token for an external subject with a service key.
+    pub(crate) async fn subject_token(&self, tenant: &str, key: &str, subject: &str) -> Answer {
+        let path = format!("/api/v1/tenants/{tenant}/subject-tokens");
+        self.one.post_as(&path, key, json!({ "subject": subject })).await
     }
 
     /// Makes a service key, and returns its id and its secret.

@@ -1,0 +1,15 @@
+-- An enrolment that still holds, as it is checked.
+SELECT
+    enrolments.tenant,
+    enrolments.principal,
+    enrolments.profile,
+    enrolments.pool,
+    enrolments.hash,
+    enrolments.expires_at AS "expires_at: Timestamp",
+    enrolments.last_used_at AS "last_used_at: Timestamp"
+FROM enrolments
+INNER JOIN principals ON principals.id = enrolments.principal
+WHERE enrolments.id = $1
+    AND enrolments.revoked_at IS NULL
+    AND enrolments.expires_at > now()
+    AND principals.disabled_at IS NULL

@@ -1,0 +1,13 @@
+SELECT
+    id,
+    name,
+    profile,
+    pool,
+    created_at AS "created_at: Timestamp",
+    expires_at AS "expires_at: Timestamp",
+    last_used_at AS "last_used_at: Timestamp",
+    revoked_at AS "revoked_at: Timestamp"
+FROM enrolments
+WHERE tenant = $1
+ORDER BY id DESC
+LIMIT $2

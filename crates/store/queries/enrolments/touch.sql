@@ -1,0 +1,1 @@
+UPDATE enrolments SET last_used_at = now() WHERE id = $1

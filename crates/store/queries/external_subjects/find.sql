@@ -1,0 +1,1 @@
+SELECT principal FROM external_subjects WHERE tenant = $1 AND subject = $2
