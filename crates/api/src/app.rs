@@ -9,6 +9,7 @@ use guildhall_service::auth::Auth;
 use guildhall_service::enrolments::Enrolments;
 use guildhall_service::health::Health;
 use guildhall_service::keys::Keys;
+use guildhall_service::projects::Projects;
 use guildhall_service::signing::Signing;
 use guildhall_service::tenants::Tenants;
 use guildhall_service::users::Users;
@@ -26,6 +27,7 @@ pub struct App {
     pub enrolments: Enrolments,
     pub health: Arc<Health>,
     pub keys: Keys,
+    pub projects: Projects,
     pub signing: Arc<Signing>,
     pub tenants: Tenants,
     pub users: Users,

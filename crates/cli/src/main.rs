@@ -63,6 +63,10 @@ enum Command {
     Members(client::members::MembersArgs),
     /// Makes, shows and revokes service keys
     Keys(client::keys::KeysArgs),
+    /// Makes and shows projects
+    Projects(client::projects::ProjectsArgs),
+    /// Makes, shows and revokes the tokens with which runners claim
+    Enrolments(client::enrolments::EnrolmentsArgs),
     /// Reads, exports and checks audit logs
     Audit(client::audit::AuditArgs),
     /// Prints a script that completes commands in your shell
@@ -93,6 +97,8 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Users(args) => client::users::run(args),
         Command::Members(args) => client::members::run(args),
         Command::Keys(args) => client::keys::run(args),
+        Command::Projects(args) => client::projects::run(args),
+        Command::Enrolments(args) => client::enrolments::run(args),
         Command::Audit(args) => client::audit::run(args),
         Command::Completions(args) => client::completions::run(args, Arguments::command()),
     }

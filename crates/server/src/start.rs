@@ -19,6 +19,7 @@ use guildhall_service::enrolments::Enrolments;
 use guildhall_service::health::{Health, Identity};
 use guildhall_service::journal::Journals;
 use guildhall_service::keys::Keys;
+use guildhall_service::projects::Projects;
 use guildhall_service::reconcile::{AuditSeal, Replicas};
 use guildhall_service::signing::{self, Signing, SigningError, TendSigning};
 use guildhall_service::tenants::Tenants;
@@ -116,6 +117,7 @@ impl Server {
             enrolments: Enrolments::new(store.clone()),
             health: Arc::clone(&health),
             keys: Keys::new(store.clone()),
+            projects: Projects::new(store.clone()),
             signing,
             tenants: Tenants::new(store.clone()),
             users: Users::new(store.clone()),

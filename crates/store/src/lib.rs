@@ -19,6 +19,7 @@ pub mod memberships;
 mod migrate;
 pub mod passwords;
 pub mod principals;
+pub mod projects;
 pub mod replicas;
 pub mod runners;
 pub mod runs;

@@ -8,6 +8,7 @@ mod health;
 mod keys;
 mod metrics;
 mod pages;
+mod projects;
 mod runner;
 mod subject_tokens;
 mod tenants;
@@ -72,6 +73,8 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(tenants::set_member, tenants::remove_member))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
+        .routes(routes!(projects::create, projects::list))
+        .routes(routes!(projects::show))
         .routes(routes!(enrolments::create, enrolments::list))
         .routes(routes!(enrolments::revoke))
         .routes(routes!(runner::whoami::enrolment))

@@ -3,11 +3,13 @@
 pub(crate) mod audit;
 pub(crate) mod completions;
 pub(crate) mod context;
+pub(crate) mod enrolments;
 pub(crate) mod keys;
 pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod members;
 mod password;
+pub(crate) mod projects;
 mod session;
 pub(crate) mod tenants;
 pub(crate) mod users;

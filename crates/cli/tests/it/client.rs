@@ -63,6 +63,30 @@ fn people_are_made_given_a_role_and_removed() {
 }
 
 #[test]
+fn projects_and_enrolments_are_made_and_listed_and_an_enrolment_ends() {
+    let (server, user) = (Server::ephemeral(), User::new());
+    user.login(&server);
+    user.json(&["tenants", "create", "acme"]);
+    let project = user.json(&["projects", "create", "website", "--name", "The website", "--tenant", "acme"]);
+    assert_eq!(project["name"], "The website");
+    assert_eq!(user.json(&["projects", "ls", "--tenant", "acme"])["projects"][0], project);
+    let again = user.run(&["projects", "create", "website", "--tenant", "acme"]);
+    assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
+
+    let create =
+        ["enrolments", "create", "gpu machines", "--pool", "gpu", "--days", "30", "--tenant", "acme"];
+    let made = user.json(&create);
+    let (id, secret) = (made["id"].as_str().expect("an id"), made["secret"].as_str().expect("a token"));
+    let list = stdout(&user.run(&["enrolments", "ls", "--tenant", "acme"]));
+    assert!(list.contains(id) && list.contains("gpu") && !list.contains(secret), "{list}");
+    user.json(&["enrolments", "revoke", id, "--tenant", "acme"]);
+    let list = user.json(&["enrolments", "ls", "--tenant", "acme"]);
+    assert!(list["enrolments"][0]["revokedAt"].is_string(), "{list}");
+    let too_long = user.run(&["enrolments", "create", "x", "--days", "366", "--tenant", "acme"]);
+    assert_eq!(too_long.status.code(), Some(2), "{}", stderr(&too_long));
+}
+
+#[test]
 fn a_command_without_a_login_exits_with_3_and_says_what_to_do() {
     let user = User::new();
     for args in [&["whoami"][..], &["tenants", "ls"], &["audit", "tail", "--tenant", "acme"], &["logout"]] {

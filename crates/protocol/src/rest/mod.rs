@@ -6,6 +6,7 @@ pub mod capabilities;
 pub mod enrolments;
 pub mod health;
 pub mod keys;
+pub mod projects;
 pub mod runner;
 pub mod subject_tokens;
 pub mod tenants;

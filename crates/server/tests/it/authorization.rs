@@ -27,6 +27,7 @@ fn bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("PUT", "/api/v1/tenants/{tenant}/members/{principal}"), json!({ "role": "owner" })),
         (("POST", "/api/v1/tenants/{tenant}/keys"), json!({ "name": "backdoor", "role": "viewer" })),
         (("POST", "/api/v1/tenants/{tenant}/enrolments"), json!({ "name": "backdoor" })),
+        (("POST", "/api/v1/tenants/{tenant}/projects"), json!({ "slug": "mallory", "name": "M" })),
         (("POST", "/api/v1/tenants/{tenant}/subject-tokens"), json!({ "subject": "victim" })),
     ])
 }
@@ -125,6 +126,7 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
     let (theirs, ours) = (world.tenant("theirs").await, world.tenant("ours").await);
     let (key, _) = world.key(&theirs, "viewer").await;
     let (enrolment, _) = world.enrolment(&theirs).await;
+    let project = world.project(&theirs, "website").await;
     let mallory = world.user("mallory").await;
     world.member(&ours, &mallory, "owner").await;
     let (_, service_key) = world.key(&ours, "operator").await;
@@ -132,18 +134,19 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
     for (method, template) in
         operations(&world.one).await.into_iter().filter(|(_, path)| path.contains("{tenant}"))
     {
-        let fill = |values: [&str; 4]| {
-            let names = ["{tenant}", "{key}", "{principal}", "{enrolment}"];
+        let fill = |values: [&str; 5]| {
+            let names = ["{tenant}", "{key}", "{principal}", "{enrolment}", "{project}"];
             names.iter().zip(values).fold(template.clone(), |path, (name, value)| path.replace(name, value))
         };
-        let real = fill([&theirs, &key, &world.operator.principal, &enrolment]);
+        let real = fill([&theirs, &key, &world.operator.principal, &enrolment, &project]);
         let invented = fill([
             "ten_01920000000070008000000000000000",
             "key_01920000000070008000000000000000",
             "prn_01920000000070008000000000000000",
             "enr_01920000000070008000000000000000",
+            "prj_01920000000070008000000000000000",
         ]);
-        let nonsense = fill(["nonsense"; 4]);
+        let nonsense = fill(["nonsense"; 5]);
         assert!(!real.contains('{'), "{template} names an object that this test does not know");
         for bearer in [&mallory.access, &service_key] {
             let mut answers = Vec::new();
@@ -156,13 +159,13 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
             tried += 1;
         }
     }
-    assert!(tried >= 22, "only {tried} were tried");
+    assert!(tried >= 28, "only {tried} were tried");
     let log = world.one.get_as(&format!("/api/v1/tenants/{theirs}/audit"), &world.operator.access).await;
     let actions: Vec<_> =
         log.body["entries"].as_array().expect("entries").iter().map(|e| e["action"].clone()).collect();
     assert_eq!(
         actions,
-        ["tenant.created", "key.created", "enrolment.created"],
+        ["tenant.created", "key.created", "enrolment.created", "project.created"],
         "something was written into the other tenant's log"
     );
 }

@@ -16,6 +16,7 @@ mod housekeeping;
 mod limits;
 mod migrations;
 mod pages;
+mod projects;
 mod sign_in;
 mod subject_tokens;
 mod support;

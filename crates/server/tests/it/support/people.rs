@@ -112,6 +112,15 @@ impl World {
         (text("id"), text("secret"))
     }
 
+    /// Makes a project, and returns its id.
+    pub(crate) async fn project(&self, tenant: &str, slug: &str) -> String {
+        let (path, body) =
+            (format!("/api/v1/tenants/{tenant}/projects"), json!({ "slug": slug, "name": slug }));
+        let answer = self.one.post_as(&path, &self.operator.access, body).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        answer.body["id"].as_str().expect("an id").to_owned()
+    }
+
     /// Mints a token for an external subject with a service key.
     pub(crate) async fn subject_token(&self, tenant: &str, key: &str, subject: &str) -> Answer {
         let path = format!("/api/v1/tenants/{tenant}/subject-tokens");

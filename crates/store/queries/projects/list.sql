@@ -1,0 +1,5 @@
+SELECT id, slug, name, created_at AS "created_at: Timestamp"
+FROM projects
+WHERE tenant = $1
+ORDER BY slug
+LIMIT $2
