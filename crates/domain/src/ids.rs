@@ -153,6 +153,11 @@ typed_id! {
     RunnerId, "runner", "rnr"
 }
 
+typed_id! {
+    /// An effect on the world outside that a committed fact asks for.
+    EffectId, "effect", "eff"
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -12,6 +12,7 @@ pub mod failure;
 pub mod ids;
 pub mod journal;
 pub mod lockout;
+pub mod outbox;
 pub mod principal;
 pub mod readiness;
 pub mod redact;

@@ -19,8 +19,9 @@ use guildhall_service::enrolments::Enrolments;
 use guildhall_service::health::{Health, Identity};
 use guildhall_service::journal::Journals;
 use guildhall_service::keys::Keys;
+use guildhall_service::outbox::{self, Handler, Outbox, Pace};
 use guildhall_service::projects::Projects;
-use guildhall_service::reconcile::{AuditSeal, Replicas};
+use guildhall_service::reconcile::{AuditSeal, FORGET_EVERY, IdempotencyKeys, Replicas};
 use guildhall_service::signing::{self, Signing, SigningError, TendSigning};
 use guildhall_service::tenants::Tenants;
 use guildhall_service::users::Users;
@@ -106,6 +107,11 @@ impl Server {
         reconcilers.start(&tasks, signing::LOOK_EVERY, TendSigning(Arc::clone(&signing)));
         let sealer = AuditSeal { store: store.clone(), stop: tasks.stop() };
         reconcilers.start(&tasks, config.housekeeping.audit_seal_every, sealer);
+        let forgetful = IdempotencyKeys { store: store.clone(), stop: tasks.stop() };
+        reconcilers.start(&tasks, FORGET_EVERY, forgetful);
+        if let Some(outbox) = Outbox::new(store.clone(), handlers(), Pace::USUAL, tasks.stop()) {
+            reconcilers.start(&tasks, outbox::EVERY, outbox);
+        }
         let health = Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), reconcilers);
         health.watch(&tasks).await;
 
@@ -202,6 +208,11 @@ pub(crate) async fn prepare_store(config: &Config) -> Result<Store, StartError> 
         warn!(?durability, "PostgreSQL may lose what it has confirmed: turn fsync and synchronous_commit on");
     }
     Ok(store)
+}
+
+/// Returns who performs effects of the outbox. Nobody yet: webhooks and Kubernetes objects are to come.
+fn handlers() -> Vec<Arc<dyn Handler>> {
+    Vec::new()
 }
 
 /// Prepares the signing keys: the first token of a new installation must find one.

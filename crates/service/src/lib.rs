@@ -12,6 +12,7 @@ pub mod health;
 pub mod idempotency;
 pub mod journal;
 pub mod keys;
+pub mod outbox;
 pub mod projects;
 pub mod reconcile;
 pub mod runner_tokens;

@@ -17,6 +17,7 @@ pub mod leases;
 pub mod logins;
 pub mod memberships;
 mod migrate;
+pub mod outbox;
 pub mod passwords;
 pub mod principals;
 pub mod projects;

@@ -1,7 +1,9 @@
 //! Work that runs on a signal and on a timer, and may be repeated at will.
 
 mod audit_seal;
+mod idempotency_keys;
 mod replicas;
 
 pub use audit_seal::{AuditSeal, AuditSealError};
+pub use idempotency_keys::{FORGET_EVERY, IdempotencyKeys};
 pub use replicas::Replicas;

@@ -1,0 +1,16 @@
+-- Takes some that are due, the longest due first. Those that another worker is taking are passed over, and none of
+-- these is seen by anybody until the time-out, or until this worker says how it went. Found by being due, never by a
+-- cursor over ids: a transaction that commits late may have an early id.
+WITH due AS MATERIALIZED (
+    SELECT id
+    FROM outbox
+    WHERE kind = $1 AND dead_at IS NULL AND next_attempt_at <= now() AND attempts < $2
+    ORDER BY next_attempt_at
+    LIMIT $3
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE outbox
+SET attempts = outbox.attempts + 1, claim = $4, next_attempt_at = now() + make_interval(secs => $5)
+FROM due
+WHERE outbox.id = due.id
+RETURNING outbox.id, outbox.body, outbox.attempts

@@ -1,0 +1,1 @@
+INSERT INTO outbox (id, kind, body) VALUES ($1, $2, $3)
