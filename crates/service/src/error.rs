@@ -1,7 +1,13 @@
 //! What can go wrong in a use case.
 
 use guildhall_domain::caller::Denied;
+use guildhall_domain::ids::RunId;
+use guildhall_domain::journal;
 use guildhall_domain::role::MemberRefusal;
+use guildhall_domain::run::command::CommandRefusal;
+use guildhall_domain::run::event::InvalidEvent;
+use guildhall_domain::run::lease::ClaimRefusal;
+use guildhall_domain::run_policy;
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_store::StoreError;
 use jiff::Timestamp;
@@ -36,6 +42,26 @@ pub enum ServiceError {
     KeyReused,
     #[error("{0}")]
     Invalid(String),
+    #[error("the tenant is not one that the caller belongs to")]
+    NotYourTenant,
+    #[error(transparent)]
+    Policy(#[from] run_policy::Refusal),
+    #[error(transparent)]
+    Command(#[from] CommandRefusal),
+    #[error(transparent)]
+    Claim(#[from] ClaimRefusal),
+    #[error(transparent)]
+    Event(#[from] InvalidEvent),
+    #[error(transparent)]
+    Journal(#[from] journal::Refusal),
+    #[error("the run is not held under this epoch any more")]
+    LeaseLost,
+    #[error("a command still runs")]
+    StillRunning,
+    #[error("a run of this session is open")]
+    RunOpen(Option<RunId>),
+    #[error("the session belongs to the backend profile `{0}`")]
+    OtherProfile(String),
 }
 
 impl ServiceError {
@@ -91,6 +117,46 @@ impl ServiceError {
                 "this Idempotency-Key was used for another request: use a new one for a new request",
             ),
             Self::Invalid(words) => Failure::new(FailureKind::SchemaInvalid, words.clone()),
+            Self::NotYourTenant => Failure::new(
+                FailureKind::TenantPolicyDenied,
+                "tenantId: not a tenant that you belong to; `guildhall tenants ls` lists yours",
+            ),
+            Self::Policy(refusal) => Failure::new(refusal.kind(), refusal.to_string()),
+            Self::Command(refusal) => Failure::new(FailureKind::Conflict, refusal.to_string()),
+            Self::Claim(refusal @ ClaimRefusal::Held { .. }) => {
+                Failure::new(FailureKind::RunnerLeaseConflict, refusal.to_string())
+            }
+            Self::Claim(refusal @ (ClaimRefusal::Ended(_) | ClaimRefusal::Cancelling)) => {
+                Failure::new(FailureKind::Conflict, refusal.to_string())
+            }
+            Self::Event(invalid) => Failure::new(FailureKind::SchemaInvalid, invalid.to_string()),
+            Self::Journal(refusal @ journal::Refusal::Stale { .. }) => Failure::new(
+                FailureKind::RunnerLeaseConflict,
+                format!("{refusal}: stop the backend, the run is no longer yours"),
+            ),
+            Self::Journal(refusal @ (journal::Refusal::Conflict(_) | journal::Refusal::Twice(_))) => {
+                Failure::new(FailureKind::Conflict, refusal.to_string())
+            }
+            Self::LeaseLost => Failure::new(
+                FailureKind::RunnerLeaseConflict,
+                "the run is not held under this lease any more: stop the backend, the run is no longer yours",
+            ),
+            Self::StillRunning => {
+                Failure::new(FailureKind::Conflict, "a command still runs: end it before giving the run back")
+            }
+            Self::RunOpen(active) => {
+                let which = active.map_or(String::new(), |active| format!(" ({active})"));
+                Failure::new(
+                    FailureKind::Conflict,
+                    format!("a run of this session is open{which}: send it a command, or cancel it first"),
+                )
+            }
+            Self::OtherProfile(profile) => Failure::new(
+                FailureKind::Conflict,
+                format!(
+                    "this session belongs to the backend profile `{profile}`: threads are not shared between profiles"
+                ),
+            ),
         }
     }
 }

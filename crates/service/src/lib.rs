@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod auth;
+pub mod commands;
 pub mod enrolments;
 pub mod error;
 pub mod health;
@@ -16,6 +17,9 @@ pub mod outbox;
 pub mod projects;
 pub mod reconcile;
 pub mod runner_tokens;
+pub mod runners;
+pub mod runs;
+pub mod sessions;
 pub mod signing;
 pub mod subject_tokens;
 pub mod tenants;

@@ -44,6 +44,13 @@ impl StoreError {
         let Self::Refused(error) = self else { return false };
         error.as_database_error().is_some_and(|database| database.is_foreign_key_violation())
     }
+
+    /// Returns whether a statement would have made a second row where there may be one (a unique index).
+    #[must_use]
+    pub fn is_duplicate(&self) -> bool {
+        let Self::Refused(error) = self else { return false };
+        error.as_database_error().is_some_and(|database| database.is_unique_violation())
+    }
 }
 
 /// Returns whether a statement named a table that does not exist.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::secret_scope::InvalidSecretScope;
+use crate::FailureKind;
 
 /// The part of a request that a refusal is about, as it is called on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,15 +64,15 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Returns the name of the failure kind that a caller sees.
+    /// Returns the failure that a caller sees.
     #[must_use]
-    pub const fn kind_name(&self) -> &'static str {
+    pub const fn kind(&self) -> FailureKind {
         match self {
             Self::NotAllowed { .. } | Self::TooWide { .. } | Self::ForeignCredential { .. } => {
-                "tenant-policy-denied"
+                FailureKind::TenantPolicyDenied
             }
-            Self::NoProviderCredential { .. } => "secret-unavailable",
-            Self::SecretScope(_) => "schema-invalid",
+            Self::NoProviderCredential { .. } => FailureKind::SecretUnavailable,
+            Self::SecretScope(_) => FailureKind::SchemaInvalid,
         }
     }
 }

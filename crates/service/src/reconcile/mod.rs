@@ -3,7 +3,9 @@
 mod audit_seal;
 mod idempotency_keys;
 mod replicas;
+mod runs;
 
 pub use audit_seal::{AuditSeal, AuditSealError};
 pub use idempotency_keys::{FORGET_EVERY, IdempotencyKeys};
 pub use replicas::Replicas;
+pub use runs::{RunParts, TendRuns};

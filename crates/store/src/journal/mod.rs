@@ -9,6 +9,7 @@ mod folds;
 mod group;
 mod heads;
 mod page;
+mod parts;
 
 pub use append::append;
 pub use erase::erase;
@@ -16,6 +17,7 @@ pub use folds::{Scope, load as load_folds, load_in as load_fold_in, rebuild as r
 pub use group::{GroupWriter, Wake};
 pub use heads::{last_seqs, lock as lock_head, take_over};
 pub use page::{Entry, page, pick};
+pub use parts::make_run_parts;
 
 use std::borrow::Cow;
 

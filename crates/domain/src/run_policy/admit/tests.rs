@@ -83,7 +83,7 @@ fn refused(cases: Vec<(NewRunAsk, Field, &str, &str)>, kind: &str) {
     for (ask, field, asked, allowed) in cases {
         let refusal = bounds().admit(&ask).expect_err(asked);
         let text = refusal.to_string();
-        assert_eq!(refusal.kind_name(), kind, "{text}");
+        assert_eq!(refusal.kind().as_str(), kind, "{text}");
         assert!(
             text.starts_with(&format!("{field}: ")) && text.contains(asked) && text.contains(allowed),
             "{text}"
@@ -178,7 +178,7 @@ fn a_profile_runs_on_its_own_credential_alone() {
 fn a_scope_that_was_put_together_wrongly_is_a_fault_of_form() {
     let twice = scoped(|scope| scope.tool_credentials = vec![secret("guildhall-tool-github"); 2]);
     let refusal = bounds().admit(&twice).expect_err("named twice");
-    assert_eq!(refusal.kind_name(), "schema-invalid");
+    assert_eq!(refusal.kind().as_str(), "schema-invalid");
 }
 
 fn choice<T: Copy + std::fmt::Debug>(all: &'static [T]) -> impl Strategy<Value = T> {
