@@ -129,10 +129,22 @@ fn scraps() -> impl Strategy<Value = String> {
     proptest::collection::vec(scrap, 0..24).prop_map(|scraps| scraps.concat())
 }
 
+/// Credentials among scraps, close together.
+fn mixed() -> impl Strategy<Value = String> {
+    let whole = credential().prop_map(|(_, before, secret, after)| before + &secret + &after);
+    let cut = credential().prop_map(|(_, before, secret, _)| before + &secret);
+    proptest::collection::vec(prop_oneof![whole, cut, scraps()], 1..5).prop_map(|parts| parts.concat())
+}
+
+/// Returns a value without the texts in it; names may change, and with them the order.
 fn shape_of(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(shape_of).collect(),
-        Value::Object(entries) => entries.values().map(shape_of).collect::<Vec<_>>().into(),
+        Value::Object(entries) => {
+            let mut shapes: Vec<Value> = entries.values().map(shape_of).collect();
+            shapes.sort_by_cached_key(Value::to_string);
+            json!({ "entries": shapes })
+        }
         Value::String(_) => "".into(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
@@ -194,13 +206,13 @@ proptest! {
     }
 
     #[test]
-    fn redacting_again_finds_nothing(text in prop_oneof![scraps(), ".{0,200}"]) {
+    fn redacting_again_finds_nothing(text in prop_oneof![scraps(), mixed(), ".{0,200}"]) {
         let once = redact(&text).text.into_owned();
         prop_assert_eq!(redact(&once), Redaction { text: Cow::Borrowed(&once), found: Counts::default() });
     }
 
     #[test]
-    fn the_text_grows_within_its_bound(text in scraps()) {
+    fn the_text_grows_within_its_bound(text in prop_oneof![scraps(), mixed(), "(pwd=x[ \"]){1,9}"]) {
         prop_assert!(redact(&text).text.len() <= GROWTH * text.len());
     }
 
@@ -209,8 +221,7 @@ proptest! {
     fn json_keeps_its_shape_and_is_clean_after_one_pass(mut value in document()) {
         let shape = shape_of(&value);
         redact_json(&mut value);
-        let entries = |value: &Value| shape_of(value).to_string().len();
-        prop_assert_eq!(entries(&value), shape.to_string().len());
+        prop_assert_eq!(shape_of(&value), shape);
         let once = value.clone();
         prop_assert_eq!(redact_json(&mut value), Counts::default());
         prop_assert_eq!(value, once);
