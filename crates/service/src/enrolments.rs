@@ -74,7 +74,7 @@ impl Enrolments {
         let mut tx = self.store.begin().await?;
         let id = EnrolmentId::generate();
         let [profile_name, pool_name] = [profile, pool].map(|slug| slug.map(Slug::as_str));
-        let said = json!(["enrolment", tenant, name, profile_name, pool_name, lives_for.as_secs()]);
+        let said = json!(["enrolment", tenant, name, profile_name, pool_name, lives_for.as_secs_f64()]);
         if let Claim::Made(made) = idempotency::claim(&mut tx, caller, key, &said, id.as_uuid()).await? {
             return Ok(Made { id: EnrolmentId::from_uuid(made), secret: None });
         }

@@ -14,6 +14,7 @@ use guildhall_runtime::reconcile::Reconciler;
 use guildhall_service::outbox::{Effect, Handler, Outbox, Pace, Undone};
 use guildhall_testkit::TestDb;
 use secrecy::ExposeSecret;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::outbox::{Bell, KIND, enqueue_many, worker};
@@ -55,9 +56,49 @@ async fn what_a_killed_worker_had_taken_comes_back_and_is_done_by_another() {
     assert_eq!(bell.rung(), ids, "none was lost");
 }
 
-/// Connections break at any moment: before a batch is taken, while it is taken, before it is said to be done.
+/// The effects are there for the world to see, and the connection breaks before the worker can say so.
 #[tokio::test]
-async fn with_connections_breaking_all_the_time_no_effect_is_lost() {
+async fn what_a_worker_did_and_could_not_say_is_done_again() {
+    let db = TestDb::new().await;
+    let store = store(db.url());
+    let (mut gate, mut watch) = (db.sql().await, db.sql().await);
+    let ids = enqueue_many(&store, 3).await;
+    let held = Arc::new(Held { bell: Bell::default(), go: Semaphore::new(0) });
+    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::<Held>::clone(&held)];
+    let cut_off = Outbox::new(store.clone(), handlers, QUICK, CancellationToken::new()).expect("a handler");
+    let cut = async {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while held.bell.rung().len() < 3 {
+            assert!(Instant::now() < deadline, "they are not performed");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        gate.execute("BEGIN; LOCK TABLE outbox IN SHARE MODE").await;
+        held.go.add_permits(3);
+        let waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        while watch.number(format!("SELECT count(*) {waiting}")).await < 3 {
+            assert!(Instant::now() < deadline, "they do not say so");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        watch.number(format!("SELECT count(pg_terminate_backend(pid)) {waiting}")).await;
+        gate.execute("COMMIT").await;
+    };
+    let (round, ()) = tokio::join!(cut_off.round(), cut);
+    round.expect_err("its connections are gone");
+
+    let bell = Arc::new(Bell::default());
+    let heir = worker(&store, &bell, QUICK);
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while watch.number("SELECT count(*) FROM outbox").await > 0 {
+        assert!(Instant::now() < deadline, "they do not come back");
+        heir.round().await.expect("a round");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!((held.bell.rung(), bell.rung()), (ids.clone(), ids));
+}
+
+/// Connections break all the time: before a batch is taken, and while it is taken.
+#[tokio::test]
+async fn with_connections_breaking_all_the_time_every_effect_is_done() {
     let db = TestDb::new().await;
     let store = store(db.url());
     let (mut breaking, mut looking) = (db.sql().await, db.sql().await);
@@ -85,6 +126,27 @@ async fn with_connections_breaking_all_the_time_no_effect_is_lost() {
     let mut rung: Vec<EffectId> = bell.rung();
     rung.dedup();
     assert_eq!(rung, ids);
+}
+
+/// Rings, and does not come back before it is let go.
+#[derive(Debug)]
+struct Held {
+    bell: Bell,
+    go: Semaphore,
+}
+
+impl Handler for Held {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn perform<'a>(&'a self, effect: &'a Effect) -> BoxFuture<'a, Result<(), Undone>> {
+        Box::pin(async move {
+            let rung = self.bell.perform(effect).await;
+            self.go.acquire().await.expect("never closed").forget();
+            rung
+        })
+    }
 }
 
 /// Says that it has begun, and never ends.
