@@ -10,6 +10,8 @@ use guildhall_service::enrolments::Enrolments;
 use guildhall_service::health::Health;
 use guildhall_service::keys::Keys;
 use guildhall_service::projects::Projects;
+use guildhall_service::runners::Runners;
+use guildhall_service::runs::Runs;
 use guildhall_service::signing::Signing;
 use guildhall_service::tenants::Tenants;
 use guildhall_service::users::Users;
@@ -28,6 +30,8 @@ pub struct App {
     pub health: Arc<Health>,
     pub keys: Keys,
     pub projects: Projects,
+    pub runners: Runners,
+    pub runs: Runs,
     pub signing: Arc<Signing>,
     pub tenants: Tenants,
     pub users: Users,

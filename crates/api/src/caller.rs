@@ -51,9 +51,17 @@ impl FromRequestParts<App> for Asking {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let bearer = bearer(parts)?;
-        let tenant = tenant_in_path(parts, app).await;
+        let tenant = tenant_in_path(parts, app).await?;
         let caller = app.auth.caller(bearer.expose(), tenant).await?;
         Ok(Self { caller, bearer })
+    }
+}
+
+impl Asking {
+    /// Returns the caller with their role in a tenant that the request names elsewhere than in its path.
+    pub(crate) async fn within(self, app: &App, tenant: TenantId) -> Result<Self, ApiError> {
+        let caller = app.auth.caller(self.bearer.expose(), Some(tenant)).await?;
+        Ok(Self { caller, ..self })
     }
 }
 
@@ -94,8 +102,31 @@ fn holds_token(query: &str) -> bool {
     })
 }
 
-/// Returns the tenant that the path names. One that cannot be read is nobody's, and ends as not found.
-async fn tenant_in_path(parts: &mut Parts, app: &App) -> Option<TenantId> {
-    let params = RawPathParams::from_request_parts(parts, app).await.ok()?;
-    params.iter().find(|(name, _)| *name == "tenant").and_then(|(_, value)| value.parse().ok())
+/// Returns the tenant of what the path names. What cannot be read or found is nobody's, and ends as not found.
+async fn tenant_in_path(parts: &mut Parts, app: &App) -> Result<Option<TenantId>, ApiError> {
+    let Ok(params) = RawPathParams::from_request_parts(parts, app).await else { return Ok(None) };
+    for (name, value) in &params {
+        let tenant = match name {
+            "tenant" => Ok(value.parse().ok()),
+            "run" => of(value, |id| app.runs.tenant_of(id)).await,
+            "command" => of(value, |id| app.runs.tenant_of_command(id)).await,
+            "session" => of(value, |id| app.runs.tenant_of_session(id)).await,
+            _ => continue,
+        };
+        return Ok(tenant?);
+    }
+    Ok(None)
+}
+
+async fn of<I: std::str::FromStr, F>(
+    text: &str,
+    find: impl FnOnce(I) -> F,
+) -> Result<Option<TenantId>, ServiceError>
+where
+    F: Future<Output = Result<Option<TenantId>, ServiceError>>,
+{
+    match text.parse() {
+        Ok(id) => find(id).await,
+        Err(_) => Ok(None),
+    }
 }

@@ -3,10 +3,11 @@
 use std::str::FromStr;
 
 use axum::Json;
-use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use guildhall_domain::FailureKind;
+use guildhall_domain::redact::redact;
 use guildhall_service::ServiceError;
 use guildhall_service::idempotency::IdempotencyKey;
 use serde::de::DeserializeOwned;
@@ -27,7 +28,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
                 FailureKind::PayloadTooLarge,
                 "the request body is larger than this server accepts",
             )),
-            Err(rejection) => Err(ApiError::new(FailureKind::SchemaInvalid, rejection.body_text())),
+            Err(rejection) => Err(ApiError::new(FailureKind::SchemaInvalid, plain(&rejection.body_text()))),
         }
     }
 }
@@ -44,6 +45,25 @@ impl<T: DeserializeOwned + Send> FromRequestParts<App> for Ids<T> {
         };
         Ok(Self(ids))
     }
+}
+
+/// The words of a query; ones that do not fit are refused with what is wrong.
+pub(crate) struct Words<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<App> for Words<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        match Query::from_request_parts(parts, app).await {
+            Ok(Query(words)) => Ok(Self(words)),
+            Err(rejection) => Err(ApiError::new(FailureKind::SchemaInvalid, plain(&rejection.body_text()))),
+        }
+    }
+}
+
+/// What a parser says may repeat what it was given, and that may be a secret in the wrong place.
+fn plain(words: &str) -> String {
+    redact(words).text.into_owned()
 }
 
 /// Reads the `Idempotency-Key` header.

@@ -1,5 +1,6 @@
 //! The one table of failures: every transport reads its codes from here.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Says what a caller may do after a failure.
@@ -116,11 +117,20 @@ impl fmt::Display for FailureKind {
 pub struct Failure {
     pub kind: FailureKind,
     pub message: String,
+    /// What a program may want to know besides, by name.
+    pub details: BTreeMap<&'static str, String>,
 }
 
 impl Failure {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), details: BTreeMap::new() }
+    }
+
+    /// Adds something that a program may want to know.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.details.insert(name, value.to_string());
+        self
     }
 }
 

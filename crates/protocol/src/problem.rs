@@ -1,5 +1,7 @@
 //! The body of every failure.
 
+use std::collections::BTreeMap;
+
 use guildhall_domain::Failure;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -30,6 +32,9 @@ pub struct Problem {
     /// Finds this request in logs and traces.
     #[schema(example = "4bf92f3577b34da6a3ce929d0e0e4736")]
     pub trace_id: String,
+    /// What some kinds tell besides, such as the `owner` and `leaseExpiresAt` of a runner-lease-conflict.
+    #[serde(flatten)]
+    pub details: BTreeMap<String, String>,
 }
 
 impl Problem {
@@ -45,6 +50,11 @@ impl Problem {
             message: failure.message.clone(),
             retry: row.retry.as_str().to_owned(),
             trace_id,
+            details: failure
+                .details
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.clone()))
+                .collect(),
         }
     }
 }

@@ -21,7 +21,9 @@ use guildhall_service::journal::Journals;
 use guildhall_service::keys::Keys;
 use guildhall_service::outbox::{self, Handler, Outbox, Pace};
 use guildhall_service::projects::Projects;
-use guildhall_service::reconcile::{AuditSeal, FORGET_EVERY, IdempotencyKeys, Replicas};
+use guildhall_service::reconcile::{AuditSeal, FORGET_EVERY, IdempotencyKeys, Replicas, RunParts, TendRuns};
+use guildhall_service::runners::Runners;
+use guildhall_service::runs::Runs;
 use guildhall_service::signing::{self, Signing, SigningError, TendSigning};
 use guildhall_service::tenants::Tenants;
 use guildhall_service::users::Users;
@@ -70,6 +72,8 @@ pub enum StartError {
     Rotation(#[from] InvalidPolicy),
     #[error("cannot look after the signing keys")]
     Signing(#[from] SigningError),
+    #[error("the configuration of runs is not usable")]
+    Runs(#[from] config::InvalidRuns),
     #[error("cannot collect metrics")]
     Metrics(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -112,18 +116,25 @@ impl Server {
         if let Some(outbox) = Outbox::new(store.clone(), handlers(), Pace::USUAL, tasks.stop()) {
             reconcilers.start(&tasks, outbox::EVERY, outbox);
         }
+        let journals = Journals::start(&store, &bus, &tasks);
+        let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&signing));
+        let runs = Runs::new(store.clone(), journals.clone(), config.runs.times(), config.runs.bounds()?);
+        reconcilers.start(&tasks, config.runs.tend_every, TendRuns(runs.clone()));
+        reconcilers.start(&tasks, RunParts::EVERY, RunParts(store.clone()));
         let health = Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), reconcilers);
         health.watch(&tasks).await;
 
         let accepting = CancellationToken::new();
         let app = App {
             access: access(config, address),
-            audit: Audit::new(store.clone(), Journals::start(&store, &bus, &tasks)),
-            auth: Auth::new(store.clone(), clock, Arc::clone(&signing)),
+            audit: Audit::new(store.clone(), journals),
+            auth: auth.clone(),
             enrolments: Enrolments::new(store.clone()),
             health: Arc::clone(&health),
             keys: Keys::new(store.clone()),
             projects: Projects::new(store.clone()),
+            runners: Runners::new(runs.clone(), auth),
+            runs,
             signing,
             tenants: Tenants::new(store.clone()),
             users: Users::new(store.clone()),

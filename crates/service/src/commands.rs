@@ -6,7 +6,8 @@ use guildhall_domain::redact::redact_json;
 use guildhall_domain::role::Right;
 use guildhall_domain::run::command::{self, CancelCommand, CommandKind};
 use guildhall_domain::run::event;
-use guildhall_store::commands::{self as rows, Command, NewCommand};
+pub use guildhall_store::commands::Command;
+use guildhall_store::commands::{self as rows, NewCommand};
 use guildhall_store::runs::{self, Asked};
 use serde_json::{Value, json};
 

@@ -123,8 +123,10 @@ impl ServiceError {
             ),
             Self::Policy(refusal) => Failure::new(refusal.kind(), refusal.to_string()),
             Self::Command(refusal) => Failure::new(FailureKind::Conflict, refusal.to_string()),
-            Self::Claim(refusal @ ClaimRefusal::Held { .. }) => {
+            Self::Claim(refusal @ ClaimRefusal::Held { owner, expires_at }) => {
                 Failure::new(FailureKind::RunnerLeaseConflict, refusal.to_string())
+                    .with("owner", owner)
+                    .with("leaseExpiresAt", expires_at)
             }
             Self::Claim(refusal @ (ClaimRefusal::Ended(_) | ClaimRefusal::Cancelling)) => {
                 Failure::new(FailureKind::Conflict, refusal.to_string())
@@ -146,10 +148,14 @@ impl ServiceError {
             }
             Self::RunOpen(active) => {
                 let which = active.map_or(String::new(), |active| format!(" ({active})"));
-                Failure::new(
+                let failure = Failure::new(
                     FailureKind::Conflict,
                     format!("a run of this session is open{which}: send it a command, or cancel it first"),
-                )
+                );
+                match active {
+                    Some(active) => failure.with("activeRunId", active),
+                    None => failure,
+                }
             }
             Self::OtherProfile(profile) => Failure::new(
                 FailureKind::Conflict,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use guildhall_domain::ids::{CommandId, RunId, RunnerId};
 use guildhall_domain::journal::{Fence, Placed, Seq};
 use guildhall_domain::redact::redact_json;
-use guildhall_domain::run::command::{self, CommandKind};
+use guildhall_domain::run::command::{self, CommandKind, CommandState};
 use guildhall_domain::run::event::{self, Body, Mark};
 use guildhall_domain::run::lease::{self, Claim, ClaimRefusal};
 use guildhall_domain::run::{Ending, RunState};
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use crate::ServiceError;
 use crate::auth::Auth;
 use crate::runner_tokens::RunToken;
-use crate::runs::{Locked, Runs};
+use crate::runs::{Locked, RunView, Runs};
 
 /// Commands that one poll returns.
 const COMMANDS_AT_MOST: u32 = 100;
@@ -64,7 +64,10 @@ pub struct EventAsk {
 /// What a runner has to do.
 #[derive(Debug, Clone)]
 pub struct Work {
+    /// Those that the runner has not seen.
     pub commands: Vec<Command>,
+    /// Those that it is asked to interrupt.
+    pub cancelling: Vec<CommandId>,
     pub state: RunState,
     /// Where the journal says that something is to be interrupted; sent back, the poll waits for the next.
     pub cancel_seq: Seq,
@@ -294,8 +297,11 @@ impl Runners {
         }
         let limit = from.limit.clamp(1, COMMANDS_AT_MOST);
         let mut commands = commands::poll(&self.runs.store, grant.run, from.after, limit).await?;
+        let is_cancelling =
+            |command: &Command| matches!(command.state, CommandState::Running { cancelling: true, .. });
+        let cancelling = commands.iter().filter(|command| is_cancelling(command)).map(|c| c.id).collect();
         commands.retain(|command| command.ordinal > from.after);
-        Ok(Work { commands, state: run.state, cancel_seq: run.cancel_seq })
+        Ok(Work { commands, cancelling, state: run.state, cancel_seq: run.cancel_seq })
     }
 
     /// Takes a command. From here on it may have side effects, and is never given to another runner.
@@ -345,11 +351,17 @@ impl Runners {
     }
 
     /// Ends the run as its runner says, and every open command with it.
-    pub async fn end(&self, grant: &RunGrant, ending: &Ending) -> Result<(), ServiceError> {
+    pub async fn end(&self, grant: &RunGrant, ending: &Ending) -> Result<RunView, ServiceError> {
         let mut locked = self.fenced(grant).await?;
         locked.end(ending).await?;
         locked.commit(&self.runs.journals).await?;
-        Ok(())
+        let run = runs::find(&self.runs.store, grant.run).await?.ok_or(ServiceError::NOT_FOUND)?;
+        self.runs.view(run).await
+    }
+
+    /// Shows a run to the runner that holds it.
+    pub async fn view(&self, run: runs::Run) -> Result<RunView, ServiceError> {
+        self.runs.view(run).await
     }
 
     /// Locks the run of a grant, unless it is held under another epoch or has ended.

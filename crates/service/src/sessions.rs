@@ -5,7 +5,8 @@ use guildhall_domain::ids::{RunId, SessionId, TenantId};
 use guildhall_domain::journal::Seq;
 use guildhall_domain::role::Right;
 use guildhall_domain::session::Version;
-use guildhall_store::sessions::{self as rows, Filter, Reader, Session};
+use guildhall_store::sessions::{self as rows, Reader};
+pub use guildhall_store::sessions::{Filter, Session};
 
 use crate::ServiceError;
 use crate::runs::{EventPage, RunView, Runs};

@@ -57,6 +57,14 @@ impl Tenants {
         Ok(Tenant { id, slug: slug.as_str().to_owned(), name: name.to_owned() })
     }
 
+    /// Finds a tenant by its id or its slug. That it exists says nothing about whose it is.
+    pub async fn resolve(&self, text: &str) -> Result<Option<TenantId>, ServiceError> {
+        match text.parse() {
+            Ok(id) => Ok(Some(id)),
+            Err(_) => Ok(tenants::by_slug(&self.store, text).await?),
+        }
+    }
+
     /// Lists the tenants that the caller belongs to.
     pub async fn list(&self, caller: &Caller) -> Result<Vec<(Tenant, Role)>, ServiceError> {
         Ok(tenants::of_principal(&self.store, caller.principal, TENANTS_AT_MOST).await?)

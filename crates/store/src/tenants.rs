@@ -26,6 +26,11 @@ pub async fn find(store: &Store, id: TenantId) -> Result<Option<Tenant>, StoreEr
     Ok(row.map(|row| Tenant { id: TenantId::from_uuid(row.id), slug: row.slug, name: row.name }))
 }
 
+pub async fn by_slug(store: &Store, slug: &str) -> Result<Option<TenantId>, StoreError> {
+    let row = sqlx::query_file!("queries/tenants/by_slug.sql", slug).fetch_optional(&store.pool).await?;
+    Ok(row.map(|row| TenantId::from_uuid(row.id)))
+}
+
 /// Lists the tenants that a principal is a member of, with its role in each.
 pub async fn of_principal(
     store: &Store,

@@ -1,15 +1,22 @@
 //! REST routes, one module a resource.
 
+mod answers;
 mod audit;
 mod auth;
+mod backends;
 mod capabilities;
+mod commands;
 mod enrolments;
+mod events;
 mod health;
 mod keys;
 mod metrics;
 mod pages;
 mod projects;
+mod results;
 mod runner;
+mod runs;
+mod sessions;
 mod subject_tokens;
 mod tenants;
 mod users;
@@ -80,6 +87,29 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(runner::whoami::enrolment))
         .routes(routes!(runner::whoami::grant))
         .routes(routes!(subject_tokens::mint))
+        .routes(routes!(runs::create, runs::list))
+        .routes(routes!(runs::show))
+        .routes(routes!(runs::cancel))
+        .routes(routes!(events::page, runner::events::append))
+        .routes(routes!(events::erase))
+        .routes(routes!(results::of_run))
+        .routes(routes!(commands::create, runner::commands::poll))
+        .routes(routes!(commands::show))
+        .routes(routes!(results::of_command))
+        .routes(routes!(commands::cancel))
+        .routes(routes!(sessions::list))
+        .routes(routes!(sessions::show))
+        .routes(routes!(sessions::trace))
+        .routes(routes!(sessions::output))
+        .routes(routes!(sessions::read))
+        .routes(routes!(sessions::control))
+        .routes(routes!(backends::list))
+        .routes(routes!(runner::register::register))
+        .routes(routes!(runner::lease::claim))
+        .routes(routes!(runner::lease::change))
+        .routes(routes!(runner::status::end_run))
+        .routes(routes!(runner::commands::ack))
+        .routes(routes!(runner::status::end_command))
         .routes(routes!(audit::page))
         .routes(routes!(audit::follow))
 }

@@ -3,11 +3,15 @@
 pub mod audit;
 pub mod auth;
 pub mod capabilities;
+pub mod commands;
 pub mod enrolments;
 pub mod health;
 pub mod keys;
 pub mod projects;
 pub mod runner;
+pub mod runners;
+pub mod runs;
+pub mod sessions;
 pub mod subject_tokens;
 pub mod tenants;
 pub mod users;

@@ -12,6 +12,7 @@ mod list;
 mod load;
 mod nats;
 mod postgres;
+mod runs;
 mod section;
 mod telemetry;
 
@@ -26,11 +27,12 @@ pub use identity::Identity;
 pub use load::{ConfigError, Sources};
 pub use nats::Nats;
 pub use postgres::Postgres;
+pub use runs::{InvalidRuns, Runs};
 pub use section::{Field, Section};
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 7] = [
+pub const SECTIONS: [Section; 8] = [
     Http::SECTION,
     Access::SECTION,
     Postgres::SECTION,
@@ -38,6 +40,7 @@ pub const SECTIONS: [Section; 7] = [
     Identity::SECTION,
     Telemetry::SECTION,
     Housekeeping::SECTION,
+    Runs::SECTION,
 ];
 
 /// The configuration of a server.
@@ -51,6 +54,7 @@ pub struct Config {
     pub identity: Identity,
     pub telemetry: Telemetry,
     pub housekeeping: Housekeeping,
+    pub runs: Runs,
 }
 
 impl Config {

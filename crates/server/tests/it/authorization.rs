@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::people::World;
+use crate::support::runs::{Yard, ask, text};
 use crate::support::{Answer, TestServer, read};
 
 /// The routes that anyone may call. Nothing is added here without a reason beside it.
@@ -19,6 +20,24 @@ const PUBLIC: [(&str, &str); 7] = [
     ("POST", "/api/v1/auth/refresh"),  // its own token is in the body
 ];
 
+/// The routes that a runner comes to with an enrolment token.
+const ENROLLED: [(&str, &str); 3] = [
+    ("GET", "/api/v1/runner/enrolment"),
+    ("POST", "/api/v1/runners/register"),
+    ("POST", "/api/v1/runs/{run}/claim"),
+];
+
+/// The routes that a runner comes to with the token of a claim.
+const HOLDING: [(&str, &str); 7] = [
+    ("GET", "/api/v1/runner/grant"),
+    ("PATCH", "/api/v1/runs/{run}/lease"),
+    ("GET", "/api/v1/runs/{run}/commands"),
+    ("POST", "/api/v1/runs/{run}/events"),
+    ("PATCH", "/api/v1/runs/{run}/status"),
+    ("POST", "/api/v1/commands/{command}/ack"),
+    ("PATCH", "/api/v1/commands/{command}/status"),
+];
+
 /// A body that each route with one takes, so that a refusal is about authority and not about form.
 fn bodies() -> BTreeMap<(&'static str, &'static str), Value> {
     BTreeMap::from([
@@ -29,6 +48,16 @@ fn bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/tenants/{tenant}/enrolments"), json!({ "name": "backdoor" })),
         (("POST", "/api/v1/tenants/{tenant}/projects"), json!({ "slug": "mallory", "name": "M" })),
         (("POST", "/api/v1/tenants/{tenant}/subject-tokens"), json!({ "subject": "victim" })),
+        (("POST", "/api/v1/runs"), ask("acme")),
+        (("POST", "/api/v1/runs/{run}/commands"), json!({ "type": "turn", "payload": { "prompt": "leak" } })),
+        (("POST", "/api/v1/sessions/{session}/read"), json!({ "readerId": "mallory" })),
+        (("POST", "/api/v1/sessions/{session}/control"), json!({ "action": "cancel" })),
+        (("POST", "/api/v1/runners/register"), json!({ "name": "mallory" })),
+        (("POST", "/api/v1/runs/{run}/claim"), json!({ "runnerId": "rnr_01920000000070008000000000000000" })),
+        (("PATCH", "/api/v1/runs/{run}/lease"), json!({})),
+        (("POST", "/api/v1/runs/{run}/events"), json!({ "events": [] })),
+        (("PATCH", "/api/v1/runs/{run}/status"), json!({ "status": "completed" })),
+        (("PATCH", "/api/v1/commands/{command}/status"), json!({ "status": "completed" })),
     ])
 }
 
@@ -100,13 +129,14 @@ async fn a_token_of_the_wrong_kind_is_answered_like_none() {
         if PUBLIC.contains(&(method.as_str(), template.as_str())) {
             continue;
         }
-        let wrong: &[&str] = match template.as_str() {
-            "/api/v1/runner/enrolment" => &[user, key, subject, run],
-            "/api/v1/runner/grant" => &[user, key, subject, enrolment],
-            _ => {
-                assert!(!template.starts_with("/api/v1/runner"), "{template}: whose tokens does it take?");
-                &[enrolment, run]
-            }
+        let route = (method.as_str(), template.as_str());
+        let wrong: &[&str] = if ENROLLED.contains(&route) {
+            &[user, key, subject, run]
+        } else if HOLDING.contains(&route) {
+            &[user, key, subject, enrolment]
+        } else {
+            assert!(!template.starts_with("/api/v1/runner"), "{template}: whose tokens does it take?");
+            &[enrolment, run]
         };
         let path = template.replace("{tenant}", &tenant).replace(['{', '}'], "");
         let none = without_trace(&send(&world.one, &method, &path, &template, None).await);
@@ -130,23 +160,45 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
     let mallory = world.user("mallory").await;
     world.member(&ours, &mallory, "owner").await;
     let (_, service_key) = world.key(&ours, "operator").await;
+    let yard = Yard { tenant: theirs.clone(), enrolment: String::new() };
+    let run = world.run(&yard).await;
+    let command = world.command(&run, "theirs").await;
+    let session = text(&world.show(&run).await, "sessionId");
+    let before = world.events(&run).await;
     let mut tried = 0;
-    for (method, template) in
-        operations(&world.one).await.into_iter().filter(|(_, path)| path.contains("{tenant}"))
-    {
-        let fill = |values: [&str; 5]| {
-            let names = ["{tenant}", "{key}", "{principal}", "{enrolment}", "{project}"];
+    for (method, template) in operations(&world.one).await {
+        let route = (method.as_str(), template.as_str());
+        if !template.contains('{') || ENROLLED.contains(&route) || HOLDING.contains(&route) {
+            continue;
+        }
+        let fill = |values: [&str; 8]| {
+            let names = [
+                "{tenant}",
+                "{key}",
+                "{principal}",
+                "{enrolment}",
+                "{project}",
+                "{run}",
+                "{command}",
+                "{session}",
+            ];
             names.iter().zip(values).fold(template.clone(), |path, (name, value)| path.replace(name, value))
         };
-        let real = fill([&theirs, &key, &world.operator.principal, &enrolment, &project]);
+        let template = template.replace("{seq}", "1");
+        let fill = |values| fill(values).replace("{seq}", "1");
+        let real =
+            fill([&theirs, &key, &world.operator.principal, &enrolment, &project, &run, &command, &session]);
         let invented = fill([
             "ten_01920000000070008000000000000000",
             "key_01920000000070008000000000000000",
             "prn_01920000000070008000000000000000",
             "enr_01920000000070008000000000000000",
             "prj_01920000000070008000000000000000",
+            "run_01920000000070008000000000000000",
+            "cmd_01920000000070008000000000000000",
+            "ses_01920000000070008000000000000000",
         ]);
-        let nonsense = fill(["nonsense"; 5]);
+        let nonsense = fill(["nonsense"; 8]);
         assert!(!real.contains('{'), "{template} names an object that this test does not know");
         for bearer in [&mallory.access, &service_key] {
             let mut answers = Vec::new();
@@ -159,7 +211,8 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
             tried += 1;
         }
     }
-    assert!(tried >= 28, "only {tried} were tried");
+    assert!(tried >= 50, "only {tried} were tried");
+    assert_eq!(world.events(&run).await, before, "something was done to the other tenant's run");
     let log = world.one.get_as(&format!("/api/v1/tenants/{theirs}/audit"), &world.operator.access).await;
     let actions: Vec<_> =
         log.body["entries"].as_array().expect("entries").iter().map(|e| e["action"].clone()).collect();

@@ -17,6 +17,7 @@ mod limits;
 mod migrations;
 mod pages;
 mod projects;
+mod runs;
 mod sign_in;
 mod subject_tokens;
 mod support;

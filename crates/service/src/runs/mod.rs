@@ -1,5 +1,6 @@
 //! Runs: made and cancelled by callers, held by runners, ended or offered again when nobody comes.
 
+mod backends;
 mod create;
 mod follow;
 pub(crate) mod locked;
@@ -21,8 +22,10 @@ use serde_json::json;
 
 use crate::ServiceError;
 use crate::journal::Journals;
+pub use backends::Backend;
 pub use create::RunAsk;
 pub use follow::RunStream;
+pub use guildhall_store::runs::Shown;
 pub(crate) use locked::Locked;
 pub use read::{EventPage, RunView};
 pub use result::{RunResult, Said, SteerDelivery};

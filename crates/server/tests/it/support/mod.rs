@@ -3,6 +3,7 @@
 pub(crate) mod events;
 pub(crate) mod people;
 pub(crate) mod runners;
+pub(crate) mod runs;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -1,0 +1,149 @@
+//! Sessions, as their readers see them.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::runs::{RunView, hundred};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView {
+    #[schema(example = "ses_01920000000070008000000000000000")]
+    pub session_id: String,
+    pub tenant_id: String,
+    pub project_id: String,
+    pub backend_profile: String,
+    pub created_by: String,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// The backend's thread, once there is one.
+    pub thread_id: Option<String>,
+    /// running or terminal.
+    #[schema(example = "running")]
+    pub execution_state: String,
+    /// One more for each command, and each run, that has ended.
+    pub version: i64,
+    /// The version that this reader has read.
+    pub read_version: i64,
+    pub unread: bool,
+    pub run_count: i32,
+    pub active_run_id: Option<String>,
+    pub active_command_id: Option<String>,
+    pub last_run_id: Option<String>,
+    /// The run that is open, or was last; in the answer for one session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunView>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionsView {
+    pub sessions: Vec<SessionView>,
+    /// Sent back as `cursor`, the next page; none at the end.
+    pub next_cursor: Option<String>,
+}
+
+/// Which sessions to list.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct SessionsQuery {
+    /// default: what runs, and what is new to this reader; all: everything.
+    pub state: Option<String>,
+    /// The reader's name, of your choice; each has a place of its own.
+    #[serde(default = "default_reader")]
+    #[param(max_length = 64)]
+    pub reader_id: String,
+    pub tenant_id: Option<String>,
+    pub backend_profile: Option<String>,
+    pub cursor: Option<String>,
+    #[serde(default = "fifty")]
+    #[param(minimum = 1, maximum = 200)]
+    pub limit: u32,
+}
+
+/// As whom to look.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct SessionQuery {
+    #[serde(default = "default_reader")]
+    #[param(max_length = 64)]
+    pub reader_id: String,
+}
+
+/// Which events of a session.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct SessionEventsQuery {
+    #[serde(default)]
+    #[param(minimum = 0)]
+    pub after_seq: i64,
+    #[serde(default = "hundred")]
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: u32,
+    /// One of its runs; the open or last one without it.
+    pub run_id: Option<String>,
+}
+
+fn fifty() -> u32 {
+    50
+}
+
+fn default_reader() -> String {
+    "default".to_owned()
+}
+
+/// How far a reader has read.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MarkRead {
+    #[serde(default = "default_reader")]
+    #[schema(max_length = 64)]
+    pub reader_id: String,
+    /// The version that was seen; all of it without.
+    pub version: Option<i64>,
+}
+
+/// What to do with a session.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ControlSession {
+    /// cancel: the active command, or else the open run.
+    #[schema(example = "cancel", pattern = "^cancel$")]
+    pub action: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ControlledView {
+    /// command, run or nothing.
+    pub cancelled: String,
+    pub run_id: Option<String>,
+    pub command_id: Option<String>,
+    /// Where it stands now.
+    pub status: Option<String>,
+}
+
+/// A backend profile and what it can do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BackendView {
+    pub profile: String,
+    #[schema(example = "codex-app-server-stdio")]
+    pub backend_kind: String,
+    pub protocol: String,
+    pub transport: String,
+    pub command_types: Vec<String>,
+    pub required_secret_keys: Vec<String>,
+    /// Why it cannot be used here, where it cannot.
+    pub unavailable: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BackendsView {
+    pub backends: Vec<BackendView>,
+}

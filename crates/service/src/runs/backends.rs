@@ -1,0 +1,54 @@
+//! The backends that runs may name. The runner that drives them is what makes them available.
+
+use guildhall_domain::run::command::CommandKind;
+
+use super::Runs;
+
+/// A backend profile and what it can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backend {
+    pub profile: &'static str,
+    pub kind: &'static str,
+    pub protocol: &'static str,
+    pub transport: &'static str,
+    pub commands: &'static [CommandKind],
+    pub secret_keys: &'static [&'static str],
+    /// Why it cannot be used here.
+    pub unavailable: Option<&'static str>,
+}
+
+/// The profiles of the source share one backend; the demo has its own.
+const CODEX: Backend = Backend {
+    profile: "codex",
+    kind: "codex-app-server-stdio",
+    protocol: "codex-app-server",
+    transport: "stdio",
+    commands: CommandKind::ALL,
+    secret_keys: &["auth.json", "config.toml"],
+    unavailable: None,
+};
+
+const DEMO: Backend = Backend {
+    profile: "demo",
+    kind: "script",
+    protocol: "script",
+    transport: "in-process",
+    commands: CommandKind::ALL,
+    secret_keys: &[],
+    unavailable: None,
+};
+
+impl Runs {
+    /// Lists the built-in profiles that the boundary lets runs name. Others are slugs of the operator's own.
+    #[must_use]
+    pub fn backends(&self) -> Vec<Backend> {
+        let codex = ["codex", "deepseek", "minimax-m3", "dsflash-go"];
+        let all = codex.into_iter().map(|profile| Backend { profile, ..CODEX }).chain([DEMO]);
+        all.map(|backend| Backend {
+            unavailable: (!self.bounds.profiles.allows(backend.profile))
+                .then_some("the tenant's boundary does not allow this profile"),
+            ..backend
+        })
+        .collect()
+    }
+}
