@@ -19,7 +19,7 @@ impl Access {
     /// Returns the switches that capability tags depend on.
     #[must_use]
     pub fn toggles(&self) -> Toggles {
-        Toggles { require_auth: self.require_auth, allow_origin: !self.origins.is_empty() }
+        Toggles { require_auth: self.require_auth, allow_origin: !self.origins.is_empty(), rate_limit: false }
     }
 
     /// Returns whether a request may be for this `Host`.

@@ -29,6 +29,25 @@ impl Protocol {
 pub struct Toggles {
     pub require_auth: bool,
     pub allow_origin: bool,
+    pub rate_limit: bool,
+}
+
+/// Who decides when an agent asks for permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PermissionPolicy {
+    /// Nobody can be asked yet: every request for permission is declined.
+    Decline,
+}
+
+impl PermissionPolicy {
+    pub const ACTIVE: Self = Self::Decline;
+
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Decline => "decline",
+        }
+    }
 }
 
 /// A tag and what is known of it.
@@ -46,14 +65,18 @@ pub const REGISTRY: &[Capability] = &[
     Capability { tag: "capabilities", since: Protocol::V1, modes: &[] },
     Capability { tag: "require_auth", since: Protocol::V1, modes: &[] },
     Capability { tag: "allow_origin", since: Protocol::V1, modes: &[] },
+    Capability { tag: "rate_limit", since: Protocol::V1, modes: &[] },
 ];
 
 /// Decides whether a deployment has a tag's behaviour.
 pub type Predicate = fn(&Toggles) -> bool;
 
 /// Tags that depend on the deployment, each with its predicate. A tag that is not here is always advertised.
-pub const CONDITIONAL: &[(&str, Predicate)] =
-    &[("require_auth", |toggles| toggles.require_auth), ("allow_origin", |toggles| toggles.allow_origin)];
+pub const CONDITIONAL: &[(&str, Predicate)] = &[
+    ("require_auth", |toggles| toggles.require_auth),
+    ("allow_origin", |toggles| toggles.allow_origin),
+    ("rate_limit", |toggles| toggles.rate_limit),
+];
 
 /// Returns every tag there is, whatever the deployment.
 pub fn registered() -> impl Iterator<Item = &'static str> {
@@ -82,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    const ALL_ON: Toggles = Toggles { require_auth: true, allow_origin: true };
+    const ALL_ON: Toggles = Toggles { require_auth: true, allow_origin: true, rate_limit: true };
 
     // covers: C2
     #[test]
@@ -95,9 +118,10 @@ mod tests {
     // covers: C3
     #[test]
     fn every_conditional_tag_follows_its_toggle_and_no_other() {
-        let switches: [(&str, Toggles); 2] = [
+        let switches: [(&str, Toggles); 3] = [
             ("require_auth", Toggles { require_auth: true, ..Toggles::default() }),
             ("allow_origin", Toggles { allow_origin: true, ..Toggles::default() }),
+            ("rate_limit", Toggles { rate_limit: true, ..Toggles::default() }),
         ];
         let conditional: BTreeSet<_> = CONDITIONAL.iter().map(|(tag, _)| *tag).collect();
         assert_eq!(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 /// Says what a caller may do after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +67,7 @@ failure_table! {
     Unauthenticated: "unauthenticated", 401, -32001, AfterChange, "No valid token came with the request";
     SignInFailed: "sign-in-failed", 401, -32056, AfterChange, "The name or the password is wrong";
     SignInLocked: "sign-in-locked", 429, -32057, Later, "Too many failed sign-ins for this name";
+    RateLimited: "rate-limited", 429, -32062, Later, "More requests than this caller may send in this time";
     Forbidden: "forbidden", 403, -32004, AfterChange, "Your role lacks the right to do this";
     HostRefused: "host-refused", 403, -32060, AfterChange, "The server is not reached under this name";
     OriginRefused: "origin-refused", 403, -32061, AfterChange, "Web pages of this origin may not call this server";
@@ -119,17 +121,26 @@ pub struct Failure {
     pub message: String,
     /// What a program may want to know besides, by name.
     pub details: BTreeMap<&'static str, String>,
+    /// How long to wait at least, where that is known.
+    pub retry_after: Option<Duration>,
 }
 
 impl Failure {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), details: BTreeMap::new() }
+        Self { kind, message: message.into(), details: BTreeMap::new(), retry_after: None }
     }
 
     /// Adds something that a program may want to know.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
         self.details.insert(name, value.to_string());
+        self
+    }
+
+    /// Returns this failure with the time to wait before the same request may succeed.
+    #[must_use]
+    pub fn after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
         self
     }
 }

@@ -14,6 +14,7 @@ pub mod journal;
 pub mod lockout;
 pub mod outbox;
 pub mod principal;
+pub mod rate;
 pub mod readiness;
 pub mod redact;
 pub mod refresh;

@@ -1,6 +1,7 @@
 //! The body of every failure.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use guildhall_domain::Failure;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,9 @@ pub struct Problem {
     /// Whether the same request may succeed: never, later, after-change.
     #[schema(example = "never")]
     pub retry: String,
+    /// How long to wait at least before the same request, in milliseconds; absent where the server does not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
     /// Finds this request in logs and traces.
     #[schema(example = "4bf92f3577b34da6a3ce929d0e0e4736")]
     pub trace_id: String,
@@ -49,6 +53,7 @@ impl Problem {
             failure_kind: row.name.to_owned(),
             message: failure.message.clone(),
             retry: row.retry.as_str().to_owned(),
+            retry_after_ms: failure.retry_after.map(whole_millis),
             trace_id,
             details: failure
                 .details
@@ -57,6 +62,11 @@ impl Problem {
                 .collect(),
         }
     }
+}
+
+/// Rounds up: whoever waits that long has waited enough.
+fn whole_millis(wait: Duration) -> u64 {
+    u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -79,6 +89,26 @@ mod tests {
           "failureKind": "not-found",
           "message": "no such address: GET /nowhere",
           "retry": "never",
+          "traceId": "4bf92f3577b34da6a3ce929d0e0e4736"
+        }
+        "#);
+    }
+
+    #[test]
+    fn a_failure_that_passes_at_a_known_time_says_how_long_to_wait() {
+        let failure =
+            Failure::new(FailureKind::RateLimited, "too many").after(Duration::from_micros(1_500_001));
+        let problem = Problem::new(&failure, "4bf92f3577b34da6a3ce929d0e0e4736".to_owned());
+        insta::assert_json_snapshot!(problem, @r#"
+        {
+          "type": "urn:guildhall:error:rate-limited",
+          "title": "More requests than this caller may send in this time",
+          "status": 429,
+          "detail": "too many",
+          "failureKind": "rate-limited",
+          "message": "too many",
+          "retry": "later",
+          "retryAfterMs": 1501,
           "traceId": "4bf92f3577b34da6a3ce929d0e0e4736"
         }
         "#);

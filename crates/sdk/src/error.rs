@@ -1,6 +1,7 @@
 //! How a call can fail.
 
 use std::error::Error;
+use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_protocol::problem::Problem;
@@ -52,6 +53,15 @@ impl ClientError {
         }
     }
 
+    /// Returns how long the server asks to wait before the same call, if it said so.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Failed(problem) => problem.retry_after_ms.map(Duration::from_millis),
+            Self::Unreachable { .. } | Self::BadAnswer { .. } | Self::NoToken(_) => None,
+        }
+    }
+
     /// Says what to do next.
     #[must_use]
     pub fn next_step(&self) -> String {
@@ -61,7 +71,8 @@ impl ClientError {
             }
             Self::Failed(problem) => {
                 let step = self.kind().map_or("ask those who run the server", step_after);
-                format!("{step} (trace {})", problem.trace_id)
+                let wait = self.retry_after().map(|wait| format!("wait {}, then ", in_seconds(wait)));
+                format!("{}{step} (trace {})", wait.unwrap_or_default(), problem.trace_id)
             }
             Self::BadAnswer { url, .. } => {
                 format!(
@@ -73,6 +84,11 @@ impl ClientError {
     }
 }
 
+/// Rounds up: whoever waits that long has waited enough.
+fn in_seconds(wait: Duration) -> String {
+    format!("{} s", wait.as_millis().div_ceil(1000).max(1))
+}
+
 fn step_after(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::SchemaInvalid | FailureKind::PayloadTooLarge => "change what you send and try again",
@@ -80,6 +96,7 @@ fn step_after(kind: FailureKind) -> &'static str {
         FailureKind::Unauthenticated => "sign in again",
         FailureKind::SignInFailed => "check the name and the password",
         FailureKind::SignInLocked => "wait some minutes, then sign in with the right password",
+        FailureKind::RateLimited => "send the same request again, and fewer in the same time",
         FailureKind::Forbidden => "ask an owner or operator of the tenant for a role that has the right",
         FailureKind::HostRefused => {
             "use the address that the server is known under, or add this one to its configuration"

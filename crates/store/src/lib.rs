@@ -21,6 +21,7 @@ pub mod outbox;
 pub mod passwords;
 pub mod principals;
 pub mod projects;
+pub mod rate_windows;
 pub mod replicas;
 pub mod runners;
 pub mod runs;

@@ -15,6 +15,9 @@ use crate::{Client, ClientError};
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 const LAST_WAIT: Duration = Duration::from_secs(5);
 
+/// A server may ask for a longer wait, within reason: a follower that sleeps for hours looks broken.
+const LONGEST_ASKED: Duration = Duration::from_secs(60);
+
 /// What a follower sees.
 #[derive(Debug)]
 pub enum Followed {
@@ -35,6 +38,8 @@ pub struct AuditFollow {
     cursor: Option<String>,
     open: Option<Open>,
     failures: u32,
+    /// How long the server asked to wait before the next connection.
+    asked_to_wait: Duration,
 }
 
 #[derive(Debug)]
@@ -46,7 +51,15 @@ struct Open {
 
 impl AuditFollow {
     pub(super) fn new(client: Client, tenant: TenantId, after_seq: i64) -> Self {
-        Self { client, tenant, last_seq: after_seq, cursor: None, open: None, failures: 0 }
+        Self {
+            client,
+            tenant,
+            last_seq: after_seq,
+            cursor: None,
+            open: None,
+            failures: 0,
+            asked_to_wait: Duration::ZERO,
+        }
     }
 
     /// Waits for the next thing to tell. After an error it is over: trying again would fail again.
@@ -61,6 +74,7 @@ impl AuditFollow {
                 }
                 Err(error) if error.is_passing() => {
                     self.lost();
+                    self.asked_to_wait = error.retry_after().unwrap_or_default().min(LONGEST_ASKED);
                     return Ok(Followed::Away(error));
                 }
                 Err(error) => return Err(error),
@@ -122,8 +136,9 @@ impl AuditFollow {
         }
     }
 
-    async fn connect(&self) -> Result<Response, ClientError> {
-        tokio::time::sleep(wait_after(self.failures)).await;
+    async fn connect(&mut self) -> Result<Response, ClientError> {
+        tokio::time::sleep(wait_after(self.failures).max(self.asked_to_wait)).await;
+        self.asked_to_wait = Duration::ZERO;
         let token = self.client.token().await?;
         let segments = ["tenants", &self.tenant.to_string(), "audit", "stream"];
         let mut request = self.client.request(Method::GET, &segments).bearer_auth(token.expose_secret());

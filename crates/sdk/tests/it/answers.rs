@@ -7,6 +7,9 @@ use crate::support::{answer, client, scripted};
 const LOCKED: &str = r#"{"type":"urn:guildhall:error:sign-in-locked","title":"t","status":429,"detail":"too many",
     "failureKind":"sign-in-locked","message":"too many","retry":"later","traceId":"4bf9"}"#;
 
+const LIMITED: &str = r#"{"type":"urn:guildhall:error:rate-limited","title":"t","status":429,"detail":"too many",
+    "failureKind":"rate-limited","message":"too many","retry":"later","retryAfterMs":11001,"traceId":"4bf9"}"#;
+
 async fn sign_in_at(said: String) -> ClientError {
     let (url, _heads) = scripted(vec![said]);
     client(&url).sign_in("ada", &SecretString::from("hunter2")).await.expect_err("refused")
@@ -18,6 +21,17 @@ async fn a_problem_keeps_its_kind_and_comes_with_a_next_step() {
     assert_eq!((error.kind(), error.is_passing()), (Some(FailureKind::SignInLocked), true));
     assert_eq!(error.to_string(), "too many");
     assert_eq!(error.next_step(), "wait some minutes, then sign in with the right password (trace 4bf9)");
+}
+
+#[tokio::test]
+async fn a_rate_that_is_used_up_says_how_long_to_wait() {
+    let error = sign_in_at(answer(429, LIMITED)).await;
+    assert_eq!((error.kind(), error.is_passing()), (Some(FailureKind::RateLimited), true));
+    assert_eq!(error.retry_after(), Some(std::time::Duration::from_millis(11_001)));
+    assert_eq!(
+        error.next_step(),
+        "wait 12 s, then send the same request again, and fewer in the same time (trace 4bf9)"
+    );
 }
 
 #[tokio::test]

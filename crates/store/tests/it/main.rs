@@ -4,6 +4,7 @@
 
 mod journal;
 mod journal_seals;
+mod rate_windows;
 mod replicas;
 mod schema_state;
 mod stopped_writer;
@@ -14,8 +15,11 @@ use guildhall_store::{Store, StoreOptions};
 use secrecy::SecretString;
 
 fn store(url: SecretString) -> Store {
-    let second = Duration::from_secs(1);
-    let options =
-        StoreOptions { url, max_connections: 4, acquire_timeout: second, statement_timeout: second };
+    store_within(url, Duration::from_secs(1))
+}
+
+/// A store that waits longer: where many ask at once, the last of them waits for all.
+fn store_within(url: SecretString, limit: Duration) -> Store {
+    let options = StoreOptions { url, max_connections: 4, acquire_timeout: limit, statement_timeout: limit };
     Store::new(&options).expect("a valid address")
 }

@@ -1,0 +1,111 @@
+//! Lending permits: what the statement hands out, and what it refuses.
+
+use std::time::{Duration, Instant};
+
+use guildhall_domain::ids::PrincipalId;
+use guildhall_domain::rate::{Key, Rate, Tier};
+use guildhall_store::rate_windows;
+use guildhall_testkit::TestDb;
+
+use crate::{store, store_within};
+
+fn rate(text: &str) -> Rate {
+    text.parse().expect(text)
+}
+
+#[tokio::test]
+async fn a_block_is_as_large_as_wished_and_never_larger_than_what_is_left() {
+    let db = TestDb::new().await;
+    let (store, rate) = (store(db.url()), rate("10/24h"));
+    let key = Key::Principal(PrincipalId::generate());
+    let mut seen = Vec::new();
+    for wanted in [4, 4, 4, 1] {
+        let lent = rate_windows::borrow(&store, Tier::Read, key, rate, wanted).await.expect("an answer");
+        assert!(lent.ends_at > Instant::now() && lent.ends_at <= Instant::now() + rate.window());
+        seen.push((lent.permits, lent.handed_out));
+    }
+    assert_eq!(seen, [(4, 4), (4, 8), (2, 10), (0, 10)]);
+}
+
+#[tokio::test]
+async fn a_first_wish_for_more_than_the_limit_gets_the_limit() {
+    let db = TestDb::new().await;
+    let key = Key::Principal(PrincipalId::generate());
+    let lent =
+        rate_windows::borrow(&store(db.url()), Tier::Read, key, rate("3/24h"), 256).await.expect("answered");
+    assert_eq!((lent.permits, lent.handed_out), (3, 3));
+}
+
+#[tokio::test]
+async fn callers_tiers_and_lengths_of_windows_are_counted_apart() {
+    let db = TestDb::new().await;
+    let store = store(db.url());
+    let (one, other) = (Key::Principal(PrincipalId::generate()), Key::of_address([192, 0, 2, 7].into()));
+    for (tier, key, rate) in [
+        (Tier::Read, one, rate("1/24h")),
+        (Tier::Mutation, one, rate("1/24h")),
+        (Tier::Read, other, rate("1/24h")),
+        (Tier::Read, one, rate("1/12h")),
+    ] {
+        for permits in [1, 0] {
+            let lent = rate_windows::borrow(&store, tier, key, rate, 1).await.expect("an answer");
+            assert_eq!(lent.permits, permits, "{tier} {key} {rate}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_limit_that_was_lowered_holds_at_once() {
+    let db = TestDb::new().await;
+    let (store, key) = (store(db.url()), Key::Principal(PrincipalId::generate()));
+    rate_windows::borrow(&store, Tier::Read, key, rate("30/24h"), 20).await.expect("an answer");
+    let lent = rate_windows::borrow(&store, Tier::Read, key, rate("10/24h"), 1).await.expect("an answer");
+    assert_eq!((lent.permits, lent.handed_out), (0, 10));
+}
+
+/// All at once, over connections of their own: together no more than the limit, and all of it.
+#[tokio::test]
+async fn racing_borrowers_get_the_limit_together() {
+    let db = TestDb::new().await;
+    let patience = Duration::from_secs(20);
+    let (one, other) = (store_within(db.url(), patience), store_within(db.url(), patience));
+    let key = Key::Principal(PrincipalId::generate());
+    let racing = (0..60).map(|number| {
+        let store = if number % 2 == 0 { &one } else { &other };
+        rate_windows::borrow(store, Tier::Read, key, rate("100/24h"), 1 + number % 7)
+    });
+    let blocks = futures::future::join_all(racing).await;
+    let sum: u32 = blocks.into_iter().map(|lent| lent.expect("an answer").permits).sum();
+    assert_eq!(sum, 100);
+}
+
+#[tokio::test]
+async fn only_windows_that_have_ended_are_forgotten_and_so_many_at_once() {
+    let db = TestDb::new().await;
+    let store = store(db.url());
+    for _ in 0..5 {
+        let key = Key::Principal(PrincipalId::generate());
+        rate_windows::borrow(&store, Tier::Read, key, rate("1/24h"), 1).await.expect("an answer");
+    }
+    let mut sql = db.sql().await;
+    let age =
+        "UPDATE rate_windows SET starts_at = now() - interval '2 hours', ends_at = now() - interval '1 hour'
+        WHERE key IN (SELECT key FROM rate_windows LIMIT 3)";
+    sql.execute(age).await;
+    for forgotten in [2, 1, 0] {
+        assert_eq!(rate_windows::forget_ended(&store, 2).await.expect("done"), forgotten);
+    }
+    assert_eq!(sql.number("SELECT count(*) FROM rate_windows").await, 2, "open windows stay");
+}
+
+#[tokio::test]
+async fn without_an_answer_nothing_is_lent() {
+    let db = TestDb::new().await;
+    let (store, key) = (store(db.url()), Key::Principal(PrincipalId::generate()));
+    let mut lock = db.sql().await;
+    lock.execute("BEGIN; LOCK TABLE rate_windows IN ACCESS EXCLUSIVE MODE").await;
+    let began = Instant::now();
+    let error = rate_windows::borrow(&store, Tier::Read, key, rate("1/24h"), 1).await.expect_err("locked");
+    assert!(matches!(error, guildhall_store::StoreError::Unavailable(_)), "{error:?}");
+    assert!(began.elapsed() < Duration::from_secs(5), "took {:?}", began.elapsed());
+}
