@@ -1,7 +1,5 @@
 //! Which hosts and origins may reach the server. Pure.
 
-use guildhall_domain::capability::Toggles;
-
 /// Names that always mean this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -16,12 +14,6 @@ pub struct Access {
 }
 
 impl Access {
-    /// Returns the switches that capability tags depend on.
-    #[must_use]
-    pub fn toggles(&self) -> Toggles {
-        Toggles { require_auth: self.require_auth, allow_origin: !self.origins.is_empty(), rate_limit: false }
-    }
-
     /// Returns whether a request may be for this `Host`.
     #[must_use]
     pub fn allows_host(&self, host: &str) -> bool {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use guildhall_domain::capability::Toggles;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_service::audit::Audit;
 use guildhall_service::auth::Auth;
@@ -10,6 +11,7 @@ use guildhall_service::enrolments::Enrolments;
 use guildhall_service::health::Health;
 use guildhall_service::keys::Keys;
 use guildhall_service::projects::Projects;
+use guildhall_service::rates::Rates;
 use guildhall_service::runners::Runners;
 use guildhall_service::runs::Runs;
 use guildhall_service::signing::Signing;
@@ -37,9 +39,22 @@ pub struct App {
     pub users: Users,
     pub metrics: Metrics,
     pub limits: Limits,
+    pub rates: Rates,
     pub refusals: Refusals,
     /// Cancelled when the door closes: streams end, so that their readers go on at another replica.
     pub closing: CancellationToken,
+}
+
+impl App {
+    /// Returns the switches that capability tags depend on.
+    #[must_use]
+    pub fn toggles(&self) -> Toggles {
+        Toggles {
+            require_auth: self.access.require_auth,
+            allow_origin: !self.access.origins.is_empty(),
+            rate_limit: self.rates.policy().limits_anything(),
+        }
+    }
 }
 
 /// The bounds of the front door.

@@ -1,5 +1,6 @@
 //! Who asks: a handler that names [`Asking`], [`Enrolled`] or [`Holding`] in its signature is reached only by those with
-//! a valid token of that kind. A valid token of another kind is answered like none.
+//! a valid token of that kind, and [`Asking`] not more often than their rate allows. A valid token of another kind is
+//! answered like none.
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header;
@@ -7,12 +8,14 @@ use axum::http::request::Parts;
 use guildhall_domain::FailureKind;
 use guildhall_domain::caller::Caller;
 use guildhall_domain::ids::TenantId;
+use guildhall_domain::rate::Key;
 use guildhall_domain::runner::Enrolment;
 use guildhall_service::ServiceError;
 use guildhall_service::runner_tokens::Held;
 
 use crate::App;
 use crate::error::ApiError;
+use crate::rates;
 
 /// The caller, with their role in the tenant that the path names.
 #[derive(Debug, Clone)]
@@ -53,6 +56,7 @@ impl FromRequestParts<App> for Asking {
         let bearer = bearer(parts)?;
         let tenant = tenant_in_path(parts, app).await?;
         let caller = app.auth.caller(bearer.expose(), tenant).await?;
+        rates::count(parts, app, rates::tier_of(parts), Key::Principal(caller.principal)).await?;
         Ok(Self { caller, bearer })
     }
 }

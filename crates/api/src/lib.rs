@@ -11,6 +11,7 @@ mod error;
 mod http;
 mod input;
 mod layers;
+mod rates;
 mod refusals;
 mod serve;
 

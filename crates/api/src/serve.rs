@@ -21,6 +21,7 @@ use tower::ServiceExt;
 use tracing::{debug, warn};
 
 use crate::http::router;
+use crate::rates::Peer;
 use crate::{App, Limits};
 
 /// How serving ended.
@@ -52,7 +53,7 @@ pub async fn serve(listener: TcpListener, app: App, stop: CancellationToken, dra
         };
         match accepted {
             Ok((stream, _)) if open.len() >= limits.connections => refuse(&open, stream),
-            Ok((stream, _)) => begin(&open, &graceful, &door, stream),
+            Ok((stream, peer)) => begin(&open, &graceful, &door, stream, Peer(peer.ip())),
             Err(error) => rest_after(&error).await,
         }
         #[expect(clippy::cast_precision_loss, reason = "a gauge of connections is exact to 2^53")]
@@ -74,13 +75,14 @@ fn connections(limits: Limits) -> Builder<TokioExecutor> {
     clippy::disallowed_methods,
     reason = "connections are many and nameless; the tracker and the drain join them"
 )]
-fn begin(open: &TaskTracker, graceful: &GracefulShutdown, door: &Door, stream: TcpStream) {
+fn begin(open: &TaskTracker, graceful: &GracefulShutdown, door: &Door, stream: TcpStream, peer: Peer) {
     // Answers are small and wanted at once.
     let _best_effort = stream.set_nodelay(true);
     let (first_request, patience) = (CancellationToken::new(), door.header_timeout);
     let seen = first_request.clone();
-    let service = door.service.clone().map_request(move |request: hyper::Request<Incoming>| {
+    let service = door.service.clone().map_request(move |mut request: hyper::Request<Incoming>| {
         seen.cancel();
+        request.extensions_mut().insert(peer);
         request.map(axum::body::Body::new)
     });
     let connection =

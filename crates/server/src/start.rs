@@ -21,7 +21,10 @@ use guildhall_service::journal::Journals;
 use guildhall_service::keys::Keys;
 use guildhall_service::outbox::{self, Handler, Outbox, Pace};
 use guildhall_service::projects::Projects;
-use guildhall_service::reconcile::{AuditSeal, FORGET_EVERY, IdempotencyKeys, Replicas, RunParts, TendRuns};
+use guildhall_service::rates::{Policy, Rates};
+use guildhall_service::reconcile::{
+    AuditSeal, FORGET_EVERY, IdempotencyKeys, RateWindows, Replicas, RunParts, TendRuns,
+};
 use guildhall_service::runners::Runners;
 use guildhall_service::runs::Runs;
 use guildhall_service::signing::{self, Signing, SigningError, TendSigning};
@@ -121,6 +124,8 @@ impl Server {
         let runs = Runs::new(store.clone(), journals.clone(), config.runs.times(), config.runs.bounds()?);
         reconcilers.start(&tasks, config.runs.tend_every, TendRuns(runs.clone()));
         reconcilers.start(&tasks, RunParts::EVERY, RunParts(store.clone()));
+        let sweeper = RateWindows { store: store.clone(), stop: tasks.stop() };
+        reconcilers.start(&tasks, config.housekeeping.rate_windows_every, sweeper);
         let health = Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), reconcilers);
         health.watch(&tasks).await;
 
@@ -140,6 +145,7 @@ impl Server {
             users: Users::new(store.clone()),
             metrics,
             limits: limits(&config.http),
+            rates: Rates::new(store.clone(), policy(&config.limits)),
             refusals: Refusals::default(),
             closing: accepting.clone(),
         };
@@ -274,4 +280,8 @@ fn limits(http: &config::Http) -> Limits {
         connections: http.max_connections.get(),
         header_timeout: http.header_timeout,
     }
+}
+
+fn policy(limits: &config::Limits) -> Policy {
+    Policy { sign_in: limits.sign_in, mutation: limits.mutation, read: limits.read, prompt: limits.prompt }
 }

@@ -3,6 +3,7 @@
 use guildhall_domain::caller::Denied;
 use guildhall_domain::ids::RunId;
 use guildhall_domain::journal;
+use guildhall_domain::rate::{Rate, Standing, Tier};
 use guildhall_domain::role::MemberRefusal;
 use guildhall_domain::run::command::CommandRefusal;
 use guildhall_domain::run::event::InvalidEvent;
@@ -32,6 +33,11 @@ pub enum ServiceError {
     SignInFailed,
     #[error("too many failed sign-ins")]
     SignInLocked { until: Timestamp },
+    #[error("the rate of {tier} is used up")]
+    RateLimited { tier: Tier, rate: Rate, standing: Standing },
+    /// Somebody else of the same caller tried to borrow permits, and failed; or they ended on their way.
+    #[error("no permits could be borrowed")]
+    NoPermits,
     #[error(transparent)]
     Denied(#[from] Denied),
     #[error(transparent)]
@@ -72,7 +78,8 @@ impl ServiceError {
     pub fn failure(&self) -> Failure {
         match self {
             Self::Store(StoreError::Unavailable(_))
-            | Self::Signing(SigningError::Store(StoreError::Unavailable(_))) => Failure::new(
+            | Self::Signing(SigningError::Store(StoreError::Unavailable(_)))
+            | Self::NoPermits => Failure::new(
                 FailureKind::InfraFailed,
                 "PostgreSQL does not answer; try again in a few seconds, with the same idempotency key if there was one",
             ),
@@ -99,6 +106,11 @@ impl ServiceError {
                 FailureKind::SignInLocked,
                 format!("too many failed attempts; try again after {until}"),
             ),
+            Self::RateLimited { tier, rate, standing } => Failure::new(
+                FailureKind::RateLimited,
+                format!("too many requests of the tier {tier}: {rate} are allowed; wait for the next window"),
+            )
+            .after(standing.resets_in),
             Self::Denied(denied @ Denied::NotFound) => {
                 Failure::new(FailureKind::NotFound, denied.to_string())
             }

@@ -15,6 +15,7 @@ pub mod journal;
 pub mod keys;
 pub mod outbox;
 pub mod projects;
+pub mod rates;
 pub mod reconcile;
 pub mod runner_tokens;
 pub mod runners;

@@ -15,7 +15,7 @@ pub async fn borrow(
     wanted: u32,
 ) -> Result<Lent, StoreError> {
     let mut connection = store.pool.acquire().await?;
-    // Looked at before the statement leaves: a window must not seem to end later than it does.
+    // The store looked at its clock between these two looks at ours.
     let asked_at = Instant::now();
     let (limit, seconds) =
         (number(rate.permits()), i64::try_from(rate.window().as_secs()).unwrap_or(i64::MAX));
@@ -29,11 +29,14 @@ pub async fn borrow(
     )
     .fetch_one(&mut *connection)
     .await?;
+    let (answered_at, ends_in) =
+        (Instant::now(), Duration::try_from_secs_f64(row.ends_in_secs).unwrap_or_default());
     let count = |count: Option<i32>| count.and_then(|count| u32::try_from(count).ok());
     Ok(Lent {
         permits: count(row.block).unwrap_or(0),
         handed_out: count(row.handed_out).unwrap_or(rate.permits()),
-        ends_at: asked_at + Duration::try_from_secs_f64(row.ends_in_secs).unwrap_or_default(),
+        ends_at: asked_at + ends_in,
+        over_at: answered_at + ends_in,
     })
 }
 

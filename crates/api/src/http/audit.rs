@@ -36,6 +36,7 @@ const LOOK_AGAIN_EVERY: Duration = Duration::from_millis(400);
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn page(
@@ -67,6 +68,7 @@ pub(crate) async fn page(
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn follow(

@@ -13,6 +13,7 @@ use crate::App;
 use crate::caller::Asking;
 use crate::error::ApiError;
 use crate::input::Body;
+use crate::rates::Stranger;
 
 /// Sign in with a name and a password
 #[utoipa::path(
@@ -22,11 +23,12 @@ use crate::input::Body;
         (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "The name or the password is wrong", body = Problem, content_type = CONTENT_TYPE),
         (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "Too many failed attempts", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Too many failed attempts, or too many attempts from this address", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn login(
     State(app): State<App>,
+    _: Stranger,
     Body(body): Body<SignIn>,
 ) -> Result<Json<TokensView>, ApiError> {
     let tokens = app.auth.sign_in(&body.name, &SecretString::from(body.password)).await?;
@@ -41,10 +43,12 @@ pub(crate) async fn login(
         (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "Not valid, or used before", body = Problem, content_type = CONTENT_TYPE),
         (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Too many attempts from this address", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn refresh(
     State(app): State<App>,
+    _: Stranger,
     Body(body): Body<Refresh>,
 ) -> Result<Json<TokensView>, ApiError> {
     let tokens = app.auth.refresh(&SecretString::from(body.refresh_token)).await?;
@@ -57,6 +61,7 @@ pub(crate) async fn refresh(
     responses(
         (status = 204, description = "Signed out"),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn logout(State(app): State<App>, asking: Asking) -> Result<StatusCode, ApiError> {
@@ -70,6 +75,7 @@ pub(crate) async fn logout(State(app): State<App>, asking: Asking) -> Result<Sta
     responses(
         (status = 200, description = "Whom the server takes the caller for", body = WhoamiView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn whoami(State(app): State<App>, asking: Asking) -> Result<Json<WhoamiView>, ApiError> {

@@ -2,8 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use guildhall_domain::capability::{ENVELOPE_VERSION, advertised, versions};
-use guildhall_protocol::rest::capabilities::{CapabilitiesView, ProtocolView};
+use guildhall_domain::capability::{ENVELOPE_VERSION, PermissionPolicy, advertised, versions};
+use guildhall_protocol::rest::capabilities::{CapabilitiesView, PolicyView, ProtocolView};
 
 use crate::App;
 
@@ -19,10 +19,12 @@ pub(crate) async fn show(State(app): State<App>) -> Json<CapabilitiesView> {
     Json(CapabilitiesView {
         v: ENVELOPE_VERSION,
         mode: "control-plane".to_owned(),
-        features: advertised(current, &app.access.toggles()).map(str::to_owned).collect(),
+        features: advertised(current, &app.toggles()).map(str::to_owned).collect(),
+        workspace_cwd: None,
         protocol: ProtocolView {
             current: current.as_str().to_owned(),
             supported: supported.iter().map(|version| version.as_str().to_owned()).collect(),
         },
+        policy: PolicyView { permission: PermissionPolicy::ACTIVE.as_str().to_owned() },
     })
 }

@@ -28,6 +28,7 @@ use crate::input::{Body, Ids, idempotency_key, name};
         (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
         (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
         (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn create(
@@ -53,6 +54,7 @@ pub(crate) async fn create(
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn list(
@@ -86,6 +88,7 @@ pub(crate) async fn list(
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn revoke(

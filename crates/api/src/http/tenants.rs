@@ -29,6 +29,7 @@ use crate::input::{Body, Ids, idempotency_key, name, parse};
         (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
         (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
         (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn create(
@@ -49,6 +50,7 @@ pub(crate) async fn create(
     responses(
         (status = 200, description = "With the role in each", body = TenantsView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn list(State(app): State<App>, asking: Asking) -> Result<Json<TenantsView>, ApiError> {
@@ -65,6 +67,7 @@ pub(crate) async fn list(State(app): State<App>, asking: Asking) -> Result<Json<
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn show(
@@ -84,6 +87,7 @@ pub(crate) async fn show(
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn members(
@@ -116,6 +120,7 @@ pub(crate) async fn members(
         (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
         (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
         (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn set_member(
@@ -143,6 +148,7 @@ pub(crate) async fn set_member(
         (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
         (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn remove_member(

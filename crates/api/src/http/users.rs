@@ -29,6 +29,7 @@ const PASSWORD_AT_MOST: usize = 256;
         (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
         (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
         (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn create(

@@ -67,6 +67,8 @@ fn permit(mut response: Response, origin: &str) -> Response {
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
     let names = "authorization, content-type, idempotency-key, last-event-id, traceparent";
     headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(names));
+    let names = "retry-after, traceparent, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset";
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(names));
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     response
 }

@@ -1,6 +1,7 @@
 //! Writes the body of every failure, whoever made it, and logs it once.
 
 use std::error::Error;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::Request;
@@ -14,8 +15,8 @@ use tracing::{debug, error, warn};
 
 use crate::error::{ApiError, status_of};
 
-/// How long a client that may retry is asked to wait.
-const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
+/// How long a client that may retry is asked to wait, where nothing else is known.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) async fn write(request: Request, next: Next) -> Response {
     let trace_id = request.extensions().get::<TraceContext>().map(TraceContext::trace_id).unwrap_or_default();
@@ -38,9 +39,15 @@ pub(super) async fn write(request: Request, next: Next) -> Response {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     if retry == Retry::Later {
-        headers.insert(header::RETRY_AFTER, RETRY_AFTER_SECONDS);
+        let wait = error.failure.retry_after.unwrap_or(RETRY_AFTER);
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
     }
     answer
+}
+
+/// Rounds up: whoever waits that long has waited enough.
+fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
 /// Returns the failure of a response: one of ours, or what a library meant by its bare status.

@@ -1,9 +1,10 @@
-//! What every request passes through, outermost first: trace and failure bodies, overload, time limit, access,
-//! panics, body size.
+//! What every request passes through, outermost first: trace and failure bodies, the standing in a rate, overload, time
+//! limit, access, panics, body size.
 
 mod access;
 mod failures;
 mod limits;
+mod meter;
 mod panics;
 mod trace;
 
@@ -22,6 +23,7 @@ pub(crate) fn apply(router: Router, app: &App) -> Router {
         .layer(from_fn_with_state(app.clone(), access::check))
         .layer(from_fn_with_state(app.limits.request_timeout, limits::time))
         .layer(from_fn_with_state(Gate::new(app.limits.concurrent_requests), limits::overload))
+        .layer(from_fn(meter::show))
         .layer(from_fn(failures::write))
         .layer(from_fn(trace::join))
 }

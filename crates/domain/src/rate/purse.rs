@@ -11,8 +11,10 @@ pub struct Lent {
     pub permits: u32,
     /// Permits of the window that are with anyone, these included.
     pub handed_out: u32,
-    /// When the window ends, by this process's clock and never later than by the store's.
+    /// The window is surely open until then: its permits are good.
     pub ends_at: Instant,
+    /// The window is surely over from then on. The store's clock is elsewhere, so a moment lies between the two.
+    pub over_at: Instant,
 }
 
 /// Where a caller stands in the window, as far as this replica knows.
@@ -21,7 +23,7 @@ pub struct Standing {
     pub limit: u32,
     /// What this replica holds, and what nobody had borrowed when it last asked. Others may have borrowed since.
     pub remaining: u32,
-    /// Time until the window ends and all permits are there again.
+    /// Whoever waits that long finds all permits there again.
     pub resets_in: Duration,
 }
 
@@ -59,7 +61,7 @@ impl Purse {
         let standing = |left: u32| Standing {
             limit: rate.permits(),
             remaining: left.saturating_add(not_lent),
-            resets_in: held.ends_at.duration_since(now),
+            resets_in: held.over_at.duration_since(now),
         };
         match held.permits.checked_sub(1) {
             Some(left) => {
@@ -89,21 +91,20 @@ mod tests {
         rate: Rate,
         handed_out: u32,
         ends_at: Instant,
+        over_at: Instant,
     }
 
     impl Window {
         fn of(rate: &str) -> Self {
-            Self {
-                rate: rate.parse().expect(rate),
-                handed_out: 0,
-                ends_at: Instant::now() + Duration::from_secs(3600),
-            }
+            let ends_at = Instant::now() + Duration::from_secs(3600);
+            let over_at = ends_at + Duration::from_millis(5);
+            Self { rate: rate.parse().expect(rate), handed_out: 0, ends_at, over_at }
         }
 
         fn lend(&mut self, wanted: u32) -> Lent {
             let permits = wanted.min(self.rate.permits() - self.handed_out);
             self.handed_out += permits;
-            Lent { permits, handed_out: self.handed_out, ends_at: self.ends_at }
+            Lent { permits, handed_out: self.handed_out, ends_at: self.ends_at, over_at: self.over_at }
         }
 
         /// A request at a replica. Returns whether it got through.
@@ -130,7 +131,7 @@ mod tests {
             seen.push((standing.limit, standing.remaining));
         }
         assert_eq!(seen, [(3, 2), (3, 1), (3, 0)]);
-        let resets_in = window.ends_at.duration_since(now);
+        let resets_in = window.over_at.duration_since(now);
         let refused = Standing { limit: 3, remaining: 0, resets_in };
         assert_eq!(purse.spend(window.rate, now), Spent::Refused(refused));
         assert_eq!(purse.spend(window.rate, window.ends_at), Spent::Borrow { permits: 1 }, "a new window");

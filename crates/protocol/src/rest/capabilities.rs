@@ -14,7 +14,11 @@ pub struct CapabilitiesView {
     #[schema(example = "control-plane")]
     pub mode: String,
     pub features: Vec<String>,
+    /// The one folder that a server is bound to; null where it serves many workspaces, as this one does.
+    #[schema(required = true)]
+    pub workspace_cwd: Option<String>,
     pub protocol: ProtocolView,
+    pub policy: PolicyView,
 }
 
 /// The versions of the protocol.
@@ -24,4 +28,13 @@ pub struct ProtocolView {
     #[schema(example = "v1")]
     pub current: String,
     pub supported: Vec<String>,
+}
+
+/// What the server decides by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyView {
+    /// What becomes of an agent's request for permission. `decline`: nobody can be asked yet, and each is declined.
+    #[schema(example = "decline")]
+    pub permission: String,
 }

@@ -11,5 +11,8 @@ section! {
         /// Seals new entries of the audit logs into their hash chains.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         audit_seal_every: Duration = "\"2s\"";
+        /// Forgets how many requests were counted in windows that have ended.
+        #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
+        rate_windows_every: Duration = "\"30s\"";
     }
 }

@@ -8,10 +8,12 @@ mod example;
 mod housekeeping;
 mod http;
 mod identity;
+mod limits;
 mod list;
 mod load;
 mod nats;
 mod postgres;
+mod rate;
 mod runs;
 mod section;
 mod telemetry;
@@ -24,6 +26,7 @@ pub use example::example;
 pub use housekeeping::Housekeeping;
 pub use http::Http;
 pub use identity::Identity;
+pub use limits::Limits;
 pub use load::{ConfigError, Sources};
 pub use nats::Nats;
 pub use postgres::Postgres;
@@ -32,9 +35,10 @@ pub use section::{Field, Section};
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 8] = [
+pub const SECTIONS: [Section; 9] = [
     Http::SECTION,
     Access::SECTION,
+    Limits::SECTION,
     Postgres::SECTION,
     Nats::SECTION,
     Identity::SECTION,
@@ -49,6 +53,7 @@ pub const SECTIONS: [Section; 8] = [
 pub struct Config {
     pub http: Http,
     pub access: Access,
+    pub limits: Limits,
     pub postgres: Postgres,
     pub nats: Nats,
     pub identity: Identity,

@@ -2,10 +2,12 @@
 
 mod audit_seal;
 mod idempotency_keys;
+mod rate_windows;
 mod replicas;
 mod runs;
 
 pub use audit_seal::{AuditSeal, AuditSealError};
 pub use idempotency_keys::{FORGET_EVERY, IdempotencyKeys};
+pub use rate_windows::RateWindows;
 pub use replicas::Replicas;
 pub use runs::{RunParts, TendRuns};

@@ -1,0 +1,13 @@
+//! A rate: so many in so long, or an empty text for none.
+
+use guildhall_domain::rate::Rate;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
+pub(super) fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rate>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(D::Error::custom)
+}
