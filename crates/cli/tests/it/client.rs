@@ -225,3 +225,16 @@ fn a_server_that_is_away_is_named_with_what_to_check() {
         "{said}"
     );
 }
+
+#[test]
+fn over_the_rate_a_command_says_how_long_to_wait() {
+    let (server, user) = (Server::ephemeral_with(&[("GUILDHALL_LIMITS_MUTATION", "1/24h")]), User::new());
+    user.login(&server);
+    user.json(&["tenants", "create", "acme"]);
+    let refused = user.run(&["tenants", "create", "one-too-many"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = stderr(&refused);
+    let wait = said.split_once("next: wait ").and_then(|(_, rest)| rest.split_once(" s, then send the same"));
+    let seconds: u32 = wait.and_then(|(seconds, _)| seconds.parse().ok()).expect(&said);
+    assert!((1..=86_400).contains(&seconds) && said.contains("the tier mutation"), "{said}");
+}

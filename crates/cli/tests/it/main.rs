@@ -10,5 +10,6 @@ mod dev_kills;
 mod help;
 mod journal_faults;
 mod messages;
+mod rate_faults;
 mod serve;
 mod support;

@@ -8,7 +8,7 @@ use crate::ids::PrincipalId;
 /// The first 64 bits of an IPv6 address: whoever has one address of such a network has them all.
 const NETWORK: u128 = u128::MAX << 64;
 
-/// Who is counted. All tokens and keys of a principal share their permits.
+/// Who is counted. All tokens of a principal share its permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Key {
     Principal(PrincipalId),

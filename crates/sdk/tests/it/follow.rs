@@ -82,3 +82,16 @@ async fn no_entry_comes_twice_whatever_happens_to_the_connection() {
         assert!(head.contains(&format!("authorization: bearer token-{}\r\n", number + 1)), "{head}");
     }
 }
+
+#[tokio::test]
+async fn a_follower_waits_as_long_as_the_server_asks_it_to() {
+    let limited =
+        OVER.replace("after-change", "later").replace("\"traceId\"", "\"retryAfterMs\":900,\"traceId\"");
+    let (url, _heads) = scripted(vec![answer(429, &limited), stream(&[entry(1, 1)])]);
+    let client = client(&url).with_tokens(Arc::new(Numbered::default()));
+    let mut follow = client.audit_follow(TenantId::generate(), 0);
+    assert!(matches!(follow.next().await, Ok(Followed::Away(_))));
+    let began = std::time::Instant::now();
+    assert!(matches!(follow.next().await, Ok(Followed::Entry(_))));
+    assert!(began.elapsed() >= std::time::Duration::from_millis(900), "waited {:?}", began.elapsed());
+}

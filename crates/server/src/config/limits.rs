@@ -10,7 +10,7 @@ section! {
         /// proxy all clients have its address.
         #[serde(deserialize_with = "super::rate::rate")]
         sign_in: Option<Rate> = "\"\"";
-        /// Requests that change something, for each principal: its tokens and keys share.
+        /// Requests that change something, for each principal: all its tokens share.
         #[serde(deserialize_with = "super::rate::rate")]
         mutation: Option<Rate> = "\"\"";
         /// Requests that look, for each principal. To open a stream is one; what comes over it is none.

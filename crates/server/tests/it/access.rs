@@ -23,7 +23,7 @@ async fn refused_in_audit(sql: &mut Sql, action: &str) -> i64 {
     sql.number(format!("SELECT count(*) FROM journal_entries WHERE kind = '{action}'")).await
 }
 
-// covers: C4
+// covers: C1, C4
 #[tokio::test]
 async fn what_is_always_advertised_is_always_there() {
     let world = World::new().await;
@@ -32,11 +32,34 @@ async fn what_is_always_advertised_is_always_there() {
         assert_eq!(
             answer.body,
             json!({
-                "v": 1, "mode": "control-plane", "features": ["health", "capabilities"],
-                "protocol": { "current": "v1", "supported": ["v1"] },
+                "v": 1, "mode": "control-plane", "features": ["health", "capabilities"], "workspaceCwd": null,
+                "protocol": { "current": "v1", "supported": ["v1"] }, "policy": { "permission": "decline" },
             })
         );
         assert_eq!(server.get("/health").await.status, 200, "the behaviour behind `health`");
+    }
+}
+
+/// The other half of the three tests that switch them on.
+// covers: C4
+#[tokio::test]
+async fn what_is_switched_off_is_neither_advertised_nor_there() {
+    let world = World::new().await;
+    let off = ["require_auth", "allow_origin", "rate_limit"];
+    let features = world.one.get("/capabilities").await.body["features"].clone();
+    assert!(off.iter().all(|tag| !features.as_array().expect("a list").contains(&json!(tag))), "{features}");
+    assert_eq!(world.one.get("/openapi.json").await.status, 200, "open without a token: no `require_auth`");
+    let origin = "https://console.example.org";
+    with_header(&world.one, Method::GET, "/health", "origin", origin)
+        .await
+        .assert_failure(403, "origin-refused");
+    for _ in 0..50 {
+        let answer = world.one.get_as("/api/v1/whoami", &world.operator.access).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.header("x-ratelimit-limit")),
+            (200, ""),
+            "no `rate_limit`"
+        );
     }
 }
 

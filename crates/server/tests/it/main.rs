@@ -18,6 +18,7 @@ mod migrations;
 mod pages;
 mod projects;
 mod runs;
+mod rate_limits;
 mod sign_in;
 mod subject_tokens;
 mod support;

@@ -18,3 +18,4 @@ fn store(url: SecretString) -> Store {
         StoreOptions { url, max_connections: 4, acquire_timeout: within, statement_timeout: within };
     Store::new(&options).expect("a valid address")
 }
+mod rates;

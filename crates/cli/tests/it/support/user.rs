@@ -85,7 +85,13 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn ephemeral() -> Self {
+        Self::ephemeral_with(&[])
+    }
+
+    /// Starts it with settings in its environment.
+    pub(crate) fn ephemeral_with(settings: &[(&str, &str)]) -> Self {
         let mut command = guildhall();
+        command.envs(settings.iter().copied());
         command.args(["dev", "--ephemeral", "--json", "--listen", "127.0.0.1:0"]);
         Self::of(Running::start(&mut command))
     }
