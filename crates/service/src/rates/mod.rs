@@ -2,6 +2,7 @@
 //!
 //! Permits are borrowed from PostgreSQL in blocks and spent from memory; what `domain::rate` decides is carried out
 //! here. When PostgreSQL does not lend, the request is refused: a limit that opens when it cannot count is none.
+//! `docs/adr/012-rates-are-lent-in-blocks.md` says why it is so.
 
 mod purses;
 
