@@ -198,7 +198,7 @@ mod tests {
             let mut window = Window::of(&format!("{permits}/60s"));
             let (mut killed, mut other, now) = (Purse::default(), Purse::default(), Instant::now());
             let mut through = (0..before).filter(|_| window.ask(&mut killed, now)).count();
-            drop(killed);
+            // From here on nobody asks it any more.
             while window.ask(&mut other, now) {
                 through += 1;
             }
