@@ -63,7 +63,8 @@ async fn a_limit_that_was_lowered_holds_at_once() {
     assert_eq!((lent.permits, lent.handed_out), (0, 10));
 }
 
-/// All at once, over connections of their own: together no more than the limit, and all of it.
+/// All at once, over connections of their own: together no more than the limit, which is no multiple of their blocks, and
+/// all of it.
 #[tokio::test]
 async fn racing_borrowers_get_the_limit_together() {
     let db = TestDb::new().await;
@@ -72,7 +73,7 @@ async fn racing_borrowers_get_the_limit_together() {
     let key = Key::Principal(PrincipalId::generate());
     let racing = (0..60).map(|number| {
         let store = if number % 2 == 0 { &one } else { &other };
-        rate_windows::borrow(store, Tier::Read, key, rate("100/24h"), 1 + number % 7)
+        rate_windows::borrow(store, Tier::Read, key, rate("100/24h"), 7)
     });
     let blocks = futures::future::join_all(racing).await;
     let sum: u32 = blocks.into_iter().map(|lent| lent.expect("an answer").permits).sum();
