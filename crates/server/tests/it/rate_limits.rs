@@ -159,10 +159,12 @@ async fn whoever_waits_as_long_as_told_gets_through() {
         }
         let refused = refused.expect("ten requests take less than two windows");
         let wait_ms = refused.body["retryAfterMs"].as_u64().expect("a time");
-        assert!(wait_ms <= 2_100, "{wait_ms}");
+        assert!((1..=2_100).contains(&wait_ms), "{wait_ms}");
         tokio::time::sleep(Duration::from_millis(wait_ms)).await;
-        let answer = world.other.get_as("/api/v1/whoami", &world.operator.access).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
+        for server in [&world.one, &world.other] {
+            let answer = server.get_as("/api/v1/whoami", &world.operator.access).await;
+            assert_eq!(answer.status, 200, "{}", answer.text);
+        }
     }
 }
 
