@@ -6,6 +6,7 @@ mod idempotency_keys;
 mod journal;
 mod outbox;
 mod outbox_kills;
+mod rates;
 
 use std::time::Duration;
 
@@ -18,4 +19,3 @@ fn store(url: SecretString) -> Store {
         StoreOptions { url, max_connections: 4, acquire_timeout: within, statement_timeout: within };
     Store::new(&options).expect("a valid address")
 }
-mod rates;
