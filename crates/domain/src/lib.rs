@@ -22,6 +22,7 @@ pub mod role;
 pub mod run;
 pub mod run_policy;
 pub mod runner;
+pub mod sampling;
 pub mod schema;
 pub mod session;
 pub mod signing;

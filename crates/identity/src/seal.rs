@@ -6,6 +6,7 @@
 use std::fmt;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
+use aws_lc_rs::hmac;
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretBox, SecretSlice, SecretString};
 
@@ -54,6 +55,12 @@ impl Kek {
     #[must_use]
     pub fn to_hex(&self) -> SecretString {
         SecretString::from(hex::encode(self.0.expose_secret()))
+    }
+
+    /// Returns the key of a purpose. It tells nothing of this one, nor of another purpose's.
+    pub(crate) fn derive(&self, purpose: &[u8]) -> hmac::Key {
+        let kek = hmac::Key::new(hmac::HMAC_SHA256, self.0.expose_secret());
+        hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&kek, purpose).as_ref())
     }
 
     fn cipher(&self) -> Result<RandomizedNonceKey, aws_lc_rs::error::Unspecified> {

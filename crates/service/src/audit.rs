@@ -84,6 +84,21 @@ pub struct AuditEntry {
     pub seal: Option<Seal>,
 }
 
+/// Where a page begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    After(Seq),
+    /// So many entries before the end; 0 is the end itself.
+    FromEnd(u32),
+}
+
+/// Some entries of a log, in order, and the number to go on after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    pub entries: Vec<AuditEntry>,
+    pub next_after: Seq,
+}
+
 /// An open log.
 #[derive(Debug)]
 pub struct AuditStream {
@@ -161,17 +176,28 @@ impl Audit {
         &self,
         caller: &Caller,
         tenant: TenantId,
-        after: Seq,
+        begin: Begin,
         limit: u32,
-    ) -> Result<Vec<AuditEntry>, ServiceError> {
+    ) -> Result<Page, ServiceError> {
         caller.acting(tenant)?.require(Right::AuditRead)?;
         let (stream, limit) = (Of::Tenant(tenant).stream(), limit.clamp(1, PAGE_AT_MOST));
+        let after = match begin {
+            Begin::After(seq) => seq,
+            Begin::FromEnd(count) => self.end(stream).await?.back(count),
+        };
         let entries = journal::page(&self.store, stream, after, limit).await?;
-        let [first, ..] = entries.as_slice() else { return Ok(Vec::new()) };
-        let last = entries.last().unwrap_or(first);
-        let mut seals = seals(&self.store, stream, first.seq, last.seq).await?;
+        let [first, ..] = entries.as_slice() else {
+            return Ok(Page { entries: Vec::new(), next_after: after });
+        };
+        let last = entries.last().unwrap_or(first).seq;
+        let mut seals = seals(&self.store, stream, first.seq, last).await?;
         let with_seal = |entry: Entry| AuditEntry { seal: seals.remove(&entry.seq), entry };
-        Ok(entries.into_iter().map(with_seal).collect())
+        Ok(Page { entries: entries.into_iter().map(with_seal).collect(), next_after: last })
+    }
+
+    /// Returns the number of a log's last entry.
+    async fn end(&self, stream: Stream) -> Result<Seq, StoreError> {
+        Ok(journal::last_seqs(&self.store, &[stream]).await?.remove(&stream).unwrap_or_default())
     }
 
     /// Follows a tenant's log from a cursor, or from its beginning. The caller's authority must be looked at again
@@ -185,7 +211,7 @@ impl Audit {
         caller.acting(tenant)?.require(Right::AuditRead)?;
         let stream = Of::Tenant(tenant).stream();
         let incarnation = schema_state::incarnation(&self.store).await?;
-        let last = journal::last_seqs(&self.store, &[stream]).await?.remove(&stream).unwrap_or_default();
+        let last = self.end(stream).await?;
         let position = cursor.map_or(Position::After(Seq::ZERO), |cursor| cursor.resume(incarnation, last));
         let (after, lost) = match position {
             Position::After(seq) => (seq, false),

@@ -1,16 +1,18 @@
 //! Signing in, staying signed in, and who is behind a token.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use guildhall_domain::caller::{Acting, Caller};
 use guildhall_domain::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
 use guildhall_domain::lockout::Admission;
 use guildhall_domain::principal::TokenKind;
 use guildhall_domain::refresh::{Decision, Family, decide};
+use guildhall_domain::sampling::Sampling;
 use guildhall_identity::access::Claims;
 use guildhall_identity::opaque::{Opaque, OpaqueKind, SecretHash};
 use guildhall_identity::password;
 use guildhall_runtime::Clock;
+use guildhall_store::passwords::Password;
 use guildhall_store::{Store, logins, passwords, principals, service_keys};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
@@ -53,41 +55,66 @@ pub struct Auth {
     pub(crate) clock: Clock,
     pub(crate) signing: Arc<Signing>,
     checks: Arc<Semaphore>,
+    /// Attempts under names that belong to nobody. No lockout bounds them.
+    unknown: Arc<Mutex<Sampling>>,
 }
 
 impl Auth {
     #[must_use]
     pub fn new(store: Store, clock: Clock, signing: Arc<Signing>) -> Self {
-        Self { store, clock, signing, checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)) }
+        let checks = Arc::new(Semaphore::new(CHECKS_AT_ONCE));
+        Self { store, clock, signing, checks, unknown: Arc::default() }
     }
 
-    /// Signs a person in with a password. Attempts on one name wait for each other, so none slips past the lockout.
+    /// Signs a person in with a password. No connection is held while it is checked: that takes long by intent, and
+    /// whoever tries names at random would take all of them.
     pub async fn sign_in(&self, name: &str, password: &SecretString) -> Result<Tokens, ServiceError> {
         let _place = self.checks.try_acquire().map_err(|_| ServiceError::Overloaded)?;
+        let Some(tried) = self.admit(name).await? else {
+            check_nothing(password).await;
+            self.note_unknown(name).await?;
+            return Err(ServiceError::SignInFailed);
+        };
+        if check(password, tried.hash.clone()).await {
+            return self.begin_login(name, &tried).await;
+        }
+        let event = Event {
+            of: Of::Installation,
+            action: "login.refused",
+            actor: None,
+            object: tried.principal.to_string(),
+            detail: json!({ "name": name }),
+        };
+        self.record(&event).await?;
+        Err(ServiceError::SignInFailed)
+    }
+
+    /// Counts an attempt as failed, before its password is checked: attempts on one name wait for each other here, and
+    /// none that is still being checked slips past the lockout. A right password takes the count back.
+    async fn admit(&self, name: &str) -> Result<Option<Password>, ServiceError> {
         let mut tx = self.store.begin().await?;
         let now = self.clock.now();
         let Some(found) = passwords::lock(&mut tx, name).await? else {
-            check_nothing(password).await;
-            return Err(ServiceError::SignInFailed);
+            tx.rollback().await?;
+            return Ok(None);
         };
         if let Admission::Locked { until } = found.attempts.admit(now) {
+            tx.rollback().await?;
             return Err(ServiceError::SignInLocked { until });
         }
-        let right = check(password, found.hash).await;
-        let attempts = if right { found.attempts.succeeded() } else { found.attempts.failed(now) };
-        passwords::set_attempts(&mut tx, name, &attempts).await?;
-        if !right {
-            let event = Event {
-                of: Of::Installation,
-                action: "login.refused",
-                actor: None,
-                object: found.principal.to_string(),
-                detail: json!({ "name": name }),
-            };
-            audit::record(&mut tx, &event).await?;
-            tx.commit().await?;
-            return Err(ServiceError::SignInFailed);
-        }
+        passwords::set_attempts(&mut tx, name, &found.attempts.clone().failed(now)).await?;
+        tx.commit().await?;
+        Ok(Some(found))
+    }
+
+    /// Begins the login of somebody whose password was right.
+    async fn begin_login(&self, name: &str, tried: &Password) -> Result<Tokens, ServiceError> {
+        let mut tx = self.store.begin().await?;
+        let now = self.clock.now();
+        // A password that was changed while the old one was checked is no longer right.
+        let found = passwords::lock(&mut tx, name).await?.filter(|found| found.hash == tried.hash);
+        let found = found.ok_or(ServiceError::SignInFailed)?;
+        passwords::set_attempts(&mut tx, name, &found.attempts.succeeded()).await?;
         let login = LoginId::generate();
         let (refresh, hash) = Opaque::generate(OpaqueKind::Refresh, login.as_uuid());
         let family = Family::begin(hash.as_bytes().to_vec(), now, add(now, LOGIN_LIFETIME));
@@ -102,6 +129,29 @@ impl Auth {
         audit::record(&mut tx, &event).await?;
         tx.commit().await?;
         self.hand_out(found.principal, login, refresh)
+    }
+
+    /// Notes an attempt under a name that belongs to nobody: by its tag, since it may be a password in the wrong place.
+    async fn note_unknown(&self, name: &str) -> Result<(), ServiceError> {
+        let noted = {
+            let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
+            unknown.take(self.clock.now())
+        };
+        let Some(left_out) = noted else { return Ok(()) };
+        let event = Event {
+            of: Of::Installation,
+            action: "login.refused",
+            actor: None,
+            object: "unknown".to_owned(),
+            detail: json!({ "nameTag": self.signing.name_tag(name), "leftOut": left_out }),
+        };
+        self.record(&event).await
+    }
+
+    async fn record(&self, event: &Event) -> Result<(), ServiceError> {
+        let mut tx = self.store.begin().await?;
+        audit::record(&mut tx, event).await?;
+        Ok(tx.commit().await?)
     }
 
     /// Exchanges a refresh token for the next. One that was exchanged before ends the whole login.

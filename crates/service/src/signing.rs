@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use guildhall_domain::ids::SigningKeyId;
 use guildhall_domain::signing::{KeyRing, RotationPolicy, SigningKey};
 use guildhall_identity::access::{Claims, Signer, TokenError, VerifyingKeys, verify};
+use guildhall_identity::name_tag::NameTags;
 use guildhall_identity::seal::Kek;
 use guildhall_identity::signing_key::{PrivateKey, PublicKey, jwks};
 use guildhall_runtime::Clock;
@@ -29,6 +30,7 @@ pub struct Signing {
     store: Store,
     clock: Clock,
     issuer: String,
+    name_tags: NameTags,
     kek: Kek,
     policy: RotationPolicy,
     known: RwLock<Arc<Known>>,
@@ -61,6 +63,7 @@ impl Signing {
             store,
             clock,
             issuer,
+            name_tags: NameTags::new(&kek),
             kek,
             policy,
             known: RwLock::default(),
@@ -74,6 +77,12 @@ impl Signing {
         let signing = known.ring.signing(self.clock.now()).map(|key| key.id);
         let signer = known.signers.iter().find(|(id, _)| Some(*id) == signing).map(|(_, signer)| signer);
         signer.and_then(|signer| signer.sign(claims).ok()).ok_or(ServiceError::CannotSign)
+    }
+
+    /// Returns the tag of a name that belongs to nobody, the same on every replica.
+    #[must_use]
+    pub fn name_tag(&self, name: &str) -> String {
+        self.name_tags.tag(name)
     }
 
     /// Checks a token. A key that was published since the last look is looked up once.

@@ -6,7 +6,7 @@ use jiff_sqlx::{Timestamp, ToSqlx};
 
 use crate::{StoreError, Tx};
 
-/// A password, locked for the length of a sign-in.
+/// A password, as it stood when it was locked.
 #[derive(Debug, Clone)]
 pub struct Password {
     pub principal: PrincipalId,

@@ -15,7 +15,7 @@ use guildhall_domain::ids::TenantId;
 use guildhall_domain::journal::Seq;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::audit::{AuditEntryView, AuditPageView, PageQuery};
-use guildhall_service::audit::{AuditEntry, AuditStream};
+use guildhall_service::audit::{AuditEntry, AuditStream, Begin};
 use serde_json::{Value, json};
 
 use crate::App;
@@ -46,12 +46,20 @@ pub(crate) async fn page(
     query: Result<Query<PageQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<AuditPageView>, ApiError> {
     let Query(query) = query.map_err(|error| ApiError::new(FailureKind::SchemaInvalid, error.body_text()))?;
-    let Some(after) = Seq::new(query.after_seq) else {
-        return Err(ApiError::new(FailureKind::SchemaInvalid, "afterSeq: must not be negative"));
-    };
-    let entries = app.audit.page(&asking.caller, tenant, after, query.limit).await?;
-    let next_after_seq = entries.last().map_or(after, |last| last.entry.seq).get();
-    Ok(Json(AuditPageView { entries: entries.iter().map(view).collect(), next_after_seq }))
+    let page = app.audit.page(&asking.caller, tenant, begin(&query)?, query.limit).await?;
+    let next_after_seq = page.next_after.get();
+    Ok(Json(AuditPageView { entries: page.entries.iter().map(view).collect(), next_after_seq }))
+}
+
+fn begin(query: &PageQuery) -> Result<Begin, ApiError> {
+    match (Seq::new(query.after_seq), query.from_end) {
+        (Some(Seq::ZERO), Some(from_end)) => Ok(Begin::FromEnd(from_end)),
+        (Some(after), None) => Ok(Begin::After(after)),
+        (Some(_), Some(_)) => {
+            Err(ApiError::new(FailureKind::SchemaInvalid, "fromEnd: not together with afterSeq"))
+        }
+        (None, _) => Err(ApiError::new(FailureKind::SchemaInvalid, "afterSeq: must not be negative")),
+    }
 }
 
 /// A tenant's audit log as it grows (server-sent events)

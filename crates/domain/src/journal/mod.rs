@@ -88,6 +88,12 @@ impl Seq {
     pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
+
+    /// Returns the number so many before this one, and zero where there are not so many.
+    #[must_use]
+    pub fn back(self, count: u32) -> Self {
+        Self(self.0.saturating_sub(i64::from(count)).max(0))
+    }
 }
 
 impl fmt::Display for Seq {

@@ -55,7 +55,25 @@ impl Client {
         after_seq: i64,
         limit: u32,
     ) -> Result<AuditPage, ClientError> {
-        let query = [("afterSeq", after_seq), ("limit", i64::from(limit))];
+        self.audit_page_of(tenant, [("afterSeq", after_seq), ("limit", i64::from(limit))]).await
+    }
+
+    /// Reads entries from so many before the end on; 500 is the most that a page holds, and 0 tells where the end is.
+    pub async fn audit_page_from_end(
+        &self,
+        tenant: TenantId,
+        from_end: u32,
+        limit: u32,
+    ) -> Result<AuditPage, ClientError> {
+        let query = [("fromEnd", i64::from(from_end)), ("limit", i64::from(limit))];
+        self.audit_page_of(tenant, query).await
+    }
+
+    async fn audit_page_of(
+        &self,
+        tenant: TenantId,
+        query: [(&str, i64); 2],
+    ) -> Result<AuditPage, ClientError> {
         let segments = ["tenants", &tenant.to_string(), "audit"];
         let page: RawPage = self.call(self.query(&segments, &query)).await?;
         let entries = page.entries.into_iter().map(AuditEntry::read).collect::<Result<_, _>>();

@@ -102,3 +102,58 @@ async fn a_refused_sign_in_stands_in_the_log_without_its_password() {
     assert_eq!(refused.len(), 1, "{entries:#?}");
     assert!(refused[0].contains("operator") && !refused[0].contains("wrong password"), "{}", refused[0]);
 }
+
+#[tokio::test]
+async fn a_sign_in_under_an_unknown_name_stands_in_the_log_without_the_name() {
+    let db = TestDb::new().await;
+    let mut sql = db.sql().await;
+    let world = World::on(Setup::on(&db), db).await;
+    // What somebody types who is one field ahead.
+    let typed = "my secret password";
+    for server in [&world.one, &world.other] {
+        server.try_sign_in(typed, "x").await.assert_failure(401, "sign-in-failed");
+    }
+    world.one.try_sign_in(&"n".repeat(64), "x").await.assert_failure(401, "sign-in-failed");
+    let refused = "SELECT body FROM journal_entries WHERE kind = 'login.refused' ORDER BY seq";
+    let entries = sql.texts(refused).await;
+    assert_eq!(entries.len(), 3, "{entries:#?}");
+    assert!(!entries.concat().contains(typed), "{entries:#?}");
+    let tags: Vec<serde_json::Value> = entries
+        .iter()
+        .map(|entry| {
+            let entry: serde_json::Value = serde_json::from_str(entry).expect("JSON");
+            let tag = entry["detail"]["nameTag"].clone();
+            let whole =
+                json!({ "actor": null, "object": "unknown", "detail": { "nameTag": tag, "leftOut": 0 } });
+            assert_eq!(entry, whole);
+            tag
+        })
+        .collect();
+    assert_eq!(tags[0], tags[1], "every replica gives a name the same tag");
+    assert_ne!(tags[0], tags[2]);
+}
+
+#[tokio::test]
+async fn a_page_can_begin_at_the_end() {
+    let world = World::new().await;
+    let tenant = world.tenant("acme").await;
+    for _ in 0..4 {
+        world.key(&tenant, "viewer").await;
+    }
+    let page = async |server: &crate::support::TestServer, query: &str| {
+        let path = format!("/api/v1/tenants/{tenant}/audit?{query}");
+        let page = server.get_as(&path, &world.operator.access).await;
+        let numbers = page.body["entries"].as_array().expect(query).iter().map(|entry| entry["seq"].clone());
+        json!([numbers.collect::<Vec<_>>(), page.body["nextAfterSeq"]])
+    };
+    for server in [&world.one, &world.other] {
+        assert_eq!(page(server, "fromEnd=2").await, json!([[4, 5], 5]));
+        assert_eq!(page(server, "fromEnd=3&limit=2").await, json!([[3, 4], 4]), "and goes on from there");
+        assert_eq!(page(server, "fromEnd=99").await, json!([[1, 2, 3, 4, 5], 5]));
+        assert_eq!(page(server, "fromEnd=0").await, json!([[], 5]));
+    }
+    for refused in ["fromEnd=1&afterSeq=1", "fromEnd=-1", "fromEnd=4294967296"] {
+        let path = format!("/api/v1/tenants/{tenant}/audit?{refused}");
+        world.one.get_as(&path, &world.operator.access).await.assert_failure(400, "schema-invalid");
+    }
+}

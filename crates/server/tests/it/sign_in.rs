@@ -87,6 +87,47 @@ async fn racing_guesses_do_not_slip_past_the_lock() {
 }
 
 #[tokio::test]
+async fn a_right_password_takes_back_what_was_counted_while_it_was_checked() {
+    let world = World::new().await;
+    for _ in 0..3 {
+        world.one.try_sign_in("operator", "wrong password!").await.assert_failure(401, "sign-in-failed");
+        world.other.sign_in("operator").await;
+    }
+    // Four at once leave room for none of them to lock the others out.
+    let together = (0..4).map(|number| {
+        let server = if number % 2 == 0 { &world.one } else { &world.other };
+        server.try_sign_in("operator", PASSWORD)
+    });
+    for answer in futures::future::join_all(together).await {
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+    world.one.try_sign_in("operator", "wrong password!").await.assert_failure(401, "sign-in-failed");
+    world.other.sign_in("operator").await;
+}
+
+#[tokio::test]
+async fn no_connection_waits_while_passwords_are_checked() {
+    let db = TestDb::new().await;
+    let mut watch = db.sql().await;
+    let world = World::on(crate::support::Setup::on(&db), db).await;
+    let guesses =
+        (0..8).map(|number| world.one.try_sign_in("nobody", if number == 0 { "x" } else { PASSWORD }));
+    let checking = async {
+        let held = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'";
+        let mut most = 0;
+        // Eight checks take longer than these looks on any machine.
+        for _ in 0..20 {
+            most = most.max(watch.number(held).await);
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        most
+    };
+    let (answers, most) = tokio::join!(futures::future::join_all(guesses), checking);
+    assert!(answers.iter().all(|answer| answer.status == 401), "{answers:?}");
+    assert!(most < 4, "{most} connections were held at once");
+}
+
+#[tokio::test]
 async fn a_refresh_token_is_exchanged_on_any_replica_and_only_the_newest_stays_good() {
     let world = World::new().await;
     let refreshed =

@@ -1,23 +1,25 @@
-//! The hashes that seal an audit log, and the rule by which a file is held against them.
+//! A file held against the hashes that seal an audit log.
 //!
-//! An entry's `bodyHash` is the SHA-256 of its body as compact JSON with sorted keys. Its `hash` is the SHA-256 of the
-//! hash before it (64 zeros before the first), a line feed, and the compact JSON of action, bodyHash, id, recordedAt and
-//! seq. An erased body is null: its hash still stands, and the chain with it.
+//! What is hashed, and how, is the rule of [`guildhall_domain::audit_chain`]. Here is what a file may look like: one text
+//! for each entry and no other, so that no byte of it can be changed without a hash telling.
 
+use guildhall_domain::audit_chain::{Digest, Link, body_hash};
+use guildhall_domain::ids::EntryId;
+use guildhall_domain::journal::Seq;
+use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
 /// The number of a log's first entry.
-const FIRST: i64 = 1;
+const FIRST: Seq = Seq::ZERO.next();
 
 /// The form of entries that this rule is for.
 const FORM: u32 = 1;
 
 /// An entry as a file has it. Nothing else may stand in it: what no hash covers proves nothing, and a reader could take
 /// it for sealed.
-#[derive(Clone, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Line<'a> {
     v: u32,
@@ -47,7 +49,8 @@ pub(super) struct Verdict {
 #[derive(Debug, Default)]
 pub(super) struct Checker {
     verdict: Verdict,
-    last_seq: Option<i64>,
+    last_seq: Option<Seq>,
+    head: Option<Digest>,
 }
 
 impl Checker {
@@ -62,102 +65,92 @@ impl Checker {
         if entry.v != FORM {
             return Err(format!("its form is {}, and this version knows only form {FORM}", entry.v));
         }
-        self.check_number(entry.seq)?;
-        match (&entry.body_hash, &entry.hash) {
+        let seq = self.number(entry.seq)?;
+        let body_hash = entry.body_hash.as_deref().map(|hash| digest("bodyHash", hash)).transpose()?;
+        if let Some(body_hash) = body_hash {
+            check_body(entry.body.get(), body_hash)?;
+        }
+        match (body_hash, &entry.hash) {
             (Some(body_hash), Some(hash)) => {
-                check_body(entry.body.get(), body_hash)?;
-                self.check_chain(&entry, body_hash, hash)?;
+                self.check_chain(link(&entry, seq, body_hash)?, digest("hash", hash)?)?;
             }
             (None, Some(_)) => return Err("its hash is there, but not its bodyHash".to_owned()),
-            (body_hash, None) => {
-                if let Some(body_hash) = body_hash {
-                    check_body(entry.body.get(), body_hash)?;
-                }
-                self.verdict.unsealed += 1;
-            }
+            (Some(_) | None, None) => self.verdict.unsealed += 1,
         }
-        self.last_seq = Some(entry.seq);
+        self.last_seq = Some(seq);
         Ok(())
     }
 
     pub(super) fn end(self) -> Verdict {
-        self.verdict
+        Verdict { head: self.head.map(|head| head.to_string()), ..self.verdict }
     }
 
-    fn check_number(&mut self, seq: i64) -> Result<(), String> {
+    fn number(&self, number: i64) -> Result<Seq, String> {
+        let seq = Seq::new(number).filter(|seq| *seq >= FIRST);
+        let seq = seq.ok_or_else(|| format!("its number is {number}; numbers begin with {FIRST}"))?;
         match self.last_seq {
-            Some(last) if last.checked_add(1) != Some(seq) => Err(format!(
-                "its number is {seq}, but {} would follow the line before",
-                last.saturating_add(1)
-            )),
-            None if seq < FIRST => Err(format!("its number is {seq}; numbers begin with {FIRST}")),
-            Some(_) | None => Ok(()),
+            Some(last) if last.next() != seq => {
+                Err(format!("its number is {seq}, but {} would follow the line before", last.next()))
+            }
+            Some(_) | None => Ok(seq),
         }
     }
 
-    fn check_chain(&mut self, entry: &Line<'_>, body_hash: &str, hash: &str) -> Result<(), String> {
+    fn check_chain(&mut self, link: Link<'_>, hash: Digest) -> Result<(), String> {
         if self.verdict.unsealed > 0 {
             return Err("it is sealed, but an entry before it is not".to_owned());
         }
-        let before_the_first = "0".repeat(64);
-        let previous = match (&self.verdict.head, self.last_seq) {
-            (Some(head), _) => head.clone(),
-            (None, None) if entry.seq == FIRST => before_the_first,
+        let previous = match (self.head, self.last_seq) {
+            (Some(head), _) => head,
+            (None, None) if link.seq == FIRST => Digest::ZERO,
             (None, _) => {
-                check_hex(hash)?;
-                if hash == entry_hash(&before_the_first, &Line { seq: FIRST, ..entry.clone() }, body_hash) {
-                    return Err(format!("its number is {}, but it was sealed as number {FIRST}", entry.seq));
+                if hash == (Link { seq: FIRST, ..link }).hash(Digest::ZERO) {
+                    return Err(format!("its number is {}, but it was sealed as number {FIRST}", link.seq));
                 }
                 self.verdict.begins_within = true;
-                self.verdict.head = Some(hash.to_owned());
+                self.head = Some(hash);
                 return Ok(());
             }
         };
-        if hash != entry_hash(&previous, entry, body_hash) {
+        if hash != link.hash(previous) {
             return Err("its hash does not fit it and the line before".to_owned());
         }
         self.verdict.proved += 1;
-        self.verdict.head = Some(hash.to_owned());
+        self.head = Some(hash);
         Ok(())
     }
 }
 
-fn check_hex(hash: &str) -> Result<(), String> {
-    let good = hash.len() == 64 && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    if good { Ok(()) } else { Err("its hash is not 64 hexadecimal digits".to_owned()) }
+/// Reads what the chain covers. The rule hashes an id and a time as a server writes them: one that is written in another
+/// way would be hashed as if it were not, so it is refused.
+fn link<'a>(entry: &'a Line<'_>, seq: Seq, body_hash: Digest) -> Result<Link<'a>, String> {
+    let id: Option<EntryId> = entry.id.parse().ok();
+    let id = id.filter(|id| id.to_string() == entry.id).ok_or("its id is not an entry's")?;
+    let recorded_at: Option<Timestamp> = entry.recorded_at.parse().ok();
+    let recorded_at = recorded_at.filter(|at| at.to_string() == entry.recorded_at);
+    let recorded_at = recorded_at.ok_or("its recordedAt is not written as a server writes it")?;
+    Ok(Link { seq, id, action: &entry.action, recorded_at, body_hash })
 }
 
-fn check_body(body: &str, body_hash: &str) -> Result<(), String> {
+fn digest(field: &str, text: &str) -> Result<Digest, String> {
+    text.parse().map_err(|_| format!("its {field} is not 64 hexadecimal digits"))
+}
+
+fn check_body(body: &str, expected: Digest) -> Result<(), String> {
     // An erased entry: that it once had a body of this hash is all that is left.
     if body == "null" {
-        return check_hex(body_hash);
-    }
-    if sha256(body) == body_hash {
         return Ok(());
     }
-    let sorted = serde_json::from_str::<serde_json::Value>(body).map(|value| value.to_string());
-    if sorted.is_ok_and(|sorted| sha256(&sorted) == body_hash) {
+    let value: Value = serde_json::from_str(body).map_err(|_| "its body is not JSON".to_owned())?;
+    if body_hash(&value) != expected {
+        return Err("its body does not fit its bodyHash".to_owned());
+    }
+    if value.to_string() != body {
         return Err(
             "its body says the same but is written otherwise; verify the file as it was exported".to_owned()
         );
     }
-    Err("its body does not fit its bodyHash".to_owned())
-}
-
-fn entry_hash(previous: &str, entry: &Line<'_>, body_hash: &str) -> String {
-    // The keys of a JSON value are sorted.
-    let sealed = json!({
-        "action": entry.action,
-        "bodyHash": body_hash,
-        "id": entry.id,
-        "recordedAt": entry.recorded_at,
-        "seq": entry.seq,
-    });
-    sha256(&format!("{previous}\n{sealed}"))
-}
-
-fn sha256(text: &str) -> String {
-    hex::encode(Sha256::digest(text))
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,24 @@
 use proptest::prelude::*;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use super::*;
+
+/// The rule once more, from its words in docs and API document: a checker that shared a fault with it would agree.
+fn sha256(text: &str) -> String {
+    hex::encode(Sha256::digest(text))
+}
+
+fn entry_hash(previous: &str, entry: &Line<'_>, body_hash: &str) -> String {
+    let sealed = json!({
+        "action": entry.action,
+        "bodyHash": body_hash,
+        "id": entry.id,
+        "recordedAt": entry.recorded_at,
+        "seq": entry.seq,
+    });
+    sha256(&format!("{previous}\n{sealed}"))
+}
 
 fn line_of(seq: i64, body: &str, hashes: Option<(&str, Option<&str>)>) -> String {
     let mut text = format!(
@@ -104,6 +122,17 @@ fn what_no_hash_covers_is_refused() {
     lines[1] = lines[1].replace(r#""v":1"#, r#""v":1,"note":"approved""#);
     let (line, fault) = check(&lines).expect_err("not covered");
     assert!(line == 2 && fault.contains("note"), "{fault}");
+}
+
+#[test]
+fn an_id_or_a_time_that_is_written_otherwise_is_refused() {
+    for (as_exported, otherwise) in
+        [("05.000002Z", "05.0000020Z"), ("05.000002Z", "05.000002+00:00"), ("ent_", "ENT_")]
+    {
+        let mut lines = log(1, 3, 0, &[]);
+        lines[1] = lines[1].replace(as_exported, otherwise);
+        assert_eq!(check(&lines).map_err(|(line, _)| line), Err(2), "{otherwise}");
+    }
 }
 
 #[test]

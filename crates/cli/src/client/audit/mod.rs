@@ -48,7 +48,7 @@ enum Verb {
         follow: bool,
         /// How many of the entries that are there already
         #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 20)]
-        lines: usize,
+        lines: u32,
         #[command(flatten)]
         tenant: OfTenant,
         #[command(flatten)]

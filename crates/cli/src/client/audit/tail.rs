@@ -1,7 +1,5 @@
 //! `guildhall audit tail`.
 
-use std::collections::VecDeque;
-
 use anyhow::Result;
 use guildhall_domain::ids::TenantId;
 use guildhall_sdk::{AuditEntry, Client, Followed};
@@ -11,13 +9,10 @@ use super::PAGE;
 use crate::client::session::{Common, OfTenant};
 use crate::output::{clean, line, second};
 
-pub(super) async fn run(follow: bool, lines: usize, tenant: &OfTenant, common: &Common) -> Result<()> {
+pub(super) async fn run(follow: bool, lines: u32, tenant: &OfTenant, common: &Common) -> Result<()> {
     let client = common.open()?.client;
     let tenant = tenant.find(&client).await?;
-    let (last, after) = last_entries(&client, tenant, lines).await?;
-    for entry in &last {
-        show(entry, common.json)?;
-    }
+    let after = show_last(&client, tenant, lines, common.json).await?;
     if !follow {
         return Ok(());
     }
@@ -32,21 +27,19 @@ pub(super) async fn run(follow: bool, lines: usize, tenant: &OfTenant, common: &
     }
 }
 
-/// Reads a log to its end. Returns its last entries and the number of the very last.
-async fn last_entries(
-    client: &Client,
-    tenant: TenantId,
-    lines: usize,
-) -> Result<(VecDeque<AuditEntry>, i64)> {
-    let (mut last, mut after) = (VecDeque::new(), 0);
+/// Shows the last entries of a log. Returns the number to go on after.
+async fn show_last(client: &Client, tenant: TenantId, lines: u32, json: bool) -> Result<i64> {
+    let mut left = lines;
+    let mut page = client.audit_page_from_end(tenant, lines, left.clamp(1, PAGE)).await?;
     loop {
-        let page = client.audit_page(tenant, after, PAGE).await?;
-        if page.entries.is_empty() {
-            return Ok((last, after));
+        for entry in &page.entries {
+            show(entry, json)?;
+            left = left.saturating_sub(1);
         }
-        last.extend(page.entries);
-        last.drain(..last.len().saturating_sub(lines));
-        after = page.next_after_seq;
+        if left == 0 || page.entries.is_empty() {
+            return Ok(page.next_after_seq);
+        }
+        page = client.audit_page(tenant, page.next_after_seq, left.min(PAGE)).await?;
     }
 }
 
