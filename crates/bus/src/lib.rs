@@ -5,6 +5,8 @@
 //!
 //! This crate deliberately does not know what a message means, and keeps nothing.
 
+pub mod look;
+
 use std::time::Duration;
 
 use async_nats::connection::State;
@@ -49,10 +51,7 @@ pub struct Bus {
 impl Bus {
     /// Prepares the connection. NATS may be away now; it is tried again until it answers.
     pub async fn connect(options: &BusOptions) -> Result<Self, BusError> {
-        let prefix = options.subject_prefix.clone();
-        if prefix.is_empty() || !prefix.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
-            return Err(BusError::Prefix(prefix));
-        }
+        let prefix = check_prefix(&options.subject_prefix)?;
         let url = Url::parse(options.url.expose_secret()).map_err(|_| BusError::Address)?;
         let client = prepare(&url).connect(without_credentials(&url)?).await.map_err(BusError::Connect)?;
         let bus = Self { client, prefix };
@@ -128,6 +127,14 @@ impl Hints {
     }
 }
 
+fn check_prefix(prefix: &str) -> Result<String, BusError> {
+    let good = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    if prefix.is_empty() || !prefix.bytes().all(good) {
+        return Err(BusError::Prefix(prefix.to_owned()));
+    }
+    Ok(prefix.to_owned())
+}
+
 fn prepare(url: &Url) -> ConnectOptions {
     let options = ConnectOptions::new()
         .name("guildhall")
@@ -151,6 +158,10 @@ fn prepare(url: &Url) -> ConnectOptions {
                 | Event::ClientError(_)) => debug!(%other, "NATS event"),
             }
         });
+    with_credentials(options, url)
+}
+
+fn with_credentials(options: ConnectOptions, url: &Url) -> ConnectOptions {
     match url.password() {
         Some(password) => options.user_and_password(url.username().to_owned(), password.to_owned()),
         None if !url.username().is_empty() => options.token(url.username().to_owned()),

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use guildhall_domain::FailureKind;
 use guildhall_sdk::ClientError;
 
+use crate::doctor::Unwell;
 use crate::kept::NotSignedIn;
 
 const FAILED: u8 = 1;
@@ -34,6 +35,9 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if is_closed_pipe(error) {
         // Whoever reads our output, such as `head`, has seen enough.
         return ExitCode::SUCCESS;
+    }
+    if error.is::<Unwell>() {
+        return ExitCode::from(FAILED);
     }
     eprintln!("error: {error}");
     for cause in error.chain().skip(1) {

@@ -7,6 +7,7 @@
 mod client;
 mod config;
 mod dev;
+mod doctor;
 mod failure;
 mod init;
 mod kept;
@@ -24,6 +25,7 @@ const EXAMPLES: &str = "Examples:
   guildhall login                    signs in to it; `guildhall tenants create acme` is a next step
   guildhall serve --config my.toml   a server on your own PostgreSQL and NATS
   guildhall config example           every setting with its meaning and default
+  guildhall doctor                   what is wrong here, and the command that repairs it
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not there or not allowed.";
 
@@ -45,6 +47,8 @@ enum Command {
     Init(init::InitArgs),
     /// Shows and checks the configuration
     Config(config::ConfigArgs),
+    /// Finds out what is wrong, and names the command that repairs it
+    Doctor(doctor::DoctorArgs),
     /// Prints the API document (OpenAPI 3.1) without a server
     Openapi,
     /// Signs in to a server and remembers it as a context
@@ -76,9 +80,18 @@ enum Command {
 fn main() -> ExitCode {
     // One TLS provider for the whole process; a second call would mean that somebody was here before us.
     let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    match run(&Arguments::parse().command) {
+    let command = Arguments::parse().command;
+    match run(&command) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failure::report(&error),
+        Err(error) => {
+            let code = failure::report(&error);
+            if let Command::Dev(args) = &command
+                && !error.is::<failure::Usage>()
+            {
+                doctor::after_failed_dev(args.failed());
+            }
+            code
+        }
     }
 }
 
@@ -88,6 +101,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Serve(args) => serve::run(args),
         Command::Init(args) => init::run(args),
         Command::Config(args) => config::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Openapi => openapi(),
         Command::Login(args) => client::login::run(args),
         Command::Logout(args) => client::logout::run(args),

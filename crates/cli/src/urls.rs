@@ -1,7 +1,9 @@
 //! Engine addresses given as flags.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use url::Url;
+
+use crate::failure::Usage;
 
 const SCHEMES: [&str; 5] = ["postgres", "postgresql", "nats", "tls", "ws"];
 
@@ -11,13 +13,14 @@ pub(crate) fn refuse_passwords<'a>(addresses: impl IntoIterator<Item = &'a Optio
         // Checked here and not while parsing: the parser's message would repeat the address.
         let url = Url::parse(address).ok().filter(|url| SCHEMES.contains(&url.scheme()));
         let Some(url) = url else {
-            bail!("an engine's address looks like postgres://user@host:port/database or nats://host:port");
+            let form =
+                "an engine's address looks like postgres://user@host:port/database or nats://host:port";
+            return Err(Usage(form).into());
         };
         if url.password().is_some() {
-            bail!(
-                "an argument can be read by every process of this machine, so it may not hold a password\n  \
-                 set GUILDHALL_POSTGRES_URL or GUILDHALL_NATS_URL in the environment instead"
-            );
+            let refused = "an argument can be read by every process of this machine, so it may not hold a password\n  \
+                 set GUILDHALL_POSTGRES_URL or GUILDHALL_NATS_URL in the environment instead";
+            return Err(Usage(refused).into());
         }
     }
     Ok(())

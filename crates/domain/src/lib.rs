@@ -8,6 +8,7 @@
 pub mod audit_chain;
 pub mod caller;
 pub mod capability;
+pub mod checkup;
 pub mod failure;
 pub mod ids;
 pub mod journal;

@@ -45,7 +45,7 @@ impl Home {
     /// Returns the folder of PostgreSQL: inside the state folder, or beside it where its account cannot go there.
     pub(crate) fn for_account(&self, name: &str, account: Option<&Account>) -> Result<PathBuf, EngineError> {
         let Some(account) = account else { return self.own(name) };
-        let folder = match self.moved_to(name)? {
+        let folder = match moved_to(&self.folder, name)? {
             Some(elsewhere) => elsewhere,
             None if account.can_enter(&self.folder)? => self.folder.join(name),
             None => self.move_away(name)?,
@@ -55,19 +55,6 @@ impl Home {
         Ok(folder)
     }
 
-    fn note(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.moved"))
-    }
-
-    fn moved_to(&self, name: &str) -> Result<Option<PathBuf>, EngineError> {
-        let note = self.note(name);
-        match fs::read_to_string(&note) {
-            Ok(place) => Ok(Some(PathBuf::from(place.trim()))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(EngineError::io("read", &note)(error)),
-        }
-    }
-
     /// Chooses a place outside and writes it down first, so that it is found again whatever happens next.
     fn move_away(&self, name: &str) -> Result<PathBuf, EngineError> {
         use secrecy::ExposeSecret;
@@ -75,8 +62,22 @@ impl Home {
         fs::create_dir_all(parent).map_err(EngineError::io("make", parent))?;
         let unique = secret_file::generate(parent)?;
         let place = parent.join(format!("{name}-{}", &unique.expose_secret()[..16]));
-        secret_file::write(&self.note(name), &place.display().to_string())?;
+        secret_file::write(&note(&self.folder, name), &place.display().to_string())?;
         Ok(place)
+    }
+}
+
+fn note(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.moved"))
+}
+
+/// Returns where an engine's folder went that could not stay in the state folder.
+pub(crate) fn moved_to(folder: &Path, name: &str) -> Result<Option<PathBuf>, EngineError> {
+    let note = note(folder, name);
+    match fs::read_to_string(&note) {
+        Ok(place) => Ok(Some(PathBuf::from(place.trim()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(EngineError::io("read", &note)(error)),
     }
 }
 

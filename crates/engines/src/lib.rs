@@ -13,6 +13,7 @@ mod error;
 mod find;
 mod home;
 mod leftovers;
+pub mod look;
 mod nats;
 mod port;
 mod postgres;

@@ -81,7 +81,7 @@ impl Nats {
     /// Returns the address that the server connects to.
     #[must_use]
     pub fn url(&self) -> SecretString {
-        format!("nats://{USER}:{}@127.0.0.1:{}", self.password.expose_secret(), self.port).into()
+        address(&self.password, self.port)
     }
 
     /// Kills NATS (SIGKILL), and leaves it down.
@@ -117,6 +117,10 @@ impl Drop for Nats {
         let seconds = Duration::from_secs;
         self.process.stop(&[(Signal::TERM, seconds(3)), (Signal::KILL, seconds(5))]);
     }
+}
+
+pub(crate) fn address(password: &SecretString, port: u16) -> SecretString {
+    format!("nats://{USER}:{}@127.0.0.1:{port}", password.expose_secret()).into()
 }
 
 fn configuration(port: u16, password: &SecretString) -> String {

@@ -93,17 +93,13 @@ impl Postgres {
     /// Returns the address that the server connects to.
     #[must_use]
     pub fn url(&self) -> SecretString {
-        self.address(ROLE, &self.role_password, DATABASE)
+        address_of_server(&self.role_password, self.port)
     }
 
     /// Returns an address with every right, for tests that make databases.
     #[must_use]
     pub fn admin_url(&self, database: &str) -> SecretString {
-        self.address(ADMIN, &self.admin_password, database)
-    }
-
-    fn address(&self, role: &str, password: &SecretString, database: &str) -> SecretString {
-        format!("postgres://{role}:{}@127.0.0.1:{}/{database}", password.expose_secret(), self.port).into()
+        address(ADMIN, &self.admin_password, self.port, database)
     }
 
     /// Kills PostgreSQL as a power cut would (SIGKILL), and leaves it down.
@@ -157,6 +153,15 @@ impl Drop for Postgres {
             (Signal::KILL, seconds(5)),
         ]);
     }
+}
+
+/// Returns the address that a server connects to.
+pub(crate) fn address_of_server(password: &SecretString, port: u16) -> SecretString {
+    address(ROLE, password, port, DATABASE)
+}
+
+fn address(role: &str, password: &SecretString, port: u16, database: &str) -> SecretString {
+    format!("postgres://{role}:{}@127.0.0.1:{port}/{database}", password.expose_secret()).into()
 }
 
 /// What is needed to make and start a data folder.

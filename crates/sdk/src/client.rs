@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_protocol::problem::Problem;
-use reqwest::{Method, RequestBuilder, Response, redirect};
+use reqwest::{Method, RequestBuilder, Response, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -94,10 +94,19 @@ impl Client {
         self.http.get(url)
     }
 
+    /// Begins a request that reads what stands beside `/api/v1/`.
+    pub(crate) fn outside_the_api(&self, segments: &[&str]) -> RequestBuilder {
+        self.http.get(self.below_base(segments))
+    }
+
     fn address(&self, segments: &[&str]) -> Url {
+        self.below_base(&[&["api", "v1"], segments].concat())
+    }
+
+    fn below_base(&self, segments: &[&str]) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().extend(["api", "v1"]).extend(segments);
+            path.pop_if_empty().extend(segments);
         }
         url
     }
@@ -127,15 +136,32 @@ impl Client {
         &self,
         request: RequestBuilder,
     ) -> Result<T, ClientError> {
-        let response = self.send(request.timeout(ANSWER_WITHIN)).await?;
+        self.call_with(request, &[]).await
+    }
+
+    /// Sends a request as it is and reads its answer, which may also have one of these statuses.
+    pub(crate) async fn call_with<T: DeserializeOwned>(
+        &self,
+        request: RequestBuilder,
+        accepted: &[StatusCode],
+    ) -> Result<T, ClientError> {
+        let response = self.send_with(request.timeout(ANSWER_WITHIN), accepted).await?;
         let body = self.body(response).await?;
         serde_json::from_slice(&body).map_err(|error| self.not_understood(&error))
     }
 
     /// Sends a request; an answer that is a failure becomes one.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, ClientError> {
+        self.send_with(request, &[]).await
+    }
+
+    async fn send_with(
+        &self,
+        request: RequestBuilder,
+        accepted: &[StatusCode],
+    ) -> Result<Response, ClientError> {
         let response = request.send().await.map_err(|source| self.unreachable(source))?;
-        if response.status().is_success() {
+        if response.status().is_success() || accepted.contains(&response.status()) {
             return Ok(response);
         }
         let status = response.status();

@@ -13,6 +13,7 @@ mod auth;
 mod client;
 mod enrolments;
 mod error;
+mod health;
 mod keys;
 mod members;
 mod projects;

@@ -2,6 +2,7 @@
 //!
 //! This crate deliberately holds no rule of the product: it only knows who needs whom.
 
+pub mod checkup;
 pub mod config;
 mod init;
 mod start;

@@ -33,7 +33,7 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-fn is_not_now(code: &str) -> bool {
+pub(crate) fn is_not_now(code: &str) -> bool {
     NOT_NOW.iter().any(|class| code.starts_with(class))
 }
 

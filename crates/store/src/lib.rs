@@ -6,6 +6,7 @@
 //! This crate deliberately makes no decision: it reads and writes what it is told.
 
 pub mod commands;
+pub mod checkup;
 mod connect;
 pub mod enrolments;
 mod error;

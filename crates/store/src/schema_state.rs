@@ -2,6 +2,7 @@
 
 use guildhall_domain::journal::Incarnation;
 use guildhall_domain::schema::SchemaState;
+use sqlx::PgExecutor;
 
 use crate::error::is_undefined_table;
 use crate::{Store, StoreError};
@@ -23,7 +24,11 @@ impl Durability {
 
 /// Reads how far the schema is. A database without our tables is at zero.
 pub async fn read(store: &Store) -> Result<SchemaState, StoreError> {
-    let row = sqlx::query_file!("queries/schema_state/read.sql").fetch_one(&store.pool).await;
+    read_by(&store.pool).await
+}
+
+pub(crate) async fn read_by(executor: impl PgExecutor<'_>) -> Result<SchemaState, StoreError> {
+    let row = sqlx::query_file!("queries/schema_state/read.sql").fetch_one(executor).await;
     match row {
         Ok(row) => Ok(SchemaState { applied: row.applied, floor: row.floor }),
         Err(error) if is_undefined_table(&error) => Ok(SchemaState { applied: 0, floor: 0 }),
@@ -39,6 +44,10 @@ pub async fn incarnation(store: &Store) -> Result<Incarnation, StoreError> {
 
 /// Reads the settings on which durability rests.
 pub async fn durability(store: &Store) -> Result<Durability, StoreError> {
-    let row = sqlx::query_file!("queries/schema_state/durability.sql").fetch_one(&store.pool).await?;
+    durability_by(&store.pool).await
+}
+
+pub(crate) async fn durability_by(executor: impl PgExecutor<'_>) -> Result<Durability, StoreError> {
+    let row = sqlx::query_file!("queries/schema_state/durability.sql").fetch_one(executor).await?;
     Ok(Durability { fsync: row.fsync, synchronous_commit: row.synchronous_commit })
 }

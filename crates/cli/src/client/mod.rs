@@ -10,7 +10,7 @@ pub(crate) mod logout;
 pub(crate) mod members;
 mod password;
 pub(crate) mod projects;
-mod session;
+pub(crate) mod session;
 pub(crate) mod tenants;
 pub(crate) mod users;
 pub(crate) mod whoami;

@@ -13,10 +13,10 @@ use crate::kept::{Context, Contexts, Folder, KeptTokens, NotSignedIn};
 pub(crate) struct Common {
     /// The context to use instead of the current one
     #[arg(long, value_name = "NAME", env = "GUILDHALL_CONTEXT")]
-    pub(super) context: Option<String>,
+    pub(crate) context: Option<String>,
     /// Prints JSON
     #[arg(long)]
-    pub(super) json: bool,
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -27,16 +27,16 @@ pub(crate) struct OfTenant {
 }
 
 /// A context that is in use.
-pub(super) struct Session {
-    pub(super) context_name: String,
-    pub(super) context: Context,
-    pub(super) tokens: KeptTokens,
-    pub(super) client: Client,
+pub(crate) struct Session {
+    pub(crate) context_name: String,
+    pub(crate) context: Context,
+    pub(crate) tokens: KeptTokens,
+    pub(crate) client: Client,
 }
 
 impl Common {
     /// Finds the context and its tokens.
-    pub(super) fn open(&self) -> Result<Session> {
+    pub(crate) fn open(&self) -> Result<Session> {
         let folder = Folder::find()?;
         let contexts = Contexts::read(&folder)?;
         let (name, context) = contexts.find(self.context.as_deref())?.ok_or(NotSignedIn::Never)?;

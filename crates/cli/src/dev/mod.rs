@@ -7,16 +7,20 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use guildhall_server::Config;
 use guildhall_server::config::Sources;
 use secrecy::ExposeSecret;
 
+use crate::doctor::FailedDev;
+use crate::failure::Usage;
 use crate::serve::{runtime, start_telemetry};
 use crate::signals::serve_until_asked;
 use crate::urls::refuse_passwords;
 use parts::Parts;
+
+pub(crate) use parts::is_set;
 
 /// The first user of a developer's installation; its password stands in the state folder.
 const ADMIN: &str = "admin";
@@ -49,19 +53,34 @@ pub(crate) struct DevArgs {
     json: bool,
 }
 
+impl DevArgs {
+    fn sources(&self) -> Sources {
+        let flags = self.log.iter().map(|filter| ("telemetry.log_filter", filter.clone())).collect();
+        let mut sources = Sources::from_process(self.config.clone(), flags);
+        sources.defaults =
+            vec![("telemetry.log_filter", "warn".to_owned()), ("http.drain_delay", "0s".to_owned())];
+        sources
+    }
+
+    /// Says what was asked for, so that the doctor can look at it after a failure.
+    pub(crate) fn failed(&self) -> FailedDev {
+        let mut sources = self.sources();
+        let engines = [("postgres.url", &self.pg_url), ("nats.url", &self.nats_url)];
+        sources.flags.extend(engines.into_iter().filter_map(|(key, url)| Some((key, url.clone()?))));
+        let state = (!self.ephemeral).then(|| self.state.clone());
+        FailedDev { state, listen: self.listen, sources }
+    }
+}
+
 pub(crate) fn run(args: &DevArgs) -> Result<()> {
     let began = Instant::now();
     refuse_passwords([&args.pg_url, &args.nats_url])?;
-    let flags = args.log.iter().map(|filter| ("telemetry.log_filter", filter.clone())).collect();
-    let mut sources = Sources::from_process(args.config.clone(), flags);
-    sources.defaults =
-        vec![("telemetry.log_filter", "warn".to_owned()), ("http.drain_delay", "0s".to_owned())];
+    let mut sources = args.sources();
     let config = Config::load(&sources)?;
     let wished = args.listen.unwrap_or(config.http.listen);
     if !wished.ip().is_loopback() {
-        bail!(
-            "guildhall dev listens on this machine alone, not on {wished}; use `guildhall serve` to serve others"
-        );
+        let refused = "guildhall dev listens on this machine alone; use `guildhall serve` to serve others";
+        return Err(Usage(refused).into());
     }
     let _telemetry = start_telemetry(&config)?;
 

@@ -74,7 +74,7 @@ fn keep_secret(path: &Path) -> Result<SecretString> {
 }
 
 /// Returns whether a file or the environment names an engine: then none is started.
-fn is_set(key: &str, url: &SecretString) -> bool {
+pub(crate) fn is_set(key: &str, url: &SecretString) -> bool {
     default_of(key).is_some_and(|default| default != format!("\"{}\"", url.expose_secret()))
 }
 

@@ -8,6 +8,7 @@ use guildhall_runtime::Clock;
 use guildhall_sdk::{Client, ClientError, TokenFuture, TokenSource, Tokens};
 use secrecy::SecretString;
 
+use super::folder::Locked;
 use super::{Folder, tokens};
 
 /// There is nobody to act as.
@@ -66,11 +67,21 @@ impl KeptTokens {
         if let Some(token) = self.fresh_one()? {
             return Ok(token);
         }
+        self.exchange_locked(&lock).await
+    }
+
+    /// Exchanges the refresh token now, however fresh the access token is.
+    pub(crate) async fn exchange(&self) -> Result<(), ClientError> {
+        let lock = self.folder.lock().await.map_err(no_token)?;
+        self.exchange_locked(&lock).await.map(drop)
+    }
+
+    async fn exchange_locked(&self, lock: &Locked) -> Result<SecretString, ClientError> {
         let kept = tokens::find(&self.folder, self.of()).map_err(no_token)?;
         let kept = kept.ok_or_else(|| not_signed_in(NotSignedIn::Here(self.context.clone())))?;
         match self.client.refresh(&kept.refresh).await {
             Ok(new) => {
-                tokens::keep(&self.folder, self.of(), &new, &lock).map_err(no_token)?;
+                tokens::keep(&self.folder, self.of(), &new, lock).map_err(no_token)?;
                 Ok(new.access)
             }
             Err(error) if error.kind() == Some(FailureKind::Unauthenticated) => {

@@ -31,6 +31,7 @@ const COMMANDS: &[&[&str]] = &[
     &["audit", "export"],
     &["audit", "verify"],
     &["completions"],
+    &["doctor"],
 ];
 
 #[test]

@@ -86,6 +86,17 @@ fn read_file(named: Option<&Path>) -> Result<Option<(PathBuf, String)>, ConfigEr
     }
 }
 
+/// Returns the secret settings that a file holds, and the file. None where there is no file.
+pub fn secrets_in_file(named: Option<&Path>) -> Result<Option<(PathBuf, Vec<String>)>, ConfigError> {
+    let Some((path, text)) = read_file(named)? else { return Ok(None) };
+    let table = parse(&path, &text)?;
+    let holds = |key: &String| {
+        let (section, field) = key.split_once('.')?;
+        table.get(section)?.get(field).filter(|value| value.as_str() != Some(""))
+    };
+    Ok(Some((path, super::secrets().filter(|key| holds(key).is_some()).collect())))
+}
+
 fn parse(path: &Path, text: &str) -> Result<toml::Table, ConfigError> {
     text.parse().map_err(|error: toml::de::Error| {
         let line =

@@ -27,7 +27,7 @@ pub use housekeeping::Housekeeping;
 pub use http::Http;
 pub use identity::Identity;
 pub use limits::Limits;
-pub use load::{ConfigError, Sources};
+pub use load::{ConfigError, Sources, secrets_in_file};
 pub use nats::Nats;
 pub use postgres::Postgres;
 pub use runs::{InvalidRuns, Runs};

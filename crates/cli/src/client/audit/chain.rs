@@ -145,7 +145,8 @@ fn check_body(body: &str, expected: Digest) -> Result<(), String> {
     if body_hash(&value) != expected {
         return Err("its body does not fit its bodyHash".to_owned());
     }
-    if value.to_string() != body {
+    let as_sealed = value.to_string();
+    if as_sealed != body {
         return Err(
             "its body says the same but is written otherwise; verify the file as it was exported".to_owned()
         );
