@@ -31,6 +31,29 @@ impl Access {
     }
 }
 
+/// The longest host that is written down: the longest name there is, and a port.
+const HOST_AT_MOST: usize = 260;
+
+/// Returns a host as it may be written down: a name or number and a port, without what stands before an `@`. Anything
+/// else is no host, and may be something that must not be kept.
+#[must_use]
+pub(crate) fn shown_host(host: &str) -> String {
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let good = |b: u8| b.is_ascii_alphanumeric() || b".-:[]".contains(&b);
+    let is_host = (1..=HOST_AT_MOST).contains(&host.len()) && host.bytes().all(good);
+    if is_host { host.to_owned() } else { "[not a host]".to_owned() }
+}
+
+/// Returns an origin as it may be written down.
+#[must_use]
+pub(crate) fn shown_origin(origin: &str) -> String {
+    match origin.split_once("://") {
+        Some((scheme @ ("http" | "https"), host)) => format!("{scheme}://{}", shown_host(host)),
+        Some(_) | None if origin == "null" => origin.to_owned(),
+        Some(_) | None => "[not an origin]".to_owned(),
+    }
+}
+
 /// Returns a host without its port.
 fn host_name(host: &str) -> &str {
     match host.rsplit_once(':') {
@@ -77,6 +100,35 @@ mod tests {
         ] {
             assert!(!access().allows_host(host), "{host}");
         }
+    }
+
+    #[test]
+    fn what_is_written_down_of_a_refused_host_is_a_host_alone() {
+        let hosts = [
+            "evil.example:7117",
+            "[::1]:80",
+            "me:hunter2@evil.example",
+            "evil.example/hunter2",
+            "hunter2 ",
+            "",
+        ];
+        let shown = hosts.map(shown_host);
+        assert_eq!(
+            shown.each_ref().map(String::as_str),
+            ["evil.example:7117", "[::1]:80", "evil.example", "[not a host]", "[not a host]", "[not a host]"]
+        );
+        assert_eq!(shown_host(&"n".repeat(HOST_AT_MOST + 1)), "[not a host]");
+        let origins = [
+            "https://evil.example",
+            "https://me:hunter2@evil.example",
+            "null",
+            "hunter2",
+            "javascript://hunter2",
+        ];
+        assert_eq!(
+            origins.map(shown_origin).each_ref().map(String::as_str),
+            ["https://evil.example", "https://evil.example", "null", "[not an origin]", "[not an origin]"]
+        );
     }
 
     #[test]

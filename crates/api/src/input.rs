@@ -2,18 +2,18 @@
 
 use std::str::FromStr;
 
-use axum::Json;
+use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
 use guildhall_domain::FailureKind;
-use guildhall_domain::redact::redact;
 use guildhall_service::ServiceError;
 use guildhall_service::idempotency::IdempotencyKey;
 use serde::de::DeserializeOwned;
 
 use crate::App;
 use crate::error::ApiError;
+use crate::misfit;
 
 /// A JSON body; one that does not fit is refused with what is wrong.
 pub(crate) struct Body<T>(pub(crate) T);
@@ -22,15 +22,29 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
-        match Json::from_request(request, app).await {
-            Ok(Json(body)) => Ok(Self(body)),
-            Err(rejection) if rejection.status().as_u16() == 413 => Err(ApiError::new(
-                FailureKind::PayloadTooLarge,
-                "the request body is larger than this server accepts",
-            )),
-            Err(rejection) => Err(ApiError::new(FailureKind::SchemaInvalid, plain(&rejection.body_text()))),
+        if !is_json(request.headers()) {
+            return Err(ApiError::new(
+                FailureKind::SchemaInvalid,
+                "send it with `Content-Type: application/json`",
+            ));
         }
+        let bytes =
+            Bytes::from_request(request, app).await.map_err(|rejection| match rejection.status() {
+                StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(
+                    FailureKind::PayloadTooLarge,
+                    "the request body is larger than this server accepts",
+                ),
+                _ => ApiError::new(FailureKind::SchemaInvalid, "the body broke off"),
+            })?;
+        let body = serde_json::from_slice(&bytes);
+        body.map(Self).map_err(|error| ApiError::new(FailureKind::SchemaInvalid, misfit::words(&error)))
     }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
 /// The segments of a path as ids. One that is no id names no object: not found, like any other that does not exist.
@@ -56,14 +70,11 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Words<T> {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         match Query::from_request_parts(parts, app).await {
             Ok(Query(words)) => Ok(Self(words)),
-            Err(rejection) => Err(ApiError::new(FailureKind::SchemaInvalid, plain(&rejection.body_text()))),
+            Err(rejection) => {
+                Err(ApiError::new(FailureKind::SchemaInvalid, misfit::of_query(&rejection.body_text())))
+            }
         }
     }
-}
-
-/// What a parser says may repeat what it was given, and that may be a secret in the wrong place.
-fn plain(words: &str) -> String {
-    redact(words).text.into_owned()
 }
 
 /// Reads the `Idempotency-Key` header.

@@ -11,6 +11,7 @@ mod error;
 mod http;
 mod input;
 mod layers;
+mod misfit;
 mod rates;
 mod refusals;
 mod serve;

@@ -5,8 +5,8 @@
 //!
 //! This crate deliberately makes no decision: it reads and writes what it is told.
 
-pub mod commands;
 pub mod checkup;
+pub mod commands;
 mod connect;
 pub mod enrolments;
 mod error;

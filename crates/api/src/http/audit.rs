@@ -45,7 +45,10 @@ pub(crate) async fn page(
     Ids(tenant): Ids<TenantId>,
     query: Result<Query<PageQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<AuditPageView>, ApiError> {
-    let Query(query) = query.map_err(|error| ApiError::new(FailureKind::SchemaInvalid, error.body_text()))?;
+    let Query(query) = query.map_err(|_| {
+        let words = "the query takes afterSeq or fromEnd, and limit; each is a number that is not negative";
+        ApiError::new(FailureKind::SchemaInvalid, words)
+    })?;
     let page = app.audit.page(&asking.caller, tenant, begin(&query)?, query.limit).await?;
     let next_after_seq = page.next_after.get();
     Ok(Json(AuditPageView { entries: page.entries.iter().map(view).collect(), next_after_seq }))

@@ -22,6 +22,7 @@ use crate::App;
 use crate::caller::Asking;
 use crate::error::ApiError;
 use crate::input::{Body, Ids, Words, idempotency_key, parse};
+use crate::misfit;
 
 /// Make a run
 ///
@@ -124,8 +125,7 @@ fn ask(tenant: TenantId, body: CreateRun) -> Result<RunAsk, ApiError> {
 /// Reads a part of a body, naming it in the failure.
 fn part<T: DeserializeOwned>(field: &'static str, value: Value) -> Result<T, ApiError> {
     serde_json::from_value(value).map_err(|error| {
-        let words = guildhall_domain::redact::redact(&error.to_string()).text.into_owned();
-        ApiError::new(FailureKind::SchemaInvalid, format!("{field}: {words}"))
+        ApiError::new(FailureKind::SchemaInvalid, format!("{field}: {}", misfit::of_part(&error)))
     })
 }
 

@@ -10,7 +10,9 @@ use guildhall_service::audit::{Event, Of};
 use serde_json::json;
 use tracing::warn;
 
+use super::trace::route;
 use crate::App;
+use crate::access::{shown_host, shown_origin};
 use crate::error::ApiError;
 
 /// Probes come from orchestrators, which call a replica by whatever address it has. They show nothing and do nothing.
@@ -24,7 +26,7 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     let path = request.uri().path().to_owned();
     let host = host_of(&request);
     if !PROBES.contains(&path.as_str()) && !app.access.allows_host(&host) {
-        note(&app, "request.host_refused", &host, &path).await;
+        note(&app, "request.host_refused", &shown_host(&host), route(&request)).await;
         let words =
             "this server is not reached under that name; add it to access.allow_hosts if it should be";
         return ApiError::new(FailureKind::HostRefused, words).into_response();
@@ -32,7 +34,7 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     let origin = text(request.headers(), &header::ORIGIN);
     if let Some(origin) = &origin {
         if !app.access.allows_origin(origin, &host) {
-            note(&app, "request.origin_refused", origin, &path).await;
+            note(&app, "request.origin_refused", &shown_origin(origin), route(&request)).await;
             let words = "web pages of this origin may not call this server; add it to access.allow_origins if it should";
             return ApiError::new(FailureKind::OriginRefused, words).into_response();
         }
@@ -84,14 +86,13 @@ fn text(headers: &HeaderMap, name: &header::HeaderName) -> Option<String> {
 }
 
 /// Writes an attack down. A flood of them is counted, not written: the log must not become the target.
-async fn note(app: &App, action: &'static str, from: &str, path: &str) {
+async fn note(app: &App, action: &'static str, from: &str, route: &str) {
     metrics::counter!("guildhall_http_refused_total", "action" => action).increment(1);
     if !app.refusals.may_write() {
         return;
     }
-    let shorten = |text: &str| text.chars().take(200).collect::<String>();
-    let detail = json!({ "from": shorten(from) });
-    let event = Event { of: Of::Installation, action, actor: None, object: shorten(path), detail };
+    let detail = json!({ "from": from });
+    let event = Event { of: Of::Installation, action, actor: None, object: route.to_owned(), detail };
     if let Err(error) = app.audit.note(&event).await {
         warn!(error = &error as &dyn std::error::Error, "cannot write {action} into the audit log");
     }

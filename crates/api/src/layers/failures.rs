@@ -13,6 +13,7 @@ use guildhall_protocol::problem::{self, Problem};
 use guildhall_runtime::telemetry::trace::TraceContext;
 use tracing::{debug, error, warn};
 
+use super::trace::{known, route};
 use crate::error::{ApiError, status_of};
 
 /// How long a client that may retry is asked to wait, where nothing else is known.
@@ -20,7 +21,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) async fn write(request: Request, next: Next) -> Response {
     let trace_id = request.extensions().get::<TraceContext>().map(TraceContext::trace_id).unwrap_or_default();
-    let what = format!("{} {}", request.method(), request.uri().path());
+    // The route and not the path, which may hold anything: also what belongs into a header.
+    let what = format!("{} {}", known(request.method()), route(&request));
     let mut response = next.run(request).await;
     let Some(error) = failure_in(&mut response, &what) else { return response };
     log(&error, &trace_id, &what);
@@ -72,7 +74,7 @@ fn failure_in(response: &mut Response, what: &str) -> Option<ApiError> {
             FailureKind::SchemaInvalid,
             format!("{what}: the request is not of the form that this address takes"),
         ),
-        StatusCode::NOT_FOUND => (FailureKind::NotFound, format!("no such address: {what}")),
+        StatusCode::NOT_FOUND => (FailureKind::NotFound, "no such address".to_owned()),
         _ => (FailureKind::Internal, format!("the server answered {status} without saying why")),
     };
     Some(ApiError::new(kind, message))

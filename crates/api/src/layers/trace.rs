@@ -15,7 +15,7 @@ const TRACEPARENT: &str = "traceparent";
 pub(super) async fn join(mut request: Request, next: Next) -> Response {
     let began = Instant::now();
     let method = known(request.method());
-    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let route = route(&request).to_owned();
     let span = info_span!("http", otel.name = %format!("{method} {route}"), otel.kind = "server",
         http.request.method = method, http.route = %route, http.response.status_code = field::Empty,
         trace.id = field::Empty);
@@ -39,8 +39,13 @@ pub(super) async fn join(mut request: Request, next: Next) -> Response {
     response
 }
 
+/// Returns the address that a request was meant for, as we wrote it: a caller can put nothing into it.
+pub(super) fn route(request: &Request) -> &str {
+    request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str)
+}
+
 /// Returns a method's name if it is one of the usual: a caller must not be able to make new labels.
-fn known(method: &Method) -> &'static str {
+pub(super) fn known(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
         "HEAD" => "HEAD",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::doctor::summary;
+use crate::support::surroundings::summary;
 use crate::support::user::{Server, User, stdout};
 
 const CHECKS: [&str; 7] = [

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::dev::postgres_url;
-use crate::doctor::summary;
+use crate::support::surroundings::summary;
 use crate::support::user::{stderr, stdout};
 use crate::support::{Running, guildhall, wait_until_gone};
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
 
+mod canary;
 mod client;
 mod client_follow;
 mod client_tokens;

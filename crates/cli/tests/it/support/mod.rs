@@ -1,5 +1,8 @@
 //! Running the real binary.
 
+pub(crate) mod channels;
+pub(crate) mod installation;
+pub(crate) mod surroundings;
 pub(crate) mod user;
 
 use std::io::{BufRead, BufReader, Read};
@@ -30,7 +33,12 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Self {
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+        Self::start_logging(command, Stdio::piped())
+    }
+
+    /// Starts it with another place for what it logs.
+    pub(crate) fn start_logging(command: &mut Command, log: Stdio) -> Self {
+        let child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary runs");
         Self { child }
     }
 

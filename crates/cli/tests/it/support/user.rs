@@ -40,10 +40,15 @@ impl User {
 
     /// Runs a command with something on its standard input.
     pub(crate) fn run_with(&self, args: &[&str], input: &str) -> Output {
-        let mut command = self.command(args);
+        Self::feed(self.command(args), input)
+    }
+
+    /// Runs a command that is nobody's in particular with something on its standard input.
+    pub(crate) fn feed(mut command: Command, input: &str) -> Output {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("runs");
-        child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("written");
+        // A command that needs no input may be gone before it is written.
+        let _not_read = child.stdin.take().expect("piped").write_all(input.as_bytes());
         child.wait_with_output().expect("ran")
     }
 

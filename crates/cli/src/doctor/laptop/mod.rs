@@ -1,23 +1,25 @@
 //! A developer's machine: can `guildhall dev` work here, and does it?
 
+mod aside;
+mod running;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use guildhall_domain::checkup::Step;
 use guildhall_engines::look::{self, Holder};
-use guildhall_engines::{EngineError, Home, Nats, Postgres, Restart};
+use guildhall_engines::{Home, Nats, Postgres};
 use guildhall_server::Config;
-use guildhall_server::checkup::{self, PostgresLook};
+use guildhall_server::checkup::PostgresLook;
 use guildhall_server::config::Sources;
-use secrecy::SecretString;
 use tempfile::TempDir;
 
 use super::check::{Check, Finding, Looking, QUICK, Trouble};
-use super::engines::{migrations, no_postgres};
-use super::http::{Listener, listener, ready};
+use super::http::{Listener, listener};
 use super::server::unusable;
 use crate::dev::is_set;
+use aside::{aside, engine};
 
 /// A new database takes 40 MB, and its log may grow by 80 MB at once.
 const BYTES_AT_LEAST: u64 = 256 * 1024 * 1024;
@@ -180,111 +182,6 @@ impl Laptop {
         std::fs::read_to_string(state.join("url")).ok()
     }
 
-    async fn postgres(&mut self) -> Finding {
-        let (url, said) = match self.postgres_url().await? {
-            Some(url) => (url, "PostgreSQL answers"),
-            None => (self.start_postgres().await?, "PostgreSQL starts and answers"),
-        };
-        let found = PostgresLook::connect(&url).await.map_err(|fault| no_postgres(&fault))?;
-        self.postgres_look = Some(found);
-        Ok(said.to_owned())
-    }
-
-    /// Returns the address of the PostgreSQL that runs already, or none where one must be started.
-    async fn postgres_url(&self) -> Result<Option<SecretString>, Trouble> {
-        let url = &self.loaded()?.postgres.url;
-        if is_set("postgres.url", url) {
-            return Ok(Some(url.clone()));
-        }
-        let Some(state) = self.state.clone().filter(|_| self.runs) else { return Ok(None) };
-        let running = aside(move || look::running_postgres(&state)).await?;
-        let away = || {
-            Trouble::new(
-                "the PostgreSQL of the running `guildhall dev` is away",
-                self.log("postgres/postgres.log"),
-            )
-        };
-        running.map(Some).ok_or_else(away)
-    }
-
-    /// Starts PostgreSQL: on the data that is there, or else on new data that goes away again.
-    async fn start_postgres(&mut self) -> Result<SecretString, Trouble> {
-        let log = self.log("postgres/postgres.log");
-        let home = self.take_home()?;
-        let (home, started) = aside(move || {
-            let started = Postgres::start(&home.0, Restart::WhenAsked);
-            (home, started)
-        })
-        .await?;
-        self.home = Some(home);
-        let postgres = started.map_err(|error| engine(&error, &log))?;
-        Ok(self.postgres.insert(postgres).url())
-    }
-
-    fn take_home(&mut self) -> Result<(Home, Option<TempDir>), Trouble> {
-        if let Some(home) = self.home.take() {
-            return Ok(home);
-        }
-        let kept = self.state.as_deref().filter(|state| look::has_data(state));
-        let temporary = match kept {
-            Some(_) => None,
-            None => {
-                Some(tempfile::Builder::new().prefix("guildhall-doctor-").tempdir().map_err(|error| {
-                    Trouble::new(format!("cannot make a temporary folder: {error}"), "df -h /tmp")
-                })?)
-            }
-        };
-        let folder = kept.or_else(|| temporary.as_ref().map(TempDir::path)).ok_or_else(not_seen)?;
-        let home = Home::open(folder).map_err(|error| engine(&error, "guildhall doctor"))?;
-        Ok((home, temporary))
-    }
-
-    async fn nats(&mut self) -> Finding {
-        let mut config = self.loaded()?.clone();
-        if !is_set("nats.url", &config.nats.url) {
-            let Some(state) = self.state.clone().filter(|_| self.runs) else {
-                return self.start_nats().await;
-            };
-            let running = look::running_nats(&state);
-            config.nats.url = running.ok_or_else(|| {
-                Trouble::new("the NATS of the running `guildhall dev` is away", self.log("nats/nats.log"))
-            })?;
-        }
-        let found = checkup::nats(&config, NATS_WITHIN).await;
-        let found = found.map_err(|fault| Trouble::new(fault.to_string(), self.log("nats/nats.log")))?;
-        let answer = found.round_trip(NATS_WITHIN).await;
-        answer.map_err(|error| Trouble::new(error.to_string(), self.log("nats/nats.log")))?;
-        Ok("NATS answers".to_owned())
-    }
-
-    async fn start_nats(&mut self) -> Finding {
-        let log = self.log("nats/nats.log");
-        let home = self.take_home()?;
-        let (home, started) = aside(move || {
-            let started = Nats::start(&home.0, Restart::WhenAsked);
-            (home, started)
-        })
-        .await?;
-        self.home = Some(home);
-        self.nats = Some(started.map_err(|error| engine(&error, &log))?);
-        Ok("NATS starts and answers".to_owned())
-    }
-
-    async fn migrations(&mut self) -> Finding {
-        migrations(self.postgres_look.as_mut().ok_or_else(not_seen)?).await
-    }
-
-    async fn server(&mut self) -> Finding {
-        match self.url() {
-            Some(url) => ready(&url).await,
-            None if self.runs => Err(Trouble::new(
-                "`guildhall dev` has not begun to serve",
-                "guildhall doctor   # in a moment",
-            )),
-            None => Ok("none runs; `guildhall dev` starts one".to_owned()),
-        }
-    }
-
     /// Returns the command that shows an engine's log.
     fn log(&self, file: &str) -> String {
         match &self.state {
@@ -302,43 +199,4 @@ fn nearest(folder: &Path) -> &Path {
 
 fn kind(error: &std::io::Error) -> String {
     error.kind().to_string()
-}
-
-/// Says in one line why an engine could not be found or started.
-fn engine(error: &EngineError, fix: &str) -> Trouble {
-    let said = error.to_string();
-    let first = said.lines().next().unwrap_or_default();
-    let last_words = match error {
-        EngineError::Setup { log, .. } | EngineError::NotReady { log, .. } => log.lines().next_back(),
-        EngineError::NotFound { .. }
-        | EngineError::TooOld { .. }
-        | EngineError::NoAccount
-        | EngineError::NoSetpriv
-        | EngineError::Busy { .. }
-        | EngineError::Io { .. }
-        | EngineError::Spawn { .. } => None,
-    };
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
-    let cause = cause.or_else(|| last_words.map(|words| format!(": {}", words.trim()))).unwrap_or_default();
-    let fix = match error {
-        EngineError::NoAccount => "useradd --system --no-create-home postgres",
-        EngineError::NoSetpriv => "apt-get install -y util-linux",
-        EngineError::NotFound { .. }
-        | EngineError::TooOld { .. }
-        | EngineError::Busy { .. }
-        | EngineError::Io { .. }
-        | EngineError::Spawn { .. }
-        | EngineError::Setup { .. }
-        | EngineError::NotReady { .. } => fix,
-    };
-    Trouble::new(format!("{first}{cause}"), fix)
-}
-
-/// Does what blocks on a thread of its own, which nobody joins: a check that takes too long is given up.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Trouble> {
-    let (done, wait) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || {
-        let _given_up = done.send(work());
-    });
-    wait.await.map_err(|_| not_seen())
 }
