@@ -1,5 +1,6 @@
 //! Claims a run and drives an agent backend in a workspace, as an untrusted client of the API.
 //!
-//! Empty until runs exist.
-//!
-//! This crate deliberately will know neither the database nor the bus.
+//! This crate deliberately knows neither the database nor the bus.
+
+pub mod backend;
+pub mod pump;

@@ -1,0 +1,3 @@
+//! The one way of a backend's events to the server: mapped, merged, cleaned, batched, sent until acknowledged.
+
+pub mod veil;
