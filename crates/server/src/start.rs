@@ -26,7 +26,7 @@ use guildhall_service::reconcile::{
     AuditSeal, FORGET_EVERY, IdempotencyKeys, RateWindows, Replicas, RunParts, TendRuns,
 };
 use guildhall_service::runners::Runners;
-use guildhall_service::runs::Runs;
+use guildhall_service::runs::{Offers, Runs};
 use guildhall_service::signing::{self, Signing, SigningError, TendSigning};
 use guildhall_service::tenants::Tenants;
 use guildhall_service::users::Users;
@@ -121,7 +121,9 @@ impl Server {
         }
         let journals = Journals::start(&store, &bus, &tasks);
         let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&signing));
-        let runs = Runs::new(store.clone(), journals.clone(), config.runs.times(), config.runs.bounds()?);
+        let offers = Offers::start(&bus, &tasks);
+        let runs =
+            Runs::new(store.clone(), journals.clone(), offers, config.runs.times(), config.runs.bounds()?);
         reconcilers.start(&tasks, config.runs.tend_every, TendRuns(runs.clone()));
         reconcilers.start(&tasks, RunParts::EVERY, RunParts(store.clone()));
         let sweeper = RateWindows { store: store.clone(), stop: tasks.stop() };

@@ -62,7 +62,11 @@ impl Runs {
         locked.open.push(command.clone());
         let payload = json!({ "status": "pending", "type": ask.kind.as_str(), "ordinal": ordinal });
         locked.say(event::COMMAND_STATUS, Some(id), payload);
+        let (tenant, waits) = (locked.run.tenant, locked.run.lease.is_none());
         locked.commit(&self.journals).await?;
+        if waits {
+            self.offers.announce(tenant).await;
+        }
         Ok(command)
     }
 

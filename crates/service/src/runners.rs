@@ -28,6 +28,9 @@ use crate::runs::{Locked, RunView, Runs};
 /// Commands that one poll returns.
 const COMMANDS_AT_MOST: u32 = 100;
 
+/// Runs that a waiting runner tries for at once: others try for them too.
+const CANDIDATES: u32 = 8;
+
 /// A poll looks again at least this often, whatever it was told.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -162,6 +165,47 @@ impl Runners {
         self.hand_out(grant, lease_expires_at, run, recovered_from).await
     }
 
+    /// Claims the run that has waited longest for a runner of this one's profiles, or waits until there is one.
+    /// Returns none when the time is over.
+    pub async fn claim_next(
+        &self,
+        enrolment: &Enrolment,
+        runner: RunnerId,
+        wait: Duration,
+    ) -> Result<Option<Grant>, ServiceError> {
+        let found = rows::find(&self.runs.store, runner).await?;
+        let known = found.filter(|found| found.tenant == enrolment.tenant).ok_or(ServiceError::NOT_FOUND)?;
+        let deadline = tokio::time::Instant::now() + wait;
+        // Listens first, then looks: what comes in between is not missed.
+        let mut offers = self.runs.offers.listen(enrolment.tenant).await;
+        loop {
+            if let Some(grant) = self.try_next(enrolment, &known).await? {
+                return Ok(Some(grant));
+            }
+            let now = tokio::time::Instant::now();
+            if now >= deadline {
+                return Ok(None);
+            }
+            let until = deadline.min(now + LOOK_EVERY);
+            let _news_or_time = tokio::time::timeout_at(until, offers.next()).await;
+        }
+    }
+
+    async fn try_next(&self, enrolment: &Enrolment, runner: &Runner) -> Result<Option<Grant>, ServiceError> {
+        let only = enrolment.profile.as_ref().map(guildhall_domain::principal::Slug::as_str);
+        let (store, tenant) = (&self.runs.store, enrolment.tenant);
+        let waiting = runs::waiting(store, tenant, only, &runner.backend_profiles, CANDIDATES).await?;
+        for id in waiting {
+            match self.claim(enrolment, id, runner.id, Waits::No).await {
+                Ok(grant) => return Ok(Some(grant)),
+                // Another runner was quicker, or the run has ended: the next.
+                Err(ServiceError::Claim(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
     /// Carries out what a claim means for those who held the run before.
     async fn take(&self, locked: &mut Locked, claim: &Claim) -> Result<Option<RunnerId>, ServiceError> {
         match claim {
@@ -249,6 +293,7 @@ impl Runners {
             json!({ "status": "pending", "reason": "released", "runnerId": grant.runner.to_string() });
         locked.say(event::RUN_STATUS, None, payload);
         locked.commit(&self.runs.journals).await?;
+        self.runs.offers.announce(grant.tenant).await;
         Ok(())
     }
 

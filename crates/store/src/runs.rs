@@ -234,6 +234,21 @@ pub async fn add_usage(tx: &mut Tx, id: RunId, usage: Usage) -> Result<(), Store
     Ok(())
 }
 
+/// Finds runs of a tenant that wait for a runner of these profiles, the longest waiting first.
+pub async fn waiting(
+    store: &Store,
+    tenant: TenantId,
+    only: Option<&str>,
+    profiles: &[String],
+    limit: u32,
+) -> Result<Vec<RunId>, StoreError> {
+    let rows =
+        sqlx::query_file!("queries/runs/waiting.sql", tenant.as_uuid(), only, profiles, i64::from(limit))
+            .fetch_all(&store.pool)
+            .await?;
+    Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())
+}
+
 /// Finds open runs that nobody holds and whose patience is over.
 pub async fn overdue(
     store: &Store,

@@ -106,6 +106,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(backends::list))
         .routes(routes!(runner::register::register))
         .routes(routes!(runner::lease::claim))
+        .routes(routes!(runner::lease::claim_next))
         .routes(routes!(runner::lease::change))
         .routes(routes!(runner::status::end_run))
         .routes(routes!(runner::commands::ack))

@@ -44,6 +44,25 @@ pub struct ClaimRun {
     pub wait: bool,
 }
 
+/// A claim on whatever waits.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClaimNext {
+    #[schema(example = "rnr_01920000000070008000000000000000")]
+    pub runner_id: String,
+    /// Milliseconds to wait for a run; shorter than the server's time limit for a request.
+    #[serde(default)]
+    #[schema(maximum = 60000)]
+    pub wait: u64,
+}
+
+/// The run that was claimed; none when there was nothing to claim in time.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimedView {
+    pub grant: Option<GrantView>,
+}
+
 /// What a claim, or the renewal of a lease, gives.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -21,10 +21,11 @@ const PUBLIC: [(&str, &str); 7] = [
 ];
 
 /// The routes that a runner comes to with an enrolment token.
-const ENROLLED: [(&str, &str); 3] = [
+const ENROLLED: [(&str, &str); 4] = [
     ("GET", "/api/v1/runner/enrolment"),
     ("POST", "/api/v1/runners/register"),
     ("POST", "/api/v1/runs/{run}/claim"),
+    ("POST", "/api/v1/runners/claim"),
 ];
 
 /// The routes that a runner comes to with the token of a claim.
@@ -54,6 +55,7 @@ fn bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/sessions/{session}/control"), json!({ "action": "cancel" })),
         (("POST", "/api/v1/runners/register"), json!({ "name": "mallory" })),
         (("POST", "/api/v1/runs/{run}/claim"), json!({ "runnerId": "rnr_01920000000070008000000000000000" })),
+        (("POST", "/api/v1/runners/claim"), json!({ "runnerId": "rnr_01920000000070008000000000000000" })),
         (("PATCH", "/api/v1/runs/{run}/lease"), json!({})),
         (("POST", "/api/v1/runs/{run}/events"), json!({ "events": [] })),
         (("PATCH", "/api/v1/runs/{run}/status"), json!({ "status": "completed" })),

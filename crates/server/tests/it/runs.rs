@@ -249,3 +249,30 @@ async fn a_runner_reaches_its_run_and_no_other() {
     world.one.try_claim(&others, &run, &stranger).await.assert_failure(404, "not-found");
     let _still_mine = held(&run, &mine.runner, &world.other.try_claim(&yard, &run, &mine.runner).await);
 }
+
+#[tokio::test]
+async fn a_waiting_runner_gets_the_run_that_has_waited_longest_as_soon_as_there_is_work() {
+    let world = World::new().await;
+    let yard = world.yard("acme").await;
+    let (idle, first, second) = (world.run(&yard).await, world.run(&yard).await, world.run(&yard).await);
+    let next = async |server: &crate::support::TestServer, wait: u64| {
+        let runner = server.register(&yard).await;
+        let body = json!({ "runnerId": runner, "wait": wait });
+        let answer = server.post_as("/api/v1/runners/claim", &yard.enrolment, body).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer.body["grant"]["run"]["runId"].clone()
+    };
+    assert_eq!(next(&world.one, 0).await, Value::Null, "a run without a command waits for nobody");
+    let began = std::time::Instant::now();
+    let late_command = async {
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        world.command(&second, "now").await;
+    };
+    let (claimed, ()) = tokio::join!(next(&world.one, 8000), late_command);
+    assert_eq!(claimed, json!(second));
+    assert!(began.elapsed() < std::time::Duration::from_secs(4), "found by the clock alone");
+    world.command(&first, "one").await;
+    world.command(&idle, "two").await;
+    assert_eq!(next(&world.other, 0).await, json!(first));
+    assert_eq!(next(&world.one, 0).await, json!(idle));
+}

@@ -114,17 +114,19 @@ async fn no_connection_waits_while_passwords_are_checked() {
         (0..8).map(|number| world.one.try_sign_in("nobody", if number == 0 { "x" } else { PASSWORD }));
     let checking = async {
         let held = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'";
-        let mut most = 0;
-        // Eight checks take longer than these looks on any machine.
-        for _ in 0..20 {
-            most = most.max(watch.number(held).await);
+        let mut looks = Vec::new();
+        // Eight checks take longer than these looks on any machine. A connection between two statements is seen now and
+        // then; one that waits for a check is seen most of the time.
+        for _ in 0..21 {
+            looks.push(watch.number(held).await);
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
-        most
+        looks.sort_unstable();
+        looks
     };
-    let (answers, most) = tokio::join!(futures::future::join_all(guesses), checking);
+    let (answers, looks) = tokio::join!(futures::future::join_all(guesses), checking);
     assert!(answers.iter().all(|answer| answer.status == 401), "{answers:?}");
-    assert!(most < 4, "{most} connections were held at once");
+    assert!(looks[10] < 3, "connections were held: {looks:?}");
 }
 
 #[tokio::test]

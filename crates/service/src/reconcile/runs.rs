@@ -45,7 +45,9 @@ impl TendRuns {
             locked.run.lease.clone().filter(|lease| !lease.is_live(locked.run.now, runs.times.grace()));
         let Some(lease) = lost else { return Ok(locked.tx.rollback().await?) };
         locked.lose_runner().await?;
+        let tenant = locked.run.tenant;
         locked.commit(&runs.journals).await?;
+        runs.offers.announce(tenant).await;
         counter!("guildhall_runners_lost_total").increment(1);
         warn!(run.id = %id, runner.id = %lease.runner, "{} was lost; {id} is offered to the next", lease.runner);
         Ok(())

@@ -12,7 +12,7 @@ use guildhall_store::sessions::{self, NewSession, Reader};
 use guildhall_store::{Store, Tx};
 use serde_json::json;
 
-use super::{Locked, RunView, Runs, Times};
+use super::{Locked, Offers, RunView, Runs, Times};
 use crate::ServiceError;
 use crate::idempotency::{self, Claim, IdempotencyKey};
 use crate::journal::Journals;
@@ -31,8 +31,8 @@ pub struct RunAsk {
 
 impl Runs {
     #[must_use]
-    pub fn new(store: Store, journals: Journals, times: Times, bounds: Bounds) -> Self {
-        Self { store, journals, times, bounds: Arc::new(bounds) }
+    pub fn new(store: Store, journals: Journals, offers: Offers, times: Times, bounds: Bounds) -> Self {
+        Self { store, journals, times, offers, bounds: Arc::new(bounds) }
     }
 
     /// Makes a run. It waits for a runner from then on.

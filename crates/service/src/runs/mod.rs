@@ -4,6 +4,7 @@ mod backends;
 mod create;
 mod follow;
 pub(crate) mod locked;
+mod offer;
 mod read;
 mod result;
 
@@ -27,6 +28,7 @@ pub use create::RunAsk;
 pub use follow::RunStream;
 pub use guildhall_store::runs::Shown;
 pub(crate) use locked::Locked;
+pub use offer::Offers;
 pub use read::{EventPage, RunView};
 pub use result::{RunResult, Said, SteerDelivery};
 
@@ -65,6 +67,7 @@ pub struct Runs {
     pub(crate) store: Store,
     pub(crate) journals: Journals,
     pub(crate) times: Times,
+    pub(crate) offers: Offers,
     bounds: create::Boundary,
 }
 

@@ -11,7 +11,7 @@ use guildhall_protocol::rest::commands::CommandView;
 use guildhall_protocol::rest::runners::{PollQuery, WorkView};
 use guildhall_service::runners::{PollFrom, Work};
 
-use super::held;
+use super::{held, longest_wait};
 use crate::App;
 use crate::caller::Holding;
 use crate::error::ApiError;
@@ -19,9 +19,6 @@ use crate::http::answers::Usual;
 use crate::http::commands::view;
 use crate::http::events::seq;
 use crate::input::{Ids, Words};
-
-/// An answer leaves this long before the server's own time limit.
-const ANSWER_BEFORE: Duration = Duration::from_secs(1);
 
 /// Ask for something to do
 ///
@@ -38,12 +35,11 @@ pub(crate) async fn poll(
     Words(query): Words<PollQuery>,
 ) -> Result<Json<WorkView>, ApiError> {
     let grant = held(&holding, run)?;
-    let longest = app.limits.request_timeout.saturating_sub(ANSWER_BEFORE);
     let from = PollFrom {
         after: query.after_seq,
         cancel_seq: seq("cancelSeq", query.cancel_seq)?,
         limit: query.limit,
-        wait: Duration::from_millis(query.wait).min(longest),
+        wait: Duration::from_millis(query.wait).min(longest_wait(&app)),
     };
     let work = tokio::select! {
         work = app.runners.poll(grant, from) => work?,

@@ -1,13 +1,17 @@
 //! Claiming a run, and holding it.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::State;
 use guildhall_domain::ids::RunId;
-use guildhall_protocol::rest::runners::{ChangeLease, ClaimRun, GrantView, LeaseChangedView};
+use guildhall_protocol::rest::runners::{
+    ChangeLease, ClaimNext, ClaimRun, ClaimedView, GrantView, LeaseChangedView,
+};
 use guildhall_service::runners::{Grant, Waits};
 use secrecy::ExposeSecret;
 
-use super::held;
+use super::{held, longest_wait};
 use crate::App;
 use crate::caller::{Enrolled, Holding};
 use crate::error::ApiError;
@@ -34,6 +38,33 @@ pub(crate) async fn claim(
     let waits = if body.wait { Waits::Yes } else { Waits::No };
     let grant = app.runners.claim(&enrolment, run, runner, waits).await?;
     Ok(Json(view(&app, grant).await?))
+}
+
+/// Claim the run that has waited longest
+///
+/// With an enrolment token. Waits until there is one for the profiles that the runner registered with.
+#[utoipa::path(
+    post, path = "/api/v1/runners/claim", tag = "runners", operation_id = "claimNextRun", security(("bearer" = [])),
+    request_body = ClaimNext,
+    responses((status = 200, description = "Yours, or nothing to do yet", body = ClaimedView), Usual)
+)]
+pub(crate) async fn claim_next(
+    State(app): State<App>,
+    Enrolled(enrolment): Enrolled,
+    Body(body): Body<ClaimNext>,
+) -> Result<Json<ClaimedView>, ApiError> {
+    let runner = parse("runnerId", &body.runner_id)?;
+    let wait = Duration::from_millis(body.wait).min(longest_wait(&app));
+    let claimed = tokio::select! {
+        claimed = app.runners.claim_next(&enrolment, runner, wait) => claimed?,
+        // The door closes: the runner asks another replica.
+        () = app.closing.cancelled() => None,
+    };
+    let grant = match claimed {
+        Some(grant) => Some(view(&app, grant).await?),
+        None => None,
+    };
+    Ok(Json(ClaimedView { grant }))
 }
 
 /// Renew a lease, or give the run back
