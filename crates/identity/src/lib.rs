@@ -7,6 +7,7 @@
 //! and the rights are loaded.
 
 pub mod access;
+pub mod derived;
 pub mod opaque;
 pub mod password;
 mod random;

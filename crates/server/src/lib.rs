@@ -4,6 +4,7 @@
 
 pub mod config;
 mod init;
+mod public_url;
 mod start;
 
 pub use config::Config;

@@ -30,6 +30,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::public_url::{InvalidPublicUrl, PublicUrl};
 use crate::{COMMIT, Config, config};
 
 /// Background tasks listen for the stop; longer than this none of them needs.
@@ -67,6 +68,8 @@ pub enum StartError {
     Rotation(#[from] InvalidPolicy),
     #[error("cannot look after the signing keys")]
     Signing(#[from] SigningError),
+    #[error(transparent)]
+    PublicUrl(#[from] InvalidPublicUrl),
     #[error("cannot collect metrics")]
     Metrics(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -90,6 +93,7 @@ impl Server {
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let listener = listen(config.http.listen).await?;
         let address = listener.local_addr().map_err(|source| at(config.http.listen)(source))?;
+        let public = PublicUrl::new(&config.http.public_url, address)?;
         let metrics = Metrics::install().map_err(|error| StartError::Metrics(Box::new(error)))?;
         let store = prepare_store(config).await?;
         let subject_prefix = config.nats.subject_prefix.clone();
@@ -109,7 +113,7 @@ impl Server {
 
         let accepting = CancellationToken::new();
         let app = App {
-            access: access(config, address),
+            access: access(config, &public, address),
             audit: Audit::new(store.clone(), Journals::start(&store, &bus, &tasks)),
             auth: Auth::new(store.clone(), clock, Arc::clone(&signing)),
             health: Arc::clone(&health),
@@ -230,13 +234,14 @@ fn heartbeat(identity: &Identity, store: &Store, every: Duration) -> Replicas {
     }
 }
 
-/// The address that the server listens on is always a name for it.
-fn access(config: &Config, address: SocketAddr) -> Access {
+/// The address that the server listens on is always a name for it, and so is its public one.
+fn access(config: &Config, public: &PublicUrl, address: SocketAddr) -> Access {
     let listening = (!address.ip().is_unspecified()).then(|| address.ip().to_string());
     Access {
         require_auth: config.access.require_auth,
-        hosts: config.access.allow_hosts.iter().cloned().chain(listening).collect(),
+        hosts: config.access.allow_hosts.iter().cloned().chain(listening).chain(public.host()).collect(),
         origins: config.access.allow_origins.clone(),
+        public_origin: Some(public.origin()),
     }
 }
 

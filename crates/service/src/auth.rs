@@ -5,13 +5,13 @@ use std::sync::Arc;
 use guildhall_domain::caller::{Acting, Caller};
 use guildhall_domain::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
 use guildhall_domain::lockout::Admission;
-use guildhall_domain::principal::TokenKind;
+use guildhall_domain::principal::{LoginKind, TokenKind};
 use guildhall_domain::refresh::{Decision, Family, decide};
 use guildhall_identity::access::Claims;
 use guildhall_identity::opaque::{Opaque, OpaqueKind, SecretHash};
 use guildhall_identity::password;
 use guildhall_runtime::Clock;
-use guildhall_store::{Store, logins, passwords, principals, service_keys};
+use guildhall_store::{Store, Tx, logins, passwords, principals, service_keys};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
@@ -43,11 +43,30 @@ pub struct Tokens {
     pub refresh: SecretString,
 }
 
+/// How somebody proved who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    Password,
+    Oidc,
+    /// A browser signed in, and handed on to a command.
+    Handoff,
+}
+
+impl Method {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Password => "password",
+            Self::Oidc => "oidc",
+            Self::Handoff => "oidc-handoff",
+        }
+    }
+}
+
 /// Tells who is who.
 #[derive(Debug, Clone)]
 pub struct Auth {
-    store: Store,
-    clock: Clock,
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
     signing: Arc<Signing>,
     checks: Arc<Semaphore>,
 }
@@ -58,8 +77,19 @@ impl Auth {
         Self { store, clock, signing, checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)) }
     }
 
-    /// Signs a person in with a password. Attempts on one name wait for each other, so none slips past the lockout.
+    /// Signs a person in with a password.
     pub async fn sign_in(&self, name: &str, password: &SecretString) -> Result<Tokens, ServiceError> {
+        let (tx, principal) = self.check_password(name, password).await?;
+        self.begin(tx, principal, Method::Password).await
+    }
+
+    /// Checks a password. Attempts on one name wait for each other, so none slips past the lockout: whoever passes
+    /// gets the transaction that holds the name.
+    pub(crate) async fn check_password(
+        &self,
+        name: &str,
+        password: &SecretString,
+    ) -> Result<(Tx, PrincipalId), ServiceError> {
         let _place = self.checks.try_acquire().map_err(|_| ServiceError::Overloaded)?;
         let mut tx = self.store.begin().await?;
         let now = self.clock.now();
@@ -73,32 +103,35 @@ impl Auth {
         let right = check(password, found.hash).await;
         let attempts = if right { found.attempts.succeeded() } else { found.attempts.failed(now) };
         passwords::set_attempts(&mut tx, name, &attempts).await?;
-        if !right {
-            let event = Event {
-                of: Of::Installation,
-                action: "login.refused",
-                actor: None,
-                object: found.principal.to_string(),
-                detail: json!({ "name": name }),
-            };
-            audit::record(&mut tx, &event).await?;
-            tx.commit().await?;
-            return Err(ServiceError::SignInFailed);
+        if right {
+            return Ok((tx, found.principal));
         }
-        let login = LoginId::generate();
-        let (refresh, hash) = Opaque::generate(OpaqueKind::Refresh, login.as_uuid());
-        let family = Family::begin(hash.as_bytes().to_vec(), now, add(now, LOGIN_LIFETIME));
-        logins::insert(&mut tx, login, found.principal, &family).await?;
         let event = Event {
             of: Of::Installation,
-            action: "login.created",
-            actor: Some(found.principal),
-            object: login.to_string(),
-            detail: json!({ "method": "password" }),
+            action: "login.refused",
+            actor: None,
+            object: found.principal.to_string(),
+            detail: json!({ "name": name }),
         };
         audit::record(&mut tx, &event).await?;
         tx.commit().await?;
-        self.hand_out(found.principal, login, refresh)
+        Err(ServiceError::SignInFailed)
+    }
+
+    /// Begins a login with tokens for somebody who has proved who they are.
+    pub(crate) async fn begin(
+        &self,
+        mut tx: Tx,
+        principal: PrincipalId,
+        method: Method,
+    ) -> Result<Tokens, ServiceError> {
+        let (login, now) = (LoginId::generate(), self.clock.now());
+        let (refresh, hash) = Opaque::generate(OpaqueKind::Refresh, login.as_uuid());
+        let family = Family::begin(hash.as_bytes().to_vec(), now, add(now, LOGIN_LIFETIME));
+        logins::insert(&mut tx, login, principal, LoginKind::Tokens, &family).await?;
+        audit::record(&mut tx, &created(principal, login, LoginKind::Tokens, method)).await?;
+        tx.commit().await?;
+        self.hand_out(principal, login, refresh)
     }
 
     /// Exchanges a refresh token for the next. One that was exchanged before ends the whole login.
@@ -223,7 +256,17 @@ impl Auth {
     }
 }
 
-fn is_same(kept: &[u8], presented: &SecretHash) -> bool {
+pub(crate) fn created(principal: PrincipalId, login: LoginId, kind: LoginKind, method: Method) -> Event {
+    Event {
+        of: Of::Installation,
+        action: "login.created",
+        actor: Some(principal),
+        object: login.to_string(),
+        detail: json!({ "method": method.as_str(), "kind": kind.as_str() }),
+    }
+}
+
+pub(crate) fn is_same(kept: &[u8], presented: &SecretHash) -> bool {
     <[u8; 32]>::try_from(kept).is_ok_and(|kept| SecretHash::from_bytes(kept) == *presented)
 }
 
@@ -239,6 +282,6 @@ async fn check_nothing(password: &SecretString) {
     let _panicked = tokio::task::spawn_blocking(move || password::dummy_verify(&password)).await;
 }
 
-fn add(at: Timestamp, time: SignedDuration) -> Timestamp {
+pub(crate) fn add(at: Timestamp, time: SignedDuration) -> Timestamp {
     at.checked_add(time).unwrap_or(Timestamp::MAX)
 }

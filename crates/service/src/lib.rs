@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod auth;
+pub mod browser;
 pub mod error;
 pub mod health;
 pub mod idempotency;

@@ -19,7 +19,7 @@ use guildhall_service::audit::{AuditEntry, AuditStream};
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::caller::{Asking, Bearer};
+use crate::caller::{Asking, Credential};
 use crate::error::ApiError;
 use crate::input::{Ids, parse};
 
@@ -78,14 +78,14 @@ pub(crate) async fn follow(
     let last = headers.get("last-event-id").map(|value| value.to_str().unwrap_or_default());
     let cursor = last.map(|last| parse("Last-Event-ID", last)).transpose()?;
     let stream = app.audit.follow(&asking.caller, tenant, cursor).await?;
-    let open = Open { app, bearer: asking.bearer, tenant, stream, told_gap: false };
+    let open = Open { app, credential: asking.credential, tenant, stream, told_gap: false };
     Ok(Sse::new(unfold(Some(open), next)).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))))
 }
 
 /// A stream that is open.
 struct Open {
     app: App,
-    bearer: Bearer,
+    credential: Credential,
     tenant: TenantId,
     stream: AuditStream,
     told_gap: bool,
@@ -111,7 +111,7 @@ async fn next(open: Option<Open>) -> Option<(Result<Event, Infallible>, Option<O
             () = open.app.closing.cancelled() => return Some((Ok(closed("not-ready")), None)),
             () = tokio::time::sleep(LOOK_AGAIN_EVERY) => {}
         }
-        let caller = open.app.auth.caller(open.bearer.expose(), Some(open.tenant)).await;
+        let caller = open.credential.caller(&open.app, Some(open.tenant)).await;
         let still_allowed = caller.is_ok_and(|caller| open.app.audit.may_read(&caller, open.tenant));
         if !still_allowed {
             return Some((Ok(closed("unauthenticated")), None));

@@ -2,17 +2,18 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::header::SET_COOKIE;
+use axum::http::{HeaderMap, StatusCode};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::auth::{Refresh, SignIn, TokensView, WhoamiView};
 use guildhall_service::auth::Tokens;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::tenants::membership;
-use crate::App;
-use crate::caller::Asking;
+use crate::caller::{Asking, Credential};
 use crate::error::ApiError;
 use crate::input::Body;
+use crate::{App, cookies};
 
 /// Sign in with a name and a password
 #[utoipa::path(
@@ -52,6 +53,8 @@ pub(crate) async fn refresh(
 }
 
 /// End this login, everywhere
+///
+/// A browser session ends, and its cookie is taken away.
 #[utoipa::path(
     post, path = "/api/v1/auth/logout", tag = "auth", operation_id = "signOut", security(("bearer" = [])),
     responses(
@@ -59,9 +62,16 @@ pub(crate) async fn refresh(
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
-pub(crate) async fn logout(State(app): State<App>, asking: Asking) -> Result<StatusCode, ApiError> {
+pub(crate) async fn logout(
+    State(app): State<App>,
+    asking: Asking,
+) -> Result<(StatusCode, HeaderMap), ApiError> {
     app.auth.sign_out(&asking.caller).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let gone = match asking.credential {
+        Credential::Bearer(_) => None,
+        Credential::Cookie(_) => cookies::clear(cookies::SESSION),
+    };
+    Ok((StatusCode::NO_CONTENT, gone.map(|gone| (SET_COOKIE, gone)).into_iter().collect()))
 }
 
 /// Who am I?

@@ -2,6 +2,7 @@
 
 mod audit;
 mod auth;
+mod browser_session;
 mod capabilities;
 mod health;
 mod keys;
@@ -12,7 +13,7 @@ mod users;
 
 use axum::Router;
 use utoipa::OpenApi;
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -24,16 +25,19 @@ use crate::{App, error::ApiError};
     title = "Guildhall",
     description = "The control plane for AI agents: find, trust, talk to, work with and run them.",
     license(name = "Apache-2.0", identifier = "Apache-2.0")
-), modifiers(&Bearer))]
+), modifiers(&Credentials))]
 struct Document;
 
 /// Says how a caller proves who they are.
-struct Bearer;
+struct Credentials;
 
-impl utoipa::Modify for Bearer {
+impl utoipa::Modify for Credentials {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
-        document.components.get_or_insert_default().add_security_scheme("bearer", scheme);
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("bearer", scheme);
+        let cookie = ApiKeyValue::new(crate::cookies::SESSION);
+        components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     }
 }
 
@@ -58,6 +62,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(health::readiness))
         .routes(routes!(capabilities::show))
         .routes(routes!(auth::login))
+        .routes(routes!(browser_session::create, browser_session::show))
         .routes(routes!(auth::refresh))
         .routes(routes!(auth::logout))
         .routes(routes!(auth::whoami))

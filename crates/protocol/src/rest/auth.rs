@@ -35,6 +35,18 @@ pub struct TokensView {
     pub refresh_token: String,
 }
 
+/// A browser session. Its cookie is in the answer's `Set-Cookie`, out of reach of scripts.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BrowserSessionView {
+    /// Who signed in.
+    #[schema(example = "prn_01920000000070008000000000000000")]
+    pub principal: String,
+    /// Send it as `X-Guildhall-CSRF` with every request that changes something.
+    pub csrf_token: String,
+    pub expires_at: Timestamp,
+}
+
 /// Who the server takes the caller for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

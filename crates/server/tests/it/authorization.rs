@@ -9,14 +9,15 @@ use crate::support::people::World;
 use crate::support::{Answer, TestServer, read};
 
 /// The routes that anyone may call. Nothing is added here without a reason beside it.
-const PUBLIC: [(&str, &str); 7] = [
-    ("GET", "/health"),                // the installation's probe
-    ("GET", "/health/live"),           // a restart's probe
-    ("GET", "/health/readiness"),      // a balancer's probe
-    ("GET", "/capabilities"),          // what a client asks first
-    ("GET", "/.well-known/jwks.json"), // keys for checking tokens
-    ("POST", "/api/v1/auth/login"),    // how one gets a token
-    ("POST", "/api/v1/auth/refresh"),  // its own token is in the body
+const PUBLIC: [(&str, &str); 8] = [
+    ("GET", "/health"),                       // the installation's probe
+    ("GET", "/health/live"),                  // a restart's probe
+    ("GET", "/health/readiness"),             // a balancer's probe
+    ("GET", "/capabilities"),                 // what a client asks first
+    ("GET", "/.well-known/jwks.json"),        // keys for checking tokens
+    ("POST", "/api/v1/auth/login"),           // how one gets a token
+    ("POST", "/api/v1/auth/refresh"),         // its own token is in the body
+    ("POST", "/api/v1/auth/browser-session"), // how a browser gets its session
 ];
 
 /// A body that each route with one takes, so that a refusal is about authority and not about form.

@@ -1,5 +1,6 @@
 //! Servers for tests.
 
+pub(crate) mod browser;
 pub(crate) mod events;
 pub(crate) mod people;
 
