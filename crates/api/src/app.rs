@@ -7,6 +7,7 @@ use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_service::audit::Audit;
 use guildhall_service::auth::Auth;
 use guildhall_service::health::Health;
+use guildhall_service::invitations::Invitations;
 use guildhall_service::keys::Keys;
 use guildhall_service::signing::Signing;
 use guildhall_service::tenants::Tenants;
@@ -23,6 +24,7 @@ pub struct App {
     pub audit: Audit,
     pub auth: Auth,
     pub health: Arc<Health>,
+    pub invitations: Invitations,
     pub keys: Keys,
     pub signing: Arc<Signing>,
     pub tenants: Tenants,

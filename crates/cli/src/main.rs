@@ -61,6 +61,8 @@ enum Command {
     Users(client::users::UsersArgs),
     /// Shows and changes who belongs to a tenant, and as what
     Members(client::members::MembersArgs),
+    /// Invites people into a tenant, and accepts invitations
+    Invitations(client::invitations::InvitationsArgs),
     /// Makes, shows and revokes service keys
     Keys(client::keys::KeysArgs),
     /// Reads, exports and checks audit logs
@@ -92,6 +94,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Tenants(args) => client::tenants::run(args),
         Command::Users(args) => client::users::run(args),
         Command::Members(args) => client::members::run(args),
+        Command::Invitations(args) => client::invitations::run(args),
         Command::Keys(args) => client::keys::run(args),
         Command::Audit(args) => client::audit::run(args),
         Command::Completions(args) => client::completions::run(args, Arguments::command()),

@@ -8,6 +8,7 @@
 
 pub mod access;
 pub mod derived;
+pub mod id_token;
 pub mod opaque;
 pub mod password;
 mod random;

@@ -16,6 +16,7 @@ use guildhall_service::ServiceError;
 use guildhall_service::audit::Audit;
 use guildhall_service::auth::{ACCESS_LIFETIME, Auth};
 use guildhall_service::health::{Health, Identity};
+use guildhall_service::invitations::Invitations;
 use guildhall_service::journal::Journals;
 use guildhall_service::keys::Keys;
 use guildhall_service::reconcile::{AuditSeal, Replicas};
@@ -115,8 +116,9 @@ impl Server {
         let app = App {
             access: access(config, &public, address),
             audit: Audit::new(store.clone(), Journals::start(&store, &bus, &tasks)),
-            auth: Auth::new(store.clone(), clock, Arc::clone(&signing)),
+            auth: Auth::new(store.clone(), clock.clone(), Arc::clone(&signing)),
             health: Arc::clone(&health),
+            invitations: Invitations::new(store.clone(), clock),
             keys: Keys::new(store.clone()),
             signing,
             tenants: Tenants::new(store.clone()),

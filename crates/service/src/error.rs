@@ -1,6 +1,7 @@
 //! What can go wrong in a use case.
 
 use guildhall_domain::caller::Denied;
+use guildhall_domain::invitation::InvitationRefusal;
 use guildhall_domain::role::MemberRefusal;
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_store::StoreError;
@@ -30,6 +31,8 @@ pub enum ServiceError {
     Denied(#[from] Denied),
     #[error(transparent)]
     Member(#[from] MemberRefusal),
+    #[error(transparent)]
+    Invitation(#[from] InvitationRefusal),
     #[error("the name `{0}` is taken")]
     NameTaken(String),
     #[error("the idempotency key was used for something else")]
@@ -83,6 +86,12 @@ impl ServiceError {
                 Failure::new(FailureKind::Forbidden, refusal.to_string())
             }
             Self::Member(refusal @ MemberRefusal::LastOwner) => {
+                Failure::new(FailureKind::Conflict, refusal.to_string())
+            }
+            Self::Invitation(refusal @ InvitationRefusal::Invalid) => {
+                Failure::new(FailureKind::NotFound, refusal.to_string())
+            }
+            Self::Invitation(refusal @ InvitationRefusal::AlreadyMember(_)) => {
                 Failure::new(FailureKind::Conflict, refusal.to_string())
             }
             Self::NameTaken(_) => Failure::new(FailureKind::Conflict, format!("{self}: choose another")),

@@ -10,6 +10,7 @@ pub mod browser;
 pub mod error;
 pub mod health;
 pub mod idempotency;
+pub mod invitations;
 pub mod journal;
 pub mod keys;
 pub mod reconcile;

@@ -8,6 +8,7 @@
 mod connect;
 mod error;
 pub mod idempotency_keys;
+pub mod invitations;
 pub mod journal;
 pub mod journal_seals;
 pub mod logins;

@@ -5,6 +5,7 @@ mod auth;
 mod browser_session;
 mod capabilities;
 mod health;
+mod invitations;
 mod keys;
 mod metrics;
 mod pages;
@@ -72,6 +73,9 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(tenants::show))
         .routes(routes!(tenants::members))
         .routes(routes!(tenants::set_member, tenants::remove_member))
+        .routes(routes!(invitations::create, invitations::list))
+        .routes(routes!(invitations::revoke))
+        .routes(routes!(invitations::accept))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
         .routes(routes!(audit::page))

@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod completions;
 pub(crate) mod context;
+pub(crate) mod invitations;
 pub(crate) mod keys;
 pub(crate) mod login;
 pub(crate) mod logout;

@@ -63,6 +63,32 @@ fn people_are_made_given_a_role_and_removed() {
 }
 
 #[test]
+fn somebody_is_invited_and_accepts_and_the_invitation_stands_in_no_list() {
+    let (server, admin, ada) = (Server::ephemeral(), User::new(), User::new());
+    admin.login(&server);
+    admin.json(&["tenants", "create", "acme"]);
+    let password = "a password of twenty-nine chars";
+    admin.run_with(&["users", "create", "ada", "--password-stdin", "--json"], password);
+    ada.run_with(&["login", "--url", &server.url, "--name", "ada", "--password-stdin"], password);
+    let args =
+        ["invitations", "create", "--role", "developer", "--email", "ada@example.org", "--tenant", "acme"];
+    let (made, taken_back) = (admin.json(&args), admin.json(&args));
+    let id = taken_back["id"].as_str().expect("an id");
+    admin.json(&["invitations", "revoke", id, "--tenant", "acme"]);
+    let refused = ada.run_with(&["invitations", "accept"], taken_back["secret"].as_str().expect("a secret"));
+    assert_eq!(refused.status.code(), Some(4), "{}", stderr(&refused));
+    let secret = made["secret"].as_str().expect("a secret");
+    let joined = ada.run_with(&["invitations", "accept", "--json"], secret);
+    let joined: Value = serde_json::from_slice(&joined.stdout).expect("JSON");
+    assert_eq!(joined["role"], "developer");
+    let listed = stdout(&admin.run(&["invitations", "ls", "--tenant", "acme"]));
+    assert!(
+        listed.contains("accepted by prn_") && listed.contains("revoked ") && !listed.contains(secret),
+        "{listed}"
+    );
+}
+
+#[test]
 fn a_command_without_a_login_exits_with_3_and_says_what_to_do() {
     let user = User::new();
     for args in [&["whoami"][..], &["tenants", "ls"], &["audit", "tail", "--tenant", "acme"], &["logout"]] {

@@ -26,6 +26,8 @@ fn bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/users"), json!({ "name": "mallory", "password": "long enough for one" })),
         (("POST", "/api/v1/tenants"), json!({ "slug": "mallory", "name": "M" })),
         (("PUT", "/api/v1/tenants/{tenant}/members/{principal}"), json!({ "role": "owner" })),
+        (("POST", "/api/v1/tenants/{tenant}/invitations"), json!({ "role": "owner" })),
+        (("POST", "/api/v1/invitations/accept"), json!({ "secret": "ghi_" })),
         (("POST", "/api/v1/tenants/{tenant}/keys"), json!({ "name": "backdoor", "role": "viewer" })),
     ])
 }
@@ -87,6 +89,7 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
     let world = World::new().await;
     let (theirs, ours) = (world.tenant("theirs").await, world.tenant("ours").await);
     let (key, _) = world.key(&theirs, "viewer").await;
+    let (invitation, _) = world.invitation(&theirs, "viewer").await;
     let mallory = world.user("mallory").await;
     world.member(&ours, &mallory, "owner").await;
     let (_, service_key) = world.key(&ours, "operator").await;
@@ -94,16 +97,18 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
     for (method, template) in
         operations(&world.one).await.into_iter().filter(|(_, path)| path.contains("{tenant}"))
     {
-        let fill = |tenant: &str, key: &str, principal: &str| {
-            template.replace("{tenant}", tenant).replace("{key}", key).replace("{principal}", principal)
+        let fill = |tenant: &str, key: &str, principal: &str, invitation: &str| {
+            let path = template.replace("{tenant}", tenant).replace("{key}", key);
+            path.replace("{principal}", principal).replace("{invitation}", invitation)
         };
-        let real = fill(&theirs, &key, &world.operator.principal);
+        let real = fill(&theirs, &key, &world.operator.principal, &invitation);
         let invented = fill(
             "ten_01920000000070008000000000000000",
             "key_01920000000070008000000000000000",
             "prn_01920000000070008000000000000000",
+            "inv_01920000000070008000000000000000",
         );
-        let nonsense = fill("nonsense", "nonsense", "nonsense");
+        let nonsense = fill("nonsense", "nonsense", "nonsense", "nonsense");
         for bearer in [&mallory.access, &service_key] {
             let mut answers = Vec::new();
             for path in [&real, &invented, &nonsense] {
@@ -121,7 +126,7 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
         log.body["entries"].as_array().expect("entries").iter().map(|e| e["action"].clone()).collect();
     assert_eq!(
         actions,
-        ["tenant.created", "key.created"],
+        ["tenant.created", "key.created", "invitation.created"],
         "something was written into the other tenant's log"
     );
 }

@@ -13,6 +13,7 @@ mod engines_away;
 mod failures;
 mod health;
 mod housekeeping;
+mod invitations;
 mod limits;
 mod migrations;
 mod pages;

@@ -112,4 +112,14 @@ impl World {
         let text = |name: &str| answer.body[name].as_str().expect(name).to_owned();
         (text("id"), text("secret"))
     }
+
+    /// Makes an invitation, and returns its id and its secret.
+    pub(crate) async fn invitation(&self, tenant: &str, role: &str) -> (String, String) {
+        let path = format!("/api/v1/tenants/{tenant}/invitations");
+        let body = json!({ "role": role, "email": "somebody@example.org" });
+        let answer = self.one.post_as(&path, &self.operator.access, body).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        let text = |name: &str| answer.body[name].as_str().expect(name).to_owned();
+        (text("id"), text("secret"))
+    }
 }
