@@ -9,6 +9,7 @@ use guildhall_service::auth::Auth;
 use guildhall_service::health::Health;
 use guildhall_service::invitations::Invitations;
 use guildhall_service::keys::Keys;
+use guildhall_service::oidc::Oidc;
 use guildhall_service::signing::Signing;
 use guildhall_service::tenants::Tenants;
 use guildhall_service::users::Users;
@@ -26,6 +27,8 @@ pub struct App {
     pub health: Arc<Health>,
     pub invitations: Invitations,
     pub keys: Keys,
+    /// None where no identity provider is configured.
+    pub oidc: Option<Oidc>,
     pub signing: Arc<Signing>,
     pub tenants: Tenants,
     pub users: Users,

@@ -31,6 +31,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::outside::{self, OutsideError};
 use crate::public_url::{InvalidPublicUrl, PublicUrl};
 use crate::{COMMIT, Config, config};
 
@@ -71,6 +72,8 @@ pub enum StartError {
     Signing(#[from] SigningError),
     #[error(transparent)]
     PublicUrl(#[from] InvalidPublicUrl),
+    #[error(transparent)]
+    Outside(#[from] OutsideError),
     #[error("cannot collect metrics")]
     Metrics(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -113,10 +116,12 @@ impl Server {
         health.watch(&tasks).await;
 
         let accepting = CancellationToken::new();
+        let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&signing));
         let app = App {
+            oidc: outside::oidc(config, &public, &auth, &clock)?,
             access: access(config, &public, address),
             audit: Audit::new(store.clone(), Journals::start(&store, &bus, &tasks)),
-            auth: Auth::new(store.clone(), clock.clone(), Arc::clone(&signing)),
+            auth,
             health: Arc::clone(&health),
             invitations: Invitations::new(store.clone(), clock),
             keys: Keys::new(store.clone()),

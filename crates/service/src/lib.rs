@@ -13,6 +13,7 @@ pub mod idempotency;
 pub mod invitations;
 pub mod journal;
 pub mod keys;
+pub mod oidc;
 pub mod reconcile;
 pub mod signing;
 pub mod tenants;

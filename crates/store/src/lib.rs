@@ -7,13 +7,16 @@
 
 mod connect;
 mod error;
+pub mod handoffs;
 pub mod idempotency_keys;
 pub mod invitations;
 pub mod journal;
 pub mod journal_seals;
+pub mod login_methods;
 pub mod logins;
 pub mod memberships;
 mod migrate;
+pub mod oidc_flows;
 pub mod passwords;
 pub mod principals;
 pub mod replicas;

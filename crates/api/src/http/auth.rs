@@ -101,7 +101,7 @@ pub(crate) async fn jwks(State(app): State<App>) -> Json<serde_json::Value> {
     Json(app.signing.published())
 }
 
-fn view(tokens: &Tokens) -> TokensView {
+pub(super) fn view(tokens: &Tokens) -> TokensView {
     TokensView {
         principal: tokens.principal.to_string(),
         access_token: tokens.access.expose_secret().to_owned(),

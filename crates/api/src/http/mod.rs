@@ -8,6 +8,7 @@ mod health;
 mod invitations;
 mod keys;
 mod metrics;
+mod oidc;
 mod pages;
 mod tenants;
 mod users;
@@ -66,6 +67,9 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(browser_session::create, browser_session::show))
         .routes(routes!(auth::refresh))
         .routes(routes!(auth::logout))
+        .routes(routes!(oidc::start))
+        .routes(routes!(oidc::callback))
+        .routes(routes!(oidc::exchange))
         .routes(routes!(auth::whoami))
         .routes(routes!(auth::jwks))
         .routes(routes!(users::create))

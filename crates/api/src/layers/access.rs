@@ -17,11 +17,14 @@ use crate::refusals::{self, Refused};
 const PROBES: [&str; 2] = ["/health/live", "/health/readiness"];
 
 /// What stays open where everyone must sign in: liveness, how to sign in, and the keys that check tokens.
-const OPEN: [&str; 5] = [
+const OPEN: [&str; 8] = [
     "/health/live",
     "/api/v1/auth/login",
     "/api/v1/auth/browser-session",
     "/api/v1/auth/refresh",
+    "/api/v1/auth/oidc/start",
+    "/api/v1/auth/oidc/callback",
+    "/api/v1/auth/handoff",
     "/.well-known/jwks.json",
 ];
 

@@ -54,8 +54,12 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     refuse_passwords([&args.pg_url, &args.nats_url])?;
     let flags = args.log.iter().map(|filter| ("telemetry.log_filter", filter.clone())).collect();
     let mut sources = Sources::from_process(args.config.clone(), flags);
-    sources.defaults =
-        vec![("telemetry.log_filter", "warn".to_owned()), ("http.drain_delay", "0s".to_owned())];
+    sources.defaults = vec![
+        ("telemetry.log_filter", "warn".to_owned()),
+        ("http.drain_delay", "0s".to_owned()),
+        // What a developer runs beside it, such as an identity provider, stands on this machine.
+        ("egress.allow", "127.0.0.0/8,::1/128".to_owned()),
+    ];
     let config = Config::load(&sources)?;
     let wished = args.listen.unwrap_or(config.http.listen);
     if !wished.ip().is_loopback() {

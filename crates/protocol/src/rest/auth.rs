@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 /// A name and a password. Never logged: it has no `Debug`.
 #[derive(Clone, Deserialize, ToSchema)]
@@ -58,4 +58,46 @@ pub struct WhoamiView {
     pub operator: bool,
     /// The tenants they belong to, with their role in each.
     pub tenants: Vec<super::tenants::MembershipView>,
+}
+
+/// What a sign-in through the identity provider is for.
+#[derive(Clone, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query, rename_all = "camelCase")]
+pub struct BeginOidc {
+    /// Where the browser goes afterwards: a path on this server.
+    #[param(example = "/")]
+    pub return_to: Option<String>,
+    /// An invitation, for who has no account here yet.
+    #[param(format = Password)]
+    pub invitation: Option<String>,
+    /// The port of this machine on which a command waits for the outcome.
+    #[param(minimum = 1, maximum = 65535)]
+    pub cli_port: Option<u16>,
+    /// The PKCE challenge (S256) of the secret that the command keeps; goes together with `cliPort`.
+    #[param(min_length = 43, max_length = 43)]
+    pub cli_challenge: Option<String>,
+}
+
+/// What an identity provider sends a browser back with; others are ignored.
+#[derive(Clone, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct OidcAnswer {
+    #[param(format = Password)]
+    pub state: Option<String>,
+    #[param(format = Password)]
+    pub code: Option<String>,
+    pub iss: Option<String>,
+    pub error: Option<String>,
+}
+
+/// A hand-off code that a browser brought, and the secret that proves whose it is.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExchangeHandoff {
+    #[schema(format = Password)]
+    pub code: String,
+    /// The PKCE verifier of the challenge that the sign-in began with.
+    #[schema(format = Password)]
+    pub verifier: String,
 }

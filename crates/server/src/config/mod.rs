@@ -4,6 +4,7 @@
 //! the example file, the default values and the check for unknown keys all come from there.
 
 mod access;
+mod egress;
 mod example;
 mod housekeeping;
 mod http;
@@ -11,6 +12,7 @@ mod identity;
 mod list;
 mod load;
 mod nats;
+mod oidc;
 mod postgres;
 mod section;
 mod telemetry;
@@ -19,23 +21,27 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 
 pub use access::Access;
+pub use egress::Egress;
 pub use example::example;
 pub use housekeeping::Housekeeping;
 pub use http::Http;
 pub use identity::Identity;
 pub use load::{ConfigError, Sources};
 pub use nats::Nats;
+pub use oidc::Oidc;
 pub use postgres::Postgres;
 pub use section::{Field, Section};
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 7] = [
+pub const SECTIONS: [Section; 9] = [
     Http::SECTION,
     Access::SECTION,
     Postgres::SECTION,
     Nats::SECTION,
     Identity::SECTION,
+    Oidc::SECTION,
+    Egress::SECTION,
     Telemetry::SECTION,
     Housekeeping::SECTION,
 ];
@@ -49,6 +55,8 @@ pub struct Config {
     pub postgres: Postgres,
     pub nats: Nats,
     pub identity: Identity,
+    pub oidc: Oidc,
+    pub egress: Egress,
     pub telemetry: Telemetry,
     pub housekeeping: Housekeeping,
 }
@@ -67,6 +75,7 @@ impl Config {
             "postgres.url" => &self.postgres.url,
             "nats.url" => &self.nats.url,
             "identity.key_encryption_key" => &self.identity.key_encryption_key,
+            "oidc.client_secret" => &self.oidc.client_secret,
             _ => return false,
         };
         !value.expose_secret().is_empty()

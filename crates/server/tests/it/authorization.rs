@@ -9,7 +9,7 @@ use crate::support::people::World;
 use crate::support::{Answer, TestServer, read};
 
 /// The routes that anyone may call. Nothing is added here without a reason beside it.
-const PUBLIC: [(&str, &str); 8] = [
+const PUBLIC: [(&str, &str); 11] = [
     ("GET", "/health"),                       // the installation's probe
     ("GET", "/health/live"),                  // a restart's probe
     ("GET", "/health/readiness"),             // a balancer's probe
@@ -18,6 +18,9 @@ const PUBLIC: [(&str, &str); 8] = [
     ("POST", "/api/v1/auth/login"),           // how one gets a token
     ("POST", "/api/v1/auth/refresh"),         // its own token is in the body
     ("POST", "/api/v1/auth/browser-session"), // how a browser gets its session
+    ("GET", "/api/v1/auth/oidc/start"),       // where a browser begins a sign-in
+    ("GET", "/api/v1/auth/oidc/callback"),    // where it comes back; proved by its cookie
+    ("POST", "/api/v1/auth/handoff"),         // its own code and proof are in the body
 ];
 
 /// A body that each route with one takes, so that a refusal is about authority and not about form.

@@ -2,6 +2,7 @@
 
 pub(crate) mod browser;
 pub(crate) mod events;
+pub(crate) mod oidc;
 pub(crate) mod people;
 
 use std::net::SocketAddr;

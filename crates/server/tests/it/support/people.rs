@@ -71,7 +71,12 @@ impl World {
     }
 
     pub(crate) async fn on(setup: Setup, db: TestDb) -> Self {
-        let (one, other) = setup.start_two().await;
+        Self::under(setup.clone(), setup, db).await
+    }
+
+    /// Two replicas that are set up differently.
+    pub(crate) async fn under(one: Setup, other: Setup, db: TestDb) -> Self {
+        let (one, other) = tokio::join!(one.start(), other.start());
         let made =
             one.server.create_first_user("operator", &SecretString::from(PASSWORD)).await.expect("made");
         assert!(made, "the database is new");
