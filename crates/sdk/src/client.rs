@@ -94,7 +94,7 @@ impl Client {
         self.http.get(url)
     }
 
-    fn address(&self, segments: &[&str]) -> Url {
+    pub(crate) fn address(&self, segments: &[&str]) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend(["api", "v1"]).extend(segments);

@@ -11,6 +11,7 @@ pub(crate) mod members;
 mod password;
 mod session;
 pub(crate) mod tenants;
+mod through_browser;
 pub(crate) mod users;
 pub(crate) mod whoami;
 

@@ -9,6 +9,7 @@ mod dev;
 mod dev_kills;
 mod help;
 mod journal_faults;
+mod login_oidc;
 mod messages;
 mod serve;
 mod support;
