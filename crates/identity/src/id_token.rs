@@ -99,18 +99,27 @@ impl ProviderKeys {
 
 /// Returns a key with the one algorithm that it may be used for. Its type decides, never the token's header.
 fn verifying_key(jwk: &Jwk) -> Option<(Option<String>, Algorithm, DecodingKey)> {
-    let algorithm = match &jwk.algorithm {
-        AlgorithmParameters::RSA(_) => Algorithm::RS256,
-        AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => Algorithm::ES256,
-        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => Algorithm::EdDSA,
-        // The library may come to know more kinds; none of them is ours to trust yet.
-        _ => return None,
-    };
+    let algorithm = algorithm_of(&jwk.algorithm)?;
     let signs = !matches!(&jwk.common.public_key_use, Some(usage) if *usage != PublicKeyUse::Signature);
     let says_so =
         jwk.common.key_algorithm.is_none_or(|said| Algorithm::try_from(said).ok() == Some(algorithm));
     let key = DecodingKey::from_jwk(jwk).ok()?;
     (signs && says_so).then(|| (jwk.common.key_id.clone(), algorithm, key))
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the library may come to know more kinds; none is ours to trust yet"
+)]
+fn algorithm_of(key: &AlgorithmParameters) -> Option<Algorithm> {
+    match key {
+        AlgorithmParameters::RSA(_) => Some(Algorithm::RS256),
+        AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => Some(Algorithm::ES256),
+        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
+            Some(Algorithm::EdDSA)
+        }
+        _ => None,
+    }
 }
 
 /// Checks an ID token and returns who signed in. The signature is checked before anything that it covers is believed.

@@ -155,16 +155,19 @@ impl Audit {
         Self { store, journals }
     }
 
-    /// Reads a page of a tenant's log.
+    /// Reads a page of a log: of a tenant, or of the installation, for those who operate it.
     pub async fn page(
         &self,
         caller: &Caller,
-        tenant: TenantId,
+        of: Of,
         after: Seq,
         limit: u32,
     ) -> Result<Vec<AuditEntry>, ServiceError> {
-        caller.acting(tenant)?.require(Right::AuditRead)?;
-        let (stream, limit) = (Of::Tenant(tenant).stream(), limit.clamp(1, PAGE_AT_MOST));
+        match of {
+            Of::Installation => caller.require_operator()?,
+            Of::Tenant(tenant) => caller.acting(tenant)?.require(Right::AuditRead)?,
+        }
+        let (stream, limit) = (of.stream(), limit.clamp(1, PAGE_AT_MOST));
         let entries = journal::page(&self.store, stream, after, limit).await?;
         let [first, ..] = entries.as_slice() else { return Ok(Vec::new()) };
         let last = entries.last().unwrap_or(first);

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::Json;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::response::Sse;
@@ -15,7 +16,7 @@ use guildhall_domain::ids::TenantId;
 use guildhall_domain::journal::Seq;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::audit::{AuditEntryView, AuditPageView, PageQuery};
-use guildhall_service::audit::{AuditEntry, AuditStream};
+use guildhall_service::audit::{AuditEntry, AuditStream, Of};
 use serde_json::{Value, json};
 
 use crate::App;
@@ -42,13 +43,43 @@ pub(crate) async fn page(
     State(app): State<App>,
     asking: Asking,
     Ids(tenant): Ids<TenantId>,
-    query: Result<Query<PageQuery>, axum::extract::rejection::QueryRejection>,
+    query: Result<Query<PageQuery>, QueryRejection>,
+) -> Result<Json<AuditPageView>, ApiError> {
+    read(&app, &asking, Of::Tenant(tenant), query).await
+}
+
+/// A page of the installation's audit log
+///
+/// For those who operate the installation: sign-ins, users, and requests that were refused.
+#[utoipa::path(
+    get, path = "/api/v1/audit", tag = "audit", operation_id = "listInstallationAudit",
+    security(("bearer" = []), ("session" = [])), params(PageQuery),
+    responses(
+        (status = 200, description = "In order", body = AuditPageView),
+        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+    )
+)]
+pub(crate) async fn page_of_installation(
+    State(app): State<App>,
+    asking: Asking,
+    query: Result<Query<PageQuery>, QueryRejection>,
+) -> Result<Json<AuditPageView>, ApiError> {
+    read(&app, &asking, Of::Installation, query).await
+}
+
+async fn read(
+    app: &App,
+    asking: &Asking,
+    of: Of,
+    query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Json<AuditPageView>, ApiError> {
     let Query(query) = query.map_err(|error| ApiError::new(FailureKind::SchemaInvalid, error.body_text()))?;
     let Some(after) = Seq::new(query.after_seq) else {
         return Err(ApiError::new(FailureKind::SchemaInvalid, "afterSeq: must not be negative"));
     };
-    let entries = app.audit.page(&asking.caller, tenant, after, query.limit).await?;
+    let entries = app.audit.page(&asking.caller, of, after, query.limit).await?;
     let next_after_seq = entries.last().map_or(after, |last| last.entry.seq).get();
     Ok(Json(AuditPageView { entries: entries.iter().map(view).collect(), next_after_seq }))
 }

@@ -83,6 +83,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
         .routes(routes!(audit::page))
+        .routes(routes!(audit::page_of_installation))
         .routes(routes!(audit::follow))
 }
 

@@ -28,6 +28,11 @@ fn from_login_to_a_revoked_key_in_the_audit_log() {
     let text = stdout(&tail);
     assert!(text.contains("key.created") && text.contains("key.revoked") && text.contains(id), "{text}");
     assert!(!text.contains(secret), "a secret stands in the audit log");
+    let installation = stdout(&user.run(&["audit", "tail", "--installation"]));
+    assert!(
+        installation.contains("login.created") && !installation.contains("key.created"),
+        "{installation}"
+    );
     let last = stdout(&user.run(&["audit", "tail", "-n", "1", "--json", "--tenant", "acme"]));
     let last: Value = serde_json::from_str(&last).expect("one entry");
     assert_eq!((last["action"].as_str(), last["body"]["object"].as_str()), (Some("key.revoked"), Some(id)));

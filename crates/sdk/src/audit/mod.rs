@@ -55,9 +55,21 @@ impl Client {
         after_seq: i64,
         limit: u32,
     ) -> Result<AuditPage, ClientError> {
+        self.page_of(&["tenants", &tenant.to_string(), "audit"], after_seq, limit).await
+    }
+
+    /// Reads the installation's own log, for those who operate it.
+    pub async fn installation_audit_page(
+        &self,
+        after_seq: i64,
+        limit: u32,
+    ) -> Result<AuditPage, ClientError> {
+        self.page_of(&["audit"], after_seq, limit).await
+    }
+
+    async fn page_of(&self, segments: &[&str], after_seq: i64, limit: u32) -> Result<AuditPage, ClientError> {
         let query = [("afterSeq", after_seq), ("limit", i64::from(limit))];
-        let segments = ["tenants", &tenant.to_string(), "audit"];
-        let page: RawPage = self.call(self.query(&segments, &query)).await?;
+        let page: RawPage = self.call(self.query(segments, &query)).await?;
         let entries = page.entries.into_iter().map(AuditEntry::read).collect::<Result<_, _>>();
         let entries = entries.map_err(|error| self.not_understood(&error))?;
         Ok(AuditPage { entries, next_after_seq: page.next_after_seq })

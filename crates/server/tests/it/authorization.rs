@@ -145,5 +145,6 @@ async fn routes_of_the_installation_do_not_exist_for_those_who_do_not_operate_it
         for path in ["/api/v1/users", "/api/v1/tenants"] {
             send(&world.one, "POST", path, path, Some(bearer)).await.assert_failure(404, "not-found");
         }
+        world.one.get_as("/api/v1/audit", bearer).await.assert_failure(404, "not-found");
     }
 }

@@ -3,24 +3,39 @@
 use std::collections::VecDeque;
 
 use anyhow::Result;
+use clap::Args;
 use guildhall_domain::ids::TenantId;
 use guildhall_sdk::{AuditEntry, Client, Followed};
 use serde_json::json;
 
 use super::PAGE;
-use crate::client::session::{Common, OfTenant};
+use crate::client::session::{Common, find_tenant};
 use crate::output::{clean, line, second};
 
-pub(super) async fn run(follow: bool, lines: usize, tenant: &OfTenant, common: &Common) -> Result<()> {
+/// Which log to show.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Log {
+    /// The tenant: its slug or its id
+    #[arg(long)]
+    tenant: Option<String>,
+    /// The log of the installation itself
+    #[arg(long, conflicts_with = "follow")]
+    installation: bool,
+}
+
+pub(super) async fn run(follow: bool, lines: usize, log: &Log, common: &Common) -> Result<()> {
     let client = common.open()?.client;
-    let tenant = tenant.find(&client).await?;
+    let tenant = match &log.tenant {
+        Some(tenant) => Some(find_tenant(&client, tenant).await?),
+        None => None,
+    };
     let (last, after) = last_entries(&client, tenant, lines).await?;
     for entry in &last {
         show(entry, common.json)?;
     }
-    if !follow {
-        return Ok(());
-    }
+    // Only a tenant's log can be followed.
+    let Some(tenant) = tenant.filter(|_| follow) else { return Ok(()) };
     let mut follower = client.audit_follow(tenant, after);
     loop {
         match follower.next().await? {
@@ -35,12 +50,15 @@ pub(super) async fn run(follow: bool, lines: usize, tenant: &OfTenant, common: &
 /// Reads a log to its end. Returns its last entries and the number of the very last.
 async fn last_entries(
     client: &Client,
-    tenant: TenantId,
+    tenant: Option<TenantId>,
     lines: usize,
 ) -> Result<(VecDeque<AuditEntry>, i64)> {
     let (mut last, mut after) = (VecDeque::new(), 0);
     loop {
-        let page = client.audit_page(tenant, after, PAGE).await?;
+        let page = match tenant {
+            Some(tenant) => client.audit_page(tenant, after, PAGE).await?,
+            None => client.installation_audit_page(after, PAGE).await?,
+        };
         if page.entries.is_empty() {
             return Ok((last, after));
         }
