@@ -80,24 +80,27 @@ async fn refuse_two_callers(parts: &Parts, app: &App, caller: &Caller) -> Result
     Err(ApiError::new(FailureKind::SchemaInvalid, words))
 }
 
-/// Refuses a change by cookie unless a page of this very server asks for it (CSRF).
+/// Refuses a cookie that a page of another origin made a browser send, also of one that may call with tokens; and every
+/// change by cookie that does not prove that a page of this very server asks for it (CSRF).
 async fn refuse_other_pages(
     parts: &Parts,
     app: &App,
     caller: &Caller,
     cookie: &SecretString,
 ) -> Result<(), ApiError> {
-    if [Method::GET, Method::HEAD].contains(&parts.method) {
-        return Ok(());
-    }
+    let only_reads = [Method::GET, Method::HEAD].contains(&parts.method);
     let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
     let host = host_of(&parts.uri, &parts.headers);
-    let origin = text(header::ORIGIN.as_str());
-    if !origin.is_some_and(|origin| app.access.is_own_origin(origin, &host)) {
+    let origin = parts.headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or("[not text]"));
+    // Browsers leave the origin out where a page reads from its own server, and say it with every change.
+    if !origin.map_or(only_reads, |origin| app.access.is_own_origin(origin, &host)) {
         refused(parts, app, caller, "request.csrf_refused", origin.unwrap_or("no origin")).await;
-        let words = "a browser session changes things from pages of this server alone, and the request does not say \
-                     that it comes from one (`Origin`)";
+        let words = "a browser session is for pages of this server alone, and the request does not say that it comes \
+                     from one (`Origin`)";
         return Err(ApiError::new(FailureKind::CsrfRefused, words));
+    }
+    if only_reads {
+        return Ok(());
     }
     if !text(CSRF_HEADER).is_some_and(|token| browser::is_csrf_token(token, cookie)) {
         refused(parts, app, caller, "request.csrf_refused", "no token, or a wrong one").await;

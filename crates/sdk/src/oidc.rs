@@ -24,9 +24,7 @@ impl Client {
     pub fn oidc_address(&self, waiting: &Waiting<'_>) -> Url {
         let mut address = self.address(&["auth", "oidc", "start"]);
         let mut query = address.query_pairs_mut();
-        query
-            .append_pair("cliPort", &waiting.port.to_string())
-            .append_pair("cliChallenge", waiting.challenge);
+        query.append_pair("cli", &format!("{}.{}", waiting.port, waiting.challenge));
         if let Some(invitation) = waiting.invitation {
             query.append_pair("invitation", invitation.expose_secret());
         }

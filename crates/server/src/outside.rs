@@ -25,6 +25,10 @@ pub enum OutsideError {
         "oidc.client_id (GUILDHALL_OIDC_CLIENT_ID) is missing: the provider gives it when you register this server"
     )]
     ClientId,
+    #[error(
+        "http.public_url (GUILDHALL_HTTP_PUBLIC_URL) is missing: the provider must know where to send browsers back to"
+    )]
+    PublicUrl,
 }
 
 /// Prepares the identity provider, where one is configured. It is not called yet: it may be away without harm.
@@ -43,6 +47,9 @@ pub(crate) fn oidc(
     }
     if section.client_id.is_empty() {
         return Err(OutsideError::ClientId);
+    }
+    if public.host().is_none() {
+        return Err(OutsideError::PublicUrl);
     }
     let options = ProviderOptions {
         issuer: section.issuer.clone(),

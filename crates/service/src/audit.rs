@@ -20,7 +20,7 @@ use crate::ServiceError;
 use crate::journal::{Follower, Journals};
 
 /// Entries in one page.
-const PAGE_AT_MOST: u32 = 500;
+pub const PAGE_AT_MOST: u32 = 500;
 
 /// Numbers whose seals an open log looks for at once.
 const SEALS_AT_ONCE: i64 = 500;

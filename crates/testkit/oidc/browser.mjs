@@ -1,11 +1,13 @@
 // A person with a real browser: headless Chromium goes to an address, signs in at the provider, and is let through.
 // Told on the command line, as JSON: url, login, until (how the last address begins), profile (a new folder).
 // Prints where it ended, what the page shows and the cookies, as one line of JSON.
+import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 
+const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
 const { url, login, until, profile } = JSON.parse(process.argv[2]);
 const context = await chromium.launchPersistentContext(profile, {
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  executablePath: programs.find((program) => existsSync(program)),
   headless: true,
   args: [
     '--no-sandbox',

@@ -16,7 +16,7 @@ use guildhall_domain::ids::TenantId;
 use guildhall_domain::journal::Seq;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::audit::{AuditEntryView, AuditPageView, PageQuery};
-use guildhall_service::audit::{AuditEntry, AuditStream, Of};
+use guildhall_service::audit::{AuditEntry, AuditStream, Of, PAGE_AT_MOST};
 use serde_json::{Value, json};
 
 use crate::App;
@@ -79,6 +79,10 @@ async fn read(
     let Some(after) = Seq::new(query.after_seq) else {
         return Err(ApiError::new(FailureKind::SchemaInvalid, "afterSeq: must not be negative"));
     };
+    if !(1..=PAGE_AT_MOST).contains(&query.limit) {
+        let words = format!("limit: must be 1 to {PAGE_AT_MOST}");
+        return Err(ApiError::new(FailureKind::SchemaInvalid, words));
+    }
     let entries = app.audit.page(&asking.caller, of, after, query.limit).await?;
     let next_after_seq = entries.last().map_or(after, |last| last.entry.seq).get();
     Ok(Json(AuditPageView { entries: entries.iter().map(view).collect(), next_after_seq }))

@@ -111,18 +111,19 @@ fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
 }
 
 fn purposes(query: BeginOidc) -> Result<Purposes, ApiError> {
-    let cli = match (query.cli_port, query.cli_challenge) {
-        (None, None) => None,
-        (Some(port), Some(challenge)) if port > 0 && is_challenge(&challenge) => {
-            Some(CliWait { port, challenge })
-        }
-        (Some(_), _) | (None, Some(_)) => {
-            let words = "cliPort and cliChallenge go together: a port, and 43 characters of the method S256";
-            return Err(ApiError::new(FailureKind::SchemaInvalid, words));
-        }
-    };
     let return_to = query.return_to.map(|path| parse("returnTo", &path)).transpose()?.unwrap_or_default();
+    let cli = query.cli.map(|cli| waiting(&cli)).transpose()?;
     Ok(Purposes { return_to, invitation: query.invitation.map(SecretString::from), cli })
+}
+
+fn waiting(text: &str) -> Result<CliWait, ApiError> {
+    let read = |(port, challenge): (&str, &str)| {
+        // One spelling of a number: digits that do not begin with zero.
+        let port = port.parse().ok().filter(|number: &u16| *number > 0 && number.to_string() == port)?;
+        is_challenge(challenge).then(|| CliWait { port, challenge: challenge.to_owned() })
+    };
+    let words = "cli: a port, a dot, and the 43 characters of a PKCE challenge by the method S256";
+    text.split_once('.').and_then(read).ok_or_else(|| ApiError::new(FailureKind::SchemaInvalid, words))
 }
 
 /// Sends a browser on. Where it came from is not told there: the address holds what belongs to this sign-in.

@@ -37,8 +37,8 @@ fn a_command_is_signed_in_by_a_browser_and_what_the_browser_saw_is_of_no_use() {
     std::fs::write(invitation.path(), made["secret"].as_str().expect("a secret")).expect("written");
     login.stdin(Stdio::from(invitation.reopen().expect("open")));
     let mut login = Running::start(&mut login);
-    let url = login.error_line(|line| line.contains("cliPort=")).trim().to_owned();
-    let port = url.split("cliPort=").nth(1).and_then(|rest| rest.split('&').next()).expect("a port");
+    let url = login.error_line(|line| line.contains("cli=")).trim().to_owned();
+    let port = url.split("cli=").nth(1).and_then(|rest| rest.split('.').next()).expect("a port");
     let stray = knock(port, "GET /callback?code=ghh_x&challenge=guessed HTTP/1.1\r\n\r\n");
     assert!(stray.starts_with("HTTP/1.1 404"), "{stray}");
 

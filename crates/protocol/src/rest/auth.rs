@@ -66,17 +66,22 @@ pub struct WhoamiView {
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 pub struct BeginOidc {
     /// Where the browser goes afterwards: a path on this server.
-    #[param(example = "/")]
+    #[param(
+        example = "/",
+        max_length = 1024,
+        pattern = r"^/([\x21\x22\x24-\x2e\x30-\x5b\x5d-\x7e][\x21\x22\x24-\x5b\x5d-\x7e]*)?$"
+    )]
     pub return_to: Option<String>,
     /// An invitation, for who has no account here yet.
     #[param(format = Password)]
     pub invitation: Option<String>,
-    /// The port of this machine on which a command waits for the outcome.
-    #[param(minimum = 1, maximum = 65535)]
-    pub cli_port: Option<u16>,
-    /// The PKCE challenge (S256) of the secret that the command keeps; goes together with `cliPort`.
-    #[param(min_length = 43, max_length = 43)]
-    pub cli_challenge: Option<String>,
+    /// For a command that waits for the outcome: the port of the browser's own machine on which it listens, a dot, and the
+    /// PKCE challenge (S256) of the secret that it keeps.
+    #[param(
+        example = "4321.E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+        pattern = r"^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])\.[A-Za-z0-9_-]{43}$"
+    )]
+    pub cli: Option<String>,
 }
 
 /// What an identity provider sends a browser back with; others are ignored.

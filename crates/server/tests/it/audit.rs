@@ -117,9 +117,8 @@ async fn who_operates_the_installation_reads_its_sign_ins_and_refusals_page_by_p
     let rest = world.other.get_as("/api/v1/audit?afterSeq=2", &world.operator.access).await;
     let rest: Vec<_> = rest.body["entries"].as_array().expect("entries").iter().map(action).collect();
     assert_eq!(rest, ["login.refused"]);
-    world
-        .one
-        .get_as("/api/v1/audit?afterSeq=-1", &world.operator.access)
-        .await
-        .assert_failure(400, "schema-invalid");
+    for wrong in ["limit=0", "limit=501", "afterSeq=-1"] {
+        let path = format!("/api/v1/audit?{wrong}");
+        world.one.get_as(&path, &world.operator.access).await.assert_failure(400, "schema-invalid");
+    }
 }

@@ -108,6 +108,11 @@ async fn an_origin_that_may_call_with_tokens_still_may_not_use_a_browser_session
     let refused = make_tenant(&mut browser, &world.one, &headers).await;
     refused.assert_failure(403, "csrf-refused");
     assert_eq!(refused.header("access-control-allow-credentials"), "");
+    let read = browser.send(&world.one, Method::GET, "/api/v1/whoami", &[("origin", origin)], None).await;
+    read.assert_failure(403, "csrf-refused");
+    let own = own(&world.one);
+    let read = browser.send(&world.one, Method::GET, "/api/v1/whoami", &[("origin", &own)], None).await;
+    assert_eq!(read.status, 200, "{}", read.text);
 }
 
 #[tokio::test]

@@ -101,6 +101,10 @@ async fn a_setting_that_cannot_be_used_ends_the_start_and_is_named() {
         (vec![("oidc.issuer", "https://accounts.example.org")], "oidc.client_id"),
         (vec![("http.public_url", "http://guildhall.example.org")], "http.public_url"),
         (
+            vec![("http.listen", "0.0.0.0:0"), ("oidc.issuer", "https://a.example"), ("oidc.client_id", "a")],
+            "http.public_url",
+        ),
+        (
             vec![
                 ("oidc.issuer", "https://a.example"),
                 ("oidc.client_id", "a"),

@@ -17,7 +17,7 @@ const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 /// Signs in with a browser for a command that waits on port 4321. Returns the code that the browser carries there.
 async fn code(parties: &Parties, browser: &mut Browser) -> String {
     let (_, invitation) = parties.world.invitation(&parties.tenant, "operator").await;
-    let query = format!("cliPort=4321&cliChallenge={CHALLENGE}&invitation={invitation}");
+    let query = format!("cli=4321.{CHALLENGE}&invitation={invitation}");
     let done = parties.sign_in(browser, &query, "").await;
     let address: Url = location(&done);
     assert_eq!(
@@ -86,13 +86,16 @@ async fn a_code_is_good_once_and_for_a_minute() {
 async fn a_sign_in_for_a_command_names_a_port_of_this_machine_and_a_challenge() {
     let parties = Parties::lying().await;
     for query in [
-        "cliPort=4321".to_owned(),
-        format!("cliChallenge={CHALLENGE}"),
-        format!("cliPort=0&cliChallenge={CHALLENGE}"),
-        format!("cliPort=65536&cliChallenge={CHALLENGE}"),
-        format!("cliPort=evil.example&cliChallenge={CHALLENGE}"),
-        "cliPort=4321&cliChallenge=short".to_owned(),
-        format!("cliPort=4321&cliPort=4322&cliChallenge={CHALLENGE}"),
+        "cli=".to_owned(),
+        "cli=4321".to_owned(),
+        format!("cli={CHALLENGE}"),
+        format!("cli=.{CHALLENGE}"),
+        format!("cli=0.{CHALLENGE}"),
+        format!("cli=04321.{CHALLENGE}"),
+        format!("cli=65536.{CHALLENGE}"),
+        format!("cli=evil.example.{CHALLENGE}"),
+        "cli=4321.short".to_owned(),
+        format!("cli=4321.{CHALLENGE}&cli=4322.{CHALLENGE}"),
     ] {
         let path = format!("/api/v1/auth/oidc/start?{query}");
         parties.world.one.get(&path).await.assert_failure(400, "schema-invalid");
