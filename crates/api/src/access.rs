@@ -1,5 +1,7 @@
 //! Which hosts and origins may reach the server. Pure.
 
+use axum::http::{HeaderMap, Uri, header};
+
 /// Names that always mean this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -11,6 +13,8 @@ pub struct Access {
     pub hosts: Vec<String>,
     /// Origins besides the server's own.
     pub origins: Vec<String>,
+    /// The origin under which browsers know the server, such as `https://guildhall.example.org`.
+    pub public_origin: Option<String>,
 }
 
 impl Access {
@@ -25,10 +29,31 @@ impl Access {
     /// Returns whether a web page of this `Origin` may call a server reached as `host`.
     #[must_use]
     pub fn allows_origin(&self, origin: &str, host: &str) -> bool {
-        let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-        own.is_some_and(|own| own.eq_ignore_ascii_case(host))
+        self.is_own_origin(origin, host)
             || self.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))
     }
+
+    /// Returns whether an `Origin` is that of the server itself, reached as `host`. Under its public name it is known
+    /// by one scheme alone: a page that somebody put onto the unsafe one is not ours.
+    #[must_use]
+    pub fn is_own_origin(&self, origin: &str, host: &str) -> bool {
+        let named = |origin: &str| host_in(origin).is_some_and(|own| own.eq_ignore_ascii_case(host));
+        match &self.public_origin {
+            Some(public) if named(public) => origin.eq_ignore_ascii_case(public),
+            Some(_) | None => named(origin),
+        }
+    }
+}
+
+/// Returns the host that a request is for: of its target in HTTP/2, of its header in HTTP/1.
+pub(crate) fn host_of(uri: &Uri, headers: &HeaderMap) -> String {
+    let target = uri.authority().map(ToString::to_string);
+    let named = headers.get(header::HOST).map(|host| host.to_str().unwrap_or("[not text]").to_owned());
+    target.or(named).unwrap_or_default()
+}
+
+fn host_in(origin: &str) -> Option<&str> {
+    origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
 }
 
 /// The longest host that is written down: the longest name there is, and a port.
@@ -75,6 +100,7 @@ mod tests {
             require_auth: false,
             hosts: vec!["guildhall.example.org".to_owned()],
             origins: vec!["https://console.example.org".to_owned()],
+            public_origin: Some("https://guildhall.example.org".to_owned()),
         }
     }
 
@@ -145,5 +171,16 @@ mod tests {
         ] {
             assert!(!access().allows_origin(origin, host), "{origin}");
         }
+    }
+
+    #[test]
+    fn under_its_public_name_the_server_has_one_origin() {
+        let public = "guildhall.example.org";
+        assert!(access().is_own_origin("https://guildhall.example.org", public));
+        for origin in ["http://guildhall.example.org", "https://console.example.org", "null", ""] {
+            assert!(!access().is_own_origin(origin, public), "{origin}");
+        }
+        assert!(access().is_own_origin("http://127.0.0.1:7117", "127.0.0.1:7117"), "on the machine itself");
+        assert!(!access().is_own_origin("https://guildhall.example.org", "127.0.0.1:7117"));
     }
 }

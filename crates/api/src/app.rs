@@ -9,7 +9,9 @@ use guildhall_service::audit::Audit;
 use guildhall_service::auth::Auth;
 use guildhall_service::enrolments::Enrolments;
 use guildhall_service::health::Health;
+use guildhall_service::invitations::Invitations;
 use guildhall_service::keys::Keys;
+use guildhall_service::oidc::Oidc;
 use guildhall_service::projects::Projects;
 use guildhall_service::rates::Rates;
 use guildhall_service::runners::Runners;
@@ -30,10 +32,13 @@ pub struct App {
     pub auth: Auth,
     pub enrolments: Enrolments,
     pub health: Arc<Health>,
+    pub invitations: Invitations,
     pub keys: Keys,
     pub projects: Projects,
     pub runners: Runners,
     pub runs: Runs,
+    /// None where no identity provider is configured.
+    pub oidc: Option<Oidc>,
     pub signing: Arc<Signing>,
     pub tenants: Tenants,
     pub users: Users,

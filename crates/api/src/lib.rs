@@ -7,6 +7,7 @@
 mod access;
 mod app;
 mod caller;
+mod cookies;
 mod error;
 mod http;
 mod input;

@@ -65,6 +65,8 @@ enum Command {
     Users(client::users::UsersArgs),
     /// Shows and changes who belongs to a tenant, and as what
     Members(client::members::MembersArgs),
+    /// Invites people into a tenant, and accepts invitations
+    Invitations(client::invitations::InvitationsArgs),
     /// Makes, shows and revokes service keys
     Keys(client::keys::KeysArgs),
     /// Makes and shows projects
@@ -110,6 +112,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Tenants(args) => client::tenants::run(args),
         Command::Users(args) => client::users::run(args),
         Command::Members(args) => client::members::run(args),
+        Command::Invitations(args) => client::invitations::run(args),
         Command::Keys(args) => client::keys::run(args),
         Command::Projects(args) => client::projects::run(args),
         Command::Enrolments(args) => client::enrolments::run(args),

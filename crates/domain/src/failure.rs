@@ -71,6 +71,8 @@ failure_table! {
     Forbidden: "forbidden", 403, -32004, AfterChange, "Your role lacks the right to do this";
     HostRefused: "host-refused", 403, -32060, AfterChange, "The server is not reached under this name";
     OriginRefused: "origin-refused", 403, -32061, AfterChange, "Web pages of this origin may not call this server";
+    CsrfRefused: "csrf-refused", 403, -32063, AfterChange, "A web page must prove that it is this server's own to change something";
+    SignInRefused: "sign-in-refused", 403, -32064, AfterChange, "The sign-in through the identity provider was refused";
     Conflict: "conflict", 409, -32058, AfterChange, "This does not go together with what is there";
     IdempotencyConflict: "idempotency-conflict", 409, -32059, Never, "The idempotency key was used for another request";
     NotFound: "not-found", 404, -32050, Never, "No such object, or it is not yours to know of";

@@ -88,6 +88,15 @@ named! {
     Run = "run",
 }
 
+named! {
+    /// What a login keeps alive.
+    LoginKind, "login kind";
+    /// A family of refresh tokens.
+    Tokens = "tokens",
+    /// A cookie of one browser.
+    Browser = "browser",
+}
+
 /// The name of a tenant in addresses: lower-case letters, digits and inner dashes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "String")]

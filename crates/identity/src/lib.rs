@@ -7,6 +7,8 @@
 //! and the rights are loaded.
 
 pub mod access;
+pub mod derived;
+pub mod id_token;
 pub mod name_tag;
 pub mod opaque;
 pub mod password;

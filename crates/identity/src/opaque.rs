@@ -1,4 +1,5 @@
-//! Opaque secrets: service keys, refresh tokens, invites, enrolment tokens and browser sessions.
+//! Opaque secrets: service keys, refresh tokens, invites, enrolment tokens, browser sessions, and what carries a sign-in
+//! from one place to the next.
 //!
 //! Their form is `<prefix>_<id>_<secret>`: a prefix that people and secret scanners recognise, the public id under which
 //! the hash is found, and 32 random bytes. Only the hash is stored. The secret is random, so one SHA-256 is enough;
@@ -32,11 +33,22 @@ pub enum OpaqueKind {
     Invite,
     Enrolment,
     BrowserSession,
+    /// Ties a sign-in on its way through an identity provider to the browser that began it.
+    SignIn,
+    /// Carries a sign-in from a browser to a command, once.
+    Handoff,
 }
 
 impl OpaqueKind {
-    pub const ALL: &'static [Self] =
-        &[Self::ServiceKey, Self::Refresh, Self::Invite, Self::Enrolment, Self::BrowserSession];
+    pub const ALL: &'static [Self] = &[
+        Self::ServiceKey,
+        Self::Refresh,
+        Self::Invite,
+        Self::Enrolment,
+        Self::BrowserSession,
+        Self::SignIn,
+        Self::Handoff,
+    ];
 
     /// Returns the letters that a secret of this kind begins with.
     #[must_use]
@@ -47,6 +59,8 @@ impl OpaqueKind {
             Self::Invite => "ghi",
             Self::Enrolment => "ghe",
             Self::BrowserSession => "ghb",
+            Self::SignIn => "ghs",
+            Self::Handoff => "ghh",
         }
     }
 }
@@ -214,7 +228,7 @@ mod tests {
 
         #[test]
         fn only_the_canonical_spelling_parses(
-            text in "gh[a-l]_[0-9a-f]{31}[0-9a-fA-F-]_[A-Za-z0-9_-]{41}[A-Za-z0-9_=+/-]{2}",
+            text in "gh[a-s]_[0-9a-f]{31}[0-9a-fA-F-]_[A-Za-z0-9_-]{41}[A-Za-z0-9_=+/-]{2}",
         ) {
             if let Ok(parsed) = Opaque::parse(&text) {
                 let secret = URL_SAFE_NO_PAD.decode(&text[LENGTH - SECRET_LENGTH..]).expect("parsed");

@@ -99,7 +99,7 @@ impl Client {
         self.http.get(self.below_base(segments))
     }
 
-    fn address(&self, segments: &[&str]) -> Url {
+    pub(crate) fn address(&self, segments: &[&str]) -> Url {
         self.below_base(&[&["api", "v1"], segments].concat())
     }
 

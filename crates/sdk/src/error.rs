@@ -106,6 +106,10 @@ pub fn next_step_after(kind: FailureKind) -> &'static str {
         FailureKind::OriginRefused => {
             "call from a page that the server itself serves, or add the origin to its configuration"
         }
+        FailureKind::CsrfRefused => "send the session's CSRF token along, from a page of the server itself",
+        FailureKind::SignInRefused => {
+            "begin the sign-in again; without an account there, ask for an invitation"
+        }
         FailureKind::Conflict => "look at what is there already, then choose another",
         FailureKind::IdempotencyConflict => "use a new idempotency key for a new request",
         FailureKind::NotFound => "check the name or id, and whether it is yours to see",

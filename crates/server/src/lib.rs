@@ -5,11 +5,15 @@
 pub mod checkup;
 pub mod config;
 mod init;
+mod outside;
+mod public_url;
 mod start;
 
 pub use config::Config;
 pub use guildhall_api::openapi;
 pub use init::{InitError, init};
+pub use outside::OutsideError;
+pub use public_url::InvalidPublicUrl;
 pub use start::{Server, StartError};
 
 /// The commit that this build comes from.

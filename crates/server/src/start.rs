@@ -17,6 +17,7 @@ use guildhall_service::audit::Audit;
 use guildhall_service::auth::{Auth, LONGEST_LIFETIME};
 use guildhall_service::enrolments::Enrolments;
 use guildhall_service::health::{Health, Identity};
+use guildhall_service::invitations::Invitations;
 use guildhall_service::journal::Journals;
 use guildhall_service::keys::Keys;
 use guildhall_service::outbox::{self, Handler, Outbox, Pace};
@@ -38,6 +39,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::outside::{self, OutsideError};
+use crate::public_url::{InvalidPublicUrl, PublicUrl};
 use crate::{COMMIT, Config, config};
 
 /// Background tasks listen for the stop; longer than this none of them needs.
@@ -77,6 +80,10 @@ pub enum StartError {
     Signing(#[from] SigningError),
     #[error("the configuration of runs is not usable")]
     Runs(#[from] config::InvalidRuns),
+    #[error(transparent)]
+    PublicUrl(#[from] InvalidPublicUrl),
+    #[error(transparent)]
+    Outside(#[from] OutsideError),
     #[error("cannot collect metrics")]
     Metrics(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -100,6 +107,7 @@ impl Server {
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let listener = listen(config.http.listen).await?;
         let address = listener.local_addr().map_err(|source| at(config.http.listen)(source))?;
+        let public = PublicUrl::new(&config.http.public_url, address)?;
         let metrics = Metrics::install().map_err(|error| StartError::Metrics(Box::new(error)))?;
         let store = prepare_store(config).await?;
         let subject_prefix = config.nats.subject_prefix.clone();
@@ -133,11 +141,13 @@ impl Server {
 
         let accepting = CancellationToken::new();
         let app = App {
-            access: access(config, address),
+            oidc: outside::oidc(config, &public, &auth, &clock)?,
+            access: access(config, &public, address),
             audit: Audit::new(store.clone(), journals),
             auth: auth.clone(),
             enrolments: Enrolments::new(store.clone()),
             health: Arc::clone(&health),
+            invitations: Invitations::new(store.clone(), clock),
             keys: Keys::new(store.clone()),
             projects: Projects::new(store.clone()),
             runners: Runners::new(runs.clone(), auth),
@@ -264,13 +274,14 @@ fn heartbeat(identity: &Identity, store: &Store, every: Duration) -> Replicas {
     }
 }
 
-/// The address that the server listens on is always a name for it.
-fn access(config: &Config, address: SocketAddr) -> Access {
+/// The address that the server listens on is always a name for it, and so is its public one.
+fn access(config: &Config, public: &PublicUrl, address: SocketAddr) -> Access {
     let listening = (!address.ip().is_unspecified()).then(|| address.ip().to_string());
     Access {
         require_auth: config.access.require_auth,
-        hosts: config.access.allow_hosts.iter().cloned().chain(listening).collect(),
+        hosts: config.access.allow_hosts.iter().cloned().chain(listening).chain(public.host()).collect(),
         origins: config.access.allow_origins.clone(),
+        public_origin: Some(public.origin()),
     }
 }
 

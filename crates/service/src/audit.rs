@@ -20,7 +20,7 @@ use crate::ServiceError;
 use crate::journal::{Follower, Journals};
 
 /// Entries in one page.
-const PAGE_AT_MOST: u32 = 500;
+pub const PAGE_AT_MOST: u32 = 500;
 
 /// Numbers whose seals an open log looks for at once.
 const SEALS_AT_ONCE: i64 = 500;
@@ -171,16 +171,19 @@ impl Audit {
         Self { store, journals }
     }
 
-    /// Reads a page of a tenant's log.
+    /// Reads a page of a log: of a tenant, or of the installation, for those who operate it.
     pub async fn page(
         &self,
         caller: &Caller,
-        tenant: TenantId,
+        of: Of,
         begin: Begin,
         limit: u32,
     ) -> Result<Page, ServiceError> {
-        caller.acting(tenant)?.require(Right::AuditRead)?;
-        let (stream, limit) = (Of::Tenant(tenant).stream(), limit.clamp(1, PAGE_AT_MOST));
+        match of {
+            Of::Installation => caller.require_operator()?,
+            Of::Tenant(tenant) => caller.acting(tenant)?.require(Right::AuditRead)?,
+        }
+        let (stream, limit) = (of.stream(), limit.clamp(1, PAGE_AT_MOST));
         let after = match begin {
             Begin::After(seq) => seq,
             Begin::FromEnd(count) => self.end(stream).await?.back(count),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use guildhall_domain::caller::{Acting, Caller};
 use guildhall_domain::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
 use guildhall_domain::lockout::Admission;
-use guildhall_domain::principal::TokenKind;
+use guildhall_domain::principal::{LoginKind, TokenKind};
 use guildhall_domain::refresh::{Decision, Family, decide};
 use guildhall_domain::sampling::Sampling;
 use guildhall_identity::access::Claims;
@@ -13,7 +13,7 @@ use guildhall_identity::opaque::{Opaque, OpaqueKind, SecretHash};
 use guildhall_identity::password;
 use guildhall_runtime::Clock;
 use guildhall_store::passwords::Password;
-use guildhall_store::{Store, logins, passwords, principals, service_keys};
+use guildhall_store::{Store, Tx, logins, passwords, principals, service_keys};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
@@ -48,6 +48,25 @@ pub struct Tokens {
     pub refresh: SecretString,
 }
 
+/// How somebody proved who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    Password,
+    Oidc,
+    /// A browser signed in, and handed on to a command.
+    Handoff,
+}
+
+impl Method {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Password => "password",
+            Self::Oidc => "oidc",
+            Self::Handoff => "oidc-handoff",
+        }
+    }
+}
+
 /// Tells who is who.
 #[derive(Debug, Clone)]
 pub struct Auth {
@@ -66,9 +85,19 @@ impl Auth {
         Self { store, clock, signing, checks, unknown: Arc::default() }
     }
 
-    /// Signs a person in with a password. No connection is held while it is checked: that takes long by intent, and
-    /// whoever tries names at random would take all of them.
+    /// Signs a person in with a password.
     pub async fn sign_in(&self, name: &str, password: &SecretString) -> Result<Tokens, ServiceError> {
+        let (tx, principal) = self.check_password(name, password).await?;
+        self.begin(tx, principal, Method::Password).await
+    }
+
+    /// Checks a password. No connection is held meanwhile: that takes long by intent, and whoever tries names at random
+    /// would take all of them. Whoever passes gets the transaction that holds the name.
+    pub(crate) async fn check_password(
+        &self,
+        name: &str,
+        password: &SecretString,
+    ) -> Result<(Tx, PrincipalId), ServiceError> {
         let _place = self.checks.try_acquire().map_err(|_| ServiceError::Overloaded)?;
         let Some(tried) = self.admit(name).await? else {
             check_nothing(password).await;
@@ -76,7 +105,7 @@ impl Auth {
             return Err(ServiceError::SignInFailed);
         };
         if check(password, tried.hash.clone()).await {
-            return self.begin_login(name, &tried).await;
+            return self.passed(name, &tried).await;
         }
         let event = Event {
             of: Of::Installation,
@@ -107,28 +136,30 @@ impl Auth {
         Ok(Some(found))
     }
 
-    /// Begins the login of somebody whose password was right.
-    async fn begin_login(&self, name: &str, tried: &Password) -> Result<Tokens, ServiceError> {
+    /// Takes the count back for somebody whose password was right.
+    async fn passed(&self, name: &str, tried: &Password) -> Result<(Tx, PrincipalId), ServiceError> {
         let mut tx = self.store.begin().await?;
-        let now = self.clock.now();
         // A password that was changed while the old one was checked is no longer right.
         let found = passwords::lock(&mut tx, name).await?.filter(|found| found.hash == tried.hash);
         let found = found.ok_or(ServiceError::SignInFailed)?;
         passwords::set_attempts(&mut tx, name, &found.attempts.succeeded()).await?;
-        let login = LoginId::generate();
+        Ok((tx, found.principal))
+    }
+
+    /// Begins a login with tokens for somebody who has proved who they are.
+    pub(crate) async fn begin(
+        &self,
+        mut tx: Tx,
+        principal: PrincipalId,
+        method: Method,
+    ) -> Result<Tokens, ServiceError> {
+        let (login, now) = (LoginId::generate(), self.clock.now());
         let (refresh, hash) = Opaque::generate(OpaqueKind::Refresh, login.as_uuid());
         let family = Family::begin(hash.as_bytes().to_vec(), now, add(now, LOGIN_LIFETIME));
-        logins::insert(&mut tx, login, found.principal, &family).await?;
-        let event = Event {
-            of: Of::Installation,
-            action: "login.created",
-            actor: Some(found.principal),
-            object: login.to_string(),
-            detail: json!({ "method": "password" }),
-        };
-        audit::record(&mut tx, &event).await?;
+        logins::insert(&mut tx, login, principal, LoginKind::Tokens, &family).await?;
+        audit::record(&mut tx, &created(principal, login, LoginKind::Tokens, method)).await?;
         tx.commit().await?;
-        self.hand_out(found.principal, login, refresh)
+        self.hand_out(principal, login, refresh)
     }
 
     /// Notes an attempt under a name that belongs to nobody: by its tag, since it may be a password in the wrong place.
@@ -297,6 +328,16 @@ impl Auth {
             expires_at: access_expires_at,
         })?;
         Ok(Tokens { principal, access, access_expires_at, refresh })
+    }
+}
+
+pub(crate) fn created(principal: PrincipalId, login: LoginId, kind: LoginKind, method: Method) -> Event {
+    Event {
+        of: Of::Installation,
+        action: "login.created",
+        actor: Some(principal),
+        object: login.to_string(),
+        detail: json!({ "method": method.as_str(), "kind": kind.as_str() }),
     }
 }
 

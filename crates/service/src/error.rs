@@ -2,6 +2,7 @@
 
 use guildhall_domain::caller::Denied;
 use guildhall_domain::ids::RunId;
+use guildhall_domain::invitation::InvitationRefusal;
 use guildhall_domain::journal;
 use guildhall_domain::rate::{Rate, Standing, Tier};
 use guildhall_domain::role::MemberRefusal;
@@ -13,6 +14,7 @@ use guildhall_domain::{Failure, FailureKind};
 use guildhall_store::StoreError;
 use jiff::Timestamp;
 
+use crate::oidc::{ProviderError, Refusal};
 use crate::signing::SigningError;
 
 /// A failure with its internal cause. Callers see the failure; the log sees the cause.
@@ -42,6 +44,12 @@ pub enum ServiceError {
     Denied(#[from] Denied),
     #[error(transparent)]
     Member(#[from] MemberRefusal),
+    #[error(transparent)]
+    Invitation(#[from] InvitationRefusal),
+    #[error("a sign-in through the identity provider was refused")]
+    SignInRefused(#[from] Refusal),
+    #[error("the identity provider failed")]
+    Provider(#[from] ProviderError),
     #[error("the name `{0}` is taken")]
     NameTaken(String),
     #[error("the idempotency key was used for something else")]
@@ -123,6 +131,17 @@ impl ServiceError {
             Self::Member(refusal @ MemberRefusal::LastOwner) => {
                 Failure::new(FailureKind::Conflict, refusal.to_string())
             }
+            Self::Invitation(refusal @ InvitationRefusal::Invalid) => {
+                Failure::new(FailureKind::NotFound, refusal.to_string())
+            }
+            Self::Invitation(refusal @ InvitationRefusal::AlreadyMember(_)) => {
+                Failure::new(FailureKind::Conflict, refusal.to_string())
+            }
+            Self::SignInRefused(refusal) => Failure::new(FailureKind::SignInRefused, words_for(refusal)),
+            Self::Provider(_) => Failure::new(
+                FailureKind::InfraFailed,
+                "the identity provider cannot be used now; try again in a moment",
+            ),
             Self::NameTaken(_) => Failure::new(FailureKind::Conflict, format!("{self}: choose another")),
             Self::KeyReused => Failure::new(
                 FailureKind::IdempotencyConflict,
@@ -175,6 +194,30 @@ impl ServiceError {
                     "this session belongs to the backend profile `{profile}`: threads are not shared between profiles"
                 ),
             ),
+        }
+    }
+}
+
+/// Says what to do after a refused sign-in. What exactly did not check is for the audit log.
+fn words_for(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::NoCookie | Refusal::State | Refusal::NotOpen => {
+            "this answer belongs to no sign-in that this browser has open: begin again"
+        }
+        Refusal::Denied(_) => {
+            "the identity provider refused the sign-in: begin again, or ask those who run it"
+        }
+        Refusal::Issuer | Refusal::Code | Refusal::IdToken(_) => {
+            "what the identity provider said does not check: begin again; if it stays, those who run this server find \
+             the reason in the audit log"
+        }
+        Refusal::UnknownSubject { .. } => {
+            "you have no account here: ask an owner or operator of a tenant for an invitation"
+        }
+        Refusal::Invitation => "the invitation is not valid, or no longer: ask for a new one",
+        Refusal::Disabled => "this account is disabled: ask those who run this server",
+        Refusal::Handoff => {
+            "this code is not valid, was used, or came without its proof: run `guildhall login` again"
         }
     }
 }

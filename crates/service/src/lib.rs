@@ -6,13 +6,16 @@
 
 pub mod audit;
 pub mod auth;
+pub mod browser;
 pub mod commands;
 pub mod enrolments;
 pub mod error;
 pub mod health;
 pub mod idempotency;
+pub mod invitations;
 pub mod journal;
 pub mod keys;
+pub mod oidc;
 pub mod outbox;
 pub mod projects;
 pub mod rates;

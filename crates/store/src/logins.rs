@@ -1,10 +1,11 @@
-//! Signed-in sessions: families of refresh tokens.
+//! Signed-in sessions: families of refresh tokens, and browser sessions.
 
 use guildhall_domain::ids::{LoginId, PrincipalId};
+use guildhall_domain::principal::LoginKind;
 use guildhall_domain::refresh::{Family, Previous};
 use jiff_sqlx::{Timestamp, ToSqlx};
 
-use crate::{StoreError, Tx};
+use crate::{Store, StoreError, Tx};
 
 /// A family whose tokens are known by their hashes.
 pub type HashedFamily = Family<Vec<u8>>;
@@ -13,12 +14,14 @@ pub async fn insert(
     tx: &mut Tx,
     id: LoginId,
     principal: PrincipalId,
+    kind: LoginKind,
     family: &HashedFamily,
 ) -> Result<(), StoreError> {
     sqlx::query_file!(
         "queries/logins/insert.sql",
         id.as_uuid(),
         principal.as_uuid(),
+        kind.as_str(),
         family.current,
         family.last_rotated_at.to_sqlx() as Timestamp,
         family.expires_at.to_sqlx() as Timestamp
@@ -28,7 +31,27 @@ pub async fn insert(
     Ok(())
 }
 
-/// Finds a login and holds it: two refreshes of one family wait for each other.
+/// A browser session as it is checked.
+#[derive(Debug, Clone)]
+pub struct BrowserCheck {
+    pub principal: PrincipalId,
+    pub hash: Vec<u8>,
+    pub expires_at: jiff::Timestamp,
+}
+
+/// Finds a browser session that still holds.
+pub async fn find_browser(store: &Store, id: LoginId) -> Result<Option<BrowserCheck>, StoreError> {
+    let row = sqlx::query_file!("queries/logins/find_browser.sql", id.as_uuid())
+        .fetch_optional(&store.pool)
+        .await?;
+    Ok(row.map(|row| BrowserCheck {
+        principal: PrincipalId::from_uuid(row.principal),
+        hash: row.current_hash,
+        expires_at: row.expires_at.to_jiff(),
+    }))
+}
+
+/// Finds a family of tokens and holds it: two refreshes of one family wait for each other.
 pub async fn lock(tx: &mut Tx, id: LoginId) -> Result<Option<(PrincipalId, HashedFamily)>, StoreError> {
     let row =
         sqlx::query_file!("queries/logins/lock.sql", id.as_uuid()).fetch_optional(tx.connection()).await?;

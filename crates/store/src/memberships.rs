@@ -30,6 +30,14 @@ pub async fn lock_all(tx: &mut Tx, tenant: TenantId) -> Result<Vec<Member>, Stor
     Ok(rows.into_iter().filter_map(|row| member(row.principal, row.name, &row.role)).collect())
 }
 
+/// Reads what somebody is in a tenant, and holds it until the end of the transaction. Who is disabled is nothing.
+pub async fn lock(tx: &mut Tx, tenant: TenantId, principal: PrincipalId) -> Result<Option<Role>, StoreError> {
+    let row = sqlx::query_file!("queries/memberships/lock.sql", tenant.as_uuid(), principal.as_uuid())
+        .fetch_optional(tx.connection())
+        .await?;
+    Ok(row.and_then(|row| Role::from_name(&row.role).ok()))
+}
+
 pub async fn set(
     tx: &mut Tx,
     tenant: TenantId,

@@ -11,6 +11,7 @@
 mod database;
 mod engines;
 mod history;
+mod node;
 mod rounds;
 mod sql;
 mod template;
@@ -18,5 +19,6 @@ mod template;
 pub use database::TestDb;
 pub use engines::{Addresses, PrivateEngines, nats_url, subject_prefix};
 pub use history::{Fault, History, Sighting};
+pub use node::{Node, Script};
 pub use rounds::Rounds;
 pub use sql::Sql;

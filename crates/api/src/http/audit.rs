@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::Json;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::response::Sse;
@@ -15,11 +16,11 @@ use guildhall_domain::ids::TenantId;
 use guildhall_domain::journal::Seq;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::audit::{AuditEntryView, AuditPageView, PageQuery};
-use guildhall_service::audit::{AuditEntry, AuditStream, Begin};
+use guildhall_service::audit::{AuditEntry, AuditStream, Begin, Of, PAGE_AT_MOST};
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::caller::{Asking, Bearer};
+use crate::caller::{Asking, Credential};
 use crate::error::ApiError;
 use crate::input::{Ids, parse};
 
@@ -43,13 +44,47 @@ pub(crate) async fn page(
     State(app): State<App>,
     asking: Asking,
     Ids(tenant): Ids<TenantId>,
-    query: Result<Query<PageQuery>, axum::extract::rejection::QueryRejection>,
+    query: Result<Query<PageQuery>, QueryRejection>,
+) -> Result<Json<AuditPageView>, ApiError> {
+    read(&app, &asking, Of::Tenant(tenant), query).await
+}
+
+/// A page of the installation's audit log
+///
+/// For those who operate the installation: sign-ins, users, and requests that were refused.
+#[utoipa::path(
+    get, path = "/api/v1/audit", tag = "audit", operation_id = "listInstallationAudit",
+    security(("bearer" = []), ("session" = [])), params(PageQuery),
+    responses(
+        (status = 200, description = "In order", body = AuditPageView),
+        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+    )
+)]
+pub(crate) async fn page_of_installation(
+    State(app): State<App>,
+    asking: Asking,
+    query: Result<Query<PageQuery>, QueryRejection>,
+) -> Result<Json<AuditPageView>, ApiError> {
+    read(&app, &asking, Of::Installation, query).await
+}
+
+async fn read(
+    app: &App,
+    asking: &Asking,
+    of: Of,
+    query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Json<AuditPageView>, ApiError> {
     let Query(query) = query.map_err(|_| {
         let words = "the query takes afterSeq or fromEnd, and limit; each is a number that is not negative";
         ApiError::new(FailureKind::SchemaInvalid, words)
     })?;
-    let page = app.audit.page(&asking.caller, tenant, begin(&query)?, query.limit).await?;
+    if !(1..=PAGE_AT_MOST).contains(&query.limit) {
+        let words = format!("limit: must be 1 to {PAGE_AT_MOST}");
+        return Err(ApiError::new(FailureKind::SchemaInvalid, words));
+    }
+    let page = app.audit.page(&asking.caller, of, begin(&query)?, query.limit).await?;
     let next_after_seq = page.next_after.get();
     Ok(Json(AuditPageView { entries: page.entries.iter().map(view).collect(), next_after_seq }))
 }
@@ -91,14 +126,14 @@ pub(crate) async fn follow(
     let last = headers.get("last-event-id").map(|value| value.to_str().unwrap_or_default());
     let cursor = last.map(|last| parse("Last-Event-ID", last)).transpose()?;
     let stream = app.audit.follow(&asking.caller, tenant, cursor).await?;
-    let open = Open { app, bearer: asking.bearer, tenant, stream, told_gap: false };
+    let open = Open { app, credential: asking.credential, tenant, stream, told_gap: false };
     Ok(Sse::new(unfold(Some(open), next)).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))))
 }
 
 /// A stream that is open.
 struct Open {
     app: App,
-    bearer: Bearer,
+    credential: Credential,
     tenant: TenantId,
     stream: AuditStream,
     told_gap: bool,
@@ -124,7 +159,7 @@ async fn next(open: Option<Open>) -> Option<(Result<Event, Infallible>, Option<O
             () = open.app.closing.cancelled() => return Some((Ok(closed("not-ready")), None)),
             () = tokio::time::sleep(LOOK_AGAIN_EVERY) => {}
         }
-        let caller = open.app.auth.caller(open.bearer.expose(), Some(open.tenant)).await;
+        let caller = open.credential.caller(&open.app, Some(open.tenant)).await;
         let still_allowed = caller.is_ok_and(|caller| open.app.audit.may_read(&caller, open.tenant));
         if !still_allowed {
             return Some((Ok(closed("unauthenticated")), None));

@@ -2,18 +2,19 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::header::SET_COOKIE;
+use axum::http::{HeaderMap, StatusCode};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::auth::{Refresh, SignIn, TokensView, WhoamiView};
 use guildhall_service::auth::Tokens;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::tenants::membership;
-use crate::App;
-use crate::caller::Asking;
+use crate::caller::{Asking, Credential};
 use crate::error::ApiError;
 use crate::input::Body;
 use crate::rates::Stranger;
+use crate::{App, cookies};
 
 /// Sign in with a name and a password
 #[utoipa::path(
@@ -56,6 +57,8 @@ pub(crate) async fn refresh(
 }
 
 /// End this login, everywhere
+///
+/// A browser session ends, and its cookie is taken away.
 #[utoipa::path(
     post, path = "/api/v1/auth/logout", tag = "auth", operation_id = "signOut", security(("bearer" = [])),
     responses(
@@ -64,9 +67,16 @@ pub(crate) async fn refresh(
         (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
-pub(crate) async fn logout(State(app): State<App>, asking: Asking) -> Result<StatusCode, ApiError> {
+pub(crate) async fn logout(
+    State(app): State<App>,
+    asking: Asking,
+) -> Result<(StatusCode, HeaderMap), ApiError> {
     app.auth.sign_out(&asking.caller).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let gone = match asking.credential {
+        Credential::Bearer(_) => None,
+        Credential::Cookie(_) => cookies::clear(cookies::SESSION),
+    };
+    Ok((StatusCode::NO_CONTENT, gone.map(|gone| (SET_COOKIE, gone)).into_iter().collect()))
 }
 
 /// Who am I?
@@ -97,7 +107,7 @@ pub(crate) async fn jwks(State(app): State<App>) -> Json<serde_json::Value> {
     Json(app.signing.published())
 }
 
-fn view(tokens: &Tokens) -> TokensView {
+pub(super) fn view(tokens: &Tokens) -> TokensView {
     TokensView {
         principal: tokens.principal.to_string(),
         access_token: tokens.access.expose_secret().to_owned(),

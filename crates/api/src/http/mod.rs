@@ -4,13 +4,16 @@ mod answers;
 mod audit;
 mod auth;
 mod backends;
+mod browser_session;
 mod capabilities;
 mod commands;
 mod enrolments;
 mod events;
 mod health;
+mod invitations;
 mod keys;
 mod metrics;
+mod oidc;
 mod pages;
 mod projects;
 mod results;
@@ -23,7 +26,7 @@ mod users;
 
 use axum::Router;
 use utoipa::OpenApi;
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -35,16 +38,19 @@ use crate::{App, error::ApiError};
     title = "Guildhall",
     description = "The control plane for AI agents: find, trust, talk to, work with and run them.",
     license(name = "Apache-2.0", identifier = "Apache-2.0")
-), modifiers(&Bearer))]
+), modifiers(&Credentials))]
 struct Document;
 
 /// Says how a caller proves who they are.
-struct Bearer;
+struct Credentials;
 
-impl utoipa::Modify for Bearer {
+impl utoipa::Modify for Credentials {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
-        document.components.get_or_insert_default().add_security_scheme("bearer", scheme);
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("bearer", scheme);
+        let cookie = ApiKeyValue::new(crate::cookies::SESSION);
+        components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     }
 }
 
@@ -69,8 +75,12 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(health::readiness))
         .routes(routes!(capabilities::show))
         .routes(routes!(auth::login))
+        .routes(routes!(browser_session::create, browser_session::show))
         .routes(routes!(auth::refresh))
         .routes(routes!(auth::logout))
+        .routes(routes!(oidc::start))
+        .routes(routes!(oidc::callback))
+        .routes(routes!(oidc::exchange))
         .routes(routes!(auth::whoami))
         .routes(routes!(auth::jwks))
         .routes(routes!(users::create))
@@ -78,6 +88,9 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(tenants::show))
         .routes(routes!(tenants::members))
         .routes(routes!(tenants::set_member, tenants::remove_member))
+        .routes(routes!(invitations::create, invitations::list))
+        .routes(routes!(invitations::revoke))
+        .routes(routes!(invitations::accept))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
         .routes(routes!(projects::create, projects::list))
@@ -112,6 +125,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(runner::commands::ack))
         .routes(routes!(runner::status::end_command))
         .routes(routes!(audit::page))
+        .routes(routes!(audit::page_of_installation))
         .routes(routes!(audit::follow))
 }
 

@@ -6,25 +6,33 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use guildhall_domain::FailureKind;
 use guildhall_service::ServiceError;
-use guildhall_service::audit::{Event, Of};
-use serde_json::json;
-use tracing::warn;
+use secrecy::ExposeSecret;
 
 use super::trace::route;
 use crate::App;
-use crate::access::{shown_host, shown_origin};
+use crate::access::{host_of, shown_host, shown_origin};
+use crate::caller::{Credential, credential};
 use crate::error::ApiError;
+use crate::refusals::{self, Refused};
 
 /// Probes come from orchestrators, which call a replica by whatever address it has. They show nothing and do nothing.
 const PROBES: [&str; 2] = ["/health/live", "/health/readiness"];
 
 /// What stays open where everyone must sign in: liveness, how to sign in, and the keys that check tokens.
-const OPEN: [&str; 4] =
-    ["/health/live", "/api/v1/auth/login", "/api/v1/auth/refresh", "/.well-known/jwks.json"];
+const OPEN: [&str; 8] = [
+    "/health/live",
+    "/api/v1/auth/login",
+    "/api/v1/auth/browser-session",
+    "/api/v1/auth/refresh",
+    "/api/v1/auth/oidc/start",
+    "/api/v1/auth/oidc/callback",
+    "/api/v1/auth/handoff",
+    "/.well-known/jwks.json",
+];
 
 pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
-    let host = host_of(&request);
+    let host = host_of(request.uri(), request.headers());
     if !PROBES.contains(&path.as_str()) && !app.access.allows_host(&host) {
         note(&app, "request.host_refused", &shown_host(&host), route(&request)).await;
         let words =
@@ -53,9 +61,16 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
 }
 
 async fn is_known(app: &App, headers: &HeaderMap) -> bool {
-    let value = text(headers, &header::AUTHORIZATION).unwrap_or_default();
-    let Some(bearer) = value.strip_prefix("Bearer ") else { return false };
-    app.auth.is_known(bearer).await
+    match credential(headers) {
+        // Runners are known too, by tokens of their own.
+        Some(Credential::Bearer(token)) => app.auth.is_known(token.expose_secret()).await,
+        Some(cookie @ Credential::Cookie(_)) => cookie.caller(app, None).await.is_ok(),
+        None => false,
+    }
+}
+
+async fn note(app: &App, action: &'static str, from: &str, route: &str) {
+    refusals::note(app, Refused { action, actor: None, from, path: route }).await;
 }
 
 /// Lets a web page of an allowed origin read the answer. No cookies: a page must bring its token.
@@ -75,25 +90,6 @@ fn permit(mut response: Response, origin: &str) -> Response {
     response
 }
 
-/// Returns the host that a request is for: of its target in HTTP/2, of its header in HTTP/1.
-fn host_of(request: &Request) -> String {
-    let target = request.uri().authority().map(ToString::to_string);
-    target.or_else(|| text(request.headers(), &header::HOST)).unwrap_or_default()
-}
-
 fn text(headers: &HeaderMap, name: &header::HeaderName) -> Option<String> {
     headers.get(name).map(|value| value.to_str().unwrap_or("[not text]").to_owned())
-}
-
-/// Writes an attack down. A flood of them is counted, not written: the log must not become the target.
-async fn note(app: &App, action: &'static str, from: &str, route: &str) {
-    metrics::counter!("guildhall_http_refused_total", "action" => action).increment(1);
-    if !app.refusals.may_write() {
-        return;
-    }
-    let detail = json!({ "from": from });
-    let event = Event { of: Of::Installation, action, actor: None, object: route.to_owned(), detail };
-    if let Err(error) = app.audit.note(&event).await {
-        warn!(error = &error as &dyn std::error::Error, "cannot write {action} into the audit log");
-    }
 }

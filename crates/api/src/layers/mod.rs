@@ -1,7 +1,8 @@
 //! What every request passes through, outermost first: trace and failure bodies, the standing in a rate, overload, time
-//! limit, access, panics, body size.
+//! limit, tokens in addresses, access, panics, body size.
 
 mod access;
+mod address;
 mod failures;
 mod limits;
 mod meter;
@@ -21,6 +22,7 @@ pub(crate) fn apply(router: Router, app: &App) -> Router {
         .layer(RequestBodyLimitLayer::new(app.limits.body_bytes))
         .layer(CatchPanicLayer::custom(panics::answer))
         .layer(from_fn_with_state(app.clone(), access::check))
+        .layer(from_fn_with_state(app.clone(), address::check))
         .layer(from_fn_with_state(app.limits.request_timeout, limits::time))
         .layer(from_fn_with_state(Gate::new(app.limits.concurrent_requests), limits::overload))
         .layer(from_fn(meter::show))

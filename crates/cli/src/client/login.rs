@@ -5,12 +5,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use guildhall_sdk::{Client, SetupError};
+use guildhall_sdk::{Client, SetupError, Tokens};
 use secrecy::SecretString;
 use serde_json::json;
 use url::{Host, Url};
 
-use super::{password, wait};
+use super::{password, through_browser, wait};
 use crate::failure::Usage;
 use crate::kept::{Context, Contexts, Folder, KeptTokens};
 use crate::output::show;
@@ -25,6 +25,7 @@ const DEV_PASSWORD: &str = ".guildhall/admin.password";
 const EXAMPLES: &str = "Examples:
   guildhall login                    beside `guildhall dev`, in its folder: finds all by itself
   guildhall login --url https://guildhall.example.com --name ada
+  guildhall login --url https://guildhall.example.com --oidc
   pass show guildhall | guildhall login --name ada --password-stdin
 
 The tokens are kept in your configuration folder, readable by you alone. The password is not kept.";
@@ -41,7 +42,13 @@ pub(crate) struct LoginArgs {
     /// Reads the password from standard input
     #[arg(long)]
     password_stdin: bool,
-    /// What to call this context; without it NAME@HOST
+    /// Signs in through the server's identity provider: prints an address to open in a browser
+    #[arg(long, conflicts_with_all = ["name", "password_stdin"])]
+    oidc: bool,
+    /// You have an invitation and no account yet; it comes from standard input, or you are asked for it
+    #[arg(long, requires = "oidc")]
+    invited: bool,
+    /// What to call this context; without it NAME@HOST, or oidc@HOST
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
     /// Prints JSON
@@ -67,24 +74,31 @@ async fn sign_in(args: &LoginArgs) -> Result<()> {
     let client = Client::new(&url)?;
     let url = Url::parse(client.base_url()).map_err(|_| SetupError::Address)?;
     let is_local = is_loopback(&url);
-    let context = Context { name: name(args, &url, in_dev && is_local, current)?, url: url.to_string() };
     if url.scheme() == "http" && !is_local {
-        eprintln!("warning: {url} is not encrypted: the password can be read on its way");
+        eprintln!("warning: {url} is not encrypted: what you send can be read on its way");
     }
-    let password = password_of(args, &context, is_local)?;
-    let tokens = client.sign_in(&context.name, &password).await?;
+    let (name, tokens) = if args.oidc {
+        let invitation = args.invited.then(password::invitation).transpose()?;
+        ("oidc".to_owned(), through_browser::sign_in(&client, invitation.as_ref()).await?)
+    } else {
+        let name = name(args, &url, in_dev && is_local, current)?;
+        let password = password_of(args, &name, &url)?;
+        let tokens = client.sign_in(&name, &password).await?;
+        (name, tokens)
+    };
+    let context = Context { name, url: url.to_string() };
     let context_name = args.context.clone().unwrap_or_else(|| default_name(&context, &url));
     KeptTokens::new(folder.clone(), context_name.clone(), client).keep(&tokens).await?;
     remember(&folder, &context_name, &context).await?;
-    let value = json!({
-        "context": context_name, "url": context.url, "name": context.name, "principal": tokens.principal,
-    });
+    tell(args, &context_name, &context, &tokens)
+}
+
+fn tell(args: &LoginArgs, context_name: &str, context: &Context, tokens: &Tokens) -> Result<()> {
+    let Context { url, name } = context;
+    let principal = &tokens.principal;
+    let value = json!({ "context": context_name, "url": url, "name": name, "principal": principal });
     show(args.json, &value, || {
-        let Context { url, name } = &context;
-        format!(
-            "signed in to {url} as {name} ({}); context {context_name} is the current one",
-            tokens.principal
-        )
+        format!("signed in to {url} as {name} ({principal}); context {context_name} is the current one")
     })?;
     Ok(())
 }
@@ -117,15 +131,15 @@ fn name(args: &LoginArgs, url: &Url, is_dev: bool, current: Option<Context>) -> 
     Ok(name.trim().to_owned())
 }
 
-fn password_of(args: &LoginArgs, context: &Context, is_local: bool) -> Result<SecretString> {
+fn password_of(args: &LoginArgs, name: &str, url: &Url) -> Result<SecretString> {
     if args.password_stdin {
         return password::from_stdin();
     }
-    if context.name == DEV_NAME && is_local && Path::new(DEV_PASSWORD).is_file() {
+    if name == DEV_NAME && is_loopback(url) && Path::new(DEV_PASSWORD).is_file() {
         let kept = std::fs::read_to_string(DEV_PASSWORD);
         return Ok(kept.with_context(|| format!("cannot read ./{DEV_PASSWORD}"))?.trim_end().into());
     }
-    password::ask(&format!("Password of {} at {}: ", context.name, context.url))
+    password::ask(&format!("Password of {name} at {url}: "))
 }
 
 fn default_name(context: &Context, url: &Url) -> String {

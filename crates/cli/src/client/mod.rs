@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod completions;
 pub(crate) mod context;
 pub(crate) mod enrolments;
+pub(crate) mod invitations;
 pub(crate) mod keys;
 pub(crate) mod login;
 pub(crate) mod logout;
@@ -12,6 +13,7 @@ mod password;
 pub(crate) mod projects;
 pub(crate) mod session;
 pub(crate) mod tenants;
+mod through_browser;
 pub(crate) mod users;
 pub(crate) mod whoami;
 

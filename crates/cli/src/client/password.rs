@@ -31,3 +31,13 @@ pub(super) fn ask(question: &str) -> Result<SecretString> {
     }
     Ok(rpassword::prompt_password(question).context("cannot ask for the password")?.into())
 }
+
+/// Reads an invitation: from a pipe, or from a person, without showing it.
+pub(super) fn invitation() -> Result<SecretString> {
+    if stdin().is_terminal() {
+        return Ok(rpassword::prompt_password("Invitation: ")
+            .context("cannot ask for the invitation")?
+            .into());
+    }
+    from_stdin()
+}

@@ -53,7 +53,7 @@ impl OfTenant {
 }
 
 /// Finds a tenant by its id or, among the caller's, by its slug.
-pub(super) async fn find_tenant(client: &Client, given: &str) -> Result<TenantId> {
+pub(crate) async fn find_tenant(client: &Client, given: &str) -> Result<TenantId> {
     if let Ok(id) = given.parse() {
         return Ok(id);
     }

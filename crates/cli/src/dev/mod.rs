@@ -57,8 +57,12 @@ impl DevArgs {
     fn sources(&self) -> Sources {
         let flags = self.log.iter().map(|filter| ("telemetry.log_filter", filter.clone())).collect();
         let mut sources = Sources::from_process(self.config.clone(), flags);
-        sources.defaults =
-            vec![("telemetry.log_filter", "warn".to_owned()), ("http.drain_delay", "0s".to_owned())];
+        sources.defaults = vec![
+            ("telemetry.log_filter", "warn".to_owned()),
+            ("http.drain_delay", "0s".to_owned()),
+            // What a developer runs beside it, such as an identity provider, stands on this machine.
+            ("egress.allow", "127.0.0.0/8,::1/128".to_owned()),
+        ];
         sources
     }
 

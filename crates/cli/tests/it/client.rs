@@ -28,6 +28,11 @@ fn from_login_to_a_revoked_key_in_the_audit_log() {
     let text = stdout(&tail);
     assert!(text.contains("key.created") && text.contains("key.revoked") && text.contains(id), "{text}");
     assert!(!text.contains(secret), "a secret stands in the audit log");
+    let installation = stdout(&user.run(&["audit", "tail", "--installation"]));
+    assert!(
+        installation.contains("login.created") && !installation.contains("key.created"),
+        "{installation}"
+    );
     let last = stdout(&user.run(&["audit", "tail", "-n", "1", "--json", "--tenant", "acme"]));
     let last: Value = serde_json::from_str(&last).expect("one entry");
     assert_eq!((last["action"].as_str(), last["body"]["object"].as_str()), (Some("key.revoked"), Some(id)));
@@ -84,6 +89,32 @@ fn projects_and_enrolments_are_made_and_listed_and_an_enrolment_ends() {
     assert!(list["enrolments"][0]["revokedAt"].is_string(), "{list}");
     let too_long = user.run(&["enrolments", "create", "x", "--days", "366", "--tenant", "acme"]);
     assert_eq!(too_long.status.code(), Some(2), "{}", stderr(&too_long));
+}
+
+#[test]
+fn somebody_is_invited_and_accepts_and_the_invitation_stands_in_no_list() {
+    let (server, admin, ada) = (Server::ephemeral(), User::new(), User::new());
+    admin.login(&server);
+    admin.json(&["tenants", "create", "acme"]);
+    let password = "a password of twenty-nine chars";
+    admin.run_with(&["users", "create", "ada", "--password-stdin", "--json"], password);
+    ada.run_with(&["login", "--url", &server.url, "--name", "ada", "--password-stdin"], password);
+    let args =
+        ["invitations", "create", "--role", "developer", "--email", "ada@example.org", "--tenant", "acme"];
+    let (made, taken_back) = (admin.json(&args), admin.json(&args));
+    let id = taken_back["id"].as_str().expect("an id");
+    admin.json(&["invitations", "revoke", id, "--tenant", "acme"]);
+    let refused = ada.run_with(&["invitations", "accept"], taken_back["secret"].as_str().expect("a secret"));
+    assert_eq!(refused.status.code(), Some(4), "{}", stderr(&refused));
+    let secret = made["secret"].as_str().expect("a secret");
+    let joined = ada.run_with(&["invitations", "accept", "--json"], secret);
+    let joined: Value = serde_json::from_slice(&joined.stdout).expect("JSON");
+    assert_eq!(joined["role"], "developer");
+    let listed = stdout(&admin.run(&["invitations", "ls", "--tenant", "acme"]));
+    assert!(
+        listed.contains("accepted by prn_") && listed.contains("revoked ") && !listed.contains(secret),
+        "{listed}"
+    );
 }
 
 #[test]

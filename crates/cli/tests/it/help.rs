@@ -20,6 +20,8 @@ const COMMANDS: &[&[&str]] = &[
     &["users", "create"],
     &["members"],
     &["members", "set"],
+    &["invitations"],
+    &["invitations", "create"],
     &["keys"],
     &["keys", "create"],
     &["projects"],

@@ -14,6 +14,7 @@ mod doctor_client;
 mod doctor_laptop;
 mod help;
 mod journal_faults;
+mod login_oidc;
 mod messages;
 mod rate_faults;
 mod serve;

@@ -6,6 +6,7 @@ pub mod capabilities;
 pub mod commands;
 pub mod enrolments;
 pub mod health;
+pub mod invitations;
 pub mod keys;
 pub mod projects;
 pub mod runner;

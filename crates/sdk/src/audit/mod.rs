@@ -55,7 +55,8 @@ impl Client {
         after_seq: i64,
         limit: u32,
     ) -> Result<AuditPage, ClientError> {
-        self.audit_page_of(tenant, [("afterSeq", after_seq), ("limit", i64::from(limit))]).await
+        let query = [("afterSeq", after_seq), ("limit", i64::from(limit))];
+        self.page_of(&["tenants", &tenant.to_string(), "audit"], query).await
     }
 
     /// Reads entries from so many before the end on; 500 is the most that a page holds, and 0 tells where the end is.
@@ -66,16 +67,29 @@ impl Client {
         limit: u32,
     ) -> Result<AuditPage, ClientError> {
         let query = [("fromEnd", i64::from(from_end)), ("limit", i64::from(limit))];
-        self.audit_page_of(tenant, query).await
+        self.page_of(&["tenants", &tenant.to_string(), "audit"], query).await
     }
 
-    async fn audit_page_of(
+    /// Reads a page of the installation's own log, for those who operate it.
+    pub async fn installation_audit_page(
         &self,
-        tenant: TenantId,
-        query: [(&str, i64); 2],
+        after_seq: i64,
+        limit: u32,
     ) -> Result<AuditPage, ClientError> {
-        let segments = ["tenants", &tenant.to_string(), "audit"];
-        let page: RawPage = self.call(self.query(&segments, &query)).await?;
+        self.page_of(&["audit"], [("afterSeq", after_seq), ("limit", i64::from(limit))]).await
+    }
+
+    /// Reads the end of the installation's own log, for those who operate it.
+    pub async fn installation_audit_page_from_end(
+        &self,
+        from_end: u32,
+        limit: u32,
+    ) -> Result<AuditPage, ClientError> {
+        self.page_of(&["audit"], [("fromEnd", i64::from(from_end)), ("limit", i64::from(limit))]).await
+    }
+
+    async fn page_of(&self, segments: &[&str], query: [(&str, i64); 2]) -> Result<AuditPage, ClientError> {
+        let page: RawPage = self.call(self.query(segments, &query)).await?;
         let entries = page.entries.into_iter().map(AuditEntry::read).collect::<Result<_, _>>();
         let entries = entries.map_err(|error| self.not_understood(&error))?;
         Ok(AuditPage { entries, next_after_seq: page.next_after_seq })

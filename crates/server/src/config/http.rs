@@ -9,6 +9,9 @@ section! {
     Http = "http" {
         /// Where the server listens.
         listen: SocketAddr = "\"127.0.0.1:7117\"";
+        /// The address under which browsers reach this server, such as `https://guildhall.example.org`; every replica
+        /// needs the same. Empty: the address that it listens on.
+        public_url: String = "\"\"";
         /// Larger request bodies are refused with `payload-too-large`.
         max_body_bytes: NonZeroUsize = "2097152";
         /// A request that has no answer by then gets `timeout`.

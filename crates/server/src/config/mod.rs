@@ -4,6 +4,7 @@
 //! the example file, the default values and the check for unknown keys all come from there.
 
 mod access;
+mod egress;
 mod example;
 mod housekeeping;
 mod http;
@@ -12,6 +13,7 @@ mod limits;
 mod list;
 mod load;
 mod nats;
+mod oidc;
 mod postgres;
 mod rate;
 mod runs;
@@ -22,6 +24,7 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 
 pub use access::Access;
+pub use egress::Egress;
 pub use example::example;
 pub use housekeeping::Housekeeping;
 pub use http::Http;
@@ -29,19 +32,22 @@ pub use identity::Identity;
 pub use limits::Limits;
 pub use load::{ConfigError, Sources, secrets_in_file};
 pub use nats::Nats;
+pub use oidc::Oidc;
 pub use postgres::Postgres;
 pub use runs::{InvalidRuns, Runs};
 pub use section::{Field, Section};
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 9] = [
+pub const SECTIONS: [Section; 11] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
     Postgres::SECTION,
     Nats::SECTION,
     Identity::SECTION,
+    Oidc::SECTION,
+    Egress::SECTION,
     Telemetry::SECTION,
     Housekeeping::SECTION,
     Runs::SECTION,
@@ -57,6 +63,8 @@ pub struct Config {
     pub postgres: Postgres,
     pub nats: Nats,
     pub identity: Identity,
+    pub oidc: Oidc,
+    pub egress: Egress,
     pub telemetry: Telemetry,
     pub housekeeping: Housekeeping,
     pub runs: Runs,
@@ -76,6 +84,7 @@ impl Config {
             "postgres.url" => &self.postgres.url,
             "nats.url" => &self.nats.url,
             "identity.key_encryption_key" => &self.identity.key_encryption_key,
+            "oidc.client_secret" => &self.oidc.client_secret,
             _ => return false,
         };
         !value.expose_secret().is_empty()

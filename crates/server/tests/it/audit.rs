@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use guildhall_testkit::{PrivateEngines, TestDb};
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::Setup;
 use crate::support::people::World;
@@ -154,6 +154,26 @@ async fn a_page_can_begin_at_the_end() {
     }
     for refused in ["fromEnd=1&afterSeq=1", "fromEnd=-1", "fromEnd=4294967296"] {
         let path = format!("/api/v1/tenants/{tenant}/audit?{refused}");
+        world.one.get_as(&path, &world.operator.access).await.assert_failure(400, "schema-invalid");
+    }
+}
+
+#[tokio::test]
+async fn who_operates_the_installation_reads_its_sign_ins_and_refusals_page_by_page() {
+    let world = World::new().await;
+    world.one.try_sign_in("operator", "wrong password!").await.assert_failure(401, "sign-in-failed");
+    let page = world.other.get_as("/api/v1/audit?limit=2", &world.operator.access).await;
+    let action = |entry: &Value| entry["action"].as_str().expect("an action").to_owned();
+    let actions: Vec<_> = page.body["entries"].as_array().expect("entries").iter().map(action).collect();
+    assert_eq!(
+        (actions.as_slice(), &page.body["nextAfterSeq"]),
+        (&["user.created".to_owned(), "login.created".to_owned()][..], &json!(2))
+    );
+    let rest = world.other.get_as("/api/v1/audit?afterSeq=2", &world.operator.access).await;
+    let rest: Vec<_> = rest.body["entries"].as_array().expect("entries").iter().map(action).collect();
+    assert_eq!(rest, ["login.refused"]);
+    for wrong in ["limit=0", "limit=501", "afterSeq=-1"] {
+        let path = format!("/api/v1/audit?{wrong}");
         world.one.get_as(&path, &world.operator.access).await.assert_failure(400, "schema-invalid");
     }
 }

@@ -10,14 +10,18 @@ use crate::support::runs::{Yard, ask, text};
 use crate::support::{Answer, TestServer, read};
 
 /// The routes that anyone may call. Nothing is added here without a reason beside it.
-const PUBLIC: [(&str, &str); 7] = [
-    ("GET", "/health"),                // the installation's probe
-    ("GET", "/health/live"),           // a restart's probe
-    ("GET", "/health/readiness"),      // a balancer's probe
-    ("GET", "/capabilities"),          // what a client asks first
-    ("GET", "/.well-known/jwks.json"), // keys for checking tokens
-    ("POST", "/api/v1/auth/login"),    // how one gets a token
-    ("POST", "/api/v1/auth/refresh"),  // its own token is in the body
+const PUBLIC: [(&str, &str); 11] = [
+    ("GET", "/health"),                       // the installation's probe
+    ("GET", "/health/live"),                  // a restart's probe
+    ("GET", "/health/readiness"),             // a balancer's probe
+    ("GET", "/capabilities"),                 // what a client asks first
+    ("GET", "/.well-known/jwks.json"),        // keys for checking tokens
+    ("POST", "/api/v1/auth/login"),           // how one gets a token
+    ("POST", "/api/v1/auth/refresh"),         // its own token is in the body
+    ("POST", "/api/v1/auth/browser-session"), // how a browser gets its session
+    ("GET", "/api/v1/auth/oidc/start"),       // where a browser begins a sign-in
+    ("GET", "/api/v1/auth/oidc/callback"),    // where it comes back; proved by its cookie
+    ("POST", "/api/v1/auth/handoff"),         // its own code and proof are in the body
 ];
 
 /// The routes that a runner comes to with an enrolment token.
@@ -45,6 +49,8 @@ fn bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/users"), json!({ "name": "mallory", "password": "long enough for one" })),
         (("POST", "/api/v1/tenants"), json!({ "slug": "mallory", "name": "M" })),
         (("PUT", "/api/v1/tenants/{tenant}/members/{principal}"), json!({ "role": "owner" })),
+        (("POST", "/api/v1/tenants/{tenant}/invitations"), json!({ "role": "owner" })),
+        (("POST", "/api/v1/invitations/accept"), json!({ "secret": "ghi_" })),
         (("POST", "/api/v1/tenants/{tenant}/keys"), json!({ "name": "backdoor", "role": "viewer" })),
         (("POST", "/api/v1/tenants/{tenant}/enrolments"), json!({ "name": "backdoor" })),
         (("POST", "/api/v1/tenants/{tenant}/projects"), json!({ "slug": "mallory", "name": "M" })),
@@ -159,6 +165,7 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
     let (key, _) = world.key(&theirs, "viewer").await;
     let (enrolment, _) = world.enrolment(&theirs).await;
     let project = world.project(&theirs, "website").await;
+    let (invitation, _) = world.invitation(&theirs, "viewer").await;
     let mallory = world.user("mallory").await;
     world.member(&ours, &mallory, "owner").await;
     let (_, service_key) = world.key(&ours, "operator").await;
@@ -173,7 +180,7 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
         if !template.contains('{') || ENROLLED.contains(&route) || HOLDING.contains(&route) {
             continue;
         }
-        let fill = |values: [&str; 8]| {
+        let fill = |values: [&str; 9]| {
             let names = [
                 "{tenant}",
                 "{key}",
@@ -183,13 +190,24 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
                 "{run}",
                 "{command}",
                 "{session}",
+                "{invitation}",
             ];
             names.iter().zip(values).fold(template.clone(), |path, (name, value)| path.replace(name, value))
         };
         let template = template.replace("{seq}", "1");
         let fill = |values| fill(values).replace("{seq}", "1");
-        let real =
-            fill([&theirs, &key, &world.operator.principal, &enrolment, &project, &run, &command, &session]);
+        let real = [
+            &theirs,
+            &key,
+            &world.operator.principal,
+            &enrolment,
+            &project,
+            &run,
+            &command,
+            &session,
+            &invitation,
+        ];
+        let real = fill(real.map(String::as_str));
         let invented = fill([
             "ten_01920000000070008000000000000000",
             "key_01920000000070008000000000000000",
@@ -199,8 +217,9 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
             "run_01920000000070008000000000000000",
             "cmd_01920000000070008000000000000000",
             "ses_01920000000070008000000000000000",
+            "inv_01920000000070008000000000000000",
         ]);
-        let nonsense = fill(["nonsense"; 8]);
+        let nonsense = fill(["nonsense"; 9]);
         assert!(!real.contains('{'), "{template} names an object that this test does not know");
         for bearer in [&mallory.access, &service_key] {
             let mut answers = Vec::new();
@@ -220,7 +239,7 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
         log.body["entries"].as_array().expect("entries").iter().map(|e| e["action"].clone()).collect();
     assert_eq!(
         actions,
-        ["tenant.created", "key.created", "enrolment.created", "project.created"],
+        ["tenant.created", "key.created", "enrolment.created", "project.created", "invitation.created"],
         "something was written into the other tenant's log"
     );
 }
@@ -236,5 +255,6 @@ async fn routes_of_the_installation_do_not_exist_for_those_who_do_not_operate_it
         for path in ["/api/v1/users", "/api/v1/tenants"] {
             send(&world.one, "POST", path, path, Some(bearer)).await.assert_failure(404, "not-found");
         }
+        world.one.get_as("/api/v1/audit", bearer).await.assert_failure(404, "not-found");
     }
 }

@@ -64,6 +64,7 @@ async fn readiness_reports_engines_migrations_secrets_and_build_on_both_replicas
                     { "name": "postgres.url", "set": true, "value": "[redacted]" },
                     { "name": "nats.url", "set": true, "value": "[redacted]" },
                 { "name": "identity.key_encryption_key", "set": true, "value": "[redacted]" },
+                    { "name": "oidc.client_secret", "set": false, "value": "[redacted]" },
                 ],
                 "housekeeping": [{
                     "name": "replicas", "everyMs": 15000, "lastRunAt": "[time]", "lastSuccessAt": "[time]",

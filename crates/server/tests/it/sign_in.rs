@@ -168,14 +168,30 @@ async fn signing_out_ends_the_access_token_on_the_other_replica_at_once() {
 }
 
 #[tokio::test]
-async fn a_token_in_an_address_is_refused_even_when_a_good_one_comes_with_it() {
-    let world = World::new().await;
-    for name in ["access_token", "token", "Authorization"] {
-        let path = format!("/api/v1/whoami?{name}={}", world.operator.access);
-        let refused = world.one.get_as(&path, &world.operator.access).await;
+async fn a_token_in_an_address_is_refused_on_every_route_and_written_down_without_it() {
+    let db = TestDb::new().await;
+    let mut sql = db.sql().await;
+    let world = World::on(crate::support::Setup::on(&db), db).await;
+    let access = &world.operator.access;
+    let mut refusals = 0;
+    for name in ["access_token", "token", "Authorization", "acces%73_token"] {
+        let path = format!("/api/v1/whoami?{name}={access}");
+        let refused = world.one.get_as(&path, access).await;
         refused.assert_failure(400, "schema-invalid");
-        assert!(!refused.text.contains(&world.operator.access), "the answer repeats the token");
+        assert!(!refused.text.contains(access), "the answer repeats the token");
+        refusals += 1;
     }
+    for path in ["/health/live", "/capabilities", "/nowhere", "/openapi.json"] {
+        let refused = world.other.get(&format!("{path}?q={}", world.operator.refresh)).await;
+        refused.assert_failure(400, "schema-invalid");
+        refusals += 1;
+    }
+    let entries = sql
+        .texts("SELECT kind || ' ' || body FROM journal_entries WHERE kind = 'request.token_in_address'")
+        .await;
+    assert_eq!(entries.len(), refusals, "{entries:#?}");
+    let secrets = [access, &world.operator.refresh];
+    assert!(entries.iter().all(|entry| secrets.iter().all(|secret| !entry.contains(*secret))));
 }
 
 #[tokio::test]

@@ -7,5 +7,5 @@ SELECT
     expires_at AS "expires_at: Timestamp",
     revoked_at AS "revoked_at: Timestamp"
 FROM logins
-WHERE id = $1
+WHERE id = $1 AND kind = 'tokens'
 FOR UPDATE

@@ -19,6 +19,7 @@ const PAGE: u32 = 500;
 const EXAMPLES: &str = "Examples:
   guildhall audit tail --tenant acme          the last entries
   guildhall audit tail -f --tenant acme       and whatever happens from now on
+  guildhall audit tail --installation         sign-ins and refused requests, for who operates the server
   guildhall audit export --tenant acme > acme.jsonl
   guildhall audit verify acme.jsonl           without a server; names the first changed line";
 
@@ -41,7 +42,7 @@ pub(crate) struct AuditArgs {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Shows the last entries of a tenant's audit log
+    /// Shows the last entries of an audit log
     Tail {
         /// Goes on with new entries as they are recorded, also across restarts of the server
         #[arg(short, long)]
@@ -50,7 +51,7 @@ enum Verb {
         #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 20)]
         lines: u32,
         #[command(flatten)]
-        tenant: OfTenant,
+        log: tail::Log,
         #[command(flatten)]
         common: Common,
     },
@@ -74,7 +75,7 @@ enum Verb {
 
 pub(crate) fn run(args: &AuditArgs) -> Result<()> {
     match &args.verb {
-        Verb::Tail { follow, lines, tenant, common } => wait(tail::run(*follow, *lines, tenant, common)),
+        Verb::Tail { follow, lines, log, common } => wait(tail::run(*follow, *lines, log, common)),
         Verb::Export { tenant, common } => wait(export::run(tenant, common)),
         Verb::Verify { file, json } => verify::run(file, *json),
     }

@@ -1,21 +1,36 @@
 //! `guildhall audit tail`.
 
 use anyhow::Result;
+use clap::Args;
 use guildhall_domain::ids::TenantId;
-use guildhall_sdk::{AuditEntry, Client, Followed};
+use guildhall_sdk::{AuditEntry, AuditPage, Client, ClientError, Followed};
 use serde_json::json;
 
 use super::PAGE;
-use crate::client::session::{Common, OfTenant};
+use crate::client::session::{Common, find_tenant};
 use crate::output::{clean, line, second};
 
-pub(super) async fn run(follow: bool, lines: u32, tenant: &OfTenant, common: &Common) -> Result<()> {
+/// Which log to show.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Log {
+    /// The tenant: its slug or its id
+    #[arg(long)]
+    tenant: Option<String>,
+    /// The log of the installation itself
+    #[arg(long, conflicts_with = "follow")]
+    installation: bool,
+}
+
+pub(super) async fn run(follow: bool, lines: u32, log: &Log, common: &Common) -> Result<()> {
     let client = common.open()?.client;
-    let tenant = tenant.find(&client).await?;
+    let tenant = match &log.tenant {
+        Some(tenant) => Some(find_tenant(&client, tenant).await?),
+        None => None,
+    };
     let after = show_last(&client, tenant, lines, common.json).await?;
-    if !follow {
-        return Ok(());
-    }
+    // Only a tenant's log can be followed.
+    let Some(tenant) = tenant.filter(|_| follow) else { return Ok(()) };
     let mut follower = client.audit_follow(tenant, after);
     loop {
         match follower.next().await? {
@@ -28,9 +43,9 @@ pub(super) async fn run(follow: bool, lines: u32, tenant: &OfTenant, common: &Co
 }
 
 /// Shows the last entries of a log. Returns the number to go on after.
-async fn show_last(client: &Client, tenant: TenantId, lines: u32, json: bool) -> Result<i64> {
+async fn show_last(client: &Client, tenant: Option<TenantId>, lines: u32, json: bool) -> Result<i64> {
     let mut left = lines;
-    let mut page = client.audit_page_from_end(tenant, lines, left.clamp(1, PAGE)).await?;
+    let mut page = from_end(client, tenant, lines, left.clamp(1, PAGE)).await?;
     loop {
         for entry in &page.entries {
             show(entry, json)?;
@@ -39,7 +54,23 @@ async fn show_last(client: &Client, tenant: TenantId, lines: u32, json: bool) ->
         if left == 0 || page.entries.is_empty() {
             return Ok(page.next_after_seq);
         }
-        page = client.audit_page(tenant, page.next_after_seq, left.min(PAGE)).await?;
+        let (after, limit) = (page.next_after_seq, left.min(PAGE));
+        page = match tenant {
+            Some(tenant) => client.audit_page(tenant, after, limit).await?,
+            None => client.installation_audit_page(after, limit).await?,
+        };
+    }
+}
+
+async fn from_end(
+    client: &Client,
+    tenant: Option<TenantId>,
+    lines: u32,
+    limit: u32,
+) -> Result<AuditPage, ClientError> {
+    match tenant {
+        Some(tenant) => client.audit_page_from_end(tenant, lines, limit).await,
+        None => client.installation_audit_page_from_end(lines, limit).await,
     }
 }
 

@@ -61,6 +61,12 @@ impl Running {
         line
     }
 
+    /// Waits for a line of its errors that pleases.
+    pub(crate) fn error_line(&mut self, pleases: impl Fn(&str) -> bool) -> String {
+        let lines = BufReader::new(self.child.stderr.as_mut().expect("piped")).lines();
+        lines.map_while(Result::ok).find(|line| pleases(line)).expect("a line that pleases")
+    }
+
     fn errors(&mut self) -> String {
         let mut text = String::new();
         self.signal(Signal::KILL);

@@ -108,6 +108,15 @@ impl Server {
         Self::of(Running::start(&mut command))
     }
 
+    /// Starts one that keeps nothing on an address, with an identity provider.
+    pub(crate) fn with_provider(listen: &str, issuer: &str, secret: &str) -> Self {
+        let mut command = guildhall();
+        command.args(["dev", "--ephemeral", "--json", "--listen", listen]);
+        command.env("GUILDHALL_OIDC_ISSUER", issuer).env("GUILDHALL_OIDC_CLIENT_ID", "guildhall");
+        command.env("GUILDHALL_OIDC_CLIENT_SECRET", secret);
+        Self::of(Running::start(&mut command))
+    }
+
     fn of(mut running: Running) -> Self {
         let ready = running.ready();
         let state = Path::new(ready["state"].as_str().expect("a folder"));

@@ -1,6 +1,8 @@
 //! Servers for tests.
 
+pub(crate) mod browser;
 pub(crate) mod events;
+pub(crate) mod oidc;
 pub(crate) mod people;
 pub(crate) mod runners;
 pub(crate) mod runs;

@@ -71,7 +71,12 @@ impl World {
     }
 
     pub(crate) async fn on(setup: Setup, db: TestDb) -> Self {
-        let (one, other) = setup.start_two().await;
+        Self::under(setup.clone(), setup, db).await
+    }
+
+    /// Two replicas that are set up differently.
+    pub(crate) async fn under(one: Setup, other: Setup, db: TestDb) -> Self {
+        let (one, other) = tokio::join!(one.start(), other.start());
         let made =
             one.server.create_first_user("operator", &SecretString::from(PASSWORD)).await.expect("made");
         assert!(made, "the database is new");
@@ -132,6 +137,16 @@ impl World {
         let path = format!("/api/v1/tenants/{tenant}/keys");
         let answer =
             self.one.post_as(&path, &self.operator.access, json!({ "name": "ci", "role": role })).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        let text = |name: &str| answer.body[name].as_str().expect(name).to_owned();
+        (text("id"), text("secret"))
+    }
+
+    /// Makes an invitation, and returns its id and its secret.
+    pub(crate) async fn invitation(&self, tenant: &str, role: &str) -> (String, String) {
+        let path = format!("/api/v1/tenants/{tenant}/invitations");
+        let body = json!({ "role": role, "email": "somebody@example.org" });
+        let answer = self.one.post_as(&path, &self.operator.access, body).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
         let text = |name: &str| answer.body[name].as_str().expect(name).to_owned();
         (text("id"), text("secret"))

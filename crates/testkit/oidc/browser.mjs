@@ -1,0 +1,37 @@
+// A person with a real browser: headless Chromium goes to an address, signs in at the provider, and is let through.
+// Told on the command line, as JSON: url, login, until (how the last address begins), profile (a new folder).
+// Prints where it ended, what the page shows and the cookies, as one line of JSON.
+import { existsSync } from 'node:fs';
+import { chromium } from 'playwright-core';
+
+const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
+const { url, login, until, profile } = JSON.parse(process.argv[2]);
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath: programs.find((program) => existsSync(program)),
+  headless: true,
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
+});
+try {
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  await page.goto(url);
+  await page.fill('input[name=login]', login);
+  await page.fill('input[name=password]', 'any');
+  await page.click('button[type=submit]');
+  // The provider asks whether this client may know who it is.
+  await page.waitForSelector('form[action] input[name=prompt][value=consent]', { state: 'attached' });
+  await page.click('button[type=submit]');
+  await page.waitForURL((at) => at.href.startsWith(until));
+  const readable = await page.evaluate(() => document.cookie);
+  console.log(JSON.stringify({ url: page.url(), text: await page.innerText('body'), cookies: await context.cookies(), readable }));
+} finally {
+  await context.close();
+}
