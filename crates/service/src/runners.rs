@@ -136,7 +136,7 @@ impl Runners {
             return Err(ServiceError::NOT_FOUND);
         }
         let (run, grace) = (&locked.run, self.runs.times.grace());
-        let decided = lease::claim(&run.state, locked.head.epoch, run.lease.as_ref(), runner, run.now, grace);
+        let decided = lease::claim(&run.state, locked.head.epoch, run.before(), runner, run.now, grace);
         let claim = match decided {
             Ok(claim) => claim,
             Err(refusal) => return self.refuse(locked, runner, refusal, waits).await,
@@ -172,6 +172,7 @@ impl Runners {
             }
             Claim::Recovered { from, .. } => {
                 locked.end_what_ran().await?;
+                runs::set_lost_runner(&mut locked.tx, locked.run.id, None).await?;
                 locked.head.epoch = journal::take_over(&mut locked.tx, runs::stream(locked.run.id)).await?;
                 Ok(Some(*from))
             }

@@ -18,6 +18,8 @@ mod migrations;
 mod pages;
 mod projects;
 mod rate_limits;
+mod run_liveness;
+mod run_loss;
 mod runs;
 mod sign_in;
 mod subject_tokens;
