@@ -6,6 +6,7 @@ mod access;
 mod audit;
 mod audit_seal;
 mod authorization;
+mod claim_race;
 mod config;
 mod drain;
 mod engines_away;
