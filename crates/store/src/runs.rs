@@ -49,7 +49,7 @@ pub struct Run {
     pub waiting_since: jiff::Timestamp,
     pub usage: Usage,
     pub lease: Option<Lease>,
-    /// The runner that was lost, until the next has claimed the run.
+    /// The runner that was lost and whom the present holder, or the next, follows.
     pub lost_runner: Option<RunnerId>,
     pub now: jiff::Timestamp,
 }
@@ -228,15 +228,15 @@ pub async fn next_ordinal(tx: &mut Tx, id: RunId) -> Result<i32, StoreError> {
     Ok(row.commands)
 }
 
-/// Lets a run's patience begin anew.
+/// Lets a run's patience begin anew; nobody is to be followed.
 pub async fn wait_anew(tx: &mut Tx, id: RunId) -> Result<(), StoreError> {
     sqlx::query_file!("queries/runs/wait_anew.sql", id.as_uuid()).execute(tx.connection()).await?;
     Ok(())
 }
 
-/// Notes which runner was lost, or that the next has followed.
-pub async fn set_lost_runner(tx: &mut Tx, id: RunId, lost: Option<RunnerId>) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/runs/set_lost_runner.sql", id.as_uuid(), lost.map(RunnerId::as_uuid))
+/// Notes which runner was lost: whoever follows it is told, until the run is let go.
+pub async fn set_lost_runner(tx: &mut Tx, id: RunId, lost: RunnerId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/runs/set_lost_runner.sql", id.as_uuid(), lost.as_uuid())
         .execute(tx.connection())
         .await?;
     Ok(())

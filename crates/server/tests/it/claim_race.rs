@@ -1,5 +1,5 @@
 //! Two runners claim the same run at the same moment, one on each replica; again and again.
-//! CI runs a few; `cargo xtask long claim-race` runs them all.
+//! `cargo xtask long claim-race` writes what came of it under docs/measured.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ enum Free {
 // covers: R10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_that_claim_at_once_one_gets_the_run_and_the_other_learns_who_and_until_when() {
-    let mut rounds = Rounds::of_this_run(200);
+    let mut rounds = Rounds::of_this_run(1000);
     let world = World::new().await;
     let yard = world.yard("acme").await;
     let runners = [world.one.register(&yard).await, world.other.register(&yard).await];

@@ -22,6 +22,7 @@ mod rate_limits;
 mod run_liveness;
 mod run_loss;
 mod run_results;
+mod run_size;
 mod runs;
 mod sessions;
 mod sign_in;

@@ -136,6 +136,8 @@ async fn a_run_whose_runner_was_lost_is_offered_again_before_anyone_asks() {
     let next = world.other.register(&yard).await;
     let claimed = world.other.try_claim(&yard, &run, &next).await;
     assert_eq!(claimed.body["recoveredFrom"], json!(old.runner), "{}", claimed.text);
+    let again = world.one.try_claim(&yard, &run, &next).await;
+    assert_eq!(again.body["recoveredFrom"], json!(old.runner), "the first answer may have been lost");
     let events = world.events(&run).await;
     assert_eq!(phases(&events), ["run-claimed", "lease-recovered"]);
     let reasons: Vec<_> = events.iter().filter_map(|event| event["payload"]["reason"].as_str()).collect();

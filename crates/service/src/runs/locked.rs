@@ -144,7 +144,9 @@ impl Locked {
             Some(Lost::Ends(ending)) => self.end(&ending).await,
             Some(Lost::Reoffered) => {
                 self.let_go().await?;
-                runs::set_lost_runner(&mut self.tx, self.run.id, lost).await?;
+                if let Some(lost) = lost {
+                    runs::set_lost_runner(&mut self.tx, self.run.id, lost).await?;
+                }
                 let lost = lost.map(|runner| runner.to_string());
                 let payload = json!({ "status": "pending", "reason": "runner-lost", "runnerId": lost });
                 self.say(event::RUN_STATUS, None, payload);
