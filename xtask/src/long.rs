@@ -26,7 +26,7 @@ struct Long {
     size: u32,
 }
 
-const ALL: [Long; 2] = [
+const ALL: [Long; 3] = [
     Long {
         name: "journal-faults",
         about: "SIGKILL of servers, PostgreSQL and NATS under 16 writers: nothing confirmed is lost or doubled",
@@ -40,6 +40,13 @@ const ALL: [Long; 2] = [
         package: "guildhall-cli",
         test: "dev_kills::killed_at_random_moments_it_leaves_no_process_and_loses_no_row",
         size: 20,
+    },
+    Long {
+        name: "claim-race",
+        about: "two runners claim the same run at the same moment, one on each replica: one owner each time",
+        package: "guildhall-server",
+        test: "claim_race::of_two_that_claim_at_once_one_gets_the_run_and_the_other_learns_who_and_until_when",
+        size: 1000,
     },
 ];
 

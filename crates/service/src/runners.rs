@@ -139,7 +139,7 @@ impl Runners {
             return Err(ServiceError::NOT_FOUND);
         }
         let (run, grace) = (&locked.run, self.runs.times.grace());
-        let decided = lease::claim(&run.state, locked.head.epoch, run.lease.as_ref(), runner, run.now, grace);
+        let decided = lease::claim(&run.state, locked.head.epoch, run.before(), runner, run.now, grace);
         let claim = match decided {
             Ok(claim) => claim,
             Err(refusal) => return self.refuse(locked, runner, refusal, waits).await,
@@ -209,13 +209,15 @@ impl Runners {
     /// Carries out what a claim means for those who held the run before.
     async fn take(&self, locked: &mut Locked, claim: &Claim) -> Result<Option<RunnerId>, ServiceError> {
         match claim {
-            Claim::Kept(_) => Ok(None),
+            // The answer to the claim may have been lost on its way: the next says the same.
+            Claim::Kept(_) => Ok(locked.run.lost_runner),
             Claim::Taken(_) => {
                 locked.head.epoch = journal::take_over(&mut locked.tx, runs::stream(locked.run.id)).await?;
                 Ok(None)
             }
             Claim::Recovered { from, .. } => {
                 locked.end_what_ran().await?;
+                runs::set_lost_runner(&mut locked.tx, locked.run.id, *from).await?;
                 locked.head.epoch = journal::take_over(&mut locked.tx, runs::stream(locked.run.id)).await?;
                 Ok(Some(*from))
             }

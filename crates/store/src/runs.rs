@@ -4,7 +4,7 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{PrincipalId, RunId, RunnerId, SessionId, TenantId};
 use guildhall_domain::journal::{Epoch, Journal, Seq, Stream};
 use guildhall_domain::run::event::Usage;
-use guildhall_domain::run::lease::Lease;
+use guildhall_domain::run::lease::{Before, Lease};
 use guildhall_domain::run::{Blocker, Ending, RunState, TerminalStatus};
 use jiff_sqlx::Timestamp;
 use sqlx::PgExecutor;
@@ -49,7 +49,21 @@ pub struct Run {
     pub waiting_since: jiff::Timestamp,
     pub usage: Usage,
     pub lease: Option<Lease>,
+    /// The runner that was lost and whom the present holder, or the next, follows.
+    pub lost_runner: Option<RunnerId>,
     pub now: jiff::Timestamp,
+}
+
+impl Run {
+    /// Returns who held the run before a claim.
+    #[must_use]
+    pub fn before(&self) -> Before<'_> {
+        match (&self.lease, self.lost_runner) {
+            (Some(lease), _) => Before::Holds(lease),
+            (None, Some(lost)) => Before::Lost(lost),
+            (None, None) => Before::Nobody,
+        }
+    }
 }
 
 /// Returns the stream of a run's events.
@@ -128,6 +142,7 @@ async fn find_on(executor: impl PgExecutor<'_>, id: RunId) -> Result<Option<Run>
             tool_calls: unsigned(row.tool_calls),
         },
         lease,
+        lost_runner: row.lost_runner.map(RunnerId::from_uuid),
         now: row.now.to_jiff(),
     }))
 }
@@ -213,9 +228,17 @@ pub async fn next_ordinal(tx: &mut Tx, id: RunId) -> Result<i32, StoreError> {
     Ok(row.commands)
 }
 
-/// Lets a run's patience begin anew.
+/// Lets a run's patience begin anew; nobody is to be followed.
 pub async fn wait_anew(tx: &mut Tx, id: RunId) -> Result<(), StoreError> {
     sqlx::query_file!("queries/runs/wait_anew.sql", id.as_uuid()).execute(tx.connection()).await?;
+    Ok(())
+}
+
+/// Notes which runner was lost: whoever follows it is told, until the run is let go.
+pub async fn set_lost_runner(tx: &mut Tx, id: RunId, lost: RunnerId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/runs/set_lost_runner.sql", id.as_uuid(), lost.as_uuid())
+        .execute(tx.connection())
+        .await?;
     Ok(())
 }
 

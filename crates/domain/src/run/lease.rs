@@ -23,12 +23,22 @@ impl Lease {
     }
 }
 
+/// Who held a run before a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Before<'a> {
+    /// Nobody, or one who gave it back.
+    Nobody,
+    Holds(&'a Lease),
+    /// A runner that was lost; the run was taken from it already.
+    Lost(RunnerId),
+}
+
 /// What a claim does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
     /// The runner holds the run already; asking again renews its lease.
     Kept(Epoch),
-    /// Nobody held it.
+    /// Nobody held it, and nobody was lost.
     Taken(Epoch),
     /// The runner before was lost; what it left running has ended.
     Recovered { epoch: Epoch, from: RunnerId },
@@ -58,7 +68,7 @@ pub enum ClaimRefusal {
 pub fn claim(
     run: &RunState,
     epoch: Epoch,
-    lease: Option<&Lease>,
+    before: Before<'_>,
     runner: RunnerId,
     now: Timestamp,
     grace: SignedDuration,
@@ -68,15 +78,16 @@ pub fn claim(
         RunState::Cancelling => return Err(ClaimRefusal::Cancelling),
         RunState::Open => {}
     }
-    match lease {
-        None => Ok(Claim::Taken(epoch.next())),
-        Some(lease) if lease.is_live(now, grace) => {
+    match before {
+        Before::Nobody => Ok(Claim::Taken(epoch.next())),
+        Before::Lost(from) => Ok(Claim::Recovered { epoch: epoch.next(), from }),
+        Before::Holds(lease) if lease.is_live(now, grace) => {
             if lease.runner == runner && lease.epoch == epoch && now < lease.expires_at {
                 return Ok(Claim::Kept(epoch));
             }
             Err(ClaimRefusal::Held { owner: lease.runner, expires_at: lease.expires_at })
         }
-        Some(lease) => Ok(Claim::Recovered { epoch: epoch.next(), from: lease.runner }),
+        Before::Holds(lease) => Ok(Claim::Recovered { epoch: epoch.next(), from: lease.runner }),
     }
 }
 

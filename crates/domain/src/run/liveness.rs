@@ -130,7 +130,10 @@ fn next(facts: &Facts<'_>, phase: Phase) -> NextStep {
             what: "the run ends by itself unless a runner claims it",
             at: Some(facts.patience_ends_at),
         },
-        Phase::WaitingRunner => NextStep { what: "the runner takes the command at its next poll", at: None },
+        Phase::WaitingRunner => NextStep {
+            what: "the runner takes the command at its next poll; without a sign of life it is taken for lost",
+            at: lost_at,
+        },
         Phase::RunnerHeartbeatStale => NextStep {
             what: "the runner is taken for lost: what runs ends as failed, and the run is offered to the next",
             at: lost_at,
@@ -251,7 +254,7 @@ mod tests {
             };
             let liveness = look(&facts);
             prop_assert!(!liveness.actions.is_empty());
-            prop_assert!(liveness.next.at.is_some() || liveness.phase == Phase::WaitingRunner);
+            prop_assert!(liveness.next.at.is_some());
             prop_assert!(!liveness.sentence(None).is_empty());
         }
     }

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::command::{self, CancelCommand, CommandKind, CommandState};
-use super::lease::{self, Claim, Lease};
+use super::lease::{self, Before, Claim, Lease};
 use super::{Cancel, Ending, Lost, RunState, TerminalStatus, after_command, cancel, lost};
 use crate::FailureKind;
 use crate::ids::RunnerId;
@@ -165,7 +165,8 @@ impl World {
 
     fn claim(&mut self, runner: usize) {
         let id = self.runners[runner].0;
-        let decided = lease::claim(&self.state, self.head.epoch, self.lease.as_ref(), id, self.now, GRACE);
+        let before = self.lease.as_ref().map_or(Before::Nobody, Before::Holds);
+        let decided = lease::claim(&self.state, self.head.epoch, before, id, self.now, GRACE);
         let Ok(claim) = decided else { return };
         if let Claim::Recovered { .. } = claim {
             self.end_what_ran();

@@ -25,14 +25,23 @@ impl Reconciler for TendRuns {
 
     async fn round(&self) -> Result<(), ServiceError> {
         let Self(runs) = self;
+        let mut failed = None;
         for id in leases::over(&runs.store, runs.times.grace, AT_ONCE).await? {
-            self.take_from_lost(id).await?;
+            keep_going(id, self.take_from_lost(id).await, &mut failed);
         }
         let (unclaimed, idle) = (runs.times.unclaimed.as_secs_f64(), runs.times.idle.as_secs_f64());
         for id in runs::overdue(&runs.store, unclaimed, idle, AT_ONCE).await? {
-            self.end_overdue(id).await?;
+            keep_going(id, self.end_overdue(id).await, &mut failed);
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+/// A run that cannot be tended now, because somebody holds its lock for long, must not keep the others waiting.
+fn keep_going(id: RunId, outcome: Result<(), ServiceError>, failed: &mut Option<ServiceError>) {
+    if let Err(error) = outcome {
+        warn!(run.id = %id, error = &error as &dyn std::error::Error, "{id} could not be tended");
+        *failed = Some(error);
     }
 }
 

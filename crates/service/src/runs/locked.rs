@@ -138,14 +138,17 @@ impl Locked {
 
     /// Takes the run from a runner that was lost, and offers it to the next.
     pub(crate) async fn lose_runner(&mut self) -> Result<(), ServiceError> {
-        let lost_runner = self.run.lease.as_ref().map(|lease| lease.runner.to_string());
+        let lost = self.run.lease.as_ref().map(|lease| lease.runner);
         self.end_what_ran().await?;
         match run::lost(&self.run.state) {
             Some(Lost::Ends(ending)) => self.end(&ending).await,
             Some(Lost::Reoffered) => {
                 self.let_go().await?;
-                let payload =
-                    json!({ "status": "pending", "reason": "runner-lost", "runnerId": lost_runner });
+                if let Some(lost) = lost {
+                    runs::set_lost_runner(&mut self.tx, self.run.id, lost).await?;
+                }
+                let lost = lost.map(|runner| runner.to_string());
+                let payload = json!({ "status": "pending", "reason": "runner-lost", "runnerId": lost });
                 self.say(event::RUN_STATUS, None, payload);
                 Ok(())
             }

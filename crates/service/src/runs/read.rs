@@ -45,23 +45,23 @@ impl Runs {
 
     pub(crate) async fn view(&self, run: Run) -> Result<RunView, ServiceError> {
         let open = commands::open_now(&self.store, run.id).await?;
-        let fold = journal::load_folds(&self.store, run.id, &[Scope::Run])
-            .await?
-            .remove(&Scope::Run)
-            .unwrap_or_default();
-        let running = open.iter().find(|command| command.state.is_running()).or_else(|| open.first());
+        let current = open.iter().find(|command| command.state.is_running()).or_else(|| open.first());
+        // What an earlier command left open, a tool or a lost connection, says nothing about this one.
+        let scope = current.map_or(Scope::Run, |command| Scope::Command(command.id));
+        let mut folds = journal::load_folds(&self.store, run.id, &[Scope::Run, scope]).await?;
+        let last_seq = folds.get(&Scope::Run).map_or(Seq::ZERO, |whole| whole.last_seq);
         let liveness = look(&Facts {
             run: &run.state,
-            command: running.map(|command| &command.state),
+            command: current.map(|command| &command.state),
             lease: run.lease.as_ref(),
-            fold: &fold,
+            fold: &folds.remove(&scope).unwrap_or_default(),
             now: run.now,
             grace: self.times.grace(),
             patience_ends_at: patience_ends(!open.is_empty(), run.waiting_since, self.times.patience()).0,
         });
         let is_running = open.iter().any(|command| command.state.is_running());
         let status = RunStatus::of(&run.state, run.lease.is_some(), is_running);
-        Ok(RunView { run, status, open, liveness, last_seq: fold.last_seq })
+        Ok(RunView { run, status, open, liveness, last_seq })
     }
 
     /// Lists runs of a tenant, newest first.

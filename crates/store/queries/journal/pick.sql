@@ -1,4 +1,10 @@
-SELECT seq, id, kind, body, recorded_at AS "recorded_at: Timestamp"
-FROM journal_entries
-WHERE journal = $1 AND owner = $2 AND seq = ANY ($3)
-ORDER BY seq
+-- Each by its own step through the index: asked for all at once and in order, PostgreSQL before 17 may read the stream
+-- from its beginning and throw away what was not asked for.
+SELECT entry.seq, entry.id, entry.kind, entry.body, entry.recorded_at AS "recorded_at: Timestamp"
+FROM unnest($3::bigint[]) AS wanted (seq)
+CROSS JOIN LATERAL (
+    SELECT seq, id, kind, body, recorded_at
+    FROM journal_entries
+    WHERE journal = $1 AND owner = $2 AND seq = wanted.seq
+    LIMIT 1
+) AS entry

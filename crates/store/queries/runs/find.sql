@@ -24,6 +24,7 @@ SELECT
     run.output_tokens,
     run.active_ms,
     run.tool_calls,
+    run.lost_runner,
     lease.runner AS "lease_runner?",
     lease.epoch AS "lease_epoch?",
     lease.expires_at AS "lease_expires_at?: Timestamp",

@@ -1,1 +1,1 @@
-UPDATE runs SET waiting_since = now() WHERE id = $1
+UPDATE runs SET waiting_since = now(), lost_runner = NULL WHERE id = $1

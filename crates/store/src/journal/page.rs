@@ -34,7 +34,7 @@ pub async fn page(store: &Store, stream: Stream, after: Seq, limit: u32) -> Resu
     Ok(entries.collect())
 }
 
-/// Reads single entries, by their numbers; those that are not there are left out.
+/// Reads single entries, by their numbers, in no order; those that are not there are left out.
 pub async fn pick(store: &Store, stream: Stream, seqs: &[Seq]) -> Result<Vec<Entry>, StoreError> {
     let Stream { journal, owner } = stream;
     let seqs: Vec<i64> = seqs.iter().map(|seq| seq.get()).collect();

@@ -2,8 +2,10 @@
 
 #![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
 
+mod folds;
 mod journal;
 mod journal_seals;
+mod made;
 mod rate_windows;
 mod replicas;
 mod schema_state;

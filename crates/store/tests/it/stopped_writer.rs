@@ -8,22 +8,24 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use guildhall_domain::ids::EntryId;
-use guildhall_domain::journal::{Epoch, Fence, Journal, Seq, Stream};
+use guildhall_domain::ids::{EntryId, RunId};
+use guildhall_domain::journal::{Epoch, Fence, Journal, Refusal, Seq, Stream};
+use guildhall_domain::run::event::Mark;
 use guildhall_runtime::Tasks;
-use guildhall_store::journal::{self, Append, AppendError, GroupWriter, NewEntry};
-use guildhall_store::{Store, Tx};
+use guildhall_store::journal::{self, Append, AppendError, GroupWriter, NewEntry, Scope};
+use guildhall_store::{Store, Tx, leases, runs};
 use guildhall_testkit::TestDb;
 use rustix::process::{Pid, Signal, kill_process};
 use secrecy::ExposeSecret;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use crate::store;
+use crate::{made, store};
 
 const ROUNDS: i64 = 200;
 const URL: &str = "GUILDHALL_STOPPED_WRITER_URL";
 const OWNER: &str = "GUILDHALL_STOPPED_WRITER_OWNER";
+const JOURNAL: &str = "GUILDHALL_STOPPED_WRITER_JOURNAL";
 
 #[tokio::test]
 async fn a_writer_that_was_overtaken_while_it_stood_still_is_refused_each_time() {
@@ -57,6 +59,52 @@ async fn a_writer_that_was_overtaken_while_it_stood_still_is_refused_each_time()
     assert_eq!(writer.outcome(), "written");
 }
 
+/// A runner has three ways to write: events in a group, events in a transaction, its lease.
+#[tokio::test]
+async fn a_runner_that_was_overtaken_while_it_stood_still_moves_no_fold_and_renews_no_lease() {
+    let db = TestDb::new().await;
+    let store = store(db.url());
+    let (run, runner) = made::run(&db).await;
+    let stream = runs::stream(run);
+    let mut writer = Writer::start(&db, stream);
+    let claim = async || {
+        let mut tx = store.begin().await.expect("begun");
+        let epoch = journal::take_over(&mut tx, stream).await.expect("taken");
+        // So short that any renewal moves it.
+        leases::put(&mut tx, run, runner, epoch, Duration::from_millis(1)).await.expect("put");
+        tx.commit().await.expect("committed");
+        epoch
+    };
+    let lease = async || runs::find(&store, run).await.expect("read").and_then(|run| run.lease);
+    let fold = async || {
+        let kept = journal::load_folds(&store, run, &[Scope::Run]).await.expect("read");
+        assert_eq!(kept[&Scope::Run], journal::rebuild_fold(&store, run, Scope::Run).await.expect("folded"));
+        kept[&Scope::Run].events
+    };
+    for _ in 0..ROUNDS {
+        writer.hold(claim().await);
+        writer.stop();
+        claim().await;
+        let taken = lease().await;
+        writer.go_on();
+        let outcome = writer.outcome();
+        assert!(outcome.starts_with("refused"), "{outcome}");
+        assert_eq!(lease().await, taken, "a lost runner renewed the lease of the next");
+    }
+    assert_eq!(fold().await, 0, "a late event was counted");
+
+    // Without somebody in between each of the three is let through: the test can fail.
+    for _ in 0..3 {
+        writer.hold(claim().await);
+        let before = lease().await.expect("held");
+        writer.stop();
+        writer.go_on();
+        assert_eq!(writer.outcome(), "written");
+        assert!(lease().await.expect("held").expires_at > before.expires_at, "who writes is alive");
+    }
+    assert_eq!(fold().await, 2);
+}
+
 async fn take_over(store: &Store, stream: Stream) -> Epoch {
     let mut tx: Tx = store.begin().await.expect("begun");
     let epoch = journal::take_over(&mut tx, stream).await.expect("taken");
@@ -75,6 +123,7 @@ impl Writer {
             .args(["--exact", "stopped_writer::is_the_writer_when_started_as_one", "--nocapture"])
             .env(URL, db.url().expose_secret())
             .env(OWNER, stream.owner.to_string())
+            .env(JOURNAL, stream.journal.number().to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -138,7 +187,9 @@ async fn is_the_writer_when_started_as_one() {
     let Some((url, owner)) = std::env::var_os(URL).zip(std::env::var_os(OWNER)) else { return };
     let store = store(url.into_string().expect("text").into());
     let owner = owner.into_string().expect("text").parse().expect("a uuid");
-    let stream = Stream { journal: Journal::Audit, owner };
+    let number = std::env::var_os(JOURNAL).and_then(|number| number.into_string().ok()?.parse().ok());
+    let journal = number.and_then(Journal::from_number).expect("a journal");
+    let stream = Stream { journal, owner };
     let (tasks, (wakes, _nobody)) = (Tasks::new(), mpsc::channel(1));
     let group = GroupWriter::start(&store, &tasks, 1, &wakes);
     let mut lines = std::io::stdin().lines().map(|line| line.expect("a line"));
@@ -146,30 +197,57 @@ async fn is_the_writer_when_started_as_one() {
     while let Some(epoch) = lines.next() {
         round += 1;
         let epoch = Epoch::new(epoch.trim().parse().expect("an epoch"));
-        let entry =
-            NewEntry { id: EntryId::generate(), kind: "late".into(), body: "{}".to_owned(), mark: None };
-        let append = Append { stream, fence: Fence::Holder(epoch), entries: vec![entry] };
-        // Every other time inside a transaction that is already open.
-        let outcome = if round % 2 == 0 {
-            wait_for_go(&mut lines);
-            group.append(append).await
-        } else {
-            let mut tx = store.begin().await.expect("begun");
-            wait_for_go(&mut lines);
-            match journal::append(&mut tx, &append).await {
-                Ok(placed) => tx.commit().await.map(|()| placed).map_err(AppendError::from),
-                Err(error) => {
-                    tx.rollback().await.expect("undone");
-                    Err(error)
-                }
+        let append = Append { stream, fence: Fence::Holder(epoch), entries: vec![late_entry(journal)] };
+        // In turns: in a group, inside a transaction that is already open, and of a run also its lease.
+        let outcome = match (round % 3, journal) {
+            (2, Journal::Run) => renew(&store, stream, epoch, &mut lines).await,
+            (1, _) => in_transaction(&store, &append, &mut lines).await,
+            (_, _) => {
+                wait_for_go(&mut lines);
+                group.append(append).await.map(drop)
             }
         };
         match outcome {
-            Ok(_) => println!("outcome: written"),
+            Ok(()) => println!("outcome: written"),
             Err(AppendError::Refused(refusal)) => println!("outcome: refused: {refusal}"),
             Err(error) => println!("outcome: failed: {error:?}"),
         }
     }
+}
+
+fn late_entry(journal: Journal) -> NewEntry {
+    let mark = (journal == Journal::Run).then(|| Mark::of("late", None, &serde_json::Value::Null));
+    NewEntry { id: EntryId::generate(), kind: "late".into(), body: r#"{"payload":null}"#.to_owned(), mark }
+}
+
+async fn in_transaction(
+    store: &Store,
+    append: &Append,
+    lines: &mut impl Iterator<Item = String>,
+) -> Result<(), AppendError> {
+    let mut tx = store.begin().await.expect("begun");
+    wait_for_go(lines);
+    match journal::append(&mut tx, append).await {
+        Ok(_) => Ok(tx.commit().await?),
+        Err(error) => {
+            tx.rollback().await.expect("undone");
+            Err(error)
+        }
+    }
+}
+
+async fn renew(
+    store: &Store,
+    stream: Stream,
+    epoch: Epoch,
+    lines: &mut impl Iterator<Item = String>,
+) -> Result<(), AppendError> {
+    let mut tx = store.begin().await.expect("begun");
+    wait_for_go(lines);
+    let renewed = leases::extend(&mut tx, RunId::from_uuid(stream.owner), epoch).await?;
+    tx.commit().await?;
+    let over = Refusal::Stale { given: epoch, current: Epoch::ZERO };
+    renewed.map(drop).ok_or(AppendError::Refused(over))
 }
 
 /// Says that the statement is ready, and waits. The test stops this process here.
