@@ -87,10 +87,10 @@ impl Client {
         self.http.request(method, self.address(segments))
     }
 
-    /// Begins a request that reads, with numbers that say which part.
-    pub(crate) fn query(&self, segments: &[&str], query: &[(&str, i64)]) -> RequestBuilder {
+    /// Begins a request that reads, with values that say which part.
+    pub(crate) fn query<V: ToString>(&self, segments: &[&str], query: &[(&str, V)]) -> RequestBuilder {
         let mut url = self.address(segments);
-        url.query_pairs_mut().extend_pairs(query.iter().map(|(name, number)| (name, number.to_string())));
+        url.query_pairs_mut().extend_pairs(query.iter().map(|(name, value)| (name, value.to_string())));
         self.http.get(url)
     }
 

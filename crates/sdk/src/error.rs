@@ -70,7 +70,7 @@ impl ClientError {
                 format!("check that a server runs at {url} and that you can reach it")
             }
             Self::Failed(problem) => {
-                let step = self.kind().map_or("ask those who run the server", step_after);
+                let step = self.kind().map_or("ask those who run the server", next_step_after);
                 let wait = self.retry_after().map(|wait| format!("wait {}, then ", in_seconds(wait)));
                 format!("{}{step} (trace {})", wait.unwrap_or_default(), problem.trace_id)
             }
@@ -89,7 +89,9 @@ fn in_seconds(wait: Duration) -> String {
     format!("{} s", wait.as_millis().div_ceil(1000).max(1))
 }
 
-fn step_after(kind: FailureKind) -> &'static str {
+/// Says what to do about a failure of this kind: of a call, or of a run or command that ended with it.
+#[must_use]
+pub fn next_step_after(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::SchemaInvalid | FailureKind::PayloadTooLarge => "change what you send and try again",
         FailureKind::MethodNotAllowed => "compare the versions of client and server",

@@ -2,7 +2,8 @@
 //! planned.
 //!
 //! A [`Client`] has one method for each thing that a server does; they stand in one module a resource. Calls that need
-//! a token ask a [`TokenSource`] for it each time, so that a long-lived client outlives its first token.
+//! a token ask a [`TokenSource`] for it each time, so that a long-lived client outlives its first token. What a runner
+//! does stands in [`runner`], with clients of its own: it holds other tokens and may do other things.
 //!
 //! The process must have installed a TLS provider for rustls before it makes a client.
 //!
@@ -10,13 +11,19 @@
 
 mod audit;
 mod auth;
+mod backends;
+mod backoff;
 mod client;
+mod commands;
 mod enrolments;
 mod error;
 mod health;
 mod keys;
 mod members;
 mod projects;
+pub mod runner;
+mod runs;
+mod sessions;
 mod tenants;
 mod token;
 mod users;
@@ -25,6 +32,8 @@ pub use audit::{AuditEntry, AuditFollow, AuditPage, Followed};
 pub use auth::Tokens;
 pub use client::{Client, SetupError};
 pub use enrolments::NewEnrolment;
-pub use error::ClientError;
+pub use error::{ClientError, next_step_after};
 pub use keys::NewKey;
+pub use runs::{RunEvent, RunEventPage, RunFollowed, RunFollower, RunScope};
+pub use sessions::{SessionEventsAsk, SessionScope, SessionsAsk};
 pub use token::{TokenFuture, TokenSource};

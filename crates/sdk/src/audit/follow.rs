@@ -9,14 +9,8 @@ use secrecy::ExposeSecret;
 
 use super::AuditEntry;
 use super::events::{Decoder, Event};
+use crate::backoff::Backoff;
 use crate::{Client, ClientError};
-
-/// The first wait before a new connection; doubled up to the last.
-const FIRST_WAIT: Duration = Duration::from_millis(200);
-const LAST_WAIT: Duration = Duration::from_secs(5);
-
-/// A server may ask for a longer wait, within reason: a follower that sleeps for hours looks broken.
-const LONGEST_ASKED: Duration = Duration::from_secs(60);
 
 /// What a follower sees.
 #[derive(Debug)]
@@ -37,9 +31,7 @@ pub struct AuditFollow {
     /// The server's cursor of the last event, to go on after.
     cursor: Option<String>,
     open: Option<Open>,
-    failures: u32,
-    /// How long the server asked to wait before the next connection.
-    asked_to_wait: Duration,
+    backoff: Backoff,
 }
 
 #[derive(Debug)]
@@ -51,15 +43,7 @@ struct Open {
 
 impl AuditFollow {
     pub(super) fn new(client: Client, tenant: TenantId, after_seq: i64) -> Self {
-        Self {
-            client,
-            tenant,
-            last_seq: after_seq,
-            cursor: None,
-            open: None,
-            failures: 0,
-            asked_to_wait: Duration::ZERO,
-        }
+        Self { client, tenant, last_seq: after_seq, cursor: None, open: None, backoff: Backoff::default() }
     }
 
     /// Waits for the next thing to tell. After an error it is over: trying again would fail again.
@@ -69,12 +53,11 @@ impl AuditFollow {
                 Ok(Some(event)) => event,
                 // Ended in good order, by a server that stops or for a token that has expired.
                 Ok(None) => {
-                    self.lost();
+                    self.lost(None);
                     continue;
                 }
                 Err(error) if error.is_passing() => {
-                    self.lost();
-                    self.asked_to_wait = error.retry_after().unwrap_or_default().min(LONGEST_ASKED);
+                    self.lost(error.retry_after());
                     return Ok(Followed::Away(error));
                 }
                 Err(error) => return Err(error),
@@ -85,9 +68,9 @@ impl AuditFollow {
         }
     }
 
-    fn lost(&mut self) {
+    fn lost(&mut self, asked_to_wait: Option<Duration>) {
         self.open = None;
-        self.failures = self.failures.saturating_add(1);
+        self.backoff.failed(asked_to_wait);
     }
 
     fn take(&mut self, event: Event) -> Result<Option<Followed>, ClientError> {
@@ -96,7 +79,7 @@ impl AuditFollow {
                 let raw = serde_json::value::RawValue::from_string(event.data);
                 let entry =
                     raw.and_then(AuditEntry::read).map_err(|error| self.client.not_understood(&error))?;
-                self.failures = 0;
+                self.backoff.succeeded();
                 self.cursor = event.id.or(self.cursor.take());
                 let new = entry.view.seq > self.last_seq;
                 self.last_seq = self.last_seq.max(entry.view.seq);
@@ -108,7 +91,7 @@ impl AuditFollow {
                 Ok(Some(Followed::Restored))
             }
             "closed" => {
-                self.lost();
+                self.lost(None);
                 Ok(None)
             }
             // Something newer than this client.
@@ -137,8 +120,7 @@ impl AuditFollow {
     }
 
     async fn connect(&mut self) -> Result<Response, ClientError> {
-        tokio::time::sleep(wait_after(self.failures).max(self.asked_to_wait)).await;
-        self.asked_to_wait = Duration::ZERO;
+        tokio::time::sleep(self.backoff.wait()).await;
         let token = self.client.token().await?;
         let segments = ["tenants", &self.tenant.to_string(), "audit", "stream"];
         let mut request = self.client.request(Method::GET, &segments).bearer_auth(token.expose_secret());
@@ -146,30 +128,5 @@ impl AuditFollow {
             request = request.header("last-event-id", cursor);
         }
         self.client.send(request).await
-    }
-}
-
-/// Returns how long to wait before a connection: longer each time, and never the same for all who lost a server at once.
-fn wait_after(failures: u32) -> Duration {
-    if failures == 0 {
-        return Duration::ZERO;
-    }
-    let longest = FIRST_WAIT.saturating_mul(1 << failures.min(10)).min(LAST_WAIT);
-    let random = getrandom::u32().unwrap_or(u32::MAX);
-    longest / 2 + (longest / 2).mul_f64(f64::from(random) / f64::from(u32::MAX))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_grow_and_stay_bounded() {
-        assert_eq!(wait_after(0), Duration::ZERO);
-        for failures in 1..40 {
-            let wait = wait_after(failures);
-            assert!(wait >= FIRST_WAIT / 2 && wait <= LAST_WAIT, "{failures}: {wait:?}");
-        }
-        assert!(wait_after(30) >= LAST_WAIT / 2);
     }
 }

@@ -4,4 +4,6 @@
 
 mod answers;
 mod follow;
+mod run_follow;
+mod runner;
 mod support;

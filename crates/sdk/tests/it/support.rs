@@ -32,6 +32,13 @@ pub(crate) fn answer(status: u16, body: &str) -> String {
     format!("HTTP/1.1 {status} Said\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
 }
 
+/// The body of a failure, with what it tells besides.
+pub(crate) fn problem(status: u16, kind: &str, besides: &str) -> String {
+    format!(
+        r#"{{"type":"t","title":"t","status":{status},"detail":"no","failureKind":"{kind}","message":"no","retry":"after-change","traceId":"0"{besides}}}"#
+    )
+}
+
 pub(crate) fn client(url: &str) -> guildhall_sdk::Client {
     let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
     guildhall_sdk::Client::new(url).expect("a client")

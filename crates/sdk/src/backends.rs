@@ -1,0 +1,12 @@
+//! The backends that runs may name.
+
+use guildhall_protocol::rest::sessions::{BackendView, BackendsView};
+use reqwest::Method;
+
+use crate::{Client, ClientError};
+
+impl Client {
+    pub async fn list_backends(&self) -> Result<Vec<BackendView>, ClientError> {
+        Ok(self.call::<BackendsView>(self.request(Method::GET, &["backends"])).await?.backends)
+    }
+}
