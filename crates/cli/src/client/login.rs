@@ -67,7 +67,8 @@ async fn sign_in(args: &LoginArgs) -> Result<()> {
     let client = Client::new(&url)?;
     let url = Url::parse(client.base_url()).map_err(|_| SetupError::Address)?;
     let is_local = is_loopback(&url);
-    let context = Context { name: name(args, &url, in_dev && is_local, current)?, url: url.to_string() };
+    let name = name(args, &url, in_dev && is_local, current)?;
+    let context = Context { name, url: url.to_string(), tenant: None };
     if url.scheme() == "http" && !is_local {
         eprintln!("warning: {url} is not encrypted: the password can be read on its way");
     }
@@ -80,7 +81,7 @@ async fn sign_in(args: &LoginArgs) -> Result<()> {
         "context": context_name, "url": context.url, "name": context.name, "principal": tokens.principal,
     });
     show(args.json, &value, || {
-        let Context { url, name } = &context;
+        let Context { url, name, .. } = &context;
         format!(
             "signed in to {url} as {name} ({}); context {context_name} is the current one",
             tokens.principal
@@ -92,7 +93,10 @@ async fn sign_in(args: &LoginArgs) -> Result<()> {
 async fn remember(folder: &Folder, name: &str, context: &Context) -> Result<()> {
     let lock = folder.lock().await?;
     let mut contexts = Contexts::read(folder)?;
-    contexts.contexts.insert(name.to_owned(), context.clone());
+    // Who signs in anew to the same server still means the same tenant.
+    let before = contexts.contexts.get(name).filter(|before| before.url == context.url);
+    let tenant = before.and_then(|before| before.tenant.clone());
+    contexts.contexts.insert(name.to_owned(), Context { tenant, ..context.clone() });
     contexts.current = Some(name.to_owned());
     contexts.write(folder, &lock)
 }
