@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use guildhall_domain::FailureKind;
+use guildhall_domain::run::TerminalStatus;
 use guildhall_sdk::ClientError;
 
 use crate::doctor::Unwell;
@@ -13,6 +14,8 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const NOT_SIGNED_IN: u8 = 3;
 const NOT_THERE: u8 = 4;
+/// Of a run or command that was followed to its end. The number is that of a login that has ended, which says so.
+const CANCELLED: u8 = 3;
 
 const LOGIN: &str = "`guildhall login` signs you in";
 
@@ -20,6 +23,11 @@ const LOGIN: &str = "`guildhall login` signs you in";
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Usage(pub(crate) &'static str);
+
+/// What was followed has ended otherwise than completed. All has been said by then.
+#[derive(Debug, thiserror::Error)]
+#[error("it has ended: {0}")]
+pub(crate) struct NotCompleted(pub(crate) TerminalStatus);
 
 /// What was named is not there, or not for this caller.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +46,13 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     }
     if error.is::<Unwell>() {
         return ExitCode::from(FAILED);
+    }
+    if let Some(NotCompleted(status)) = error.downcast_ref() {
+        return ExitCode::from(match status {
+            TerminalStatus::Completed => 0,
+            TerminalStatus::Failed | TerminalStatus::Blocked => FAILED,
+            TerminalStatus::Cancelled => CANCELLED,
+        });
     }
     eprintln!("error: {error}");
     for cause in error.chain().skip(1) {

@@ -23,6 +23,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 const EXAMPLES: &str = "Examples:
   guildhall dev                      a whole installation on this machine, nothing to set up
   guildhall login                    signs in to it; `guildhall tenants create acme` is a next step
+  guildhall runs create 'tidy up'    gives an agent something to do
   guildhall serve --config my.toml   a server on your own PostgreSQL and NATS
   guildhall config example           every setting with its meaning and default
   guildhall doctor                   what is wrong here, and the command that repairs it
@@ -73,6 +74,10 @@ enum Command {
     Projects(client::projects::ProjectsArgs),
     /// Makes, shows and revokes the tokens with which runners claim
     Enrolments(client::enrolments::EnrolmentsArgs),
+    /// Makes runs, talks to them and watches them
+    Runs(client::runs::RunsArgs),
+    /// Shows and reads sessions: conversations, over all their runs
+    Sessions(client::sessions::SessionsArgs),
     /// Reads, exports and checks audit logs
     Audit(client::audit::AuditArgs),
     /// Prints a script that completes commands in your shell
@@ -116,6 +121,8 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Keys(args) => client::keys::run(args),
         Command::Projects(args) => client::projects::run(args),
         Command::Enrolments(args) => client::enrolments::run(args),
+        Command::Runs(args) => client::runs::run(args),
+        Command::Sessions(args) => client::sessions::run(args),
         Command::Audit(args) => client::audit::run(args),
         Command::Completions(args) => client::completions::run(args, Arguments::command()),
     }

@@ -86,7 +86,7 @@ async fn sign_in(args: &LoginArgs) -> Result<()> {
         let tokens = client.sign_in(&name, &password).await?;
         (name, tokens)
     };
-    let context = Context { name, url: url.to_string() };
+    let context = Context { name, url: url.to_string(), tenant: None };
     let context_name = args.context.clone().unwrap_or_else(|| default_name(&context, &url));
     KeptTokens::new(folder.clone(), context_name.clone(), client).keep(&tokens).await?;
     remember(&folder, &context_name, &context).await?;
@@ -94,7 +94,7 @@ async fn sign_in(args: &LoginArgs) -> Result<()> {
 }
 
 fn tell(args: &LoginArgs, context_name: &str, context: &Context, tokens: &Tokens) -> Result<()> {
-    let Context { url, name } = context;
+    let Context { url, name, .. } = context;
     let principal = &tokens.principal;
     let value = json!({ "context": context_name, "url": url, "name": name, "principal": principal });
     show(args.json, &value, || {
@@ -106,7 +106,10 @@ fn tell(args: &LoginArgs, context_name: &str, context: &Context, tokens: &Tokens
 async fn remember(folder: &Folder, name: &str, context: &Context) -> Result<()> {
     let lock = folder.lock().await?;
     let mut contexts = Contexts::read(folder)?;
-    contexts.contexts.insert(name.to_owned(), context.clone());
+    // Who signs in anew to the same server still means the same tenant.
+    let before = contexts.contexts.get(name).filter(|before| before.url == context.url);
+    let tenant = before.and_then(|before| before.tenant.clone());
+    contexts.contexts.insert(name.to_owned(), Context { tenant, ..context.clone() });
     contexts.current = Some(name.to_owned());
     contexts.write(folder, &lock)
 }

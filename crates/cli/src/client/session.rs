@@ -6,7 +6,7 @@ use guildhall_domain::ids::TenantId;
 use guildhall_domain::role::Role;
 use guildhall_sdk::Client;
 
-use crate::failure::NotThere;
+use crate::failure::{NotThere, Usage};
 use crate::kept::{Context, Contexts, Folder, KeptTokens, NotSignedIn};
 
 #[derive(Args)]
@@ -24,6 +24,14 @@ pub(crate) struct OfTenant {
     /// The tenant: its slug or its id
     #[arg(long)]
     tenant: String,
+}
+
+/// A tenant that need not be named.
+#[derive(Args)]
+pub(crate) struct SomeTenant {
+    /// The tenant: its slug or its id; without it that of the context, or the only one that you belong to
+    #[arg(long)]
+    tenant: Option<String>,
 }
 
 /// A context that is in use.
@@ -49,6 +57,31 @@ impl Common {
 impl OfTenant {
     pub(super) async fn find(&self, client: &Client) -> Result<TenantId> {
         find_tenant(client, &self.tenant).await
+    }
+}
+
+impl SomeTenant {
+    pub(super) async fn find(&self, session: &Session) -> Result<TenantId> {
+        if let Some(named) = named_tenant(self.tenant.as_ref(), session).await? {
+            return Ok(named);
+        }
+        let mut tenants = session.client.list_tenants().await?;
+        match (tenants.pop(), tenants.is_empty()) {
+            (Some(only), true) => Ok(only.tenant.id.parse()?),
+            (Some(_), false) => Err(Usage(
+                "you belong to several tenants: name one with --tenant, or choose one with `guildhall context tenant`",
+            )
+            .into()),
+            (None, _) => Err(Usage("you belong to no tenant: ask its owner, or make one with `guildhall tenants create`").into()),
+        }
+    }
+}
+
+/// Finds the tenant that is given or that the context names, if any is.
+pub(super) async fn named_tenant(given: Option<&String>, session: &Session) -> Result<Option<TenantId>> {
+    match given.or(session.context.tenant.as_ref()) {
+        Some(named) => find_tenant(&session.client, named).await.map(Some),
+        None => Ok(None),
     }
 }
 

@@ -15,6 +15,9 @@ const FILE: &str = "contexts.json";
 pub(crate) struct Context {
     pub(crate) url: String,
     pub(crate) name: String,
+    /// The tenant, by slug or id, whose runs and sessions are meant where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tenant: Option<String>,
 }
 
 /// All contexts, by their names.

@@ -2,6 +2,7 @@
 
 pub(crate) mod channels;
 pub(crate) mod installation;
+pub(crate) mod runner;
 pub(crate) mod surroundings;
 pub(crate) mod user;
 

@@ -1,0 +1,88 @@
+use serde_json::json;
+
+use super::*;
+
+fn written(events: &[(&str, Value)]) -> String {
+    let mut screen = Screen::default();
+    let texts = (1..).zip(events).map(|(seq, (kind, payload))| {
+        screen.show(&EventView {
+            v: 1,
+            seq,
+            r#type: (*kind).to_owned(),
+            event_id: None,
+            command_id: None,
+            payload: Some(payload.clone()).filter(|payload| !payload.is_null()),
+            erased: payload.is_null(),
+            recorded_at: "2026-01-02T03:04:05Z".parse().expect("a time"),
+        })
+    });
+    texts.collect()
+}
+
+#[test]
+fn a_run_reads_as_text_with_a_line_for_each_tool_and_a_last_line() {
+    let piece = |text: &str| ("assistant_message", json!({ "text": text, "delta": true, "itemId": "m1" }));
+    let text = written(&[
+        ("run_status", json!({ "status": "pending" })),
+        ("backend_status", json!({ "phase": "run-claimed", "runnerId": "rnr_1" })),
+        ("command_status", json!({ "status": "running" })),
+        piece("I look "),
+        piece("around.\nThen I te"),
+        piece("ll."),
+        ("tool_call", json!({ "callId": "a", "toolName": "shell", "command": "ls -l\nrm x" })),
+        ("command_output", json!({ "text": "total 0" })),
+        ("tool_call", json!({ "callId": "a", "status": "completed", "exitCode": 0 })),
+        ("tool_call", json!({ "callId": "b", "toolName": "shell", "command": "make", "status": "started" })),
+        ("error", json!({ "message": "the model is slow" })),
+        (
+            "tool_call",
+            json!({ "callId": "b", "toolName": "shell", "command": "make", "status": "failed", "exitCode": 2 }),
+        ),
+        ("assistant_message", json!({ "text": "I look around.\nThen I tell. Done.", "itemId": "m1" })),
+        ("assistant_message", json!({ "text": "That is all.", "final": true, "itemId": "m2" })),
+        ("assistant_message", Value::Null),
+        ("something_newer", json!({ "x": 1 })),
+        (
+            "terminal_status",
+            json!({ "scope": "command", "terminalStatus": "completed", "failureKind": null, "message": null }),
+        ),
+    ]);
+    insta::assert_snapshot!(text, @r"
+      rnr_1 has the run
+    I look around.
+    Then I tell.
+      tool shell: ls -l ... completed, exit 0
+      tool shell: make ...
+      error: the model is slow
+      tool shell: make ... failed, exit 2
+     Done.
+    That is all.
+    completed
+    ");
+}
+
+#[test]
+fn every_way_to_end_says_why() {
+    let end = |scope: &str, status: &str, kind: Option<&str>, message: Option<&str>| {
+        ending(&json!({ "scope": scope, "terminalStatus": status, "failureKind": kind, "message": message }))
+    };
+    assert_eq!(end("command", "completed", None, None), "completed");
+    assert_eq!(
+        end("command", "failed", Some("backend-failed"), Some("no model")),
+        "failed (backend-failed): no model"
+    );
+    assert_eq!(end("run", "cancelled", Some("cancelled"), Some("asked to")), "run cancelled: asked to");
+}
+
+#[test]
+fn nothing_that_an_agent_says_can_steer_the_terminal() {
+    let escape = "\u{1b}]0;x\u{7}\r";
+    for kind in ["assistant_message", "tool_call", "error", "artifact", "terminal_status", "run_status"] {
+        let payload = json!({
+            "text": escape, "message": escape, "name": escape, "toolName": escape, "status": escape, "command": escape,
+            "terminalStatus": escape, "reason": "released", "runnerId": escape,
+        });
+        let text = written(&[(kind, payload)]);
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{kind}: {text:?}");
+    }
+}
