@@ -43,10 +43,8 @@ fn a_watched_turn_is_told_as_it_happens_and_its_end_is_the_exit_code() {
     assert_eq!(watched.code, Some(0), "{said} {}", watched.errors);
     assert!(!said.contains(&yard.enrolment), "a secret was shown");
     assert_eq!(watched.rest[1..], ["  tool shell: ls ... completed", "Tidy now.", "completed"]);
-    assert_eq!(
-        watched.errors,
-        format!("  next: guildhall runs send {run} '...' goes on; the run stays open\n")
-    );
+    let next = format!("  next: guildhall runs send {run} '...' goes on; the run stays open\n");
+    assert!(watched.errors.ends_with(&next), "{}", watched.errors);
 
     for (status, kind, code) in [
         (TerminalStatus::Failed, FailureKind::BackendFailed, 1),
@@ -113,6 +111,23 @@ fn a_program_that_watches_gets_what_was_made_and_then_the_events() {
     let expected = ["run_status", "command_status", "run_status", "terminal_status"];
     assert_eq!(said, (1..).zip(expected).map(|(seq, kind)| (json!(seq), json!(kind))).collect::<Vec<_>>());
     assert_eq!(&events[3]["commandId"], turn);
+}
+
+#[test]
+fn who_watches_a_run_that_nobody_has_is_told_so() {
+    let server = Server::ephemeral();
+    let yard = Yard::new(&server);
+    let mut watching = Watching::start(&yard.user, &["runs", "create", "go", "--watch"]);
+    let (run, _turn) = made(&watching.line());
+    let note = watching.note();
+    assert!(note.starts_with("It waits for a runner; next: the run ends by itself"), "{note}");
+    yard.user.json(&["runs", "cancel", &run]);
+    let watched = watching.end();
+    assert_eq!(watched.rest.last().map(String::as_str), Some("cancelled: the run was cancelled"));
+    assert_eq!(
+        (watched.code, watched.errors.as_str()),
+        (Some(3), "  next: create another run in the same session\n")
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@ use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_protocol::rest::commands::ResultView;
 use serde_json::json;
 
+use super::screen::ending;
 use crate::client::session::Common;
 use crate::output::{clean_text, show};
 
@@ -21,9 +22,9 @@ fn answer(result: &ResultView) -> String {
     if result.terminal_status.is_none() {
         return format!("{}. {}", result.status, result.liveness.sentence);
     }
-    let kind = result.failure_kind.as_ref().map_or(String::new(), |kind| format!(" ({kind})"));
-    let why = result.blocker.as_ref().map_or(String::new(), |why| format!(": {why}"));
-    format!("{}{kind}{why}", result.status)
+    ending(&json!({
+        "terminalStatus": result.terminal_status, "failureKind": result.failure_kind, "message": result.blocker,
+    }))
 }
 
 pub(super) async fn cancel(run: RunId, command: Option<CommandId>, common: &Common) -> Result<()> {

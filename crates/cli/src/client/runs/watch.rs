@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::screen::{Screen, ending};
 use crate::failure::NotCompleted;
-use crate::output::{line, piece};
+use crate::output::{clean, line, piece};
 
 /// Between two questions to a server that is away.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
@@ -50,7 +50,11 @@ impl Watch<'_> {
                 // Its end may stand before the place where the following began.
                 RunFollowed::CaughtUp => {
                     away.is_over();
-                    self.end_on_record().await?
+                    let end = self.end_on_record().await?;
+                    if end.is_none() && !self.json {
+                        self.say_that_nobody_has_it().await;
+                    }
+                    end
                 }
                 RunFollowed::Restored if self.json => {
                     line(&json!({ "gap": { "recovered": false } }).to_string())?;
@@ -128,11 +132,20 @@ impl Watch<'_> {
         Ok(end(status.as_deref(), kind.as_deref(), Some(words)))
     }
 
+    /// A run that no runner holds shows nothing, perhaps for long: whoever watches should know why.
+    async fn say_that_nobody_has_it(&self) {
+        if let Ok(run) = self.client.show_run(self.run).await
+            && run.lease.is_none()
+        {
+            eprintln!("{}", clean(&run.liveness.sentence));
+        }
+    }
+
     fn say_end(&self, end: End, screen: &mut Screen) -> Result<()> {
         if !self.json {
             piece(screen.close())?;
             if let Some(words) = &end.words {
-                line(&crate::output::clean(words))?;
+                line(&clean(words))?;
             }
             if let Some(kind) = end.kind {
                 eprintln!("  next: {}", next_step_after(kind));

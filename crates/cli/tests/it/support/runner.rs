@@ -1,7 +1,7 @@
 //! A runner that is played by a test, and commands that are watched while it plays.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -145,7 +145,7 @@ pub(crate) fn text(value: &Value, name: &str) -> String {
 pub(crate) struct Watching {
     child: Child,
     lines: Receiver<String>,
-    errors: Option<std::process::ChildStderr>,
+    errors: BufReader<ChildStderr>,
 }
 
 /// How a watched command ended.
@@ -159,7 +159,8 @@ impl Watching {
     pub(crate) fn start(user: &User, args: &[&str]) -> Self {
         let mut command = user.command(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
-        let (out, errors) = (child.stdout.take().expect("piped"), child.stderr.take());
+        let out = child.stdout.take().expect("piped");
+        let errors = BufReader::new(child.stderr.take().expect("piped"));
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
@@ -174,6 +175,13 @@ impl Watching {
         self.lines.recv_timeout(Duration::from_secs(20)).expect("a line within 20 s")
     }
 
+    /// Waits for one line of what it notes beside its output.
+    pub(crate) fn note(&mut self) -> String {
+        let mut line = String::new();
+        self.errors.read_line(&mut line).expect("readable");
+        line
+    }
+
     /// Waits for the end, at most 20 s.
     pub(crate) fn end(mut self) -> Watched {
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -185,7 +193,7 @@ impl Watching {
             std::thread::sleep(Duration::from_millis(10));
         };
         let mut errors = String::new();
-        self.errors.take().expect("piped").read_to_string(&mut errors).expect("readable");
+        self.errors.read_to_string(&mut errors).expect("readable");
         Watched { code: status.code(), rest: self.lines.iter().collect(), errors }
     }
 }
