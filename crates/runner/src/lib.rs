@@ -3,4 +3,8 @@
 //! This crate deliberately knows neither the database nor the bus.
 
 pub mod backend;
+mod hold;
 pub mod pump;
+pub mod serve;
+pub mod spool;
+pub mod workspace;

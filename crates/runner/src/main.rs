@@ -1,10 +1,108 @@
-//! The runner's process. It has nothing to claim yet, and says so.
+//! `guildhall-runner`: serves runs, one after another.
 
 #![expect(clippy::print_stderr, reason = "a program talks to its user")]
 
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
-fn main() -> ExitCode {
-    eprintln!("guildhall-runner {}: there are no runs to claim yet", env!("CARGO_PKG_VERSION"));
-    ExitCode::FAILURE
+use anyhow::{Context, Result};
+use clap::Parser;
+use guildhall_domain::ids::RunId;
+use guildhall_runner::serve::{Options, Served, serve};
+use guildhall_sdk::Client;
+use guildhall_sdk::runner::RunnerClient;
+use secrecy::SecretString;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+/// Claims runs and drives an agent in a workspace for each
+#[derive(Parser)]
+#[command(name = "guildhall-runner", version)]
+struct Arguments {
+    /// The server's address
+    #[arg(long, env = "GUILDHALL_URL", default_value = "http://127.0.0.1:7117")]
+    url: String,
+    /// A file that holds the enrolment token; `guildhall enrolments create` makes one
+    #[arg(long, env = "GUILDHALL_ENROLMENT_FILE", value_name = "FILE")]
+    enrolment_file: PathBuf,
+    /// What to call this runner
+    #[arg(long, default_value = "runner")]
+    name: String,
+    /// A backend profile that it serves; may be given several times
+    #[arg(long = "profile", default_value = "demo")]
+    profiles: Vec<String>,
+    /// Serves this run, then ends
+    #[arg(long)]
+    run: Option<RunId>,
+    /// Where workspaces and sessions are kept
+    #[arg(long, default_value = "./.guildhall-runner", value_name = "FOLDER")]
+    state: PathBuf,
+    /// Serves one run, then ends
+    #[arg(long)]
+    one_shot: bool,
+    /// Seconds without a command after which a run is given back
+    #[arg(long, default_value_t = 300)]
+    idle_seconds: u64,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: Arguments) -> Result<()> {
+    // Another part of the process may have been first.
+    let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let token = tokio::fs::read_to_string(&args.enrolment_file)
+        .await
+        .with_context(|| format!("cannot read the enrolment token from {}", args.enrolment_file.display()))?;
+    let client = RunnerClient::new(Client::new(&args.url)?, SecretString::from(token.trim()));
+    let stop = stop_on_signals()?;
+    let options = Options {
+        name: args.name,
+        profiles: args.profiles,
+        run: args.run,
+        state: args.state,
+        idle: Duration::from_secs(args.idle_seconds),
+        claim_within: Duration::from_secs(60),
+    };
+    eprintln!("guildhall-runner serves {} at {}", options.profiles.join(", "), args.url);
+    loop {
+        let served = serve(&client, &options, &stop).await?;
+        eprintln!("{}", sentence(served));
+        if stop.is_cancelled() || args.one_shot || options.run.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+fn sentence(served: Served) -> &'static str {
+    match served {
+        Served::Ended => "the run has ended",
+        Served::Released => "the run was given back",
+        Served::Lost => "the run was lost to another runner, or has ended",
+        Served::Nothing => "nothing to do yet",
+    }
+}
+
+/// Stops in good order on the first signal; a second one ends the process at once.
+fn stop_on_signals() -> Result<CancellationToken> {
+    let stop = CancellationToken::new();
+    let mut signals = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
+    let told = stop.clone();
+    guildhall_runtime::Tasks::new().spawn("signals", async move {
+        let [terminate, interrupt] = &mut signals;
+        tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
+        told.cancel();
+        tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
+        std::process::exit(130);
+    });
+    Ok(stop)
 }

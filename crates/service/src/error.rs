@@ -1,20 +1,15 @@
 //! What can go wrong in a use case.
 
 use guildhall_domain::caller::Denied;
-use guildhall_domain::ids::RunId;
 use guildhall_domain::invitation::InvitationRefusal;
-use guildhall_domain::journal;
 use guildhall_domain::rate::{Rate, Standing, Tier};
 use guildhall_domain::role::MemberRefusal;
-use guildhall_domain::run::command::CommandRefusal;
-use guildhall_domain::run::event::InvalidEvent;
-use guildhall_domain::run::lease::ClaimRefusal;
-use guildhall_domain::run_policy;
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_store::StoreError;
 use jiff::Timestamp;
 
 use crate::oidc::{ProviderError, Refusal};
+use crate::runs::RunRefusal;
 use crate::signing::SigningError;
 
 /// A failure with its internal cause. Callers see the failure; the log sees the cause.
@@ -56,26 +51,8 @@ pub enum ServiceError {
     KeyReused,
     #[error("{0}")]
     Invalid(String),
-    #[error("the tenant is not one that the caller belongs to")]
-    NotYourTenant,
     #[error(transparent)]
-    Policy(#[from] run_policy::Refusal),
-    #[error(transparent)]
-    Command(#[from] CommandRefusal),
-    #[error(transparent)]
-    Claim(#[from] ClaimRefusal),
-    #[error(transparent)]
-    Event(#[from] InvalidEvent),
-    #[error(transparent)]
-    Journal(#[from] journal::Refusal),
-    #[error("the run is not held under this epoch any more")]
-    LeaseLost,
-    #[error("a command still runs")]
-    StillRunning,
-    #[error("a run of this session is open")]
-    RunOpen(Option<RunId>),
-    #[error("the session belongs to the backend profile `{0}`")]
-    OtherProfile(String),
+    Run(#[from] RunRefusal),
 }
 
 impl ServiceError {
@@ -85,6 +62,10 @@ impl ServiceError {
     #[must_use]
     pub fn failure(&self) -> Failure {
         match self {
+            Self::Run(refusal) => refusal.failure(),
+            Self::Denied(denied) => of_denied(*denied),
+            Self::Member(refusal) => of_member(*refusal),
+            Self::Invitation(refusal) => of_invitation(refusal),
             Self::Store(StoreError::Unavailable(_))
             | Self::Signing(SigningError::Store(StoreError::Unavailable(_)))
             | Self::NoPermits => Failure::new(
@@ -119,24 +100,6 @@ impl ServiceError {
                 format!("too many requests of the tier {tier}: {rate} are allowed; wait for the next window"),
             )
             .after(standing.resets_in),
-            Self::Denied(denied @ Denied::NotFound) => {
-                Failure::new(FailureKind::NotFound, denied.to_string())
-            }
-            Self::Denied(denied @ (Denied::Forbidden(_) | Denied::NotAKey)) => {
-                Failure::new(FailureKind::Forbidden, denied.to_string())
-            }
-            Self::Member(refusal @ (MemberRefusal::NotYours | MemberRefusal::AboveYou(_))) => {
-                Failure::new(FailureKind::Forbidden, refusal.to_string())
-            }
-            Self::Member(refusal @ MemberRefusal::LastOwner) => {
-                Failure::new(FailureKind::Conflict, refusal.to_string())
-            }
-            Self::Invitation(refusal @ InvitationRefusal::Invalid) => {
-                Failure::new(FailureKind::NotFound, refusal.to_string())
-            }
-            Self::Invitation(refusal @ InvitationRefusal::AlreadyMember(_)) => {
-                Failure::new(FailureKind::Conflict, refusal.to_string())
-            }
             Self::SignInRefused(refusal) => Failure::new(FailureKind::SignInRefused, words_for(refusal)),
             Self::Provider(_) => Failure::new(
                 FailureKind::InfraFailed,
@@ -148,54 +111,32 @@ impl ServiceError {
                 "this Idempotency-Key was used for another request: use a new one for a new request",
             ),
             Self::Invalid(words) => Failure::new(FailureKind::SchemaInvalid, words.clone()),
-            Self::NotYourTenant => Failure::new(
-                FailureKind::TenantPolicyDenied,
-                "tenantId: not a tenant that you belong to; `guildhall tenants ls` lists yours",
-            ),
-            Self::Policy(refusal) => Failure::new(refusal.kind(), refusal.to_string()),
-            Self::Command(refusal) => Failure::new(FailureKind::Conflict, refusal.to_string()),
-            Self::Claim(refusal @ ClaimRefusal::Held { owner, expires_at }) => {
-                Failure::new(FailureKind::RunnerLeaseConflict, refusal.to_string())
-                    .with("owner", owner)
-                    .with("leaseExpiresAt", expires_at)
-            }
-            Self::Claim(refusal @ (ClaimRefusal::Ended(_) | ClaimRefusal::Cancelling)) => {
-                Failure::new(FailureKind::Conflict, refusal.to_string())
-            }
-            Self::Event(invalid) => Failure::new(FailureKind::SchemaInvalid, invalid.to_string()),
-            Self::Journal(refusal @ journal::Refusal::Stale { .. }) => Failure::new(
-                FailureKind::RunnerLeaseConflict,
-                format!("{refusal}: stop the backend, the run is no longer yours"),
-            ),
-            Self::Journal(refusal @ (journal::Refusal::Conflict(_) | journal::Refusal::Twice(_))) => {
-                Failure::new(FailureKind::Conflict, refusal.to_string())
-            }
-            Self::LeaseLost => Failure::new(
-                FailureKind::RunnerLeaseConflict,
-                "the run is not held under this lease any more: stop the backend, the run is no longer yours",
-            ),
-            Self::StillRunning => {
-                Failure::new(FailureKind::Conflict, "a command still runs: end it before giving the run back")
-            }
-            Self::RunOpen(active) => {
-                let which = active.map_or(String::new(), |active| format!(" ({active})"));
-                let failure = Failure::new(
-                    FailureKind::Conflict,
-                    format!("a run of this session is open{which}: send it a command, or cancel it first"),
-                );
-                match active {
-                    Some(active) => failure.with("activeRunId", active),
-                    None => failure,
-                }
-            }
-            Self::OtherProfile(profile) => Failure::new(
-                FailureKind::Conflict,
-                format!(
-                    "this session belongs to the backend profile `{profile}`: threads are not shared between profiles"
-                ),
-            ),
         }
     }
+}
+
+fn of_denied(denied: Denied) -> Failure {
+    let kind = match denied {
+        Denied::NotFound => FailureKind::NotFound,
+        Denied::Forbidden(_) | Denied::NotAKey => FailureKind::Forbidden,
+    };
+    Failure::new(kind, denied.to_string())
+}
+
+fn of_member(refusal: MemberRefusal) -> Failure {
+    let kind = match refusal {
+        MemberRefusal::NotYours | MemberRefusal::AboveYou(_) => FailureKind::Forbidden,
+        MemberRefusal::LastOwner => FailureKind::Conflict,
+    };
+    Failure::new(kind, refusal.to_string())
+}
+
+fn of_invitation(refusal: &InvitationRefusal) -> Failure {
+    let kind = match refusal {
+        InvitationRefusal::Invalid => FailureKind::NotFound,
+        InvitationRefusal::AlreadyMember(_) => FailureKind::Conflict,
+    };
+    Failure::new(kind, refusal.to_string())
 }
 
 /// Says what to do after a refused sign-in. What exactly did not check is for the audit log.

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use crate::ServiceError;
 use crate::auth::Auth;
 use crate::runner_tokens::RunToken;
-use crate::runs::{Locked, RunView, Runs};
+use crate::runs::{Locked, RunRefusal, RunView, Runs};
 
 /// Commands that one poll returns.
 const COMMANDS_AT_MOST: u32 = 100;
@@ -199,7 +199,7 @@ impl Runners {
             match self.claim(enrolment, id, runner.id, Waits::No).await {
                 Ok(grant) => return Ok(Some(grant)),
                 // Another runner was quicker, or the run has ended: the next.
-                Err(ServiceError::Claim(_)) => {}
+                Err(ServiceError::Run(RunRefusal::Claim(_))) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -277,7 +277,7 @@ impl Runners {
     pub async fn renew(&self, grant: &RunGrant) -> Result<Grant, ServiceError> {
         let mut locked = self.fenced(grant).await?;
         let expires_at = leases::extend(&mut locked.tx, grant.run, grant.epoch).await?;
-        let expires_at = expires_at.ok_or(ServiceError::LeaseLost)?;
+        let expires_at = expires_at.ok_or(ServiceError::from(RunRefusal::LeaseLost))?;
         let run = locked.run.clone();
         locked.tx.commit().await?;
         self.hand_out(*grant, expires_at, run, None).await
@@ -288,7 +288,7 @@ impl Runners {
         let mut locked = self.fenced(grant).await?;
         if locked.open.iter().any(|command| command.state.is_running()) {
             locked.tx.rollback().await?;
-            return Err(ServiceError::StillRunning);
+            return Err(ServiceError::from(RunRefusal::StillRunning));
         }
         locked.let_go().await?;
         let payload =
@@ -340,7 +340,7 @@ impl Runners {
     async fn look_for_work(&self, grant: &RunGrant, from: PollFrom) -> Result<Work, ServiceError> {
         let run = runs::find(&self.runs.store, grant.run).await?.ok_or(ServiceError::NOT_FOUND)?;
         if run.lease.as_ref().is_none_or(|lease| lease.epoch != grant.epoch) {
-            return Err(ServiceError::LeaseLost);
+            return Err(ServiceError::from(RunRefusal::LeaseLost));
         }
         let limit = from.limit.clamp(1, COMMANDS_AT_MOST);
         let mut commands = commands::poll(&self.runs.store, grant.run, from.after, limit).await?;
@@ -418,7 +418,7 @@ impl Runners {
             return Ok(locked);
         }
         locked.tx.rollback().await?;
-        Err(ServiceError::LeaseLost)
+        Err(ServiceError::from(RunRefusal::LeaseLost))
     }
 
     async fn of_run(&self, locked: &mut Locked, id: CommandId) -> Result<Command, ServiceError> {

@@ -24,7 +24,7 @@ pub struct SessionView {
 /// What controlling a session did.
 #[derive(Debug, Clone)]
 pub enum Controlled {
-    Command(guildhall_store::commands::Command),
+    Command(Box<guildhall_store::commands::Command>),
     Run(Box<RunView>),
     /// Nothing of it was open.
     Nothing,
@@ -95,7 +95,7 @@ impl Runs {
     pub async fn cancel_session(&self, caller: &Caller, id: SessionId) -> Result<Controlled, ServiceError> {
         let session = self.load_session(caller, id, "", Right::RunsWrite).await?;
         if let Some(command) = session.active_command {
-            return Ok(Controlled::Command(self.cancel_command(caller, command).await?));
+            return Ok(Controlled::Command(Box::new(self.cancel_command(caller, command).await?)));
         }
         match session.active_run {
             Some(run) => Ok(Controlled::Run(Box::new(self.cancel(caller, run).await?))),

@@ -12,7 +12,7 @@ use guildhall_protocol::rest::runs::{
     ActionView, CreateRun, LeaseView, LivenessView, RunView, RunsQuery, RunsView,
 };
 use guildhall_service::ServiceError;
-use guildhall_service::runs::{self, RunAsk, Shown};
+use guildhall_service::runs::{self, RunAsk, RunRefusal, Shown};
 use jiff::SignedDuration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -100,7 +100,7 @@ pub(crate) async fn cancel(
 
 /// Finds the tenant that a body names. One that does not exist is refused like one of others.
 pub(super) async fn tenant(app: &App, text: &str) -> Result<TenantId, ApiError> {
-    Ok(app.tenants.resolve(text).await?.ok_or(ServiceError::NotYourTenant)?)
+    Ok(app.tenants.resolve(text).await?.ok_or(ServiceError::from(RunRefusal::NotYourTenant))?)
 }
 
 fn ask(tenant: TenantId, body: CreateRun) -> Result<RunAsk, ApiError> {

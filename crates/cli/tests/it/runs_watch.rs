@@ -27,9 +27,9 @@ fn a_watched_turn_is_told_as_it_happens_and_its_end_is_the_exit_code() {
     let mut played = yard.claim(&server, &run);
     assert!(watching.line().ends_with("has the run"));
     played.take(&turn);
-    let piece = |text: &str| json!({ "text": text, "delta": true, "itemId": "m1" });
+    let piece = |text: &str| json!({ "text": text, "itemId": "m1" });
     for text in ["I look ", "around.\nThere ", "is a leak: ", &yard.enrolment, "."] {
-        played.report(&turn, "assistant_message", piece(text));
+        played.report(&turn, "assistant_delta", piece(text));
     }
     assert_eq!(watching.line(), "I look around.", "text flows while the turn runs");
     let call =

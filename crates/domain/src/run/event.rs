@@ -11,6 +11,8 @@ use crate::ids::{CommandId, EntryId, RunId};
 
 /// The types of event that mean something here. Others pass on untouched.
 pub const ASSISTANT_MESSAGE: &str = "assistant_message";
+/// A piece of a message that is still being written; the whole message follows. It is never the reply.
+pub const ASSISTANT_DELTA: &str = "assistant_delta";
 pub const TOOL_CALL: &str = "tool_call";
 pub const COMMAND_OUTPUT: &str = "command_output";
 pub const ARTIFACT: &str = "artifact";
@@ -116,6 +118,8 @@ pub enum What {
         output_truncated: bool,
         is_empty: bool,
     },
+    /// A piece of a message.
+    Piece,
     ToolBegan {
         call: String,
     },
@@ -170,6 +174,7 @@ impl Mark {
     pub fn of(kind: &str, command: Option<CommandId>, payload: &Value) -> Self {
         let what = match kind {
             ASSISTANT_MESSAGE => assistant(payload),
+            ASSISTANT_DELTA => What::Piece,
             TOOL_CALL => tool(payload),
             COMMAND_OUTPUT => {
                 What::Output { bytes: size(payload), truncated: is(payload, "outputTruncated") }

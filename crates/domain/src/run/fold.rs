@@ -156,6 +156,7 @@ impl Fold {
                 }
                 self.activity = Activity::Text;
             }
+            What::Piece => self.activity = Activity::Text,
             What::ToolBegan { call } => {
                 self.tools.began(call);
                 self.activity = Activity::Tool;
@@ -306,6 +307,7 @@ mod tests {
             (0u64..10_000, any::<bool>()).prop_map(|(bytes, truncated)| What::Artifact { bytes, truncated }),
             any::<bool>().prop_map(|connected| What::Transport { connected }),
             (0u64..1000).prop_map(|n| What::Usage(Usage { input_tokens: n, ..Usage::default() })),
+            Just(What::Piece),
             Just(What::Terminal),
             Just(What::Other),
         ]

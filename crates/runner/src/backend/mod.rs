@@ -7,6 +7,7 @@
 
 mod event;
 mod failure;
+pub mod script;
 
 pub use event::{BackendEvent, Sink};
 pub use failure::{BackendFailure, Refusal};

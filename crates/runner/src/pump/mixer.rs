@@ -65,7 +65,7 @@ struct Piece {
     text: String,
 }
 
-const DELTA: &str = "assistant_delta";
+const DELTA: &str = event::ASSISTANT_DELTA;
 
 impl Mixer {
     #[must_use]

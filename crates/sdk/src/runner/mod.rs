@@ -10,7 +10,9 @@ use std::time::Duration;
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{RunId, RunnerId};
 use guildhall_protocol::problem::Problem;
-use guildhall_protocol::rest::runners::{ClaimRun, GrantView, RegisterRunner, RunnerView};
+use guildhall_protocol::rest::runners::{
+    ClaimNext, ClaimRun, ClaimedView, GrantView, RegisterRunner, RunnerView,
+};
 use guildhall_protocol::rest::runs::RunView;
 use jiff::Timestamp;
 use reqwest::Method;
@@ -89,6 +91,23 @@ impl RunnerClient {
             }
             Err(error) => refused(error),
         }
+    }
+}
+
+impl RunnerClient {
+    /// Claims the run that has waited longest for one of the runner's profiles, or waits for one. Says that there is
+    /// nothing to do ([`Claim::Ended`]) when the time is over.
+    pub async fn claim_next(&self, runner: RunnerId, wait: Duration) -> Result<Claim, ClientError> {
+        let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let body = ClaimNext { runner_id: runner.to_string(), wait };
+        let request = self.client.request(Method::POST, &["runners", "claim"]).json(&body);
+        let Some(view) = self.client.call::<ClaimedView>(request).await?.grant else {
+            return Ok(Claim::Ended);
+        };
+        let run = view.run.run_id.parse().map_err(|_| self.client.bad_answer("a run's id is not one"))?;
+        let (token, grant) = grant(&self.client, view)?;
+        let held = HeldRun::new(self.client.clone(), run, token);
+        Ok(Claim::Granted { held, grant: Box::new(grant) })
     }
 }
 

@@ -12,7 +12,7 @@ use guildhall_store::sessions::{self, NewSession, Reader};
 use guildhall_store::{Store, Tx};
 use serde_json::json;
 
-use super::{Locked, Offers, RunView, Runs, Times};
+use super::{Locked, Offers, RunRefusal, RunView, Runs, Times};
 use crate::ServiceError;
 use crate::idempotency::{self, Claim, IdempotencyKey};
 use crate::journal::Journals;
@@ -43,7 +43,7 @@ impl Runs {
         key: Option<&IdempotencyKey>,
     ) -> Result<RunView, ServiceError> {
         // Whose tenant it is, is a part of the boundary: not being a member is told like any other refusal of it.
-        let acting = caller.acting(ask.tenant).map_err(|_| ServiceError::NotYourTenant)?;
+        let acting = caller.acting(ask.tenant).map_err(|_| ServiceError::from(RunRefusal::NotYourTenant))?;
         acting.require(Right::RunsWrite)?;
         let terms = self.bounds.admit(&ask.terms)?.into_terms();
         let (id, mut tx) = (RunId::generate(), self.store.begin().await?);
@@ -89,10 +89,10 @@ impl Runs {
         let found = sessions::find(&self.store, id, reader).await?;
         let session = found.filter(|found| found.tenant == ask.tenant).ok_or(ServiceError::NOT_FOUND)?;
         if session.backend_profile != terms.profile.as_str() {
-            return Err(ServiceError::OtherProfile(session.backend_profile));
+            return Err(ServiceError::from(RunRefusal::OtherProfile(session.backend_profile)));
         }
         match session.active_run {
-            Some(active) => Err(ServiceError::RunOpen(Some(active))),
+            Some(active) => Err(ServiceError::from(RunRefusal::RunOpen(Some(active)))),
             None => Ok(id),
         }
     }
@@ -101,7 +101,7 @@ impl Runs {
     async fn run_open(&self, caller: &Caller, id: SessionId) -> Result<ServiceError, ServiceError> {
         let reader = Reader { principal: caller.principal, name: "" };
         let session = sessions::find(&self.store, id, reader).await?;
-        Ok(ServiceError::RunOpen(session.and_then(|session| session.active_run)))
+        Ok(ServiceError::from(RunRefusal::RunOpen(session.and_then(|session| session.active_run))))
     }
 }
 

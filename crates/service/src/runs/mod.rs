@@ -6,6 +6,7 @@ mod follow;
 pub(crate) mod locked;
 mod offer;
 mod read;
+mod refusal;
 mod result;
 
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub use guildhall_store::runs::Shown;
 pub(crate) use locked::Locked;
 pub use offer::Offers;
 pub use read::{EventPage, RunView};
+pub use refusal::RunRefusal;
 pub use result::{RunResult, Said, SteerDelivery};
 
 /// The times of runs.

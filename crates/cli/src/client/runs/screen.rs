@@ -33,6 +33,7 @@ impl Screen {
     pub(crate) fn show(&mut self, event: &EventView) -> String {
         let Some(payload) = &event.payload else { return String::new() };
         match event.r#type.as_str() {
+            event::ASSISTANT_DELTA => self.piece(payload),
             event::ASSISTANT_MESSAGE => self.message(payload),
             event::TOOL_CALL => self.tool(payload),
             event::TERMINAL_STATUS => self.whole_line(&ending(payload)),
@@ -58,19 +59,23 @@ impl Screen {
         format!("{}{}\n", self.close(), clean(text))
     }
 
-    /// Pieces are written one after the other; the whole message that follows adds only what they left out.
+    /// Pieces are written one after the other.
+    fn piece(&mut self, payload: &Value) -> String {
+        let (text, item) = (word(payload, "text"), word(payload, "itemId"));
+        let goes_on = !self.shown.is_empty() && self.item == item;
+        let begin = if goes_on { "" } else { self.close() };
+        if !goes_on {
+            item.clone_into(&mut self.item);
+            self.shown.clear();
+        }
+        self.shown.push_str(text);
+        format!("{begin}{}", self.flow(text))
+    }
+
+    /// The whole message adds only what its pieces left out.
     fn message(&mut self, payload: &Value) -> String {
         let (text, item) = (word(payload, "text"), word(payload, "itemId"));
         let goes_on = !self.shown.is_empty() && self.item == item;
-        if payload["delta"].as_bool() == Some(true) {
-            let begin = if goes_on { "" } else { self.close() };
-            if !goes_on {
-                item.clone_into(&mut self.item);
-                self.shown.clear();
-            }
-            self.shown.push_str(text);
-            return format!("{begin}{}", self.flow(text));
-        }
         let shown = std::mem::take(&mut self.shown);
         let (begin, rest) = match text.strip_prefix(shown.as_str()).filter(|_| goes_on) {
             Some(rest) => ("", rest),

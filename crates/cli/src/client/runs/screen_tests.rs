@@ -21,7 +21,7 @@ fn written(events: &[(&str, Value)]) -> String {
 
 #[test]
 fn a_run_reads_as_text_with_a_line_for_each_tool_and_a_last_line() {
-    let piece = |text: &str| ("assistant_message", json!({ "text": text, "delta": true, "itemId": "m1" }));
+    let piece = |text: &str| ("assistant_delta", json!({ "text": text, "itemId": "m1" }));
     let text = written(&[
         ("run_status", json!({ "status": "pending" })),
         ("backend_status", json!({ "phase": "run-claimed", "runnerId": "rnr_1" })),

@@ -1,0 +1,198 @@
+//! Batches, and the way of a batch to the server: written down, sent until acknowledged, forgotten.
+
+use std::time::Duration;
+
+use guildhall_domain::FailureKind;
+use guildhall_domain::ids::CommandId;
+use guildhall_protocol::rest::runners::NewEvent;
+use guildhall_sdk::ClientError;
+use guildhall_sdk::runner::HeldRun;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use super::mixer::{Mixer, Report};
+use super::veil::Known;
+use crate::backend::BackendEvent;
+use crate::spool::Spool;
+
+/// A batch goes out with this many events, or bytes, or after this long.
+const EVENTS_AT_MOST: usize = 100;
+const BYTES_AT_MOST: usize = 256 * 1024;
+const WAIT_AT_MOST: Duration = Duration::from_millis(200);
+
+/// Between two attempts, at most.
+const REST_AT_MOST: Duration = Duration::from_secs(2);
+
+/// What the pump is told.
+#[derive(Debug)]
+pub enum Told {
+    /// Something of a command happened.
+    Event(CommandId, BackendEvent),
+    /// Everything so far shall be with the server before the answer.
+    Flush(oneshot::Sender<Flushed>),
+}
+
+/// Whether the server has everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flushed {
+    Whole,
+    /// The run belongs to somebody else now: what is left stays on disk.
+    Lost,
+}
+
+/// The pump of one run under one epoch.
+#[derive(Debug)]
+pub struct Pump {
+    held: HeldRun,
+    spool: Spool,
+    known: Known,
+    epoch: i64,
+    sent: u64,
+    /// The command whose events are mixed now.
+    mixing: Option<(CommandId, Mixer)>,
+    batch: Vec<NewEvent>,
+    bytes: usize,
+    /// Cancelled when the run is not ours any more.
+    lost: CancellationToken,
+}
+
+impl Pump {
+    #[must_use]
+    pub fn new(held: HeldRun, spool: Spool, known: Known, epoch: i64, lost: CancellationToken) -> Self {
+        Self { held, spool, known, epoch, sent: 0, mixing: None, batch: Vec::new(), bytes: 0, lost }
+    }
+
+    /// Works until everybody who could tell something is gone, or the run is lost.
+    pub async fn run(mut self, mut told: mpsc::Receiver<Told>) {
+        let mut due = None;
+        loop {
+            let next = match due {
+                Some(at) => timeout_at(at, told.recv()).await.ok(),
+                None => Some(told.recv().await),
+            };
+            match next {
+                // The batch has waited long enough.
+                None => {
+                    self.settle();
+                    self.send().await;
+                    due = None;
+                }
+                Some(None) => break,
+                Some(Some(Told::Event(command, event))) => {
+                    self.take(command, event);
+                    due = due.or_else(|| Some(Instant::now() + WAIT_AT_MOST));
+                    if self.batch.len() >= EVENTS_AT_MOST || self.bytes >= BYTES_AT_MOST {
+                        self.send().await;
+                    }
+                }
+                Some(Some(Told::Flush(answer))) => {
+                    self.finish_mixing();
+                    let flushed = self.send().await;
+                    due = None;
+                    let _asker_gone = answer.send(flushed);
+                }
+            }
+        }
+        self.finish_mixing();
+        self.send().await;
+        if let Err(error) = self.spool.close().await {
+            warn!(error = &error as &dyn std::error::Error, "cannot close the spool");
+        }
+    }
+
+    fn take(&mut self, command: CommandId, event: BackendEvent) {
+        if self.mixing.as_ref().is_none_or(|(mixing, _)| *mixing != command) {
+            self.finish_mixing();
+            self.mixing = Some((command, Mixer::new(self.known.clone())));
+        }
+        let Some((_, mixer)) = &mut self.mixing else { return };
+        let reports = mixer.push(event);
+        self.add(command, reports);
+    }
+
+    fn settle(&mut self) {
+        let Some((command, mixer)) = &mut self.mixing else { return };
+        let (command, reports) = (*command, mixer.settle());
+        self.add(command, reports);
+    }
+
+    fn finish_mixing(&mut self) {
+        let Some((command, mut mixer)) = self.mixing.take() else { return };
+        let reports = mixer.finish();
+        self.add(command, reports);
+    }
+
+    /// Gives reports their ids: the same however often they are sent.
+    fn add(&mut self, command: CommandId, reports: Vec<Report>) {
+        for report in reports {
+            self.sent += 1;
+            self.bytes += report.size();
+            self.batch.push(NewEvent {
+                id: format!("{}-{}", self.epoch, self.sent),
+                r#type: report.kind,
+                command_id: Some(command.to_string()),
+                payload: report.payload,
+            });
+        }
+    }
+
+    /// Sends what waits, until the server has it or the run is lost.
+    async fn send(&mut self) -> Flushed {
+        let batch = std::mem::take(&mut self.batch);
+        self.bytes = 0;
+        if self.lost.is_cancelled() {
+            self.keep(&batch).await;
+            return Flushed::Lost;
+        }
+        if batch.is_empty() {
+            return Flushed::Whole;
+        }
+        self.keep(&batch).await;
+        for part in batch.chunks(EVENTS_AT_MOST) {
+            if self.deliver(part).await == Flushed::Lost {
+                return Flushed::Lost;
+            }
+        }
+        if let Err(error) = self.spool.clear().await {
+            warn!(error = &error as &dyn std::error::Error, "cannot clear the spool");
+        }
+        Flushed::Whole
+    }
+
+    async fn keep(&mut self, batch: &[NewEvent]) {
+        if let Err(error) = self.spool.keep(batch).await {
+            warn!(error = &error as &dyn std::error::Error, "cannot write events down before they are sent");
+        }
+    }
+
+    async fn deliver(&self, events: &[NewEvent]) -> Flushed {
+        let mut rest = Duration::from_millis(50);
+        loop {
+            match self.held.append(events).await {
+                Ok(_) => return Flushed::Whole,
+                Err(error) if is_over(&error) => {
+                    warn!("the run is held by somebody else, or has ended: {error}");
+                    self.lost.cancel();
+                    return Flushed::Lost;
+                }
+                Err(error) => warn!("the server did not take {} events: {error}", events.len()),
+            }
+            tokio::select! {
+                () = sleep(rest) => {}
+                () = self.lost.cancelled() => return Flushed::Lost,
+            }
+            rest = (rest * 2).min(REST_AT_MOST);
+        }
+    }
+}
+
+/// Returns whether asking again is of no use: the run is not ours, or the words are refused for good.
+pub(crate) fn is_over(error: &ClientError) -> bool {
+    match error.kind() {
+        Some(FailureKind::RunnerLeaseConflict | FailureKind::Unauthenticated | FailureKind::NotFound) => true,
+        Some(kind) => kind.row().retry == guildhall_domain::Retry::Never,
+        None => false,
+    }
+}

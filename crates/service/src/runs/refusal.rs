@@ -1,0 +1,107 @@
+//! Why something is not done to a run.
+
+use guildhall_domain::ids::RunId;
+use guildhall_domain::run::command::CommandRefusal;
+use guildhall_domain::run::event::InvalidEvent;
+use guildhall_domain::run::lease::ClaimRefusal;
+use guildhall_domain::{Failure, FailureKind, journal, run_policy};
+
+use crate::ServiceError;
+
+/// A refusal, as the log sees it.
+#[derive(Debug, thiserror::Error)]
+pub enum RunRefusal {
+    #[error("the tenant is not one that the caller belongs to")]
+    NotYourTenant,
+    #[error(transparent)]
+    Policy(#[from] run_policy::Refusal),
+    #[error(transparent)]
+    Command(#[from] CommandRefusal),
+    #[error(transparent)]
+    Claim(#[from] ClaimRefusal),
+    #[error(transparent)]
+    Event(#[from] InvalidEvent),
+    #[error(transparent)]
+    Journal(#[from] journal::Refusal),
+    #[error("the run is not held under this epoch any more")]
+    LeaseLost,
+    #[error("a command still runs")]
+    StillRunning,
+    #[error("a run of this session is open")]
+    RunOpen(Option<RunId>),
+    #[error("the session belongs to the backend profile `{0}`")]
+    OtherProfile(String),
+}
+
+impl RunRefusal {
+    /// Returns what a caller may know.
+    pub(crate) fn failure(&self) -> Failure {
+        match self {
+            Self::NotYourTenant => Failure::new(
+                FailureKind::TenantPolicyDenied,
+                "tenantId: not a tenant that you belong to; `guildhall tenants ls` lists yours",
+            ),
+            Self::Policy(refusal) => Failure::new(refusal.kind(), refusal.to_string()),
+            Self::Command(refusal) => Failure::new(FailureKind::Conflict, refusal.to_string()),
+            Self::Claim(refusal) => of_claim(refusal),
+            Self::Event(invalid) => Failure::new(FailureKind::SchemaInvalid, invalid.to_string()),
+            Self::Journal(refusal @ journal::Refusal::Stale { .. }) => Failure::new(
+                FailureKind::RunnerLeaseConflict,
+                format!("{refusal}: stop the backend, the run is no longer yours"),
+            ),
+            Self::Journal(refusal @ (journal::Refusal::Conflict(_) | journal::Refusal::Twice(_))) => {
+                Failure::new(FailureKind::Conflict, refusal.to_string())
+            }
+            Self::LeaseLost => Failure::new(
+                FailureKind::RunnerLeaseConflict,
+                "the run is not held under this lease any more: stop the backend, the run is no longer yours",
+            ),
+            Self::StillRunning => {
+                Failure::new(FailureKind::Conflict, "a command still runs: end it before giving the run back")
+            }
+            Self::RunOpen(active) => of_open(*active),
+            Self::OtherProfile(profile) => Failure::new(
+                FailureKind::Conflict,
+                format!(
+                    "this session belongs to the backend profile `{profile}`: threads are not shared between profiles"
+                ),
+            ),
+        }
+    }
+}
+
+fn of_claim(refusal: &ClaimRefusal) -> Failure {
+    match refusal {
+        ClaimRefusal::Held { owner, expires_at } => {
+            Failure::new(FailureKind::RunnerLeaseConflict, refusal.to_string())
+                .with("owner", owner)
+                .with("leaseExpiresAt", expires_at)
+        }
+        ClaimRefusal::Ended(_) | ClaimRefusal::Cancelling => {
+            Failure::new(FailureKind::Conflict, refusal.to_string())
+        }
+    }
+}
+
+fn of_open(active: Option<RunId>) -> Failure {
+    let which = active.map_or(String::new(), |active| format!(" ({active})"));
+    let words = format!("a run of this session is open{which}: send it a command, or cancel it first");
+    let failure = Failure::new(FailureKind::Conflict, words);
+    match active {
+        Some(active) => failure.with("activeRunId", active),
+        None => failure,
+    }
+}
+
+/// What `domain` refuses becomes a failure of a use case in one step.
+macro_rules! from_domain {
+    ($($refusal:ty),+) => {
+        $(impl From<$refusal> for ServiceError {
+            fn from(refusal: $refusal) -> Self {
+                Self::Run(refusal.into())
+            }
+        })+
+    };
+}
+
+from_domain!(run_policy::Refusal, CommandRefusal, ClaimRefusal, InvalidEvent, journal::Refusal);
