@@ -1,4 +1,4 @@
-//! For tests alone: real engines, a database and a subject prefix for each test, engines to kill.
+//! For tests alone: real engines, a database and a subject prefix for each test, engines to kill, a model to drive agents.
 //!
 //! Whole servers are built in `crates/server/tests`; this crate deliberately does not know them.
 
@@ -10,6 +10,7 @@
 
 mod database;
 mod engines;
+mod fake_model;
 mod history;
 mod rounds;
 mod sql;
@@ -17,6 +18,7 @@ mod template;
 
 pub use database::TestDb;
 pub use engines::{Addresses, PrivateEngines, nats_url, subject_prefix};
+pub use fake_model::{BIG_OUTPUT_BYTES, FakeModel, ModelRequest};
 pub use history::{Fault, History, Sighting};
 pub use rounds::Rounds;
 pub use sql::Sql;
