@@ -8,6 +8,7 @@
     reason = "a test that cannot be set up must stop, saying why"
 )]
 
+mod agents;
 mod database;
 mod engines;
 mod fake_model;
@@ -16,6 +17,7 @@ mod rounds;
 mod sql;
 mod template;
 
+pub use agents::codex;
 pub use database::TestDb;
 pub use engines::{Addresses, PrivateEngines, nats_url, subject_prefix};
 pub use fake_model::{BIG_OUTPUT_BYTES, FakeModel, ModelRequest};
