@@ -3,4 +3,5 @@
 //! This crate deliberately knows neither the database nor the bus.
 
 pub mod backend;
+pub mod child;
 pub mod pump;
