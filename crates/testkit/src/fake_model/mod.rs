@@ -22,6 +22,7 @@ mod server;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use guildhall_runtime::Tasks;
 use serde_json::Value;
@@ -60,6 +61,11 @@ impl FakeModel {
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// Ends before the drop: nobody answers at this address any more.
+    pub async fn close(&self) {
+        self.tasks.shutdown(Duration::from_secs(5)).await;
     }
 
     /// Returns everything that was asked until now, in order.
