@@ -22,7 +22,6 @@ pub(super) struct Session {
     child: Child,
     thread: String,
     next_id: u64,
-    has_worked: bool,
     pub(super) translator: Translator,
 }
 
@@ -51,7 +50,7 @@ impl Session {
         .map_err(|error| BackendFailure::dead(format!("cannot start codex: {}", error.kind())))?;
         let is_resumed = matches!(begin, Begin::Resume(_));
         let translator = Translator::new(is_resumed);
-        let mut session = Self { child, thread: String::new(), next_id: 0, has_worked: false, translator };
+        let mut session = Self { child, thread: String::new(), next_id: 0, translator };
         session.greet(sink).await?;
         session.thread = session.take_up(setting, begin, sink).await?;
         session.translator.is_of(session.thread.clone());
@@ -109,12 +108,6 @@ impl Session {
         self.child.id()
     }
 
-    /// Says that a turn begins: what is told from now on belongs to it.
-    pub(super) fn turn_begins(&mut self) {
-        self.has_worked = true;
-        self.translator.turn_begins();
-    }
-
     /// Sends a request and returns the id that its answer will bear.
     pub(super) async fn send(&mut self, method: &str, params: &Value) -> Result<u64, BackendFailure> {
         let id = self.next_id;
@@ -150,8 +143,7 @@ impl Session {
                 self.say(&line).await?;
                 vec![event]
             }
-            Incoming::Notice { method, params } if self.has_worked => self.translator.notice(&method, params),
-            Incoming::Notice { method, params } => self.translator.idle_notice(&method, params),
+            Incoming::Notice { method, params } => self.translator.notice(&method, params),
             Incoming::Noise { bytes } => vec![other("unreadable", json!({ "bytes": bytes }))],
             // To a question that nobody waits for any more.
             Incoming::Answer { .. } => Vec::new(),

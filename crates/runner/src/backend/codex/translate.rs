@@ -40,6 +40,7 @@ pub(super) const UNWANTED: [&str; 13] = [
 pub(super) struct Translator {
     thread: String,
     spent: Spent,
+    has_worked: bool,
     outputs: BTreeMap<String, Output>,
     connected: bool,
 }
@@ -90,12 +91,17 @@ impl Translator {
     /// Begins with a thread that has cost nothing yet, or one that is taken up again.
     pub(super) fn new(is_resumed: bool) -> Self {
         let spent = if is_resumed { Spent::Unknown } else { Spent::Until(Totals::default()) };
-        Self { thread: String::new(), spent, outputs: BTreeMap::new(), connected: true }
+        Self { thread: String::new(), spent, has_worked: false, outputs: BTreeMap::new(), connected: true }
     }
 
     /// Says which thread is ours, once it has a name.
     pub(super) fn is_of(&mut self, thread: String) {
         self.thread = thread;
+    }
+
+    /// Tells whether the model answers, as far as Codex has said.
+    pub(super) fn is_connected(&self) -> bool {
+        self.connected
     }
 
     /// Forgets what was never finished: a new turn begins.
@@ -114,23 +120,18 @@ impl Translator {
             "error" => parsed(&params).map(|error| self.error(&error)),
             "warning" | "configWarning" => Some(vec![warning(&params)]),
             "turn/completed" => Some(active(&params)),
+            "turn/started" => Some(self.turn_started()),
             // Ours, or said by what follows.
-            "turn/started" | "serverRequest/resolved" | "mcpServer/startupStatus/updated" => Some(Vec::new()),
+            "serverRequest/resolved" | "mcpServer/startupStatus/updated" => Some(Vec::new()),
             _ if UNWANTED.contains(&method) => Some(Vec::new()),
             _ => None,
         };
         known.unwrap_or_else(|| vec![other(method, params)])
     }
 
-    /// Reads what is told before the first turn: what a thread has cost until then was reported by somebody else.
-    pub(super) fn idle_notice(&mut self, method: &str, params: Value) -> Vec<BackendEvent> {
-        match parsed::<TokenUsage>(&params) {
-            Some(usage) if method == "thread/tokenUsage/updated" => {
-                self.spent = Spent::Until(usage.token_usage.total);
-                Vec::new()
-            }
-            Some(_) | None => self.notice(method, params),
-        }
+    fn turn_started(&mut self) -> Vec<BackendEvent> {
+        self.has_worked = true;
+        Vec::new()
     }
 
     fn is_ours(&self, params: &Value) -> bool {
@@ -199,6 +200,8 @@ impl Translator {
             return cost(*last, Totals::default());
         }
         match std::mem::replace(&mut self.spent, Spent::Until(*total)) {
+            // A resumed thread first tells what it has cost until then, which was reported by somebody else.
+            Spent::Unknown if !self.has_worked => Vec::new(),
             Spent::Unknown => cost(*last, Totals::default()),
             Spent::Until(before) => cost(*total, before),
         }

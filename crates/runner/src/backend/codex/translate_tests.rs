@@ -36,13 +36,14 @@ fn usage_is_what_came_since_the_last_report() {
 
 #[test]
 fn a_resumed_thread_does_not_report_its_past_again() {
-    let mut translator = of_thread(true);
-    let events = translator.notice("thread/tokenUsage/updated", usage(1000, 8));
-    assert_eq!(input_tokens(&events), [8]);
-    let mut translator = of_thread(true);
-    translator.idle_notice("thread/tokenUsage/updated", usage(1000, 8));
-    let events = translator.notice("thread/tokenUsage/updated", usage(1012, 12));
-    assert_eq!(input_tokens(&events), [12]);
+    for past in [None, Some(usage(1000, 8))] {
+        let mut translator = of_thread(true);
+        let told = past.map(|past| translator.notice("thread/tokenUsage/updated", past));
+        assert!(told.is_none_or(|events| events.is_empty()));
+        translator.notice("turn/started", json!({ "threadId": "t" }));
+        let events = translator.notice("thread/tokenUsage/updated", usage(1012, 12));
+        assert_eq!(input_tokens(&events), [12]);
+    }
 }
 
 #[test]

@@ -55,7 +55,10 @@ struct Stop {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Why {
     Asked,
-    TooLong,
+    TooLong {
+        /// The connection to the model was lost and has not come back.
+        waits_for_model: bool,
+    },
     TooManyCalls,
     TooManyWishes,
 }
@@ -79,7 +82,7 @@ impl<'a> Turn<'a> {
         words: &str,
         sink: &'a Sink,
     ) -> Result<Self, BackendFailure> {
-        session.turn_begins();
+        session.translator.turn_begins();
         let until = Instant::now() + setting.turn_timeout;
         let params = json!({
             "threadId": session.thread(), "input": input(words), "approvalPolicy": setting.approval.as_str(),
@@ -215,7 +218,10 @@ impl<'a> Turn<'a> {
                     STOP_WITHIN.as_secs()
                 )))
             }
-            None if self.until <= now => self.interrupt(Why::TooLong).await,
+            None if self.until <= now => {
+                let waits_for_model = !self.session.translator.is_connected();
+                self.interrupt(Why::TooLong { waits_for_model }).await
+            }
             Some(_) | None => Ok(()),
         }
     }
@@ -240,7 +246,14 @@ impl<'a> Turn<'a> {
         let Limits { time, calls } = self.limits;
         let message = match why {
             Why::Asked => return None,
-            Why::TooLong => format!("the turn took longer than {} s and was interrupted", time.as_secs_f32()),
+            Why::TooLong { waits_for_model: true } => {
+                let message =
+                    format!("the model provider did not answer for the {} s of the turn", time.as_secs_f32());
+                return Some(BackendFailure::new(FailureKind::ProviderUnavailable, message));
+            }
+            Why::TooLong { waits_for_model: false } => {
+                format!("the turn took longer than {} s and was interrupted", time.as_secs_f32())
+            }
             Why::TooManyCalls => format!("the model asked for more than {calls} tool calls in one turn"),
             Why::TooManyWishes => format!("the model asked for leave more than {calls} times in one turn"),
         };

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use guildhall_domain::FailureKind;
 use guildhall_runner::backend::{Begin, TurnEnd};
 
@@ -39,6 +41,8 @@ pub(crate) async fn an_answer_that_breaks_off_is_no_answer(bench: &Bench) {
 
 pub(crate) async fn a_provider_that_is_away_is_unavailable(bench: &Bench) {
     let mut desk = Desk::set(bench).await;
+    // An agent may try again for longer than a turn lasts.
+    desk.setting.turn_timeout = Duration::from_secs(6);
     desk.begin(Begin::New).await.expect("a new thread");
     desk.model.close().await;
     let report = desk.turn("hello").await;
