@@ -5,4 +5,5 @@
 )]
 
 mod codex;
+mod codex_wire;
 mod suite;

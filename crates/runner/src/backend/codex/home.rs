@@ -55,7 +55,8 @@ impl Home {
         let own = [("CODEX_HOME", &self.codex), ("HOME", &self.user), ("TMPDIR", &self.temporary)]
             .map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()));
         let plain = passed_on.chain(own).map(|(name, value)| (name, SecretString::from(value)));
-        plain.chain(secrets.iter().cloned()).collect()
+        // A later one wins: no secret takes the name of something that we set.
+        secrets.iter().cloned().chain(plain).collect()
     }
 }
 

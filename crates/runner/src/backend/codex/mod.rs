@@ -7,6 +7,7 @@ mod item;
 mod leave;
 mod output;
 mod session;
+mod terms;
 mod translate;
 mod trouble;
 mod turn;
@@ -17,7 +18,6 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use guildhall_domain::FailureKind;
-use guildhall_domain::run_policy::{Network, Sandbox};
 use tokio::sync::mpsc;
 
 use super::{Backend, BackendFailure, Begin, Capabilities, Control, Setting, Sink, Thread, TurnEnd};
@@ -59,7 +59,7 @@ impl Codex {
     async fn start(&mut self, begin: Begin, sink: &Sink) -> Result<Thread, BackendFailure> {
         // One process at a time: the old one ends before the new one opens its files.
         self.session = None;
-        enforceable(&self.setting)?;
+        terms::enforceable(&self.setting)?;
         let home = Home::prepare(&self.setting, &self.profile).map_err(|error| {
             BackendFailure::new(
                 FailureKind::InfraFailed,
@@ -73,29 +73,20 @@ impl Codex {
     }
 
     async fn work(&mut self, words: &str, sink: &Sink, control: &mut mpsc::Receiver<Control>) -> TurnEnd {
-        let Some(session) = &mut self.session else {
-            return TurnEnd::Failed(BackendFailure::dead("codex does not run"));
-        };
-        let end = match Turn::start(session, &self.setting, words, sink).await {
-            Ok(turn) => turn.run(control).await,
-            Err(failure) => TurnEnd::Failed(failure),
+        let end = match &mut self.session {
+            Some(session) => match Turn::start(session, &self.setting, words, sink).await {
+                Ok(turn) => turn.run(control).await,
+                Err(failure) => TurnEnd::Failed(failure),
+            },
+            None => TurnEnd::Failed(BackendFailure::dead("codex does not run")),
         };
         turn::refuse_the_rest(control);
-        if matches!(&end, TurnEnd::Failed(failure) if failure.died) {
-            self.session = None;
+        if matches!(&end, TurnEnd::Failed(failure) if failure.died)
+            && let Some(session) = self.session.take()
+        {
+            session.bury(sink).await;
         }
         end
-    }
-}
-
-/// Refuses a policy that Codex cannot keep: without a sandbox nothing holds its commands off the network.
-fn enforceable(setting: &Setting) -> Result<(), BackendFailure> {
-    match (setting.sandbox, setting.network) {
-        (Sandbox::DangerFullAccess, Network::Disabled) => Err(BackendFailure::new(
-            FailureKind::TenantPolicyDenied,
-            "codex cannot keep commands off the network without a sandbox",
-        )),
-        (Sandbox::ReadOnly | Sandbox::WorkspaceWrite | Sandbox::DangerFullAccess, _) => Ok(()),
     }
 }
 

@@ -51,10 +51,25 @@ impl Session {
         let is_resumed = matches!(begin, Begin::Resume(_));
         let translator = Translator::new(is_resumed);
         let mut session = Self { child, thread: String::new(), next_id: 0, translator };
-        session.greet(sink).await?;
-        session.thread = session.take_up(setting, begin, sink).await?;
-        session.translator.is_of(session.thread.clone());
-        Ok(session)
+        match session.introduce(setting, begin, sink).await {
+            Ok(()) => Ok(session),
+            Err(failure) => {
+                session.bury(sink).await;
+                Err(failure)
+            }
+        }
+    }
+
+    async fn introduce(
+        &mut self,
+        setting: &Setting,
+        begin: Begin,
+        sink: &Sink,
+    ) -> Result<(), BackendFailure> {
+        self.greet(sink).await?;
+        self.thread = self.take_up(setting, begin, sink).await?;
+        self.translator.is_of(self.thread.clone());
+        Ok(())
     }
 
     async fn greet(&mut self, sink: &Sink) -> Result<(), BackendFailure> {
@@ -184,6 +199,16 @@ impl Session {
 
     fn gone(&mut self) -> BackendFailure {
         BackendFailure::dead(format!("codex has ended: {}", self.child.epitaph()))
+    }
+
+    /// Ends the process and reports its last words, for those who look for the reason.
+    pub(super) async fn bury(self, sink: &Sink) {
+        let stderr = self.child.complaints();
+        drop(self.child);
+        if !stderr.is_empty() {
+            let detail = json!({ "stderr": stderr });
+            sink.report(BackendEvent::Status { phase: "backend-ended".to_owned(), detail }).await;
+        }
     }
 
     pub(super) async fn finish(self, patience: Duration) {

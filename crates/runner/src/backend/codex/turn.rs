@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run_policy::{Network, Sandbox};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use super::session::{Session, report};
+use super::terms::{input, sandbox};
 use super::trouble::Trouble;
 use super::wire::Incoming;
 use crate::backend::{BackendEvent, BackendFailure, Control, Refusal, Setting, Sink, TurnEnd};
@@ -19,6 +19,9 @@ const STOP_WITHIN: Duration = Duration::from_secs(10);
 
 /// How long words may wait to be taken.
 const STEER_WITHIN: Duration = Duration::from_secs(10);
+
+/// Words that wait to be taken at the same time: more come from nobody.
+const STEERS_AT_MOST: usize = 16;
 
 pub(super) struct Turn<'a> {
     session: &'a mut Session,
@@ -97,10 +100,12 @@ impl<'a> Turn<'a> {
     }
 
     pub(super) async fn run(mut self, control: &mut mpsc::Receiver<Control>) -> TurnEnd {
-        match self.until_the_end(control).await {
-            Ok(end) => end,
-            Err(failure) => TurnEnd::Failed(failure),
+        let end = self.until_the_end(control).await;
+        // Whether words were taken by somebody who has died since is not known, so they count as not taken.
+        for steer in self.steers {
+            let _nobody_waits = steer.taken.send(Err(Refusal::Silent));
         }
+        end.unwrap_or_else(TurnEnd::Failed)
     }
 
     async fn until_the_end(
@@ -169,6 +174,15 @@ impl<'a> Turn<'a> {
     async fn wished(&mut self, wish: Control) -> Result<(), BackendFailure> {
         match wish {
             Control::Interrupt => self.interrupt(Why::Asked).await,
+            // Words for a turn that is being stopped would be taken and lost.
+            Control::Steer { taken, .. } if self.stop.is_some() => {
+                let _nobody_waits = taken.send(Err(Refusal::NoTurn));
+                Ok(())
+            }
+            Control::Steer { taken, .. } if self.steers.len() >= STEERS_AT_MOST => {
+                let _nobody_waits = taken.send(Err(Refusal::Silent));
+                Ok(())
+            }
             Control::Steer { words, taken } => {
                 let params = json!({
                     "threadId": self.session.thread(), "input": input(&words), "expectedTurnId": self.id,
@@ -268,26 +282,6 @@ pub(super) fn refuse_the_rest(control: &mut mpsc::Receiver<Control>) {
             Control::Steer { taken, .. } => drop(taken.send(Err(Refusal::NoTurn))),
             Control::Interrupt => {}
         }
-    }
-}
-
-fn input(words: &str) -> Value {
-    json!([{ "type": "text", "text": words }])
-}
-
-/// Returns how far commands may reach. `/tmp` is everybody's, so they have a folder of their own in its place.
-fn sandbox(setting: &Setting) -> Value {
-    let network = match setting.network {
-        Network::Disabled => false,
-        Network::Enabled => true,
-    };
-    match setting.sandbox {
-        Sandbox::ReadOnly => json!({ "type": "readOnly", "networkAccess": network }),
-        Sandbox::WorkspaceWrite => json!({
-            "type": "workspaceWrite", "writableRoots": [], "networkAccess": network,
-            "excludeTmpdirEnvVar": false, "excludeSlashTmp": true,
-        }),
-        Sandbox::DangerFullAccess => json!({ "type": "dangerFullAccess" }),
     }
 }
 

@@ -79,6 +79,11 @@ impl<'a> Desk<'a> {
         self.turn_while(words, async |_control, _seen: &mut Seen<'_>| {}).await
     }
 
+    /// Works through a turn that somebody wants something of before it begins.
+    pub(crate) async fn turn_after(&mut self, wish: Control, words: &str) -> Report {
+        self.turn_while(words, async |control, _| control.send(wish).await.expect("there is room")).await
+    }
+
     /// Works through a turn while somebody watches it and may want something of it.
     pub(crate) async fn turn_while<F>(&mut self, words: &str, watch: F) -> Report
     where
@@ -93,8 +98,10 @@ impl<'a> Desk<'a> {
         };
         let working = tokio::time::timeout(WITHIN, backend.turn(words, &self.sink, &mut control));
         let end = tokio::select! {
-            end = working => end.expect("a turn ends in time"),
+            // Who wants something at once comes before the first step of the turn.
+            biased;
             () = watching => panic!("the sink is open for as long as the desk"),
+            end = working => end.expect("a turn ends in time"),
         };
         let mut events = seen.all;
         while let Ok(event) = self.events.try_recv() {

@@ -3,8 +3,9 @@ use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::run_policy::{Network, Sandbox};
-use guildhall_runner::backend::{BackendEvent, Begin, TurnEnd};
+use guildhall_runner::backend::{BackendEvent, Begin, Control, Refusal, TurnEnd};
 use rustix::process::{Pid, Signal, kill_process};
+use tokio::sync::oneshot;
 
 use super::{Bench, Desk};
 
@@ -26,8 +27,10 @@ pub(crate) async fn an_agent_killed_in_a_turn_is_dead_and_resumed_by_another(ben
         .await;
     let failure = report.failure();
     assert_eq!((failure.kind, failure.died), (FailureKind::BackendFailed, true), "{failure:?}");
-    let again = desk.turn("are you there").await;
+    let (taken, answer) = oneshot::channel();
+    let again = desk.turn_after(Control::Steer { words: "hear me".to_owned(), taken }, "are you there").await;
     assert!(again.failure().died, "the dead do no work: {again:?}");
+    assert_eq!(answer.await, Ok(Err(Refusal::NoTurn)));
     if bench.capabilities.resumes {
         assert_eq!(desk.begin(Begin::Resume(thread.clone())).await, Ok(thread));
         let next = desk.turn("go on").await;
