@@ -113,7 +113,12 @@ impl Child {
                     }
                 },
             };
-            return line.ok().flatten().map_or(Heard::End, Heard::Line);
+            if let Ok(Some(line)) = line {
+                return Heard::Line(line);
+            }
+            // The pipe closes a moment before the process can be seen to have ended.
+            let _it_lives_on = timeout(DRAIN_WITHIN, self.process.wait()).await;
+            return Heard::End;
         }
     }
 
