@@ -3,6 +3,7 @@
 //! This crate deliberately knows neither the database nor the bus.
 
 pub mod backend;
+pub mod child;
 mod hold;
 pub mod pump;
 pub mod serve;

@@ -120,22 +120,13 @@ impl Server {
         reconcilers.start(&tasks, every, heartbeat(&identity, &store, every));
         let signing = signing(config, &store, &clock).await?;
         reconcilers.start(&tasks, signing::LOOK_EVERY, TendSigning(Arc::clone(&signing)));
-        let sealer = AuditSeal { store: store.clone(), stop: tasks.stop() };
-        reconcilers.start(&tasks, config.housekeeping.audit_seal_every, sealer);
-        let forgetful = IdempotencyKeys { store: store.clone(), stop: tasks.stop() };
-        reconcilers.start(&tasks, FORGET_EVERY, forgetful);
-        if let Some(outbox) = Outbox::new(store.clone(), handlers(), Pace::USUAL, tasks.stop()) {
-            reconcilers.start(&tasks, outbox::EVERY, outbox);
-        }
+        keep_house(config, &store, &tasks, &reconcilers);
         let journals = Journals::start(&store, &bus, &tasks);
         let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&signing));
         let offers = Offers::start(&bus, &tasks);
         let runs =
             Runs::new(store.clone(), journals.clone(), offers, config.runs.times(), config.runs.bounds()?);
         reconcilers.start(&tasks, config.runs.tend_every, TendRuns(runs.clone()));
-        reconcilers.start(&tasks, RunParts::EVERY, RunParts(store.clone()));
-        let sweeper = RateWindows { store: store.clone(), stop: tasks.stop() };
-        reconcilers.start(&tasks, config.housekeeping.rate_windows_every, sweeper);
         let health = Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), reconcilers);
         health.watch(&tasks).await;
 
@@ -214,6 +205,21 @@ impl Server {
         let _busy = tokio::time::timeout(GOODBYE_WITHIN, self.store.close()).await;
         drained && left.is_empty() && !self.tasks.panicked()
     }
+}
+
+/// Starts what comes round by itself and that nothing else needs to know of.
+fn keep_house(config: &Config, store: &Store, tasks: &Tasks, reconcilers: &Reconcilers) {
+    let every = &config.housekeeping;
+    let sealer = AuditSeal { store: store.clone(), stop: tasks.stop() };
+    reconcilers.start(tasks, every.audit_seal_every, sealer);
+    let forgetful = IdempotencyKeys { store: store.clone(), stop: tasks.stop() };
+    reconcilers.start(tasks, FORGET_EVERY, forgetful);
+    if let Some(outbox) = Outbox::new(store.clone(), handlers(), Pace::USUAL, tasks.stop()) {
+        reconcilers.start(tasks, outbox::EVERY, outbox);
+    }
+    reconcilers.start(tasks, RunParts::EVERY, RunParts(store.clone()));
+    let sweeper = RateWindows { store: store.clone(), stop: tasks.stop() };
+    reconcilers.start(tasks, every.rate_windows_every, sweeper);
 }
 
 fn at(address: SocketAddr) -> impl FnOnce(std::io::Error) -> StartError {

@@ -29,6 +29,13 @@ pub enum BackendEvent {
         call: String,
         text: String,
     },
+    /// All that a tool printed, as far as it was kept: sent where the pieces were not all of it, or there were none.
+    /// It stands in place of the pieces.
+    ToolPrinted {
+        call: String,
+        text: String,
+        truncated: bool,
+    },
     ToolEnded {
         call: String,
         tool: String,

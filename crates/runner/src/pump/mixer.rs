@@ -105,6 +105,7 @@ impl Mixer {
                     json!({ "callId": call, "toolName": tool, "status": "started", "command": command }),
                 )
             }
+            BackendEvent::ToolPrinted { call, text, truncated } => self.printed(&call, &text, truncated),
             BackendEvent::Usage(usage) => self.then(event::USAGE, json!(usage)),
             BackendEvent::Status { phase, detail } => {
                 let detail = self.clean_json(detail);
@@ -124,6 +125,22 @@ impl Mixer {
                 self.then("backend_event", payload)
             }
         }
+    }
+
+    /// Tells all that a tool printed, in place of its pieces.
+    fn printed(&mut self, call: &str, text: &str, truncated: bool) -> Vec<Report> {
+        let mut ready = self.settle();
+        ready.extend(self.end_output(call).0);
+        let clean = self.known.clean(text);
+        let left = TURN_OUTPUT_AT_MOST.saturating_sub(self.turn_output).min(OUTPUT_AT_MOST);
+        let cut = floor(&clean, left);
+        self.turn_output += cut;
+        let truncated = truncated || cut < clean.len();
+        let payload = json!({
+            "callId": call, "text": &clean[..cut], "whole": true, "outputTruncated": truncated,
+        });
+        ready.push(Report::new(event::COMMAND_OUTPUT, payload));
+        ready
     }
 
     /// Tells something in one piece, after the pieces that came before it.

@@ -96,6 +96,37 @@ async fn send(server: &TestServer, method: &str, path: &str, template: &str, bea
     read(request.send().await.expect("an answer")).await
 }
 
+/// The ids that paths name, in the order of the lists below.
+const NAMES: [&str; 9] = [
+    "{tenant}",
+    "{key}",
+    "{principal}",
+    "{enrolment}",
+    "{project}",
+    "{run}",
+    "{command}",
+    "{session}",
+    "{invitation}",
+];
+
+/// Ids of the right form that nobody has.
+const INVENTED: [&str; 9] = [
+    "ten_01920000000070008000000000000000",
+    "key_01920000000070008000000000000000",
+    "prn_01920000000070008000000000000000",
+    "enr_01920000000070008000000000000000",
+    "prj_01920000000070008000000000000000",
+    "run_01920000000070008000000000000000",
+    "cmd_01920000000070008000000000000000",
+    "ses_01920000000070008000000000000000",
+    "inv_01920000000070008000000000000000",
+];
+
+fn fill(template: &str, values: [&str; 9]) -> String {
+    let template = template.replace("{seq}", "1");
+    NAMES.iter().zip(values).fold(template, |path, (name, value)| path.replace(name, value))
+}
+
 fn without_trace(answer: &Answer) -> Value {
     let mut body = answer.body.clone();
     body["traceId"] = json!("");
@@ -174,52 +205,17 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
     let command = world.command(&run, "theirs").await;
     let session = text(&world.show(&run).await, "sessionId");
     let before = world.events(&run).await;
+    let operator = world.operator.principal.clone();
+    let theirs_all =
+        [theirs.clone(), key, operator, enrolment, project, run.clone(), command, session, invitation];
     let mut tried = 0;
     for (method, template) in operations(&world.one).await {
         let route = (method.as_str(), template.as_str());
         if !template.contains('{') || ENROLLED.contains(&route) || HOLDING.contains(&route) {
             continue;
         }
-        let fill = |values: [&str; 9]| {
-            let names = [
-                "{tenant}",
-                "{key}",
-                "{principal}",
-                "{enrolment}",
-                "{project}",
-                "{run}",
-                "{command}",
-                "{session}",
-                "{invitation}",
-            ];
-            names.iter().zip(values).fold(template.clone(), |path, (name, value)| path.replace(name, value))
-        };
-        let template = template.replace("{seq}", "1");
-        let fill = |values| fill(values).replace("{seq}", "1");
-        let real = [
-            &theirs,
-            &key,
-            &world.operator.principal,
-            &enrolment,
-            &project,
-            &run,
-            &command,
-            &session,
-            &invitation,
-        ];
-        let real = fill(real.map(String::as_str));
-        let invented = fill([
-            "ten_01920000000070008000000000000000",
-            "key_01920000000070008000000000000000",
-            "prn_01920000000070008000000000000000",
-            "enr_01920000000070008000000000000000",
-            "prj_01920000000070008000000000000000",
-            "run_01920000000070008000000000000000",
-            "cmd_01920000000070008000000000000000",
-            "ses_01920000000070008000000000000000",
-            "inv_01920000000070008000000000000000",
-        ]);
-        let nonsense = fill(["nonsense"; 9]);
+        let real = fill(&template, theirs_all.each_ref().map(|id| id.as_str()));
+        let (invented, nonsense) = (fill(&template, INVENTED), fill(&template, ["nonsense"; 9]));
         assert!(!real.contains('{'), "{template} names an object that this test does not know");
         for bearer in [&mallory.access, &service_key] {
             let mut answers = Vec::new();
