@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod auth;
+pub mod authority;
 pub mod commands;
 pub mod enrolments;
 pub mod error;

@@ -20,6 +20,7 @@ mod projects;
 mod rate_limits;
 mod runs;
 mod sign_in;
+mod streams;
 mod subject_tokens;
 mod support;
 mod tenants;
