@@ -50,7 +50,7 @@ pub(super) struct Reader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waiting {
     Sent,
-    /// Thrown away: whoever may read goes on after the last one they have.
+    /// The facts are thrown away: whoever may read goes on after the last one they have.
     Dropped,
 }
 
@@ -122,7 +122,7 @@ impl Writer {
     pub(super) fn finish(self, last: Bytes, waiting: Waiting) {
         let mut state = self.shared.state();
         if waiting == Waiting::Dropped {
-            state.frames.clear();
+            state.frames.retain(|frame| !frame.counts);
         }
         state.frames.push_back(Frame { bytes: last, counts: false });
     }

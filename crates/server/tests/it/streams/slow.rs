@@ -30,12 +30,16 @@ impl SlowReader {
             server.address
         );
         stream.write_all(head.as_bytes()).await.expect("sent");
-        let mut reader = Self(stream);
+        Self(stream)
+    }
+
+    /// Reads until all of history has come, and returns it.
+    async fn history(&mut self) -> String {
         let mut text = String::new();
-        while !text.contains("replay_complete") {
-            text.push_str(&reader.read().await);
+        while !text[text.len().saturating_sub(1000)..].contains("event: replay_complete") {
+            text.push_str(&self.read().await);
         }
-        reader
+        text
     }
 
     async fn read(&mut self) -> String {
@@ -97,7 +101,7 @@ async fn a_slow_reader_is_warned_and_evicted_and_nobody_else_feels_it() {
     let stage = Stage::new(&world, "acme").await;
     let bearer = &world.operator.access;
     let mut fast = world.one.events(&stage.path, bearer, None).await;
-    let mut seen = fast.facts(5).await;
+    let mut seen = fast.facts(world.events(&stage.run).await.len()).await;
     let mut alone = Vec::new();
     let mut turn = 0;
     while turn < 15 {
@@ -106,7 +110,8 @@ async fn a_slow_reader_is_warned_and_evicted_and_nobody_else_feels_it() {
         turn += 1;
     }
 
-    let slow = SlowReader::open(&world.one, &stage.path, bearer).await;
+    let mut slow = SlowReader::open(&world.one, &stage.path, bearer).await;
+    slow.history().await;
     let mut beside = Vec::new();
     while !evictions(&world.one).await {
         assert!(turn < TURNS_AT_MOST, "a reader that never reads is not evicted");
@@ -149,20 +154,10 @@ async fn a_reader_of_history_is_never_evicted() {
     for turn in 0..40 {
         write(&world, &stage, turn).await;
     }
-    let socket = TcpSocket::new_v4().expect("a socket");
-    socket.set_recv_buffer_size(4096).expect("a small socket");
-    let mut slow = SlowReader(socket.connect(world.one.address).await.expect("connected"));
-    let head = format!(
-        "GET {} HTTP/1.0\r\nhost: {}\r\nauthorization: Bearer {}\r\n\r\n",
-        stage.path, world.one.address, world.operator.access
-    );
-    slow.0.write_all(head.as_bytes()).await.expect("sent");
+    let mut slow = SlowReader::open(&world.one, &stage.path, &world.operator.access).await;
     // Longer than anyone who is live may be behind.
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let mut text = String::new();
-    while !text[text.len().saturating_sub(1000)..].contains("event: replay_complete") {
-        text.push_str(&slow.read().await);
-    }
+    let text = slow.history().await;
     let ids = text.lines().filter(|line| line.starts_with("id: ")).count();
     assert_eq!(ids, world.events(&stage.run).await.len());
     assert!(!text.contains("client_evicted") && !text.contains("slow_client_warning"));

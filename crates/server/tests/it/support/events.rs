@@ -27,7 +27,9 @@ pub(crate) struct Events {
 impl TestServer {
     pub(crate) async fn events(&self, path: &str, bearer: &str, last_event_id: Option<&str>) -> Events {
         let response = self.try_events(path, bearer, last_event_id).await.expect("an answer");
-        assert_eq!(response.status(), 200);
+        if response.status() != 200 {
+            panic!("no stream: {}", response.text().await.expect("a body"));
+        }
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         Events::of(response)
     }
