@@ -22,7 +22,7 @@ use guildhall_service::users::Users;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::{Access, Refusals};
+use crate::{Access, Refusals, Streams};
 
 /// The use cases behind the routes. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -46,7 +46,8 @@ pub struct App {
     pub limits: Limits,
     pub rates: Rates,
     pub refusals: Refusals,
-    /// Cancelled when the door closes: streams end, so that their readers go on at another replica.
+    pub streams: Streams,
+    /// Cancelled when the door closes: what is held open ends, so that its readers go on at another replica.
     pub closing: CancellationToken,
 }
 

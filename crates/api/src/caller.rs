@@ -10,6 +10,7 @@ use guildhall_domain::caller::Caller;
 use guildhall_domain::ids::TenantId;
 use guildhall_domain::rate::Key;
 use guildhall_domain::runner::Enrolment;
+pub(crate) use guildhall_service::auth::Credential;
 use guildhall_service::runner_tokens::Held;
 use guildhall_service::{ServiceError, browser};
 use secrecy::{ExposeSecret, SecretString};
@@ -38,31 +39,13 @@ pub(crate) struct Enrolled(pub(crate) Enrolment);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Holding(pub(crate) Held);
 
-/// What a caller proves who they are with. Does not print.
-#[derive(Debug, Clone)]
-pub(crate) enum Credential {
-    Bearer(SecretString),
-    /// A browser session. Pages of other sites can make a browser send it, so it alone changes nothing.
-    Cookie(SecretString),
-}
-
-impl Credential {
-    /// Finds the caller behind it, as things stand now.
-    pub(crate) async fn caller(&self, app: &App, tenant: Option<TenantId>) -> Result<Caller, ServiceError> {
-        match self {
-            Self::Bearer(token) => app.auth.caller(token.expose_secret(), tenant).await,
-            Self::Cookie(cookie) => app.auth.browser_caller(cookie, tenant).await,
-        }
-    }
-}
-
 impl FromRequestParts<App> for Asking {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let tenant = tenant_in_path(parts, app).await?;
         let credential = credential(&parts.headers).ok_or(ServiceError::Unauthenticated)?;
-        let caller = credential.caller(app, tenant).await?;
+        let caller = app.auth.caller_of(&credential, tenant).await?;
         match &credential {
             Credential::Bearer(_) => refuse_two_callers(parts, app, &caller).await?,
             Credential::Cookie(cookie) => refuse_other_pages(parts, app, &caller, cookie).await?,
@@ -75,7 +58,7 @@ impl FromRequestParts<App> for Asking {
 impl Asking {
     /// Returns the caller with their role in a tenant that the request names elsewhere than in its path.
     pub(crate) async fn within(self, app: &App, tenant: TenantId) -> Result<Self, ApiError> {
-        let caller = self.credential.caller(app, Some(tenant)).await?;
+        let caller = app.auth.caller_of(&self.credential, Some(tenant)).await?;
         Ok(Self { caller, ..self })
     }
 }

@@ -29,6 +29,12 @@ impl ApiError {
     }
 }
 
+impl From<Failure> for ApiError {
+    fn from(failure: Failure) -> Self {
+        Self { failure, cause: None }
+    }
+}
+
 impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
         Self { failure: error.failure(), cause: Some(Arc::new(error)) }

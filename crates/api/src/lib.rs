@@ -16,9 +16,11 @@ mod misfit;
 mod rates;
 mod refusals;
 mod serve;
+mod stream;
 
 pub use access::Access;
 pub use app::{App, Limits};
 pub use http::openapi;
 pub use refusals::Refusals;
 pub use serve::{Drained, serve};
+pub use stream::{StreamLimits, Streams};

@@ -3,8 +3,12 @@
 //! A tag means behaviour. New behaviour gets a new tag; a tag is never given another meaning. Clients look at tags
 //! before they rely on anything, and at nothing else.
 
-/// The version of the envelope that carries the tags.
+/// The version of the envelope that carries the tags: its `v`. One of three axes that move without each other; the
+/// others are [`Protocol`] and [`EVENT_SCHEMA_VERSION`].
 pub const ENVELOPE_VERSION: u32 = 1;
+
+/// The version of the form of facts and of frames: the `v` on each, in streams and in pages.
+pub const EVENT_SCHEMA_VERSION: u32 = 1;
 
 /// The versions of the protocol that tags belong to, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +70,10 @@ pub const REGISTRY: &[Capability] = &[
     Capability { tag: "require_auth", since: Protocol::V1, modes: &[] },
     Capability { tag: "allow_origin", since: Protocol::V1, modes: &[] },
     Capability { tag: "rate_limit", since: Protocol::V1, modes: &[] },
+    Capability { tag: "session_events", since: Protocol::V1, modes: &[] },
+    Capability { tag: "slow_client_warning", since: Protocol::V1, modes: &[] },
+    Capability { tag: "typed_event_schema", since: Protocol::V1, modes: &[] },
+    Capability { tag: "client_identity", since: Protocol::V1, modes: &[] },
 ];
 
 /// Decides whether a deployment has a tag's behaviour.

@@ -10,6 +10,7 @@ pub mod caller;
 pub mod capability;
 pub mod checkup;
 pub mod failure;
+pub mod follow;
 pub mod ids;
 pub mod invitation;
 pub mod journal;

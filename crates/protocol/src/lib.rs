@@ -6,3 +6,4 @@
 
 pub mod problem;
 pub mod rest;
+pub mod stream;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use guildhall_api::{Access, App, Drained, Limits, Refusals};
+use guildhall_api::{Access, App, Drained, Limits, Refusals, StreamLimits, Streams};
 use guildhall_bus::{Bus, BusError, BusOptions};
 use guildhall_domain::ids::ReplicaId;
 use guildhall_domain::signing::{InvalidPolicy, RotationPolicy};
@@ -15,6 +15,7 @@ use guildhall_runtime::{Clock, Tasks};
 use guildhall_service::ServiceError;
 use guildhall_service::audit::Audit;
 use guildhall_service::auth::{Auth, LONGEST_LIFETIME};
+use guildhall_service::authority::Watches;
 use guildhall_service::enrolments::Enrolments;
 use guildhall_service::health::{Health, Identity};
 use guildhall_service::invitations::Invitations;
@@ -135,6 +136,7 @@ impl Server {
             oidc: outside::oidc(config, &public, &auth, &clock)?,
             access: access(config, &public, address),
             audit: Audit::new(store.clone(), journals),
+            streams: streams(config, &auth, &tasks, &accepting),
             auth: auth.clone(),
             enrolments: Enrolments::new(store.clone()),
             health: Arc::clone(&health),
@@ -299,6 +301,14 @@ fn limits(http: &config::Http) -> Limits {
         connections: http.max_connections.get(),
         header_timeout: http.header_timeout,
     }
+}
+
+/// A stream has a connection, or a part of one: there are never more of them than there may be connections.
+fn streams(config: &Config, auth: &Auth, tasks: &Tasks, accepting: &CancellationToken) -> Streams {
+    let limits =
+        StreamLimits { each: config.http.max_streams_each.get(), all: config.http.max_connections.get() };
+    let watches = Watches::new(auth.clone(), tasks.clone());
+    Streams::new(tasks.clone(), watches, limits, accepting.clone())
 }
 
 fn policy(limits: &config::Limits) -> Policy {

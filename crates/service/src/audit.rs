@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 use guildhall_domain::audit_chain::Seal;
 use guildhall_domain::caller::Caller;
 use guildhall_domain::ids::{EntryId, PrincipalId, TenantId};
-use guildhall_domain::journal::{Cursor, Fence, Incarnation, Journal, Position, Seq, Stream};
+use guildhall_domain::journal::{Cursor, Fence, Gap, Journal, Seq, Stream};
 use guildhall_domain::role::Right;
 use guildhall_store::journal::{self, Append, AppendError, NewEntry};
-use guildhall_store::{Store, StoreError, Tx, journal_seals, schema_state};
+use guildhall_store::{Store, StoreError, Tx, journal_seals};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 pub use guildhall_store::journal::Entry;
 
 use crate::ServiceError;
-use crate::journal::{Follower, Journals};
+use crate::journal::{Follower, Journals, Opening, end};
 
 /// Entries in one page.
 pub const PAGE_AT_MOST: u32 = 500;
@@ -102,12 +102,12 @@ pub struct Page {
 /// An open log.
 #[derive(Debug)]
 pub struct AuditStream {
-    incarnation: Incarnation,
-    /// Whether the reader's cursor is of another life of the database: the log begins anew.
-    pub lost: bool,
+    pub tenant: TenantId,
+    opening: Opening,
     follower: Follower,
     /// Read, and not handed out yet: whoever asks may go away while its seal is looked for.
     pending: Option<Entry>,
+    handed_out: Seq,
     seals: Seals,
 }
 
@@ -117,8 +117,9 @@ impl AuditStream {
     pub async fn next(&mut self) -> Result<(AuditEntry, Cursor), ServiceError> {
         loop {
             if let Some(entry) = self.pending.take_if(|entry| entry.seq <= self.seals.looked_to) {
-                let cursor = Cursor { incarnation: self.incarnation, seq: entry.seq };
+                let cursor = Cursor { incarnation: self.opening.incarnation, seq: entry.seq };
                 let seal = self.seals.found.remove(&entry.seq);
+                self.handed_out = entry.seq;
                 return Ok((AuditEntry { entry, seal }, cursor));
             }
             match &self.pending {
@@ -126,6 +127,18 @@ impl AuditStream {
                 None => self.pending = Some(self.follower.next().await?),
             }
         }
+    }
+
+    /// Returns why the reader's cursor led nowhere, and the log begins anew.
+    #[must_use]
+    pub fn gap(&self) -> Option<Gap> {
+        self.opening.gap
+    }
+
+    /// Returns where history ended, once all of it was handed out.
+    #[must_use]
+    pub fn replayed(&self) -> Option<Seq> {
+        (self.handed_out >= self.opening.last).then_some(self.opening.last)
     }
 }
 
@@ -186,7 +199,7 @@ impl Audit {
         let (stream, limit) = (of.stream(), limit.clamp(1, PAGE_AT_MOST));
         let after = match begin {
             Begin::After(seq) => seq,
-            Begin::FromEnd(count) => self.end(stream).await?.back(count),
+            Begin::FromEnd(count) => end(&self.store, stream).await?.back(count),
         };
         let entries = journal::page(&self.store, stream, after, limit).await?;
         let [first, ..] = entries.as_slice() else {
@@ -196,11 +209,6 @@ impl Audit {
         let mut seals = seals(&self.store, stream, first.seq, last).await?;
         let with_seal = |entry: Entry| AuditEntry { seal: seals.remove(&entry.seq), entry };
         Ok(Page { entries: entries.into_iter().map(with_seal).collect(), next_after: last })
-    }
-
-    /// Returns the number of a log's last entry.
-    async fn end(&self, stream: Stream) -> Result<Seq, StoreError> {
-        Ok(journal::last_seqs(&self.store, &[stream]).await?.remove(&stream).unwrap_or_default())
     }
 
     /// Follows a tenant's log from a cursor, or from its beginning. The caller's authority must be looked at again
@@ -213,21 +221,16 @@ impl Audit {
     ) -> Result<AuditStream, ServiceError> {
         caller.acting(tenant)?.require(Right::AuditRead)?;
         let stream = Of::Tenant(tenant).stream();
-        let incarnation = schema_state::incarnation(&self.store).await?;
-        let last = self.end(stream).await?;
-        let position = cursor.map_or(Position::After(Seq::ZERO), |cursor| cursor.resume(incarnation, last));
-        let (after, lost) = match position {
-            Position::After(seq) => (seq, false),
-            Position::Lost => (Seq::ZERO, true),
-        };
+        let opening = Opening::find(&self.store, stream, cursor).await?;
+        let after = opening.after;
         let seals = Seals { store: self.store.clone(), stream, looked_to: after, found: BTreeMap::new() };
         let follower = self.journals.follow(stream, after);
-        Ok(AuditStream { incarnation, lost, follower, pending: None, seals })
+        Ok(AuditStream { tenant, opening, follower, pending: None, handed_out: after, seals })
     }
 
     /// Returns whether a caller may read a tenant's log now.
     #[must_use]
-    pub fn may_read(&self, caller: &Caller, tenant: TenantId) -> bool {
+    pub fn may_read(caller: &Caller, tenant: TenantId) -> bool {
         caller.acting(tenant).and_then(|acting| acting.require(Right::AuditRead)).is_ok()
     }
 

@@ -67,6 +67,14 @@ impl Method {
     }
 }
 
+/// What a caller proves who they are with. Does not print.
+#[derive(Debug, Clone)]
+pub enum Credential {
+    Bearer(SecretString),
+    /// A browser session. Pages of other sites can make a browser send it, so it alone changes nothing.
+    Cookie(SecretString),
+}
+
 /// Tells who is who.
 #[derive(Debug, Clone)]
 pub struct Auth {
@@ -234,6 +242,18 @@ impl Auth {
         }
         tx.commit().await?;
         Ok(())
+    }
+
+    /// Finds the caller behind a token or a session, as things stand now.
+    pub async fn caller_of(
+        &self,
+        credential: &Credential,
+        tenant: Option<TenantId>,
+    ) -> Result<Caller, ServiceError> {
+        match credential {
+            Credential::Bearer(token) => self.caller(token.expose_secret(), tenant).await,
+            Credential::Cookie(cookie) => self.browser_caller(cookie, tenant).await,
+        }
     }
 
     /// Finds the caller behind a bearer token, with their role in `tenant`. Authority is read from PostgreSQL each

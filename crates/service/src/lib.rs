@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod auth;
+pub mod authority;
 pub mod browser;
 pub mod commands;
 pub mod enrolments;

@@ -108,7 +108,7 @@ impl Runs {
         Ok(rows::tenant_of(&self.store, id).await?)
     }
 
-    async fn load_session(
+    pub(crate) async fn load_session(
         &self,
         caller: &Caller,
         id: SessionId,

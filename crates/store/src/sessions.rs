@@ -1,6 +1,7 @@
 //! Sessions, and how far each reader has read.
 
 use guildhall_domain::ids::{CommandId, PrincipalId, RunId, SessionId, TenantId};
+use guildhall_domain::journal::{Journal, Stream};
 use guildhall_domain::session::{ExecutionState, Version};
 use jiff_sqlx::Timestamp;
 use uuid::Uuid;
@@ -192,24 +193,31 @@ pub async fn set_thread(tx: &mut Tx, id: SessionId, thread: &str) -> Result<(), 
     Ok(())
 }
 
-/// A run's place in its session.
+/// A run of a session, and its number in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RunAt {
-    pub id: RunId,
-    pub ordinal: i32,
-    pub is_ended: bool,
+pub(crate) struct Begun {
+    pub(crate) run: RunId,
+    pub(crate) ordinal: i32,
+    pub(crate) at: jiff::Timestamp,
 }
 
-/// Finds the first run of a session from a number on.
-pub async fn run_at(store: &Store, id: SessionId, ordinal: i32) -> Result<Option<RunAt>, StoreError> {
-    let row = sqlx::query_file!("queries/sessions/run_at.sql", id.as_uuid(), ordinal)
-        .fetch_optional(&store.pool)
+/// Reads the runs of a session after a number, in order.
+pub(crate) async fn begun(store: &Store, id: Uuid, after: i32, limit: u32) -> Result<Vec<Begun>, StoreError> {
+    let rows = sqlx::query_file!("queries/sessions/begun.sql", id, after, i64::from(limit))
+        .fetch_all(&store.pool)
         .await?;
-    Ok(row.map(|row| RunAt {
-        id: RunId::from_uuid(row.id),
+    let begun = rows.into_iter().map(|row| Begun {
+        run: RunId::from_uuid(row.id),
         ordinal: row.ordinal,
-        is_ended: row.state == "ended",
-    }))
+        at: row.created_at.to_jiff(),
+    });
+    Ok(begun.collect())
+}
+
+/// Returns the stream of a session's runs.
+#[must_use]
+pub fn stream(id: SessionId) -> Stream {
+    Stream { journal: Journal::Session, owner: id.as_uuid() }
 }
 
 /// Notes that a reader has read a session up to a version. Returns where the reader stands now; none where there is no

@@ -18,13 +18,31 @@ const USUAL: [(&str, &str); 6] = [
     ("413", "Too large"),
 ];
 
+/// What a route that holds something open may refuse beside that.
+pub(super) struct TooMany;
+
+const TOO_MANY: [(&str, &str); 2] = [
+    ("429", "More requests than you may send in this time, or as many streams of this as you may hold"),
+    ("503", "The server holds as many streams as it can, or does not answer"),
+];
+
 impl IntoResponses for Usual {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let schema = Ref::from_schema_name(Problem::name());
-        let answer = |about: &str| {
-            let content = ContentBuilder::new().schema(Some(schema.clone())).build();
-            ResponseBuilder::new().description(about).content(CONTENT_TYPE, content).build()
-        };
-        USUAL.iter().map(|(status, about)| ((*status).to_owned(), answer(about).into())).collect()
+        failures(&USUAL)
     }
+}
+
+impl IntoResponses for TooMany {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        failures(&TOO_MANY)
+    }
+}
+
+fn failures(failures: &[(&str, &str)]) -> BTreeMap<String, RefOr<Response>> {
+    let schema = Ref::from_schema_name(Problem::name());
+    let answer = |about: &str| {
+        let content = ContentBuilder::new().schema(Some(schema.clone())).build();
+        ResponseBuilder::new().description(about).content(CONTENT_TYPE, content).build()
+    };
+    failures.iter().map(|(status, about)| ((*status).to_owned(), answer(about).into())).collect()
 }

@@ -1,31 +1,29 @@
 //! Audit logs: page by page, or as a stream.
 
-use std::convert::Infallible;
-use std::time::Duration;
-
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::HeaderMap;
-use axum::response::Sse;
-use axum::response::sse::{Event, KeepAlive};
-use futures::Stream;
-use futures::stream::unfold;
+use axum::response::Response;
 use guildhall_domain::FailureKind;
+use guildhall_domain::caller::Caller;
+use guildhall_domain::capability::EVENT_SCHEMA_VERSION;
 use guildhall_domain::ids::TenantId;
-use guildhall_domain::journal::Seq;
+use guildhall_domain::journal::{Gap, Seq};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::audit::{AuditEntryView, AuditPageView, PageQuery};
-use guildhall_service::audit::{AuditEntry, AuditStream, Begin, Of, PAGE_AT_MOST};
+use guildhall_service::ServiceError;
+use guildhall_service::audit::{Audit, AuditEntry, AuditStream, Begin, Of, PAGE_AT_MOST};
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::caller::{Asking, Credential};
+use crate::caller::Asking;
 use crate::error::ApiError;
-use crate::input::{Ids, parse};
+use crate::input::Ids;
+use crate::stream::{About, Fact, Source, client_id, last_event_id};
 
-/// The caller of an open stream is looked at this often: what was revoked is closed within a second.
-const LOOK_AGAIN_EVERY: Duration = Duration::from_millis(400);
+/// What an entry is among the frames of a stream.
+const ENTRY: &str = "entry";
 
 /// A page of a tenant's audit log
 #[utoipa::path(
@@ -103,11 +101,17 @@ fn begin(query: &PageQuery) -> Result<Begin, ApiError> {
 /// A tenant's audit log as it grows (server-sent events)
 ///
 /// Each event's id is a cursor: sent back as `Last-Event-ID`, the stream goes on after it, on any replica. Where the
-/// database was restored meanwhile, the first event is `gap` with `recovered: false`, and the log begins anew. An
-/// entry that arrives as it is recorded has no hashes yet: pages have them some seconds later.
+/// database was restored meanwhile, an event `gap` with `recovered: false` comes before all others, and the log begins
+/// anew. An entry that arrives as it is recorded has no hashes yet: pages have them some seconds later. Frames about the
+/// stream itself are those of a run's stream.
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/audit/stream", tag = "audit", operation_id = "followAudit",
-    security(("bearer" = [])), params(("tenant" = String, Path, description = "A tenant's id")),
+    security(("bearer" = [])),
+    params(
+        ("tenant" = String, Path, description = "A tenant's id"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that you have"),
+        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Who you are, in your own words", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
+    ),
     responses(
         (status = 200, description = "Entries, as they are recorded", body = String, content_type = "text/event-stream"),
         (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
@@ -122,64 +126,40 @@ pub(crate) async fn follow(
     asking: Asking,
     Ids(tenant): Ids<TenantId>,
     headers: HeaderMap,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
-    let last = headers.get("last-event-id").map(|value| value.to_str().unwrap_or_default());
-    let cursor = last.map(|last| parse("Last-Event-ID", last)).transpose()?;
+) -> Result<Response, ApiError> {
+    let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
     let stream = app.audit.follow(&asking.caller, tenant, cursor).await?;
-    let open = Open { app, credential: asking.credential, tenant, stream, told_gap: false };
-    Ok(Sse::new(unfold(Some(open), next)).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))))
+    app.streams.open(asking, client, stream)
 }
 
-/// A stream that is open.
-struct Open {
-    app: App,
-    credential: Credential,
-    tenant: TenantId,
-    stream: AuditStream,
-    told_gap: bool,
-}
-
-/// Waits for the next event; ends the stream when the caller's authority has ended.
-async fn next(open: Option<Open>) -> Option<(Result<Event, Infallible>, Option<Open>)> {
-    let mut open = open?;
-    if open.stream.lost && !open.told_gap {
-        open.told_gap = true;
-        return Some((Ok(event("gap", json!({ "v": 1, "recovered": false }))), Some(open)));
+impl Source for AuditStream {
+    fn about(&self) -> About {
+        About { kind: "audit", tenant: self.tenant, owner: self.tenant.as_uuid() }
     }
-    loop {
-        tokio::select! {
-            entry = open.stream.next() => {
-                let Ok((entry, cursor)) = entry else {
-                    tokio::time::sleep(LOOK_AGAIN_EVERY).await;
-                    continue;
-                };
-                let event = event("entry", json!(view(&entry))).id(cursor.to_string());
-                return Some((Ok(event), Some(open)));
-            }
-            () = open.app.closing.cancelled() => return Some((Ok(closed("not-ready")), None)),
-            () = tokio::time::sleep(LOOK_AGAIN_EVERY) => {}
-        }
-        let caller = open.credential.caller(&open.app, Some(open.tenant)).await;
-        let still_allowed = caller.is_ok_and(|caller| open.app.audit.may_read(&caller, open.tenant));
-        if !still_allowed {
-            return Some((Ok(closed("unauthenticated")), None));
-        }
+
+    async fn next(&mut self) -> Result<Fact, ServiceError> {
+        let (entry, cursor) = self.next().await?;
+        Ok(Fact { name: ENTRY, cursor: cursor.to_string(), data: json!(view(&entry)).to_string() })
     }
-}
 
-/// The last event of a stream that the server ends, with the reason.
-fn closed(failure_kind: &'static str) -> Event {
-    event("closed", json!({ "v": 1, "failureKind": failure_kind }))
-}
+    fn gap(&self) -> Option<Gap> {
+        self.gap()
+    }
 
-fn event(kind: &'static str, data: Value) -> Event {
-    Event::default().event(kind).data(data.to_string())
+    fn replayed(&self) -> Option<(Seq, Option<i32>)> {
+        self.replayed().map(|last| (last, None))
+    }
+
+    fn may_read(caller: &Caller, tenant: TenantId) -> bool {
+        Audit::may_read(caller, tenant)
+    }
 }
 
 fn view(AuditEntry { entry, seal }: &AuditEntry) -> AuditEntryView {
     let body = entry.body.as_deref().and_then(|body| serde_json::from_str(body).ok()).unwrap_or(Value::Null);
     AuditEntryView {
-        v: 1,
+        v: EVENT_SCHEMA_VERSION,
+        r#type: ENTRY.to_owned(),
         seq: entry.seq.get(),
         id: entry.id.to_string(),
         action: entry.kind.clone(),

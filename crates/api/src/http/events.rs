@@ -2,20 +2,29 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
 use guildhall_domain::FailureKind;
-use guildhall_domain::ids::RunId;
-use guildhall_domain::journal::Seq;
+use guildhall_domain::caller::Caller;
+use guildhall_domain::capability::EVENT_SCHEMA_VERSION;
+use guildhall_domain::ids::{RunId, TenantId};
+use guildhall_domain::journal::{Gap, Seq};
 use guildhall_domain::run::event::Body as EventBody;
 use guildhall_protocol::rest::runs::{EventView, EventsQuery, EventsView};
+use guildhall_service::ServiceError;
 use guildhall_service::audit::Entry;
-use guildhall_service::runs::EventPage;
+use guildhall_service::runs::{EventPage, RunStream, Runs};
+use serde_json::json;
 
-use super::answers::Usual;
+use super::answers::{TooMany, Usual};
 use crate::App;
 use crate::caller::Asking;
 use crate::error::ApiError;
 use crate::input::{Ids, Words};
+use crate::stream::{About, Fact, Source, client_id, last_event_id};
+
+/// What an event is among the frames of a stream: its own type is in its data, and a runner may choose it.
+pub(super) const EVENT: &str = "event";
 
 /// A page of a run's events, in order
 #[utoipa::path(
@@ -32,6 +41,60 @@ pub(crate) async fn page(
     let after = seq("afterSeq", query.after_seq)?;
     let page = app.runs.events(&asking.caller, run, after, query.limit).await?;
     Ok(Json(page_view(Some(run), after, &page)))
+}
+
+/// A run's events as they come (server-sent events)
+///
+/// An `event` frame has the same body as an event of a page, and as its id a cursor: sent back as `Last-Event-ID`, the
+/// stream goes on after it, on any replica. Frames about the stream itself have no id: `hello` with your client id,
+/// `gap` when the cursor leads nowhere and the log begins anew, `replay_complete`, `slow_client_warning`,
+/// `client_evicted`, `closed` with a `failureKind`.
+#[utoipa::path(
+    get, path = "/api/v1/runs/{run}/events/stream", tag = "runs", operation_id = "followRun",
+    security(("bearer" = [])),
+    params(
+        ("run" = String, Path, description = "A run's id"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that you have"),
+        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Who you are, in your own words", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
+    ),
+    responses(
+        (status = 200, description = "Events, as they come", body = String, content_type = "text/event-stream"),
+        Usual,
+        TooMany,
+    )
+)]
+pub(crate) async fn follow(
+    State(app): State<App>,
+    asking: Asking,
+    Ids(run): Ids<RunId>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
+    let stream = app.runs.follow(&asking.caller, run, cursor).await?;
+    app.streams.open(asking, client, stream)
+}
+
+impl Source for RunStream {
+    fn about(&self) -> About {
+        About { kind: "run", tenant: self.tenant, owner: self.run.as_uuid() }
+    }
+
+    async fn next(&mut self) -> Result<Fact, ServiceError> {
+        let (entry, cursor) = self.next().await?;
+        Ok(Fact { name: EVENT, cursor: cursor.to_string(), data: json!(view(&entry)).to_string() })
+    }
+
+    fn gap(&self) -> Option<Gap> {
+        self.gap()
+    }
+
+    fn replayed(&self) -> Option<(Seq, Option<i32>)> {
+        self.replayed().map(|last| (last, None))
+    }
+
+    fn may_read(caller: &Caller, tenant: TenantId) -> bool {
+        Runs::may_read(caller, tenant)
+    }
 }
 
 /// Erase what an event says
@@ -78,7 +141,7 @@ pub(super) fn view(entry: &Entry) -> EventView {
         None => (None, None, None),
     };
     EventView {
-        v: 1,
+        v: EVENT_SCHEMA_VERSION,
         seq: entry.seq.get(),
         r#type: entry.kind.clone(),
         event_id,

@@ -2,8 +2,12 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
 use guildhall_domain::FailureKind;
-use guildhall_domain::ids::{RunId, SessionId};
+use guildhall_domain::caller::Caller;
+use guildhall_domain::ids::{RunId, SessionId, TenantId};
+use guildhall_domain::journal::{Gap, Seq};
 use guildhall_domain::run::event;
 use guildhall_domain::session::{Version, is_unread};
 use guildhall_protocol::rest::runs::EventsView;
@@ -11,15 +15,20 @@ use guildhall_protocol::rest::sessions::{
     ControlSession, ControlledView, MarkRead, SessionEventsQuery, SessionQuery, SessionView, SessionsQuery,
     SessionsView,
 };
+use guildhall_protocol::stream::SessionEventView;
+use guildhall_service::ServiceError;
+use guildhall_service::runs::{Runs, SessionStream};
 use guildhall_service::sessions::{Controlled, Filter, Session};
+use serde_json::json;
 
-use super::answers::Usual;
-use super::events::{page_view, seq};
+use super::answers::{TooMany, Usual};
+use super::events::{self, EVENT, page_view, seq};
 use super::runs;
 use crate::App;
 use crate::caller::Asking;
 use crate::error::ApiError;
 use crate::input::{Body, Ids, Words, parse};
+use crate::stream::{About, Fact, Source, client_id, last_event_id};
 
 /// Sessions: what runs and what is new to you, or all
 #[utoipa::path(
@@ -82,7 +91,7 @@ pub(crate) async fn trace(
     Ids(session): Ids<SessionId>,
     Words(query): Words<SessionEventsQuery>,
 ) -> Result<Json<EventsView>, ApiError> {
-    Ok(Json(events(&app, &asking, session, &query).await?))
+    Ok(Json(page(&app, &asking, session, &query).await?))
 }
 
 /// What an agent said and printed in one of a session's runs
@@ -100,13 +109,13 @@ pub(crate) async fn output(
     Ids(session): Ids<SessionId>,
     Words(query): Words<SessionEventsQuery>,
 ) -> Result<Json<EventsView>, ApiError> {
-    let mut page = events(&app, &asking, session, &query).await?;
+    let mut page = page(&app, &asking, session, &query).await?;
     let shown = [event::ASSISTANT_MESSAGE, event::COMMAND_OUTPUT, event::ERROR, event::TERMINAL_STATUS];
     page.events.retain(|event| shown.contains(&event.r#type.as_str()));
     Ok(Json(page))
 }
 
-async fn events(
+async fn page(
     app: &App,
     asking: &Asking,
     session: SessionId,
@@ -116,6 +125,63 @@ async fn events(
     let after = seq("afterSeq", query.after_seq)?;
     let (run, page) = app.runs.session_events(&asking.caller, session, run, after, query.limit).await?;
     Ok(page_view(run, after, &page))
+}
+
+/// The events of all runs of a session, as they come (server-sent events)
+///
+/// One run after the other, and the next one when it begins. An `event` frame has the body of an event with `runId` and
+/// `runOrdinal`; its id is a cursor over the whole session. All else is as in a run's stream.
+#[utoipa::path(
+    get, path = "/api/v1/sessions/{session}/stream", tag = "sessions", operation_id = "followSession",
+    security(("bearer" = [])),
+    params(
+        ("session" = String, Path, description = "A session's id"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that you have"),
+        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Who you are, in your own words", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
+    ),
+    responses(
+        (status = 200, description = "Events, as they come", body = String, content_type = "text/event-stream"),
+        Usual,
+        TooMany,
+    )
+)]
+pub(crate) async fn follow(
+    State(app): State<App>,
+    asking: Asking,
+    Ids(session): Ids<SessionId>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
+    let stream = app.runs.follow_session(&asking.caller, session, cursor).await?;
+    app.streams.open(asking, client, stream)
+}
+
+impl Source for SessionStream {
+    fn about(&self) -> About {
+        About { kind: "session", tenant: self.tenant, owner: self.session.as_uuid() }
+    }
+
+    async fn next(&mut self) -> Result<Fact, ServiceError> {
+        let next = self.next().await?;
+        let view = SessionEventView {
+            run_id: next.run.to_string(),
+            run_ordinal: next.cursor.place.ordinal,
+            event: events::view(&next.entry),
+        };
+        Ok(Fact { name: EVENT, cursor: next.cursor.to_string(), data: json!(view).to_string() })
+    }
+
+    fn gap(&self) -> Option<Gap> {
+        self.gap()
+    }
+
+    fn replayed(&self) -> Option<(Seq, Option<i32>)> {
+        self.replayed().map(|last| (last.seq, Some(last.ordinal)))
+    }
+
+    fn may_read(caller: &Caller, tenant: TenantId) -> bool {
+        Runs::may_read(caller, tenant)
+    }
 }
 
 /// Say how far you have read a session

@@ -64,7 +64,7 @@ async fn is_known(app: &App, headers: &HeaderMap) -> bool {
     match credential(headers) {
         // Runners are known too, by tokens of their own.
         Some(Credential::Bearer(token)) => app.auth.is_known(token.expose_secret()).await,
-        Some(cookie @ Credential::Cookie(_)) => cookie.caller(app, None).await.is_ok(),
+        Some(cookie @ Credential::Cookie(_)) => app.auth.caller_of(&cookie, None).await.is_ok(),
         None => false,
     }
 }
@@ -82,9 +82,10 @@ fn permit(mut response: Response, origin: &str) -> Response {
     headers.insert(header::VARY, HeaderValue::from_static("origin"));
     let methods = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
-    let names = "authorization, content-type, idempotency-key, last-event-id, traceparent";
+    let names =
+        "authorization, content-type, idempotency-key, last-event-id, traceparent, x-guildhall-client-id";
     headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(names));
-    let names = "retry-after, traceparent, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset";
+    let names = "retry-after, traceparent, x-guildhall-client-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset";
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(names));
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     response

@@ -7,7 +7,7 @@ mod admit;
 mod cursor;
 
 pub use admit::{Admission, Earlier, Fence, Head, Placed, Refusal, admit};
-pub use cursor::{Cursor, Incarnation, InvalidCursor, Position};
+pub use cursor::{Cursor, Gap, Incarnation, InvalidCursor, Place, Position, SessionCursor};
 
 use std::fmt;
 
@@ -20,16 +20,19 @@ pub enum Journal {
     Audit,
     /// What happens in a run, one stream a run.
     Run,
+    /// The runs of a session, in order. Read from the runs themselves: nothing is appended.
+    Session,
 }
 
 impl Journal {
-    pub const ALL: &'static [Self] = &[Self::Audit, Self::Run];
+    pub const ALL: &'static [Self] = &[Self::Audit, Self::Run, Self::Session];
 
     #[must_use]
     pub const fn number(self) -> i16 {
         match self {
             Self::Audit => 1,
             Self::Run => 2,
+            Self::Session => 3,
         }
     }
 
@@ -44,6 +47,7 @@ impl Journal {
         match self {
             Self::Audit => "audit",
             Self::Run => "run",
+            Self::Session => "session",
         }
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use crate::follow::notice;
 use crate::ids::{CommandId, EntryId, RunId};
 
 /// The types of event that mean something here. Others pass on untouched.
@@ -45,6 +46,8 @@ pub enum InvalidEvent {
     Type,
     #[error("type: `{0}` is written by the server: use the status routes")]
     Reserved(&'static str),
+    #[error("type: `{0}` is what a stream says of itself: use another name")]
+    Notice(&'static str),
 }
 
 /// Returns the entry id of a runner's event: the same for the same event of the same run, whoever sends it again.
@@ -62,6 +65,10 @@ pub fn entry_id(run: RunId, own: &str) -> Result<EntryId, InvalidEvent> {
 pub fn check_type(name: &str) -> Result<(), InvalidEvent> {
     if let Some(own) = SERVERS_OWN.into_iter().find(|own| *own == name) {
         return Err(InvalidEvent::Reserved(own));
+    }
+    // A reader must not take a runner's word for the server's: `closed` would end its stream.
+    if let Some(own) = notice::ALL.into_iter().find(|own| *own == name) {
+        return Err(InvalidEvent::Notice(own));
     }
     let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
     if TYPE_BYTES.contains(&name.len()) && name.bytes().all(is_plain) {
@@ -278,6 +285,13 @@ mod tests {
     #[test]
     fn a_runner_cannot_write_what_only_the_server_may_say() {
         assert_eq!(check_type("terminal_status"), Err(InvalidEvent::Reserved("terminal_status")));
+        for own in notice::ALL {
+            assert_eq!(
+                check_type(own),
+                Err(InvalidEvent::Notice(own)),
+                "a runner would speak for the server"
+            );
+        }
         assert_eq!(check_type("a_new_kind_of_event"), Ok(()));
         assert_eq!(check_type("With-Dash"), Err(InvalidEvent::Type));
     }

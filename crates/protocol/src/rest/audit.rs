@@ -36,6 +36,10 @@ pub struct AuditEntryView {
     /// The version of this form.
     #[schema(example = 1)]
     pub v: u32,
+    /// Always `entry`: what this is among the frames of a stream.
+    #[serde(default = "entry")]
+    #[schema(example = "entry")]
+    pub r#type: String,
     pub seq: i64,
     pub id: String,
     #[schema(example = "key.created")]
@@ -51,6 +55,10 @@ pub struct AuditEntryView {
     /// of action, bodyHash, id, recordedAt and seq; null until the entry is sealed.
     #[schema(min_length = 64, max_length = 64)]
     pub hash: Option<String>,
+}
+
+fn entry() -> String {
+    "entry".to_owned()
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -24,6 +24,8 @@ section! {
         max_concurrent_requests: NonZeroUsize = "1024";
         /// Connections held at once; more get `overloaded` and are closed.
         max_connections: NonZeroUsize = "20000";
+        /// Streams that one caller may hold open on one run, session or log, on one replica; more get `rate-limited`.
+        max_streams_each: NonZeroUsize = "64";
         /// On shutdown: how long readiness says no before connections are turned away, so that a load
         /// balancer has looked.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]

@@ -53,7 +53,10 @@ async fn a_cursor_of_another_life_of_the_database_is_told_about_the_gap() {
     for cursor in ["00000000deadbeef-1", "00000000deadbeef-99"] {
         let mut stream = world.one.events(&path, &world.operator.access, Some(cursor)).await;
         let first = stream.next().await.expect("an event");
-        assert_eq!((first.kind.as_str(), &first.data), ("gap", &json!({ "v": 1, "recovered": false })));
+        assert_eq!(
+            (first.kind.as_str(), &first.data),
+            ("gap", &json!({ "v": 1, "type": "gap", "recovered": false, "reason": "other_incarnation" }))
+        );
         assert_eq!(stream.next().await.expect("an event").data["seq"], 1);
     }
     let refused = world.one.client.get(world.one.url(&path)).bearer_auth(&world.operator.access);

@@ -31,6 +31,7 @@ mod run_size;
 mod runs;
 mod sessions;
 mod sign_in;
+mod streams;
 mod subject_tokens;
 mod support;
 mod tenants;

@@ -36,7 +36,7 @@ async fn over_the_rate_a_request_is_refused_with_all_that_a_client_needs_and_not
     let world = World::on(Setup::on(&db).with("limits.mutation", "3/24h"), db).await;
     for server in [&world.one, &world.other] {
         let features = &server.get("/capabilities").await.body["features"];
-        assert_eq!(*features, json!(["health", "capabilities", "rate_limit"]));
+        assert!(features.as_array().expect("a list").contains(&json!("rate_limit")), "{features}");
     }
     for (number, left) in [(1, "2"), (2, "1"), (3, "0")] {
         let server = if number == 2 { &world.other } else { &world.one };

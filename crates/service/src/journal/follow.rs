@@ -1,10 +1,10 @@
 //! One follower of a stream: every entry once, in order, from where it left off.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use guildhall_domain::journal::Seq;
 use guildhall_store::journal::{self, Entry};
+use metrics::counter;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -17,7 +17,9 @@ pub struct Follower {
     tail: Arc<Tail>,
     live: broadcast::Receiver<News>,
     after: Seq,
-    ready: VecDeque<Entry>,
+    /// What is handed out next. All followers share a live batch: only the entry that is handed out is copied.
+    batch: Arc<[Entry]>,
+    next: usize,
     /// Whether what PostgreSQL has must be read before going live again.
     behind: bool,
 }
@@ -26,7 +28,7 @@ impl Follower {
     /// Begins: first listens, then reads, then goes live, so that nothing falls in between.
     pub(super) fn new(tail: Arc<Tail>, after: Seq) -> Self {
         let live = tail.news.subscribe();
-        Self { tail, live, after, ready: VecDeque::new(), behind: true }
+        Self { tail, live, after, batch: Arc::default(), next: 0, behind: true }
     }
 
     /// Returns the last number handed out.
@@ -38,9 +40,10 @@ impl Follower {
     /// Waits for the next entry. After an error the follower may be asked again; nothing is lost.
     pub async fn next(&mut self) -> Result<Entry, ServiceError> {
         loop {
-            if let Some(entry) = self.ready.pop_front() {
+            if let Some(entry) = self.batch.get(self.next) {
+                self.next += 1;
                 self.after = entry.seq;
-                return Ok(entry);
+                return Ok(entry.clone());
             }
             if self.behind {
                 self.read().await?;
@@ -52,10 +55,17 @@ impl Follower {
 
     /// Reads a page from PostgreSQL. A short one means that this follower has caught up.
     async fn read(&mut self) -> Result<(), ServiceError> {
+        counter!("guildhall_journal_follower_reads_total").increment(1);
         let page = journal::page(&self.tail.store, self.tail.stream, self.after, PAGE).await?;
         self.behind = page.len() == usize::try_from(PAGE).unwrap_or(usize::MAX);
-        self.ready.extend(page);
+        self.take(page.into());
         Ok(())
+    }
+
+    /// Hands out next what of a batch is new here.
+    fn take(&mut self, batch: Arc<[Entry]>) {
+        self.next = batch.partition_point(|entry| entry.seq <= self.after);
+        self.batch = batch;
     }
 
     async fn listen(&mut self) -> Result<(), ServiceError> {
@@ -67,7 +77,7 @@ impl Follower {
             Ok(News::Entries(batch)) => {
                 // The batch overlaps what was read, follows on it, or leaves a gap that is read.
                 if batch.first().is_some_and(|first| first.seq <= self.after.next()) {
-                    self.ready.extend(batch.iter().filter(|entry| entry.seq > self.after).cloned());
+                    self.take(batch);
                 } else {
                     self.behind = true;
                 }

@@ -5,6 +5,7 @@
 //! nothing else.
 
 mod follow;
+mod open;
 mod tail;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use tokio::sync::mpsc;
 use tracing::debug;
 
 pub use follow::Follower;
+pub(crate) use open::{Opening, end};
 use tail::Tails;
 
 /// The timer behind all announcements of a replica.

@@ -166,12 +166,26 @@ impl Reader {
         while after < grown_to {
             counter!("guildhall_journal_tail_reads_total").increment(1);
             let entries = journal::page(&self.store, self.stream, after, PAGE).await?;
-            let Some(last) = entries.last() else { return Ok(()) };
+            let Some(last) = entries.last() else {
+                self.forget(after);
+                return Ok(());
+            };
             after = last.seq;
             *read_to = Some(after);
             self.send(News::Entries(entries.into()));
         }
         Ok(())
+    }
+
+    /// Forgets that the stream was said to reach further than it does. NATS may say anything, and what is true later
+    /// would be no news; what is forgotten wrongly the timer finds.
+    fn forget(&self, reaches: Seq) {
+        if let Some(tail) = self.tail.upgrade() {
+            tail.grown.send_if_modified(|known| {
+                *known = reaches;
+                false
+            });
+        }
     }
 
     fn send(&self, news: News) {

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use guildhall_domain::caller::Caller;
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
+use guildhall_domain::journal::Seq;
 use guildhall_domain::role::Right;
 use guildhall_domain::run::event;
 use guildhall_domain::run_policy::{Bounds, NewRunAsk, RunTerms, TraceSink};
+use guildhall_store::journal::Wake;
 use guildhall_store::runs::{self as rows, NewRun};
 use guildhall_store::sessions::{self, NewSession, Reader};
 use guildhall_store::{Store, Tx};
@@ -61,7 +63,10 @@ impl Runs {
         let by = caller.principal.to_string();
         let payload = json!({ "status": "pending", "by": by, "sessionId": session.to_string() });
         locked.say(event::RUN_STATUS, None, payload);
+        let ordinal = locked.run.ordinal;
         locked.commit(&self.journals).await?;
+        let last_seq = Seq::new(i64::from(ordinal)).unwrap_or_default();
+        self.journals.announce(Wake { stream: sessions::stream(session), last_seq });
         self.show(caller, id).await
     }
 

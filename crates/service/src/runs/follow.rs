@@ -2,24 +2,21 @@
 
 use guildhall_domain::caller::Caller;
 use guildhall_domain::ids::{RunId, TenantId};
-use guildhall_domain::journal::{Cursor, Incarnation, Position, Seq};
+use guildhall_domain::journal::{Cursor, Gap, Seq};
 use guildhall_domain::role::Right;
-use guildhall_store::journal::{self, Entry};
-use guildhall_store::{runs as rows, schema_state};
+use guildhall_store::journal::Entry;
+use guildhall_store::runs as rows;
 
 use super::Runs;
 use crate::ServiceError;
-use crate::journal::Follower;
+use crate::journal::{Follower, Opening};
 
 /// An open stream of a run's events.
 #[derive(Debug)]
 pub struct RunStream {
+    pub run: RunId,
     pub tenant: TenantId,
-    pub incarnation: Incarnation,
-    /// The database began another life since the reader's cursor: what follows begins anew.
-    pub lost: bool,
-    /// Where the stream ended when it was opened: up to here it is history.
-    pub replayed_to: Seq,
+    opening: Opening,
     follower: Follower,
 }
 
@@ -27,13 +24,20 @@ impl RunStream {
     /// Waits for the next event. After an error it may be asked again; nothing is lost.
     pub async fn next(&mut self) -> Result<(Entry, Cursor), ServiceError> {
         let entry = self.follower.next().await?;
-        let cursor = Cursor { incarnation: self.incarnation, seq: entry.seq };
+        let cursor = Cursor { incarnation: self.opening.incarnation, seq: entry.seq };
         Ok((entry, cursor))
     }
 
+    /// Returns why the reader's cursor led nowhere, and the run begins anew.
     #[must_use]
-    pub fn position(&self) -> Seq {
-        self.follower.position()
+    pub fn gap(&self) -> Option<Gap> {
+        self.opening.gap
+    }
+
+    /// Returns where history ended, once all of it was handed out.
+    #[must_use]
+    pub fn replayed(&self) -> Option<Seq> {
+        (self.follower.position() >= self.opening.last).then_some(self.opening.last)
     }
 }
 
@@ -47,20 +51,14 @@ impl Runs {
     ) -> Result<RunStream, ServiceError> {
         let run = self.load(caller, id, Right::RunsRead).await?;
         let stream = rows::stream(id);
-        let incarnation = schema_state::incarnation(&self.store).await?;
-        let last = journal::last_seqs(&self.store, &[stream]).await?.remove(&stream).unwrap_or_default();
-        let position = cursor.map_or(Position::After(Seq::ZERO), |cursor| cursor.resume(incarnation, last));
-        let (after, lost) = match position {
-            Position::After(seq) => (seq, false),
-            Position::Lost => (Seq::ZERO, true),
-        };
-        let follower = self.journals.follow(stream, after);
-        Ok(RunStream { tenant: run.tenant, incarnation, lost, replayed_to: last, follower })
+        let opening = Opening::find(&self.store, stream, cursor).await?;
+        let follower = self.journals.follow(stream, opening.after);
+        Ok(RunStream { run: id, tenant: run.tenant, opening, follower })
     }
 
     /// Returns whether a caller may read the runs of a tenant now.
     #[must_use]
-    pub fn may_read(&self, caller: &Caller, tenant: TenantId) -> bool {
+    pub fn may_read(caller: &Caller, tenant: TenantId) -> bool {
         caller.acting(tenant).and_then(|acting| acting.require(Right::RunsRead)).is_ok()
     }
 }

@@ -3,6 +3,7 @@
 mod backends;
 mod create;
 mod follow;
+mod follow_session;
 pub(crate) mod locked;
 mod offer;
 mod read;
@@ -27,6 +28,7 @@ use crate::journal::Journals;
 pub use backends::Backend;
 pub use create::RunAsk;
 pub use follow::RunStream;
+pub use follow_session::{SessionEvent, SessionStream};
 pub use guildhall_store::runs::Shown;
 pub(crate) use locked::Locked;
 pub use offer::Offers;

@@ -60,8 +60,25 @@ pub(super) async fn read(
 
 /// Returns where streams end: the one question behind all followers of a replica.
 pub async fn last_seqs(store: &Store, streams: &[Stream]) -> Result<HashMap<Stream, Seq>, StoreError> {
-    let heads = read(&store.pool, streams.iter()).await?;
-    Ok(heads.into_iter().map(|(stream, head)| (stream, head.last_seq)).collect())
+    let (sessions, appended): (Vec<&Stream>, Vec<&Stream>) =
+        streams.iter().partition(|stream| stream.journal == Journal::Session);
+    let (journals, owners): (Vec<i16>, Vec<Uuid>) =
+        appended.iter().map(|stream| (stream.journal.number(), stream.owner)).unzip();
+    let sessions: Vec<Uuid> = sessions.iter().map(|stream| stream.owner).collect();
+    let rows = sqlx::query_file!(
+        "queries/journal/last_seqs.sql",
+        &journals,
+        &owners,
+        &sessions,
+        Journal::Session.number()
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    let ends = rows.into_iter().filter_map(|row| {
+        let stream = Stream { journal: Journal::from_number(row.journal)?, owner: row.owner };
+        Some((stream, Seq::new(row.last_seq)?))
+    });
+    Ok(ends.collect())
 }
 
 /// Gives a stream its next holder. Writers under the epoch before are refused from the commit on.

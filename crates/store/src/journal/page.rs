@@ -1,10 +1,10 @@
 //! Reading a stream page by page.
 
 use guildhall_domain::ids::EntryId;
-use guildhall_domain::journal::{Seq, Stream};
+use guildhall_domain::journal::{Journal, Seq, Stream};
 use jiff_sqlx::Timestamp;
 
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, sessions};
 
 /// An entry as it stands in a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,9 @@ pub struct Entry {
 /// Reads at most `limit` entries after a number, in order.
 pub async fn page(store: &Store, stream: Stream, after: Seq, limit: u32) -> Result<Vec<Entry>, StoreError> {
     let Stream { journal, owner } = stream;
+    if journal == Journal::Session {
+        return runs_of_session(store, stream, after, limit).await;
+    }
     let rows =
         sqlx::query_file!("queries/journal/page.sql", journal.number(), owner, after.get(), i64::from(limit))
             .fetch_all(&store.pool)
@@ -30,6 +33,28 @@ pub async fn page(store: &Store, stream: Stream, after: Seq, limit: u32) -> Resu
         kind: row.kind,
         body: row.body,
         recorded_at: row.recorded_at.to_jiff(),
+    });
+    Ok(entries.collect())
+}
+
+/// The kind of an entry that stands for a run of a session; its id is the run's.
+const RUN_BEGUN: &str = "run_begun";
+
+/// Reads the runs of a session as entries: a run's number is its seq.
+async fn runs_of_session(
+    store: &Store,
+    stream: Stream,
+    after: Seq,
+    limit: u32,
+) -> Result<Vec<Entry>, StoreError> {
+    let after = i32::try_from(after.get()).unwrap_or(i32::MAX);
+    let begun = sessions::begun(store, stream.owner, after, limit).await?;
+    let entries = begun.into_iter().map(|begun| Entry {
+        seq: Seq::new(i64::from(begun.ordinal)).unwrap_or_default(),
+        id: EntryId::from_uuid(begun.run.as_uuid()),
+        kind: RUN_BEGUN.to_owned(),
+        body: None,
+        recorded_at: begun.at,
     });
     Ok(entries.collect())
 }
