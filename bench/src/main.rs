@@ -4,11 +4,15 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark talks to a person at a terminal")]
 
+mod follow;
 mod journal;
 
 use std::process::ExitCode;
 
-const ALL: [(&str, &str); 1] = [("journal", "group commit beside plain inserts of the same rows")];
+const ALL: [(&str, &str); 2] = [
+    ("follow", "from an append to a stream on another replica, beside a bare commit and a message"),
+    ("journal", "group commit beside plain inserts of the same rows"),
+];
 
 fn main() -> ExitCode {
     let outcome = match std::env::args().nth(1).as_deref() {
@@ -18,6 +22,7 @@ fn main() -> ExitCode {
             }
             Ok(())
         }
+        Some("follow") => follow::run(),
         Some("journal") => journal::run(),
         Some(name) => Err(anyhow::anyhow!("no benchmark is called `{name}`; `cargo xtask bench` lists them")),
     };

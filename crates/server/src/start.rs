@@ -154,7 +154,7 @@ impl Server {
             refusals: Refusals::default(),
             closing: accepting.clone(),
         };
-        let drain_timeout = config.http.drain_timeout;
+        let (drain_timeout, drain_delay) = (config.http.drain_timeout, config.http.drain_delay);
         let (say_drained, drained) = watch::channel(None);
         let stop_accepting = accepting.clone();
         tasks.spawn("http", async move {
@@ -162,7 +162,6 @@ impl Server {
             say_drained.send_replace(Some(outcome));
         });
         info!(replica.id = %identity.replica, %address, "serving on {address}");
-        let drain_delay = config.http.drain_delay;
         Ok(Self { address, identity, health, store, bus, tasks, accepting, drained, drain_delay })
     }
 

@@ -6,6 +6,7 @@ use guildhall_bus::{Bus, BusOptions};
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Fence, Journal, Seq, Stream};
 use guildhall_runtime::Tasks;
+use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_service::journal::{Follower, Journals};
 use guildhall_store::journal::{Append, NewEntry};
 use guildhall_store::{Store, StoreOptions};
@@ -171,4 +172,65 @@ async fn a_hundred_followers_of_a_stream_share_one_reader_that_ends_with_them() 
     assert!(seen.iter().all(|seen| seen.len() == 3));
     drop(followers);
     assert_eq!(replica.journals.followed_streams(), 0);
+}
+
+/// Reads a counter of this process.
+fn counted(metrics: &Metrics, name: &str) -> u64 {
+    let text = metrics.render();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.map_or(0, |value| value.parse().expect("a number"))
+}
+
+// covers: R9
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn five_thousand_followers_cost_one_read_a_wake_up() {
+    let metrics = Metrics::install().expect("installed");
+    let db = TestDb::new().await;
+    let replica = replica(&db, nats_url(), &subject_prefix()).await;
+    let stream = stream();
+    let mut log = write(&replica, stream, 1).await;
+    let mut followers: Vec<Follower> =
+        (0..5000).map(|_| replica.journals.follow(stream, Seq::ZERO)).collect();
+    // What is there already each of them reads for itself, some at a time: the pool is small.
+    for some in followers.chunks_mut(50) {
+        futures::future::join_all(some.iter_mut().map(|follower| see(follower, stream, 1))).await;
+    }
+    let names = ["guildhall_journal_tail_reads_total", "guildhall_journal_follower_reads_total"];
+    let before = names.map(|name| counted(&metrics, name));
+    for round in 1..=10 {
+        let written = write(&replica, stream, 3).await;
+        let until = 1 + 3 * round;
+        let seen =
+            futures::future::join_all(followers.iter_mut().map(|follower| see(follower, stream, until)))
+                .await;
+        assert!(seen.iter().all(|seen| *seen == written), "a follower saw something else in round {round}");
+        log.extend(written);
+    }
+    let after = names.map(|name| counted(&metrics, name));
+    assert_eq!([after[0] - before[0], after[1] - before[1]], [10, 0], "reads for 10 wake-ups");
+    assert_eq!(log.len(), 31);
+}
+
+/// NATS may say anything, and then nothing more: a number that no stream has reached must not hide those that it reaches.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hint_that_lies_does_not_stop_a_stream() {
+    let engines = PrivateEngines::start();
+    let db = TestDb::migrated(engines.addresses()).await;
+    let (prefix, stream) = (subject_prefix(), stream());
+    let replica = replica(&db, engines.nats.url(), &prefix).await;
+    let options = BusOptions { url: engines.nats.url(), subject_prefix: prefix };
+    let liar = Bus::connect(&options).await.expect("prepared");
+    let mut follower = replica.journals.follow(stream, Seq::ZERO);
+    let mut log = write(&replica, stream, 1).await;
+    let mut seen = see(&mut follower, stream, 1).await;
+    liar.publish(&format!("journal.audit.{}", stream.owner.simple()), b"9000000000".to_vec()).await;
+    // The lie overtakes nothing: once this made its way, so did the lie.
+    liar.round_trip(Duration::from_secs(5)).await.expect("NATS answers");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    engines.nats.kill();
+    for number in 2..5 {
+        log.extend(write(&replica, stream, 1).await);
+        seen.extend(see(&mut follower, stream, number).await);
+    }
+    assert_eq!(seen, log);
 }

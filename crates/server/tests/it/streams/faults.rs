@@ -48,7 +48,7 @@ async fn follow(world: &World, stage: &Stage, seen: &mut Vec<Event>, until: usiz
     while seen.len() < until {
         assert!(began.elapsed() < Duration::from_secs(60), "{} of {until} facts in a minute", seen.len());
         *turn += 1;
-        let server = if (*turn).is_multiple_of(2) { &world.one } else { &world.other };
+        let server = if turn.is_multiple_of(2) { &world.one } else { &world.other };
         let cursor = seen.last().and_then(|last| last.id.clone());
         let answer = server.try_events(&stage.path, &world.operator.access, cursor.as_deref()).await;
         match answer {

@@ -22,12 +22,14 @@ async fn metric(server: &TestServer, name: &str) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hundreds_of_readers_of_a_run_share_the_reading_and_the_look_at_their_authority() {
     let db = TestDb::new().await;
-    let world = World::on(Setup::on(&db).with("http.max_streams_each", 1000), db).await;
+    let world =
+        World::on(Setup::on(&db).with("http.max_streams_each", 1000).with("postgres.max_connections", 8), db)
+            .await;
     let stage = Stage::new(&world, "acme").await;
     let history = world.events(&stage.run).await.len();
     // Some at a time: opening one takes queries of its own.
     let opening = (0..READERS).map(|_| world.other.events(&stage.path, &world.operator.access, None));
-    let mut streams: Vec<_> = stream::iter(opening).buffer_unordered(10).collect().await;
+    let mut streams: Vec<_> = stream::iter(opening).buffer_unordered(4).collect().await;
     join_all(streams.iter_mut().map(|stream| stream.facts(history))).await;
 
     let names = [

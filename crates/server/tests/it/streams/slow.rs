@@ -137,8 +137,8 @@ async fn a_slow_reader_is_warned_and_evicted_and_nobody_else_feels_it() {
     );
     let warnings = frames.iter().filter(|frame| frame.kind == "slow_client_warning").count();
     assert_eq!(warnings, 1, "warned once before it was evicted");
-    let cursor = frames.iter().rev().find_map(|frame| frame.id.clone()).expect("a cursor");
-    let had = frames.iter().rfind(|frame| frame.id.is_some()).expect("a fact").data["seq"].clone();
+    let newest = frames.iter().rfind(|frame| frame.id.is_some()).expect("a fact");
+    let (cursor, had) = (newest.id.clone().expect("a cursor"), newest.data["seq"].clone());
     let had = usize::try_from(had.as_i64().expect("a number")).expect("few");
     let mut again = world.other.events(&stage.path, bearer, Some(&cursor)).await;
     let rest = again.facts(seen.len() - had).await;
