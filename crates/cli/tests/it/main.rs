@@ -16,5 +16,6 @@ mod help;
 mod journal_faults;
 mod messages;
 mod rate_faults;
+mod run_faults;
 mod serve;
 mod support;
