@@ -4,11 +4,21 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark talks to a person at a terminal")]
 
+mod bare;
+mod cpu;
+mod events;
+mod installation;
 mod journal;
+mod results;
+mod times;
 
 use std::process::ExitCode;
 
-const ALL: [(&str, &str); 1] = [("journal", "group commit beside plain inserts of the same rows")];
+const ALL: [(&str, &str); 3] = [
+    ("journal", "group commit beside plain inserts of the same rows"),
+    ("events", "events of runs over HTTP beside plain inserts of the same rows"),
+    ("results", "the result of a long run beside that of a short one"),
+];
 
 fn main() -> ExitCode {
     let outcome = match std::env::args().nth(1).as_deref() {
@@ -19,6 +29,11 @@ fn main() -> ExitCode {
             Ok(())
         }
         Some("journal") => journal::run(),
+        Some("events") => events::run(),
+        Some("results") => results::run(),
+        // This program again, as another process of a benchmark.
+        Some(installation::SERVER) => installation::serve(),
+        Some(events::GENERATOR) => events::generate(),
         Some(name) => Err(anyhow::anyhow!("no benchmark is called `{name}`; `cargo xtask bench` lists them")),
     };
     if let Err(error) = outcome {

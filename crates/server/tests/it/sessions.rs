@@ -126,7 +126,7 @@ async fn many_readers_miss_nothing_while_commands_end() {
     let readers = (0..6).map(|number| async move {
         let (reader, mut marks) = (format!("reader-{number}"), 0);
         let server = if number % 2 == 0 { &world_ref.one } else { &world_ref.other };
-        let mut before = vec![(0, 0); SESSIONS];
+        let mut before = [(0, 0); SESSIONS];
         while !stop_ref.load(Ordering::SeqCst) || marks == 0 {
             for session in world_ref.listed(server, &reader, "default").await {
                 let at = all_ref.iter().position(|(id, _)| *id == session).expect("one of ours");

@@ -82,7 +82,7 @@ fn report(
     let _infallible = writeln!(
         text,
         "\n{PLAYERS} runners at a time on 2 replicas, 2 readers, {} s, of which something was down for {} s: {} runs, \
-         {confirmed} events confirmed, {entries} in the log. Faults found by the history checker: none.\n\n\
+         {confirmed} times an event was confirmed (some batches are sent twice), {entries} are in the log. Faults found by the history checker: none.\n\n\
          {} runners died at work and {} more lost their run while something was down. {} runs were taken over by a \
          replacement and {} were offered again without one, {:.1} s after the last sign of life at the latest (bound {} s: \
          lease {} s, grace {} s, 15 s). No command ended twice, no lease was left, and every kept fold counts the log.",

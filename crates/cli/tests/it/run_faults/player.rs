@@ -91,7 +91,7 @@ impl World {
                 Stint::Lost => tally.lost += 1,
             }
             let sign = LastSign { at: Instant::now(), down: self.fleet.downtime() };
-            if self.stop.load(Ordering::SeqCst) || rounds.random() % 2 == 0 {
+            if self.stop.load(Ordering::SeqCst) || rounds.random().is_multiple_of(2) {
                 return self.wait_until_offered(run, &sign, tally).await;
             }
             last_sign = Some(sign);
@@ -137,7 +137,7 @@ impl World {
             }
             tokio::time::sleep(rounds.random_duration(Duration::from_millis(60))).await;
         }
-        if rounds.random() % 4 == 0 {
+        if rounds.random().is_multiple_of(4) {
             return Stint::Dies;
         }
         let path = format!("/api/v1/commands/{command}/status");
