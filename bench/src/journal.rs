@@ -18,16 +18,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
+use crate::bare;
+
 const CALLERS: usize = 16;
 const LANES: usize = 4;
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_secs(4);
 const BODY_BYTES: usize = 1000;
 const LONE_CALLS: usize = 1500;
-
-const BARE: &str = "INSERT INTO journal_entries (journal, owner, seq, id, kind, body)
-    SELECT $1, $2, entry.seq, entry.id, $3, entry.body
-    FROM unnest($4::bigint[], $5::uuid[], $6::text[]) AS entry (seq, id, body)";
 
 pub(crate) fn run() -> Result<()> {
     let folder = tempfile::Builder::new().prefix("guildhall-bench-").tempdir()?;
@@ -90,7 +88,7 @@ async fn bare_round(connections: &mut Vec<PgConnection>, rows: usize) -> Result<
         callers.spawn(async move {
             let (owner, mut seq, mut written) = (Uuid::now_v7(), 0, 0);
             while Instant::now() < until {
-                insert(&mut connection, owner, seq, rows).await?;
+                bare::insert(&mut connection, Journal::Audit, owner, seq, &bodies(rows)).await?;
                 seq += i64::try_from(rows)?;
                 written += u32::try_from(rows)?;
             }
@@ -104,23 +102,6 @@ async fn bare_round(connections: &mut Vec<PgConnection>, rows: usize) -> Result<
         total += written;
     }
     Ok(total)
-}
-
-async fn insert(connection: &mut PgConnection, owner: Uuid, seq: i64, rows: usize) -> Result<()> {
-    let seqs: Vec<i64> = (seq + 1..).take(rows).collect();
-    let ids: Vec<Uuid> = (0..rows).map(|_| Uuid::now_v7()).collect();
-    let bodies = vec![body(); rows];
-    #[expect(clippy::disallowed_methods, reason = "the bare side: what anyone would write without us")]
-    sqlx::query(BARE)
-        .bind(Journal::Audit.number())
-        .bind(owner)
-        .bind("bench")
-        .bind(&seqs)
-        .bind(&ids)
-        .bind(&bodies)
-        .execute(connection)
-        .await?;
-    Ok(())
 }
 
 async fn our_round(writer: &GroupWriter, rows: usize) -> Result<u32> {
@@ -152,7 +133,7 @@ async fn lone(writer: &GroupWriter, connection: &mut PgConnection) -> Result<(Du
     for call in 0..LONE_CALLS {
         let began = Instant::now();
         if call / 100 % 2 == 0 {
-            insert(connection, owner, i64::try_from(call)?, 1).await?;
+            bare::insert(connection, Journal::Audit, owner, i64::try_from(call)?, &bodies(1)).await?;
             bare.push(began.elapsed());
         } else {
             writer.append(append(stream, 1)).await?;
@@ -170,6 +151,10 @@ fn median(mut times: Vec<Duration>) -> Duration {
 fn append(stream: Stream, rows: usize) -> Append {
     let entry = || NewEntry { id: EntryId::generate(), kind: "bench".into(), body: body(), mark: None };
     Append { stream, fence: Fence::Open, entries: (0..rows).map(|_| entry()).collect() }
+}
+
+fn bodies(rows: usize) -> Vec<String> {
+    vec![body(); rows]
 }
 
 fn body() -> String {

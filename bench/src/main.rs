@@ -4,14 +4,22 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark talks to a person at a terminal")]
 
+mod bare;
+mod cpu;
+mod events;
 mod follow;
+mod installation;
 mod journal;
+mod results;
+mod times;
 
 use std::process::ExitCode;
 
-const ALL: [(&str, &str); 2] = [
-    ("follow", "from an append to a stream on another replica, beside a bare commit and a message"),
+const ALL: [(&str, &str); 4] = [
     ("journal", "group commit beside plain inserts of the same rows"),
+    ("events", "events of runs over HTTP beside plain inserts of the same rows"),
+    ("results", "the result of a long run beside that of a short one"),
+    ("follow", "from an append to a stream on another replica, beside a bare commit and a message"),
 ];
 
 fn main() -> ExitCode {
@@ -24,6 +32,11 @@ fn main() -> ExitCode {
         }
         Some("follow") => follow::run(),
         Some("journal") => journal::run(),
+        Some("events") => events::run(),
+        Some("results") => results::run(),
+        // This program again, as another process of a benchmark.
+        Some(installation::SERVER) => installation::serve(),
+        Some(events::GENERATOR) => events::generate(),
         Some(name) => Err(anyhow::anyhow!("no benchmark is called `{name}`; `cargo xtask bench` lists them")),
     };
     if let Err(error) = outcome {

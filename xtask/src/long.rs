@@ -15,6 +15,9 @@ pub(crate) struct LongArgs {
     /// The seed of its random choices; chosen and printed when not given
     #[arg(long)]
     seed: Option<u64>,
+    /// Another size than the full one; the report says so
+    #[arg(long)]
+    size: Option<u32>,
 }
 
 /// A test whose short form runs in CI. The full form is the same test with a larger size in its environment.
@@ -26,7 +29,21 @@ struct Long {
     size: u32,
 }
 
-const ALL: [Long; 3] = [
+const ALL: [Long; 5] = [
+    Long {
+        name: "run-faults",
+        about: "SIGKILL of servers, PostgreSQL and NATS, and runners that die: no event lost or doubled, no run hangs",
+        package: "guildhall-cli",
+        test: "run_faults::no_event_is_lost_or_doubled_and_no_run_hangs_whatever_is_killed",
+        size: 200,
+    },
+    Long {
+        name: "run-size",
+        about: "a run of a million events: its result and its pages cost what those of a short run cost",
+        package: "guildhall-server",
+        test: "run_size::a_result_and_a_page_cost_the_same_at_any_length_of_the_run",
+        size: 1_000_000,
+    },
     Long {
         name: "journal-faults",
         about: "SIGKILL of servers, PostgreSQL and NATS under 16 writers: nothing confirmed is lost or doubled",
@@ -53,20 +70,21 @@ const ALL: [Long; 3] = [
 pub(crate) fn run(args: &LongArgs) -> Result<()> {
     let Some(name) = &args.name else {
         for long in &ALL {
-            println!("{:12} {}", long.name, long.about);
+            println!("{:14} {}", long.name, long.about);
         }
         return Ok(());
     };
     let Some(long) = ALL.iter().find(|long| long.name == name) else {
         bail!("no long test is called `{name}`; `cargo xtask long` lists them");
     };
+    let size = args.size.unwrap_or(long.size);
     let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
     let report = root().join("docs/measured").join(format!("{name}.md"));
     let lines = tempfile::NamedTempFile::new()?;
     let engines = Engines::temporary()?;
     let mut test = cargo(["nextest", "run", "--profile", "long", "--package", long.package, long.test]);
     test.envs(engines.env())
-        .env("GUILDHALL_LONG_SIZE", long.size.to_string())
+        .env("GUILDHALL_LONG_SIZE", size.to_string())
         .env("GUILDHALL_LONG_SEED", seed.to_string())
         .env("GUILDHALL_LONG_REPORT", lines.path());
     step(long.name, &mut test)?;
@@ -76,8 +94,9 @@ pub(crate) fn run(args: &LongArgs) -> Result<()> {
     }
     let commit =
         output(std::process::Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(root()))?;
+    let sized = args.size.map_or(String::new(), |size| format!(" --size {size}"));
     let text = format!(
-        "# {name}\n{}.\n\nRun with `cargo xtask long {name} --seed {seed}` on commit {}: size {}, seed {seed}.\n\n{said}",
+        "# {name}\n{}.\n\nRun with `cargo xtask long {name} --seed {seed}{sized}` on commit {}: size {size} of {}, seed {seed}.\n\n{said}",
         long.about,
         commit.trim(),
         long.size

@@ -23,6 +23,12 @@ impl Rounds {
         self.size
     }
 
+    /// Returns a source of further choices, for somebody who works at the same time.
+    #[must_use]
+    pub fn fork(&mut self) -> Self {
+        Self { size: self.size, state: self.random() }
+    }
+
     /// Returns the next random number (SplitMix64: tiny, and the same on every machine).
     pub fn random(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -11,16 +11,14 @@ use std::time::{Duration, Instant};
 
 use guildhall_domain::ids::{EntryId, ServiceKeyId, TenantId};
 use guildhall_domain::journal::{Journal, Seq, Stream};
-use guildhall_testkit::{History, PrivateEngines, Rounds, Sighting, TestDb, subject_prefix};
-use rustix::process::Signal;
-use secrecy::ExposeSecret;
+use guildhall_testkit::{History, Rounds, Sighting};
+use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Running, guildhall};
+use crate::support::fleet::{Fleet, Killed};
 
 const WRITERS: usize = 16;
 const TENANTS: usize = 4;
-const PASSWORD: &str = "correct horse battery";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_confirmed_is_lost_or_doubled_whatever_is_killed() {
@@ -32,7 +30,7 @@ async fn nothing_confirmed_is_lost_or_doubled_whatever_is_killed() {
     let followers =
         world.tenants.iter().flat_map(|tenant| (0..2).map(|replica| world.follow(tenant, replica, &stop)));
     let killing = async {
-        let killed = world.kill_at_random(&mut rounds).await;
+        let killed = world.fleet.kill_at_random(&mut rounds).await;
         stop.store(true, Ordering::SeqCst);
         killed
     };
@@ -50,12 +48,7 @@ async fn nothing_confirmed_is_lost_or_doubled_whatever_is_killed() {
     rounds.report(&report(&killed, confirmed, entries, began.elapsed()));
 }
 
-fn report(
-    killed: &BTreeMap<&'static str, usize>,
-    confirmed: usize,
-    entries: usize,
-    took: Duration,
-) -> String {
+fn report(killed: &Killed, confirmed: usize, entries: usize, took: Duration) -> String {
     let mut text = String::from("| killed | times |\n|---|---|\n");
     for (what, times) in killed {
         let _infallible = writeln!(text, "| {what} | {times} |");
@@ -80,12 +73,7 @@ fn told_with_numbers(told: Vec<(Stream, EntryId)>, log: &[Sighting]) -> Vec<Sigh
 }
 
 struct World {
-    engines: PrivateEngines,
-    db: TestDb,
-    prefix: String,
-    ports: [u16; 2],
-    servers: [std::sync::Mutex<Option<Running>>; 2],
-    client: reqwest::Client,
+    fleet: Fleet,
     tenants: Vec<Tenant>,
 }
 
@@ -98,107 +86,15 @@ struct Tenant {
 
 impl World {
     async fn start() -> Self {
-        let engines = PrivateEngines::start();
-        let db = TestDb::migrated(engines.addresses()).await;
-        let free = || {
-            std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port()
-        };
-        let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .timeout(Duration::from_secs(5))
-            .pool_max_idle_per_host(0)
-            .no_proxy()
-            .build()
-            .expect("a client");
-        let (prefix, ports) = (subject_prefix(), [free(), free()]);
-        let mut world =
-            Self { engines, db, prefix, ports, servers: Default::default(), client, tenants: Vec::new() };
-        for replica in 0..2 {
-            world.serve(replica);
-            world.wait_ready(replica).await;
-        }
-        world.make_tenants().await;
-        world
-    }
-
-    fn serve(&self, replica: usize) {
-        let mut command = guildhall();
-        command
-            .args(["serve", "--listen", &format!("127.0.0.1:{}", self.ports[replica])])
-            .env("GUILDHALL_POSTGRES_URL", self.db.url().expose_secret())
-            .env("GUILDHALL_NATS_URL", self.engines.nats.url().expose_secret())
-            .env("GUILDHALL_NATS_SUBJECT_PREFIX", &self.prefix)
-            .env("GUILDHALL_TELEMETRY_LOG_FILTER", "off")
-            .env("GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY", "0".repeat(64));
-        *self.servers[replica].lock().expect("one holder") = Some(Running::start(&mut command));
-    }
-
-    async fn wait_ready(&self, replica: usize) {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        loop {
-            let answer = self.client.get(self.url(replica, "/health")).send().await;
-            if answer.is_ok_and(|answer| answer.status() == 200) {
-                return;
-            }
-            assert!(Instant::now() < deadline, "replica {replica} is not ready after 30 s");
-            // A server that was killed together with PostgreSQL could not start; it is started again.
-            if self.servers[replica].lock().expect("one holder").as_mut().is_none_or(Running::has_ended) {
-                self.serve(replica);
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    }
-
-    fn url(&self, replica: usize, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.ports[replica])
-    }
-
-    async fn post(&self, replica: usize, path: &str, bearer: &str, key: &str, body: &Value) -> Option<Value> {
-        let request =
-            self.client.post(self.url(replica, path)).bearer_auth(bearer).header("idempotency-key", key);
-        let answer = request.json(body).send().await.ok()?;
-        if answer.status() != 201 {
-            return None;
-        }
-        answer.json().await.ok()
-    }
-
-    async fn make_tenants(&mut self) {
-        let output = guildhall()
-            .args(["init", "--name", "operator", "--password-stdin"])
-            .env("GUILDHALL_POSTGRES_URL", self.db.url().expose_secret())
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .and_then(|mut child| {
-                std::io::Write::write_all(child.stdin.as_mut().expect("piped"), PASSWORD.as_bytes())?;
-                child.wait_with_output()
-            })
-            .expect("ran");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let sign_in = json!({ "name": "operator", "password": PASSWORD });
-        let answer = self
-            .client
-            .post(self.url(0, "/api/v1/auth/login"))
-            .json(&sign_in)
-            .send()
-            .await
-            .expect("an answer");
-        let tokens: Value = answer.json().await.expect("tokens");
-        let access = tokens["accessToken"].as_str().expect("a token");
+        let fleet = Fleet::start(&[]).await;
+        let access = fleet.operator().await;
+        let mut tenants = Vec::new();
         for number in 0..TENANTS {
-            let body = json!({ "slug": format!("tenant-{number}"), "name": "T" });
-            let made =
-                self.post(0, "/api/v1/tenants", access, &format!("t{number}"), &body).await.expect("made");
-            let id = made["id"].as_str().expect("an id").to_owned();
-            let body = json!({ "name": "writer", "role": "operator" });
-            let path = format!("/api/v1/tenants/{id}/keys");
-            let key = self.post(0, &path, access, &format!("k{number}"), &body).await.expect("made");
+            let (id, bearer) = fleet.tenant(&access, &format!("tenant-{number}")).await;
             let owner = id.parse::<TenantId>().expect("an id").as_uuid();
-            let bearer = key["secret"].as_str().expect("a secret").to_owned();
-            self.tenants.push(Tenant { id, stream: Stream { journal: Journal::Audit, owner }, bearer });
+            tenants.push(Tenant { id, stream: Stream { journal: Journal::Audit, owner }, bearer });
         }
+        Self { fleet, tenants }
     }
 
     /// Makes keys until told to stop; returns those that it was told are made.
@@ -214,7 +110,7 @@ impl World {
             let mut attempt = number;
             let made = loop {
                 attempt += 1;
-                if let Some(made) = self.post(attempt % 2, &path, &tenant.bearer, &key, &body).await {
+                if let Some(made) = self.fleet.make(attempt % 2, &path, &tenant.bearer, &key, &body).await {
                     break made;
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -235,7 +131,7 @@ impl World {
                 return seen;
             }
             let path = format!("/api/v1/tenants/{}/audit/stream", tenant.id);
-            let mut request = self.client.get(self.url(replica, &path)).bearer_auth(&tenant.bearer);
+            let mut request = self.fleet.request(replica, Method::GET, &path, &tenant.bearer);
             if let Some(cursor) = &cursor {
                 request = request.header("last-event-id", cursor);
             }
@@ -255,7 +151,7 @@ impl World {
 
     async fn last_seq(&self, tenant: &Tenant) -> i64 {
         let sql = format!("SELECT last_seq FROM journal_heads WHERE owner = '{}'", tenant.stream.owner);
-        self.db.sql().await.number(sql).await
+        self.fleet.db.sql().await.number(sql).await
     }
 
     async fn log(&self) -> Vec<Sighting> {
@@ -265,50 +161,13 @@ impl World {
                 "SELECT seq || ' ' || (body::json ->> 'object') FROM journal_entries WHERE owner = '{}' ORDER BY seq",
                 tenant.stream.owner
             );
-            for row in self.db.sql().await.texts(sql).await {
+            for row in self.fleet.db.sql().await.texts(sql).await {
                 let (seq, object) = row.split_once(' ').expect("two words");
                 let seq = seq.parse().ok().and_then(Seq::new).expect("a number");
                 log.push((tenant.stream, seq, entry_of(&json!(object))));
             }
         }
         log
-    }
-
-    /// Kills something, brings it back, and rests for a moment; as often as the test is long.
-    async fn kill_at_random(&self, rounds: &mut Rounds) -> BTreeMap<&'static str, usize> {
-        let mut killed = BTreeMap::new();
-        for _ in 0..rounds.size() {
-            tokio::time::sleep(
-                Duration::from_millis(200) + rounds.random_duration(Duration::from_millis(800)),
-            )
-            .await;
-            let what = match rounds.random() % 5 {
-                0 | 1 => {
-                    let replica = usize::try_from(rounds.random() % 2).unwrap_or(0);
-                    let running = self.servers[replica].lock().expect("one holder").take();
-                    if let Some(running) = running {
-                        running.signal(Signal::KILL);
-                    }
-                    self.serve(replica);
-                    "a server"
-                }
-                2 | 3 => {
-                    self.engines.postgres.kill();
-                    self.engines.postgres.up().expect("recovered");
-                    "PostgreSQL"
-                }
-                _ => {
-                    self.engines.nats.kill();
-                    self.engines.nats.up().expect("started");
-                    "NATS"
-                }
-            };
-            *killed.entry(what).or_default() += 1;
-            for replica in 0..2 {
-                self.wait_ready(replica).await;
-            }
-        }
-        killed
     }
 }
 

@@ -17,6 +17,7 @@ mod journal_faults;
 mod login_oidc;
 mod messages;
 mod rate_faults;
+mod run_faults;
 mod runner;
 mod runs;
 mod runs_explain;

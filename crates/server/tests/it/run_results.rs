@@ -184,27 +184,31 @@ async fn a_long_history_is_counted_whole_and_each_command_for_itself() {
         json!([named.body["commandId"], named.body["reply"]]),
         json!([first, "late words of the first"])
     );
-
-    an_erased_reply_stays_erased(&world, &run, &second, log.len()).await;
 }
 
-async fn an_erased_reply_stays_erased(world: &World, run: &str, second: &str, events: usize) {
-    let erased = world.result(run, second).await["finalAssistantSeq"].clone();
-    let path = format!("/api/v1/runs/{run}/events/{erased}");
+// covers: R17
+#[tokio::test]
+async fn no_other_words_take_the_place_of_an_erased_reply() {
+    let world = World::new().await;
+    let (held, command) = taken(&world).await;
+    let run = held.run.clone();
+    world.one.append(&held, json!([said("one", &command, "before"), said("two", &command, "leaked")])).await;
+    world.one.finish(&held, &command, json!({ "status": "completed" })).await;
+    let before = world.result(&run, &command).await;
+    assert_eq!(before["reply"], "leaked");
+    let seq = before["finalAssistantSeq"].clone();
+    let path = format!("/api/v1/runs/{run}/events/{seq}");
     assert_eq!(world.one.ask(Method::DELETE, &path, &world.operator.access, None).await.status, 204);
-    let after = world.result(run, second).await;
-    assert_eq!(
-        json!([
-            after["completed"],
-            after["reply"],
-            after["finalResponse"]["text"],
-            after["finalAssistantSeq"]
-        ]),
-        json!([true, null, null, erased]),
-        "no other words take the place of an erased reply"
-    );
-    assert_eq!(json!([after["lastSeq"], after["eventCount"]]), json!([events, events]));
-    assert!(!format!("{:?}", whole_log(world, run).await).contains("second 1499"));
+    let after = world.result(&run, &command).await;
+    let counted = |result: &Value| {
+        let names = ["completed", "finalAssistantSeq", "lastSeq", "eventCount", "scopedEventCount"];
+        names.map(|name| result[name].clone())
+    };
+    assert_eq!(counted(&after), counted(&before));
+    assert_eq!(json!([after["reply"], after["finalResponse"]["text"]]), json!([null, null]));
+    let log = whole_log(&world, &run).await;
+    assert!(!format!("{log:?}").contains("leaked"), "{log:?}");
+    assert_eq!(log.iter().filter(|event| event["erased"] == true).count(), 1);
 }
 
 /// Appends batches of 500 messages of a command, numbered from 0.

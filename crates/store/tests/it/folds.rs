@@ -63,7 +63,7 @@ async fn whatever_is_appended_by_whom_the_kept_folds_are_those_of_the_whole_hist
     let (mut written, mut stale, mut replayed) = (BTreeMap::<RunId, usize>::new(), 0, 0);
     for _ in 0..rounds.size() {
         for subject in &mut subjects {
-            if rounds.random().is_multiple_of(8) {
+            if pick(&mut rounds, 8) == 0 {
                 subject.epoch = take_over(&stores[0], subject.run).await;
             }
         }

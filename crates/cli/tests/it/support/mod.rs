@@ -1,6 +1,7 @@
 //! Running the real binary.
 
 pub(crate) mod channels;
+pub(crate) mod fleet;
 pub(crate) mod installation;
 pub(crate) mod runner;
 pub(crate) mod surroundings;
