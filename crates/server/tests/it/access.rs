@@ -56,7 +56,7 @@ async fn what_is_always_advertised_is_always_there() {
 }
 
 /// The other half of the three tests that switch them on.
-// covers: C4
+// covers: C4, C7a, C7b, C7c
 #[tokio::test]
 async fn what_is_switched_off_is_neither_advertised_nor_there() {
     let world = World::new().await;
@@ -97,7 +97,7 @@ async fn a_request_for_another_host_is_refused_and_written_down() {
     assert_eq!(probe.status, 200, "an orchestrator calls a replica by its own address");
 }
 
-// covers: C4
+// covers: C4, C7b
 #[tokio::test]
 async fn a_web_page_of_another_origin_gets_nothing_done() {
     let db = TestDb::new().await;
@@ -123,7 +123,7 @@ async fn a_web_page_of_another_origin_gets_nothing_done() {
     assert_eq!((allowed.status.as_u16(), allowed.header("vary")), (200, "origin"));
 }
 
-// covers: C6
+// covers: C6, C7a
 #[tokio::test]
 async fn where_everyone_must_sign_in_the_refusal_says_how() {
     let db = TestDb::new().await;

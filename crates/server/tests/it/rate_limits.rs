@@ -28,7 +28,7 @@ fn seconds(text: &str) -> u64 {
     text.parse().expect("whole seconds")
 }
 
-// covers: C4
+// covers: C4, C7c
 #[tokio::test]
 async fn over_the_rate_a_request_is_refused_with_all_that_a_client_needs_and_nothing_is_done() {
     let db = TestDb::new().await;

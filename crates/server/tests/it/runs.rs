@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::people::World;
 use crate::support::runs::{ask, held, said, text};
 
-// covers: R4, R5, R12
+// covers: R4, R5
 #[tokio::test]
 async fn a_run_keeps_what_it_was_made_with_and_nothing_beyond_the_boundary_is_made() {
     let world = World::new().await;
@@ -279,4 +279,41 @@ async fn a_waiting_runner_gets_the_run_that_has_waited_longest_as_soon_as_there_
     world.command(&idle, "two").await;
     assert_eq!(next(&world.other, 0).await, json!(first));
     assert_eq!(next(&world.one, 0).await, json!(idle));
+}
+
+// covers: R12
+#[tokio::test]
+async fn each_way_to_fail_is_told_apart_in_the_result() {
+    let world = World::new().await;
+    let yard = world.yard("acme").await;
+    let run = world.run(&yard).await;
+    let held = world.one.claim(&yard, &run).await;
+    let kinds = [
+        "schema-invalid",
+        "tenant-policy-denied",
+        "secret-unavailable",
+        "runner-lease-conflict",
+        "backend-failed",
+        "provider-auth-failed",
+        "provider-unavailable",
+        "infra-failed",
+        "cancelled",
+        "session-store-evicted",
+        "thread-resume-failed",
+    ];
+    for kind in kinds {
+        let command = world.command(&run, kind).await;
+        world.one.ack(&held, &command).await;
+        let body = json!({ "status": "failed", "failureKind": kind, "message": format!("it was {kind}") });
+        let ended = world.other.finish(&held, &command, body).await;
+        assert_eq!(ended.status, 200, "{}", ended.text);
+        let result = world.result(&run, &command).await;
+        let told =
+            json!([result["terminalStatus"], result["completed"], result["failureKind"], result["blocker"]]);
+        assert_eq!(told, json!(["failed", false, kind, format!("it was {kind}")]));
+    }
+    let command = world.command(&run, "unknown").await;
+    world.one.ack(&held, &command).await;
+    let unknown = json!({ "status": "failed", "failureKind": "made-up" });
+    world.one.finish(&held, &command, unknown).await.assert_failure(400, "schema-invalid");
 }
