@@ -16,8 +16,10 @@ async fn two_replicas_that_start_on_an_empty_database_migrate_it_once() {
         server.until("/health/readiness", SOON, |a| a.body["status"] == "ready").await;
     }
     let mut sql = db.sql().await;
-    let applied = sql.number("SELECT count(*) FROM _sqlx_migrations WHERE success").await;
-    assert_eq!(applied, Store::known_migration(), "each once");
+    // Numbers may be left out; each that is there stands once, and a second attempt at one would have failed.
+    let applied = sql.number("SELECT max(version) FROM _sqlx_migrations WHERE success").await;
+    assert_eq!(applied, Store::known_migration());
+    assert_eq!(sql.number("SELECT count(*) FROM _sqlx_migrations WHERE NOT success").await, 0);
     assert_eq!(sql.number("SELECT count(*) FROM schema_state").await, 1);
 }
 

@@ -186,6 +186,29 @@ async fn a_long_history_is_counted_whole_and_each_command_for_itself() {
     );
 }
 
+// covers: R15d
+#[tokio::test]
+async fn a_run_counts_its_events_with_and_without_a_command() {
+    let world = World::new().await;
+    let yard = world.yard("acme").await;
+    let run = world.run(&yard).await;
+    let counted = async || {
+        let answer = world.one.get_as(&format!("/api/v1/runs/{run}/result"), &world.operator.access).await;
+        let names = ["lastSeq", "eventCount", "scopedLastSeq", "status"];
+        (names.map(|name| answer.body[name].clone()), world.show(&run).await["lastSeq"].clone())
+    };
+    let all = |number: i64, status: &str| {
+        ([json!(number), json!(number), json!(number), json!(status)], json!(number))
+    };
+    assert_eq!(counted().await, all(1, "pending"), "that it was made is an event");
+    let held = world.one.claim(&yard, &run).await;
+    assert_eq!(counted().await, all(2, "claimed"));
+    let command = world.command(&run, "go").await;
+    world.one.ack(&held, &command).await;
+    world.one.finish(&held, &command, json!({ "status": "completed" })).await;
+    assert_eq!(counted().await, all(5, "completed"), "of the newest command, and the run beside it");
+}
+
 // covers: R17
 #[tokio::test]
 async fn no_other_words_take_the_place_of_an_erased_reply() {

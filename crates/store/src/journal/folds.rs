@@ -38,11 +38,12 @@ pub(super) type Folds = HashMap<Uuid, Fold>;
 /// Reads folds of a run. A scope in which nothing has happened has an empty one.
 pub async fn load(store: &Store, run: RunId, scopes: &[Scope]) -> Result<HashMap<Scope, Fold>, StoreError> {
     let ids: Vec<Uuid> = scopes.iter().map(|scope| scope.as_uuid()).collect();
-    let mut found = read(&store.pool, run.as_uuid(), &ids).await?;
+    let found = read(&store.pool, run.as_uuid(), &ids).await?;
     let mut folds = HashMap::new();
+    // A scope may be asked for twice: a run without a command is its own scope.
     for scope in scopes {
-        let fold = match found.remove(&scope.as_uuid()) {
-            Some(Some(fold)) => fold,
+        let fold = match found.get(&scope.as_uuid()) {
+            Some(Some(fold)) => fold.clone(),
             None => Fold::default(),
             // Kept by a binary of another age.
             Some(None) => rebuild(store, run, *scope).await?,
