@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Fence, Journal, Stream};
 use guildhall_engines::{Home, Postgres, Restart};
@@ -46,13 +46,19 @@ async fn measure(url: SecretString) -> Result<()> {
     store.migrate(Duration::from_secs(60)).await?;
     let tasks = Tasks::new();
     let (wakes, _nobody_listens) = mpsc::channel(1);
-    let writer = GroupWriter::start(&store, &tasks, LANES, &wakes);
+    let lanes = std::env::args().nth(2).and_then(|lanes| lanes.parse().ok()).unwrap_or(LANES);
+    let writer = GroupWriter::start(&store, &tasks, lanes, &wakes);
     let mut bare = Vec::new();
     for _ in 0..CALLERS {
         bare.push(PgConnection::connect(url.expose_secret()).await?);
     }
 
-    let (bare_p50, ours_p50) = lone(&writer, &mut bare[0]).await?;
+    // In a task, as a server's callers are: the thread that waits here is no worker.
+    let mut alone = JoinSet::new();
+    let (its_writer, mut its_connection) =
+        (writer.clone(), PgConnection::connect(url.expose_secret()).await?);
+    alone.spawn(async move { lone(&its_writer, &mut its_connection).await });
+    let (bare_p50, ours_p50) = alone.join_next().await.context("a task that ends")???;
     println!("a lone caller, 1 row: bare p50 {bare_p50:?}, ours p50 {ours_p50:?}");
     println!("journal_lone_latency_ratio={:.2}", ours_p50.as_secs_f64() / bare_p50.as_secs_f64());
     let single = compare(&writer, &mut bare, 1).await?;

@@ -23,6 +23,10 @@ const FORM: u32 = 1;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Line<'a> {
     v: u32,
+    // Read to be refused where it is another word; exports of older servers have none.
+    #[expect(dead_code, reason = "that it can be read is all that is asked of it")]
+    #[serde(default, rename = "type")]
+    kind: Option<EntryKind>,
     seq: i64,
     id: String,
     action: String,
@@ -31,6 +35,13 @@ struct Line<'a> {
     recorded_at: String,
     body_hash: Option<String>,
     hash: Option<String>,
+}
+
+/// The one kind of line that a log has.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EntryKind {
+    Entry,
 }
 
 /// What was found.
