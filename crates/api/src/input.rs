@@ -91,6 +91,14 @@ where
     text.parse().map_err(|error| ApiError::new(FailureKind::SchemaInvalid, format!("{field}: {error}")))
 }
 
+/// Checks how many are asked for at once.
+pub(crate) fn within(field: &'static str, asked: u32, at_most: u32) -> Result<u32, ApiError> {
+    if (1..=at_most).contains(&asked) {
+        return Ok(asked);
+    }
+    Err(ApiError::new(FailureKind::SchemaInvalid, format!("{field}: must be 1 to {at_most}")))
+}
+
 /// Checks a name that people choose: short, and of visible characters.
 pub(crate) fn name(field: &'static str, text: &str) -> Result<(), ApiError> {
     if (1..=100).contains(&text.chars().count()) && !text.chars().any(char::is_control) {

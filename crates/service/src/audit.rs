@@ -88,8 +88,11 @@ pub struct AuditEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
     After(Seq),
-    /// So many entries before the end; 0 is the end itself.
-    FromEnd(u32),
+    /// So many entries before the end, 0 being the end itself, but not before a number.
+    FromEnd {
+        count: u32,
+        after: Seq,
+    },
 }
 
 /// Some entries of a log, in order, and the number to go on after.
@@ -199,7 +202,7 @@ impl Audit {
         let (stream, limit) = (of.stream(), limit.clamp(1, PAGE_AT_MOST));
         let after = match begin {
             Begin::After(seq) => seq,
-            Begin::FromEnd(count) => end(&self.store, stream).await?.back(count),
+            Begin::FromEnd { count, after } => end(&self.store, stream).await?.back(count).max(after),
         };
         let entries = journal::page(&self.store, stream, after, limit).await?;
         let [first, ..] = entries.as_slice() else {

@@ -88,14 +88,11 @@ async fn read(
 }
 
 fn begin(query: &PageQuery) -> Result<Begin, ApiError> {
-    match (Seq::new(query.after_seq), query.from_end) {
-        (Some(Seq::ZERO), Some(from_end)) => Ok(Begin::FromEnd(from_end)),
-        (Some(after), None) => Ok(Begin::After(after)),
-        (Some(_), Some(_)) => {
-            Err(ApiError::new(FailureKind::SchemaInvalid, "fromEnd: not together with afterSeq"))
-        }
-        (None, _) => Err(ApiError::new(FailureKind::SchemaInvalid, "afterSeq: must not be negative")),
-    }
+    let invalid = |words| ApiError::new(FailureKind::SchemaInvalid, words);
+    let after = Seq::new(query.after_seq).ok_or_else(|| invalid("afterSeq: must not be negative"))?;
+    let Some(from_end) = query.from_end else { return Ok(Begin::After(after)) };
+    let from_end = u32::try_from(from_end).map_err(|_| invalid("fromEnd: must not be negative"))?;
+    Ok(Begin::FromEnd { count: from_end, after })
 }
 
 /// A tenant's audit log as it grows (server-sent events)

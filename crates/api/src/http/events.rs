@@ -20,7 +20,7 @@ use super::answers::{TooMany, Usual};
 use crate::App;
 use crate::caller::Asking;
 use crate::error::ApiError;
-use crate::input::{Ids, Words};
+use crate::input::{Ids, Words, within};
 use crate::stream::{About, Fact, Source, client_id, last_event_id};
 
 /// What an event is among the frames of a stream: its own type is in its data, and a runner may choose it.
@@ -39,7 +39,8 @@ pub(crate) async fn page(
     Words(query): Words<EventsQuery>,
 ) -> Result<Json<EventsView>, ApiError> {
     let after = seq("afterSeq", query.after_seq)?;
-    let page = app.runs.events(&asking.caller, run, after, query.limit).await?;
+    let limit = within("limit", query.limit, 1000)?;
+    let page = app.runs.events(&asking.caller, run, after, limit).await?;
     Ok(Json(page_view(Some(run), after, &page)))
 }
 

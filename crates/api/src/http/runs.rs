@@ -21,7 +21,7 @@ use super::answers::Usual;
 use crate::App;
 use crate::caller::Asking;
 use crate::error::ApiError;
-use crate::input::{Body, Ids, Words, idempotency_key, parse};
+use crate::input::{Body, Ids, Words, idempotency_key, parse, within};
 use crate::misfit;
 
 /// Make a run
@@ -62,7 +62,8 @@ pub(crate) async fn list(
         Some("all") => Shown::All,
         Some(_) => return Err(ApiError::new(FailureKind::SchemaInvalid, "state: use open or all")),
     };
-    let runs = app.runs.list(&asking.caller, tenant, before, shown, query.limit).await?;
+    let limit = within("limit", query.limit, 100)?;
+    let runs = app.runs.list(&asking.caller, tenant, before, shown, limit).await?;
     let is_full = u32::try_from(runs.len()).is_ok_and(|count| count >= query.limit);
     let next_cursor = runs.last().filter(|_| is_full).map(|last| last.run.id.to_string());
     Ok(Json(RunsView { runs: runs.iter().map(view).collect(), next_cursor }))

@@ -27,7 +27,7 @@ use super::runs;
 use crate::App;
 use crate::caller::Asking;
 use crate::error::ApiError;
-use crate::input::{Body, Ids, Words, parse};
+use crate::input::{Body, Ids, Words, parse, within};
 use crate::stream::{About, Fact, Source, client_id, last_event_id};
 
 /// Sessions: what runs and what is new to you, or all
@@ -56,7 +56,8 @@ pub(crate) async fn list(
         before: query.cursor.as_deref().map(|cursor| parse("cursor", cursor)).transpose()?,
     };
     let reader = reader(&query.reader_id)?;
-    let sessions = app.runs.sessions(&asking.caller, reader, &filter, query.limit).await?;
+    let limit = within("limit", query.limit, 200)?;
+    let sessions = app.runs.sessions(&asking.caller, reader, &filter, limit).await?;
     let is_full = u32::try_from(sessions.len()).is_ok_and(|count| count >= query.limit);
     let next_cursor = sessions.last().filter(|_| is_full).map(|last| last.id.to_string());
     Ok(Json(SessionsView { sessions: sessions.iter().map(view).collect(), next_cursor }))
@@ -123,7 +124,8 @@ async fn page(
 ) -> Result<EventsView, ApiError> {
     let run: Option<RunId> = query.run_id.as_deref().map(|id| parse("runId", id)).transpose()?;
     let after = seq("afterSeq", query.after_seq)?;
-    let (run, page) = app.runs.session_events(&asking.caller, session, run, after, query.limit).await?;
+    let limit = within("limit", query.limit, 1000)?;
+    let (run, page) = app.runs.session_events(&asking.caller, session, run, after, limit).await?;
     Ok(page_view(run, after, &page))
 }
 

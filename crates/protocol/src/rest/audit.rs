@@ -14,11 +14,11 @@ pub struct PageQuery {
     #[serde(default)]
     #[param(minimum = 0, default = 0)]
     pub after_seq: i64,
-    /// Begins this many entries before the end instead, so that the newest need no paging through all others; 0 tells
-    /// where the end is. Not together with `afterSeq`.
+    /// Begins this many entries before the end, so that the newest need no paging through all others; 0 tells where the
+    /// end is. With `afterSeq` it begins at the later of the two.
     #[serde(default)]
-    #[param(minimum = 0)]
-    pub from_end: Option<u32>,
+    #[param(minimum = 0, maximum = 2147483647)]
+    pub from_end: Option<i32>,
     /// How many at most, up to 500.
     #[serde(default = "page_size")]
     #[param(minimum = 1, maximum = 500, default = 100)]

@@ -51,6 +51,7 @@ pub struct CommandView {
 #[into_params(parameter_in = Query)]
 pub struct ResultQuery {
     /// A command of the run; the newest without it.
+    #[param(pattern = "^cmd_[0-9a-f]{32}$")]
     pub command_id: Option<String>,
 }
 

@@ -155,7 +155,9 @@ pub struct RunsQuery {
     #[param(example = "acme")]
     pub tenant_id: String,
     /// open (the default) or all.
+    #[param(pattern = "^(open|all)$")]
     pub state: Option<String>,
+    #[param(pattern = "^run_[0-9a-f]{32}$")]
     pub cursor: Option<String>,
     #[serde(default = "fifty")]
     #[param(minimum = 1, maximum = 100)]

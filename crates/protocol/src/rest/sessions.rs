@@ -50,13 +50,15 @@ pub struct SessionsView {
 #[into_params(parameter_in = Query)]
 pub struct SessionsQuery {
     /// default: what runs, and what is new to this reader; all: everything.
+    #[param(pattern = "^(default|all)$")]
     pub state: Option<String>,
     /// The reader's name, of your choice; each has a place of its own.
     #[serde(default = "default_reader")]
-    #[param(max_length = 64)]
+    #[param(min_length = 1, max_length = 64, pattern = r"^[\x21-\x7e]+$")]
     pub reader_id: String,
     pub tenant_id: Option<String>,
     pub backend_profile: Option<String>,
+    #[param(pattern = "^ses_[0-9a-f]{32}$")]
     pub cursor: Option<String>,
     #[serde(default = "fifty")]
     #[param(minimum = 1, maximum = 200)]
@@ -69,7 +71,7 @@ pub struct SessionsQuery {
 #[into_params(parameter_in = Query)]
 pub struct SessionQuery {
     #[serde(default = "default_reader")]
-    #[param(max_length = 64)]
+    #[param(min_length = 1, max_length = 64, pattern = r"^[\x21-\x7e]+$")]
     pub reader_id: String,
 }
 
@@ -85,6 +87,7 @@ pub struct SessionEventsQuery {
     #[param(minimum = 1, maximum = 1000)]
     pub limit: u32,
     /// One of its runs; the open or last one without it.
+    #[param(pattern = "^run_[0-9a-f]{32}$")]
     pub run_id: Option<String>,
 }
 

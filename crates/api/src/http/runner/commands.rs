@@ -18,7 +18,7 @@ use crate::error::ApiError;
 use crate::http::answers::Usual;
 use crate::http::commands::view;
 use crate::http::events::seq;
-use crate::input::{Ids, Words};
+use crate::input::{Ids, Words, within};
 
 /// Ask for something to do
 ///
@@ -38,7 +38,7 @@ pub(crate) async fn poll(
     let from = PollFrom {
         after: query.after_seq,
         cancel_seq: seq("cancelSeq", query.cancel_seq)?,
-        limit: query.limit,
+        limit: within("limit", query.limit, 100)?,
         wait: Duration::from_millis(query.wait).min(longest_wait(&app)),
     };
     let work = tokio::select! {

@@ -44,6 +44,8 @@ pub(super) async fn run(follow: bool, lines: u32, log: &Log, common: &Common) ->
 
 /// Shows the last entries of a log. Returns the number to go on after.
 async fn show_last(client: &Client, tenant: Option<TenantId>, lines: u32, json: bool) -> Result<i64> {
+    // More than the server counts from the end are all of them.
+    let lines = lines.min(i32::MAX.unsigned_abs());
     let mut left = lines;
     let mut page = from_end(client, tenant, lines, left.clamp(1, PAGE)).await?;
     loop {
