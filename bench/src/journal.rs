@@ -21,7 +21,7 @@ use uuid::Uuid;
 use crate::bare;
 
 const CALLERS: usize = 16;
-const LANES: usize = 4;
+const LANES: usize = 2;
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_secs(4);
 const BODY_BYTES: usize = 1000;
@@ -46,8 +46,7 @@ async fn measure(url: SecretString) -> Result<()> {
     store.migrate(Duration::from_secs(60)).await?;
     let tasks = Tasks::new();
     let (wakes, _nobody_listens) = mpsc::channel(1);
-    let lanes = std::env::args().nth(2).and_then(|lanes| lanes.parse().ok()).unwrap_or(LANES);
-    let writer = GroupWriter::start(&store, &tasks, lanes, &wakes);
+    let writer = GroupWriter::start(&store, &tasks, LANES, &wakes);
     let mut bare = Vec::new();
     for _ in 0..CALLERS {
         bare.push(PgConnection::connect(url.expose_secret()).await?);
