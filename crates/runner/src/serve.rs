@@ -102,7 +102,18 @@ pub async fn serve(
     let Some((held, grant)) = claim(client, runner, options, stop).await? else { return Ok(Served::Nothing) };
     info!(run.id = %held.run(), runner.id = %runner, "serving {}", held.run());
     let tasks = Tasks::new();
-    let served = Serving::begin(held, &grant, options, &tasks).await?.work(options, stop).await;
+    let serving = match Serving::begin(held.clone(), &grant, options, &tasks).await {
+        Ok(serving) => serving,
+        Err(error) => {
+            // Without a word the run would go from runner to runner, and nobody would know why.
+            let words = format!("the runner cannot serve this run: {error}");
+            if let Err(error) = held.end(&Ending::failed(FailureKind::InfraFailed, words)).await {
+                warn!("cannot say that {} cannot be served: {error}", held.run());
+            }
+            return Err(error);
+        }
+    };
+    let served = serving.work(options, stop).await;
     tasks.shutdown(Duration::from_secs(10)).await;
     Ok(served)
 }
@@ -259,9 +270,11 @@ impl Serving {
             let words = "no turn runs that this could go into";
             return self.end(id, &Ending::failed(FailureKind::Conflict, words)).await;
         }
-        if let Err(error) = self.held.ack(id).await {
-            warn!("cannot take {id}: {error}");
-            return if is_over(&error) { Flushed::Lost } else { Flushed::Whole };
+        match take_command(&self.held, id, &self.lost).await {
+            Taken::Ours => {}
+            // It was cancelled before it began.
+            Taken::Gone => return Flushed::Whole,
+            Taken::Lost => return Flushed::Lost,
         }
         let (sink, reports) = Sink::new();
         let ended = match self.ready(&sink).await {
@@ -299,7 +312,7 @@ impl Serving {
     ) -> TurnEnd {
         let (controls, mut control) = mpsc::channel(8);
         let Self { backend, told, held, lost, from, waiting, .. } = self;
-        let mut watch = pin!(Watch { held, from, waiting, id, controls: &controls }.run(stop));
+        let mut watch = pin!(Watch { held, from, waiting, id, controls: &controls, lost }.run(stop));
         let mut turn = backend.turn(words, sink, &mut control);
         let end = loop {
             tokio::select! {
@@ -346,6 +359,32 @@ impl Serving {
     }
 }
 
+/// What became of taking a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Ours,
+    /// It has ended already.
+    Gone,
+    /// The run is not ours any more.
+    Lost,
+}
+
+/// Takes a command, and asks until there is an answer: a command that was seen and not taken would wait for ever.
+async fn take_command(held: &HeldRun, id: CommandId, lost: &CancellationToken) -> Taken {
+    loop {
+        match held.ack(id).await {
+            Ok(_) => return Taken::Ours,
+            Err(error) if error.kind() == Some(FailureKind::Conflict) => return Taken::Gone,
+            Err(error) if is_over(&error) => return Taken::Lost,
+            Err(error) => warn!("cannot take {id}: {error}"),
+        }
+        tokio::select! {
+            () = sleep(REST) => {}
+            () = lost.cancelled() => return Taken::Lost,
+        }
+    }
+}
+
 /// Looks what the server asks for while a turn runs.
 struct Watch<'a> {
     held: &'a HeldRun,
@@ -353,6 +392,7 @@ struct Watch<'a> {
     waiting: &'a mut Vec<CommandView>,
     id: CommandId,
     controls: &'a mpsc::Sender<Control>,
+    lost: &'a CancellationToken,
 }
 
 impl Watch<'_> {
@@ -406,8 +446,7 @@ impl Watch<'_> {
         let (taken, answer) = oneshot::channel();
         let control = Control::Steer { words: words(&command.payload), taken };
         let Ok(id) = command.command_id.parse::<CommandId>() else { return };
-        if let Err(error) = self.held.ack(id).await {
-            warn!("cannot take {id}: {error}");
+        if take_command(self.held, id, self.lost).await != Taken::Ours {
             return;
         }
         let sent = self.controls.send(control).await.is_ok();

@@ -41,6 +41,11 @@ impl Serving {
         Self { stop, thread: Some(thread), _state: state }
     }
 
+    /// Waits for the thread, which is expected to fail.
+    fn failed(mut self) -> bool {
+        self.thread.take().expect("once").join().is_err()
+    }
+
     fn end(mut self) -> Served {
         self.stop.cancel();
         self.thread.take().expect("once").join().expect("no panic")
@@ -79,4 +84,19 @@ fn a_waiting_runner_takes_a_new_run_at_once_and_the_thread_goes_on_with_the_next
     assert_eq!(yard.user.json(&["runs", "result", &run])["failureKind"], "provider-auth-failed");
     assert_eq!(serving.end(), Served::Released);
     assert_eq!(yard.user.json(&["runs", "show", &run])["status"], "pending", "the next runner need not wait");
+}
+
+#[test]
+fn a_run_that_cannot_be_served_says_why_and_does_not_go_from_runner_to_runner() {
+    let server = Server::ephemeral();
+    let yard = Yard::new(&server);
+    let serving = Serving::start(&server, &yard);
+    let workspace = "git:https://git.example.org/acme/web";
+    let watched = yard.user.run(&["runs", "create", "go", "--workspace", workspace, "--watch"]);
+    let said = String::from_utf8_lossy(&watched.stdout).into_owned();
+    assert_eq!(watched.status.code(), Some(1), "{said} {}", String::from_utf8_lossy(&watched.stderr));
+    assert!(said.contains("the runner cannot serve this run"), "{said}");
+    assert!(serving.failed(), "a runner that cannot serve ends with an error");
+    let runs = yard.user.json(&["runs", "ls", "--all"]);
+    assert_eq!(runs["runs"][0]["failureKind"], "infra-failed", "{runs}");
 }

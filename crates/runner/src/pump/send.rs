@@ -150,10 +150,17 @@ impl Pump {
             return Flushed::Whole;
         }
         self.keep(&batch).await;
+        let mut refused = false;
         for part in batch.chunks(EVENTS_AT_MOST) {
-            if self.deliver(part).await == Flushed::Lost {
-                return Flushed::Lost;
+            match self.deliver(part).await {
+                Delivered::Taken => {}
+                Delivered::Refused => refused = true,
+                Delivered::Lost => return Flushed::Lost,
             }
+        }
+        // What the server does not take stays on disk; the turn goes on without it.
+        if refused {
+            return Flushed::Whole;
         }
         if let Err(error) = self.spool.clear().await {
             warn!(error = &error as &dyn std::error::Error, "cannot clear the spool");
@@ -167,32 +174,49 @@ impl Pump {
         }
     }
 
-    async fn deliver(&self, events: &[NewEvent]) -> Flushed {
+    async fn deliver(&self, events: &[NewEvent]) -> Delivered {
         let mut rest = Duration::from_millis(50);
         loop {
             match self.held.append(events).await {
-                Ok(_) => return Flushed::Whole,
+                Ok(_) => return Delivered::Taken,
                 Err(error) if is_over(&error) => {
                     warn!("the run is held by somebody else, or has ended: {error}");
                     self.lost.cancel();
-                    return Flushed::Lost;
+                    return Delivered::Lost;
+                }
+                Err(error) if is_refused(&error) => {
+                    warn!("the server refuses {} events for good, they stay on disk: {error}", events.len());
+                    return Delivered::Refused;
                 }
                 Err(error) => warn!("the server did not take {} events: {error}", events.len()),
             }
             tokio::select! {
                 () = sleep(rest) => {}
-                () = self.lost.cancelled() => return Flushed::Lost,
+                () = self.lost.cancelled() => return Delivered::Lost,
             }
             rest = (rest * 2).min(REST_AT_MOST);
         }
     }
 }
 
-/// Returns whether asking again is of no use: the run is not ours, or the words are refused for good.
+/// What became of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Delivered {
+    Taken,
+    /// The same words will be refused again.
+    Refused,
+    Lost,
+}
+
+/// Returns whether the run is not ours any more.
 pub(crate) fn is_over(error: &ClientError) -> bool {
-    match error.kind() {
-        Some(FailureKind::RunnerLeaseConflict | FailureKind::Unauthenticated | FailureKind::NotFound) => true,
-        Some(kind) => kind.row().retry == guildhall_domain::Retry::Never,
-        None => false,
-    }
+    matches!(
+        error.kind(),
+        Some(FailureKind::RunnerLeaseConflict | FailureKind::Unauthenticated | FailureKind::NotFound)
+    )
+}
+
+/// Returns whether the same request will be refused again.
+fn is_refused(error: &ClientError) -> bool {
+    error.kind().is_some_and(|kind| kind.row().retry != guildhall_domain::Retry::Later)
 }
