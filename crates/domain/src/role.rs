@@ -49,6 +49,7 @@ matrix! {
     ProjectsManage = "projects:manage": [Owner, Operator],                    "Create, change and delete projects";
     RunsRead       = "runs:read":       [Owner, Operator, Developer, Viewer], "Read runs, their events and results";
     RunsWrite      = "runs:write":      [Owner, Operator, Developer],         "Create, command and cancel runs";
+    RunsErase      = "runs:erase":      [Owner, Operator],                    "Erase what an event of a run says";
     RunnersManage  = "runners:manage":  [Owner, Operator],                    "Issue, see and revoke enrolment tokens for runners";
     ProfilesManage = "profiles:manage": [Owner, Operator],                    "Create, change and delete profiles";
     SubjectsVouch  = "subjects:vouch":  [Owner, Operator, Developer],         "As a service key, mint tokens for external subjects";

@@ -138,7 +138,7 @@ impl Runs {
 
     /// Erases what an event says: a secret that got in, or a person's right. Its number stays.
     pub async fn erase(&self, caller: &Caller, id: RunId, seq: Seq) -> Result<(), ServiceError> {
-        let run = self.load(caller, id, Right::ProfilesManage).await?;
+        let run = self.load(caller, id, Right::RunsErase).await?;
         let mut tx = self.store.begin().await?;
         let stream = rows::stream(id);
         if !guildhall_store::journal::erase(&mut tx, stream, seq).await? {
