@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::backend::script::Script;
+use crate::backend::choose::{Backends, ChooseError};
 use crate::backend::{
     Backend, BackendEvent, BackendFailure, Begin, Control, Refusal, Setting, Sink, Thread, TurnEnd,
 };
@@ -50,6 +50,8 @@ pub struct Options {
     pub name: String,
     /// The profiles whose runs it serves.
     pub profiles: Vec<String>,
+    /// What it drives for them.
+    pub backends: Backends,
     /// The one run to serve; without it whichever has waited longest.
     pub run: Option<RunId>,
     /// Workspaces, sessions' storage and the spool.
@@ -84,6 +86,20 @@ pub enum ServeError {
     State(#[from] std::io::Error),
     #[error("the server's answer cannot be understood: {0}")]
     Answer(&'static str),
+    #[error(transparent)]
+    Backend(#[from] ChooseError),
+}
+
+impl ServeError {
+    /// Returns what a run fails with that could not be served.
+    fn kind(&self) -> FailureKind {
+        match self {
+            Self::Backend(error) => error.kind(),
+            Self::Client(_) | Self::Workspace(_) | Self::State(_) | Self::Answer(_) => {
+                FailureKind::InfraFailed
+            }
+        }
+    }
 }
 
 /// Registers, claims one run and serves it to its end.
@@ -107,7 +123,7 @@ pub async fn serve(
         Err(error) => {
             // Without a word the run would go from runner to runner, and nobody would know why.
             let words = format!("the runner cannot serve this run: {error}");
-            if let Err(error) = held.end(&Ending::failed(FailureKind::InfraFailed, words)).await {
+            if let Err(error) = held.end(&Ending::failed(error.kind(), words)).await {
                 warn!("cannot say that {} cannot be served: {error}", held.run());
             }
             return Err(error);
@@ -170,6 +186,7 @@ impl Serving {
         let run = &grant.run;
         let policy: ExecutionPolicy = serde_json::from_value(run.execution_policy.clone())
             .map_err(|_| ServeError::Answer("an execution policy"))?;
+        let chosen = options.backends.choose(&run.backend_profile)?;
         let folder = options.state.join("workspaces");
         let workspace = workspace::prepare(&folder, &run.session_id, &run.workspace_ref).await?;
         let setting = Setting {
@@ -178,7 +195,7 @@ impl Serving {
             sandbox: policy.sandbox,
             approval: policy.approval,
             network: policy.network,
-            secrets: Vec::new(),
+            secrets: chosen.secrets(),
             turn_timeout: policy.timeout.get(),
             tool_calls_at_most: TOOL_CALLS_AT_MOST,
         };
@@ -196,8 +213,7 @@ impl Serving {
         }
         Ok(Self {
             held,
-            // Other backends take their place here by the run's profile.
-            backend: Box::new(Script::new(setting)),
+            backend: chosen.make(setting),
             thread: grant.thread_id.clone().map(Thread),
             begun: false,
             told,
