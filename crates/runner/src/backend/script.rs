@@ -23,8 +23,14 @@ use super::{
     TurnEnd,
 };
 
-const CAPABILITIES: Capabilities =
-    Capabilities { name: "script", steers: true, interrupts: true, resumes: true, asks: true };
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "script",
+    steers: true,
+    interrupts: true,
+    resumes: true,
+    asks: true,
+    unplugs: false,
+};
 
 /// Between two words: quick enough to wait for, slow enough to watch.
 const PAUSE: Duration = Duration::from_millis(25);

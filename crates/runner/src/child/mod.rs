@@ -1,11 +1,12 @@
 //! The process of an agent: started with an environment of its own, read within bounds, ended with all its descendants.
 
+mod confine;
 mod lines;
 mod tail;
 mod tree;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -33,6 +34,8 @@ pub struct Spec<'a> {
     pub arguments: &'a [&'a str],
     pub folder: &'a Path,
     pub environment: Vec<(String, SecretString)>,
+    /// The folders outside of which it may write nothing, nor what it starts; without it, it may write anywhere.
+    pub writable: Option<Vec<PathBuf>>,
 }
 
 /// What was heard of a process.
@@ -60,7 +63,8 @@ impl Child {
     pub fn start(spec: &Spec<'_>) -> io::Result<Self> {
         tree::adopt_orphans()?;
         let environment = spec.environment.iter().map(|(name, value)| (name, value.expose_secret()));
-        let mut process = Command::new(spec.program)
+        let mut command = Command::new(spec.program);
+        command
             .args(spec.arguments)
             .current_dir(spec.folder)
             .env_clear()
@@ -69,8 +73,11 @@ impl Child {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
-            .kill_on_drop(true)
-            .spawn()?;
+            .kill_on_drop(true);
+        let mut process = match &spec.writable {
+            Some(folders) => confine::spawn(&mut command, folders)?,
+            None => command.spawn()?,
+        };
         let missing = || io::Error::other("the process has no pipes");
         let root = Root::new(process.id().ok_or_else(missing)?);
         let lines = Lines::new(process.stdout.take().ok_or_else(missing)?);

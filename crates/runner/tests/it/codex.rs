@@ -13,8 +13,14 @@ use crate::suite::{Bench, Desk, behaviours};
 behaviours!(crate::codex::bench());
 
 fn bench() -> Bench {
-    let capabilities =
-        Capabilities { name: "codex", steers: true, interrupts: true, resumes: true, asks: true };
+    let capabilities = Capabilities {
+        name: "codex",
+        steers: true,
+        interrupts: true,
+        resumes: true,
+        asks: true,
+        unplugs: true,
+    };
     Bench { make, capabilities }
 }
 

@@ -16,8 +16,14 @@ use crate::suite::desk::CREDENTIAL;
 use crate::suite::{Bench, Desk};
 
 fn bench() -> Bench {
-    let capabilities =
-        Capabilities { name: "codex", steers: true, interrupts: true, resumes: true, asks: true };
+    let capabilities = Capabilities {
+        name: "codex",
+        steers: true,
+        interrupts: true,
+        resumes: true,
+        asks: true,
+        unplugs: true,
+    };
     Bench { make, capabilities }
 }
 

@@ -4,6 +4,7 @@
     reason = "a helper that fails shall fail its test; clippy knows only the tests themselves"
 )]
 
+mod acp;
 mod codex;
 mod codex_wire;
 mod suite;

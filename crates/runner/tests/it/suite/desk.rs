@@ -51,7 +51,8 @@ impl<'a> Desk<'a> {
             state,
             sandbox: Sandbox::WorkspaceWrite,
             approval: Approval::Never,
-            network: Network::Disabled,
+            // What cannot be kept is refused, so the widest that the backend keeps.
+            network: if bench.capabilities.unplugs { Network::Disabled } else { Network::Enabled },
             secrets: vec![(CREDENTIAL.to_owned(), SecretString::from(CREDENTIAL_VALUE))],
             turn_timeout: Duration::from_secs(15),
             tool_calls_at_most: 20,
