@@ -29,7 +29,7 @@ fn profile(base_url: &str) -> Profile {
         base_url: Some(base_url.to_owned()),
         env: BTreeMap::new(),
         settings: BTreeMap::new(),
-        silent_at_most: Duration::from_secs(5),
+        silent_at_most: Duration::from_secs(10),
     }
 }
 

@@ -80,16 +80,19 @@ impl Tool {
     }
 
     fn end(&mut self, call: String, status: String, raw_output: &Value) -> Vec<BackendEvent> {
-        let mut printed = std::mem::take(&mut self.output).finish(&call, self.printed.as_deref());
-        if raw_output["truncated"] == true {
-            let text = self.printed.take().unwrap_or_default();
-            printed = Some(match printed.take() {
-                Some(BackendEvent::ToolPrinted { call, text, .. }) => {
-                    BackendEvent::ToolPrinted { call, text, truncated: true }
-                }
-                Some(_) | None => BackendEvent::ToolPrinted { call: call.clone(), text, truncated: true },
-            });
-        }
+        // Where an agent tells what a command printed apart from what it tells its model, that is the truth.
+        let printed = raw_output["output"].as_str().filter(|text| !text.is_empty());
+        let printed = printed.map(str::to_owned).or(self.printed.take()).unwrap_or_default();
+        let is_cut = raw_output["truncated"] == true;
+        let printed = match std::mem::take(&mut self.output).finish(&call, Some(&printed)) {
+            Some(BackendEvent::ToolPrinted { call, text, truncated }) => {
+                Some(BackendEvent::ToolPrinted { call, text, truncated: truncated || is_cut })
+            }
+            None if is_cut => {
+                Some(BackendEvent::ToolPrinted { call: call.clone(), text: printed, truncated: true })
+            }
+            other => other,
+        };
         let changed = (!self.changes.is_empty()).then(|| BackendEvent::Other {
             kind: "file_change".to_owned(),
             payload: bounded(json!({ "itemId": call, "changes": self.changes })),

@@ -10,9 +10,8 @@ use super::tool::{Tool, Update};
 use crate::backend::BackendEvent;
 use crate::backend::unknown;
 
-/// What is told and means nothing to us: our own words that come back, thoughts, and the agent's own housekeeping.
-const UNWANTED: [&str; 6] = [
-    "agent_thought_chunk",
+/// What is told and means nothing to us: our own words that come back, and the agent's own housekeeping.
+const UNWANTED: [&str; 5] = [
     "available_commands_update",
     "config_option_update",
     "current_mode_update",
@@ -34,6 +33,8 @@ pub(super) struct Translator {
     saying: String,
     tools: BTreeMap<String, Tool>,
     spent: bool,
+    signs: u64,
+    waits: bool,
 }
 
 /// What an answer cost, where an agent says it.
@@ -58,6 +59,7 @@ impl Translator {
         self.saying.clear();
         self.tools.clear();
         self.spent = false;
+        self.waits = true;
     }
 
     /// Tells what is left to tell when a turn has ended; `cost` is what the agent said of the whole turn.
@@ -72,6 +74,21 @@ impl Translator {
         !self.tools.is_empty()
     }
 
+    /// Counts the signs that the model, or a tool that it asked for, is at work.
+    pub(super) fn signs(&self) -> u64 {
+        self.signs
+    }
+
+    /// Tells whether the model has said nothing yet since it was asked.
+    pub(super) fn waits_for_model(&self) -> bool {
+        self.waits && self.tools.is_empty()
+    }
+
+    fn sign(&mut self) {
+        self.signs += 1;
+        self.waits = false;
+    }
+
     pub(super) fn notice(&mut self, method: &str, params: Value) -> Vec<BackendEvent> {
         let is_ours = method == "session/update" && params["sessionId"] == self.thread.as_str();
         if !is_ours {
@@ -84,6 +101,10 @@ impl Translator {
                 Ok(update) => self.tool(update),
                 Err(_) => vec![other("tool_call", params)],
             },
+            "agent_thought_chunk" => {
+                self.sign();
+                Vec::new()
+            }
             known if UNWANTED.contains(&known) => Vec::new(),
             "" => vec![other(method, params)],
             unknown => vec![other(unknown, update.clone())],
@@ -110,6 +131,9 @@ impl Translator {
         let text = update["content"]["text"].as_str().unwrap_or_default();
         let cost = usage(&update["_meta"]["usage"]);
         self.spent |= cost.is_some();
+        if !text.is_empty() {
+            self.sign();
+        }
         self.saying.push_str(text);
         let piece =
             (!text.is_empty()).then(|| BackendEvent::TextDelta { item: self.item(), text: text.to_owned() });
@@ -118,6 +142,7 @@ impl Translator {
 
     fn tool(&mut self, update: Update) -> Vec<BackendEvent> {
         let call = update.tool_call_id.clone();
+        self.sign();
         if self.tools.len() >= CALLS_AT_MOST {
             self.tools.clear();
         }
@@ -127,6 +152,8 @@ impl Translator {
         events.extend(told);
         if has_ended {
             self.tools.remove(&call);
+            // What it printed goes to the model.
+            self.waits = true;
         }
         events
     }

@@ -27,7 +27,9 @@ pub(super) struct Turn<'a> {
     approval: Approval,
     limits: Limits,
     began: Instant,
+    /// When the model, or a tool, last gave a sign.
     heard: Instant,
+    signs: u64,
     calls: u32,
     asked: u32,
     declined: u32,
@@ -75,8 +77,22 @@ impl<'a> Turn<'a> {
             calls: setting.tool_calls_at_most,
         };
         let (calls, asked, declined, stop) = (0, 0, 0, None);
+        let signs = session.translator.signs();
         let approval = setting.approval;
-        Ok(Self { session, sink, id, approval, limits, began, heard: began, calls, asked, declined, stop })
+        Ok(Self {
+            session,
+            sink,
+            id,
+            approval,
+            limits,
+            began,
+            heard: began,
+            signs,
+            calls,
+            asked,
+            declined,
+            stop,
+        })
     }
 
     pub(super) async fn run(mut self, control: &mut mpsc::Receiver<Control>) -> TurnEnd {
@@ -103,10 +119,13 @@ impl<'a> Turn<'a> {
             let deadline = self.next_deadline();
             tokio::select! {
                 message = self.session.hear() => {
-                    self.heard = Instant::now();
                     match message? {
                         Incoming::Answer { id, outcome } if id == self.id => return Ok(outcome),
                         message => self.take(message).await?,
+                    }
+                    let signs = self.session.translator.signs();
+                    if std::mem::replace(&mut self.signs, signs) != signs {
+                        self.heard = Instant::now();
                     }
                 }
                 wish = control.recv(), if is_controlled => match wish {
@@ -196,7 +215,7 @@ impl<'a> Turn<'a> {
             }
             Some(_) => Ok(()),
             None if self.began + self.limits.time <= now => {
-                let waits = !self.session.translator.tool_works() && self.heard == self.began;
+                let waits = self.session.translator.waits_for_model();
                 self.cancel(if waits { Why::Silent } else { Why::TooLong }).await
             }
             None => self.cancel(Why::Silent).await,
