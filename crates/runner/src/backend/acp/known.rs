@@ -7,7 +7,7 @@ use super::Profile;
 /// Qwen Code 0.24.4: the provider speaks as OpenAI does; nothing is counted, updated, remembered or suggested behind
 /// the back of a turn, which would ask the model again after each answer.
 const QWEN_SETTINGS: &str = r#"{
-  "security": { "auth": { "selectedType": "openai" } },
+  "security": { "auth": { "selectedType": "openai" }, "folderTrust": { "enabled": true } },
   "privacy": { "usageStatisticsEnabled": false },
   "telemetry": { "enabled": false },
   "general": { "enableAutoUpdate": false },
@@ -16,6 +16,9 @@ const QWEN_SETTINGS: &str = r#"{
   "tools": { "approvalMode": "default" }
 }
 "#;
+
+/// The workspace may be anybody's: else Qwen Code would run what a `.qwen/settings.json` in it says.
+const QWEN_TRUST: &str = r#"{ "/": "DO_NOT_TRUST" }"#;
 
 /// Else it starts itself twice more, which takes seconds, and asks the model for a title.
 const QWEN_ENVIRONMENT: [(&str, &str); 2] =
@@ -33,7 +36,11 @@ fn is_qwen(profile: &Profile) -> bool {
 
 /// Returns files of the agent's home, before those of its profile.
 pub(super) fn settings(profile: &Profile) -> Vec<(&'static str, &'static str)> {
-    if is_qwen(profile) { vec![(".qwen/settings.json", QWEN_SETTINGS)] } else { Vec::new() }
+    if is_qwen(profile) {
+        vec![(".qwen/settings.json", QWEN_SETTINGS), (".qwen/trustedFolders.json", QWEN_TRUST)]
+    } else {
+        Vec::new()
+    }
 }
 
 /// Returns variables of the agent's environment, before those of its profile.
