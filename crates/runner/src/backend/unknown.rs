@@ -36,3 +36,15 @@ pub(super) fn bounded(payload: Value) -> Value {
         bytes => json!({ "truncated": true, "bytes": bytes }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_payload_is_named_by_its_size() {
+        let payload = json!({ "text": "x".repeat(PAYLOAD_BYTES_AT_MOST) });
+        let bytes = payload.to_string().len();
+        assert_eq!(bounded(payload), json!({ "truncated": true, "bytes": bytes }));
+    }
+}

@@ -16,7 +16,7 @@ use crate::suite::{Bench, Desk, behaviours};
 
 behaviours!(crate::acp::bench());
 
-fn bench() -> Bench {
+pub(crate) fn bench() -> Bench {
     let capabilities = Capabilities {
         name: "acp",
         steers: false,

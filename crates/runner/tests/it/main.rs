@@ -5,6 +5,7 @@
 )]
 
 mod acp;
+mod acp_wire;
 mod codex;
 mod codex_wire;
 mod suite;
