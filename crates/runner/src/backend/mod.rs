@@ -40,6 +40,8 @@ pub struct Capabilities {
     pub asks: bool,
     /// It keeps what it runs off the network, while it reaches its model itself.
     pub unplugs: bool,
+    /// It is a process of its own, which can die while the runner lives.
+    pub lives_apart: bool,
 }
 
 /// Where and how a backend works.

@@ -46,6 +46,13 @@ pub enum Heard {
     End,
 }
 
+/// What to wait for.
+#[derive(Clone, Copy)]
+enum For {
+    Line,
+    Piece,
+}
+
 /// A process that speaks in lines. Dropping it ends it, and everything that it started.
 #[derive(Debug)]
 pub struct Child {
@@ -109,11 +116,20 @@ impl Child {
     ///
     /// The process may end while a descendant holds its output open, so its end is watched as well.
     pub async fn hear(&mut self) -> Heard {
+        self.listen(For::Line).await
+    }
+
+    /// Waits for the next piece of what the process prints, lines or not. Nothing is lost when the wait is given up.
+    pub async fn hear_piece(&mut self) -> Heard {
+        self.listen(For::Piece).await
+    }
+
+    async fn listen(&mut self, what: For) -> Heard {
         loop {
             let line = match self.drain_until {
-                Some(until) => timeout_at(until, self.lines.next()).await.unwrap_or(Ok(None)),
+                Some(until) => timeout_at(until, Self::read(&mut self.lines, what)).await.unwrap_or(Ok(None)),
                 None => tokio::select! {
-                    line = self.lines.next() => line,
+                    line = Self::read(&mut self.lines, what) => line,
                     _ended = self.process.wait() => {
                         self.drain_until = Some(Instant::now() + DRAIN_WITHIN);
                         continue;
@@ -127,6 +143,23 @@ impl Child {
             let _it_lives_on = timeout(DRAIN_WITHIN, self.process.wait()).await;
             return Heard::End;
         }
+    }
+
+    async fn read(lines: &mut Lines<ChildStdout>, what: For) -> io::Result<Option<Line>> {
+        match what {
+            For::Line => lines.next().await,
+            For::Piece => lines.piece().await,
+        }
+    }
+
+    /// Lets the process know that nothing more will be said.
+    pub fn close_input(&mut self) {
+        drop(self.input.take());
+    }
+
+    /// Returns the code with which the process ended; none when it runs, or a signal ended it.
+    pub fn exit_code(&mut self) -> Option<i32> {
+        self.process.try_wait().ok().flatten().and_then(|status| status.code())
     }
 
     /// Says how the process ended, and nothing that it wrote: that may hold anything.

@@ -24,8 +24,9 @@ pub(crate) fn bench() -> Bench {
         resumes: true,
         asks: true,
         unplugs: false,
+        lives_apart: true,
     };
-    Bench { make, capabilities }
+    Bench::new(make, capabilities)
 }
 
 fn profile(base_url: &str) -> Profile {

@@ -23,8 +23,9 @@ fn bench() -> Bench {
         resumes: true,
         asks: true,
         unplugs: true,
+        lives_apart: true,
     };
-    Bench { make, capabilities }
+    Bench::new(make, capabilities)
 }
 
 fn make(base_url: &str, setting: Setting) -> Box<dyn Backend> {

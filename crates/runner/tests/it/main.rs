@@ -8,4 +8,5 @@ mod acp;
 mod acp_wire;
 mod codex;
 mod codex_wire;
+mod script;
 mod suite;

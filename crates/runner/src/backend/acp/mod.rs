@@ -110,6 +110,7 @@ impl Backend for Acp {
             resumes: true,
             asks: true,
             unplugs: false,
+            lives_apart: true,
         }
     }
 

@@ -61,7 +61,7 @@ impl Session {
             environment: home.environment(profile, &setting.secrets),
             writable: terms::writable(setting, home),
         })
-        .map_err(|error| BackendFailure::dead(format!("cannot start the agent: {}", error.kind())))?;
+        .map_err(|error| cannot_start(&error))?;
         let mut session =
             Self { child, thread: String::new(), next_id: 0, translator: Translator::default() };
         match session.introduce(setting, begin, sink).await {
@@ -252,6 +252,16 @@ impl Session {
 
     pub(super) async fn finish(self, patience: Duration) {
         self.child.finish(patience).await;
+    }
+}
+
+fn cannot_start(error: &io::Error) -> BackendFailure {
+    match error.kind() {
+        io::ErrorKind::Unsupported => BackendFailure::new(
+            FailureKind::TenantPolicyDenied,
+            "the kernel of this machine cannot keep an agent inside its folders; Linux 6.2 and later can",
+        ),
+        kind => BackendFailure::dead(format!("cannot start the agent: {kind}")),
     }
 }
 

@@ -99,6 +99,7 @@ impl Backend for Codex {
             resumes: true,
             asks: true,
             unplugs: true,
+            lives_apart: true,
         }
     }
 

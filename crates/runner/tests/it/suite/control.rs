@@ -3,7 +3,7 @@ use std::time::Instant;
 use guildhall_runner::backend::{BackendEvent, Control, Refusal, TurnEnd};
 use tokio::sync::oneshot;
 
-use super::{Bench, Desk};
+use super::{Bench, Desk, Model};
 
 /// The first sign that a turn is under way.
 fn is_text(event: &BackendEvent) -> bool {
@@ -23,11 +23,8 @@ pub(crate) async fn words_put_into_a_turn_are_taken_or_refused(bench: &Bench) {
     assert_eq!(report.end, TurnEnd::Completed, "{report:?}");
     if bench.capabilities.steers {
         assert_eq!(answer.await, Ok(Ok(())));
-        let told = |body: String| body.contains("rather tell me of whales");
-        assert!(
-            desk.model.requests().iter().any(|request| told(request.body.to_string())),
-            "proof of delivery"
-        );
+        let is_told = desk.told().iter().any(|body| body.contains("rather tell me of whales"));
+        assert!(is_told, "proof of delivery");
     } else {
         assert_eq!(answer.await, Ok(Err(Refusal::Unable)));
     }
@@ -39,6 +36,7 @@ pub(crate) async fn words_after_the_end_are_refused(bench: &Bench) {
     let (taken, answer) = oneshot::channel();
     let (sender, mut control) = tokio::sync::mpsc::channel(8);
     let (sink, mut events) = guildhall_runner::backend::Sink::new();
+    let words = (bench.words)("hello", Model::Answers);
     let backend = desk.backend.as_mut().expect("it has begun");
     // The wish is sent when all was said, and before the runner knows of the end.
     let watching = async {
@@ -52,15 +50,14 @@ pub(crate) async fn words_after_the_end_are_refused(bench: &Bench) {
         while events.recv().await.is_some() {}
     };
     let end = tokio::select! {
-        end = backend.turn("hello", &sink, &mut control) => end,
+        end = backend.turn(&words, &sink, &mut control) => end,
         () = watching => panic!("the sink is open"),
     };
     assert_eq!(end, TurnEnd::Completed);
     drop(control);
     // Taken in time, refused, or dropped with the turn: never an answer that says more than happened.
     let answer = answer.await;
-    let was_told =
-        desk.model.requests().iter().any(|request| request.body.to_string().contains("said-after-the-end"));
+    let was_told = desk.told().iter().any(|body| body.contains("said-after-the-end"));
     match answer {
         Ok(Ok(())) => assert!(bench.capabilities.steers && was_told),
         Ok(Err(_)) | Err(_) => assert!(!was_told, "refused words were delivered"),

@@ -49,8 +49,8 @@ pub(crate) async fn a_second_turn_knows_the_first(bench: &Bench) {
     let mut desk = Desk::ready(bench).await;
     assert_eq!(desk.turn("the colour is teal").await.end, TurnEnd::Completed);
     assert_eq!(desk.turn("and the shape is round").await.end, TurnEnd::Completed);
-    let requests = desk.model.requests();
-    let last = requests.last().expect("a request").body.to_string();
+    let told = desk.told();
+    let last = told.last().expect("a request");
     assert!(last.contains("teal") && last.contains("round"), "{last}");
     desk.leave();
 }
