@@ -256,13 +256,12 @@ impl Session {
 }
 
 fn cannot_start(error: &io::Error) -> BackendFailure {
-    match error.kind() {
-        io::ErrorKind::Unsupported => BackendFailure::new(
-            FailureKind::TenantPolicyDenied,
-            "the kernel of this machine cannot keep an agent inside its folders; Linux 6.2 and later can",
-        ),
-        kind => BackendFailure::dead(format!("cannot start the agent: {kind}")),
+    if error.kind() == io::ErrorKind::Unsupported {
+        let words =
+            "the kernel of this machine cannot keep an agent inside its folders; Linux 6.2 and later can";
+        return BackendFailure::new(FailureKind::TenantPolicyDenied, words);
     }
+    BackendFailure::dead(format!("cannot start the agent: {}", error.kind()))
 }
 
 pub(super) async fn report(sink: &Sink, events: Vec<BackendEvent>) {

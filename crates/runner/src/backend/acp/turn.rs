@@ -119,10 +119,13 @@ impl<'a> Turn<'a> {
             let deadline = self.next_deadline();
             tokio::select! {
                 message = self.session.hear() => {
-                    match message? {
-                        Incoming::Answer { id, outcome } if id == self.id => return Ok(outcome),
-                        message => self.take(message).await?,
+                    let message = message?;
+                    if let Incoming::Answer { id, outcome } = &message
+                        && *id == self.id
+                    {
+                        return Ok(outcome.clone());
                     }
+                    self.take(message).await?;
                     let signs = self.session.translator.signs();
                     if std::mem::replace(&mut self.signs, signs) != signs {
                         self.heard = Instant::now();
