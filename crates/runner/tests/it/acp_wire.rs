@@ -103,7 +103,8 @@ async fn what_we_do_not_know_passes_on_and_another_session_is_not_ours() {
 async fn an_agent_that_asks_for_ever_is_cut_off() {
     let asks = r#"echo '{"id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c"},"options":[]}}'"#;
     let script = plain(&format!(
-        "*'\"session/prompt\"'*) {asks} ;;\n*'\"id\":\"p\"'*) {asks} ;;\n*'\"session/cancel\"'*) ended cancelled; exit ;;"
+        "*'\"session/prompt\"'*) {asks} ;;\n*'\"id\":\"p\"'*) [ \"$over\" ] || {asks} ;;\n\
+         *'\"session/cancel\"'*) over=1; ended cancelled ;;"
     ));
     let bench = bench();
     let mut desk = desk(&bench, &script).await;

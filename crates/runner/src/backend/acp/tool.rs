@@ -47,7 +47,9 @@ impl Tool {
             events.extend(self.begin(&call));
         }
         if let Some(content) = update.content.filter(|content| !content.is_empty()) {
-            events.extend(self.print(&call, &content));
+            self.changes = changes_in(&content);
+            let is_for_the_model = has_ended && output_in(&update.raw_output).is_some();
+            events.extend(if is_for_the_model { None } else { self.print(&call, &content) });
         }
         if has_ended {
             events.extend(self.end(call, status, &update.raw_output));
@@ -68,11 +70,6 @@ impl Tool {
     /// Takes what the call has shown until now: all of it anew with every update.
     fn print(&mut self, call: &str, content: &[Value]) -> Option<BackendEvent> {
         let whole = content.iter().filter_map(text_of).collect::<Vec<_>>().join("\n");
-        self.changes = content
-            .iter()
-            .filter(|part| part["type"] == "diff")
-            .map(|part| json!({ "path": part["path"] }))
-            .collect();
         let before = self.printed.replace(whole.clone()).unwrap_or_default();
         let piece = whole.strip_prefix(before.as_str())?.to_owned();
         let text = self.output.push(piece)?;
@@ -80,11 +77,14 @@ impl Tool {
     }
 
     fn end(&mut self, call: String, status: String, raw_output: &Value) -> Vec<BackendEvent> {
-        // Where an agent tells what a command printed apart from what it tells its model, that is the truth.
-        let printed = raw_output["output"].as_str().filter(|text| !text.is_empty());
-        let printed = printed.map(str::to_owned).or(self.printed.take()).unwrap_or_default();
+        let told = self.printed.take();
+        let (printed, pieces) = match output_in(raw_output) {
+            // It stands in place of what was told until now, which was for the model.
+            Some(printed) => (printed.to_owned(), Output::default()),
+            None => (told.unwrap_or_default(), std::mem::take(&mut self.output)),
+        };
         let is_cut = raw_output["truncated"] == true;
-        let printed = match std::mem::take(&mut self.output).finish(&call, Some(&printed)) {
+        let printed = match pieces.finish(&call, Some(&printed)) {
             Some(BackendEvent::ToolPrinted { call, text, truncated }) => {
                 Some(BackendEvent::ToolPrinted { call, text, truncated: truncated || is_cut })
             }
@@ -124,6 +124,16 @@ fn command_in(input: &Value) -> Option<String> {
         Value::Array(words) => Some(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
+}
+
+/// Returns what a command printed, where an agent tells that apart from what it tells its model.
+fn output_in(raw_output: &Value) -> Option<&str> {
+    raw_output["output"].as_str().filter(|text| !text.is_empty())
+}
+
+/// Returns which files a call changed, without the text of the change.
+fn changes_in(content: &[Value]) -> Vec<Value> {
+    content.iter().filter(|part| part["type"] == "diff").map(|part| json!({ "path": part["path"] })).collect()
 }
 
 fn text_of(part: &Value) -> Option<&str> {

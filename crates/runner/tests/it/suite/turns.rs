@@ -38,7 +38,7 @@ pub(crate) async fn a_tool_call_is_reported_with_what_it_printed(bench: &Bench) 
     assert_eq!(report.end, TurnEnd::Completed, "{report:?}");
     assert_eq!(report.count(|event| matches!(event, BackendEvent::ToolBegan { .. })), 1);
     let (printed, truncated) = report.printed();
-    assert!(printed.contains("first\nsecond") && !truncated, "{printed}");
+    assert!(printed.contains("first\nsecond") && !truncated, "{truncated} {printed:?}");
     let tools = report.tools();
     assert!(matches!(&tools[..], [(_, Some(3) | None)]), "{tools:?}");
     assert_eq!(std::fs::read_to_string(desk.path("made")).ok().as_deref(), Some("done\n"));
