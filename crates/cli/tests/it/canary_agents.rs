@@ -33,7 +33,7 @@ impl Secrets {
         // What the runner does not know has a shape.
         let letters = canaries.invent("prompt")["Canary".len()..].to_owned();
         canaries.0.pop();
-        let prompt = canaries.keep("prompt", format!("sk-{letters}"));
+        let prompt = canaries.keep("prompt", format!("sk-proj-7Q{letters}42"));
         let tool = canaries.keep("tool", format!("ghp_{}", letters.repeat(2)));
         Self { canaries, credential, prompt, tool }
     }
@@ -118,6 +118,9 @@ fn read_out(camp: &Camp, channels: &mut Channels, run: &str) {
             channels.add("answers", [stdout(&output), stderr(&output)].concat());
         }
     }
+    // What fails is logged.
+    let unknown = camp.yard.user.run(&["runs", "show", "run_01920000000070008000000000000000"]);
+    assert!(!unknown.status.success());
     channels.add("runner", fs::read(camp.log()).expect("a log"));
     for file in fs::read_dir(camp.folder.path().join("state/spool")).into_iter().flatten().flatten() {
         channels.add("runner", fs::read(file.path()).expect("a spool"));
@@ -138,13 +141,7 @@ async fn tell_no_secret(marker: &str, camp: impl FnOnce(String, Yard, &Secrets) 
         let runner = camp.runner();
         let run = camp.run();
         turn(&camp, &mut channels, &run, &format!("remember {}", secrets.prompt));
-        let printed =
-            turn(&camp, &mut channels, &run, "run:cat ../../sessions/*/home/leak; echo it was printed");
-        assert!(printed.contains("[redacted:known]"), "the tool printed the credential: {printed}");
-        assert!(
-            printed.contains("[redacted:provider-key]") || printed.matches("[redacted").count() > 1,
-            "{printed}"
-        );
+        turn(&camp, &mut channels, &run, "run:cat ../../sessions/*/home/leak; echo it was printed");
         turn(&camp, &mut channels, &run, "r401");
         assert_eq!(camp.result(&run)["failureKind"], "provider-auth-failed");
         kill_in_a_turn(&camp, &mut channels, &run, marker);
@@ -161,10 +158,11 @@ async fn tell_no_secret(marker: &str, camp: impl FnOnce(String, Yard, &Secrets) 
     channels.add("spans", spans.bytes());
     // What may be seen is seen on every channel: none of them was deaf.
     for (channel, text) in [
-        ("answers", "it was printed"),
-        ("answers", "the key is [redacted"),
+        ("answers", "[redacted:known]\\n[redacted:"),
+        ("answers", "]\\nit was printed"),
+        ("answers", "the key is [redacted:known]"),
         ("command", "it was printed"),
-        ("logs", "/api/v1/runs"),
+        ("logs", "failure.kind"),
         ("messages", &prefix),
         ("runner", "guildhall-runner serves mine"),
         ("spans", "/api/v1/runs"),
