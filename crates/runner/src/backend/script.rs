@@ -6,7 +6,6 @@
 //! is answered, piece by piece.
 
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -14,7 +13,6 @@ use futures::future::BoxFuture;
 use guildhall_domain::FailureKind;
 use guildhall_domain::run::event::Usage;
 use serde_json::json;
-use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -22,6 +20,7 @@ use super::{
     Backend, BackendEvent, BackendFailure, Begin, Capabilities, Control, Refusal, Setting, Sink, Thread,
     TurnEnd,
 };
+use crate::child::shell;
 
 const CAPABILITIES: Capabilities =
     Capabilities { name: "script", steers: true, interrupts: true, resumes: true, asks: true };
@@ -196,7 +195,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Runs a shell command in the workspace. It dies with its group when the turn is interrupted.
+    /// Runs a shell command in the workspace. It dies with all that it started when the turn is interrupted.
     async fn tool(&mut self, setting: &Setting, call: &str, command: &str) -> Result<i64, Stop> {
         let (call, tool) = (call.to_owned(), "shell".to_owned());
         let began = BackendEvent::ToolBegan {
@@ -205,22 +204,19 @@ impl Stage<'_> {
             command: Some(command.to_owned()),
         };
         self.report(began).await;
-        let mut child = Command::new("sh");
-        child.arg("-c").arg(command).current_dir(&setting.workspace).stdin(Stdio::null());
-        child.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").kill_on_drop(true).process_group(0);
-        let output = async { child.output().await };
         let ended = tokio::select! {
-            output = tokio::time::timeout(TOOL_WITHIN, output) => output.ok().and_then(Result::ok),
+            ended = tokio::time::timeout(TOOL_WITHIN, shell(&setting.workspace, command)) => {
+                ended.ok().and_then(Result::ok)
+            }
             stop = self.stopped() => return Err(stop),
         };
         let (status, code) = match &ended {
-            Some(output) => {
-                let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                for piece in chunks(&text) {
+            Some(printed) => {
+                for piece in chunks(&printed.text) {
                     self.report(BackendEvent::ToolOutput { call: call.clone(), text: piece.to_owned() })
                         .await;
                 }
-                let code = output.status.code().map_or(-1, i64::from);
+                let code = printed.code.map_or(-1, i64::from);
                 (if code == 0 { "completed" } else { "failed" }, code)
             }
             None => ("failed", -1),

@@ -1,6 +1,7 @@
 //! The process of an agent: started with an environment of its own, read within bounds, ended with all its descendants.
 
 mod lines;
+mod shell;
 mod tail;
 mod tree;
 
@@ -17,8 +18,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 pub use lines::Line;
 use lines::Lines;
+pub use shell::{Printed, shell};
 use tail::Tail;
 use tree::Root;
+pub use tree::{adopt_orphans, end_backends, end_everything, end_orphans};
 
 /// What a process may still have written before its end is read for so long.
 const DRAIN_WITHIN: Duration = Duration::from_millis(500);

@@ -11,21 +11,30 @@ use tracing::warn;
 use super::{Options, POLL_WAIT, REST, ServeError};
 use crate::pump::send::is_over;
 
+/// A run that was claimed.
+pub(super) struct Claimed {
+    pub(super) held: HeldRun,
+    pub(super) grant: Box<Grant>,
+    /// Before the claim was sent: the lease lasts at least from here.
+    pub(super) asked: Instant,
+}
+
 /// Claims the run that is asked for, or the one that has waited longest.
 pub(super) async fn claim(
     client: &RunnerClient,
     runner: RunnerId,
     options: &Options,
     stop: &CancellationToken,
-) -> Result<Option<(HeldRun, Box<Grant>)>, ServeError> {
+) -> Result<Option<Claimed>, ServeError> {
     let give_up = Instant::now() + options.claim_within;
     loop {
+        let asked = Instant::now();
         let claimed = match options.run {
             Some(run) => client.claim(run, runner, ClaimAgain::Yes).await,
             None => client.claim_next(runner, POLL_WAIT).await,
         };
         match claimed {
-            Ok(Claim::Granted { held, grant }) => return Ok(Some((held, grant))),
+            Ok(Claim::Granted { held, grant }) => return Ok(Some(Claimed { held, grant, asked })),
             Ok(Claim::Ended) if options.run.is_some() => return Ok(None),
             Ok(Claim::Ended | Claim::Held { .. }) => {}
             Err(error) if is_over(&error) => return Err(error.into()),

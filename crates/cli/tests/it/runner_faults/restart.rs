@@ -1,0 +1,32 @@
+//! The server goes away in the middle of a turn, and comes back.
+
+use std::time::Duration;
+
+use super::world::World;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_goes_on_while_its_server_is_killed_and_started_again() {
+    let world = World::start().await;
+    let run = world.run().await;
+    let _runner = world.runner(&run, &[]);
+    let command = world.send(&run, "slow").await;
+    for _ in 0..2 {
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        // The runner's own replica; the other one is asked in between.
+        world.fleet.kill_server(0);
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        world.fleet.start_server(0).await;
+    }
+    let result = world.ended(&run, &command, Duration::from_secs(40)).await;
+    assert_eq!((&result["terminalStatus"], &result["reply"]), (&"completed".into(), &"Done, slowly.".into()));
+    let events = world.events(&run).await;
+    let said: String = events
+        .iter()
+        .filter(|event| event["type"] == "assistant_delta" && event["payload"]["itemId"] == "m1")
+        .filter_map(|event| event["payload"]["text"].as_str())
+        .collect();
+    let expected: String = (0..40).map(|number| format!("tok{number} ")).collect();
+    assert_eq!(said, expected, "each piece once, in order");
+    let ended = events.iter().filter(|event| event["type"] == "terminal_status").count();
+    assert_eq!(ended, 1, "{events:#?}");
+}
