@@ -20,6 +20,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::backend::choose::{Backends, ChooseError};
 use crate::child;
 use crate::guard::Leash;
 use crate::hold::Hold;
@@ -39,6 +40,8 @@ pub struct Options {
     pub name: String,
     /// The profiles whose runs it serves.
     pub profiles: Vec<String>,
+    /// What it drives for them.
+    pub backends: Backends,
     /// The one run to serve; without it whichever has waited longest.
     pub run: Option<RunId>,
     /// Workspaces, sessions' storage and the spool.
@@ -77,6 +80,20 @@ pub enum ServeError {
     State(#[from] std::io::Error),
     #[error("the server's answer cannot be understood: {0}")]
     Answer(&'static str),
+    #[error(transparent)]
+    Backend(#[from] ChooseError),
+}
+
+impl ServeError {
+    /// Returns what a run fails with that could not be served.
+    fn kind(&self) -> FailureKind {
+        match self {
+            Self::Backend(error) => error.kind(),
+            Self::Client(_) | Self::Workspace(_) | Self::State(_) | Self::Answer(_) => {
+                FailureKind::InfraFailed
+            }
+        }
+    }
 }
 
 /// Registers, claims one run and serves it to its end.
@@ -105,7 +122,7 @@ pub async fn serve(
         Err(error) => {
             // Without a word the run would go from runner to runner, and nobody would know why.
             let words = format!("the runner cannot serve this run: {error}");
-            if let Err(error) = held.end(&Ending::failed(FailureKind::InfraFailed, words)).await {
+            if let Err(error) = held.end(&Ending::failed(error.kind(), words)).await {
                 warn!("cannot say that {} cannot be served: {error}", held.run());
             }
             Err(error)

@@ -14,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::{Options, POLL_WAIT, REST, ServeError, Served};
-use crate::backend::script::Script;
 use crate::backend::{Backend, Setting, Thread};
 use crate::pump::note::Note;
 use crate::pump::send::{Flushed, Pump, Told, is_over};
@@ -50,6 +49,7 @@ impl Serving {
         let run = &grant.run;
         let policy: ExecutionPolicy = serde_json::from_value(run.execution_policy.clone())
             .map_err(|_| ServeError::Answer("an execution policy"))?;
+        let chosen = options.backends.choose(&run.backend_profile)?;
         let folder = options.state.join("workspaces");
         let workspace = workspace::prepare(&folder, &run.session_id, &run.workspace_ref).await?;
         let setting = Setting {
@@ -58,7 +58,7 @@ impl Serving {
             sandbox: policy.sandbox,
             approval: policy.approval,
             network: policy.network,
-            secrets: Vec::new(),
+            secrets: chosen.secrets(),
             turn_timeout: policy.timeout.get(),
             tool_calls_at_most: TOOL_CALLS_AT_MOST,
         };
@@ -75,8 +75,7 @@ impl Serving {
         }
         Ok(Self {
             held,
-            // Other backends take their place here by the run's profile.
-            backend: Box::new(Script::new(setting)),
+            backend: chosen.make(setting),
             thread: grant.thread_id.clone().map(Thread),
             begun: false,
             told,
