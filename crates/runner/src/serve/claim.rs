@@ -3,13 +3,43 @@
 use std::time::Duration;
 
 use guildhall_domain::ids::RunnerId;
+use guildhall_protocol::rest::runners::RegisterRunner;
 use guildhall_sdk::runner::{Claim, ClaimAgain, Grant, HeldRun, RunnerClient};
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::{Options, POLL_WAIT, REST, ServeError};
 use crate::pump::send::is_over;
+
+/// Registers the runner; a server that is away is waited for as long as a run is.
+pub(super) async fn register(
+    client: &RunnerClient,
+    options: &Options,
+    stop: &CancellationToken,
+) -> Result<Option<RunnerId>, ServeError> {
+    let about = RegisterRunner {
+        name: options.name.clone(),
+        placement: json!({ "pid": std::process::id() }),
+        backend_profiles: options.profiles.clone(),
+    };
+    let give_up = Instant::now() + options.claim_within;
+    loop {
+        match client.register(&about).await {
+            Ok(known) => {
+                let id = known.runner_id.parse().map_err(|_| ServeError::Answer("a runner's id"))?;
+                return Ok(Some(id));
+            }
+            Err(error) if !error.is_passing() || Instant::now() >= give_up => return Err(error.into()),
+            Err(error) => warn!("cannot register: {error}"),
+        }
+        tokio::select! {
+            () = sleep(REST) => {}
+            () = stop.cancelled() => return Ok(None),
+        }
+    }
+}
 
 /// A run that was claimed.
 pub(super) struct Claimed {

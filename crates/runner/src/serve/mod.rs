@@ -10,13 +10,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::ids::{RunId, RunnerId};
+use guildhall_domain::ids::RunId;
 use guildhall_domain::run::Ending;
-use guildhall_protocol::rest::runners::RegisterRunner;
 use guildhall_runtime::Tasks;
 use guildhall_sdk::ClientError;
 use guildhall_sdk::runner::RunnerClient;
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -25,7 +23,7 @@ use crate::child;
 use crate::guard::Leash;
 use crate::hold::Hold;
 use crate::workspace::WorkspaceError;
-use claim::{Claimed, claim};
+use claim::{Claimed, claim, register};
 use run::Serving;
 
 /// One poll waits this long; the server answers earlier when there is something.
@@ -102,13 +100,7 @@ pub async fn serve(
     options: &Options,
     stop: &CancellationToken,
 ) -> Result<Served, ServeError> {
-    let about = RegisterRunner {
-        name: options.name.clone(),
-        placement: json!({ "pid": std::process::id() }),
-        backend_profiles: options.profiles.clone(),
-    };
-    let runner: RunnerId =
-        client.register(&about).await?.runner_id.parse().map_err(|_| ServeError::Answer("a runner's id"))?;
+    let Some(runner) = register(client, options, stop).await? else { return Ok(Served::Nothing) };
     let Some(Claimed { held, grant, asked }) = claim(client, runner, options, stop).await? else {
         return Ok(Served::Nothing);
     };

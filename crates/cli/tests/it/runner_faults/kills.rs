@@ -9,6 +9,7 @@ use futures::future::join_all;
 use guildhall_testkit::Rounds;
 use rustix::process::Signal;
 
+use super::agent::Agent;
 use super::process::{descendants, lines, pids, signal, wait_until_dead};
 use super::world::{World, phases};
 use super::{GRACE, LEASE, NOTICED_WITHIN};
@@ -23,6 +24,21 @@ const TOOL_TAKES: Duration = Duration::from_millis(8500);
 
 /// How long after the kill something of the runner may still be seen.
 const DEAD_WITHIN: Duration = Duration::from_secs(2);
+
+/// Which agent's runner is killed, in turn.
+const TURNS: [Agent; 8] = [
+    Agent::Script,
+    Agent::Codex,
+    Agent::Script,
+    Agent::Script,
+    Agent::Codex,
+    Agent::Script,
+    Agent::Codex,
+    Agent::Script,
+];
+
+/// Runners that are killed at the same time: as many as a small machine can start.
+const AT_ONCE: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Victim {
@@ -43,20 +59,24 @@ struct Seen {
 // covers: R10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_runner_killed_in_a_tool_call_does_nothing_twice_and_its_run_goes_on() {
-    let mut rounds = Rounds::of_this_run(5);
+    let mut rounds = Rounds::of_this_run(8);
     let world = World::start().await;
-    let (mut seen, mut left) = (Vec::new(), rounds.size());
-    while left > 0 {
-        let now = left.min(5);
-        let kills = (0..now).map(|_| kill(&world, rounds.fork())).collect::<Vec<_>>();
-        seen.extend(join_all(kills).await);
-        left -= now;
+    let mut seen = BTreeMap::<Agent, Vec<Seen>>::new();
+    let agents: Vec<Agent> = (0..rounds.size()).map(|round| TURNS[round as usize % TURNS.len()]).collect();
+    for agent in Agent::ALL {
+        let count = agents.iter().filter(|chosen| **chosen == agent).count();
+        let mut left: Vec<Rounds> = (0..count).map(|_| rounds.fork()).collect();
+        while !left.is_empty() {
+            let now = left.split_off(left.len().saturating_sub(AT_ONCE));
+            let kills = now.into_iter().map(|rounds| kill(&world, agent, rounds));
+            seen.entry(agent).or_default().extend(join_all(kills).await);
+        }
     }
-    rounds.report(&report(&[("script", seen)]));
+    rounds.report(&report(&seen));
 }
 
-async fn kill(world: &World, mut rounds: Rounds) -> Seen {
-    let run = world.run().await;
+async fn kill(world: &World, agent: Agent, mut rounds: Rounds) -> Seen {
+    let run = world.run_of(agent).await;
     let first = world.runner(&run, &[]);
     world.works(&run, "hello").await;
     let thread = world.thread(&run).await;
@@ -88,7 +108,7 @@ async fn kill(world: &World, mut rounds: Rounds) -> Seen {
     Seen { victim, dead_after, ended_after }
 }
 
-fn report(all: &[(&str, Vec<Seen>)]) -> String {
+fn report(all: &BTreeMap<Agent, Vec<Seen>>) -> String {
     let mut text = String::from(
         "| backend | killed | times | everything dead after at most | command ended after at most |\n|---|---|---|---|---|\n",
     );
@@ -102,7 +122,7 @@ fn report(all: &[(&str, Vec<Seen>)]) -> String {
             let ended = seen.iter().map(|seen| seen.ended_after).max().unwrap_or_default();
             let _infallible = writeln!(
                 text,
-                "| {backend} | {victim:?} | {} | {} ms | {:.1} s |",
+                "| {backend:?} | {victim:?} | {} | {} ms | {:.1} s |",
                 seen.len(),
                 dead.as_millis(),
                 ended.as_secs_f64()

@@ -1,12 +1,15 @@
 //! The runner's own program, and what may happen to it: it is killed, stopped, cut off, told to go; its server is
 //! restarted; its turn is cancelled. Nothing is done twice, nothing is left running, nothing is lost without a word.
 
-mod away;
+mod agent;
 mod cancel;
+mod cut_off;
 mod drain;
 mod kills;
 mod left;
 mod process;
+mod proxy;
+mod refusals;
 mod restart;
 mod world;
 

@@ -6,7 +6,7 @@ use super::world::World;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_goes_on_while_its_server_is_killed_and_started_again() {
-    let world = World::start().await;
+    let world = World::start_with("127.0.0.1", "20s").await;
     let run = world.run().await;
     let _runner = world.runner(&run, &[]);
     let command = world.send(&run, "slow").await;

@@ -1,22 +1,25 @@
 //! Two replicas, a tenant, and runners that share a state folder as those of one machine do.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use guildhall_testkit::FakeModel;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::agent::{Agent, private};
 use super::process::Runner;
 use crate::support::fleet::Fleet;
 
 pub(super) struct World {
     pub(super) fleet: Fleet,
     pub(super) folder: TempDir,
+    /// Answers as long as the world stands.
+    #[expect(dead_code, reason = "held for its end")]
+    model: FakeModel,
     tenant: String,
     pub(super) bearer: String,
     made: AtomicU32,
@@ -28,33 +31,35 @@ pub(super) struct Run {
     pub(super) id: String,
     pub(super) session: String,
     pub(super) workspace: PathBuf,
+    agent: Agent,
 }
 
 impl World {
+    /// Starts everything, with leases so short that nobody waits for long.
     pub(super) async fn start() -> Self {
-        Self::start_on("127.0.0.1").await
+        Self::start_with("127.0.0.1", "4s").await
     }
 
-    pub(super) async fn start_on(host: &'static str) -> Self {
-        let fleet = Fleet::start_on(
-            host,
-            &[
-                ("GUILDHALL_RUNS_LEASE", "4s"),
-                ("GUILDHALL_RUNS_LEASE_GRACE", "1s"),
-                ("GUILDHALL_RUNS_TEND_EVERY", "500ms"),
-                ("GUILDHALL_RUNS_SANDBOX", "danger-full-access"),
-            ],
-        )
-        .await;
+    pub(super) async fn start_with(host: &str, lease: &'static str) -> Self {
+        let environment = [
+            ("GUILDHALL_RUNS_LEASE", lease),
+            ("GUILDHALL_RUNS_LEASE_GRACE", "1s"),
+            ("GUILDHALL_RUNS_TEND_EVERY", "500ms"),
+            ("GUILDHALL_RUNS_SANDBOX", "danger-full-access"),
+        ];
+        let fleet = Fleet::start_on(host, &environment).await;
         let access = fleet.operator().await;
         let (tenant, bearer) = fleet.tenant(&access, "acme").await;
         let path = format!("/api/v1/tenants/{tenant}/enrolments");
         let made = fleet.make(0, &path, &access, "enrolment", &json!({ "name": "runners" })).await;
         let folder = tempfile::Builder::new().prefix("guildhall-faults-").tempdir().expect("a folder");
-        let enrolment = folder.path().join("enrolment");
-        fs::write(&enrolment, made.expect("made")["secret"].as_str().expect("a secret")).expect("written");
-        fs::set_permissions(&enrolment, fs::Permissions::from_mode(0o600)).expect("set");
-        Self { fleet, folder, tenant, bearer, made: AtomicU32::new(0) }
+        let made = made.expect("made");
+        private(&folder.path().join("enrolment"), made["secret"].as_str().expect("a secret"));
+        let model = FakeModel::start().await;
+        for agent in Agent::ALL {
+            agent.describe(&folder.path().join("profiles"), &model.base_url());
+        }
+        Self { fleet, folder, model, tenant, bearer, made: AtomicU32::new(0) }
     }
 
     fn next(&self) -> u32 {
@@ -65,14 +70,18 @@ impl World {
         self.folder.path().join("state")
     }
 
-    /// Returns a command for a runner of one run.
-    pub(super) fn runner_command(&self, run: &Run, arguments: &[&str]) -> Command {
+    /// Returns a command for a runner of one run, which finds the server at an address.
+    pub(super) fn runner_command(&self, url: &str, run: &Run, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());
         command
-            .args(["--url", &self.fleet.url(0, ""), "--run", &run.id, "--enrolment-file"])
+            .args(["--url", url, "--run", &run.id, "--profile", run.agent.profile(), "--enrolment-file"])
             .arg(self.folder.path().join("enrolment"))
             .arg("--state")
             .arg(self.state())
+            .arg("--profiles")
+            .arg(self.folder.path().join("profiles"))
+            .arg("--codex")
+            .arg(guildhall_testkit::codex())
             .args(arguments)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -82,24 +91,32 @@ impl World {
 
     /// Starts a runner of one run.
     pub(super) fn runner(&self, run: &Run, arguments: &[&str]) -> Runner {
-        let log = self.folder.path().join(format!("runner-{}.log", self.next()));
-        Runner::start(&mut self.runner_command(run, arguments), log)
+        self.runner_at(&self.fleet.url(0, ""), run, arguments)
+    }
+
+    pub(super) fn runner_at(&self, url: &str, run: &Run, arguments: &[&str]) -> Runner {
+        Runner::start(&mut self.runner_command(url, run, arguments), self.log())
+    }
+
+    pub(super) fn log(&self) -> PathBuf {
+        self.folder.path().join(format!("runner-{}.log", self.next()))
     }
 
     pub(super) async fn run(&self) -> Run {
-        let made = self.make("/api/v1/runs", &self.ask("demo")).await;
+        self.run_of(Agent::Script).await
+    }
+
+    pub(super) async fn run_of(&self, agent: Agent) -> Run {
+        let ask = json!({
+            "tenantId": self.tenant, "projectId": "acme/web", "workspaceRef": { "kind": "empty" },
+            "providerId": "local", "backendProfile": agent.profile(), "executionPolicy": agent.policy(),
+            "traceSink": null,
+        });
+        let made = self.make("/api/v1/runs", &ask).await;
         let text = |name: &str| made[name].as_str().expect("an id").to_owned();
         let (id, session) = (text("runId"), text("sessionId"));
         let workspace = self.state().join("workspaces").join(&session);
-        Run { id, session, workspace }
-    }
-
-    fn ask(&self, profile: &str) -> Value {
-        json!({
-            "tenantId": self.tenant, "projectId": "acme/web", "workspaceRef": { "kind": "empty" },
-            "providerId": "local", "backendProfile": profile,
-            "executionPolicy": { "sandbox": "danger-full-access" }, "traceSink": null,
-        })
+        Run { id, session, workspace, agent }
     }
 
     async fn make(&self, path: &str, body: &Value) -> Value {

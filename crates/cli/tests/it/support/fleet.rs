@@ -28,7 +28,7 @@ pub(crate) struct Fleet {
     servers: [Mutex<Option<Running>>; 2],
     environment: Vec<(&'static str, &'static str)>,
     /// The address that both listen on.
-    host: &'static str,
+    host: String,
     downtime: Mutex<Downtime>,
 }
 
@@ -46,7 +46,7 @@ impl Fleet {
     }
 
     /// Starts them on an address of this machine.
-    pub(crate) async fn start_on(host: &'static str, environment: &[(&'static str, &'static str)]) -> Self {
+    pub(crate) async fn start_on(host: &str, environment: &[(&'static str, &'static str)]) -> Self {
         let engines = PrivateEngines::start();
         let db = TestDb::migrated(engines.addresses()).await;
         let free =
@@ -66,7 +66,7 @@ impl Fleet {
             ports: [free(), free()],
             servers: Default::default(),
             environment: environment.to_vec(),
-            host,
+            host: host.to_owned(),
             downtime: Mutex::default(),
         };
         for replica in 0..2 {
