@@ -195,3 +195,34 @@ fn ending(end: TurnEnd) -> Ending {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_backend_that_says_more_than_the_sink_holds_and_does_not_begin_is_heard_to_the_end() {
+        let (sink, reports) = Sink::new();
+        let (told, mut tellings) = mpsc::channel(1000);
+        let mut telling = Telling { id: CommandId::generate(), told, reports };
+        let beginning = async {
+            for number in 0..600 {
+                let (item, text) = (number.to_string(), String::new());
+                sink.report(BackendEvent::TextDelta { item, text }).await;
+            }
+            "does not begin"
+        };
+        let within = Duration::from_secs(10);
+        assert_eq!(tokio::time::timeout(within, telling.during(beginning)).await, Ok("does not begin"));
+        telling.rest().await;
+        let mut items = Vec::new();
+        while let Some(Some(Told::Event(_, BackendEvent::TextDelta { item, .. }))) =
+            tellings.recv().now_or_never()
+        {
+            items.push(item);
+        }
+        assert_eq!(items, (0..600).map(|number| number.to_string()).collect::<Vec<_>>());
+    }
+}

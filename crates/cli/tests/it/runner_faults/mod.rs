@@ -2,6 +2,7 @@
 //! restarted; its turn is cancelled. Nothing is done twice, nothing is left running, nothing is lost without a word.
 
 mod agent;
+mod begin;
 mod cancel;
 mod cut_off;
 mod drain;

@@ -17,6 +17,8 @@ use crate::support::fleet::Fleet;
 pub(super) struct World {
     pub(super) fleet: Fleet,
     pub(super) folder: TempDir,
+    /// The program that runners take for Codex.
+    pub(super) codex: PathBuf,
     /// Answers as long as the world stands.
     #[expect(dead_code, reason = "held for its end")]
     model: FakeModel,
@@ -59,7 +61,8 @@ impl World {
         for agent in Agent::ALL {
             agent.describe(&folder.path().join("profiles"), &model.base_url());
         }
-        Self { fleet, folder, model, tenant, bearer, made: AtomicU32::new(0) }
+        let codex = guildhall_testkit::codex();
+        Self { fleet, folder, codex, model, tenant, bearer, made: AtomicU32::new(0) }
     }
 
     fn next(&self) -> u32 {
@@ -81,7 +84,7 @@ impl World {
             .arg("--profiles")
             .arg(self.folder.path().join("profiles"))
             .arg("--codex")
-            .arg(guildhall_testkit::codex())
+            .arg(&self.codex)
             .args(arguments)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
