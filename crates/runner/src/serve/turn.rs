@@ -198,8 +198,6 @@ fn ending(end: TurnEnd) -> Ending {
 
 #[cfg(test)]
 mod tests {
-    use futures::FutureExt;
-
     use super::*;
 
     #[tokio::test]
@@ -217,10 +215,9 @@ mod tests {
         let within = Duration::from_secs(10);
         assert_eq!(tokio::time::timeout(within, telling.during(beginning)).await, Ok("does not begin"));
         telling.rest().await;
+        drop(telling);
         let mut items = Vec::new();
-        while let Some(Some(Told::Event(_, BackendEvent::TextDelta { item, .. }))) =
-            tellings.recv().now_or_never()
-        {
+        while let Some(Told::Event(_, BackendEvent::TextDelta { item, .. })) = tellings.recv().await {
             items.push(item);
         }
         assert_eq!(items, (0..600).map(|number| number.to_string()).collect::<Vec<_>>());

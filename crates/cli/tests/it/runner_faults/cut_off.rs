@@ -1,10 +1,11 @@
 //! A runner on a host of its own, whose link goes down in the middle of a turn.
 
-use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use super::agent::Agent;
 use super::process::{Runner, descendants, lines, lives, pids};
+use super::proxy::{self, Fate};
 use super::world::{Run, World, phases};
 use super::{LEASE, NOTICED_WITHIN};
 
@@ -76,13 +77,18 @@ async fn a_runner_that_is_cut_off_ends_its_backend_before_its_lease_ends_and_the
         return;
     };
     let world = World::start_with(&link.ours, "4s").await;
-    let (tool, slow) = (world.run().await, world.run().await);
+    // The agent's model is this host's, and answers over the link.
+    let (model, path) = (world.model.base_url(), "/v1");
+    let door = proxy::open_on(&link.ours, model.trim_end_matches(path), |_| Fate::Pass);
+    Agent::Codex.describe(&world.folder.path().join("profiles"), &format!("{door}{path}"));
+    let (tool, slow) = (world.run_of(Agent::Codex).await, world.run().await);
     let (mut one, mut other) = (link.runner(&world, &tool), link.runner(&world, &slow));
     let command =
         world.send(&tool, "run:echo $$ >> pids; sh -c 'echo $$ >> pids; exec sleep 60'; true").await;
-    world.send(&slow, "slow").await;
     let mut doomed = pids(&tool.workspace.join("pids"), 2).await;
     doomed.extend(descendants(one.worker()));
+    assert!(doomed.len() > 3, "the agent and its tool: {doomed:?}");
+    world.send(&slow, "slow").await;
     while !world.events(&slow).await.iter().any(|event| event["type"] == "assistant_delta") {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -116,5 +122,4 @@ async fn a_runner_that_is_cut_off_ends_its_backend_before_its_lease_ends_and_the
         late.filter(|event| event["eventId"].as_str().is_some_and(|id| id.starts_with("1-"))).collect();
     assert!(late.is_empty(), "what was kept was appended as if it were live: {late:#?}");
     assert_eq!(phases(&events, "lease-recovered").len(), 1);
-    assert!(fs::metadata(world.state().join("spool")).is_ok_and(|folder| folder.is_dir()));
 }

@@ -24,7 +24,16 @@ pub(super) struct Asked {
 
 /// Opens a door before a server. Returns its address.
 pub(super) fn open(server: &str, fate: impl Fn(&Asked) -> Fate + Send + Sync + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    open_on("127.0.0.1", server, fate)
+}
+
+/// Opens one on an address of this machine.
+pub(super) fn open_on(
+    host: &str,
+    server: &str,
+    fate: impl Fn(&Asked) -> Fate + Send + Sync + 'static,
+) -> String {
+    let listener = TcpListener::bind((host, 0)).expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let server = server.trim_start_matches("http://").to_owned();
     let fate = Arc::new(fate);

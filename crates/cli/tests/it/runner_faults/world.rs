@@ -19,9 +19,7 @@ pub(super) struct World {
     pub(super) folder: TempDir,
     /// The program that runners take for Codex.
     pub(super) codex: PathBuf,
-    /// Answers as long as the world stands.
-    #[expect(dead_code, reason = "held for its end")]
-    model: FakeModel,
+    pub(super) model: FakeModel,
     tenant: String,
     pub(super) bearer: String,
     made: AtomicU32,
