@@ -79,7 +79,7 @@ async fn a_runner_that_is_cut_off_ends_its_backend_before_its_lease_ends_and_the
     let world = World::start_with(&link.ours, "4s").await;
     // The agent's model is this host's, and answers over the link.
     let (model, path) = (world.model.base_url(), "/v1");
-    let door = proxy::open_on(&link.ours, model.trim_end_matches(path), |_| Fate::Pass);
+    let door = proxy::open_on(&link.ours, &[model.trim_end_matches(path)], |_| Fate::Pass);
     Agent::Codex.describe(&world.folder.path().join("profiles"), &format!("{door}{path}"));
     let (tool, slow) = (world.run_of(Agent::Codex).await, world.run().await);
     let (mut one, mut other) = (link.runner(&world, &tool), link.runner(&world, &slow));

@@ -24,24 +24,26 @@ pub(super) struct Asked {
 
 /// Opens a door before a server. Returns its address.
 pub(super) fn open(server: &str, fate: impl Fn(&Asked) -> Fate + Send + Sync + 'static) -> String {
-    open_on("127.0.0.1", server, fate)
+    open_on("127.0.0.1", &[server], fate)
 }
 
-/// Opens one on an address of this machine.
+/// Opens one on an address of this machine, before servers that take turns; one that is away is passed over.
 pub(super) fn open_on(
     host: &str,
-    server: &str,
+    servers: &[&str],
     fate: impl Fn(&Asked) -> Fate + Send + Sync + 'static,
 ) -> String {
     let listener = TcpListener::bind((host, 0)).expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let server = server.trim_start_matches("http://").to_owned();
+    let mut servers: Vec<String> =
+        servers.iter().map(|server| server.trim_start_matches("http://").to_owned()).collect();
     let fate = Arc::new(fate);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let (server, fate) = (server.clone(), Arc::clone(&fate));
+            servers.rotate_left(1);
+            let (servers, fate) = (servers.clone(), Arc::clone(&fate));
             std::thread::spawn(move || {
-                let _somebody_left = serve(stream, &server, fate.as_ref());
+                let _somebody_left = serve(stream, &servers, fate.as_ref());
             });
         }
     });
@@ -49,7 +51,7 @@ pub(super) fn open_on(
 }
 
 /// Serves one request; a connection is not used twice.
-fn serve(mut stream: TcpStream, server: &str, fate: &dyn Fn(&Asked) -> Fate) -> io::Result<()> {
+fn serve(mut stream: TcpStream, servers: &[String], fate: &dyn Fn(&Asked) -> Fate) -> io::Result<()> {
     let asked = read(&mut BufReader::new(stream.try_clone()?))?;
     match fate(&asked) {
         Fate::Drop => stream.shutdown(Shutdown::Both),
@@ -63,7 +65,8 @@ fn serve(mut stream: TcpStream, server: &str, fate: &dyn Fn(&Asked) -> Fate) -> 
             )
         }
         Fate::Pass => {
-            let mut onward = TcpStream::connect(server)?;
+            let reached = servers.iter().find_map(|server| TcpStream::connect(server).ok());
+            let mut onward = reached.ok_or(io::ErrorKind::ConnectionRefused)?;
             let kept = asked.head.iter().filter(|line| !line.to_ascii_lowercase().starts_with("connection:"));
             let head: String = kept.map(|line| format!("{line}\r\n")).collect();
             write!(onward, "{}\r\n{head}connection: close\r\n\r\n", asked.line)?;

@@ -73,9 +73,14 @@ impl World {
 
     /// Returns a command for a runner of one run, which finds the server at an address.
     pub(super) fn runner_command(&self, url: &str, run: &Run, arguments: &[&str]) -> Command {
+        let of_run = ["--run", &run.id, "--profile", run.agent.profile()];
+        self.command(url, &[&of_run, arguments].concat())
+    }
+
+    fn command(&self, url: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());
         command
-            .args(["--url", url, "--run", &run.id, "--profile", run.agent.profile(), "--enrolment-file"])
+            .args(["--url", url, "--enrolment-file"])
             .arg(self.folder.path().join("enrolment"))
             .arg("--state")
             .arg(self.state())
@@ -97,6 +102,11 @@ impl World {
 
     pub(super) fn runner_at(&self, url: &str, run: &Run, arguments: &[&str]) -> Runner {
         Runner::start(&mut self.runner_command(url, run, arguments), self.log())
+    }
+
+    /// Starts a runner that takes whatever run has waited longest for the backend without a model.
+    pub(super) fn warm_runner(&self, arguments: &[&str]) -> Runner {
+        Runner::start(&mut self.command(&self.fleet.url(0, ""), arguments), self.log())
     }
 
     pub(super) fn log(&self) -> PathBuf {
