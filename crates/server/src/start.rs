@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use guildhall_api::{Access, App, Drained, Limits, Refusals, StreamLimits, Streams};
+use guildhall_api::{Access, App, Drained, Limits, Parts, Refusals, StreamLimits, Streams};
 use guildhall_bus::{Bus, BusError, BusOptions};
 use guildhall_domain::ids::ReplicaId;
 use guildhall_domain::signing::{InvalidPolicy, RotationPolicy};
@@ -132,7 +132,7 @@ impl Server {
         health.watch(&tasks).await;
 
         let accepting = CancellationToken::new();
-        let app = App {
+        let app = App::new(Parts {
             oidc: outside::oidc(config, &public, &auth, &clock)?,
             access: access(config, &public, address),
             audit: Audit::new(store.clone(), journals),
@@ -153,7 +153,7 @@ impl Server {
             rates: Rates::new(store.clone(), policy(&config.limits)),
             refusals: Refusals::default(),
             closing: accepting.clone(),
-        };
+        });
         let (drain_timeout, drain_delay) = (config.http.drain_timeout, config.http.drain_delay);
         let (say_drained, drained) = watch::channel(None);
         let stop_accepting = accepting.clone();
