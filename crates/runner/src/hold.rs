@@ -38,7 +38,7 @@ impl Hold {
     pub(crate) async fn keep(self, stop: CancellationToken) {
         let Self { held, lease, since, leash, lost } = self;
         let (mut renewed, mut wait) = (since, lease / RENEW_AFTER);
-        loop {
+        while !lost.is_cancelled() {
             leash.until((renewed + lease - lease / KILL_BEFORE).saturating_duration_since(Instant::now()));
             let give_up = renewed + lease - lease / GIVE_UP_BEFORE;
             tokio::select! {

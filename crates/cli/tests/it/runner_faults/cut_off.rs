@@ -76,7 +76,7 @@ async fn a_runner_that_is_cut_off_ends_its_backend_before_its_lease_ends_and_the
         eprintln!("SKIPPED: this kernel lets nobody make a network name space; nothing was tested");
         return;
     };
-    let world = World::start_with(&link.ours, "4s").await;
+    let world = World::start_with(&link.ours, "6s").await;
     // The agent's model is this host's, and answers over the link.
     let (model, path) = (world.model.base_url(), "/v1");
     let door = proxy::open_on(&link.ours, &[model.trim_end_matches(path)], |_| Fate::Pass);

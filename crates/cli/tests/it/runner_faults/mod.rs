@@ -17,8 +17,8 @@ mod world;
 use std::time::Duration;
 
 /// Short, so that nobody waits for long.
-const LEASE: Duration = Duration::from_secs(4);
+const LEASE: Duration = Duration::from_secs(6);
 const GRACE: Duration = Duration::from_secs(1);
 
 /// A lost runner must be noticed this long after its last sign of life.
-const NOTICED_WITHIN: Duration = Duration::from_secs(4 + 1 + 15);
+const NOTICED_WITHIN: Duration = Duration::from_secs(6 + 1 + 15);

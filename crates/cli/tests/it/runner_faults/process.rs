@@ -63,6 +63,12 @@ pub(super) fn descendants(pid: u32) -> Vec<u32> {
     found
 }
 
+/// Returns the words that a process was started with.
+pub(super) fn arguments(pid: u32) -> String {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&words).replace('\0', " ")
+}
+
 /// Returns whether a process runs; one that has ended and was not buried does not.
 pub(super) fn lives(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -37,7 +37,7 @@ pub(super) struct Run {
 impl World {
     /// Starts everything, with leases so short that nobody waits for long.
     pub(super) async fn start() -> Self {
-        Self::start_with("127.0.0.1", "4s").await
+        Self::start_with("127.0.0.1", "6s").await
     }
 
     pub(super) async fn start_with(host: &str, lease: &'static str) -> Self {
