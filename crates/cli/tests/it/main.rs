@@ -22,6 +22,7 @@ mod run_faults;
 mod runner;
 mod runner_acp;
 mod runner_codex;
+mod runner_faults;
 mod runs;
 mod runs_explain;
 mod runs_watch;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use guildhall_runner::backend::choose::Backends;
+use guildhall_runner::guard::Leash;
 use guildhall_runner::serve::{Options, Served, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
@@ -30,6 +31,8 @@ impl Serving {
             state: state.path().to_owned(),
             idle: Duration::from_secs(60),
             claim_within: Duration::from_secs(60),
+            drain_within: Duration::from_secs(25),
+            leash: Leash::default(),
         };
         let client = Client::new(&server.url).expect("an address");
         let client = RunnerClient::new(client, SecretString::from(yard.enrolment.clone()));

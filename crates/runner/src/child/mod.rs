@@ -20,6 +20,7 @@ pub use lines::Line;
 use lines::Lines;
 use tail::Tail;
 use tree::Root;
+pub use tree::{adopt_orphans, end_backends, end_everything, end_orphans};
 
 /// What a process may still have written before its end is read for so long.
 const DRAIN_WITHIN: Duration = Duration::from_millis(500);
