@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use guildhall_domain::ids::RunId;
 use guildhall_runner::backend::choose::Backends;
+use guildhall_runner::child::OutOfReach;
 use guildhall_runner::guard::{self, Ended, Leash};
 use guildhall_runner::serve::{Options, Served, serve};
 use guildhall_sdk::Client;
@@ -46,6 +47,15 @@ struct Arguments {
     /// Where workspaces and sessions are kept
     #[arg(long, default_value = "./.guildhall-runner", value_name = "FOLDER")]
     state: PathBuf,
+    /// A file or folder that agents cannot reach, beside the runner's own; may be given several times
+    #[arg(long, value_name = "PATH")]
+    out_of_reach: Vec<PathBuf>,
+    /// A TCP port that agents cannot connect to; may be given several times
+    #[arg(long, value_name = "PORT")]
+    closed_port: Vec<u16>,
+    /// Lets agents reach whatever this process can, credentials too: for a kernel that cannot contain them
+    #[arg(long)]
+    uncontained: bool,
     /// Serves one run, then ends
     #[arg(long)]
     one_shot: bool,
@@ -99,12 +109,14 @@ async fn run(args: Arguments, leash: Leash) -> Result<()> {
         .with_context(|| format!("cannot read the enrolment token from {}", args.enrolment_file.display()))?;
     let client = RunnerClient::new(Client::new(&args.url)?, SecretString::from(token.trim()));
     let stop = stop_on_signals()?;
+    let out_of_reach = out_of_reach(&args)?;
     let options = Options {
         name: args.name,
         profiles: args.profile,
         backends: Backends { profiles: args.profiles, codex: args.codex },
         run: args.run,
         state: args.state,
+        out_of_reach,
         idle: Duration::from_secs(args.idle_seconds),
         drain_within: Duration::from_secs(args.drain_seconds),
         leash,
@@ -118,6 +130,20 @@ async fn run(args: Arguments, leash: Leash) -> Result<()> {
             return Ok(());
         }
     }
+}
+
+/// Returns what agents cannot reach: our own state, the credentials, the token that runs are claimed with, and what the
+/// arguments name.
+fn out_of_reach(args: &Arguments) -> Result<OutOfReach> {
+    if args.uncontained {
+        return Ok(OutOfReach::default());
+    }
+    // Hidden by its path, so it has to be there.
+    std::fs::create_dir_all(&args.state)
+        .with_context(|| format!("cannot make the state folder {}", args.state.display()))?;
+    let own = [args.state.clone(), args.enrolment_file.clone()];
+    let paths = own.into_iter().chain(args.profiles.clone()).chain(args.out_of_reach.clone()).collect();
+    Ok(OutOfReach { paths, ports: args.closed_port.clone() })
 }
 
 fn sentence(served: Served) -> &'static str {

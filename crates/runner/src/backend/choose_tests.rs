@@ -40,6 +40,7 @@ fn setting() -> Setting {
         network: Network::Disabled,
         secrets: Vec::new(),
         turn_timeout: Duration::from_secs(1),
+        out_of_reach: crate::child::OutOfReach::default(),
         tool_calls_at_most: 1,
     }
 }

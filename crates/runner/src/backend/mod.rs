@@ -26,6 +26,8 @@ use guildhall_domain::run_policy::{Approval, Network, Sandbox};
 use secrecy::SecretString;
 use tokio::sync::mpsc;
 
+use crate::child::{Bounds, By, OutOfReach};
+
 /// What a backend can do. The runner offers nothing else, and the behaviour suite expects nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
@@ -57,8 +59,18 @@ pub struct Setting {
     pub secrets: Vec<(String, SecretString)>,
     /// The longest that a turn may take.
     pub turn_timeout: Duration,
+    /// What neither the agent nor anything that it starts can read or connect to.
+    pub out_of_reach: OutOfReach,
     /// Tool calls in one turn; a model that asks for more has lost its way.
     pub tool_calls_at_most: u32,
+}
+
+impl Setting {
+    /// Returns the bounds of the agent's process.
+    fn bounds(&self, writable: Option<Vec<PathBuf>>) -> Bounds {
+        let own = vec![self.workspace.clone(), self.state.clone()];
+        Bounds { writable, out_of_reach: self.out_of_reach.clone(), own, by: By::default() }
+    }
 }
 
 /// A thread of a backend: what it resumes by.

@@ -2,11 +2,13 @@
 
 mod confine;
 mod lines;
+mod reach;
 mod tail;
 mod tree;
 
+use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -16,8 +18,10 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
+pub use confine::{Bounds, By};
 pub use lines::Line;
 use lines::Lines;
+pub use reach::OutOfReach;
 use tail::Tail;
 use tree::Root;
 pub use tree::{adopt_orphans, end_backends, end_everything, end_orphans};
@@ -35,8 +39,8 @@ pub struct Spec<'a> {
     pub arguments: &'a [&'a str],
     pub folder: &'a Path,
     pub environment: Vec<(String, SecretString)>,
-    /// The folders outside of which it may write nothing, nor what it starts; without it, it may write anywhere.
-    pub writable: Option<Vec<PathBuf>>,
+    /// How far it may reach, and what it starts.
+    pub bounds: Bounds,
 }
 
 /// What was heard of a process.
@@ -71,9 +75,20 @@ impl Child {
     pub fn start(spec: &Spec<'_>) -> io::Result<Self> {
         tree::adopt_orphans()?;
         let environment = spec.environment.iter().map(|(name, value)| (name, value.expose_secret()));
-        let mut command = Command::new(spec.program);
+        let hidden = spec.bounds.out_of_reach.resolved(&spec.bounds.own)?;
+        let mut words = match spec.bounds.by {
+            By::Mounts if !hidden.is_empty() => {
+                // Asked here: the program that makes the mounts would only fail.
+                spec.program.metadata()?;
+                confine::mounts(&spec.bounds, &hidden)
+            }
+            By::Mounts | By::Rules => Vec::new(),
+        };
+        words.push(spec.program.into());
+        words.extend(spec.arguments.iter().map(OsString::from));
+        let mut command = Command::new(&words[0]);
         command
-            .args(spec.arguments)
+            .args(&words[1..])
             .current_dir(spec.folder)
             .env_clear()
             .envs(environment)
@@ -82,9 +97,10 @@ impl Child {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        let mut process = match &spec.writable {
-            Some(folders) => confine::spawn(&mut command, folders)?,
-            None => command.spawn()?,
+        let mut process = if spec.bounds.are_none() {
+            command.spawn()?
+        } else {
+            confine::spawn(&mut command, &spec.bounds, &hidden)?
         };
         let missing = || io::Error::other("the process has no pipes");
         let root = Root::new(process.id().ok_or_else(missing)?);

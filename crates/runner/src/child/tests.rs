@@ -5,7 +5,7 @@ use super::*;
 
 fn shell<'a>(folder: &'a Path, arguments: &'a [&'a str]) -> Spec<'a> {
     let environment = vec![("PATH".to_owned(), SecretString::from("/usr/bin:/bin"))];
-    Spec { program: Path::new("/bin/sh"), arguments, folder, environment, writable: None }
+    Spec { program: Path::new("/bin/sh"), arguments, folder, environment, bounds: Bounds::default() }
 }
 
 async fn written(file: &Path) -> String {

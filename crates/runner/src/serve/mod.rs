@@ -20,6 +20,7 @@ use tracing::{info, warn};
 
 use crate::backend::choose::{Backends, ChooseError};
 use crate::child;
+use crate::child::OutOfReach;
 use crate::guard::Leash;
 use crate::hold::Hold;
 use crate::workspace::WorkspaceError;
@@ -44,6 +45,8 @@ pub struct Options {
     pub run: Option<RunId>,
     /// Workspaces, sessions' storage and the spool.
     pub state: PathBuf,
+    /// What agents cannot read or connect to.
+    pub out_of_reach: OutOfReach,
     /// A run without a command for this long is given back.
     pub idle: Duration,
     /// How long to wait for a run, or for the lease of a lost runner.

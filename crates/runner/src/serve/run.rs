@@ -60,6 +60,7 @@ impl Serving {
             network: policy.network,
             secrets: chosen.secrets(),
             turn_timeout: policy.timeout.get(),
+            out_of_reach: options.out_of_reach.clone(),
             tool_calls_at_most: TOOL_CALLS_AT_MOST,
         };
         let spools = options.state.join("spool");

@@ -70,6 +70,8 @@ mod tests {
     use guildhall_domain::run_policy::{Approval, Network, Sandbox};
     use secrecy::ExposeSecret;
 
+    use crate::child::OutOfReach;
+
     use super::*;
 
     fn setting(folder: &Path) -> Setting {
@@ -81,6 +83,7 @@ mod tests {
             network: Network::Enabled,
             secrets: vec![("OPENAI_API_KEY".to_owned(), SecretString::from("canary-1234"))],
             turn_timeout: Duration::from_secs(1),
+            out_of_reach: OutOfReach::default(),
             tool_calls_at_most: 1,
         }
     }

@@ -59,7 +59,7 @@ impl Session {
             arguments: &arguments,
             folder: &setting.workspace,
             environment: home.environment(profile, &setting.secrets),
-            writable: terms::writable(setting, home),
+            bounds: setting.bounds(terms::writable(setting, home)),
         })
         .map_err(|error| cannot_start(&error))?;
         let mut session =

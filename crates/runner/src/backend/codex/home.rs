@@ -148,6 +148,8 @@ mod tests {
     use guildhall_domain::run_policy::{Approval, Sandbox};
     use secrecy::ExposeSecret;
 
+    use crate::child::OutOfReach;
+
     use super::*;
 
     fn setting(folder: &Path) -> Setting {
@@ -159,6 +161,7 @@ mod tests {
             network: Network::Disabled,
             secrets: vec![("PROVIDER_KEY".to_owned(), SecretString::from("canary-1234"))],
             turn_timeout: Duration::from_secs(1),
+            out_of_reach: OutOfReach::default(),
             tool_calls_at_most: 1,
         }
     }

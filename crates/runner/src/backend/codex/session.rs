@@ -12,7 +12,7 @@ use super::translate::{Translator, UNWANTED, other};
 use super::wire::{self, Incoming};
 use super::{Profile, leave};
 use crate::backend::{BackendEvent, BackendFailure, Begin, Setting, Sink};
-use crate::child::{Child, Heard, Line, Spec};
+use crate::child::{Bounds, By, Child, Heard, Line, Spec};
 
 /// A start reads the past of a thread; everything else is answered at once.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -46,8 +46,8 @@ impl Session {
             arguments: &["app-server"],
             folder: &setting.workspace,
             environment: home.environment(&setting.secrets),
-            // Codex has a sandbox of its own for the commands that it runs.
-            writable: None,
+            // Codex has a sandbox of its own for the commands that it runs, inside of these.
+            bounds: Bounds { by: By::Mounts, ..setting.bounds(None) },
         })
         .map_err(|error| BackendFailure::dead(format!("cannot start codex: {}", error.kind())))?;
         let is_resumed = matches!(begin, Begin::Resume(_));

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::backend::output::Output;
 use crate::backend::{BackendEvent, BackendFailure, Control, Setting, Sink};
-use crate::child::{Child, Heard, Line, Spec};
+use crate::child::{Bounds, Child, Heard, Line, Spec};
 
 /// Between two words: quick enough to wait for, slow enough to watch.
 const PAUSE: Duration = Duration::from_millis(25);
@@ -101,7 +101,7 @@ impl<'a> Stage<'a> {
 
     /// Returns the code with which a command ended; none when it did not, or could not begin.
     async fn run(&mut self, setting: &Setting, call: &str, command: &str) -> Result<Option<i64>, Stop> {
-        let Ok(mut child) = start(&setting.workspace, command) else { return Ok(None) };
+        let Ok(mut child) = start(&setting.workspace, command, setting.bounds(None)) else { return Ok(None) };
         let mut output = Output::default();
         let sink = self.sink.clone();
         let reading = timeout(TOOL_WITHIN, read(&mut child, &mut output, &sink, call));
@@ -156,7 +156,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-fn start(folder: &Path, command: &str) -> std::io::Result<Child> {
+fn start(folder: &Path, command: &str, bounds: Bounds) -> std::io::Result<Child> {
     let path = SecretString::from("/usr/local/bin:/usr/bin:/bin");
     let mut child = Child::start(&Spec {
         program: Path::new("/bin/sh"),
@@ -164,7 +164,7 @@ fn start(folder: &Path, command: &str) -> std::io::Result<Child> {
         arguments: &["-c", &format!("exec 2>&1\n{command}")],
         folder,
         environment: vec![("PATH".to_owned(), path)],
-        writable: None,
+        bounds,
     })?;
     child.close_input();
     Ok(child)

@@ -8,6 +8,7 @@ use guildhall_domain::run_policy::{Approval, Network, Sandbox};
 use guildhall_runner::backend::{
     Backend, BackendEvent, BackendFailure, Begin, Control, Setting, Sink, Thread, TurnEnd,
 };
+use guildhall_runner::child::OutOfReach;
 use guildhall_testkit::FakeModel;
 use secrecy::SecretString;
 use tempfile::TempDir;
@@ -18,6 +19,9 @@ use super::{Bench, Model};
 /// The secret under which a backend finds its provider's credential, and its value.
 pub(crate) const CREDENTIAL: &str = "FAKE_API_KEY";
 pub(crate) const CREDENTIAL_VALUE: &str = "canary-credential-5f0e";
+
+/// What stands in a file that is out of reach.
+pub(crate) const OUT_OF_REACH: &str = "nobody-may-read-this";
 
 /// No backend takes as long to begin, on a busy machine either.
 const BEGIN_WITHIN: Duration = Duration::from_secs(45);
@@ -50,6 +54,8 @@ impl<'a> Desk<'a> {
         let root = fs::canonicalize(folder.path()).expect("it is there");
         let (workspace, state) = (root.join("workspace"), root.join("state"));
         fs::create_dir(&workspace).expect("a workspace");
+        fs::create_dir(root.join("secrets")).expect("what is out of reach");
+        fs::write(root.join("secrets/key"), OUT_OF_REACH).expect("written");
         let setting = Setting {
             workspace,
             state,
@@ -59,6 +65,8 @@ impl<'a> Desk<'a> {
             network: if bench.capabilities.unplugs { Network::Disabled } else { Network::Enabled },
             secrets: vec![(CREDENTIAL.to_owned(), SecretString::from(CREDENTIAL_VALUE))],
             turn_timeout: Duration::from_secs(15),
+            // Nobody listens there: that it is closed is tried where somebody does.
+            out_of_reach: OutOfReach { paths: vec![root.join("secrets")], ports: vec![9] },
             tool_calls_at_most: 20,
         };
         let (sink, events) = Sink::new();

@@ -11,6 +11,7 @@ pub(crate) mod control;
 pub(crate) mod desk;
 pub(crate) mod limits;
 pub(crate) mod provider;
+pub(crate) mod reach;
 pub(crate) mod threads;
 pub(crate) mod turns;
 
@@ -41,6 +42,7 @@ macro_rules! behaviours {
             threads: what_an_agent_started_ends_with_it,
             limits: an_endless_tool_loop_is_cut_off,
             limits: a_turn_that_takes_too_long_is_interrupted,
+            reach: what_is_out_of_reach_is_not_read_written_or_connected_to,
             limits: ten_megabytes_of_output_are_bounded_and_marked,
         }
     };
