@@ -107,3 +107,15 @@ fn a_credential_that_cannot_be_one_is_refused_and_not_told() {
         assert!(!words.contains("canary") && !words.contains("ccc"), "{words}");
     }
 }
+
+#[test]
+fn an_agent_of_the_protocol_is_chosen_by_its_program_which_must_be_there() {
+    let shelf = Shelf::new();
+    shelf.put("mine", "profile.toml", "backend = \"acp\"\ncommand = [\"sh\", \"-c\", \"true\"]", 0o600);
+    assert_eq!(name_of(shelf.backends().choose("mine").expect("a shell is everywhere")), "acp");
+    for program in ["no-such-agent-here", "/nonexistent/agent"] {
+        shelf.put("mine", "profile.toml", &format!("backend = \"acp\"\ncommand = [\"{program}\"]"), 0o600);
+        let expected = "the program of the profile `mine` is not on this machine".to_owned();
+        assert_eq!(shelf.refused("mine"), (FailureKind::InfraFailed, expected));
+    }
+}

@@ -100,3 +100,38 @@ async fn the_last_words_are_kept() {
     }
     panic!("{:?}", child.complaints());
 }
+
+#[tokio::test]
+async fn a_confined_process_and_what_it_starts_write_into_their_folders_and_nowhere_else() {
+    let (inside, outside) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let kept = outside.path().join("kept");
+    fs::write(&kept, "kept").expect("written");
+    let script = format!(
+        "touch inside; setsid sh -c 'touch {0}/made; truncate -s 0 {0}/kept; true > {0}/kept; rm {0}/kept; mv inside {0}/moved; ln -s x {0}/link; \
+         mkdir {0}/dir; chmod 600 {0}/none; echo tried > tried'; cat {0}/kept; echo > /dev/null && echo . ended",
+        outside.path().display()
+    );
+    let arguments = ["-c", script.as_str()];
+    let spec = Spec { writable: Some(vec![inside.path().to_owned()]), ..shell(inside.path(), &arguments) };
+    let mut child = Child::start(&spec).expect("a shell");
+    let first = child.hear().await;
+    assert!(matches!(&first, Heard::Line(Line::Whole(line)) if line == b"kept. ended"), "{first:?}");
+    assert!(inside.path().join("inside").exists() && inside.path().join("tried").exists());
+    assert_eq!(fs::read_dir(outside.path()).expect("a folder").count(), 1);
+    assert_eq!(fs::read_to_string(&kept).expect("a file"), "kept");
+    fs::write(outside.path().join("ours"), "").expect("the runner itself stays free");
+}
+
+#[tokio::test]
+async fn what_a_process_prints_comes_in_pieces_however_long_its_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "printf '%1000000s' x; sleep 0.2; printf end";
+    let mut child = Child::start(&shell(folder.path(), &["-c", script])).expect("a shell");
+    child.close_input();
+    let (mut bytes, mut longest) = (0, 0);
+    while let Heard::Line(Line::Whole(piece)) = child.hear_piece().await {
+        (bytes, longest) = (bytes + piece.len(), longest.max(piece.len()));
+    }
+    assert_eq!((bytes, child.exit_code()), (1_000_003, Some(0)));
+    assert!(longest <= 64 * 1024, "{longest}");
+}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use guildhall_domain::FailureKind;
 use guildhall_domain::run_policy::{Approval, Network, Sandbox};
 use guildhall_runner::backend::acp::{Acp, Profile};
-use guildhall_runner::backend::{Backend, Begin, Capabilities, Setting, TurnEnd};
+use guildhall_runner::backend::{Backend, BackendEvent, Begin, Capabilities, Setting, TurnEnd};
 use guildhall_testkit::FakeModel;
 use serde_json::json;
 
@@ -95,6 +95,21 @@ async fn a_workspace_cannot_tell_the_agent_what_to_run_or_whom_to_trust() {
     assert!(!evil.exists(), "the workspace's own settings were obeyed");
     assert!(!desk.path("made").exists(), "the workspace allowed what nobody allowed");
     assert_eq!(elsewhere.requests(), [], "the credential went where the workspace sent it");
+    desk.leave();
+}
+
+#[tokio::test]
+async fn what_was_allowed_once_is_asked_for_again_when_the_session_is_taken_up_under_another_policy() {
+    let bench = bench();
+    let mut desk = Desk::set(&bench).await;
+    let thread = desk.begin(Begin::New).await.expect("a new thread");
+    assert_eq!(desk.turn("run:touch first").await.end, TurnEnd::Completed);
+    assert!(desk.path("first").exists(), "nobody needed to be asked");
+    desk.setting.approval = Approval::OnRequest;
+    desk.begin(Begin::Resume(thread)).await.expect("it goes on");
+    let report = desk.turn("ask:touch second").await;
+    assert!(!desk.path("second").exists(), "{report:?}");
+    assert_eq!(report.count(|event| matches!(event, BackendEvent::Declined { .. })), 1, "{report:?}");
     desk.leave();
 }
 

@@ -35,10 +35,11 @@ fn polite(abilities: &str, modes: &str, more: &str) -> String {
         r#"#!/bin/sh
 update() {{ echo '{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":'"$1"'}}}}'; }}
 says() {{ update '{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"'"$1"'"}}}}'; }}
-ended() {{ echo '{{"jsonrpc":"2.0","id":2,"result":{{"stopReason":"'$1'"}}}}'; }}
+ended() {{ echo '{{"jsonrpc":"2.0","id":3,"result":{{"stopReason":"'$1'"}}}}'; }}
 while read -r line; do case "$line" in
 *'"initialize"'*) echo '{{"id":0,"result":{{"protocolVersion":1,"agentCapabilities":{abilities}}}}}' ;;
 *'"session/new"'*) echo '{{"id":1,"result":{{"sessionId":"s"{modes}}}}}' ;;
+*'"session/set_mode"'*) echo '{{"id":2,"error":{{"code":-32601,"message":"no such method"}}}}' ;;
 {more}
 esac; done
 "#

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Profile;
 
-/// Qwen Code 0.24.4: the provider speaks as OpenAI does; nothing is counted, updated, remembered or suggested behind
+/// Qwen Code 0.24.4: the provider speaks as OpenAI does; commands have no terminal, which nobody looks at; nothing is counted, updated, remembered or suggested behind
 /// the back of a turn, which would ask the model again after each answer.
 const QWEN_SETTINGS: &str = r#"{
   "security": { "auth": { "selectedType": "openai" }, "folderTrust": { "enabled": true } },
@@ -13,7 +13,7 @@ const QWEN_SETTINGS: &str = r#"{
   "general": { "enableAutoUpdate": false },
   "memory": { "enableManagedAutoMemory": false, "enableManagedAutoDream": false, "enableAutoSkill": false },
   "ui": { "enableFollowupSuggestions": false },
-  "tools": { "approvalMode": "default" }
+  "tools": { "approvalMode": "default", "shell": { "enableInteractiveShell": false } }
 }
 "#;
 

@@ -144,9 +144,13 @@ impl Session {
         answer: &Value,
         sink: &Sink,
     ) -> Result<(), BackendFailure> {
-        let Some(modes) = answer["modes"]["availableModes"].as_array() else { return Ok(()) };
+        let mode = json!({ "sessionId": self.thread, "modeId": ASKING_MODE });
+        let Some(modes) = answer["modes"]["availableModes"].as_array() else {
+            // It may have modes and not say so, as of a session that is taken up again.
+            self.ask("session/set_mode", &mode, Some(sink)).await?.ok();
+            return Ok(());
+        };
         if modes.iter().any(|mode| mode["id"] == ASKING_MODE) {
-            let mode = json!({ "sessionId": self.thread, "modeId": ASKING_MODE });
             let set = self.ask("session/set_mode", &mode, Some(sink)).await?;
             return set.map(drop).map_err(|_| {
                 BackendFailure::new(FailureKind::BackendFailed, "the agent refused the mode in which it asks")

@@ -35,7 +35,9 @@ pub(crate) async fn a_turn_that_takes_too_long_is_interrupted(bench: &Bench) {
 }
 
 pub(crate) async fn ten_megabytes_of_output_are_bounded_and_marked(bench: &Bench) {
-    let mut desk = Desk::ready(bench).await;
+    let mut desk = Desk::set(bench).await;
+    desk.setting.turn_timeout = Duration::from_secs(40);
+    desk.begin(Begin::New).await.expect("a new thread");
     let report = desk.turn("big:").await;
     assert_eq!(report.end, TurnEnd::Completed, "{:?}", report.end);
     let (printed, truncated) = report.printed();
