@@ -1,0 +1,42 @@
+-- Runs that have waited for a runner, of these profiles, with none on its way; and how often a runner was started for
+-- what waits there and ended, lately how long ago. In the order of the pool: the tenant with the fewest jobs first.
+WITH busy AS (
+    SELECT run.tenant, count(*) AS jobs
+    FROM runner_jobs AS job
+    INNER JOIN runs AS run ON run.id = job.run
+    WHERE job.ended_at IS NULL
+    GROUP BY run.tenant
+),
+
+waiting AS (
+    SELECT run.id, run.tenant, min(command.created_at) AS since
+    FROM commands AS command
+    INNER JOIN runs AS run ON run.id = command.run
+    WHERE command.state = 'pending'
+        AND run.state = 'open'
+        AND run.backend_profile = ANY ($1)
+        AND run.waiting_since < now() - $2::float8 * interval '1 second'
+        AND NOT EXISTS (SELECT 1 FROM leases AS lease WHERE lease.run = run.id)
+        AND NOT EXISTS (
+            SELECT 1 FROM runner_jobs AS job
+            WHERE job.run = run.id AND job.ended_at IS NULL AND job.kind <> 'warm'
+        )
+    GROUP BY run.id
+)
+
+SELECT
+    waiting.id,
+    (
+        SELECT count(*) FROM runner_jobs AS job
+        WHERE job.run = waiting.id AND job.created_at > waiting.since AND job.ended_at IS NOT NULL
+    ) AS "ended!",
+    extract(EPOCH FROM now() - (
+        SELECT max(job.ended_at) FROM runner_jobs AS job
+        WHERE job.run = waiting.id AND job.created_at > waiting.since
+    ))::float8 AS seconds_since
+FROM waiting
+LEFT JOIN busy ON busy.tenant = waiting.tenant
+ORDER BY
+    coalesce(busy.jobs, 0) + row_number() OVER (PARTITION BY waiting.tenant ORDER BY waiting.since),
+    waiting.since
+LIMIT $3
