@@ -31,5 +31,7 @@ pub(crate) fn run() -> Result<()> {
 
 pub(crate) fn test(args: &TestArgs) -> Result<()> {
     let engines = Engines::temporary()?;
+    // Servers start it as a program of its own: cargo does not know that their tests need it.
+    step("runner", &mut cargo(["build", "--package", "guildhall-runner"]))?;
     step("test", cargo(["nextest", "run"]).args(&args.rest).envs(engines.env()))
 }

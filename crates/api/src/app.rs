@@ -14,6 +14,7 @@ use guildhall_service::keys::Keys;
 use guildhall_service::oidc::Oidc;
 use guildhall_service::projects::Projects;
 use guildhall_service::rates::Rates;
+use guildhall_service::runner_jobs::RunnerJobs;
 use guildhall_service::runners::Runners;
 use guildhall_service::runs::Runs;
 use guildhall_service::signing::Signing;
@@ -35,6 +36,7 @@ pub struct App {
     pub invitations: Invitations,
     pub keys: Keys,
     pub projects: Projects,
+    pub runner_jobs: RunnerJobs,
     pub runners: Runners,
     pub runs: Runs,
     /// None where no identity provider is configured.

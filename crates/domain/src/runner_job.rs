@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::ids::{CommandId, RunnerId, RunnerJobId};
+use crate::ids::{AttemptId, CommandId, PlaceId, RunnerId, RunnerJobId};
 use crate::principal::named;
 use crate::run::command::CommandState;
 use crate::run::lease::Lease;
@@ -45,6 +45,19 @@ impl JobPhase {
             Self::Succeeded | Self::Failed | Self::Lost => true,
         }
     }
+}
+
+/// Returns the name under which an attempt is found where it runs; it fits Kubernetes.
+#[must_use]
+pub fn job_name(attempt: AttemptId) -> String {
+    let digits = attempt.as_uuid().simple().to_string();
+    format!("guildhall-runner-{}", &digits[20..])
+}
+
+/// Returns where the log of an attempt is found at its place. It names no path of a machine.
+#[must_use]
+pub fn log_identity(place: PlaceId, attempt: AttemptId) -> String {
+    format!("{place}/attempts/{attempt}/runner.log")
 }
 
 /// Whether a session's storage can be worked in.

@@ -9,7 +9,7 @@ pub mod local;
 use std::fmt;
 
 use futures::future::BoxFuture;
-use guildhall_domain::ids::{AttemptId, PlaceId, RunId};
+use guildhall_domain::ids::{AttemptId, PlaceId, RunId, TenantId};
 use guildhall_domain::run_policy::BackendProfile;
 use secrecy::SecretString;
 
@@ -21,8 +21,8 @@ pub trait Launcher: fmt::Debug + Send + Sync {
     /// Which of its sort this is. Servers with the same place look after each other's processes.
     fn place(&self) -> PlaceId;
 
-    /// Refuses a profile that no runner could be given.
-    fn check(&self, profile: &BackendProfile) -> Result<(), NoProfile>;
+    /// Refuses a profile that no runner could be given for runs of a tenant; without one, for runs of any.
+    fn check(&self, tenant: Option<TenantId>, profile: &BackendProfile) -> Result<(), NoProfile>;
 
     /// Starts the process of an attempt, unless it was started before.
     fn launch(&self, launch: Launch) -> BoxFuture<'_, Result<(), LaunchError>>;
@@ -41,6 +41,8 @@ pub trait Launcher: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone)]
 pub struct Launch {
     pub attempt: AttemptId,
+    /// The tenant of the run; none for a warm one, which may get a run of any.
+    pub tenant: Option<TenantId>,
     pub profile: BackendProfile,
     /// The one run to serve; whichever comes without it.
     pub run: Option<RunId>,

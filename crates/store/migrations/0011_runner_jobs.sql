@@ -35,4 +35,5 @@ CREATE INDEX runner_jobs_of_run ON runner_jobs (run, id) WHERE run IS NOT NULL;
 CREATE INDEX runner_jobs_open ON runner_jobs (created_at) WHERE ended_at IS NULL;
 -- A run has one on its way at most, also when two ask at once.
 CREATE UNIQUE INDEX runner_jobs_one_open_a_run ON runner_jobs (run) WHERE ended_at IS NULL AND kind <> 'warm';
+CREATE INDEX runner_jobs_failed ON runner_jobs (place, ended_at) WHERE phase = 'failed';
 CREATE INDEX runner_jobs_of_enrolment ON runner_jobs (enrolment) WHERE ended_at IS NULL;

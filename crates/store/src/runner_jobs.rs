@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use guildhall_domain::ids::{
-    AttemptId, CommandId, EnrolmentId, PlaceId, PrincipalId, RunId, RunnerId, RunnerJobId,
+    AttemptId, CommandId, EnrolmentId, PlaceId, PrincipalId, RunId, RunnerId, RunnerJobId, TenantId,
 };
 use guildhall_domain::runner_job::{JobKind, JobPhase};
 use jiff_sqlx::Timestamp;
@@ -198,6 +198,20 @@ pub async fn census(tx: &mut Tx, place: PlaceId, profile: &str) -> Result<Census
     Ok(Census { open: count(row.open), begun: count(row.begun), warm: count(row.warm) })
 }
 
+/// Counts the warm runners of a profile that failed at a place within a time.
+pub async fn failed_lately(
+    tx: &mut Tx,
+    place: PlaceId,
+    profile: &str,
+    within: Duration,
+) -> Result<i64, StoreError> {
+    let within = within.as_secs_f64();
+    let row = sqlx::query_file!("queries/runner_jobs/failed_lately.sql", place.as_uuid(), profile, within)
+        .fetch_one(tx.connection())
+        .await?;
+    Ok(row.failed)
+}
+
 /// Takes jobs to start at a place.
 pub async fn take(tx: &mut Tx, place: PlaceId, launcher: &str, limit: u32) -> Result<Vec<Taken>, StoreError> {
     let rows = sqlx::query_file!("queries/runner_jobs/take.sql", place.as_uuid(), launcher, i64::from(limit))
@@ -283,16 +297,32 @@ pub struct ToStart {
     pub since: Option<Duration>,
 }
 
-/// Finds runs that have waited so long for a runner of these profiles.
+/// Finds of which tenants and profiles runs wait for a runner, and have for so long.
+pub async fn waiting_profiles(
+    store: &Store,
+    waited: Duration,
+    limit: u32,
+) -> Result<Vec<(TenantId, String)>, StoreError> {
+    let (waited, limit) = (waited.as_secs_f64(), i64::from(limit));
+    let rows = sqlx::query_file!("queries/runner_jobs/waiting_profiles.sql", waited, limit)
+        .fetch_all(&store.pool)
+        .await?;
+    Ok(rows.into_iter().map(|row| (TenantId::from_uuid(row.tenant), row.backend_profile)).collect())
+}
+
+/// Finds runs that have waited so long for a runner, of these tenants and profiles.
 pub async fn to_start(
     store: &Store,
-    profiles: &[String],
+    of: &[(TenantId, String)],
     waited: Duration,
     limit: u32,
 ) -> Result<Vec<ToStart>, StoreError> {
+    let (tenants, profiles): (Vec<Uuid>, Vec<String>) =
+        of.iter().map(|(tenant, profile)| (tenant.as_uuid(), profile.clone())).unzip();
     let rows = sqlx::query_file!(
         "queries/runner_jobs/to_start.sql",
-        profiles,
+        &tenants,
+        &profiles,
         waited.as_secs_f64(),
         i64::from(limit)
     )

@@ -18,6 +18,7 @@ mod pages;
 mod projects;
 mod results;
 mod runner;
+mod runner_jobs;
 mod runs;
 mod sessions;
 mod subject_tokens;
@@ -111,6 +112,8 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(commands::show))
         .routes(routes!(results::of_command))
         .routes(routes!(commands::cancel))
+        .routes(routes!(runner_jobs::create, runner_jobs::list))
+        .routes(routes!(runner_jobs::show))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::show))
         .routes(routes!(sessions::trace))

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use guildhall_domain::ids::{AttemptId, PlaceId};
+use guildhall_domain::ids::{AttemptId, PlaceId, TenantId};
 use guildhall_domain::run_policy::BackendProfile;
 use tokio::sync::oneshot;
 
@@ -116,7 +116,7 @@ impl Launcher for Local {
         self.place
     }
 
-    fn check(&self, profile: &BackendProfile) -> Result<(), NoProfile> {
+    fn check(&self, _tenant: Option<TenantId>, profile: &BackendProfile) -> Result<(), NoProfile> {
         self.files.profile(profile).map(|_folder| ())
     }
 

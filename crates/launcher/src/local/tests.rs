@@ -73,7 +73,7 @@ impl Drop for Yard {
     fn drop(&mut self) {
         let files = Files::open(&self.path("state"), None).expect("there");
         for attempt in files.attempts() {
-            if let Some(identity) = files.attempt(attempt).process() {
+            if let Some(identity) = worker::find(&files.attempt(attempt)) {
                 tree::end(&identity);
                 tree::end_leftovers(attempt, &files.storage(), &Default::default());
             }
@@ -84,6 +84,7 @@ impl Drop for Yard {
 fn launch(profile: &str) -> Launch {
     Launch {
         attempt: AttemptId::generate(),
+        tenant: None,
         profile: profile.parse().expect("a profile"),
         run: None,
         enrolment: SecretString::from(TOKEN),
@@ -284,6 +285,6 @@ async fn a_runner_gets_a_copy_of_its_own_profile_and_of_no_other() {
     let unknown = launch("unknown");
     let refused = local.launch(unknown.clone()).await.expect_err("there is no such profile");
     assert!(matches!(refused, LaunchError::Profile(NoProfile(_))), "{refused:?}");
-    assert!(local.check(&unknown.profile).is_err() && local.check(&wanted.profile).is_ok());
+    assert!(local.check(None, &unknown.profile).is_err() && local.check(None, &wanted.profile).is_ok());
     assert_eq!(local.look(unknown.attempt).await.expect("looked"), Seen::Absent);
 }

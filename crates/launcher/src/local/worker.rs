@@ -29,11 +29,13 @@ pub(super) struct Worker {
     children: HashMap<AttemptId, Child>,
     /// Since when others' processes are seen dead and not buried.
     zombies: HashMap<AttemptId, Instant>,
+    /// Nothing is started any more: it would have to end at once.
+    is_closed: bool,
 }
 
 impl Worker {
     pub(super) fn new(files: Files, options: Options) -> Self {
-        Self { files, options, children: HashMap::new(), zombies: HashMap::new() }
+        Self { files, options, children: HashMap::new(), zombies: HashMap::new(), is_closed: false }
     }
 
     /// Ends what was to end with a server that was killed.
@@ -56,6 +58,7 @@ impl Worker {
             }
             Ask::Close(answer) => {
                 if self.options.lifetime == Lifetime::OfServer {
+                    self.is_closed = true;
                     self.ask_to_end();
                     self.end_all();
                 }
@@ -65,6 +68,9 @@ impl Worker {
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<(), LaunchError> {
+        if self.is_closed {
+            return Err(LaunchError::Closed);
+        }
         let attempt = self.files.attempt(launch.attempt);
         attempt.make().map_err(LaunchError::io("make", "the attempt's folder"))?;
         let _held = attempt.lock().map_err(|_held| LaunchError::Busy)?;
@@ -220,7 +226,7 @@ impl Worker {
 }
 
 /// Finds the process of an attempt: as it was noted, or by its arguments where a kill came before the note.
-fn find(attempt: &Attempt) -> Option<Identity> {
+pub(super) fn find(attempt: &Attempt) -> Option<Identity> {
     if let Some(noted) = attempt.process() {
         return Some(noted);
     }

@@ -1,4 +1,4 @@
--- Runs that have waited for a runner, of these profiles, with none on its way; and how often a runner was started for
+-- Runs that have waited for a runner, of these tenants and profiles, with none on its way; and how often a runner was started for
 -- what waits there and ended, lately how long ago. In the order of the pool: the tenant with the fewest jobs first.
 WITH busy AS (
     SELECT run.tenant, count(*) AS jobs
@@ -14,8 +14,8 @@ waiting AS (
     INNER JOIN runs AS run ON run.id = command.run
     WHERE command.state = 'pending'
         AND run.state = 'open'
-        AND run.backend_profile = ANY ($1)
-        AND run.waiting_since < now() - $2::float8 * interval '1 second'
+        AND (run.tenant, run.backend_profile) IN (SELECT * FROM unnest($1::uuid [], $2::text []))
+        AND run.waiting_since < now() - $3::float8 * interval '1 second'
         AND NOT EXISTS (SELECT 1 FROM leases AS lease WHERE lease.run = run.id)
         AND NOT EXISTS (
             SELECT 1 FROM runner_jobs AS job
@@ -39,4 +39,4 @@ LEFT JOIN busy ON busy.tenant = waiting.tenant
 ORDER BY
     coalesce(busy.jobs, 0) + row_number() OVER (PARTITION BY waiting.tenant ORDER BY waiting.since),
     waiting.since
-LIMIT $3
+LIMIT $4
