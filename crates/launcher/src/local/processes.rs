@@ -68,6 +68,8 @@ pub(super) struct Process {
     pub(super) id: u32,
     pub(super) parent: u32,
     pub(super) is_dead: bool,
+    /// Whether it belongs to a terminal, as a person's shell does.
+    pub(super) has_terminal: bool,
     started: u64,
 }
 
@@ -81,6 +83,11 @@ impl Process {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         ids.filter_map(Self::read).collect()
+    }
+
+    /// Returns whether it stands in a folder, or below it.
+    pub(super) fn is_within(&self, folder: &Path) -> bool {
+        fs::read_link(format!("/proc/{}/cwd", self.id)).is_ok_and(|cwd| cwd.starts_with(folder))
     }
 
     /// Returns whether its environment has an entry that pleases, as it was when the process began.
@@ -112,6 +119,7 @@ fn parse(stat: &str) -> Option<Process> {
         id: id.parse().ok()?,
         is_dead: matches!(*fields.first()?, "Z" | "X"),
         parent: fields.get(1)?.parse().ok()?,
+        has_terminal: *fields.get(4)? != "0",
         // The 22nd of all; two stand before the bracket.
         started: fields.get(19)?.parse().ok()?,
     })
@@ -132,7 +140,10 @@ mod tests {
     #[test]
     fn a_name_with_brackets_does_not_mislead() {
         let stat = "12 (a) S 99 (b) Z 1 7 12 0 -1 4 0 0 0 0 1 2 3 4 20 0 1 0 555 99";
-        assert_eq!(parse(stat), Some(Process { id: 12, parent: 1, is_dead: true, started: 555 }));
+        assert_eq!(
+            parse(stat),
+            Some(Process { id: 12, parent: 1, is_dead: true, has_terminal: false, started: 555 })
+        );
         assert_eq!(parse("nonsense"), None);
     }
 }

@@ -184,25 +184,26 @@ async fn a_runner_ends_with_all_that_it_started_however_far_that_has_run() {
 
 #[tokio::test]
 async fn a_killed_runners_agent_is_dead_before_its_death_is_said_and_no_other_is_touched() {
-    // As an agent is started: nothing of the environment but a home in the storage, and a session of its own.
-    let script = format!(
-        "while [ $# -gt 0 ]; do case $1 in --state) s=$2;; --name) n=$2;; esac; shift; done\n\
-         (env -i HOME=$s/sessions/x PATH=/usr/bin:/bin setsid sh -c 'echo $$ > \"'$(dirname \"$0\")'/agent-'$n'\"; exec sleep 300' &)\n\
-         {}-$n; exec sleep 300",
-        note("runner").trim_end_matches('"').to_owned() + "\""
-    );
-    let yard = Yard::new(&script);
+    // As agents and their tools are started: with nothing of the environment but a home in the storage, or with not even
+    // that in a workspace; in sessions of their own.
+    let script = r#"
+        while [ $# -gt 0 ]; do case $1 in --state) s=$2;; --name) n=$2;; esac; shift; done
+        here=$(dirname "$0"); mkdir -p "$s/workspaces/$n"
+        (env -i HOME="$s/sessions/x" PATH=/usr/bin:/bin setsid sh -c 'echo $$ > '"$here/agent-$n"'; exec sleep 300' &)
+        cd "$s/workspaces/$n"
+        (env -i PATH=/usr/bin:/bin setsid sh -c 'echo $$ > '"$here/tool-$n"'; exec sleep 300' &)
+        cd /; echo $$ > "$here/runner-$n"; sleep 300"#;
+    let yard = Yard::new(script);
     let local = yard.open();
     let (one, other) = (launch("demo"), launch("demo"));
-    for wanted in [&one, &other] {
-        local.launch(wanted.clone()).await.expect("started");
-    }
-    let agent = yard.process(&format!("agent-{}", one.attempt));
-    let runner: Identity =
-        Files::open(&yard.path("state"), None).expect("there").attempt(one.attempt).process().expect("noted");
+    local.launch(one.clone()).await.expect("started");
+    let [agent, tool, runner] =
+        ["agent", "tool", "runner"].map(|name| yard.process(&format!("{name}-{}", one.attempt)));
+    local.launch(other.clone()).await.expect("started");
+    yard.process(&format!("runner-{}", other.attempt));
     send(runner.pid, Signal::KILL);
     assert_eq!(until_ended(&local, one.attempt).await, End::Killed(9));
-    assert!(is_dead(&agent), "the agent lives on");
+    assert!(is_dead(&agent) && is_dead(&tool), "{agent:?} or {tool:?} lives on");
     assert_eq!(local.look(other.attempt).await.expect("looked"), Seen::Running);
 }
 

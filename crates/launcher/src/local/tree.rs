@@ -42,20 +42,22 @@ pub(super) fn end(root: &Identity) -> bool {
     false
 }
 
-/// Ends what a dead runner left: who carries its mark, and who lives in the storage of sessions without belonging to a
-/// runner that lives. An agent's home is there; a person's shell that stands in a workspace is left alone.
+/// Ends what a dead runner left: who carries its mark, and who lives in the storage of sessions, by its home or by the
+/// folder that it stands in, without belonging to a runner that lives. A person's shell in a workspace has a terminal, which
+/// runners and what they start have not: it is left alone.
 pub(super) fn end_leftovers(attempt: AttemptId, storage: &Path, living: &BTreeSet<u32>) -> bool {
-    let (attempt, storage) = (attempt.to_string(), storage.as_os_str().as_bytes());
+    let (attempt, home) = (attempt.to_string(), storage.as_os_str().as_bytes());
     let homes: [&[u8]; 3] = [b"HOME", b"TMPDIR", b"CODEX_HOME"];
     kill_until_none(|all| {
         let ours = with_descendants(all, living);
         let is_left = |process: &&Process| {
             process.id != std::process::id()
                 && !ours.iter().any(|our| our.id == process.id)
-                && process.has_variable(|name, value| {
-                    let marked = name == MARK.as_bytes() && value == attempt.as_bytes();
-                    marked || (homes.contains(&name) && value.starts_with(storage))
-                })
+                && ((!process.has_terminal && process.is_within(storage))
+                    || process.has_variable(|name, value| {
+                        let marked = name == MARK.as_bytes() && value == attempt.as_bytes();
+                        marked || (homes.contains(&name) && value.starts_with(home))
+                    }))
         };
         all.iter().filter(|process| !process.is_dead).filter(is_left).copied().collect()
     })

@@ -1,7 +1,7 @@
 //! The thread that starts, looks at and ends the processes of a place.
 
 use std::collections::{BTreeSet, HashMap};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -101,15 +101,18 @@ impl Worker {
 
     fn command(&self, launch: &Launch, attempt: &Attempt) -> Result<Command, LaunchError> {
         let options = &self.options;
+        // Each becomes the next: the process stays the same. A session of its own has no terminal, so that neither Ctrl-C
+        // in the server's is for it, nor can an agent write to it.
         let mut command = match options.lifetime {
-            Lifetime::Own => Command::new(&options.runner),
-            // Becomes the runner, which the kernel then tells when this thread is gone.
+            Lifetime::Own => Command::new("setsid"),
+            // The kernel tells the runner when this thread is gone.
             Lifetime::OfServer => {
                 let mut command = Command::new("setpriv");
-                command.arg("--pdeathsig=TERM").arg("--").arg(&options.runner);
+                command.args(["--pdeathsig=TERM", "--", "setsid"]);
                 command
             }
         };
+        command.arg(&options.runner);
         command.arg("--url").arg(&options.url);
         command.arg("--enrolment-file").arg(attempt.enrolment());
         command.arg("--name").arg(launch.attempt.to_string());
@@ -130,8 +133,6 @@ impl Worker {
         command.env_clear().envs(options.environment.iter().map(|(name, value)| (name, value)));
         command.env(tree::MARK, launch.attempt.to_string()).env("HOME", attempt.folder());
         command.current_dir(attempt.folder()).stdin(Stdio::null()).stdout(log).stderr(errors);
-        // A group of its own: Ctrl-C in the server's terminal is not for it.
-        command.process_group(0);
         Ok(command)
     }
 
