@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use guildhall_domain::caller::Caller;
-use guildhall_domain::ids::{AttemptId, CommandId, PrincipalId, RunId, RunnerJobId, SessionId};
+use guildhall_domain::ids::{AttemptId, CommandId, PlaceId, PrincipalId, RunId, RunnerJobId, SessionId};
 use guildhall_domain::role::Right;
 use guildhall_domain::run_policy::BackendProfile;
 use guildhall_domain::runner_job::{Facts, JobKind, Storage, admit};
@@ -62,7 +62,8 @@ impl RunnerJobs {
             locked.tx.rollback().await?;
             return self.find(RunnerJobId::from_uuid(made)).await;
         }
-        let ask = Ask { id, kind: JobKind::Asked, command, created_by: Some(caller.principal) };
+        let created_by = Some(caller.principal);
+        let ask = Ask { id, kind: JobKind::Asked, command, place: None, created_by };
         write(&mut locked, &ask, launcher.as_ref()).await?;
         let detail = json!({ "run": run });
         let tenant = locked.run.tenant;
@@ -100,6 +101,8 @@ pub(crate) struct Ask {
     pub(crate) id: RunnerJobId,
     pub(crate) kind: JobKind,
     pub(crate) command: Option<CommandId>,
+    /// The place that starts it; any of its sort without it.
+    pub(crate) place: Option<PlaceId>,
     pub(crate) created_by: Option<PrincipalId>,
 }
 
@@ -129,7 +132,7 @@ pub(crate) async fn write(
         run: Some(locked.run.id),
         command: Some(command),
         launcher: launcher.kind(),
-        place: None,
+        place: ask.place,
         created_by: ask.created_by,
     };
     Ok(rows::insert(&mut locked.tx, &new).await?)

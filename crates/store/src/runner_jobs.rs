@@ -310,11 +310,13 @@ pub async fn waiting_profiles(
     Ok(rows.into_iter().map(|row| (TenantId::from_uuid(row.tenant), row.backend_profile)).collect())
 }
 
-/// Finds runs that have waited so long for a runner, of these tenants and profiles.
+/// Finds runs that have waited so long for a runner, of these tenants and profiles, for which fewer than so many were
+/// started and ended.
 pub async fn to_start(
     store: &Store,
     of: &[(TenantId, String)],
     waited: Duration,
+    ended_at_most: u32,
     limit: u32,
 ) -> Result<Vec<ToStart>, StoreError> {
     let (tenants, profiles): (Vec<Uuid>, Vec<String>) =
@@ -324,6 +326,7 @@ pub async fn to_start(
         &tenants,
         &profiles,
         waited.as_secs_f64(),
+        i64::from(ended_at_most),
         i64::from(limit)
     )
     .fetch_all(&store.pool)

@@ -82,9 +82,11 @@ impl Local {
     pub const KIND: &'static str = "local";
 
     /// Takes a place. What a killed server left that should have ended with it ends now.
-    pub fn open(options: Options) -> Result<Self, LaunchError> {
+    pub fn open(mut options: Options) -> Result<Self, LaunchError> {
         let files = Files::open(&options.state, options.profiles.clone())?;
-        std::fs::metadata(&options.runner).map_err(LaunchError::io("find", "the runner's program"))?;
+        // It is started in another folder than this one.
+        options.runner =
+            options.runner.canonicalize().map_err(LaunchError::io("find", "the runner's program"))?;
         let place = files.place()?;
         let mut worker = Worker::new(files.clone(), options);
         let (asks, asked) = mpsc::channel();

@@ -164,6 +164,19 @@ async fn the_exit_of_a_runner_is_seen_and_what_it_was_given_goes() {
 }
 
 #[tokio::test]
+async fn of_two_servers_the_one_that_started_a_runner_says_how_it_ended() {
+    let yard = Yard::new("sleep 0.3; exit 3");
+    let (one, other) = (yard.open(), yard.open());
+    for _ in 0..5 {
+        let wanted = launch("demo");
+        one.launch(wanted.clone()).await.expect("started");
+        let (one, other) =
+            tokio::join!(until_ended(&one, wanted.attempt), until_ended(&other, wanted.attempt));
+        assert_eq!((one, other), (End::Exited(3), End::Exited(3)));
+    }
+}
+
+#[tokio::test]
 async fn a_runner_ends_with_all_that_it_started_however_far_that_has_run() {
     let script = format!(
         "(setsid sh -c '{}; exec sleep 300' \"$0\" &)\nsetsid sh -c '{}; exec sleep 300' \"$0\" &\n{}; exec sleep 300",

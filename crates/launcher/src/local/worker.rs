@@ -15,8 +15,9 @@ use super::processes::{self, Identity, Life};
 use super::{Ask, Lifetime, Options, tree};
 use crate::{End, Launch, LaunchError, Seen};
 
-/// A dead process whose parent does not bury it in this time has no parent that would say how it ended.
-const BURIED_WITHIN: Duration = Duration::from_secs(3);
+/// A process of another server is seen dead before that server has written down how it ended. One that has not in this
+/// time is gone too.
+const TOLD_WITHIN: Duration = Duration::from_secs(3);
 
 /// When the server ends and its runners with it, they have this long to end by themselves.
 const CLOSE_WITHIN: Duration = Duration::from_millis(1500);
@@ -27,15 +28,15 @@ pub(super) struct Worker {
     options: Options,
     /// The processes that this server started: how they end is told to their parent alone.
     children: HashMap<AttemptId, Child>,
-    /// Since when others' processes are seen dead and not buried.
-    zombies: HashMap<AttemptId, Instant>,
+    /// Since when others' processes are seen dead.
+    seen_dead: HashMap<AttemptId, Instant>,
     /// Nothing is started any more: it would have to end at once.
     is_closed: bool,
 }
 
 impl Worker {
     pub(super) fn new(files: Files, options: Options) -> Self {
-        Self { files, options, children: HashMap::new(), zombies: HashMap::new(), is_closed: false }
+        Self { files, options, children: HashMap::new(), seen_dead: HashMap::new(), is_closed: false }
     }
 
     /// Ends what was to end with a server that was killed.
@@ -140,6 +141,7 @@ impl Worker {
         let attempt = self.files.attempt(id);
         if let Some(end) = attempt.end() {
             self.children.remove(&id);
+            self.seen_dead.remove(&id);
             return Ok(Seen::Ended(end));
         }
         let Some(identity) = find(&attempt) else { return Ok(Seen::Absent) };
@@ -159,10 +161,9 @@ impl Worker {
     fn end_of_anothers(&mut self, id: AttemptId, identity: &Identity) -> Option<End> {
         match identity.life() {
             Life::Alive => None,
-            Life::Gone => Some(End::Unseen),
-            Life::Zombie => {
-                let since = *self.zombies.entry(id).or_insert_with(Instant::now);
-                (since.elapsed() > BURIED_WITHIN).then_some(End::Unseen)
+            Life::Zombie | Life::Gone => {
+                let since = *self.seen_dead.entry(id).or_insert_with(Instant::now);
+                (since.elapsed() > TOLD_WITHIN).then_some(End::Unseen)
             }
         }
     }
@@ -175,7 +176,7 @@ impl Worker {
         }
         attempt.note_end(&end).map_err(LaunchError::io("note", "the runner's end"))?;
         self.children.remove(&id);
-        self.zombies.remove(&id);
+        self.seen_dead.remove(&id);
         info!(attempt = %id, ?end, "a runner has ended");
         Ok(Seen::Ended(end))
     }

@@ -32,8 +32,8 @@ section! {
         profiles: PathBuf = "\"\"";
         /// Where runners reach this server; empty for the address that it listens on.
         url: String = "\"\"";
-        /// How many idle runners of each profile wait for the next run of any tenant, such as { demo = 1 }; in the
-        /// environment demo=1,codex=2.
+        /// How many idle runners of each profile wait for the next run of any tenant: a table of profiles and numbers; in
+        /// the environment demo=1,codex=2.
         #[serde(deserialize_with = "warm")]
         warm: BTreeMap<Slug, u32> = "{}";
         /// Whether a run that no warm runner has taken within a second gets a runner of its own.

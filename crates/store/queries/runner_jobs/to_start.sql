@@ -1,5 +1,6 @@
--- Runs that have waited for a runner, of these tenants and profiles, with none on its way; and how often a runner was started for
--- what waits there and ended, lately how long ago. In the order of the pool: the tenant with the fewest jobs first.
+-- Runs that have waited for a runner, of these tenants and profiles, with none on its way; how often a runner was started
+-- for what waits there and ended, and how long ago the last. Those for which enough were started are left out. First comes
+-- the tenant with the fewest jobs, counting those that stand before in this very list.
 WITH busy AS (
     SELECT run.tenant, count(*) AS jobs
     FROM runner_jobs AS job
@@ -26,17 +27,17 @@ waiting AS (
 
 SELECT
     waiting.id,
-    (
-        SELECT count(*) FROM runner_jobs AS job
-        WHERE job.run = waiting.id AND job.created_at > waiting.since AND job.ended_at IS NOT NULL
-    ) AS "ended!",
-    extract(EPOCH FROM now() - (
-        SELECT max(job.ended_at) FROM runner_jobs AS job
-        WHERE job.run = waiting.id AND job.created_at > waiting.since
-    ))::float8 AS seconds_since
+    before.ended AS "ended!",
+    extract(EPOCH FROM now() - before.last_ended_at)::float8 AS seconds_since
 FROM waiting
+CROSS JOIN LATERAL (
+    SELECT count(*) AS ended, max(job.ended_at) AS last_ended_at
+    FROM runner_jobs AS job
+    WHERE job.run = waiting.id AND job.created_at > waiting.since AND job.ended_at IS NOT NULL
+) AS before
 LEFT JOIN busy ON busy.tenant = waiting.tenant
+WHERE before.ended < $4
 ORDER BY
     coalesce(busy.jobs, 0) + row_number() OVER (PARTITION BY waiting.tenant ORDER BY waiting.since),
     waiting.since
-LIMIT $4
+LIMIT $5

@@ -69,6 +69,33 @@ async fn the_death_of_a_runner_gives_its_run_to_the_next_long_before_its_lease_i
 }
 
 #[tokio::test]
+async fn a_warm_runner_that_outlived_its_server_is_not_replaced_and_takes_the_next_run() {
+    let place = Place::new();
+    let db = TestDb::new().await;
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port");
+    let setup = place.setup(&db).with("launcher.warm", "demo=1").with("http.listen", free);
+    let first = setup.start().await;
+    let waits = "SELECT count(*) FROM runner_jobs JOIN runners USING (enrolment) WHERE ended_at IS NULL";
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while db.sql().await.number(waits).await == 0 {
+        assert!(Instant::now() < deadline, "no runner is warm");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let before = place.processes();
+    first.server.shutdown().await;
+    let world = World::under(setup.clone(), place.setup(&db).with("launcher.warm", "demo=1"), db).await;
+    let run = world.run(&world.yard("acme").await).await;
+    let command = world.command(&run, "slow").await;
+    world.until_command(&run, &command, "running").await;
+    let jobs = world.until(&format!("/api/v1/runs/{run}/runner-jobs"), |_| true).await;
+    assert_eq!(jobs["runnerJobs"][0]["kind"], "warm", "{jobs}");
+    let attempt = text(&jobs["runnerJobs"][0], "attemptId");
+    let line = std::fs::read(format!("/proc/{}/cmdline", before[0])).unwrap_or_default();
+    let line = String::from_utf8_lossy(&line).into_owned();
+    assert!(before.len() == 1 && line.contains(&attempt), "{before:?} {line:?}: the one from before");
+}
+
+#[tokio::test]
 async fn a_runner_outlives_the_server_that_started_it_and_the_next_one_looks_after_it() {
     let place = Place::new();
     let db = TestDb::new().await;

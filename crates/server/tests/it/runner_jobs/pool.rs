@@ -54,21 +54,26 @@ async fn a_run_that_no_warm_runner_takes_gets_one_of_its_own() {
 }
 
 #[tokio::test]
-async fn no_more_processes_run_than_there_may_and_the_rest_waits_for_room() {
+async fn no_more_processes_run_than_there_may_and_who_has_few_comes_first_when_there_is_room() {
     let place = Place::new();
     let db = TestDb::new().await;
     let setup = place.setup(&db).with("launcher.cold_start", true).with("launcher.max_processes", 2);
     let world = World::on(setup, db).await;
-    let (_, runs) = world.waiting("acme", 5).await;
+    world.waiting("acme", 5).await;
+    let (_, modest) = world.waiting("modest", 1).await;
     let deadline = Instant::now() + Duration::from_secs(60);
     let done = "SELECT count(*) FROM commands WHERE state = 'completed'";
     let mut most = 0;
-    while world.db.sql().await.number(done).await < i64::try_from(runs.len()).expect("few") {
+    while world.db.sql().await.number(done).await < 6 {
         most = most.max(place.processes().len());
         assert!(Instant::now() < deadline, "not all were served");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(most, 2, "at a time");
+    let order = "SELECT 'run_' || replace(run::text, '-', '') FROM commands ORDER BY acked_at";
+    let order = world.db.sql().await.texts(order).await;
+    let place = order.iter().position(|run| *run == modest[0]).expect("it was served");
+    assert!(place <= 3, "{place}: who came last with one run waits for the two that ran, not for five");
 }
 
 #[tokio::test]

@@ -13,11 +13,10 @@ use std::time::Duration;
 use guildhall_domain::ids::{AttemptId, RunnerJobId, TenantId};
 use guildhall_domain::principal::Slug;
 use guildhall_domain::run_policy::BackendProfile;
-use guildhall_domain::runner_job::{JobKind, cold_start_after};
+use guildhall_domain::runner_job::{COLD_STARTS_AT_MOST, JobKind, cold_start_after};
 use guildhall_launcher::Launcher;
 use guildhall_runtime::reconcile::Reconciler;
 use guildhall_store::runner_jobs::{self as rows, NewJob, ToStart};
-use tracing::warn;
 
 use crate::ServiceError;
 use crate::runner_jobs::{Ask, write};
@@ -26,8 +25,8 @@ use crate::runs::{Locked, Runs};
 /// A run that no warm runner has taken in this time gets a runner of its own.
 const COLD_AFTER: Duration = Duration::from_secs(1);
 
-/// Runs that a round starts runners for; the next takes the rest.
-const COLD_AT_ONCE: u32 = 20;
+/// Runs that a round looks at, to start runners for as many as there is room. Some of them wait until their next attempt.
+const COLD_AT_ONCE: u32 = 200;
 
 /// Pairs of tenant and profile that a round looks at.
 const WAITING_AT_MOST: u32 = 500;
@@ -109,12 +108,22 @@ impl TendRunnerJobs {
         if waiting.is_empty() {
             return Ok(());
         }
-        for run in rows::to_start(store, &waiting, COLD_AFTER, COLD_AT_ONCE).await? {
-            if is_due(&run) {
-                self.start_for(run).await?;
-            }
+        let room = self.room().await?;
+        let at_most = COLD_STARTS_AT_MOST;
+        let waiting = rows::to_start(store, &waiting, COLD_AFTER, at_most, COLD_AT_ONCE).await?;
+        for run in waiting.into_iter().filter(is_due).take(room) {
+            self.start_for(run).await?;
         }
         Ok(())
+    }
+
+    /// Returns how many more may run here. No more than that are written down: what is written is started in its order,
+    /// and who comes later with fewer shall come first.
+    async fn room(&self) -> Result<usize, ServiceError> {
+        let mut tx = self.runs.store.begin().await?;
+        let census = rows::census(&mut tx, self.launcher.place(), "").await?;
+        tx.rollback().await?;
+        Ok(usize::try_from(self.pool.at_most.saturating_sub(census.open)).unwrap_or(0))
     }
 
     fn can_start(&self, tenant: TenantId, profile: &str) -> bool {
@@ -124,7 +133,8 @@ impl TendRunnerJobs {
 
     async fn start_for(&self, waiting: ToStart) -> Result<(), ServiceError> {
         let mut locked = Locked::begin(&self.runs.store, waiting.run).await?;
-        let ask = Ask { id: RunnerJobId::generate(), kind: JobKind::Cold, command: None, created_by: None };
+        let (id, place) = (RunnerJobId::generate(), Some(self.launcher.place()));
+        let ask = Ask { id, kind: JobKind::Cold, command: None, place, created_by: None };
         match write(&mut locked, &ask, self.launcher.as_ref()).await {
             Ok(()) => Ok(locked.tx.commit().await?),
             // Somebody has taken it meanwhile, or it has ended.
@@ -138,10 +148,6 @@ fn is_due(waiting: &ToStart) -> bool {
     match (cold_start_after(waiting.ended), waiting.since) {
         (Some(after), Some(since)) => since >= after,
         (Some(_), None) => true,
-        (None, _) => {
-            let ToStart { run, ended, .. } = waiting;
-            warn!(run.id = %run, "{ended} runners were started for {run} and none took its command: no more are");
-            false
-        }
+        (None, _) => false,
     }
 }
