@@ -125,6 +125,9 @@ async fn a_pool_token_that_a_tenants_agent_got_hold_of_opens_no_other_run() {
     claim(&stolen, &thief, &theirs[0]).await.assert_failure(404, "not-found");
     claim(&stolen, &holder, &theirs[0]).await.assert_failure(404, "not-found");
     assert_eq!(world.one.claim_next(&stolen, &thief).await, None);
+    // Nor does a token that has had none yet, under the name of the runner that holds it.
+    let fresh = world.pool_enrolment().await;
+    claim(&fresh, &holder, &theirs[0]).await.assert_failure(404, "not-found");
     let again = world.one.register_under(&stolen).await;
     claim(&stolen, &again, &theirs[1]).await.assert_failure(404, "not-found");
     // The token of its own run reads no other.
