@@ -7,8 +7,9 @@ use std::sync::Arc;
 use guildhall_launcher::local::{Lifetime, Limits, Local, Options};
 use guildhall_launcher::{LaunchError, Launcher};
 use guildhall_runtime::Tasks;
-use guildhall_runtime::reconcile::{Reconcilers, Signal};
+use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_service::reconcile::{Pool, TendRunnerJobs};
+use guildhall_service::runner_jobs::Starting;
 use guildhall_service::runs::Runs;
 use tracing::info;
 
@@ -20,35 +21,29 @@ const PASSED_ON: [&str; 6] = ["PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "
 /// The program, where it is not named.
 const RUNNER: &str = "guildhall-runner";
 
-/// Takes the place where runners are started; none where this server starts none.
-pub(crate) fn launcher(
+/// Takes the place where runners are started, and starts looking after them; none where this server starts none.
+pub(crate) fn start(
     config: &config::Launcher,
     address: SocketAddr,
-) -> Result<Option<Arc<dyn Launcher>>, LaunchError> {
-    match config.kind {
-        LauncherKind::None => Ok(None),
-        LauncherKind::Local => {
-            info!("runners of this server are not contained: their agents reach what its account reaches");
-            Ok(Some(Arc::new(Local::open(options(config, address))?)))
-        }
-    }
-}
-
-/// Starts looking after runners.
-pub(crate) fn tend(
-    config: &config::Launcher,
-    launcher: Arc<dyn Launcher>,
-    runs: Runs,
+    runs: &Runs,
     reconcilers: &Reconcilers,
     tasks: &Tasks,
-) -> Signal {
+) -> Result<Option<Starting>, LaunchError> {
+    let launcher: Arc<dyn Launcher> = match config.kind {
+        LauncherKind::None => return Ok(None),
+        LauncherKind::Local => {
+            info!("runners of this server are not contained: their agents reach what its account reaches");
+            Arc::new(Local::open(options(config, address))?)
+        }
+    };
     let pool = Pool {
         warm: config.warm.clone(),
         cold_start: config.cold_start,
         at_most: config.max_processes.get(),
         warm_for: config.warm_for,
     };
-    reconcilers.start(tasks, config.tend_every, TendRunnerJobs { runs, launcher, pool })
+    let tend = TendRunnerJobs { runs: runs.clone(), launcher: Arc::clone(&launcher), pool };
+    Ok(Some(Starting { launcher, signal: reconcilers.start(tasks, config.tend_every, tend) }))
 }
 
 /// Returns the runner's program that is used where none is named: the one beside this program.

@@ -134,12 +134,8 @@ impl Server {
         let runs =
             Runs::new(store.clone(), journals.clone(), offers, config.runs.times(), config.runs.bounds()?);
         reconcilers.start(&tasks, config.runs.tend_every, TendRuns(runs.clone()));
-        let launcher = launching::launcher(&config.launcher, address)?;
-        let starting = launcher.clone().map(|launcher| {
-            let runs = runs.clone();
-            let tend = launching::tend(&config.launcher, Arc::clone(&launcher), runs, &reconcilers, &tasks);
-            (launcher, tend)
-        });
+        let starting = launching::start(&config.launcher, address, &runs, &reconcilers, &tasks)?;
+        let launcher = starting.as_ref().map(|starting| Arc::clone(&starting.launcher));
         let health = Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), reconcilers);
         health.watch(&tasks).await;
 

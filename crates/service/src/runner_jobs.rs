@@ -27,20 +27,27 @@ const JOBS_AT_MOST: u32 = 100;
 #[derive(Debug, Clone)]
 pub struct RunnerJobs {
     runs: Runs,
-    /// What starts them, and how to wake it. None where this server starts no runners.
-    starting: Option<(Arc<dyn Launcher>, Signal)>,
+    /// None where this server starts no runners.
+    starting: Option<Starting>,
+}
+
+/// What starts runners, and how to wake it.
+#[derive(Debug, Clone)]
+pub struct Starting {
+    pub launcher: Arc<dyn Launcher>,
+    pub signal: Signal,
 }
 
 impl RunnerJobs {
     #[must_use]
-    pub fn new(runs: Runs, starting: Option<(Arc<dyn Launcher>, Signal)>) -> Self {
+    pub fn new(runs: Runs, starting: Option<Starting>) -> Self {
         Self { runs, starting }
     }
 
     /// Returns the sort of launcher that starts runners here.
     #[must_use]
     pub fn launcher(&self) -> Option<&'static str> {
-        self.starting.as_ref().map(|(launcher, _)| launcher.kind())
+        self.starting.as_ref().map(|starting| starting.launcher.kind())
     }
 
     /// Asks for a runner for a run, and for one of its commands: the one that has waited longest where none is named.
@@ -53,7 +60,8 @@ impl RunnerJobs {
         key: Option<&IdempotencyKey>,
     ) -> Result<Job, ServiceError> {
         self.runs.load(caller, run, Right::RunsWrite).await?;
-        let (launcher, signal) = self.starting.as_ref().ok_or(ServiceError::Run(RunRefusal::NoLauncher))?;
+        let Starting { launcher, signal } =
+            self.starting.as_ref().ok_or(ServiceError::Run(RunRefusal::NoLauncher))?;
         let mut locked = Locked::begin(&self.runs.store, run).await?;
         let id = RunnerJobId::generate();
         let said = json!(["runner job", run, command]);

@@ -157,9 +157,10 @@ async fn a_profile_that_nobody_set_up_is_refused_and_so_is_everything_where_noth
 }
 
 #[tokio::test]
-async fn only_who_may_write_runs_starts_runners() {
+async fn only_who_may_write_runs_starts_runners_and_one_at_a_time() {
     let place = Place::new();
-    let world = world(&place).await;
+    let db = TestDb::new().await;
+    let world = World::on(place.idle_setup(&db), db).await;
     let yard = world.yard("acme").await;
     let run = world.run(&yard).await;
     world.command(&run, "go").await;

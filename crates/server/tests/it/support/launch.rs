@@ -1,5 +1,6 @@
 //! Servers that start runners: real processes, in a folder of the test's own.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -34,6 +35,14 @@ impl Place {
             .with("launcher.cold_start", false)
             .with("launcher.tend_every", "200ms")
             .with("launcher.idle", "1s")
+    }
+
+    /// Sets a server up to start something that never comes for its run.
+    pub(crate) fn idle_setup(&self, db: &TestDb) -> Setup {
+        let program = self.folder.path().join("idle-runner");
+        std::fs::write(&program, "#!/bin/sh\nwhile true; do sleep 1; done\n").expect("written");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).expect("set");
+        self.setup(db).with("launcher.runner", program.display())
     }
 
     /// Counts the processes that were ever started here.
