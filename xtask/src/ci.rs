@@ -35,5 +35,7 @@ pub(crate) fn test(args: &TestArgs) -> Result<()> {
         step("runner", &mut cargo(["build", "-p", "guildhall-cli", "-p", "guildhall-runner"]))?;
     }
     let engines = Engines::temporary()?;
+    // Servers start it as a program of its own: cargo does not know that their tests need it.
+    step("runner", &mut cargo(["build", "--package", "guildhall-runner"]))?;
     step("test", cargo(["nextest", "run"]).args(&args.rest).envs(engines.env()))
 }

@@ -9,6 +9,7 @@ mod contract;
 mod engines;
 mod ledger;
 mod long;
+mod record;
 mod schemas;
 mod sqlx;
 
@@ -43,6 +44,8 @@ enum Task {
     Bench(bench::BenchArgs),
     /// Runs the full-size form of a fault or size test; its report goes to docs/measured
     Long(long::LongArgs),
+    /// Records the first run of a developer from the real commands; writes docs/recording
+    Record,
 }
 
 fn main() -> ExitCode {
@@ -62,5 +65,6 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Sqlx(args) => sqlx::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Long(args) => long::run(&args),
+        Task::Record => record::run(),
     }
 }

@@ -15,6 +15,7 @@ use guildhall_service::keys::Keys;
 use guildhall_service::oidc::Oidc;
 use guildhall_service::projects::Projects;
 use guildhall_service::rates::Rates;
+use guildhall_service::runner_jobs::RunnerJobs;
 use guildhall_service::runners::Runners;
 use guildhall_service::runs::Runs;
 use guildhall_service::signing::Signing;
@@ -55,6 +56,7 @@ pub struct Parts {
     pub invitations: Invitations,
     pub keys: Keys,
     pub projects: Projects,
+    pub runner_jobs: RunnerJobs,
     pub runners: Runners,
     pub runs: Runs,
     /// None where no identity provider is configured.

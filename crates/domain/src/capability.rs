@@ -54,6 +54,26 @@ impl PermissionPolicy {
     }
 }
 
+/// How far agents are kept from what is not theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Containment {
+    /// This server starts no runners: whoever does answers for it.
+    Elsewhere,
+    /// Runners are processes under the server's own account: an agent reaches what that reaches. For one tenant, or for
+    /// those who trust each other.
+    Uncontained,
+}
+
+impl Containment {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Elsewhere => "elsewhere",
+            Self::Uncontained => "uncontained",
+        }
+    }
+}
+
 /// A tag and what is known of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Capability {

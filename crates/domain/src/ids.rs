@@ -154,6 +154,21 @@ typed_id! {
 }
 
 typed_id! {
+    /// A runner that the server was asked to start, or starts by itself.
+    RunnerJobId, "runner job", "rjb"
+}
+
+typed_id! {
+    /// One process that a launcher starts, at most once.
+    AttemptId, "attempt", "att"
+}
+
+typed_id! {
+    /// Where a launcher starts processes: a folder of one machine. It outlives the servers that use it.
+    PlaceId, "place", "plc"
+}
+
+typed_id! {
     /// An effect on the world outside that a committed fact asks for.
     EffectId, "effect", "eff"
 }

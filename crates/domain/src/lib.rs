@@ -27,6 +27,7 @@ pub mod role;
 pub mod run;
 pub mod run_policy;
 pub mod runner;
+pub mod runner_job;
 pub mod sampling;
 pub mod schema;
 pub mod session;

@@ -59,6 +59,9 @@ struct Arguments {
     /// Serves one run, then ends
     #[arg(long)]
     one_shot: bool,
+    /// Seconds to wait for a run to claim
+    #[arg(long, default_value_t = 60)]
+    claim_seconds: u64,
     /// Seconds without a command after which a run is given back
     #[arg(long, default_value_t = 300)]
     idle_seconds: u64,
@@ -120,7 +123,7 @@ async fn run(args: Arguments, leash: Leash) -> Result<()> {
         idle: Duration::from_secs(args.idle_seconds),
         drain_within: Duration::from_secs(args.drain_seconds),
         leash,
-        claim_within: Duration::from_secs(60),
+        claim_within: Duration::from_secs(args.claim_seconds),
     };
     eprintln!("guildhall-runner serves {} at {}", options.profiles.join(", "), args.url);
     loop {

@@ -24,6 +24,7 @@ mod members;
 mod oidc;
 mod projects;
 pub mod runner;
+mod runner_jobs;
 mod runs;
 mod sessions;
 mod tenants;

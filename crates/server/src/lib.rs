@@ -5,6 +5,7 @@
 pub mod checkup;
 pub mod config;
 mod init;
+mod launching;
 mod outside;
 mod public_url;
 mod start;
@@ -12,6 +13,7 @@ mod start;
 pub use config::Config;
 pub use guildhall_api::openapi;
 pub use init::{InitError, init};
+pub use launching::usual_runner;
 pub use outside::OutsideError;
 pub use public_url::InvalidPublicUrl;
 pub use start::{Server, StartError};

@@ -7,8 +7,10 @@ use std::time::Duration;
 use guildhall_api::{Access, App, Drained, Limits, Parts, Refusals, StreamLimits, Streams};
 use guildhall_bus::{Bus, BusError, BusOptions};
 use guildhall_domain::ids::ReplicaId;
+use guildhall_domain::principal::Slug;
 use guildhall_domain::signing::{InvalidPolicy, RotationPolicy};
 use guildhall_identity::seal::{Kek, SealError};
+use guildhall_launcher::{LaunchError, Launcher};
 use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_runtime::{Clock, Tasks};
@@ -27,6 +29,7 @@ use guildhall_service::rates::{Policy, Rates};
 use guildhall_service::reconcile::{
     AuditSeal, FORGET_EVERY, IdempotencyKeys, RateWindows, Replicas, RunParts, TendRuns,
 };
+use guildhall_service::runner_jobs::RunnerJobs;
 use guildhall_service::runners::Runners;
 use guildhall_service::runs::{Offers, Runs};
 use guildhall_service::signing::{self, Signing, SigningError, TendSigning};
@@ -42,7 +45,7 @@ use tracing::{info, warn};
 
 use crate::outside::{self, OutsideError};
 use crate::public_url::{InvalidPublicUrl, PublicUrl};
-use crate::{COMMIT, Config, config};
+use crate::{COMMIT, Config, config, launching};
 
 /// Background tasks listen for the stop; longer than this none of them needs.
 const TASKS_END_WITHIN: Duration = Duration::from_secs(5);
@@ -85,6 +88,8 @@ pub enum StartError {
     PublicUrl(#[from] InvalidPublicUrl),
     #[error(transparent)]
     Outside(#[from] OutsideError),
+    #[error("cannot start runners: check the section launcher, or set launcher.kind to none")]
+    Launcher(#[from] LaunchError),
     #[error("cannot collect metrics")]
     Metrics(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -101,6 +106,7 @@ pub struct Server {
     accepting: CancellationToken,
     drained: watch::Receiver<Option<Drained>>,
     drain_delay: Duration,
+    launcher: Option<Arc<dyn Launcher>>,
 }
 
 impl Server {
@@ -128,6 +134,8 @@ impl Server {
         let runs =
             Runs::new(store.clone(), journals.clone(), offers, config.runs.times(), config.runs.bounds()?);
         reconcilers.start(&tasks, config.runs.tend_every, TendRuns(runs.clone()));
+        let starting = launching::start(&config.launcher, address, &runs, &reconcilers, &tasks)?;
+        let launcher = starting.as_ref().map(|starting| Arc::clone(&starting.launcher));
         let health = Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), reconcilers);
         health.watch(&tasks).await;
 
@@ -143,6 +151,7 @@ impl Server {
             invitations: Invitations::new(store.clone(), clock),
             keys: Keys::new(store.clone()),
             projects: Projects::new(store.clone()),
+            runner_jobs: RunnerJobs::new(runs.clone(), starting),
             runners: Runners::new(runs.clone(), auth),
             runs,
             signing,
@@ -162,7 +171,7 @@ impl Server {
             say_drained.send_replace(Some(outcome));
         });
         info!(replica.id = %identity.replica, %address, "serving on {address}");
-        Ok(Self { address, identity, health, store, bus, tasks, accepting, drained, drain_delay })
+        Ok(Self { address, identity, health, store, bus, tasks, accepting, drained, drain_delay, launcher })
     }
 
     #[must_use]
@@ -180,6 +189,21 @@ impl Server {
         Ok(Users::new(self.store.clone()).create_first(name, password).await?.is_some())
     }
 
+    /// Makes the first user, as [`Server::create_first_user`] does, and a tenant of theirs: what a developer's first run
+    /// needs. Returns whether there was no user.
+    pub async fn create_first_owner(
+        &self,
+        name: &str,
+        password: &SecretString,
+        tenant: &Slug,
+    ) -> Result<bool, ServiceError> {
+        let Some(owner) = Users::new(self.store.clone()).create_first(name, password).await? else {
+            return Ok(false);
+        };
+        Tenants::new(self.store.clone()).create_first(owner, tenant).await?;
+        Ok(true)
+    }
+
     /// Waits until the server must end because a part of it panicked.
     pub async fn failed(&self) {
         self.tasks.stop().cancelled().await;
@@ -190,10 +214,18 @@ impl Server {
     pub async fn shutdown(mut self) -> bool {
         info!(replica.id = %self.identity.replica, "shutting down: readiness says no from now on");
         self.health.begin_drain();
-        tokio::time::sleep(self.drain_delay).await;
-        self.accepting.cancel();
-        let drained =
-            self.drained.wait_for(Option::is_some).await.is_ok_and(|seen| *seen == Some(Drained::Whole));
+        // Runners that end with the server are asked to while it still answers them.
+        let ending = async {
+            if let Some(launcher) = &self.launcher {
+                launcher.close().await;
+            }
+        };
+        let draining = async {
+            tokio::time::sleep(self.drain_delay).await;
+            self.accepting.cancel();
+            self.drained.wait_for(Option::is_some).await.is_ok_and(|seen| *seen == Some(Drained::Whole))
+        };
+        let ((), drained) = tokio::join!(ending, draining);
         if !drained {
             warn!("some requests were still at work when the drain time was up");
         }

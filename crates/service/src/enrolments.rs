@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use guildhall_domain::caller::Caller;
-use guildhall_domain::ids::{EnrolmentId, PrincipalId, TenantId};
+use guildhall_domain::ids::{EnrolmentId, PrincipalId, RunId, TenantId};
 use guildhall_domain::principal::{PrincipalKind, Slug};
 use guildhall_domain::role::Right;
 use guildhall_identity::opaque::{Opaque, OpaqueKind};
 use guildhall_store::enrolments::{self, NewEnrolment};
 use guildhall_store::principals::NewPrincipal;
-use guildhall_store::{Store, principals};
+use guildhall_store::{Store, Tx, principals};
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -82,8 +82,17 @@ impl Enrolments {
         let service = NewPrincipal { id: principal, kind: PrincipalKind::Service, name, is_operator: false };
         principals::insert(&mut tx, &service).await?;
         let (secret, hash) = Opaque::generate(OpaqueKind::Enrolment, id.as_uuid());
-        let new =
-            NewEnrolment { id, tenant, principal, name, profile, pool, hash: hash.as_bytes(), lives_for };
+        let new = NewEnrolment {
+            id,
+            tenant: Some(tenant),
+            principal,
+            name,
+            profile,
+            pool,
+            run: None,
+            hash: hash.as_bytes(),
+            lives_for,
+        };
         let expires_at = enrolments::insert(&mut tx, &new).await?;
         let detail = json!({
             "name": name, "profile": profile_name, "pool": pool_name,
@@ -117,4 +126,32 @@ impl Enrolments {
         }
         Ok(tx.commit().await?)
     }
+}
+
+/// What the server itself gives to a runner that it starts.
+#[derive(Debug, Clone)]
+pub(crate) struct ForLaunch<'a> {
+    /// What is started, in words.
+    pub(crate) name: &'a str,
+    /// The run and its tenant; without them it is of the installation's own pool, and bound by its first claim.
+    pub(crate) run: Option<(TenantId, RunId)>,
+    pub(crate) profile: Option<&'a Slug>,
+    pub(crate) lives_for: Duration,
+}
+
+/// Makes an enrolment for a runner that is about to be started. Nobody asked for it: the job tells why it is there.
+pub(crate) async fn issue(
+    tx: &mut Tx,
+    wanted: &ForLaunch<'_>,
+) -> Result<(EnrolmentId, SecretString), ServiceError> {
+    let (id, principal) = (EnrolmentId::generate(), PrincipalId::generate());
+    let &ForLaunch { name, run, profile, lives_for } = wanted;
+    let service = NewPrincipal { id: principal, kind: PrincipalKind::Service, name, is_operator: false };
+    principals::insert(tx, &service).await?;
+    let (secret, hash) = Opaque::generate(OpaqueKind::Enrolment, id.as_uuid());
+    let (tenant, run) = run.unzip();
+    let hash = hash.as_bytes();
+    let new = NewEnrolment { id, tenant, principal, name, profile, pool: None, run, hash, lives_for };
+    enrolments::insert(tx, &new).await?;
+    Ok((id, secret))
 }

@@ -22,6 +22,7 @@ pub mod outbox;
 pub mod projects;
 pub mod rates;
 pub mod reconcile;
+pub mod runner_jobs;
 pub mod runner_tokens;
 pub mod runners;
 pub mod runs;

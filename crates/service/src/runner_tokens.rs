@@ -77,10 +77,10 @@ impl Auth {
         let (TokenKind::Run, Some(tenant), Some(scope)) = (claims.kind, claims.tenant, claims.run) else {
             return Err(ServiceError::Unauthenticated);
         };
-        if !enrolments::is_unrevoked(&self.store, claims.principal, tenant).await? {
+        let RunScope { run, epoch, runner } = scope;
+        if !enrolments::is_unrevoked(&self.store, claims.principal, tenant, run).await? {
             return Err(ServiceError::Unauthenticated);
         }
-        let RunScope { run, epoch, runner } = scope;
         let grant = RunGrant { principal: claims.principal, tenant, runner, run, epoch };
         Ok(Held { grant, expires_at: claims.expires_at })
     }

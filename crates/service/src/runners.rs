@@ -10,11 +10,11 @@ use guildhall_domain::run::command::{self, CommandKind, CommandState};
 use guildhall_domain::run::event;
 use guildhall_domain::run::lease::{self, Claim, ClaimRefusal};
 use guildhall_domain::run::{Ending, RunState};
-use guildhall_domain::runner::{Enrolment, RunGrant};
+use guildhall_domain::runner::{Enrolment, RunGrant, Wanted};
 use guildhall_store::commands::{self, Command};
 use guildhall_store::journal::{self, Append, AppendError, NewEntry};
 use guildhall_store::runners::{self as rows, NewRunner, Runner};
-use guildhall_store::{leases, runs, sessions};
+use guildhall_store::{Tx, enrolments, leases, runner_jobs, runs, sessions};
 use jiff::Timestamp;
 use metrics::counter;
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ impl Runners {
         Self { runs, auth }
     }
 
-    /// Registers a runner of the tenant that the enrolment belongs to.
+    /// Registers a runner of the tenant that the enrolment belongs to, or of the installation's own pool.
     pub async fn register(
         &self,
         enrolment: &Enrolment,
@@ -110,7 +110,7 @@ impl Runners {
         let new = NewRunner {
             id,
             tenant: enrolment.tenant,
-            enrolment: enrolment.id.as_uuid(),
+            enrolment: enrolment.id,
             name,
             placement: &placement.to_string(),
             backend_profiles: profiles,
@@ -129,12 +129,10 @@ impl Runners {
         runner: RunnerId,
         waits: Waits,
     ) -> Result<Grant, ServiceError> {
-        let found = rows::find(&self.runs.store, runner).await?;
-        found.filter(|found| found.tenant == enrolment.tenant).ok_or(ServiceError::NOT_FOUND)?;
+        self.registered(enrolment, runner).await?;
         let mut locked = Locked::begin(&self.runs.store, id).await?;
-        let other_profile =
-            enrolment.profile.as_ref().is_some_and(|slug| slug.as_str() != locked.run.backend_profile);
-        if locked.run.tenant != enrolment.tenant || other_profile {
+        let (tenant, profile) = (locked.run.tenant, &locked.run.backend_profile);
+        if !enrolment.covers(Wanted { run: id, tenant, profile }) {
             locked.tx.rollback().await?;
             return Err(ServiceError::NOT_FOUND);
         }
@@ -144,6 +142,10 @@ impl Runners {
             Ok(claim) => claim,
             Err(refusal) => return self.refuse(locked, runner, refusal, waits).await,
         };
+        if enrolment.is_of_pool() && !bind(&mut locked.tx, enrolment, id).await? {
+            locked.tx.rollback().await?;
+            return Err(ServiceError::NOT_FOUND);
+        }
         let recovered_from = self.take(&mut locked, &claim).await?;
         let hold = self.runs.times.hold;
         let lease_expires_at = leases::put(&mut locked.tx, id, runner, claim.epoch(), hold).await?;
@@ -158,7 +160,7 @@ impl Runners {
             });
             locked.say(event::BACKEND_STATUS, None, payload);
         }
-        let grant = enrolment.claimed(id, claim.epoch(), runner);
+        let grant = enrolment.claimed(tenant, id, claim.epoch(), runner);
         let run = locked.run.clone();
         locked.commit(&self.runs.journals).await?;
         counter!("guildhall_run_claims_total").increment(1);
@@ -173,8 +175,7 @@ impl Runners {
         runner: RunnerId,
         wait: Duration,
     ) -> Result<Option<Grant>, ServiceError> {
-        let found = rows::find(&self.runs.store, runner).await?;
-        let known = found.filter(|found| found.tenant == enrolment.tenant).ok_or(ServiceError::NOT_FOUND)?;
+        let known = self.registered(enrolment, runner).await?;
         let deadline = tokio::time::Instant::now() + wait;
         // Listens first, then looks: what comes in between is not missed.
         let mut offers = self.runs.offers.listen(enrolment.tenant).await;
@@ -191,10 +192,26 @@ impl Runners {
         }
     }
 
+    /// Finds the runner that a request names. Enrolments that a tenant made share their runners. One of the pool, or for
+    /// one run, knows its own alone: by naming another's runner it would get the run that this holds.
+    async fn registered(&self, enrolment: &Enrolment, runner: RunnerId) -> Result<Runner, ServiceError> {
+        let found = rows::find(&self.runs.store, runner).await?;
+        let is_theirs = |found: &Runner| {
+            let shared = !enrolment.is_of_pool() && enrolment.run.is_none();
+            found.enrolment == enrolment.id || (shared && found.tenant == enrolment.tenant)
+        };
+        found.filter(is_theirs).ok_or(ServiceError::NOT_FOUND)
+    }
+
     async fn try_next(&self, enrolment: &Enrolment, runner: &Runner) -> Result<Option<Grant>, ServiceError> {
         let only = enrolment.profile.as_ref().map(guildhall_domain::principal::Slug::as_str);
-        let (store, tenant) = (&self.runs.store, enrolment.tenant);
-        let waiting = runs::waiting(store, tenant, only, &runner.backend_profiles, CANDIDATES).await?;
+        let (store, profiles) = (&self.runs.store, &runner.backend_profiles);
+        let waiting = match enrolment.tenant {
+            Some(tenant) => runs::waiting(store, tenant, only, profiles, CANDIDATES).await?,
+            // One that has had its run gets no other.
+            None if enrolment.run.is_some() => Vec::new(),
+            None => runs::waiting_anywhere(store, only, profiles, CANDIDATES).await?,
+        };
         for id in waiting {
             match self.claim(enrolment, id, runner.id, Waits::No).await {
                 Ok(grant) => return Ok(Some(grant)),
@@ -425,6 +442,15 @@ impl Runners {
         let found = commands::load(&mut locked.tx, id).await?;
         found.filter(|found| found.run == locked.run.id).ok_or(ServiceError::NOT_FOUND)
     }
+}
+
+/// Binds an enrolment of the pool to the run that it claims. Returns whether it had no other before.
+async fn bind(tx: &mut Tx, enrolment: &Enrolment, run: RunId) -> Result<bool, ServiceError> {
+    if !enrolments::bind(tx, enrolment.id, run).await? {
+        return Ok(false);
+    }
+    runner_jobs::claimed(tx, enrolment.id, run).await?;
+    Ok(true)
 }
 
 /// Makes an entry of an event: what looks like a credential goes before anything is kept.

@@ -57,6 +57,25 @@ impl Tenants {
         Ok(Tenant { id, slug: slug.as_str().to_owned(), name: name.to_owned() })
     }
 
+    /// Makes the tenant of a user who was just made with the installation: nobody has asked for it.
+    pub async fn create_first(&self, owner: PrincipalId, slug: &Slug) -> Result<(), ServiceError> {
+        let mut tx = self.store.begin().await?;
+        let id = TenantId::generate();
+        if !tenants::insert(&mut tx, id, slug, slug.as_str()).await? {
+            return Err(ServiceError::NameTaken(slug.as_str().to_owned()));
+        }
+        memberships::set(&mut tx, id, owner, Role::Owner).await?;
+        let event = Event {
+            of: Of::Tenant(id),
+            action: "tenant.created",
+            actor: None,
+            object: id.to_string(),
+            detail: json!({ "slug": slug.as_str() }),
+        };
+        audit::record(&mut tx, &event).await?;
+        Ok(tx.commit().await?)
+    }
+
     /// Finds a tenant by its id or its slug. That it exists says nothing about whose it is.
     pub async fn resolve(&self, text: &str) -> Result<Option<TenantId>, ServiceError> {
         match text.parse() {

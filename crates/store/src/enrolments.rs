@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use guildhall_domain::ids::{EnrolmentId, PrincipalId, TenantId};
+use guildhall_domain::ids::{EnrolmentId, PrincipalId, RunId, TenantId};
 use guildhall_domain::principal::Slug;
 use guildhall_domain::runner::Enrolment;
 use jiff_sqlx::Timestamp;
@@ -16,11 +16,13 @@ const ENROLMENTS_AT_MOST: i64 = 1000;
 #[derive(Debug, Clone)]
 pub struct NewEnrolment<'a> {
     pub id: EnrolmentId,
-    pub tenant: TenantId,
+    /// None for one of the installation's own pool.
+    pub tenant: Option<TenantId>,
     pub principal: PrincipalId,
     pub name: &'a str,
     pub profile: Option<&'a Slug>,
     pub pool: Option<&'a Slug>,
+    pub run: Option<RunId>,
     pub hash: &'a [u8],
     /// On the clock of PostgreSQL.
     pub lives_for: Duration,
@@ -52,11 +54,12 @@ pub async fn insert(tx: &mut Tx, new: &NewEnrolment<'_>) -> Result<jiff::Timesta
     let row = sqlx::query_file!(
         "queries/enrolments/insert.sql",
         new.id.as_uuid(),
-        new.tenant.as_uuid(),
+        new.tenant.map(TenantId::as_uuid),
         new.principal.as_uuid(),
         new.name,
         new.profile.map(Slug::as_str),
         new.pool.map(Slug::as_str),
+        new.run.map(RunId::as_uuid),
         new.hash,
         new.lives_for.as_secs_f64()
     )
@@ -75,9 +78,10 @@ pub async fn find(store: &Store, id: EnrolmentId) -> Result<Option<EnrolmentChec
         let enrolment = Enrolment {
             id,
             principal: PrincipalId::from_uuid(row.principal),
-            tenant: TenantId::from_uuid(row.tenant),
+            tenant: row.tenant.map(TenantId::from_uuid),
             profile: slug(row.profile)?,
             pool: slug(row.pool)?,
+            run: row.run.map(RunId::from_uuid),
             expires_at: row.expires_at.to_jiff(),
         };
         let last_used_at = row.last_used_at.map(Timestamp::to_jiff);
@@ -85,14 +89,16 @@ pub async fn find(store: &Store, id: EnrolmentId) -> Result<Option<EnrolmentChec
     }))
 }
 
-/// Returns whether what was claimed under a principal's enrolment may go on: it was not revoked. It may have expired.
+/// Returns whether a run that was claimed under a principal's enrolment may go on: that was not revoked. It may have
+/// expired.
 pub async fn is_unrevoked(
     store: &Store,
     principal: PrincipalId,
     tenant: TenantId,
+    run: RunId,
 ) -> Result<bool, StoreError> {
-    let (principal, tenant) = (principal.as_uuid(), tenant.as_uuid());
-    let row = sqlx::query_file!("queries/enrolments/is_unrevoked.sql", principal, tenant)
+    let (principal, tenant, run) = (principal.as_uuid(), tenant.as_uuid(), run.as_uuid());
+    let row = sqlx::query_file!("queries/enrolments/is_unrevoked.sql", principal, tenant, run)
         .fetch_one(&store.pool)
         .await?;
     Ok(row.exists)
@@ -135,4 +141,18 @@ pub async fn exists(tx: &mut Tx, tenant: TenantId, id: EnrolmentId) -> Result<bo
         .fetch_one(tx.connection())
         .await?;
     Ok(row.exists)
+}
+
+/// Binds an enrolment to a run. Returns whether it is bound to that one now.
+pub async fn bind(tx: &mut Tx, id: EnrolmentId, run: RunId) -> Result<bool, StoreError> {
+    let done = sqlx::query_file!("queries/enrolments/bind.sql", id.as_uuid(), run.as_uuid())
+        .execute(tx.connection())
+        .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Ends what a launched process came with, whoever it belongs to.
+pub async fn end(tx: &mut Tx, id: EnrolmentId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/enrolments/end.sql", id.as_uuid()).execute(tx.connection()).await?;
+    Ok(())
 }

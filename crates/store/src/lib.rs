@@ -28,6 +28,7 @@ pub mod principals;
 pub mod projects;
 pub mod rate_windows;
 pub mod replicas;
+pub mod runner_jobs;
 pub mod runners;
 pub mod runs;
 pub mod schema_state;

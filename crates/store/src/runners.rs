@@ -1,14 +1,16 @@
 //! Runners that have registered.
 
-use guildhall_domain::ids::{RunnerId, TenantId};
-use uuid::Uuid;
+use guildhall_domain::ids::{EnrolmentId, RunnerId, TenantId};
 
 use crate::{Store, StoreError, Tx};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Runner {
     pub id: RunnerId,
-    pub tenant: TenantId,
+    /// None for one of the installation's own pool.
+    pub tenant: Option<TenantId>,
+    /// The enrolment that it came with.
+    pub enrolment: EnrolmentId,
     pub name: String,
     pub backend_profiles: Vec<String>,
 }
@@ -17,9 +19,8 @@ pub struct Runner {
 #[derive(Debug, Clone)]
 pub struct NewRunner<'a> {
     pub id: RunnerId,
-    pub tenant: TenantId,
-    /// The enrolment that it came with.
-    pub enrolment: Uuid,
+    pub tenant: Option<TenantId>,
+    pub enrolment: EnrolmentId,
     pub name: &'a str,
     /// JSON: where it says that it runs.
     pub placement: &'a str,
@@ -30,8 +31,8 @@ pub async fn insert(tx: &mut Tx, new: &NewRunner<'_>) -> Result<(), StoreError> 
     sqlx::query_file!(
         "queries/runners/insert.sql",
         new.id.as_uuid(),
-        new.tenant.as_uuid(),
-        new.enrolment,
+        new.tenant.map(TenantId::as_uuid),
+        new.enrolment.as_uuid(),
         new.name,
         new.placement,
         new.backend_profiles
@@ -45,7 +46,8 @@ pub async fn find(store: &Store, id: RunnerId) -> Result<Option<Runner>, StoreEr
     let row = sqlx::query_file!("queries/runners/find.sql", id.as_uuid()).fetch_optional(&store.pool).await?;
     Ok(row.map(|row| Runner {
         id: RunnerId::from_uuid(row.id),
-        tenant: TenantId::from_uuid(row.tenant),
+        tenant: row.tenant.map(TenantId::from_uuid),
+        enrolment: EnrolmentId::from_uuid(row.enrolment),
         name: row.name,
         backend_profiles: row.backend_profiles,
     }))

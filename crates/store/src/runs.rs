@@ -272,6 +272,20 @@ pub async fn waiting(
     Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())
 }
 
+/// Finds runs of any tenant that wait for a runner of these profiles, in the order in which the installation's own pool
+/// takes them.
+pub async fn waiting_anywhere(
+    store: &Store,
+    only: Option<&str>,
+    profiles: &[String],
+    limit: u32,
+) -> Result<Vec<RunId>, StoreError> {
+    let rows = sqlx::query_file!("queries/runs/waiting_anywhere.sql", only, profiles, i64::from(limit))
+        .fetch_all(&store.pool)
+        .await?;
+    Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())
+}
+
 /// Finds open runs that nobody holds and whose patience is over.
 pub async fn overdue(
     store: &Store,

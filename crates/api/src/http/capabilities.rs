@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use guildhall_domain::capability::{ENVELOPE_VERSION, PermissionPolicy, advertised, versions};
+use guildhall_domain::capability::{Containment, ENVELOPE_VERSION, PermissionPolicy, advertised, versions};
 use guildhall_protocol::rest::capabilities::{CapabilitiesView, PolicyView, ProtocolView};
 
 use crate::App;
@@ -16,6 +16,10 @@ use crate::App;
 )]
 pub(crate) async fn show(State(app): State<App>) -> Json<CapabilitiesView> {
     let (current, supported) = versions();
+    let containment = match app.runner_jobs.launcher() {
+        Some(_) => Containment::Uncontained,
+        None => Containment::Elsewhere,
+    };
     Json(CapabilitiesView {
         v: ENVELOPE_VERSION,
         mode: "control-plane".to_owned(),
@@ -25,6 +29,9 @@ pub(crate) async fn show(State(app): State<App>) -> Json<CapabilitiesView> {
             current: current.as_str().to_owned(),
             supported: supported.iter().map(|version| version.as_str().to_owned()).collect(),
         },
-        policy: PolicyView { permission: PermissionPolicy::ACTIVE.as_str().to_owned() },
+        policy: PolicyView {
+            permission: PermissionPolicy::ACTIVE.as_str().to_owned(),
+            containment: containment.as_str().to_owned(),
+        },
     })
 }

@@ -18,6 +18,7 @@ mod pages;
 mod projects;
 mod results;
 mod runner;
+mod runner_jobs;
 mod runs;
 mod sessions;
 mod subject_tokens;
@@ -119,6 +120,17 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(sessions::read))
         .routes(routes!(sessions::control))
         .routes(routes!(backends::list))
+        .routes(routes!(audit::page))
+        .routes(routes!(audit::page_of_installation))
+        .routes(routes!(audit::follow))
+        .merge(runners())
+}
+
+/// What starts runners, and what they come for.
+fn runners() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(runner_jobs::create, runner_jobs::list))
+        .routes(routes!(runner_jobs::show))
         .routes(routes!(runner::register::register))
         .routes(routes!(runner::lease::claim))
         .routes(routes!(runner::lease::claim_next))
@@ -126,9 +138,6 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(runner::status::end_run))
         .routes(routes!(runner::commands::ack))
         .routes(routes!(runner::status::end_command))
-        .routes(routes!(audit::page))
-        .routes(routes!(audit::page_of_installation))
-        .routes(routes!(audit::follow))
 }
 
 /// The address is not repeated: it may hold what belongs into a header, and these words go to the log too.

@@ -4,20 +4,22 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use guildhall_server::Config;
+use guildhall_server::config::LauncherKind;
 use serde_json::{Value, json};
 
 use super::DevArgs;
 use super::parts::Parts;
 
-pub(super) fn show(args: &DevArgs, parts: &Parts, address: SocketAddr, took: Duration) {
+pub(super) fn show(args: &DevArgs, config: &Config, parts: &Parts, address: SocketAddr, took: Duration) {
     if args.json {
-        println!("{}", as_json(args, parts, address, took));
+        println!("{}", as_json(args, config, parts, address, took));
     } else {
-        print!("{}", as_table(args, parts, address, took));
+        print!("{}", as_table(args, config, parts, address, took));
     }
 }
 
-fn as_json(args: &DevArgs, parts: &Parts, address: SocketAddr, took: Duration) -> Value {
+fn as_json(args: &DevArgs, config: &Config, parts: &Parts, address: SocketAddr, took: Duration) -> Value {
     json!({
         "url": format!("http://{address}"),
         "state": parts.folder(),
@@ -28,11 +30,15 @@ fn as_json(args: &DevArgs, parts: &Parts, address: SocketAddr, took: Duration) -
         "nats": parts.nats.as_ref().map(|nats| json!({
             "version": nats.version(), "port": nats.port(), "pid": nats.pid(),
         })),
+        "runners": match config.launcher.kind {
+            LauncherKind::None => Value::Null,
+            LauncherKind::Local => json!({ "launcher": "local", "warm": config.launcher.warm }),
+        },
         "readyAfterMs": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     })
 }
 
-fn as_table(args: &DevArgs, parts: &Parts, address: SocketAddr, took: Duration) -> String {
+fn as_table(args: &DevArgs, config: &Config, parts: &Parts, address: SocketAddr, took: Duration) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let kept = if args.ephemeral {
         "nothing is kept".to_owned()
@@ -57,11 +63,24 @@ fn as_table(args: &DevArgs, parts: &Parts, address: SocketAddr, took: Duration) 
         Some(nats) => row("NATS", format!("{}  127.0.0.1:{}", nats.version(), nats.port()), "supervised"),
         None => row("NATS", "yours".to_owned(), ""),
     }
+    match config.launcher.kind {
+        LauncherKind::None => row("Runners", "yours".to_owned(), ""),
+        LauncherKind::Local => {
+            let warm =
+                config.launcher.warm.iter().map(|(profile, count)| format!("{count} {}", profile.as_str()));
+            let first = format!("warm: {}", warm.collect::<Vec<_>>().join(", "));
+            row("Runners", first, "not contained: an agent reaches what you reach");
+        }
+    }
     row(
         "Sign in",
         "admin".to_owned(),
         &format!("password in {}", shown(&parts.folder().join("admin.password"))),
     );
+    if config.launcher.kind == LauncherKind::Local {
+        text.push_str("\n  Try it, in another terminal:\n    guildhall login\n");
+        text.push_str("    guildhall runs create --profile demo \"tidy my notes\" --watch\n");
+    }
     text.push_str(&format!("\n  Ready in {:.1} s. Ctrl-C ends everything.\n", took.as_secs_f64()));
     text
 }

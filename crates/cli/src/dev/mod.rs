@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::Args;
 use guildhall_server::Config;
-use guildhall_server::config::Sources;
+use guildhall_server::config::{LauncherKind, Sources, default_of};
 use secrecy::ExposeSecret;
 
 use crate::doctor::FailedDev;
@@ -24,6 +24,9 @@ pub(crate) use parts::is_set;
 
 /// The first user of a developer's installation; its password stands in the state folder.
 const ADMIN: &str = "admin";
+
+/// The tenant of the first user, so that the first run needs no other preparation.
+const TENANT: &str = "dev";
 
 #[derive(Args)]
 pub(crate) struct DevArgs {
@@ -62,7 +65,14 @@ impl DevArgs {
             ("http.drain_delay", "0s".to_owned()),
             // What a developer runs beside it, such as an identity provider, stands on this machine.
             ("egress.allow", "127.0.0.0/8,::1/128".to_owned()),
+            // A run finds a runner at once, and nothing outlives the command.
+            ("launcher.warm", "demo=1".to_owned()),
+            ("launcher.end_with_server", "true".to_owned()),
         ];
+        // A build without the runner serves all the same; runs then wait for a runner of the developer's own.
+        if guildhall_server::usual_runner().exists() {
+            sources.defaults.push(("launcher.kind", "local".to_owned()));
+        }
         sources
     }
 
@@ -95,15 +105,24 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
         let key = parts.secret("identity.key")?;
         sources.flags.push(("identity.key_encryption_key", key.expose_secret().to_owned()));
     }
+    if default_of("launcher.state")
+        .is_some_and(|usual| usual == format!("\"{}\"", config.launcher.state.display()))
+    {
+        sources.flags.push(("launcher.state", parts.folder().join("launcher").display().to_string()));
+    }
     sources.flags.push(("http.listen", address(wished, args.listen.is_some()).to_string()));
     let config = Config::load(&sources)?;
 
     let password = parts.secret("admin.password")?;
     runtime()?.block_on(serve_until_asked(&config, async |server| {
-        server.create_first_user(ADMIN, &password).await?;
+        match config.launcher.kind {
+            LauncherKind::Local => server.create_first_owner(ADMIN, &password, &TENANT.parse()?).await?,
+            // Whoever has runners of their own knows whose they are.
+            LauncherKind::None => server.create_first_user(ADMIN, &password).await?,
+        };
         // Where `guildhall login` in this folder finds the server.
         std::fs::write(parts.folder().join("url"), format!("http://{}", server.address()))?;
-        banner::show(args, &parts, server.address(), began.elapsed());
+        banner::show(args, &config, &parts, server.address(), began.elapsed());
         Ok(())
     }))
 }

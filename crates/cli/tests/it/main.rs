@@ -13,6 +13,7 @@ mod doctor;
 mod doctor_after_dev;
 mod doctor_client;
 mod doctor_laptop;
+mod first_run;
 mod help;
 mod journal_faults;
 mod login_oidc;

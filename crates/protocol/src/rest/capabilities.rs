@@ -37,4 +37,9 @@ pub struct PolicyView {
     /// What becomes of an agent's request for permission. `decline`: nobody can be asked yet, and each is declined.
     #[schema(example = "decline")]
     pub permission: String,
+    /// How far agents are kept from what is not theirs. `elsewhere`: this server starts no runners. `uncontained`: it
+    /// starts them under its own account, and an agent reaches what that account reaches; for a single tenant, or for
+    /// tenants that trust each other.
+    #[schema(example = "elsewhere")]
+    pub containment: String,
 }

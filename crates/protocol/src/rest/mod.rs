@@ -10,6 +10,7 @@ pub mod invitations;
 pub mod keys;
 pub mod projects;
 pub mod runner;
+pub mod runner_jobs;
 pub mod runners;
 pub mod runs;
 pub mod sessions;

@@ -10,9 +10,13 @@ use utoipa::ToSchema;
 pub struct OwnEnrolmentView {
     #[schema(example = "enr_01920000000070008000000000000000")]
     pub id: String,
-    pub tenant: String,
+    /// The tenant whose runs may be claimed; null for the installation's own pool.
+    pub tenant: Option<String>,
     pub profile: Option<String>,
     pub pool: Option<String>,
+    /// The one run that may be claimed, where it is for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     pub expires_at: Timestamp,
 }
 

@@ -29,7 +29,8 @@ pub struct RegisterRunner {
 pub struct RunnerView {
     #[schema(example = "rnr_01920000000070008000000000000000")]
     pub runner_id: String,
-    pub tenant_id: String,
+    /// Null for a runner of the installation's own pool.
+    pub tenant_id: Option<String>,
     pub name: String,
     pub backend_profiles: Vec<String>,
 }

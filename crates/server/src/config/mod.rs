@@ -9,6 +9,7 @@ mod example;
 mod housekeeping;
 mod http;
 mod identity;
+mod launcher;
 mod limits;
 mod list;
 mod load;
@@ -29,6 +30,7 @@ pub use example::example;
 pub use housekeeping::Housekeeping;
 pub use http::Http;
 pub use identity::Identity;
+pub use launcher::{Launcher, LauncherKind};
 pub use limits::Limits;
 pub use load::{ConfigError, Sources, secrets_in_file};
 pub use nats::Nats;
@@ -39,7 +41,7 @@ pub use section::{Field, Section};
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 11] = [
+pub const SECTIONS: [Section; 12] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
@@ -51,6 +53,7 @@ pub const SECTIONS: [Section; 11] = [
     Telemetry::SECTION,
     Housekeeping::SECTION,
     Runs::SECTION,
+    Launcher::SECTION,
 ];
 
 /// The configuration of a server.
@@ -68,6 +71,7 @@ pub struct Config {
     pub telemetry: Telemetry,
     pub housekeeping: Housekeeping,
     pub runs: Runs,
+    pub launcher: Launcher,
 }
 
 impl Config {

@@ -48,7 +48,7 @@ async fn what_is_always_advertised_is_always_there() {
             answer.body,
             json!({
                 "v": 1, "mode": "control-plane", "features": ALWAYS, "workspaceCwd": null,
-                "protocol": { "current": "v1", "supported": ["v1"] }, "policy": { "permission": "decline" },
+                "protocol": { "current": "v1", "supported": ["v1"] }, "policy": { "permission": "decline", "containment": "elsewhere" },
             })
         );
         assert_eq!(server.get("/health").await.status, 200, "the behaviour behind `health`");

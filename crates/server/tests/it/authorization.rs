@@ -57,6 +57,7 @@ fn bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/tenants/{tenant}/subject-tokens"), json!({ "subject": "victim" })),
         (("POST", "/api/v1/runs"), ask("acme")),
         (("POST", "/api/v1/runs/{run}/commands"), json!({ "type": "turn", "payload": { "prompt": "leak" } })),
+        (("POST", "/api/v1/runs/{run}/runner-jobs"), json!({})),
         (("POST", "/api/v1/sessions/{session}/read"), json!({ "readerId": "mallory" })),
         (("POST", "/api/v1/sessions/{session}/control"), json!({ "action": "cancel" })),
         (("POST", "/api/v1/runners/register"), json!({ "name": "mallory" })),
@@ -97,7 +98,7 @@ async fn send(server: &TestServer, method: &str, path: &str, template: &str, bea
 }
 
 /// The ids that paths name, in the order of the lists below.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "{tenant}",
     "{key}",
     "{principal}",
@@ -107,10 +108,11 @@ const NAMES: [&str; 9] = [
     "{command}",
     "{session}",
     "{invitation}",
+    "{job}",
 ];
 
 /// Ids of the right form that nobody has.
-const INVENTED: [&str; 9] = [
+const INVENTED: [&str; 10] = [
     "ten_01920000000070008000000000000000",
     "key_01920000000070008000000000000000",
     "prn_01920000000070008000000000000000",
@@ -120,9 +122,10 @@ const INVENTED: [&str; 9] = [
     "cmd_01920000000070008000000000000000",
     "ses_01920000000070008000000000000000",
     "inv_01920000000070008000000000000000",
+    "rjb_01920000000070008000000000000000",
 ];
 
-fn fill(template: &str, values: [&str; 9]) -> String {
+fn fill(template: &str, values: [&str; 10]) -> String {
     let template = template.replace("{seq}", "1");
     NAMES.iter().zip(values).fold(template, |path, (name, value)| path.replace(name, value))
 }
@@ -204,10 +207,12 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
     let run = world.run(&yard).await;
     let command = world.command(&run, "theirs").await;
     let session = text(&world.show(&run).await, "sessionId");
+    // Nothing starts it: these servers have no launcher.
+    let job = world.runner_job(&run).await;
     let before = world.events(&run).await;
     let operator = world.operator.principal.clone();
     let theirs_all =
-        [theirs.clone(), key, operator, enrolment, project, run.clone(), command, session, invitation];
+        [theirs.clone(), key, operator, enrolment, project, run.clone(), command, session, invitation, job];
     let mut tried = 0;
     for (method, template) in operations(&world.one).await {
         let route = (method.as_str(), template.as_str());
@@ -215,7 +220,7 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
             continue;
         }
         let real = fill(&template, theirs_all.each_ref().map(|id| id.as_str()));
-        let (invented, nonsense) = (fill(&template, INVENTED), fill(&template, ["nonsense"; 9]));
+        let (invented, nonsense) = (fill(&template, INVENTED), fill(&template, ["nonsense"; 10]));
         assert!(!real.contains('{'), "{template} names an object that this test does not know");
         for bearer in [&mallory.access, &service_key] {
             let mut answers = Vec::new();

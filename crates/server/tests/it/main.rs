@@ -28,6 +28,7 @@ mod run_liveness;
 mod run_loss;
 mod run_results;
 mod run_size;
+mod runner_jobs;
 mod runs;
 mod sessions;
 mod sign_in;

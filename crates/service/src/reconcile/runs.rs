@@ -6,7 +6,6 @@ use guildhall_domain::ids::RunId;
 use guildhall_domain::run::patience_ends;
 use guildhall_runtime::reconcile::Reconciler;
 use guildhall_store::{Store, leases, runs};
-use metrics::counter;
 use tracing::{info, warn};
 
 use crate::ServiceError;
@@ -27,7 +26,9 @@ impl Reconciler for TendRuns {
         let Self(runs) = self;
         let mut failed = None;
         for id in leases::over(&runs.store, runs.times.grace, AT_ONCE).await? {
-            keep_going(id, self.take_from_lost(id).await, &mut failed);
+            let grace = runs.times.grace();
+            let taken = runs.take_from_lost(id, |lease, now| !lease.is_live(now, grace)).await;
+            keep_going(id, taken, &mut failed);
         }
         let (unclaimed, idle) = (runs.times.unclaimed.as_secs_f64(), runs.times.idle.as_secs_f64());
         for id in runs::overdue(&runs.store, unclaimed, idle, AT_ONCE).await? {
@@ -46,22 +47,6 @@ fn keep_going(id: RunId, outcome: Result<(), ServiceError>, failed: &mut Option<
 }
 
 impl TendRuns {
-    async fn take_from_lost(&self, id: RunId) -> Result<(), ServiceError> {
-        let Self(runs) = self;
-        let mut locked = Locked::begin(&runs.store, id).await?;
-        // Looked at again under the lock: it may have been renewed, or taken by another replica's round.
-        let lost =
-            locked.run.lease.clone().filter(|lease| !lease.is_live(locked.run.now, runs.times.grace()));
-        let Some(lease) = lost else { return Ok(locked.tx.rollback().await?) };
-        locked.lose_runner().await?;
-        let tenant = locked.run.tenant;
-        locked.commit(&runs.journals).await?;
-        runs.offers.announce(tenant).await;
-        counter!("guildhall_runners_lost_total").increment(1);
-        warn!(run.id = %id, runner.id = %lease.runner, "{} was lost; {id} is offered to the next", lease.runner);
-        Ok(())
-    }
-
     async fn end_overdue(&self, id: RunId) -> Result<(), ServiceError> {
         let Self(runs) = self;
         let mut locked = Locked::begin(&runs.store, id).await?;

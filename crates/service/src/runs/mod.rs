@@ -5,6 +5,7 @@ mod create;
 mod follow;
 mod follow_session;
 pub(crate) mod locked;
+mod lost;
 mod offer;
 mod read;
 mod refusal;

@@ -20,10 +20,10 @@ pub struct Offers {
     heard: broadcast::Sender<TenantId>,
 }
 
-/// Listens for offers of one tenant.
+/// Listens for offers of one tenant, or of all.
 #[derive(Debug)]
 pub(crate) struct Listening {
-    tenant: TenantId,
+    tenant: Option<TenantId>,
     heard: broadcast::Receiver<TenantId>,
 }
 
@@ -40,17 +40,17 @@ impl Offers {
         self.bus.publish(SUBJECT, tenant.to_string().into_bytes()).await;
     }
 
-    pub(crate) async fn listen(&self, tenant: TenantId) -> Listening {
+    pub(crate) async fn listen(&self, tenant: Option<TenantId>) -> Listening {
         Listening { tenant, heard: self.heard.subscribe() }
     }
 }
 
 impl Listening {
-    /// Waits for an offer of the tenant.
+    /// Waits for an offer that is listened for.
     pub(crate) async fn next(&mut self) {
         loop {
             match self.heard.recv().await {
-                Ok(tenant) if tenant != self.tenant => {}
+                Ok(tenant) if self.tenant.is_some_and(|own| own != tenant) => {}
                 Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return,
                 Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
             }

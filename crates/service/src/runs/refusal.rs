@@ -4,7 +4,9 @@ use guildhall_domain::ids::RunId;
 use guildhall_domain::run::command::CommandRefusal;
 use guildhall_domain::run::event::InvalidEvent;
 use guildhall_domain::run::lease::ClaimRefusal;
+use guildhall_domain::runner_job::JobRefusal;
 use guildhall_domain::{Failure, FailureKind, journal, run_policy};
+use guildhall_launcher::NoProfile;
 
 use crate::ServiceError;
 
@@ -19,6 +21,12 @@ pub enum RunRefusal {
     Command(#[from] CommandRefusal),
     #[error(transparent)]
     Claim(#[from] ClaimRefusal),
+    #[error(transparent)]
+    Job(#[from] JobRefusal),
+    #[error(transparent)]
+    NoProfile(#[from] NoProfile),
+    #[error("this server starts no runners")]
+    NoLauncher,
     #[error(transparent)]
     Event(#[from] InvalidEvent),
     #[error(transparent)]
@@ -44,6 +52,12 @@ impl RunRefusal {
             Self::Policy(refusal) => Failure::new(refusal.kind(), refusal.to_string()),
             Self::Command(refusal) => Failure::new(FailureKind::Conflict, refusal.to_string()),
             Self::Claim(refusal) => of_claim(refusal),
+            Self::Job(refusal) => of_job(refusal),
+            Self::NoProfile(refusal) => Failure::new(FailureKind::SecretUnavailable, refusal.to_string()),
+            Self::NoLauncher => Failure::new(
+                FailureKind::Conflict,
+                "this server starts no runners (launcher.kind): start one with an enrolment token of yours",
+            ),
             Self::Event(invalid) => Failure::new(FailureKind::SchemaInvalid, invalid.to_string()),
             Self::Journal(refusal @ journal::Refusal::Stale { .. }) => Failure::new(
                 FailureKind::RunnerLeaseConflict,
@@ -83,6 +97,21 @@ fn of_claim(refusal: &ClaimRefusal) -> Failure {
     }
 }
 
+fn of_job(refusal: &JobRefusal) -> Failure {
+    let words = refusal.to_string();
+    match refusal {
+        JobRefusal::StorageEvicted => Failure::new(FailureKind::SessionStoreEvicted, words),
+        JobRefusal::Held { owner, expires_at } => Failure::new(FailureKind::RunnerLeaseConflict, words)
+            .with("owner", owner)
+            .with("leaseExpiresAt", expires_at),
+        JobRefusal::Started(job) => Failure::new(FailureKind::Conflict, words).with("runnerJobId", job),
+        JobRefusal::RunEnded(_)
+        | JobRefusal::RunCancelling
+        | JobRefusal::NothingPending
+        | JobRefusal::NotPending => Failure::new(FailureKind::Conflict, words),
+    }
+}
+
 fn of_open(active: Option<RunId>) -> Failure {
     let which = active.map_or(String::new(), |active| format!(" ({active})"));
     let words = format!("a run of this session is open{which}: send it a command, or cancel it first");
@@ -104,4 +133,12 @@ macro_rules! from_domain {
     };
 }
 
-from_domain!(run_policy::Refusal, CommandRefusal, ClaimRefusal, InvalidEvent, journal::Refusal);
+from_domain!(
+    run_policy::Refusal,
+    CommandRefusal,
+    ClaimRefusal,
+    JobRefusal,
+    NoProfile,
+    InvalidEvent,
+    journal::Refusal
+);

@@ -4,6 +4,7 @@ SELECT
     enrolments.principal,
     enrolments.profile,
     enrolments.pool,
+    enrolments.run,
     enrolments.hash,
     enrolments.expires_at AS "expires_at: Timestamp",
     enrolments.last_used_at AS "last_used_at: Timestamp"

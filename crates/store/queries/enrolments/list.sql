@@ -1,3 +1,4 @@
+-- Those that people made. A launcher makes one for each process, bound to its run; `runner_jobs` tells of those.
 SELECT
     id,
     name,
@@ -8,6 +9,6 @@ SELECT
     last_used_at AS "last_used_at: Timestamp",
     revoked_at AS "revoked_at: Timestamp"
 FROM enrolments
-WHERE tenant = $1
+WHERE tenant = $1 AND run IS NULL
 ORDER BY id DESC
 LIMIT $2

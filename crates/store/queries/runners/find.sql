@@ -1,1 +1,1 @@
-SELECT id, tenant, name, backend_profiles FROM runners WHERE id = $1
+SELECT id, tenant, enrolment, name, backend_profiles FROM runners WHERE id = $1

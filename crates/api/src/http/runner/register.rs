@@ -47,7 +47,7 @@ pub(crate) async fn register(
     let runner = app.runners.register(&enrolment, &body.name, &placement, &body.backend_profiles).await?;
     let view = RunnerView {
         runner_id: runner.id.to_string(),
-        tenant_id: runner.tenant.to_string(),
+        tenant_id: runner.tenant.map(|tenant| tenant.to_string()),
         name: runner.name,
         backend_profiles: runner.backend_profiles,
     };

@@ -23,9 +23,10 @@ use crate::error::ApiError;
 pub(crate) async fn enrolment(Enrolled(enrolment): Enrolled) -> Result<Json<OwnEnrolmentView>, ApiError> {
     Ok(Json(OwnEnrolmentView {
         id: enrolment.id.to_string(),
-        tenant: enrolment.tenant.to_string(),
+        tenant: enrolment.tenant.map(|tenant| tenant.to_string()),
         profile: enrolment.profile.map(Slug::into),
         pool: enrolment.pool.map(Slug::into),
+        run: enrolment.run.map(|run| run.to_string()),
         expires_at: enrolment.expires_at,
     }))
 }

@@ -3,6 +3,7 @@
 mod create;
 mod events;
 mod explain;
+mod jobs;
 mod list;
 mod reply;
 mod screen;
@@ -88,6 +89,10 @@ enum Verb {
         #[command(flatten)]
         common: Common,
     },
+    /// Has the server start a runner for a run whose command waits
+    Launch(jobs::LaunchArgs),
+    /// Lists the runners that the server started for a run, and how their processes do
+    Jobs(jobs::JobsArgs),
     /// Says in one sentence what a run waits for, what happens next by itself, and what you can do
     Explain {
         /// The run's id
@@ -104,6 +109,8 @@ pub(crate) fn run(args: &RunsArgs) -> Result<()> {
         Verb::Show { run, common } => wait(list::show_one(*run, common)),
         Verb::Events(args) => wait(events::run(args)),
         Verb::Send(args) => wait(send::run(args)),
+        Verb::Launch(args) => wait(jobs::launch(args)),
+        Verb::Jobs(args) => wait(jobs::list(args)),
         Verb::Result { run, command, common } => wait(reply::result(*run, *command, common)),
         Verb::Cancel { run, command, common } => wait(reply::cancel(*run, *command, common)),
         Verb::Explain { run, common } => wait(explain::run(*run, common)),

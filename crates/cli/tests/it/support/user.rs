@@ -96,7 +96,8 @@ impl Server {
     /// Starts it with settings in its environment.
     pub(crate) fn ephemeral_with(settings: &[(&str, &str)]) -> Self {
         let mut command = guildhall();
-        command.envs(settings.iter().copied());
+        // Runners are played by the tests, unless they say otherwise.
+        command.env("GUILDHALL_LAUNCHER_KIND", "none").envs(settings.iter().copied());
         command.args(["dev", "--ephemeral", "--json", "--listen", "127.0.0.1:0"]);
         Self::of(Running::start(&mut command))
     }
@@ -105,6 +106,7 @@ impl Server {
     pub(crate) fn kept(state: &Path, listen: &str) -> Self {
         let mut command = guildhall();
         command.args(["dev", "--json", "--listen", listen, "--state"]).arg(state);
+        command.env("GUILDHALL_LAUNCHER_KIND", "none");
         Self::of(Running::start(&mut command))
     }
 
@@ -112,6 +114,7 @@ impl Server {
     pub(crate) fn with_provider(listen: &str, issuer: &str, secret: &str) -> Self {
         let mut command = guildhall();
         command.args(["dev", "--ephemeral", "--json", "--listen", listen]);
+        command.env("GUILDHALL_LAUNCHER_KIND", "none");
         command.env("GUILDHALL_OIDC_ISSUER", issuer).env("GUILDHALL_OIDC_CLIENT_ID", "guildhall");
         command.env("GUILDHALL_OIDC_CLIENT_SECRET", secret);
         Self::of(Running::start(&mut command))

@@ -2,6 +2,7 @@
 
 pub(crate) mod browser;
 pub(crate) mod events;
+pub(crate) mod launch;
 pub(crate) mod oidc;
 pub(crate) mod people;
 pub(crate) mod runners;

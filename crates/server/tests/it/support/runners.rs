@@ -40,7 +40,12 @@ impl World {
     pub(crate) async fn run_token(&self, enrolment_secret: &str) -> (String, RunGrant) {
         let auth = self.auth().await;
         let enrolment = auth.enrolment(enrolment_secret).await.expect("an enrolment");
-        let grant = enrolment.claimed(RunId::generate(), Epoch::new(3), RunnerId::generate());
+        let grant = enrolment.claimed(
+            enrolment.tenant.expect("a tenant's"),
+            RunId::generate(),
+            Epoch::new(3),
+            RunnerId::generate(),
+        );
         let minted = auth.mint_run_token(&grant).expect("minted");
         (minted.token.expose_secret().to_owned(), grant)
     }

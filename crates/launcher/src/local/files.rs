@@ -1,0 +1,214 @@
+//! The folders of a place, and the small files by which its processes are found again.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use guildhall_domain::ids::{AttemptId, PlaceId};
+use guildhall_domain::run_policy::BackendProfile;
+use rustix::fs::{FlockOperation, flock};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::processes::Identity;
+use crate::{End, LaunchError, NoProfile};
+
+/// Attempts that have ended and whose logs are kept, the newest.
+const KEPT_AT_MOST: usize = 200;
+
+/// A profile is a few small files: what is larger is no profile.
+const PROFILE_FILES_AT_MOST: usize = 16;
+const PROFILE_BYTES_AT_MOST: u64 = 1024 * 1024;
+
+/// The folders of one place. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    root: PathBuf,
+    profiles: Option<PathBuf>,
+}
+
+impl Files {
+    pub(super) fn open(root: &Path, profiles: Option<PathBuf>) -> Result<Self, LaunchError> {
+        let failed = || LaunchError::io("make", "the launcher's folder");
+        make_private(root).map_err(failed())?;
+        let root = root.canonicalize().map_err(failed())?;
+        for folder in ["attempts", "storage"] {
+            make_private(&root.join(folder)).map_err(failed())?;
+        }
+        Ok(Self { root, profiles })
+    }
+
+    /// Returns the name of this place, made when it was first used.
+    pub(super) fn place(&self) -> Result<PlaceId, LaunchError> {
+        let (file, failed) = (self.root.join("place"), || LaunchError::io("read", "the place's name"));
+        if !file.exists() {
+            let made = PlaceId::generate().to_string();
+            let new = self.root.join(format!("place.{made}"));
+            write_private(&new, made.as_bytes()).map_err(failed())?;
+            // Of two servers that start at once, one is first; the other reads what it wrote.
+            let _another_was_first = fs::hard_link(&new, &file);
+            fs::remove_file(&new).map_err(failed())?;
+        }
+        let text = fs::read_to_string(&file).map_err(failed())?;
+        let invalid = |_| io::Error::other("it is no place's name");
+        text.trim().parse().map_err(invalid).map_err(failed())
+    }
+
+    /// Where sessions are kept: what a runner calls its state.
+    pub(super) fn storage(&self) -> PathBuf {
+        self.root.join("storage")
+    }
+
+    pub(super) fn attempt(&self, attempt: AttemptId) -> Attempt {
+        Attempt { folder: self.root.join("attempts").join(attempt.to_string()) }
+    }
+
+    /// Lists the attempts that are known, oldest first.
+    pub(super) fn attempts(&self) -> Vec<AttemptId> {
+        let entries = fs::read_dir(self.root.join("attempts")).into_iter().flatten().flatten();
+        let mut attempts: Vec<AttemptId> =
+            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        attempts.sort_unstable();
+        attempts
+    }
+
+    /// Forgets attempts that have ended long ago.
+    pub(super) fn prune(&self) {
+        let ended: Vec<Attempt> = self
+            .attempts()
+            .into_iter()
+            .map(|attempt| self.attempt(attempt))
+            .filter(|attempt| attempt.end().is_some())
+            .collect();
+        for old in &ended[..ended.len().saturating_sub(KEPT_AT_MOST)] {
+            let _next_time = fs::remove_dir_all(&old.folder);
+        }
+    }
+
+    /// Returns the operator's folder of a profile; none for the one that needs none.
+    pub(super) fn profile(&self, profile: &BackendProfile) -> Result<Option<PathBuf>, NoProfile> {
+        if !profile.needs_credential() {
+            return Ok(None);
+        }
+        // The name is a slug by its type: it cannot lead out of the folder.
+        let folder = self.profiles.as_ref().map(|profiles| profiles.join(profile.as_str()));
+        let found = folder.filter(|folder| folder.join("profile.toml").is_file());
+        found.map(Some).ok_or_else(|| NoProfile(profile.as_str().to_owned()))
+    }
+}
+
+/// The folder of one attempt.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    folder: PathBuf,
+}
+
+impl Attempt {
+    pub(super) fn make(&self) -> io::Result<()> {
+        make_private(&self.folder)
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Keeps other servers from starting the same attempt, until it is dropped.
+    pub(super) fn lock(&self) -> io::Result<File> {
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(self.folder.join("lock"))?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(file)
+    }
+
+    pub(super) fn enrolment(&self) -> PathBuf {
+        self.folder.join("enrolment")
+    }
+
+    pub(super) fn write_enrolment(&self, secret: &SecretString) -> io::Result<()> {
+        write_private(&self.enrolment(), secret.expose_secret().as_bytes())
+    }
+
+    /// Copies a profile, and nothing but its own plain files, into this attempt. Returns the folder above it.
+    pub(super) fn copy_profile(&self, slug: &str, from: &Path) -> io::Result<PathBuf> {
+        let above = self.folder.join("profiles");
+        let to = above.join(slug);
+        make_private(&above)?;
+        make_private(&to)?;
+        for (count, entry) in fs::read_dir(from)?.enumerate() {
+            let entry = entry?;
+            let about = entry.metadata()?;
+            if count >= PROFILE_FILES_AT_MOST || about.size() > PROFILE_BYTES_AT_MOST {
+                return Err(io::Error::other("it holds more than a profile does"));
+            }
+            if about.is_file() {
+                write_private(&to.join(entry.file_name()), &fs::read(entry.path())?)?;
+            }
+        }
+        Ok(above)
+    }
+
+    /// Opens the log, for the process to write at its end.
+    pub(super) fn log(&self) -> io::Result<File> {
+        OpenOptions::new().create(true).append(true).mode(0o600).open(self.folder.join("runner.log"))
+    }
+
+    /// Cuts a log that has grown too long: its last half is set aside. The process writes on at the new end.
+    pub(super) fn cut_log(&self, bytes_at_most: u64) -> io::Result<()> {
+        let log = self.folder.join("runner.log");
+        if fs::metadata(&log).map_or(0, |about| about.len()) <= bytes_at_most {
+            return Ok(());
+        }
+        let text = fs::read(&log)?;
+        let half = usize::try_from(bytes_at_most / 2).unwrap_or(usize::MAX);
+        write_private(&self.folder.join("runner.log.1"), &text[text.len().saturating_sub(half)..])?;
+        OpenOptions::new().write(true).open(&log)?.set_len(0)
+    }
+
+    pub(super) fn process(&self) -> Option<Identity> {
+        read_json(&self.folder.join("process.json"))
+    }
+
+    pub(super) fn note_process(&self, identity: &Identity) -> io::Result<()> {
+        write_json(&self.folder.join("process.json"), identity)
+    }
+
+    pub(super) fn end(&self) -> Option<End> {
+        read_json(&self.folder.join("ended.json"))
+    }
+
+    /// Notes the end. What the runner was given goes; its log stays for a while.
+    pub(super) fn note_end(&self, end: &End) -> io::Result<()> {
+        let _never_written = fs::remove_file(self.enrolment());
+        let _never_copied = fs::remove_dir_all(self.folder.join("profiles"));
+        write_json(&self.folder.join("ended.json"), end)
+    }
+}
+
+fn make_private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Writes a file that nobody else may read, whole or not at all.
+fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".new");
+    let new = PathBuf::from(name);
+    let _left_by_a_kill = fs::remove_file(&new);
+    let mut open = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+    open.write_all(bytes)?;
+    fs::rename(&new, file)
+}
+
+fn write_json(file: &Path, value: &impl Serialize) -> io::Result<()> {
+    write_private(file, &serde_json::to_vec(value)?)
+}
+
+fn read_json<T: DeserializeOwned>(file: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(file).ok()?).ok()
+}

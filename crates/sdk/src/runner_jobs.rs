@@ -1,0 +1,38 @@
+//! Runners that are started for runs.
+
+use guildhall_domain::ids::{CommandId, RunId, RunnerJobId};
+use guildhall_protocol::rest::runner_jobs::{CreateRunnerJob, RunnerJobView, RunnerJobsView};
+use reqwest::Method;
+
+use crate::client::keyed;
+use crate::{Client, ClientError};
+
+impl Client {
+    /// Asks for a runner for a run. With a key the same request gives the same job.
+    pub async fn create_runner_job(
+        &self,
+        run: RunId,
+        command: Option<CommandId>,
+        idempotency_key: Option<&str>,
+    ) -> Result<RunnerJobView, ClientError> {
+        let body = CreateRunnerJob { command_id: command.map(|command| command.to_string()) };
+        let request = self.request(Method::POST, &["runs", &run.to_string(), "runner-jobs"]);
+        self.call(keyed(request, idempotency_key).json(&body)).await
+    }
+
+    /// Lists the runners that were started for a run, or for one of its commands, newest first.
+    pub async fn list_runner_jobs(
+        &self,
+        run: RunId,
+        command: Option<CommandId>,
+    ) -> Result<Vec<RunnerJobView>, ClientError> {
+        let query: Vec<_> = command.map(|command| ("commandId", command)).into_iter().collect();
+        let request = self.query(&["runs", &run.to_string(), "runner-jobs"], &query);
+        Ok(self.call::<RunnerJobsView>(request).await?.runner_jobs)
+    }
+
+    pub async fn show_runner_job(&self, run: RunId, job: RunnerJobId) -> Result<RunnerJobView, ClientError> {
+        let path = ["runs", &run.to_string(), "runner-jobs", &job.to_string()];
+        self.call(self.request(Method::GET, &path)).await
+    }
+}

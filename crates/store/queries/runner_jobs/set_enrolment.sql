@@ -1,0 +1,1 @@
+UPDATE runner_jobs SET enrolment = $2 WHERE id = $1 AND phase = 'launching'
