@@ -1,5 +1,8 @@
-//! Where runners run: a local process, a warm pool, Kubernetes. The only crate that will name kube.
+//! Where runners run, and the secrets that they are given: a local process, a warm pool, Kubernetes. The only crate that
+//! will name kube.
 //!
-//! Empty until runners exist.
+//! [`secrets`] keeps the credentials of provider profiles. Launching is to come.
 //!
 //! This crate deliberately will hold no state of a run: PostgreSQL does.
+
+pub mod secrets;
