@@ -17,6 +17,7 @@ pub mod journal;
 pub mod lockout;
 pub mod outbox;
 pub mod principal;
+pub mod profile;
 pub mod rate;
 pub mod readiness;
 pub mod redact;
