@@ -12,6 +12,7 @@ use guildhall_service::health::Health;
 use guildhall_service::invitations::Invitations;
 use guildhall_service::keys::Keys;
 use guildhall_service::oidc::Oidc;
+use guildhall_service::profiles::Profiles;
 use guildhall_service::projects::Projects;
 use guildhall_service::rates::Rates;
 use guildhall_service::runners::Runners;
@@ -34,6 +35,7 @@ pub struct App {
     pub health: Arc<Health>,
     pub invitations: Invitations,
     pub keys: Keys,
+    pub profiles: Profiles,
     pub projects: Projects,
     pub runners: Runners,
     pub runs: Runs,

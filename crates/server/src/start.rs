@@ -1,6 +1,7 @@
 //! Starts a server and ends it in good order.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use guildhall_bus::{Bus, BusError, BusOptions};
 use guildhall_domain::ids::ReplicaId;
 use guildhall_domain::signing::{InvalidPolicy, RotationPolicy};
 use guildhall_identity::seal::{Kek, SealError};
+use guildhall_launcher::secrets::{FileStore, SecretError, SecretStore};
 use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_runtime::{Clock, Tasks};
@@ -22,6 +24,7 @@ use guildhall_service::invitations::Invitations;
 use guildhall_service::journal::Journals;
 use guildhall_service::keys::Keys;
 use guildhall_service::outbox::{self, Handler, Outbox, Pace};
+use guildhall_service::profiles::{Credentials, Profiles, SettleValidations};
 use guildhall_service::projects::Projects;
 use guildhall_service::rates::{Policy, Rates};
 use guildhall_service::reconcile::{
@@ -81,6 +84,8 @@ pub enum StartError {
     Signing(#[from] SigningError),
     #[error("the configuration of runs is not usable")]
     Runs(#[from] config::InvalidRuns),
+    #[error("the folder for credentials, secrets.folder (GUILDHALL_SECRETS_FOLDER), is not usable")]
+    Secrets(#[from] SecretError),
     #[error(transparent)]
     PublicUrl(#[from] InvalidPublicUrl),
     #[error(transparent)]
@@ -127,6 +132,10 @@ impl Server {
         let offers = Offers::start(&bus, &tasks);
         let runs =
             Runs::new(store.clone(), journals.clone(), offers, config.runs.times(), config.runs.bounds()?);
+        let secrets = open_secrets(config, &clock)?;
+        let runs = runs.with_credentials(Credentials { secrets: secrets.clone() });
+        let profiles = profiles(config, &store, &runs, secrets)?;
+        reconcilers.start(&tasks, config.secrets.settle_every, SettleValidations(profiles.clone()));
         reconcilers.start(&tasks, config.runs.tend_every, TendRuns(runs.clone()));
         let health = Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), reconcilers);
         health.watch(&tasks).await;
@@ -142,6 +151,7 @@ impl Server {
             health: Arc::clone(&health),
             invitations: Invitations::new(store.clone(), clock),
             keys: Keys::new(store.clone()),
+            profiles,
             projects: Projects::new(store.clone()),
             runners: Runners::new(runs.clone(), auth),
             runs,
@@ -154,13 +164,8 @@ impl Server {
             refusals: Refusals::default(),
             closing: accepting.clone(),
         };
-        let (drain_timeout, drain_delay) = (config.http.drain_timeout, config.http.drain_delay);
-        let (say_drained, drained) = watch::channel(None);
-        let stop_accepting = accepting.clone();
-        tasks.spawn("http", async move {
-            let outcome = guildhall_api::serve(listener, app, stop_accepting, drain_timeout).await;
-            say_drained.send_replace(Some(outcome));
-        });
+        let drain_delay = config.http.drain_delay;
+        let drained = serve(config, &tasks, listener, app, accepting.clone());
         info!(replica.id = %identity.replica, %address, "serving on {address}");
         Ok(Self { address, identity, health, store, bus, tasks, accepting, drained, drain_delay })
     }
@@ -206,6 +211,23 @@ impl Server {
         let _busy = tokio::time::timeout(GOODBYE_WITHIN, self.store.close()).await;
         drained && left.is_empty() && !self.tasks.panicked()
     }
+}
+
+/// Opens the door. What is returned says when it has closed, and how.
+fn serve(
+    config: &Config,
+    tasks: &Tasks,
+    listener: TcpListener,
+    app: App,
+    stop_accepting: CancellationToken,
+) -> watch::Receiver<Option<Drained>> {
+    let drain_timeout = config.http.drain_timeout;
+    let (say_drained, drained) = watch::channel(None);
+    tasks.spawn("http", async move {
+        let outcome = guildhall_api::serve(listener, app, stop_accepting, drain_timeout).await;
+        say_drained.send_replace(Some(outcome));
+    });
+    drained
 }
 
 /// Starts what comes round by itself and that nothing else needs to know of.
@@ -258,6 +280,26 @@ async fn signing(config: &Config, store: &Store, clock: &Clock) -> Result<Arc<Si
     let signing = Signing::new(store.clone(), clock.clone(), config.identity.issuer.clone(), kek, policy);
     signing.tend().await?;
     Ok(signing)
+}
+
+/// Opens the folder for credentials, where there is one. One that others can read ends the start.
+fn open_secrets(config: &Config, clock: &Clock) -> Result<Option<Arc<dyn SecretStore>>, StartError> {
+    if config.secrets.folder.is_empty() {
+        return Ok(None);
+    }
+    let kept = FileStore::open(Path::new(&config.secrets.folder))?;
+    kept.sweep(clock.now())?;
+    Ok(Some(Arc::new(kept)))
+}
+
+fn profiles(
+    config: &Config,
+    store: &Store,
+    runs: &Runs,
+    secrets: Option<Arc<dyn SecretStore>>,
+) -> Result<Profiles, StartError> {
+    let (rules, within) = (outside::address_rules(config)?, config.secrets.validate_within);
+    Ok(Profiles::new(store.clone(), runs.clone(), secrets, rules, within))
 }
 
 fn identity(clock: &Clock, config: &Config) -> Identity {

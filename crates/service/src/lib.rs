@@ -18,6 +18,7 @@ pub mod journal;
 pub mod keys;
 pub mod oidc;
 pub mod outbox;
+pub mod profiles;
 pub mod projects;
 pub mod rates;
 pub mod reconcile;

@@ -25,6 +25,7 @@ pub mod oidc_flows;
 pub mod outbox;
 pub mod passwords;
 pub mod principals;
+pub mod profile_validations;
 pub mod projects;
 pub mod rate_windows;
 pub mod replicas;

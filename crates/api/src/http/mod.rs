@@ -15,6 +15,7 @@ mod keys;
 mod metrics;
 mod oidc;
 mod pages;
+mod profiles;
 mod projects;
 mod results;
 mod runner;
@@ -111,14 +112,9 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(commands::show))
         .routes(routes!(results::of_command))
         .routes(routes!(commands::cancel))
-        .routes(routes!(sessions::list))
-        .routes(routes!(sessions::show))
-        .routes(routes!(sessions::trace))
-        .routes(routes!(sessions::output))
-        .routes(routes!(sessions::follow))
-        .routes(routes!(sessions::read))
-        .routes(routes!(sessions::control))
+        .merge(sessions())
         .routes(routes!(backends::list))
+        .merge(profiles())
         .routes(routes!(runner::register::register))
         .routes(routes!(runner::lease::claim))
         .routes(routes!(runner::lease::claim_next))
@@ -129,6 +125,26 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(audit::page))
         .routes(routes!(audit::page_of_installation))
         .routes(routes!(audit::follow))
+}
+
+fn sessions() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(sessions::list))
+        .routes(routes!(sessions::show))
+        .routes(routes!(sessions::trace))
+        .routes(routes!(sessions::output))
+        .routes(routes!(sessions::follow))
+        .routes(routes!(sessions::read))
+        .routes(routes!(sessions::control))
+}
+
+fn profiles() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(profiles::list))
+        .routes(routes!(profiles::show, profiles::remove))
+        .routes(routes!(profiles::set_credential))
+        .routes(routes!(profiles::validate))
+        .routes(routes!(profiles::validation))
 }
 
 /// The address is not repeated: it may hold what belongs into a header, and these words go to the log too.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use guildhall_domain::ids::TenantId;
+use guildhall_domain::profile::Profile;
 use guildhall_domain::run_policy::BackendProfile;
 use jiff::Timestamp;
 use secrecy::ExposeSecret;
@@ -12,7 +13,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::folder::{Folder, Text};
-use super::{Kept, NewProfile, Owner, SecretError, SecretStore, Settings};
+use super::{Kept, NewProfile, Owner, SecretError, SecretStore};
 
 const PROVIDERS: &str = "providers";
 const SETTINGS: &str = "profile.toml";
@@ -100,9 +101,7 @@ impl FileStore {
         let of_owner = self.providers()?.open_or_make(&owner.to_string())?;
         let passing = passing();
         let folder = of_owner.open_or_make(&passing)?;
-        let settings =
-            new.settings.write().ok_or_else(|| SecretError::Form(self.root.join(profile.as_str())))?;
-        folder.write(SETTINGS, &settings)?;
+        folder.write(SETTINGS, &new.settings.to_toml())?;
         folder.write(CREDENTIAL, &format!("{}\n", new.credential.expose_secret()))?;
         if of_owner.take_place(&passing, profile.as_str())? {
             of_owner.remove(&passing)?;
@@ -237,7 +236,7 @@ impl Files {
         let changed_at = times.max().unwrap_or(self.made_at);
         let value = self.credential.as_ref().map(|text| text.text.trim()).filter(|value| !value.is_empty());
         Kept {
-            settings: self.settings.as_ref().and_then(|text| Settings::read(&text.text)),
+            settings: self.settings.as_ref().and_then(|text| Profile::parse(&text.text).ok()),
             resource_version: format!("{:x}", changed_at.as_nanosecond()),
             changed_at,
             hash_suffix: value.map(hash_suffix),

@@ -8,7 +8,6 @@
 
 mod file;
 mod folder;
-mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -17,12 +16,12 @@ use std::path::PathBuf;
 
 use futures::future::BoxFuture;
 use guildhall_domain::ids::TenantId;
+use guildhall_domain::profile::{BackendKind, Profile};
 use guildhall_domain::run_policy::{BackendProfile, SecretRef};
 use jiff::Timestamp;
 use secrecy::SecretString;
 
 pub use file::FileStore;
-pub use settings::Settings;
 
 /// Whose a profile is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,7 +43,7 @@ impl fmt::Display for Owner {
 /// A profile to keep. It has no way to print its credential.
 #[derive(Debug, Clone)]
 pub struct NewProfile {
-    pub settings: Settings,
+    pub settings: Profile,
     pub credential: SecretString,
 }
 
@@ -52,7 +51,7 @@ pub struct NewProfile {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
     /// None where `profile.toml` cannot be read: then no runner can use it either.
-    pub settings: Option<Settings>,
+    pub settings: Option<Profile>,
     /// Changes with every change.
     pub resource_version: String,
     pub changed_at: Timestamp,
@@ -66,7 +65,7 @@ impl Kept {
     #[must_use]
     pub fn is_configured(&self) -> bool {
         let Some(settings) = &self.settings else { return false };
-        self.hash_suffix.is_some() || settings.backend != Settings::CODEX
+        self.hash_suffix.is_some() || settings.backend != BackendKind::Codex
     }
 }
 

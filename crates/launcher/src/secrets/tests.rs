@@ -17,7 +17,7 @@ fn slug(text: &str) -> BackendProfile {
 }
 
 fn new(credential: &str) -> NewProfile {
-    let settings = Settings { model: Some("m".to_owned()), ..Settings::codex() };
+    let settings = Profile { model: Some("m".to_owned()), ..Profile::of(BackendKind::Codex) };
     NewProfile { settings, credential: SecretString::from(credential) }
 }
 

@@ -17,6 +17,7 @@ mod oidc;
 mod postgres;
 mod rate;
 mod runs;
+mod secrets;
 mod section;
 mod telemetry;
 
@@ -35,11 +36,12 @@ pub use nats::Nats;
 pub use oidc::Oidc;
 pub use postgres::Postgres;
 pub use runs::{InvalidRuns, Runs};
+pub use secrets::Secrets;
 pub use section::{Field, Section};
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 11] = [
+pub const SECTIONS: [Section; 12] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
@@ -51,6 +53,7 @@ pub const SECTIONS: [Section; 11] = [
     Telemetry::SECTION,
     Housekeeping::SECTION,
     Runs::SECTION,
+    Secrets::SECTION,
 ];
 
 /// The configuration of a server.
@@ -68,6 +71,7 @@ pub struct Config {
     pub telemetry: Telemetry,
     pub housekeeping: Housekeeping,
     pub runs: Runs,
+    pub secrets: Secrets,
 }
 
 impl Config {

@@ -22,6 +22,7 @@ mod oidc;
 mod oidc_attacks;
 mod oidc_handoff;
 mod pages;
+mod profiles;
 mod projects;
 mod rate_limits;
 mod run_liveness;

@@ -18,6 +18,7 @@ use super::{Locked, Offers, RunRefusal, RunView, Runs, Times};
 use crate::ServiceError;
 use crate::idempotency::{self, Claim, IdempotencyKey};
 use crate::journal::Journals;
+use crate::profiles::Credentials;
 
 /// What the runs of a tenant may ask for: the same for all tenants, until profiles say more.
 pub(super) type Boundary = Arc<Bounds>;
@@ -34,7 +35,18 @@ pub struct RunAsk {
 impl Runs {
     #[must_use]
     pub fn new(store: Store, journals: Journals, offers: Offers, times: Times, bounds: Bounds) -> Self {
-        Self { store, journals, times, offers, bounds: Arc::new(bounds) }
+        let credentials = Credentials::default();
+        Self { store, journals, times, offers, bounds: Arc::new(bounds), credentials }
+    }
+
+    /// Lets new runs be refused whose profile has no credential.
+    #[must_use]
+    pub fn with_credentials(self, credentials: Credentials) -> Self {
+        Self { credentials, ..self }
+    }
+
+    pub(crate) fn bounds(&self) -> &Bounds {
+        &self.bounds
     }
 
     /// Makes a run. It waits for a runner from then on.
@@ -48,12 +60,15 @@ impl Runs {
         let acting = caller.acting(ask.tenant).map_err(|_| ServiceError::from(RunRefusal::NotYourTenant))?;
         acting.require(Right::RunsWrite)?;
         let terms = self.bounds.admit(&ask.terms)?.into_terms();
+        // Asked before the transaction, which holds a connection, and heeded after a repeat was recognised.
+        let has_credential = self.credentials.require(&self.store, ask.tenant, &terms.profile).await;
         let (id, mut tx) = (RunId::generate(), self.store.begin().await?);
         let said = json!(["run", ask.tenant, ask.session, columns(&terms)]);
         if let Claim::Made(made) = idempotency::claim(&mut tx, caller, key, &said, id.as_uuid()).await? {
             tx.rollback().await?;
             return self.show(caller, RunId::from_uuid(made)).await;
         }
+        has_credential?;
         let session = self.session_of(&mut tx, caller, ask, &terms).await?;
         if !insert(&mut tx, caller, id, ask.tenant, session, &terms).await? {
             tx.rollback().await?;
@@ -111,7 +126,7 @@ impl Runs {
 }
 
 /// Writes the run. Returns whether its session has no other that is open: of two at once, the index lets one through.
-async fn insert(
+pub(crate) async fn insert(
     tx: &mut Tx,
     caller: &Caller,
     id: RunId,

@@ -4,6 +4,7 @@ pub(crate) mod browser;
 pub(crate) mod events;
 pub(crate) mod oidc;
 pub(crate) mod people;
+pub(crate) mod profiles;
 pub(crate) mod runners;
 pub(crate) mod runs;
 
