@@ -5,6 +5,7 @@
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -12,7 +13,7 @@ use guildhall_domain::journal::Journal;
 use reqwest::Method;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use sqlx::{Connection, PgConnection};
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -200,10 +201,9 @@ async fn append(base: String, held: Held) -> Result<Round> {
     let (client, url) = (client()?, format!("{base}/api/v1/runs/{}/events", held.run));
     let (until, mut round) = (Instant::now() + ROUND, Round::default());
     while Instant::now() < until {
-        let events: Vec<Value> = (0..BATCH).map(|_| event(&held.command)).collect();
+        let events: Vec<Event> = (0..BATCH).map(|_| event(&held.command)).collect();
         let began = Instant::now();
-        let body = json!({ "events": events });
-        let sent = client.post(&url).bearer_auth(&held.token).json(&body).send().await;
+        let sent = client.post(&url).bearer_auth(&held.token).json(&Batch { events }).send().await;
         let Some(answer) = sent.ok().filter(|answer| ![429, 503].contains(&answer.status().as_u16())) else {
             // A runner would send them again; it is counted, and its time is lost.
             round.refused += 1;
@@ -212,7 +212,7 @@ async fn append(base: String, held: Held) -> Result<Round> {
         if answer.status() != 200 {
             bail!("{}", answer.text().await?);
         }
-        let _placed: Value = answer.json().await?;
+        let _appended: Appended = answer.json().await?;
         round.calls.push(began.elapsed());
         round.rows += u32::try_from(BATCH)?;
     }
@@ -224,8 +224,9 @@ async fn insert(postgres: String) -> Result<Round> {
     let (owner, mut after) = (Uuid::now_v7(), 0);
     let (until, mut round) = (Instant::now() + ROUND, Round::default());
     while Instant::now() < until {
-        let bodies: Vec<String> =
-            (0..BATCH).map(|_| event("cmd_01920000000070008000000000000000").to_string()).collect();
+        let bodies =
+            (0..BATCH).map(|_| serde_json::to_string(&event("cmd_01920000000070008000000000000000")));
+        let bodies = bodies.collect::<Result<Vec<_>, _>>()?;
         let began = Instant::now();
         bare::insert(&mut connection, Journal::Run, owner, after, &bodies).await?;
         round.calls.push(began.elapsed());
@@ -236,7 +237,47 @@ async fn insert(postgres: String) -> Result<Round> {
     Ok(round)
 }
 
-fn event(command: &str) -> Value {
-    let payload = json!({ "text": "x".repeat(BODY_BYTES) });
-    json!({ "id": Uuid::now_v7(), "type": "assistant_message", "commandId": command, "payload": payload })
+/// An event as a runner writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Event<'a> {
+    id: Uuid,
+    r#type: &'static str,
+    command_id: &'a str,
+    payload: Payload,
 }
+
+#[derive(Serialize)]
+struct Payload {
+    text: &'static str,
+}
+
+#[derive(Serialize)]
+struct Batch<'a> {
+    events: Vec<Event<'a>>,
+}
+
+/// What the answer says and a runner looks at.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Appended {
+    #[expect(dead_code, reason = "that it is there is what is checked")]
+    last_seq: i64,
+}
+
+fn event(command: &str) -> Event<'_> {
+    Event {
+        id: Uuid::now_v7(),
+        r#type: "assistant_message",
+        command_id: command,
+        payload: Payload { text: &TEXT },
+    }
+}
+
+/// What an agent prints: lines, paths, numbers and quotes, cut to size.
+static TEXT: LazyLock<String> = LazyLock::new(|| {
+    let lines = (1..)
+        .map(|n| format!("   Compiling part_{n} v0.{n}.1 (\"crates/part_{n}\"): {} ms, ok = true\n", n * 37));
+    let text = lines.take(BODY_BYTES / 40).collect::<String>();
+    text.chars().take(BODY_BYTES).collect()
+});

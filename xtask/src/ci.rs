@@ -30,6 +30,10 @@ pub(crate) fn run() -> Result<()> {
 }
 
 pub(crate) fn test(args: &TestArgs) -> Result<()> {
+    // The command's tests start the runner's program too, which cargo builds for the tests of its own package alone.
+    if args.rest.iter().any(|word| word == "guildhall-cli") {
+        step("runner", &mut cargo(["build", "-p", "guildhall-cli", "-p", "guildhall-runner"]))?;
+    }
     let engines = Engines::temporary()?;
     step("test", cargo(["nextest", "run"]).args(&args.rest).envs(engines.env()))
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Parser;
 use guildhall_domain::ids::RunId;
+use guildhall_runner::backend::choose::Backends;
 use guildhall_runner::serve::{Options, Served, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
@@ -30,8 +31,14 @@ struct Arguments {
     #[arg(long, default_value = "runner")]
     name: String,
     /// A backend profile that it serves; may be given several times
-    #[arg(long = "profile", default_value = "demo")]
-    profiles: Vec<String>,
+    #[arg(long = "profile", value_name = "NAME", default_value = "demo")]
+    profile: Vec<String>,
+    /// Where the profiles lie: a folder each, with `profile.toml` and the provider's `credential`
+    #[arg(long, env = "GUILDHALL_PROFILES", value_name = "FOLDER")]
+    profiles: Option<PathBuf>,
+    /// The program of Codex; without it the one on the search path
+    #[arg(long, env = "GUILDHALL_CODEX", value_name = "PATH")]
+    codex: Option<PathBuf>,
     /// Serves this run, then ends
     #[arg(long)]
     run: Option<RunId>,
@@ -67,7 +74,8 @@ async fn run(args: Arguments) -> Result<()> {
     let stop = stop_on_signals()?;
     let options = Options {
         name: args.name,
-        profiles: args.profiles,
+        profiles: args.profile,
+        backends: Backends { profiles: args.profiles, codex: args.codex },
         run: args.run,
         state: args.state,
         idle: Duration::from_secs(args.idle_seconds),

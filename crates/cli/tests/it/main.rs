@@ -19,6 +19,7 @@ mod messages;
 mod rate_faults;
 mod run_faults;
 mod runner;
+mod runner_codex;
 mod runs;
 mod runs_explain;
 mod runs_watch;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use guildhall_runner::backend::choose::Backends;
 use guildhall_runner::serve::{Options, Served, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
@@ -24,6 +25,7 @@ impl Serving {
         let options = Options {
             name: "test".into(),
             profiles: vec!["demo".into()],
+            backends: Backends::default(),
             run: None,
             state: state.path().to_owned(),
             idle: Duration::from_secs(60),

@@ -174,6 +174,15 @@ fn document() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    #[test]
+    fn a_first_look_never_misses_what_the_expression_finds(
+        (_, before, secret, after) in credential(), loud in any::<bool>(),
+    ) {
+        let text = before + &secret + &after;
+        let text = if loud { text.to_uppercase() } else { text };
+        prop_assert!(pattern::next(&text, 0).is_none() || glance::may_hold(&text), "{}", text);
+    }
+
     // covers: R14
     #[test]
     fn a_credential_is_replaced_wherever_it_stands(

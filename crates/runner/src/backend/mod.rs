@@ -5,6 +5,7 @@
 //! capability record. What it says that we do not know passes on as data; what it asks for that we do not know is
 //! refused.
 
+pub mod choose;
 pub mod codex;
 mod event;
 mod failure;

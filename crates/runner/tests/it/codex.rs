@@ -21,9 +21,9 @@ fn bench() -> Bench {
 fn make(base_url: &str, setting: Setting) -> Box<dyn Backend> {
     let profile = Profile {
         program: guildhall_testkit::codex(),
-        model: "fake-model".to_owned(),
+        model: Some("fake-model".to_owned()),
         base_url: base_url.to_owned(),
-        credential: CREDENTIAL.to_owned(),
+        credential: Some(CREDENTIAL.to_owned()),
         retries: 1,
     };
     Box::new(Codex::new(setting, profile))
@@ -101,9 +101,9 @@ async fn a_program_that_is_not_there_is_a_failure() {
     let missing = |base_url: &str, setting: Setting| -> Box<dyn Backend> {
         let profile = Profile {
             program: "/nonexistent/codex".into(),
-            model: "fake-model".to_owned(),
+            model: Some("fake-model".to_owned()),
             base_url: base_url.to_owned(),
-            credential: CREDENTIAL.to_owned(),
+            credential: Some(CREDENTIAL.to_owned()),
             retries: 1,
         };
         Box::new(Codex::new(setting, profile))

@@ -24,9 +24,9 @@ fn bench() -> Bench {
 fn make(base_url: &str, setting: Setting) -> Box<dyn Backend> {
     let profile = Profile {
         program: setting.workspace.join("agent"),
-        model: "fake-model".to_owned(),
+        model: Some("fake-model".to_owned()),
         base_url: base_url.to_owned(),
-        credential: CREDENTIAL.to_owned(),
+        credential: Some(CREDENTIAL.to_owned()),
         retries: 1,
     };
     Box::new(Codex::new(setting, profile))

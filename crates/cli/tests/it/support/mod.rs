@@ -1,5 +1,6 @@
 //! Running the real binary.
 
+pub(crate) mod agent;
 pub(crate) mod channels;
 pub(crate) mod fleet;
 pub(crate) mod installation;

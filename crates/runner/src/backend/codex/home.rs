@@ -63,7 +63,8 @@ impl Home {
 /// The part of Codex's configuration that we set.
 #[derive(Debug, Serialize)]
 struct Config<'a> {
-    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
     model_provider: &'static str,
     web_search: &'static str,
     check_for_update_on_startup: bool,
@@ -80,7 +81,8 @@ struct Provider<'a> {
     base_url: &'a str,
     wire_api: &'static str,
     /// The name of the variable, never its value.
-    env_key: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    env_key: Option<&'a str>,
     request_max_retries: u32,
     stream_max_retries: u32,
 }
@@ -109,13 +111,13 @@ impl<'a> Config<'a> {
             name: PROVIDER,
             base_url: &profile.base_url,
             wire_api: "responses",
-            env_key: &profile.credential,
+            env_key: profile.credential.as_deref(),
             request_max_retries: profile.retries,
             stream_max_retries: profile.retries,
         };
         let workspace = fs::canonicalize(&setting.workspace).unwrap_or_else(|_| setting.workspace.clone());
         Self {
-            model: &profile.model,
+            model: profile.model.as_deref(),
             model_provider: PROVIDER,
             web_search: match setting.network {
                 Network::Disabled => "disabled",
@@ -179,9 +181,9 @@ mod tests {
     fn profile() -> Profile {
         Profile {
             program: "codex".into(),
-            model: "m\"\n[model_providers.evil]\nx = \"".to_owned(),
+            model: Some("m\"\n[model_providers.evil]\nx = \"".to_owned()),
             base_url: "http://127.0.0.1:1/v1".to_owned(),
-            credential: "PROVIDER_KEY".to_owned(),
+            credential: Some("PROVIDER_KEY".to_owned()),
             retries: 2,
         }
     }
@@ -203,7 +205,7 @@ mod tests {
         let home = Home::prepare(&setting(folder.path()), &profile()).expect("written");
         let text = fs::read_to_string(home.codex.join("config.toml")).expect("a file");
         let read: toml::Table = text.parse().expect("it is TOML");
-        assert_eq!(read["model"].as_str(), Some(profile().model.as_str()));
+        assert_eq!(read["model"].as_str(), profile().model.as_deref());
         assert_eq!(read["model_providers"].as_table().expect("a table").len(), 1);
         let workspace = setting(folder.path()).workspace.to_string_lossy().into_owned();
         assert_eq!(read["projects"][&workspace]["trust_level"].as_str(), Some("untrusted"));

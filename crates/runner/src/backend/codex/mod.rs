@@ -33,11 +33,12 @@ const FINISH_WITHIN: Duration = Duration::from_secs(5);
 pub struct Profile {
     /// The native program.
     pub program: PathBuf,
-    pub model: String,
+    /// Without it, whichever Codex takes by itself.
+    pub model: Option<String>,
     /// Where the provider answers. It is not repeated in failures.
     pub base_url: String,
-    /// The name of the secret that holds the provider's credential.
-    pub credential: String,
+    /// The name of the secret that holds the provider's credential, where the provider wants one.
+    pub credential: Option<String>,
     /// How often Codex asks the provider again before it gives up.
     pub retries: u32,
 }

@@ -1,0 +1,143 @@
+//! A run that is served: from its claim until it is given back, ends, or is lost.
+
+use guildhall_domain::run::TerminalStatus;
+use guildhall_domain::run_policy::ExecutionPolicy;
+use guildhall_protocol::rest::commands::CommandView;
+use guildhall_protocol::rest::runners::WorkView;
+use guildhall_runtime::Tasks;
+use guildhall_sdk::runner::{Grant, HeldRun, PollFrom};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use super::{Options, POLL_WAIT, REST, ServeError, Served};
+use crate::backend::{Backend, Setting, Thread};
+use crate::hold;
+use crate::pump::send::{Flushed, Pump, Told, is_over};
+use crate::pump::veil::Known;
+use crate::spool::{self, Spool};
+use crate::workspace;
+
+/// Tool calls in one turn.
+const TOOL_CALLS_AT_MOST: u32 = 200;
+
+/// A run that is being served.
+pub(super) struct Serving {
+    pub(super) held: HeldRun,
+    pub(super) backend: Box<dyn Backend>,
+    pub(super) thread: Option<Thread>,
+    pub(super) begun: bool,
+    pub(super) told: mpsc::Sender<Told>,
+    pub(super) lost: CancellationToken,
+    pub(super) from: PollFrom,
+    pub(super) waiting: Vec<CommandView>,
+}
+
+impl Serving {
+    pub(super) async fn begin(
+        held: HeldRun,
+        grant: &Grant,
+        options: &Options,
+        tasks: &Tasks,
+    ) -> Result<Self, ServeError> {
+        let run = &grant.run;
+        let policy: ExecutionPolicy = serde_json::from_value(run.execution_policy.clone())
+            .map_err(|_| ServeError::Answer("an execution policy"))?;
+        let chosen = options.backends.choose(&run.backend_profile)?;
+        let folder = options.state.join("workspaces");
+        let workspace = workspace::prepare(&folder, &run.session_id, &run.workspace_ref).await?;
+        let setting = Setting {
+            workspace,
+            state: options.state.join("sessions").join(&run.session_id),
+            sandbox: policy.sandbox,
+            approval: policy.approval,
+            network: policy.network,
+            secrets: chosen.secrets(),
+            turn_timeout: policy.timeout.get(),
+            tool_calls_at_most: TOOL_CALLS_AT_MOST,
+        };
+        let spools = options.state.join("spool");
+        let left = spool::left(&spools, held.run()).await;
+        let spool = Spool::open(&spools, held.run(), grant.epoch).await?;
+        let lost = CancellationToken::new();
+        let (told, tellings) = mpsc::channel(256);
+        let known = Known::new(setting.secrets.iter().map(|(_, value)| value.clone()));
+        let pump = Pump::new(held.clone(), spool, known, grant.epoch, lost.clone());
+        tasks.spawn("pump", pump.run(tellings));
+        tasks.spawn("lease", hold::keep(held.clone(), grant.lease, lost.clone(), tasks.stop()));
+        for left in left {
+            warn!(file = left.file, events = left.events, "an earlier runner left events that were not sent");
+        }
+        Ok(Self {
+            held,
+            backend: chosen.make(setting),
+            thread: grant.thread_id.clone().map(Thread),
+            begun: false,
+            told,
+            lost,
+            from: PollFrom::default(),
+            waiting: Vec::new(),
+        })
+    }
+
+    /// Works through commands until there are none for too long, the run ends, or it is lost.
+    pub(super) async fn work(mut self, options: &Options, stop: &CancellationToken) -> Served {
+        let mut idle_since = Instant::now();
+        loop {
+            if self.lost.is_cancelled() {
+                return Served::Lost;
+            }
+            if !self.waiting.is_empty() {
+                let command = self.waiting.remove(0);
+                if self.turn(command, stop).await == Flushed::Lost {
+                    return Served::Lost;
+                }
+                idle_since = Instant::now();
+                continue;
+            }
+            if stop.is_cancelled() || idle_since.elapsed() >= options.idle {
+                return self.give_back().await;
+            }
+            let wait = POLL_WAIT.min(options.idle.saturating_sub(idle_since.elapsed()));
+            let polled = tokio::select! {
+                polled = self.held.poll(self.from, wait) => polled,
+                () = stop.cancelled() => continue,
+                () = self.lost.cancelled() => continue,
+            };
+            match polled {
+                Ok(work) => {
+                    if is_ended(&work) {
+                        return Served::Ended;
+                    }
+                    self.take(work);
+                }
+                Err(error) if is_over(&error) => return Served::Lost,
+                Err(error) => {
+                    warn!("cannot poll: {error}");
+                    sleep(REST).await;
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, work: WorkView) {
+        self.from = PollFrom::after(&work);
+        self.waiting.extend(work.commands);
+        // A steer without a turn has nothing to go into.
+        self.waiting.extend(work.steers);
+    }
+
+    /// Gives the run back, so that the next runner need not wait.
+    async fn give_back(self) -> Served {
+        self.backend.finish().await;
+        if let Err(error) = self.held.release().await {
+            warn!("cannot give the run back: {error}");
+        }
+        Served::Released
+    }
+}
+
+fn is_ended(work: &WorkView) -> bool {
+    TerminalStatus::from_name(&work.run_status).is_ok()
+}
