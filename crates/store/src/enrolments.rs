@@ -136,3 +136,11 @@ pub async fn exists(tx: &mut Tx, tenant: TenantId, id: EnrolmentId) -> Result<bo
         .await?;
     Ok(row.exists)
 }
+
+/// Says whether a runner that serves a profile could come to a tenant.
+pub async fn could_serve(store: &Store, tenant: TenantId, profile: &str) -> Result<bool, StoreError> {
+    let row = sqlx::query_file!("queries/enrolments/could_serve.sql", tenant.as_uuid(), profile)
+        .fetch_one(&store.pool)
+        .await?;
+    Ok(row.could)
+}

@@ -50,11 +50,3 @@ pub async fn find(store: &Store, id: RunnerId) -> Result<Option<Runner>, StoreEr
         backend_profiles: row.backend_profiles,
     }))
 }
-
-/// Says whether a runner of the tenant that serves a profile has registered lately.
-pub async fn serves(store: &Store, tenant: TenantId, profile: &str) -> Result<bool, StoreError> {
-    let row = sqlx::query_file!("queries/runners/serves.sql", tenant.as_uuid(), profile)
-        .fetch_one(&store.pool)
-        .await?;
-    Ok(row.serves)
-}

@@ -212,22 +212,21 @@ fn codex(tenant: &str) -> Value {
 async fn a_run_of_a_profile_without_its_credential_is_refused_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let world = World::keeping_secrets(&folder).await;
-    let yard = world.yard("acme").await;
-    let make = || world.other.post_as("/api/v1/runs", &world.operator.access, codex(&yard.tenant));
+    let tenant = world.tenant("acme").await;
+    let make = || world.other.post_as("/api/v1/runs", &world.operator.access, codex(&tenant));
     make().await.assert_failure(409, "secret-unavailable");
     world
         .one
-        .validate(&yard.tenant, "codex", &world.operator.access)
+        .validate(&tenant, "codex", &world.operator.access)
         .await
         .assert_failure(409, "secret-unavailable");
-    let body = json!({ "credential": SECRET });
-    world.one.put_credential(&yard.tenant, "codex", &world.operator.access, body).await;
+    world.one.put_credential(&tenant, "codex", &world.operator.access, json!({ "credential": SECRET })).await;
     assert_eq!(make().await.status, 201);
-    let own = format!("/api/v1/provider-profiles/codex?tenantId={}", yard.tenant);
+    let own = format!("/api/v1/provider-profiles/codex?tenantId={tenant}");
     assert_eq!(world.one.ask(Method::DELETE, &own, &world.operator.access, None).await.status, 204);
     make().await.assert_failure(409, "secret-unavailable");
-    // A runner that was started by hand brings its own.
-    register(&world, &yard).await;
+    // A runner that is started by hand may bring its own.
+    world.enrolment(&tenant).await;
     assert_eq!(make().await.status, 201);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use guildhall_domain::ids::TenantId;
 use guildhall_domain::run_policy::BackendProfile;
 use guildhall_launcher::secrets::{Kept, Owner, SecretError, SecretStore};
-use guildhall_store::{Store, runners};
+use guildhall_store::{Store, enrolments};
 
 use super::ProfileRefusal;
 use crate::ServiceError;
@@ -17,8 +17,8 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Refuses a run that nobody could serve: its profile has no credential here, and no runner that brings its own has
-    /// been seen. Better now than when somebody has waited for it.
+    /// Refuses a run that nobody could serve: its profile has no credential here, and the tenant has given no runner
+    /// leave to come and bring its own. Better now than when somebody has waited for it.
     pub(crate) async fn require(
         &self,
         store: &Store,
@@ -30,7 +30,7 @@ impl Credentials {
         };
         let found = find(secrets.as_ref(), tenant, profile).await?;
         if found.is_some_and(|(_, kept)| kept.is_configured())
-            || runners::serves(store, tenant, profile.as_str()).await?
+            || enrolments::could_serve(store, tenant, profile.as_str()).await?
         {
             return Ok(());
         }

@@ -173,6 +173,14 @@ impl Fleet {
         killed
     }
 
+    /// Kills a server and leaves it dead.
+    pub(crate) fn kill_server(&self, replica: usize) {
+        if let Some(mut running) = self.servers[replica].lock().expect("one holder").take() {
+            running.signal(Signal::KILL);
+            running.wait();
+        }
+    }
+
     fn kill_one(&self, rounds: &mut Rounds) -> &'static str {
         match rounds.random() % 5 {
             0 | 1 => {
