@@ -11,6 +11,7 @@ use guildhall_domain::ids::ReplicaId;
 use guildhall_domain::signing::{InvalidPolicy, RotationPolicy};
 use guildhall_identity::seal::{Kek, SealError};
 use guildhall_launcher::secrets::{FileStore, SecretError, SecretStore};
+use guildhall_launcher::storage::{SessionStorage, StateFolder};
 use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_runtime::{Clock, Tasks};
@@ -28,7 +29,8 @@ use guildhall_service::profiles::{Credentials, Profiles, SettleValidations};
 use guildhall_service::projects::Projects;
 use guildhall_service::rates::{Policy, Rates};
 use guildhall_service::reconcile::{
-    AuditSeal, FORGET_EVERY, IdempotencyKeys, RateWindows, Replicas, RunParts, TendRuns,
+    AuditSeal, CollectSessionStorage, FORGET_EVERY, IdempotencyKeys, RateWindows, Replicas, RunParts,
+    TendRuns,
 };
 use guildhall_service::runners::Runners;
 use guildhall_service::runs::{Offers, Runs};
@@ -134,6 +136,7 @@ impl Server {
             Runs::new(store.clone(), journals.clone(), offers, config.runs.times(), config.runs.bounds()?);
         let secrets = open_secrets(config, &clock)?;
         let runs = runs.with_credentials(Credentials { secrets: secrets.clone() });
+        reconcilers.start(&tasks, config.sessions.collect_every, collector(config, &runs));
         let profiles = profiles(config, &store, &runs, secrets)?;
         reconcilers.start(&tasks, config.secrets.settle_every, SettleValidations(profiles.clone()));
         reconcilers.start(&tasks, config.runs.tend_every, TendRuns(runs.clone()));
@@ -290,6 +293,13 @@ fn open_secrets(config: &Config, clock: &Clock) -> Result<Option<Arc<dyn SecretS
     let kept = FileStore::open(Path::new(&config.secrets.folder))?;
     kept.sweep(clock.now())?;
     Ok(Some(Arc::new(kept)))
+}
+
+/// Returns what gives up the storage of sessions, and removes it where this machine has it.
+fn collector(config: &Config, runs: &Runs) -> CollectSessionStorage {
+    let state = Some(&config.sessions.runner_state).filter(|state| !state.is_empty());
+    let storage = state.map(|state| Arc::new(StateFolder::new(Path::new(state))) as Arc<dyn SessionStorage>);
+    CollectSessionStorage { runs: runs.clone(), expire_after: config.sessions.expire_after, storage }
 }
 
 fn profiles(

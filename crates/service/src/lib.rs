@@ -25,6 +25,7 @@ pub mod reconcile;
 pub mod runner_tokens;
 pub mod runners;
 pub mod runs;
+pub mod session_storage;
 pub mod sessions;
 pub mod signing;
 pub mod subject_tokens;

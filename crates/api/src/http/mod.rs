@@ -20,6 +20,7 @@ mod projects;
 mod results;
 mod runner;
 mod runs;
+mod session_storage;
 mod sessions;
 mod subject_tokens;
 mod tenants;
@@ -129,13 +130,15 @@ fn documented() -> OpenApiRouter<App> {
 
 fn sessions() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(sessions::list))
+        .routes(routes!(sessions::list, session_storage::create))
         .routes(routes!(sessions::show))
         .routes(routes!(sessions::trace))
         .routes(routes!(sessions::output))
         .routes(routes!(sessions::follow))
         .routes(routes!(sessions::read))
         .routes(routes!(sessions::control))
+        .routes(routes!(session_storage::show, session_storage::evict))
+        .routes(routes!(session_storage::refresh))
 }
 
 fn profiles() -> OpenApiRouter<App> {

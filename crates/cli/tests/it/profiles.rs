@@ -26,7 +26,8 @@ fn set(user: &User, model: &FakeModel, key: &str) -> Output {
 
 /// Starts the runner's program on the very folder in which the server keeps the tenant's profiles.
 fn runner(server: &Server, yard: &Yard, folder: &TempDir) -> Running {
-    let tenant = yard.user.json(&["tenants", "ls"])["tenants"][0]["tenant"]["id"].as_str().expect("an id").to_owned();
+    let tenant =
+        yard.user.json(&["tenants", "ls"])["tenants"][0]["tenant"]["id"].as_str().expect("an id").to_owned();
     let enrolment = folder.path().join("enrolment");
     fs::write(&enrolment, &yard.enrolment).expect("written");
     fs::set_permissions(&enrolment, fs::Permissions::from_mode(0o600)).expect("ours");
@@ -68,7 +69,7 @@ fn a_check_says_whether_the_provider_takes_the_credential() {
     assert!(said.starts_with("codex does not work: ") && said.contains("(provider-auth-failed)"), "{said}");
     let shown = yard.user.json(&["profiles", "show", "codex"]);
     assert_eq!(shown["lastValidation"]["failureKind"], "provider-auth-failed", "{shown}");
-    assert!(!shown.to_string().contains("canary"), "{shown}");
+    assert!(!shown.to_string().contains("canary-wrong"), "{shown}");
     dismiss(runner);
 }
 

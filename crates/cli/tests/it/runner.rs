@@ -1,12 +1,14 @@
 //! A real runner with the backend that needs no model, driven from the command line.
 
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use guildhall_runner::backend::choose::Backends;
 use guildhall_runner::serve::{Options, Served, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
 use secrecy::SecretString;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::runner::Yard;
@@ -16,18 +18,25 @@ use crate::support::user::Server;
 struct Serving {
     stop: CancellationToken,
     thread: Option<std::thread::JoinHandle<Served>>,
-    _state: tempfile::TempDir,
+    state: Option<tempfile::TempDir>,
 }
 
 impl Serving {
     fn start(server: &Server, yard: &Yard) -> Self {
         let state = tempfile::tempdir().expect("a folder");
+        let mut serving = Self::start_in(server, yard, state.path());
+        serving.state = Some(state);
+        serving
+    }
+
+    /// Serves in a state folder that another has served in.
+    fn start_in(server: &Server, yard: &Yard, state: &Path) -> Self {
         let options = Options {
             name: "test".into(),
             profiles: vec!["demo".into()],
             backends: Backends::default(),
             run: None,
-            state: state.path().to_owned(),
+            state: state.to_owned(),
             idle: Duration::from_secs(60),
             claim_within: Duration::from_secs(60),
         };
@@ -40,7 +49,20 @@ impl Serving {
                 tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
             runtime.block_on(serve(&client, &options, &told)).expect("served")
         });
-        Self { stop, thread: Some(thread), _state: state }
+        Self { stop, thread: Some(thread), state: None }
+    }
+
+    /// Waits until the server has heard of a session's storage, and returns what it knows.
+    fn stored(yard: &Yard, session: &str) -> Value {
+        let began = Instant::now();
+        loop {
+            let shown = yard.user.json(&["sessions", "storage", session]);
+            if shown["storageKind"] == "directory" {
+                return shown;
+            }
+            assert!(began.elapsed() < Duration::from_secs(10), "{shown}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// Waits for the thread, which is expected to fail.
@@ -101,4 +123,38 @@ fn a_run_that_cannot_be_served_says_why_and_does_not_go_from_runner_to_runner() 
     assert!(serving.failed(), "a runner that cannot serve ends with an error");
     let runs = yard.user.json(&["runs", "ls", "--all"]);
     assert_eq!(runs["runs"][0]["failureKind"], "infra-failed", "{runs}");
+}
+
+// covers: R21
+#[test]
+fn a_session_whose_storage_is_gone_says_so_and_keeps_its_workspace() {
+    let server = Server::ephemeral();
+    let yard = Yard::new(&server);
+    let serving = Serving::start(&server, &yard);
+    let watched = yard.user.run(&["runs", "create", "run:touch kept.md", "--watch"]);
+    assert_eq!(watched.status.code(), Some(0), "{}", String::from_utf8_lossy(&watched.stderr));
+    let first = yard.user.json(&["runs", "ls"])["runs"][0].clone();
+    let (run, session) =
+        (first["runId"].as_str().expect("a run"), first["sessionId"].as_str().expect("a session"));
+    let stored = Serving::stored(&yard, session);
+    assert!(stored["filesCount"].as_i64().is_some_and(|files| files > 0), "{stored}");
+    assert_eq!(stored["sha256"].as_str().map(str::len), Some(64), "{stored}");
+    yard.user.json(&["runs", "cancel", run]);
+    let state = serving.state.as_ref().expect("its own").path().to_owned();
+    std::fs::remove_dir_all(state.join("sessions").join(session)).expect("it stood there");
+    let again = Serving::start_in(&server, &yard, &state);
+    let watched = yard.user.run(&["runs", "create", "and now the rest", "--session", session, "--watch"]);
+    assert_eq!(watched.status.code(), Some(1), "{}", String::from_utf8_lossy(&watched.stdout));
+    let runs = yard.user.json(&["runs", "ls", "--all"]);
+    let result = yard.user.json(&["runs", "result", runs["runs"][0]["runId"].as_str().expect("a run")]);
+    assert_eq!(result["failureKind"], "session-store-evicted", "{result}");
+    assert!(state.join("workspaces").join(session).join("kept.md").exists(), "the workspace stays");
+    let run = runs["runs"][0]["runId"].as_str().expect("a run");
+    yard.user.json(&["runs", "cancel", run]);
+    let evicted = yard.user.json(&["sessions", "evict", session]);
+    assert_eq!(evicted["storageKind"], "evicted", "{evicted}");
+    let refused = yard.user.run(&["runs", "create", "once more", "--session", session]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("evicted"), "{refused:?}");
+    again.end();
+    serving.end();
 }

@@ -9,6 +9,7 @@ pub mod choose;
 pub mod codex;
 mod event;
 mod failure;
+pub(crate) mod kept;
 pub mod script;
 
 pub use event::{BackendEvent, Sink};

@@ -12,11 +12,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::{Options, POLL_WAIT, REST, ServeError, Served};
+use crate::backend::kept::Kept;
 use crate::backend::{Backend, Setting, Thread};
 use crate::hold;
 use crate::pump::send::{Flushed, Pump, Told, is_over};
 use crate::pump::veil::Known;
 use crate::spool::{self, Spool};
+use crate::storage::Storage;
 use crate::workspace;
 
 /// Tool calls in one turn.
@@ -32,6 +34,7 @@ pub(super) struct Serving {
     pub(super) lost: CancellationToken,
     pub(super) from: PollFrom,
     pub(super) waiting: Vec<CommandView>,
+    storage: Storage,
 }
 
 impl Serving {
@@ -47,9 +50,10 @@ impl Serving {
         let chosen = options.backends.choose(&run.backend_profile)?;
         let folder = options.state.join("workspaces");
         let workspace = workspace::prepare(&folder, &run.session_id, &run.workspace_ref).await?;
+        let storage = Storage::of(grant, &options.state);
         let setting = Setting {
             workspace,
-            state: options.state.join("sessions").join(&run.session_id),
+            state: storage.folder.clone(),
             sandbox: policy.sandbox,
             approval: policy.approval,
             network: policy.network,
@@ -71,7 +75,8 @@ impl Serving {
         }
         Ok(Self {
             held,
-            backend: chosen.make(setting),
+            backend: Box::new(Kept { backend: chosen.make(setting), storage: storage.clone() }),
+            storage,
             thread: grant.thread_id.clone().map(Thread),
             begun: false,
             told,
@@ -93,6 +98,7 @@ impl Serving {
                 if self.turn(command, stop).await == Flushed::Lost {
                     return Served::Lost;
                 }
+                self.storage.report(&self.held).await;
                 idle_since = Instant::now();
                 continue;
             }

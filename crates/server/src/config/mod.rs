@@ -19,6 +19,7 @@ mod rate;
 mod runs;
 mod secrets;
 mod section;
+mod sessions;
 mod telemetry;
 
 use secrecy::ExposeSecret;
@@ -38,10 +39,11 @@ pub use postgres::Postgres;
 pub use runs::{InvalidRuns, Runs};
 pub use secrets::Secrets;
 pub use section::{Field, Section};
+pub use sessions::Sessions;
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 12] = [
+pub const SECTIONS: [Section; 13] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
@@ -54,6 +56,7 @@ pub const SECTIONS: [Section; 12] = [
     Housekeeping::SECTION,
     Runs::SECTION,
     Secrets::SECTION,
+    Sessions::SECTION,
 ];
 
 /// The configuration of a server.
@@ -72,6 +75,7 @@ pub struct Config {
     pub housekeeping: Housekeeping,
     pub runs: Runs,
     pub secrets: Secrets,
+    pub sessions: Sessions,
 }
 
 impl Config {

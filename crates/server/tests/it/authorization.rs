@@ -33,7 +33,7 @@ const ENROLLED: [(&str, &str); 4] = [
 ];
 
 /// The routes that a runner comes to with the token of a claim.
-const HOLDING: [(&str, &str); 7] = [
+const HOLDING: [(&str, &str); 8] = [
     ("GET", "/api/v1/runner/grant"),
     ("PATCH", "/api/v1/runs/{run}/lease"),
     ("GET", "/api/v1/runs/{run}/commands"),
@@ -41,6 +41,7 @@ const HOLDING: [(&str, &str); 7] = [
     ("PATCH", "/api/v1/runs/{run}/status"),
     ("POST", "/api/v1/commands/{command}/ack"),
     ("PATCH", "/api/v1/commands/{command}/status"),
+    ("POST", "/api/v1/sessions/{session}/storage/refresh"),
 ];
 
 /// A body that each route with one takes, so that a refusal is about authority and not about form.
@@ -57,6 +58,14 @@ fn bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/tenants/{tenant}/subject-tokens"), json!({ "subject": "victim" })),
         (("POST", "/api/v1/runs"), ask("acme")),
         (("POST", "/api/v1/runs/{run}/commands"), json!({ "type": "turn", "payload": { "prompt": "leak" } })),
+        (
+            ("POST", "/api/v1/sessions/{session}/storage/refresh"),
+            json!({ "sizeBytes": 0, "filesCount": 0, "sha256": "0".repeat(64) }),
+        ),
+        (
+            ("POST", "/api/v1/sessions"),
+            json!({ "tenantId": "acme", "projectId": "acme/web", "backendProfile": "demo" }),
+        ),
         (("POST", "/api/v1/sessions/{session}/read"), json!({ "readerId": "mallory" })),
         (("POST", "/api/v1/sessions/{session}/control"), json!({ "action": "cancel" })),
         (("PUT", "/api/v1/provider-profiles/{profile}/credential"), json!({ "credential": "leak" })),

@@ -30,6 +30,7 @@ mod run_loss;
 mod run_results;
 mod run_size;
 mod runs;
+mod session_storage;
 mod sessions;
 mod sign_in;
 mod streams;

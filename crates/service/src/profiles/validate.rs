@@ -60,6 +60,8 @@ impl Profiles {
             project: PROJECT,
             backend_profile: profile.as_str(),
             created_by: caller.principal,
+            // Nobody goes on with it.
+            expires_in: Some(self.within),
         };
         sessions::insert(&mut tx, &new).await?;
         insert_run(&mut tx, caller, run, tenant, session, &terms).await?;

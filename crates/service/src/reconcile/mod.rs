@@ -5,9 +5,11 @@ mod idempotency_keys;
 mod rate_windows;
 mod replicas;
 mod runs;
+mod session_storage;
 
 pub use audit_seal::{AuditSeal, AuditSealError};
 pub use idempotency_keys::{FORGET_EVERY, IdempotencyKeys};
 pub use rate_windows::RateWindows;
 pub use replicas::Replicas;
 pub use runs::{RunParts, TendRuns};
+pub use session_storage::CollectSessionStorage;

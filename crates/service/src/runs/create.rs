@@ -8,6 +8,7 @@ use guildhall_domain::journal::Seq;
 use guildhall_domain::role::Right;
 use guildhall_domain::run::event;
 use guildhall_domain::run_policy::{Bounds, NewRunAsk, RunTerms, TraceSink};
+use guildhall_domain::session::StorageKind;
 use guildhall_store::journal::Wake;
 use guildhall_store::runs::{self as rows, NewRun};
 use guildhall_store::sessions::{self, NewSession, Reader};
@@ -101,6 +102,7 @@ impl Runs {
                 project: terms.project.as_str(),
                 backend_profile: terms.profile.as_str(),
                 created_by: caller.principal,
+                expires_in: None,
             };
             sessions::insert(tx, &new).await?;
             return Ok(id);
@@ -110,6 +112,9 @@ impl Runs {
         let session = found.filter(|found| found.tenant == ask.tenant).ok_or(ServiceError::NOT_FOUND)?;
         if session.backend_profile != terms.profile.as_str() {
             return Err(ServiceError::from(RunRefusal::OtherProfile(session.backend_profile)));
+        }
+        if session.storage == StorageKind::Evicted {
+            return Err(ServiceError::from(RunRefusal::StorageEvicted));
         }
         match session.active_run {
             Some(active) => Err(ServiceError::from(RunRefusal::RunOpen(Some(active)))),
@@ -134,7 +139,8 @@ pub(crate) async fn insert(
     session: SessionId,
     terms: &RunTerms,
 ) -> Result<bool, ServiceError> {
-    let ordinal = sessions::begin_run(tx, session, id).await?;
+    let begun = sessions::begin_run(tx, session, id).await?;
+    let ordinal = begun.ok_or(ServiceError::from(RunRefusal::StorageEvicted))?;
     let new = NewRun {
         id,
         tenant,

@@ -1,0 +1,48 @@
+//! A backend whose session keeps its threads in storage of this machine: a thread that cannot be resumed because the
+//! storage is gone is told from one that the backend itself lost.
+
+use futures::future::BoxFuture;
+use tokio::sync::mpsc;
+
+use super::{Backend, BackendFailure, Begin, Capabilities, Control, Sink, Thread, TurnEnd};
+use crate::storage::{self, Storage};
+
+pub(crate) struct Kept {
+    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) storage: Storage,
+}
+
+impl Backend for Kept {
+    fn capabilities(&self) -> Capabilities {
+        self.backend.capabilities()
+    }
+
+    fn begin<'a>(
+        &'a mut self,
+        begin: Begin,
+        sink: &'a Sink,
+    ) -> BoxFuture<'a, Result<Thread, BackendFailure>> {
+        // Looked at before: a backend that begins makes its folder.
+        let was_gone = self.storage.is_gone();
+        Box::pin(async move {
+            self.backend.begin(begin, sink).await.map_err(|failure| storage::judge(failure, was_gone))
+        })
+    }
+
+    fn turn<'a>(
+        &'a mut self,
+        words: &'a str,
+        sink: &'a Sink,
+        control: &'a mut mpsc::Receiver<Control>,
+    ) -> BoxFuture<'a, TurnEnd> {
+        self.backend.turn(words, sink, control)
+    }
+
+    fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
+        self.backend.finish()
+    }
+
+    fn process(&self) -> Option<u32> {
+        self.backend.process()
+    }
+}
