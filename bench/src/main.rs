@@ -15,6 +15,10 @@ mod times;
 
 use std::process::ExitCode;
 
+/// The one of the server: it is measured as it is shipped.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 const ALL: [(&str, &str); 4] = [
     ("journal", "group commit beside plain inserts of the same rows"),
     ("events", "events of runs over HTTP beside plain inserts of the same rows"),

@@ -1,5 +1,6 @@
 //! What handlers work with.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,9 +26,28 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Access, Refusals, Streams};
 
-/// The use cases behind the routes. Cheap to clone.
+/// The use cases behind the routes. Cloned several times in every request, hence one pointer.
 #[derive(Debug, Clone)]
-pub struct App {
+pub struct App(Arc<Parts>);
+
+impl App {
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// What an [`App`] is made of.
+#[derive(Debug)]
+pub struct Parts {
     pub access: Access,
     pub audit: Audit,
     pub auth: Auth,
@@ -53,7 +73,7 @@ pub struct App {
     pub closing: CancellationToken,
 }
 
-impl App {
+impl Parts {
     /// Returns the switches that capability tags depend on.
     #[must_use]
     pub fn toggles(&self) -> Toggles {

@@ -39,6 +39,10 @@ pub(crate) struct Enrolled(pub(crate) Enrolment);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Holding(pub(crate) Held);
 
+/// The same for what comes many times a second: whether the token still holds was looked up lately, not now.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HoldingLately(pub(crate) Held);
+
 impl FromRequestParts<App> for Asking {
     type Rejection = ApiError;
 
@@ -76,6 +80,14 @@ impl FromRequestParts<App> for Holding {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         Ok(Self(app.auth.grant(bearer(parts)?.expose_secret()).await?))
+    }
+}
+
+impl FromRequestParts<App> for HoldingLately {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        Ok(Self(app.auth.grant_lately(bearer(parts)?.expose_secret()).await?))
     }
 }
 

@@ -19,7 +19,7 @@ mod serve;
 mod stream;
 
 pub use access::Access;
-pub use app::{App, Limits};
+pub use app::{App, Limits, Parts};
 pub use http::openapi;
 pub use refusals::Refusals;
 pub use serve::{Drained, serve};

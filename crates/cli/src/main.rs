@@ -20,6 +20,10 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+/// A server makes and drops many small things at once, on all threads.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 const EXAMPLES: &str = "Examples:
   guildhall dev                      a whole installation on this machine, nothing to set up
   guildhall login                    signs in to it; `guildhall tenants create acme` is a next step

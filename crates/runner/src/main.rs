@@ -45,6 +45,9 @@ struct Arguments {
     /// Where workspaces and sessions are kept
     #[arg(long, default_value = "./.guildhall-runner", value_name = "FOLDER")]
     state: PathBuf,
+    /// A folder below which runs may name directories and repositories; may be given several times
+    #[arg(long = "workspace-root", value_name = "FOLDER")]
+    workspace_roots: Vec<PathBuf>,
     /// Serves one run, then ends
     #[arg(long)]
     one_shot: bool,
@@ -78,6 +81,7 @@ async fn run(args: Arguments) -> Result<()> {
         backends: Backends { profiles: args.profiles, codex: args.codex },
         run: args.run,
         state: args.state,
+        workspace_roots: args.workspace_roots,
         idle: Duration::from_secs(args.idle_seconds),
         claim_within: Duration::from_secs(60),
     };

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use guildhall_api::{Access, App, Drained, Limits, Refusals, StreamLimits, Streams};
+use guildhall_api::{Access, App, Drained, Limits, Parts, Refusals, StreamLimits, Streams};
 use guildhall_bus::{Bus, BusError, BusOptions};
 use guildhall_domain::ids::ReplicaId;
 use guildhall_domain::signing::{InvalidPolicy, RotationPolicy};
@@ -144,7 +144,7 @@ impl Server {
         health.watch(&tasks).await;
 
         let accepting = CancellationToken::new();
-        let app = App {
+        let app = App::new(Parts {
             oidc: outside::oidc(config, &public, &auth, &clock)?,
             access: access(config, &public, address),
             audit: Audit::new(store.clone(), journals),
@@ -166,7 +166,7 @@ impl Server {
             rates: Rates::new(store.clone(), policy(&config.limits)),
             refusals: Refusals::default(),
             closing: accepting.clone(),
-        };
+        });
         let drain_delay = config.http.drain_delay;
         let drained = serve(config, &tasks, listener, app, accepting.clone());
         info!(replica.id = %identity.replica, %address, "serving on {address}");

@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use crate::ServiceError;
 use crate::audit::{self, Event, Of};
+use crate::lately::Lately;
 use crate::signing::Signing;
 
 /// How long an access token holds. Short: it is checked against the database too, but elsewhere it may not be.
@@ -84,13 +85,14 @@ pub struct Auth {
     checks: Arc<Semaphore>,
     /// Attempts under names that belong to nobody. No lockout bounds them.
     unknown: Arc<Mutex<Sampling>>,
+    pub(crate) lately: Arc<Lately>,
 }
 
 impl Auth {
     #[must_use]
     pub fn new(store: Store, clock: Clock, signing: Arc<Signing>) -> Self {
         let checks = Arc::new(Semaphore::new(CHECKS_AT_ONCE));
-        Self { store, clock, signing, checks, unknown: Arc::default() }
+        Self { store, clock, signing, checks, unknown: Arc::default(), lately: Arc::default() }
     }
 
     /// Signs a person in with a password.

@@ -16,6 +16,7 @@ pub mod idempotency;
 pub mod invitations;
 pub mod journal;
 pub mod keys;
+mod lately;
 pub mod oidc;
 pub mod outbox;
 pub mod profiles;

@@ -37,6 +37,7 @@ impl Serving {
             backends: Backends::default(),
             run: None,
             state: state.to_owned(),
+            workspace_roots: Vec::new(),
             idle: Duration::from_secs(60),
             claim_within: Duration::from_secs(60),
         };

@@ -1,15 +1,19 @@
-//! A backend whose session keeps its threads in storage of this machine: a thread that cannot be resumed because the
-//! storage is gone is told from one that the backend itself lost.
+//! A backend among what this machine keeps of its session: a thread that cannot be resumed because the storage is gone is
+//! told from one that the backend itself lost, and after each turn it is told which files of the workspace changed.
+
+use std::path::PathBuf;
 
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
-use super::{Backend, BackendFailure, Begin, Capabilities, Control, Sink, Thread, TurnEnd};
+use super::{Backend, BackendEvent, BackendFailure, Begin, Capabilities, Control, Sink, Thread, TurnEnd};
 use crate::storage::{self, Storage};
+use crate::workspace::{self, Snapshot};
 
 pub(crate) struct Kept {
     pub(crate) backend: Box<dyn Backend>,
     pub(crate) storage: Storage,
+    pub(crate) workspace: PathBuf,
 }
 
 impl Backend for Kept {
@@ -35,7 +39,17 @@ impl Backend for Kept {
         sink: &'a Sink,
         control: &'a mut mpsc::Receiver<Control>,
     ) -> BoxFuture<'a, TurnEnd> {
-        self.backend.turn(words, sink, control)
+        Box::pin(async move {
+            let before = Snapshot::take(&self.workspace).await;
+            let end = self.backend.turn(words, sink, control).await;
+            let after = Snapshot::take(&self.workspace).await;
+            if let (Some(before), Some(after)) = (before, after) {
+                for change in workspace::events(&before, &after) {
+                    sink.report(BackendEvent::Artifact(change)).await;
+                }
+            }
+            end
+        })
     }
 
     fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {

@@ -43,6 +43,8 @@ pub struct Options {
     pub run: Option<RunId>,
     /// Workspaces, sessions' storage and the spool.
     pub state: PathBuf,
+    /// Folders of this machine below which a run may name its workspace.
+    pub workspace_roots: Vec<PathBuf>,
     /// A run without a command for this long is given back.
     pub idle: Duration,
     /// How long to wait for a run, or for the lease of a lost runner.

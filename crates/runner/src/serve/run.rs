@@ -19,7 +19,7 @@ use crate::pump::send::{Flushed, Pump, Told, is_over};
 use crate::pump::veil::Known;
 use crate::spool::{self, Spool};
 use crate::storage::Storage;
-use crate::workspace;
+use crate::workspace::{self, Places};
 
 /// Tool calls in one turn.
 const TOOL_CALLS_AT_MOST: u32 = 200;
@@ -48,8 +48,9 @@ impl Serving {
         let policy: ExecutionPolicy = serde_json::from_value(run.execution_policy.clone())
             .map_err(|_| ServeError::Answer("an execution policy"))?;
         let chosen = options.backends.choose(&run.backend_profile)?;
-        let folder = options.state.join("workspaces");
-        let workspace = workspace::prepare(&folder, &run.session_id, &run.workspace_ref).await?;
+        let places =
+            Places { made: options.state.join("workspaces"), roots: options.workspace_roots.clone() };
+        let workspace = workspace::prepare(&places, &run.session_id, &run.workspace_ref).await?;
         let storage = Storage::of(grant, &options.state);
         let setting = Setting {
             workspace,
@@ -75,7 +76,11 @@ impl Serving {
         }
         Ok(Self {
             held,
-            backend: Box::new(Kept { backend: chosen.make(setting), storage: storage.clone() }),
+            backend: Box::new(Kept {
+                workspace: setting.workspace.clone(),
+                storage: storage.clone(),
+                backend: chosen.make(setting),
+            }),
             storage,
             thread: grant.thread_id.clone().map(Thread),
             begun: false,

@@ -1,5 +1,7 @@
 //! Enrolment tokens and run tokens.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -73,6 +75,32 @@ async fn a_revoked_enrolment_ends_at_once_everywhere_and_with_it_the_tokens_of_i
     let revoked: Vec<&Value> = entries.iter().filter(|e| e["action"] == "enrolment.revoked").collect();
     assert_eq!(revoked.len(), 1, "{}", log.text);
     assert!(!log.text.contains(&secret), "a secret stands in the audit log");
+}
+
+#[tokio::test]
+async fn appends_that_were_let_in_a_moment_ago_end_within_a_second_of_the_revocation() {
+    let world = World::new().await;
+    let tenant = world.tenant("acme").await;
+    let (id, secret) = world.enrolment(&tenant).await;
+    let (token, grant) = world.run_token(&secret).await;
+    let path = format!("/api/v1/runs/{}/events", grant.run);
+    let body = json!({ "events": [{ "id": "1-1", "type": "status", "payload": {} }] });
+    for server in [&world.one, &world.other] {
+        let let_in = server.ask(Method::POST, &path, &token, Some(body.clone())).await;
+        assert_ne!(let_in.status, 401, "the token holds: {}", let_in.text);
+    }
+    let revoke = format!("{}/{id}", enrolments(&tenant));
+    let revoked = world.one.ask(Method::DELETE, &revoke, &world.operator.access, None).await;
+    assert_eq!(revoked.status, 204, "{}", revoked.text);
+    // It goes on meanwhile: being asked must not make it hold longer.
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        world.other.ask(Method::POST, &path, &token, Some(body.clone())).await;
+    }
+    for server in [&world.one, &world.other] {
+        let refused = server.ask(Method::POST, &path, &token, Some(body.clone())).await;
+        refused.assert_failure(401, "unauthenticated");
+    }
 }
 
 #[tokio::test]

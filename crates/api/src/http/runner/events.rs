@@ -10,7 +10,7 @@ use guildhall_service::runners::EventAsk;
 
 use super::held;
 use crate::App;
-use crate::caller::Holding;
+use crate::caller::HoldingLately;
 use crate::error::ApiError;
 use crate::http::answers::Usual;
 use crate::input::{Body, Ids, parse};
@@ -29,7 +29,7 @@ const EVENTS_AT_MOST: usize = 500;
 )]
 pub(crate) async fn append(
     State(app): State<App>,
-    Holding(holding): Holding,
+    HoldingLately(holding): HoldingLately,
     Ids(run): Ids<RunId>,
     Body(body): Body<AppendEvents>,
 ) -> Result<Json<AppendedView>, ApiError> {
