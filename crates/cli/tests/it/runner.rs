@@ -183,13 +183,13 @@ fn a_run_works_in_a_checkout_of_a_repository_that_the_operator_opened_and_in_no_
     let (open, state) = (folder.path().join("open"), folder.path().join("state"));
     let serving = Serving::start_in(&server, &yard, &state, &[&open]);
     let workspace = format!("git:{}#main", repository.display());
-    let prompt = "run:cat notes.txt; echo more > notes.txt";
+    let prompt = "run:grep -q repository notes.txt && echo more > notes.txt";
     let watched = yard.user.run(&["runs", "create", prompt, "--workspace", &workspace, "--watch"]);
     let said = String::from_utf8_lossy(&watched.stdout).into_owned();
     assert_eq!(watched.status.code(), Some(0), "{said} {}", String::from_utf8_lossy(&watched.stderr));
-    assert!(said.contains("of the repository"), "{said}");
     let runs = yard.user.json(&["runs", "ls"]);
     let result = yard.user.json(&["runs", "result", runs["runs"][0]["runId"].as_str().expect("a run")]);
+    assert_eq!(result["toolCallSummary"]["exitCodeCounts"]["0"], 1, "{result}");
     assert_eq!(result["artifactSummary"]["items"][0]["path"], "notes.txt", "{result}");
     let kept = std::fs::read_to_string(repository.join("notes.txt")).expect("there");
     assert_eq!(kept, "of the repository", "the agent works in a copy");
