@@ -108,13 +108,18 @@ impl Installation {
         Ok(Tenant { access, id, enrolment })
     }
 
-    /// Makes a run with a command, claims it and takes the command.
-    pub(crate) async fn held(&self, tenant: &Tenant) -> Result<Held> {
+    /// Makes a run.
+    pub(crate) async fn run(&self, tenant: &Tenant) -> Result<String> {
         let ask = json!({
             "tenantId": tenant.id, "projectId": "bench", "workspaceRef": { "kind": "empty" }, "providerId": "local",
             "backendProfile": "demo", "executionPolicy": { "sandbox": "read-only" }, "traceSink": null,
         });
-        let run = text(&self.post("/api/v1/runs", &tenant.access, ask).await?, "runId")?;
+        text(&self.post("/api/v1/runs", &tenant.access, ask).await?, "runId")
+    }
+
+    /// Makes a run with a command, claims it and takes the command.
+    pub(crate) async fn held(&self, tenant: &Tenant) -> Result<Held> {
+        let run = self.run(tenant).await?;
         let turn = json!({ "type": "turn", "payload": { "prompt": "go" } });
         let commands = format!("/api/v1/runs/{run}/commands");
         let command = text(&self.post(&commands, &tenant.access, turn).await?, "commandId")?;

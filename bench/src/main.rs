@@ -6,6 +6,7 @@
 
 mod bare;
 mod cpu;
+mod dispatch;
 mod events;
 mod follow;
 mod installation;
@@ -19,10 +20,11 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-const ALL: [(&str, &str); 4] = [
+const ALL: [(&str, &str); 5] = [
     ("journal", "group commit beside plain inserts of the same rows"),
     ("events", "events of runs over HTTP beside plain inserts of the same rows"),
     ("results", "the result of a long run beside that of a short one"),
+    ("dispatch", "from an accepted command to a warm runner, beside graphile-worker"),
     ("follow", "from an append to a stream on another replica, beside a bare commit and a message"),
 ];
 
@@ -34,12 +36,14 @@ fn main() -> ExitCode {
             }
             Ok(())
         }
+        Some("dispatch") => dispatch::run(),
         Some("follow") => follow::run(),
         Some("journal") => journal::run(),
         Some("events") => events::run(),
         Some("results") => results::run(),
         // This program again, as another process of a benchmark.
         Some(installation::SERVER) => installation::serve(),
+        Some(dispatch::RUNNER) => dispatch::receive(),
         Some(events::GENERATOR) => events::generate(),
         Some(name) => Err(anyhow::anyhow!("no benchmark is called `{name}`; `cargo xtask bench` lists them")),
     };

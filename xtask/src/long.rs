@@ -29,7 +29,14 @@ struct Long {
     size: u32,
 }
 
-const ALL: [Long; 5] = [
+const ALL: [Long; 6] = [
+    Long {
+        name: "runner-kills",
+        about: "SIGKILL of runners in the middle of tool calls: nothing is done twice, nothing lives on, the run goes on",
+        package: "guildhall-cli",
+        test: "runner_faults::kills::a_runner_killed_in_a_tool_call_does_nothing_twice_and_its_run_goes_on",
+        size: 50,
+    },
     Long {
         name: "run-faults",
         about: "SIGKILL of servers, PostgreSQL and NATS, and runners that die: no event lost or doubled, no run hangs",
@@ -81,6 +88,8 @@ pub(crate) fn run(args: &LongArgs) -> Result<()> {
     let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
     let report = root().join("docs/measured").join(format!("{name}.md"));
     let lines = tempfile::NamedTempFile::new()?;
+    // The command's tests start the runner's program too.
+    step("runner", &mut cargo(["build", "-p", "guildhall-cli", "-p", "guildhall-runner"]))?;
     let engines = Engines::temporary()?;
     let mut test = cargo(["nextest", "run", "--profile", "long", "--package", long.package, long.test]);
     test.envs(engines.env())

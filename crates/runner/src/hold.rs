@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::guard::Leash;
 use crate::pump::send::is_over;
 
 /// A lease is renewed after this part of it, and again soon when that failed.
@@ -16,39 +17,57 @@ const RENEW_AFTER: u32 = 3;
 /// lease ends, and killing takes time.
 const GIVE_UP_BEFORE: u32 = 4;
 
-/// Renews the lease until told to stop. Cancels `lost` when the run is not ours any more, or when nobody knows.
-/// Time is counted on this machine's own monotonic clock, from before each request: the server's lease ends later.
-pub(crate) async fn keep(held: HeldRun, lease: Duration, lost: CancellationToken, stop: CancellationToken) {
-    let mut renewed = Instant::now();
-    let mut wait = lease / RENEW_AFTER;
-    loop {
-        let give_up = renewed + lease - lease / GIVE_UP_BEFORE;
-        tokio::select! {
-            () = sleep(wait.min(give_up.saturating_duration_since(Instant::now()))) => {}
-            () = stop.cancelled() => return,
-            () = lost.cancelled() => return,
-        }
-        let asked = Instant::now();
-        if asked >= give_up {
-            warn!("the lease could not be renewed in time: the backend is stopped before it ends");
-            lost.cancel();
-            return;
-        }
-        match timeout(give_up - asked, held.renew()).await {
-            Ok(Ok(_)) => {
-                renewed = asked;
-                wait = lease / RENEW_AFTER;
+/// When this part is left, the guard kills a runner that did not even give up.
+const KILL_BEFORE: u32 = 8;
+
+/// A lease that is held.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    pub(crate) held: HeldRun,
+    pub(crate) lease: Duration,
+    /// Before the lease was asked for. Time is counted on this machine's own monotonic clock: the server's lease ends
+    /// later.
+    pub(crate) since: Instant,
+    pub(crate) leash: Leash,
+    /// Cancelled when the run is not ours any more, or when nobody knows.
+    pub(crate) lost: CancellationToken,
+}
+
+impl Hold {
+    /// Renews the lease until told to stop.
+    pub(crate) async fn keep(self, stop: CancellationToken) {
+        let Self { held, lease, since, leash, lost } = self;
+        let (mut renewed, mut wait) = (since, lease / RENEW_AFTER);
+        while !lost.is_cancelled() {
+            leash.until((renewed + lease - lease / KILL_BEFORE).saturating_duration_since(Instant::now()));
+            let give_up = renewed + lease - lease / GIVE_UP_BEFORE;
+            tokio::select! {
+                () = sleep(wait.min(give_up.saturating_duration_since(Instant::now()))) => {}
+                () = stop.cancelled() => break,
+                () = lost.cancelled() => break,
             }
-            Ok(Err(error)) if is_over(&error) => {
-                warn!("the run is not held any more: {error}");
+            let asked = Instant::now();
+            if asked >= give_up {
+                warn!("the lease could not be renewed in time: the backend is stopped before it ends");
                 lost.cancel();
-                return;
+                break;
             }
-            Ok(Err(error)) => {
-                warn!("cannot renew the lease: {error}");
-                wait = (lease / 20).max(Duration::from_millis(50));
+            match timeout(give_up - asked, held.renew()).await {
+                Ok(Ok(_)) => {
+                    renewed = asked;
+                    wait = lease / RENEW_AFTER;
+                }
+                Ok(Err(error)) if is_over(&error) => {
+                    warn!("the run is not held any more: {error}");
+                    lost.cancel();
+                    break;
+                }
+                Ok(Err(error)) => {
+                    warn!("cannot renew the lease: {error}");
+                    wait = (lease / 20).max(Duration::from_millis(50));
+                }
+                Err(_) => wait = Duration::ZERO,
             }
-            Err(_) => wait = Duration::ZERO,
         }
     }
 }

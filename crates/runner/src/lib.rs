@@ -4,6 +4,7 @@
 
 pub mod backend;
 pub mod child;
+pub mod guard;
 mod hold;
 pub mod pump;
 pub mod serve;

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use guildhall_domain::ids::RunId;
 use guildhall_runner::backend::choose::Backends;
+use guildhall_runner::guard::{self, Ended, Leash};
 use guildhall_runner::serve::{Options, Served, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
@@ -54,20 +55,46 @@ struct Arguments {
     /// Seconds without a command after which a run is given back
     #[arg(long, default_value_t = 300)]
     idle_seconds: u64,
+    /// Seconds that a turn may go on for when the runner is told to stop; then it is interrupted
+    #[arg(long, default_value_t = 25)]
+    drain_seconds: u64,
+    /// Works without a guard: for a machine that ends everything together with this process
+    #[arg(long)]
+    no_guard: bool,
+    /// Set by the guard for the process that works
+    #[arg(long = "under-guard", hide = true)]
+    under_guard: bool,
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    match run(Arguments::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
+fn main() -> ExitCode {
+    let args = Arguments::parse();
+    let outcome = if args.no_guard || args.under_guard { work(args) } else { guard() };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Guards a process that works, and does nothing else: so there is nothing to fail.
+fn guard() -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let ended = runtime.block_on(guard::guard(std::env::args_os().skip(1).collect()))?;
+    if ended == Ended::Silent {
+        eprintln!("error: the runner gave no sign of life before its lease ended, and was killed");
     }
+    Ok(ended.code())
 }
 
-async fn run(args: Arguments) -> Result<()> {
+fn work(args: Arguments) -> Result<ExitCode> {
+    let leash = if args.under_guard { Leash::taken()? } else { Leash::default() };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = runtime.block_on(run(args, leash));
+    // What still runs then has nothing to say any more.
+    runtime.shutdown_background();
+    outcome.map(|()| ExitCode::SUCCESS)
+}
+
+async fn run(args: Arguments, leash: Leash) -> Result<()> {
     // Another part of the process may have been first.
     let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let token = tokio::fs::read_to_string(&args.enrolment_file)
@@ -83,6 +110,8 @@ async fn run(args: Arguments) -> Result<()> {
         state: args.state,
         workspace_roots: args.workspace_roots,
         idle: Duration::from_secs(args.idle_seconds),
+        drain_within: Duration::from_secs(args.drain_seconds),
+        leash,
         claim_within: Duration::from_secs(60),
     };
     eprintln!("guildhall-runner serves {} at {}", options.profiles.join(", "), args.url);

@@ -16,12 +16,49 @@ pub struct Spool {
     is_empty: bool,
 }
 
+/// Why events stand in a spool that nobody sends any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// The run was lost before the server had them.
+    Unsent,
+    /// The server refused them for good.
+    Refused,
+}
+
+impl Why {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unsent => "unsent",
+            Self::Refused => "refused",
+        }
+    }
+
+    fn file(self, run: RunId, epoch: i64) -> String {
+        match self {
+            Self::Unsent => format!("{run}-{epoch}.jsonl"),
+            Self::Refused => format!("{run}-{epoch}-refused.jsonl"),
+        }
+    }
+}
+
 impl Spool {
     pub async fn open(folder: &Path, run: RunId, epoch: i64) -> std::io::Result<Self> {
+        Self::open_for(folder, run, epoch, Why::Unsent).await
+    }
+
+    /// Opens the place of what the server does not take; it is never cleared.
+    pub async fn open_for(folder: &Path, run: RunId, epoch: i64, why: Why) -> std::io::Result<Self> {
         fs::create_dir_all(folder).await?;
-        let path = folder.join(format!("{run}-{epoch}.jsonl"));
+        let path = folder.join(why.file(run, epoch));
         let file = OpenOptions::new().create(true).append(true).open(&path).await?;
         Ok(Self { path, file, is_empty: true })
+    }
+
+    /// Returns the name of its file, and the folder that it stands in.
+    pub fn place(&self) -> (String, &Path) {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (name, self.path.parent().unwrap_or(Path::new(".")))
     }
 
     /// Writes events down. They stay until [`Spool::clear`].
@@ -57,25 +94,33 @@ impl Spool {
 pub struct Left {
     pub file: String,
     pub events: usize,
+    pub epoch: i64,
+    pub why: Why,
 }
 
-/// Finds what earlier runners of a run left on this machine.
+/// Finds what earlier runners of a run left on this machine, in the order of their epochs.
 pub async fn left(folder: &Path, run: RunId) -> Vec<Left> {
     let mut found = Vec::new();
     let Ok(mut entries) = fs::read_dir(folder).await else { return found };
     while let Ok(Some(entry)) = entries.next_entry().await {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with(&format!("{run}-")) {
-            continue;
-        }
-        let text = fs::read_to_string(entry.path()).await.unwrap_or_default();
-        let events = text.lines().filter(|line| !line.is_empty()).count();
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let Some((epoch, why)) = parse(&file, run) else { continue };
+        let text = fs::read(entry.path()).await.unwrap_or_default();
+        let events = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
         if events > 0 {
-            found.push(Left { file: name, events });
+            found.push(Left { file, events, epoch, why });
         }
     }
-    found.sort_by(|one, other| one.file.cmp(&other.file));
+    found.sort_by_key(|left| (left.epoch, left.why));
     found
+}
+
+fn parse(file: &str, run: RunId) -> Option<(i64, Why)> {
+    let rest = file.strip_prefix(&format!("{run}-"))?.strip_suffix(".jsonl")?;
+    match rest.strip_suffix("-refused") {
+        Some(epoch) => Some((epoch.parse().ok()?, Why::Refused)),
+        None => Some((rest.parse().ok()?, Why::Unsent)),
+    }
 }
 
 #[cfg(test)]
@@ -97,7 +142,12 @@ mod tests {
         spool.close().await.expect("closed");
         let empty = Spool::open(folder.path(), run, 2).await.expect("open");
         empty.close().await.expect("closed");
-        let expected = [Left { file: format!("{run}-1.jsonl"), events: 1 }];
+        let mut refused = Spool::open_for(folder.path(), run, 10, Why::Refused).await.expect("open");
+        refused.keep(&[event("d")]).await.expect("kept");
+        let expected = [
+            Left { file: format!("{run}-1.jsonl"), events: 1, epoch: 1, why: Why::Unsent },
+            Left { file: format!("{run}-10-refused.jsonl"), events: 1, epoch: 10, why: Why::Refused },
+        ];
         assert_eq!(left(folder.path(), run).await, expected);
         assert_eq!(left(folder.path(), RunId::generate()).await, []);
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use guildhall_runner::backend::choose::Backends;
+use guildhall_runner::guard::Leash;
 use guildhall_runner::serve::{Options, Served, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
@@ -40,6 +41,8 @@ impl Serving {
             workspace_roots: roots.iter().map(|root| root.to_path_buf()).collect(),
             idle: Duration::from_secs(60),
             claim_within: Duration::from_secs(60),
+            drain_within: Duration::from_secs(25),
+            leash: Leash::default(),
         };
         let client = Client::new(&server.url).expect("an address");
         let client = RunnerClient::new(client, SecretString::from(yard.enrolment.clone()));

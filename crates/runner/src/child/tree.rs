@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 static HELD: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// Makes this program the parent of every descendant that loses its own.
-pub(super) fn adopt_orphans() -> io::Result<()> {
+pub fn adopt_orphans() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Root(u32);
 
 impl Root {
     pub(super) fn new(id: u32) -> Self {
-        HELD.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        held().insert(id);
         Self(id)
     }
 
@@ -44,26 +44,50 @@ impl Root {
 
 impl Drop for Root {
     fn drop(&mut self) {
-        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = held();
         held.remove(&self.0);
-        end(self.0, &held);
+        end(|process| process.is_of(self.0) || is_orphan(process, &held), &[self.0]);
     }
 }
 
-fn end(root: u32, held: &BTreeSet<u32>) {
-    let (ours, our_group) = (number(getpid()), number(getpgrp()));
+/// Ends every backend that runs, at once; whoever holds one finds it dead.
+pub fn end_backends() {
+    let held: Vec<u32> = held().iter().copied().collect();
+    let none = BTreeSet::new();
+    end(|process| held.iter().any(|root| process.is_of(*root)) || is_orphan(process, &none), &held);
+}
+
+/// Ends what backends started and left behind; the backends go on.
+pub fn end_orphans() {
+    let held = held();
+    end(|process| is_orphan(process, &held), &[]);
+}
+
+/// Ends everything below this program. For a program that ends itself afterwards.
+pub fn end_everything() {
+    let ours = number(getpid());
+    end(|process| process.parent == ours, &[]);
+}
+
+fn held() -> MutexGuard<'static, BTreeSet<u32>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns whether a process was handed to us, and belongs to nothing that somebody holds.
+fn is_orphan(process: &Process, held: &BTreeSet<u32>) -> bool {
+    let adopted = process.parent == number(getpid()) && process.group != number(getpgrp());
+    adopted && !held.contains(&process.id) && !held.contains(&process.group)
+}
+
+/// Ends processes with all of their descendants. Those named are buried by who started them.
+fn end(is_first: impl Fn(&Process) -> bool, buried_by_others: &[u32]) {
+    let ours = number(getpid());
     for _ in 0..LOOKS_AT_MOST {
-        let all = processes();
-        let is_first = |process: &Process| {
-            let adopted = process.parent == ours && process.group != our_group;
-            let is_held = held.contains(&process.id) || held.contains(&process.group);
-            process.id == root || process.group == root || (adopted && !is_held)
-        };
-        let doomed = with_descendants(&all, is_first);
+        let doomed = with_descendants(&processes(), &is_first);
         for process in &doomed {
-            match (process.is_dead, process.parent == ours && process.id != root) {
+            match (process.is_dead, process.parent == ours && !buried_by_others.contains(&process.id)) {
                 (false, _) => signal(process.id),
-                // Handed to us, so it is ours to bury. The root is buried by who started it.
+                // Handed to us, so it is ours to bury.
                 (true, true) => bury(process.id),
                 (true, false) => {}
             }
@@ -111,6 +135,13 @@ struct Process {
     parent: u32,
     group: u32,
     is_dead: bool,
+}
+
+impl Process {
+    /// Returns whether this is the first process of a tree, or of its group.
+    fn is_of(&self, root: u32) -> bool {
+        self.id == root || self.group == root
+    }
 }
 
 fn processes() -> Vec<Process> {

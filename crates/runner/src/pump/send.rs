@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::CommandId;
+use guildhall_domain::run::event;
 use guildhall_protocol::rest::runners::NewEvent;
 use guildhall_sdk::ClientError;
 use guildhall_sdk::runner::HeldRun;
@@ -13,9 +14,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::mixer::{Mixer, Report};
+use super::note::Note;
 use super::veil::Known;
 use crate::backend::BackendEvent;
-use crate::spool::Spool;
+use crate::spool::{Spool, Why};
 
 /// A batch goes out with this many events, or bytes, or after this long.
 const EVENTS_AT_MOST: usize = 100;
@@ -30,6 +32,8 @@ const REST_AT_MOST: Duration = Duration::from_secs(2);
 pub enum Told {
     /// Something of a command happened.
     Event(CommandId, BackendEvent),
+    /// Something of the runner itself.
+    Note(Note),
     /// Everything so far shall be with the server before the answer.
     Flush(oneshot::Sender<Flushed>),
 }
@@ -50,6 +54,8 @@ pub struct Pump {
     known: Known,
     epoch: i64,
     sent: u64,
+    /// Events that the server refused for good.
+    refused: u64,
     /// The command whose events are mixed now.
     mixing: Option<(CommandId, Mixer)>,
     batch: Vec<NewEvent>,
@@ -61,7 +67,18 @@ pub struct Pump {
 impl Pump {
     #[must_use]
     pub fn new(held: HeldRun, spool: Spool, known: Known, epoch: i64, lost: CancellationToken) -> Self {
-        Self { held, spool, known, epoch, sent: 0, mixing: None, batch: Vec::new(), bytes: 0, lost }
+        Self {
+            held,
+            spool,
+            known,
+            epoch,
+            sent: 0,
+            refused: 0,
+            mixing: None,
+            batch: Vec::new(),
+            bytes: 0,
+            lost,
+        }
     }
 
     /// Works until everybody who could tell something is gone, or the run is lost.
@@ -86,6 +103,11 @@ impl Pump {
                     if self.batch.len() >= EVENTS_AT_MOST || self.bytes >= BYTES_AT_MOST {
                         self.send().await;
                     }
+                }
+                Some(Some(Told::Note(note))) => {
+                    self.settle();
+                    self.note(note);
+                    due = due.or_else(|| Some(Instant::now() + WAIT_AT_MOST));
                 }
                 Some(Some(Told::Flush(answer))) => {
                     self.finish_mixing();
@@ -140,6 +162,12 @@ impl Pump {
 
     /// Sends what waits, until the server has it or the run is lost.
     async fn send(&mut self) -> Flushed {
+        let flushed = self.send_batch().await;
+        // What was refused is said in the run at once.
+        if flushed == Flushed::Whole && !self.batch.is_empty() { self.send_batch().await } else { flushed }
+    }
+
+    async fn send_batch(&mut self) -> Flushed {
         let batch = std::mem::take(&mut self.batch);
         self.bytes = 0;
         if self.lost.is_cancelled() {
@@ -150,22 +178,56 @@ impl Pump {
             return Flushed::Whole;
         }
         self.keep(&batch).await;
-        let mut refused = false;
         for part in batch.chunks(EVENTS_AT_MOST) {
-            match self.deliver(part).await {
-                Delivered::Taken => {}
-                Delivered::Refused => refused = true,
-                Delivered::Lost => return Flushed::Lost,
+            if self.deliver_or_set_aside(part).await == Delivered::Lost {
+                return Flushed::Lost;
             }
-        }
-        // What the server does not take stays on disk; the turn goes on without it.
-        if refused {
-            return Flushed::Whole;
         }
         if let Err(error) = self.spool.clear().await {
             warn!(error = &error as &dyn std::error::Error, "cannot clear the spool");
         }
         Flushed::Whole
+    }
+
+    fn note(&mut self, note: Note) {
+        let kind = event::BACKEND_STATUS.to_owned();
+        self.batch.push(NewEvent { id: note.id, r#type: kind, command_id: None, payload: note.payload });
+    }
+
+    /// Sends events. Of those that the server refuses, each is tried alone: one bad event takes no other with it. It is
+    /// set aside on disk and the run says so; the turn goes on.
+    async fn deliver_or_set_aside(&mut self, events: &[NewEvent]) -> Delivered {
+        let mut parts = vec![events];
+        while let Some(part) = parts.pop() {
+            match self.deliver(part).await {
+                Delivered::Taken => {}
+                Delivered::Refused if part.len() > 1 => {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    parts.extend([second, first]);
+                }
+                Delivered::Refused => self.set_aside(part).await,
+                Delivered::Lost => return Delivered::Lost,
+            }
+        }
+        Delivered::Taken
+    }
+
+    async fn set_aside(&mut self, events: &[NewEvent]) {
+        // A word about a word that was refused would go on for ever.
+        if events.iter().all(|event| event.id.starts_with("refused-")) {
+            return;
+        }
+        self.refused += 1;
+        let folder = self.spool.place().1.to_owned();
+        let kept = async {
+            let mut aside = Spool::open_for(&folder, self.held.run(), self.epoch, Why::Refused).await?;
+            aside.keep(events).await?;
+            std::io::Result::Ok(aside.place().0)
+        };
+        match kept.await {
+            Ok(file) => self.note(Note::refused(self.epoch, self.refused, events.len(), &file)),
+            Err(error) => warn!(error = &error as &dyn std::error::Error, "cannot keep refused events"),
+        }
     }
 
     async fn keep(&mut self, batch: &[NewEvent]) {
@@ -177,7 +239,11 @@ impl Pump {
     async fn deliver(&self, events: &[NewEvent]) -> Delivered {
         let mut rest = Duration::from_millis(50);
         loop {
-            match self.held.append(events).await {
+            let answer = tokio::select! {
+                answer = self.held.append(events) => answer,
+                () = self.lost.cancelled() => return Delivered::Lost,
+            };
+            match answer {
                 Ok(_) => return Delivered::Taken,
                 Err(error) if is_over(&error) => {
                     warn!("the run is held by somebody else, or has ended: {error}");
@@ -185,7 +251,7 @@ impl Pump {
                     return Delivered::Lost;
                 }
                 Err(error) if is_refused(&error) => {
-                    warn!("the server refuses {} events for good, they stay on disk: {error}", events.len());
+                    warn!("the server refuses {} events for good: {error}", events.len());
                     return Delivered::Refused;
                 }
                 Err(error) => warn!("the server did not take {} events: {error}", events.len()),

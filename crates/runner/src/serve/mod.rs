@@ -10,19 +10,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::ids::{RunId, RunnerId};
+use guildhall_domain::ids::RunId;
 use guildhall_domain::run::Ending;
-use guildhall_protocol::rest::runners::RegisterRunner;
 use guildhall_runtime::Tasks;
 use guildhall_sdk::ClientError;
 use guildhall_sdk::runner::RunnerClient;
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::backend::choose::{Backends, ChooseError};
+use crate::child;
+use crate::guard::Leash;
+use crate::hold::Hold;
 use crate::workspace::WorkspaceError;
-use claim::claim;
+use claim::{Claimed, claim, register};
 use run::Serving;
 
 /// One poll waits this long; the server answers earlier when there is something.
@@ -49,6 +50,10 @@ pub struct Options {
     pub idle: Duration,
     /// How long to wait for a run, or for the lease of a lost runner.
     pub claim_within: Duration,
+    /// How long a turn may go on when the runner was told to stop.
+    pub drain_within: Duration,
+    /// What is told to the guard, where there is one.
+    pub leash: Leash,
 }
 
 /// How serving ended.
@@ -97,28 +102,38 @@ pub async fn serve(
     options: &Options,
     stop: &CancellationToken,
 ) -> Result<Served, ServeError> {
-    let about = RegisterRunner {
-        name: options.name.clone(),
-        placement: json!({ "pid": std::process::id() }),
-        backend_profiles: options.profiles.clone(),
+    let Some(runner) = register(client, options, stop).await? else { return Ok(Served::Nothing) };
+    let Some(Claimed { held, grant, asked }) = claim(client, runner, options, stop).await? else {
+        return Ok(Served::Nothing);
     };
-    let runner: RunnerId =
-        client.register(&about).await?.runner_id.parse().map_err(|_| ServeError::Answer("a runner's id"))?;
-    let Some((held, grant)) = claim(client, runner, options, stop).await? else { return Ok(Served::Nothing) };
     info!(run.id = %held.run(), runner.id = %runner, "serving {}", held.run());
-    let tasks = Tasks::new();
-    let serving = match Serving::begin(held.clone(), &grant, options, &tasks).await {
-        Ok(serving) => serving,
+    let (tasks, lost, leash) = (Tasks::new(), CancellationToken::new(), options.leash);
+    let hold = Hold { held: held.clone(), lease: grant.lease, since: asked, leash, lost: lost.clone() };
+    tasks.spawn("lease", hold.keep(tasks.stop()));
+    tasks.spawn("end of the backend", end_when_lost(lost.clone(), leash, tasks.stop()));
+    let served = match Serving::begin(held.clone(), &grant, options, &tasks, lost).await {
+        Ok(serving) => Ok(serving.work(options, stop).await),
         Err(error) => {
             // Without a word the run would go from runner to runner, and nobody would know why.
             let words = format!("the runner cannot serve this run: {error}");
             if let Err(error) = held.end(&Ending::failed(error.kind(), words)).await {
                 warn!("cannot say that {} cannot be served: {error}", held.run());
             }
-            return Err(error);
+            Err(error)
         }
     };
-    let served = serving.work(options, stop).await;
     tasks.shutdown(Duration::from_secs(10)).await;
-    Ok(served)
+    leash.free();
+    served
+}
+
+/// Ends the backend the moment that the run is lost, whatever everybody else waits for then.
+async fn end_when_lost(lost: CancellationToken, leash: Leash, stop: CancellationToken) {
+    tokio::select! {
+        () = lost.cancelled() => {
+            child::end_backends();
+            leash.free();
+        }
+        () = stop.cancelled() => {}
+    }
 }

@@ -1,5 +1,7 @@
 //! A run that is served: from its claim until it is given back, ends, or is lost.
 
+use std::time::Duration;
+
 use guildhall_domain::run::TerminalStatus;
 use guildhall_domain::run_policy::ExecutionPolicy;
 use guildhall_protocol::rest::commands::CommandView;
@@ -14,7 +16,7 @@ use tracing::warn;
 use super::{Options, POLL_WAIT, REST, ServeError, Served};
 use crate::backend::kept::Kept;
 use crate::backend::{Backend, Setting, Thread};
-use crate::hold;
+use crate::pump::note::Note;
 use crate::pump::send::{Flushed, Pump, Told, is_over};
 use crate::pump::veil::Known;
 use crate::spool::{self, Spool};
@@ -35,6 +37,8 @@ pub(super) struct Serving {
     pub(super) from: PollFrom,
     pub(super) waiting: Vec<CommandView>,
     storage: Storage,
+    pub(super) epoch: i64,
+    pub(super) drain_within: Duration,
 }
 
 impl Serving {
@@ -43,6 +47,7 @@ impl Serving {
         grant: &Grant,
         options: &Options,
         tasks: &Tasks,
+        lost: CancellationToken,
     ) -> Result<Self, ServeError> {
         let run = &grant.run;
         let policy: ExecutionPolicy = serde_json::from_value(run.execution_policy.clone())
@@ -65,14 +70,13 @@ impl Serving {
         let spools = options.state.join("spool");
         let left = spool::left(&spools, held.run()).await;
         let spool = Spool::open(&spools, held.run(), grant.epoch).await?;
-        let lost = CancellationToken::new();
         let (told, tellings) = mpsc::channel(256);
         let known = Known::new(setting.secrets.iter().map(|(_, value)| value.clone()));
         let pump = Pump::new(held.clone(), spool, known, grant.epoch, lost.clone());
         tasks.spawn("pump", pump.run(tellings));
-        tasks.spawn("lease", hold::keep(held.clone(), grant.lease, lost.clone(), tasks.stop()));
         for left in left {
             warn!(file = left.file, events = left.events, "an earlier runner left events that were not sent");
+            let _pump_gone = told.send(Told::Note(Note::left_behind(&left))).await;
         }
         Ok(Self {
             held,
@@ -88,6 +92,8 @@ impl Serving {
             lost,
             from: PollFrom::default(),
             waiting: Vec::new(),
+            epoch: grant.epoch,
+            drain_within: options.drain_within,
         })
     }
 
@@ -98,6 +104,10 @@ impl Serving {
             if self.lost.is_cancelled() {
                 return Served::Lost;
             }
+            if stop.is_cancelled() {
+                // What waits is left to the next runner: nobody has taken it.
+                return self.give_back("told-to-stop").await;
+            }
             if !self.waiting.is_empty() {
                 let command = self.waiting.remove(0);
                 if self.turn(command, stop).await == Flushed::Lost {
@@ -107,8 +117,8 @@ impl Serving {
                 idle_since = Instant::now();
                 continue;
             }
-            if stop.is_cancelled() || idle_since.elapsed() >= options.idle {
-                return self.give_back().await;
+            if idle_since.elapsed() >= options.idle {
+                return self.give_back("idle").await;
             }
             let wait = POLL_WAIT.min(options.idle.saturating_sub(idle_since.elapsed()));
             let polled = tokio::select! {
@@ -140,7 +150,11 @@ impl Serving {
     }
 
     /// Gives the run back, so that the next runner need not wait.
-    async fn give_back(self) -> Served {
+    async fn give_back(self, why: &'static str) -> Served {
+        let _pump_gone = self.told.send(Told::Note(Note::leaving(self.epoch, why))).await;
+        if self.flush().await == Flushed::Lost {
+            return Served::Lost;
+        }
         self.backend.finish().await;
         if let Err(error) = self.held.release().await {
             warn!("cannot give the run back: {error}");

@@ -23,7 +23,11 @@ pub(super) enum Taken {
 /// Takes a command, and asks until there is an answer: a command that was seen and not taken would wait for ever.
 pub(super) async fn take_command(held: &HeldRun, id: CommandId, lost: &CancellationToken) -> Taken {
     loop {
-        match held.ack(id).await {
+        let answer = tokio::select! {
+            answer = held.ack(id) => answer,
+            () = lost.cancelled() => return Taken::Lost,
+        };
+        match answer {
             Ok(_) => return Taken::Ours,
             Err(error) if error.kind() == Some(FailureKind::Conflict) => return Taken::Gone,
             Err(error) if is_over(&error) => return Taken::Lost,

@@ -1,5 +1,7 @@
 //! What the server asks for while a turn runs: to interrupt it, to put words into it, to wait for the next.
 
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
@@ -9,7 +11,7 @@ use guildhall_protocol::rest::commands::CommandView;
 use guildhall_protocol::rest::runners::WorkView;
 use guildhall_sdk::runner::{HeldRun, PollFrom};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -17,12 +19,11 @@ use super::take::{Taken, take_command};
 use super::turn::words;
 use super::{POLL_WAIT, REST};
 use crate::backend::{Control, Refusal};
+use crate::pump::note::Note;
+use crate::pump::send::Told;
 
 /// How long a backend may take to say whether it took words into a turn.
-const STOP_WITHIN: Duration = Duration::from_secs(10);
-
-/// How long a turn may go on when the runner was told to stop.
-const DRAIN_WITHIN: Duration = Duration::from_secs(25);
+const STEER_WITHIN: Duration = Duration::from_secs(10);
 
 /// Looks what the server asks for while a turn runs.
 pub(super) struct Watch<'a> {
@@ -32,17 +33,57 @@ pub(super) struct Watch<'a> {
     pub(super) id: CommandId,
     pub(super) controls: &'a mpsc::Sender<Control>,
     pub(super) lost: &'a CancellationToken,
+    pub(super) stopping: &'a Stopping,
+    pub(super) drain: Drain<'a>,
+}
+
+/// How a turn comes to its end when the runner was told to stop.
+pub(super) struct Drain<'a> {
+    pub(super) stop: &'a CancellationToken,
+    pub(super) within: Duration,
+    pub(super) told: &'a mpsc::Sender<Told>,
+    pub(super) epoch: i64,
+}
+
+/// That a turn was asked to stop, and on whose account.
+#[derive(Debug, Default)]
+pub(super) struct Stopping {
+    asked: CancellationToken,
+    drains: AtomicBool,
+}
+
+impl Stopping {
+    /// Waits until somebody asks.
+    pub(super) async fn asked(&self) {
+        self.asked.cancelled().await;
+    }
+
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked.is_cancelled()
+    }
+
+    /// Returns whether the runner itself asked first, because it has to go.
+    pub(super) fn drains(&self) -> bool {
+        self.drains.load(Ordering::SeqCst)
+    }
 }
 
 impl Watch<'_> {
     /// Never ends by itself: a run that is lost is noticed by whoever holds it.
-    pub(super) async fn run(mut self, stop: &CancellationToken) {
-        let mut told_to_stop = false;
+    pub(super) async fn run(mut self) -> Infallible {
+        let mut drain_at: Option<Instant> = None;
         loop {
+            let drained = sleep_until(drain_at.unwrap_or_else(Instant::now));
             let polled = tokio::select! {
                 polled = self.held.poll(*self.from, POLL_WAIT) => polled,
-                () = drained(stop), if !told_to_stop => {
-                    told_to_stop = true;
+                () = self.drain.stop.cancelled(), if drain_at.is_none() => {
+                    drain_at = Some(Instant::now() + self.drain.within);
+                    let note = Note::draining(self.drain.epoch, self.drain.within);
+                    let _pump_gone = self.drain.told.send(Told::Note(note)).await;
+                    continue;
+                }
+                () = drained, if drain_at.is_some() && !self.stopping.is_asked() => {
+                    self.stopping.drains.store(true, Ordering::SeqCst);
                     self.interrupt().await;
                     continue;
                 }
@@ -77,6 +118,7 @@ impl Watch<'_> {
     }
 
     async fn interrupt(&self) {
+        self.stopping.asked.cancel();
         let _turn_over = self.controls.send(Control::Interrupt).await;
     }
 
@@ -89,7 +131,7 @@ impl Watch<'_> {
             return;
         }
         let sent = self.controls.send(control).await.is_ok();
-        let outcome = if sent { timeout(STOP_WITHIN, answer).await } else { Ok(Ok(Err(Refusal::NoTurn))) };
+        let outcome = if sent { timeout(STEER_WITHIN, answer).await } else { Ok(Ok(Err(Refusal::NoTurn))) };
         let ending = match outcome {
             Ok(Ok(Ok(()))) => Ending::COMPLETED,
             Ok(Ok(Err(refusal))) => Ending::failed(FailureKind::BackendFailed, refusal.to_string()),
@@ -109,10 +151,4 @@ impl Watch<'_> {
             warn!("cannot say how {id} ended: {error}");
         }
     }
-}
-
-/// Waits until the runner was told to stop and the turn has had its time to finish.
-async fn drained(stop: &CancellationToken) {
-    stop.cancelled().await;
-    sleep(DRAIN_WITHIN).await;
 }

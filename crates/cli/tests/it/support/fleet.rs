@@ -27,6 +27,8 @@ pub(crate) struct Fleet {
     ports: [u16; 2],
     servers: [Mutex<Option<Running>>; 2],
     environment: Vec<(&'static str, &'static str)>,
+    /// The address that both listen on.
+    host: String,
     downtime: Mutex<Downtime>,
 }
 
@@ -40,11 +42,15 @@ struct Downtime {
 impl Fleet {
     /// Starts both replicas with further settings, and waits until they are ready.
     pub(crate) async fn start(environment: &[(&'static str, &'static str)]) -> Self {
+        Self::start_on("127.0.0.1", environment).await
+    }
+
+    /// Starts them on an address of this machine.
+    pub(crate) async fn start_on(host: &str, environment: &[(&'static str, &'static str)]) -> Self {
         let engines = PrivateEngines::start();
         let db = TestDb::migrated(engines.addresses()).await;
-        let free = || {
-            std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port()
-        };
+        let free =
+            || std::net::TcpListener::bind((host, 0)).and_then(|l| l.local_addr()).expect("a port").port();
         let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let client = reqwest::Client::builder()
             .timeout(Duration::from_secs(5))
@@ -60,6 +66,7 @@ impl Fleet {
             ports: [free(), free()],
             servers: Default::default(),
             environment: environment.to_vec(),
+            host: host.to_owned(),
             downtime: Mutex::default(),
         };
         for replica in 0..2 {
@@ -72,7 +79,7 @@ impl Fleet {
     fn serve(&self, replica: usize) {
         let mut command = guildhall();
         command
-            .args(["serve", "--listen", &format!("127.0.0.1:{}", self.ports[replica])])
+            .args(["serve", "--listen", &format!("{}:{}", self.host, self.ports[replica])])
             .env("GUILDHALL_POSTGRES_URL", self.db.url().expose_secret())
             .env("GUILDHALL_NATS_URL", self.engines.nats.url().expose_secret())
             .env("GUILDHALL_NATS_SUBJECT_PREFIX", &self.prefix)
@@ -80,6 +87,20 @@ impl Fleet {
             .env("GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY", "0".repeat(64))
             .envs(self.environment.iter().copied());
         *self.servers[replica].lock().expect("one holder") = Some(Running::start(&mut command));
+    }
+
+    /// Kills a replica. It is away until it is started again.
+    pub(crate) fn kill_server(&self, replica: usize) {
+        let running = self.servers[replica].lock().expect("one holder").take();
+        if let Some(running) = running {
+            running.signal(Signal::KILL);
+        }
+    }
+
+    /// Starts a replica that was killed, on the same port, and waits until it is ready.
+    pub(crate) async fn start_server(&self, replica: usize) {
+        self.serve(replica);
+        self.wait_ready().await;
     }
 
     async fn wait_ready(&self) {
@@ -101,7 +122,7 @@ impl Fleet {
     }
 
     pub(crate) fn url(&self, replica: usize, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.ports[replica % 2])
+        format!("http://{}:{}{path}", self.host, self.ports[replica % 2])
     }
 
     pub(crate) fn request(&self, replica: usize, method: Method, path: &str, bearer: &str) -> RequestBuilder {
@@ -173,22 +194,11 @@ impl Fleet {
         killed
     }
 
-    /// Kills a server and leaves it dead.
-    pub(crate) fn kill_server(&self, replica: usize) {
-        if let Some(mut running) = self.servers[replica].lock().expect("one holder").take() {
-            running.signal(Signal::KILL);
-            running.wait();
-        }
-    }
-
     fn kill_one(&self, rounds: &mut Rounds) -> &'static str {
         match rounds.random() % 5 {
             0 | 1 => {
                 let replica = usize::try_from(rounds.random() % 2).unwrap_or(0);
-                let running = self.servers[replica].lock().expect("one holder").take();
-                if let Some(running) = running {
-                    running.signal(Signal::KILL);
-                }
+                self.kill_server(replica);
                 self.serve(replica);
                 "a server"
             }
