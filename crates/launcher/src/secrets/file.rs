@@ -97,7 +97,12 @@ impl FileStore {
         Err(SecretError::Form(self.root.join(profile.as_str())))
     }
 
-    fn put_now(&self, owner: Owner, profile: &BackendProfile, new: &NewProfile) -> Result<Kept, SecretError> {
+    pub(super) fn put_now(
+        &self,
+        owner: Owner,
+        profile: &BackendProfile,
+        new: &NewProfile,
+    ) -> Result<Kept, SecretError> {
         let of_owner = self.providers()?.open_or_make(&owner.to_string())?;
         let passing = passing();
         let folder = of_owner.open_or_make(&passing)?;
@@ -109,7 +114,11 @@ impl FileStore {
         Ok(Files::read(&folder)?.kept())
     }
 
-    fn find_now(&self, owner: Owner, profile: &BackendProfile) -> Result<Option<Kept>, SecretError> {
+    pub(super) fn find_now(
+        &self,
+        owner: Owner,
+        profile: &BackendProfile,
+    ) -> Result<Option<Kept>, SecretError> {
         Ok(self.files(owner, profile)?.map(|files| files.kept()))
     }
 
