@@ -13,6 +13,7 @@ use guildhall_service::health::Health;
 use guildhall_service::invitations::Invitations;
 use guildhall_service::keys::Keys;
 use guildhall_service::oidc::Oidc;
+use guildhall_service::profiles::Profiles;
 use guildhall_service::projects::Projects;
 use guildhall_service::rates::Rates;
 use guildhall_service::runner_jobs::RunnerJobs;
@@ -55,6 +56,7 @@ pub struct Parts {
     pub health: Arc<Health>,
     pub invitations: Invitations,
     pub keys: Keys,
+    pub profiles: Profiles,
     pub projects: Projects,
     pub runner_jobs: RunnerJobs,
     pub runners: Runners,

@@ -78,6 +78,8 @@ enum Command {
     Projects(client::projects::ProjectsArgs),
     /// Makes, shows and revokes the tokens with which runners claim
     Enrolments(client::enrolments::EnrolmentsArgs),
+    /// Gives provider profiles their credentials, and tries them
+    Profiles(client::profiles::ProfilesArgs),
     /// Makes runs, talks to them and watches them
     Runs(client::runs::RunsArgs),
     /// Shows and reads sessions: conversations, over all their runs
@@ -125,6 +127,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Keys(args) => client::keys::run(args),
         Command::Projects(args) => client::projects::run(args),
         Command::Enrolments(args) => client::enrolments::run(args),
+        Command::Profiles(args) => client::profiles::run(args),
         Command::Runs(args) => client::runs::run(args),
         Command::Sessions(args) => client::sessions::run(args),
         Command::Audit(args) => client::audit::run(args),

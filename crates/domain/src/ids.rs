@@ -169,6 +169,11 @@ typed_id! {
 }
 
 typed_id! {
+    /// A canary turn that shows whether a provider profile works.
+    ValidationId, "validation", "val"
+}
+
+typed_id! {
     /// An effect on the world outside that a committed fact asks for.
     EffectId, "effect", "eff"
 }

@@ -18,6 +18,7 @@ pub mod lockout;
 pub mod outbox;
 pub mod principal;
 pub mod profile;
+pub mod profile_validation;
 pub mod rate;
 pub mod readiness;
 pub mod redact;

@@ -11,6 +11,17 @@ named! {
     Terminal = "terminal",
 }
 
+named! {
+    /// Where the backend of a session keeps its threads.
+    StorageKind, "storage kind";
+    /// Nothing was kept yet.
+    None = "none",
+    /// A folder of the runner's machine.
+    Directory = "directory",
+    /// It is gone, or to be gone: nobody goes on with such a session.
+    Evicted = "evicted",
+}
+
 /// Counts what a reader ought to look at: each finished command, and each finished run, is one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Version(i64);

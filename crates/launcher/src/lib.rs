@@ -1,10 +1,14 @@
 //! Where runners run: processes of this machine today; Kubernetes is to come, and this will be the only crate that names
 //! kube.
 //!
+//! [`secrets`] keeps the credentials of provider profiles, [`storage`] removes what sessions kept.
+//!
 //! This crate deliberately holds no state of a run: PostgreSQL does. What it keeps is what it needs to find its processes
 //! again after the server was restarted, and to prove that they are dead.
 
 pub mod local;
+pub mod secrets;
+pub mod storage;
 
 use std::fmt;
 

@@ -9,4 +9,5 @@ mod hold;
 pub mod pump;
 pub mod serve;
 pub mod spool;
+pub mod storage;
 pub mod workspace;

@@ -56,6 +56,9 @@ struct Arguments {
     /// Lets agents reach whatever this process can, credentials too: for a kernel that cannot contain them
     #[arg(long)]
     uncontained: bool,
+    /// A folder below which runs may name directories and repositories; may be given several times
+    #[arg(long = "workspace-root", value_name = "FOLDER")]
+    workspace_roots: Vec<PathBuf>,
     /// Serves one run, then ends
     #[arg(long)]
     one_shot: bool,
@@ -120,6 +123,7 @@ async fn run(args: Arguments, leash: Leash) -> Result<()> {
         run: args.run,
         state: args.state,
         out_of_reach,
+        workspace_roots: args.workspace_roots,
         idle: Duration::from_secs(args.idle_seconds),
         drain_within: Duration::from_secs(args.drain_seconds),
         leash,

@@ -89,9 +89,19 @@ impl Client {
 
     /// Begins a request that reads, with values that say which part.
     pub(crate) fn query<V: ToString>(&self, segments: &[&str], query: &[(&str, V)]) -> RequestBuilder {
+        self.request_with(Method::GET, segments, query)
+    }
+
+    /// Begins a request to a path below `/api/v1/` with values in its query.
+    pub(crate) fn request_with<V: ToString>(
+        &self,
+        method: Method,
+        segments: &[&str],
+        query: &[(&str, V)],
+    ) -> RequestBuilder {
         let mut url = self.address(segments);
         url.query_pairs_mut().extend_pairs(query.iter().map(|(name, value)| (name, value.to_string())));
-        self.http.get(url)
+        self.http.request(method, url)
     }
 
     /// Begins a request that reads what stands beside `/api/v1/`.

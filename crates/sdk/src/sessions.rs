@@ -2,10 +2,11 @@
 
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
 use guildhall_protocol::rest::sessions::{
-    ControlSession, ControlledView, MarkRead, SessionView, SessionsView,
+    ControlSession, ControlledView, CreateSession, MarkRead, SessionView, SessionsView, StorageView,
 };
 use reqwest::{Method, RequestBuilder};
 
+use crate::client::keyed;
 use crate::{Client, ClientError, RunEventPage};
 
 /// Which sessions to list.
@@ -102,6 +103,26 @@ impl Client {
     ) -> Result<SessionView, ClientError> {
         let body = MarkRead { reader_id: reader.to_owned(), version };
         self.call(self.request(Method::POST, &["sessions", &session.to_string(), "read"]).json(&body)).await
+    }
+
+    /// Makes a session, without a run yet.
+    pub async fn create_session(
+        &self,
+        wanted: &CreateSession,
+        idempotency_key: Option<&str>,
+    ) -> Result<SessionView, ClientError> {
+        let request = self.request(Method::POST, &["sessions"]).json(wanted);
+        self.call(keyed(request, idempotency_key)).await
+    }
+
+    /// Reads what is known of a session's storage.
+    pub async fn session_storage(&self, session: SessionId) -> Result<StorageView, ClientError> {
+        self.call(self.request(Method::GET, &["sessions", &session.to_string(), "storage"])).await
+    }
+
+    /// Gives a session's storage up: nobody goes on with the session from then on.
+    pub async fn evict_session_storage(&self, session: SessionId) -> Result<StorageView, ClientError> {
+        self.call(self.request(Method::DELETE, &["sessions", &session.to_string(), "storage"])).await
     }
 
     /// Cancels what is at work in a session: the command that runs, or else the open run.

@@ -1,6 +1,6 @@
 //! What the server uses beyond its engines: the way out, and the identity provider.
 
-use guildhall_egress::{Egress, EgressError, EgressOptions, IpNet};
+use guildhall_egress::{AddressRules, Egress, EgressError, EgressOptions, IpNet};
 use guildhall_runtime::Clock;
 use guildhall_service::auth::Auth;
 use guildhall_service::oidc::{Oidc, ProviderOptions};
@@ -62,16 +62,25 @@ pub(crate) fn oidc(
 
 fn egress(config: &Config) -> Result<Egress, OutsideError> {
     let section = &config.egress;
-    let range = |text: &String| text.parse::<IpNet>().map_err(|_| OutsideError::Range(text.clone()));
     let options = EgressOptions {
         connect_timeout: section.connect_timeout,
         request_timeout: section.request_timeout,
         max_response_bytes: section.max_response_bytes.get(),
         // This machine is opened by its range alone, so that the configuration says so.
         allow_loopback: false,
-        allow: section.allow.iter().map(range).collect::<Result<_, _>>()?,
+        allow: ranges(config)?,
     };
     Ok(Egress::new(&options)?)
+}
+
+/// Returns which addresses others may be sent to: the same that the server itself may call.
+pub(crate) fn address_rules(config: &Config) -> Result<AddressRules, OutsideError> {
+    Ok(AddressRules { allow_loopback: false, allow: ranges(config)? })
+}
+
+fn ranges(config: &Config) -> Result<Vec<IpNet>, OutsideError> {
+    let range = |text: &String| text.parse::<IpNet>().map_err(|_| OutsideError::Range(text.clone()));
+    config.egress.allow.iter().map(range).collect()
 }
 
 /// Returns whether an issuer is an address as the standard has it, and cannot be overheard.

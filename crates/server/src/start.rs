@@ -1,6 +1,7 @@
 //! Starts a server and ends it in good order.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ use guildhall_domain::ids::ReplicaId;
 use guildhall_domain::principal::Slug;
 use guildhall_domain::signing::{InvalidPolicy, RotationPolicy};
 use guildhall_identity::seal::{Kek, SealError};
+use guildhall_launcher::secrets::{FileStore, SecretError, SecretStore};
+use guildhall_launcher::storage::{SessionStorage, StateFolder};
 use guildhall_launcher::{LaunchError, Launcher};
 use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_runtime::telemetry::metrics::Metrics;
@@ -24,10 +27,12 @@ use guildhall_service::invitations::Invitations;
 use guildhall_service::journal::Journals;
 use guildhall_service::keys::Keys;
 use guildhall_service::outbox::{self, Handler, Outbox, Pace};
+use guildhall_service::profiles::{Credentials, Profiles, SettleValidations};
 use guildhall_service::projects::Projects;
 use guildhall_service::rates::{Policy, Rates};
 use guildhall_service::reconcile::{
-    AuditSeal, FORGET_EVERY, IdempotencyKeys, RateWindows, Replicas, RunParts, TendRuns,
+    AuditSeal, CollectSessionStorage, FORGET_EVERY, IdempotencyKeys, RateWindows, Replicas, RunParts,
+    TendRuns,
 };
 use guildhall_service::runner_jobs::RunnerJobs;
 use guildhall_service::runners::Runners;
@@ -84,6 +89,8 @@ pub enum StartError {
     Signing(#[from] SigningError),
     #[error("the configuration of runs is not usable")]
     Runs(#[from] config::InvalidRuns),
+    #[error("the folder for credentials, secrets.folder (GUILDHALL_SECRETS_FOLDER), is not usable")]
+    Secrets(#[from] SecretError),
     #[error(transparent)]
     PublicUrl(#[from] InvalidPublicUrl),
     #[error(transparent)]
@@ -133,6 +140,11 @@ impl Server {
         let offers = Offers::start(&bus, &tasks);
         let runs =
             Runs::new(store.clone(), journals.clone(), offers, config.runs.times(), config.runs.bounds()?);
+        let secrets = open_secrets(config, &clock)?;
+        let runs = runs.with_credentials(Credentials { secrets: secrets.clone() });
+        reconcilers.start(&tasks, config.sessions.collect_every, collector(config, &runs));
+        let profiles = profiles(config, &store, &runs, secrets)?;
+        reconcilers.start(&tasks, config.secrets.settle_every, SettleValidations(profiles.clone()));
         reconcilers.start(&tasks, config.runs.tend_every, TendRuns(runs.clone()));
         let starting = launching::start(&config.launcher, address, &runs, &reconcilers, &tasks)?;
         let launcher = starting.as_ref().map(|starting| Arc::clone(&starting.launcher));
@@ -150,6 +162,7 @@ impl Server {
             health: Arc::clone(&health),
             invitations: Invitations::new(store.clone(), clock),
             keys: Keys::new(store.clone()),
+            profiles,
             projects: Projects::new(store.clone()),
             runner_jobs: RunnerJobs::new(runs.clone(), starting),
             runners: Runners::new(runs.clone(), auth),
@@ -163,13 +176,8 @@ impl Server {
             refusals: Refusals::default(),
             closing: accepting.clone(),
         });
-        let (drain_timeout, drain_delay) = (config.http.drain_timeout, config.http.drain_delay);
-        let (say_drained, drained) = watch::channel(None);
-        let stop_accepting = accepting.clone();
-        tasks.spawn("http", async move {
-            let outcome = guildhall_api::serve(listener, app, stop_accepting, drain_timeout).await;
-            say_drained.send_replace(Some(outcome));
-        });
+        let drain_delay = config.http.drain_delay;
+        let drained = serve(config, &tasks, listener, app, accepting.clone());
         info!(replica.id = %identity.replica, %address, "serving on {address}");
         Ok(Self { address, identity, health, store, bus, tasks, accepting, drained, drain_delay, launcher })
     }
@@ -240,6 +248,23 @@ impl Server {
     }
 }
 
+/// Opens the door. What is returned says when it has closed, and how.
+fn serve(
+    config: &Config,
+    tasks: &Tasks,
+    listener: TcpListener,
+    app: App,
+    stop_accepting: CancellationToken,
+) -> watch::Receiver<Option<Drained>> {
+    let drain_timeout = config.http.drain_timeout;
+    let (say_drained, drained) = watch::channel(None);
+    tasks.spawn("http", async move {
+        let outcome = guildhall_api::serve(listener, app, stop_accepting, drain_timeout).await;
+        say_drained.send_replace(Some(outcome));
+    });
+    drained
+}
+
 /// Starts what comes round by itself and that nothing else needs to know of.
 fn keep_house(config: &Config, store: &Store, tasks: &Tasks, reconcilers: &Reconcilers) {
     let every = &config.housekeeping;
@@ -290,6 +315,33 @@ async fn signing(config: &Config, store: &Store, clock: &Clock) -> Result<Arc<Si
     let signing = Signing::new(store.clone(), clock.clone(), config.identity.issuer.clone(), kek, policy);
     signing.tend().await?;
     Ok(signing)
+}
+
+/// Opens the folder for credentials, where there is one. One that others can read ends the start.
+fn open_secrets(config: &Config, clock: &Clock) -> Result<Option<Arc<dyn SecretStore>>, StartError> {
+    if config.secrets.folder.is_empty() {
+        return Ok(None);
+    }
+    let kept = FileStore::open(Path::new(&config.secrets.folder))?;
+    kept.sweep(clock.now())?;
+    Ok(Some(Arc::new(kept)))
+}
+
+/// Returns what gives up the storage of sessions, and removes it where this machine has it.
+fn collector(config: &Config, runs: &Runs) -> CollectSessionStorage {
+    let state = Some(&config.sessions.runner_state).filter(|state| !state.is_empty());
+    let storage = state.map(|state| Arc::new(StateFolder::new(Path::new(state))) as Arc<dyn SessionStorage>);
+    CollectSessionStorage { runs: runs.clone(), expire_after: config.sessions.expire_after, storage }
+}
+
+fn profiles(
+    config: &Config,
+    store: &Store,
+    runs: &Runs,
+    secrets: Option<Arc<dyn SecretStore>>,
+) -> Result<Profiles, StartError> {
+    let (rules, within) = (outside::address_rules(config)?, config.secrets.validate_within);
+    Ok(Profiles::new(store.clone(), runs.clone(), secrets, rules, within))
 }
 
 fn identity(clock: &Clock, config: &Config) -> Identity {

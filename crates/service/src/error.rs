@@ -9,6 +9,7 @@ use guildhall_store::StoreError;
 use jiff::Timestamp;
 
 use crate::oidc::{ProviderError, Refusal};
+use crate::profiles::ProfileRefusal;
 use crate::runs::RunRefusal;
 use crate::signing::SigningError;
 
@@ -53,6 +54,8 @@ pub enum ServiceError {
     Invalid(String),
     #[error(transparent)]
     Run(#[from] RunRefusal),
+    #[error(transparent)]
+    Profile(#[from] ProfileRefusal),
 }
 
 impl ServiceError {
@@ -63,6 +66,7 @@ impl ServiceError {
     pub fn failure(&self) -> Failure {
         match self {
             Self::Run(refusal) => refusal.failure(),
+            Self::Profile(refusal) => refusal.failure(),
             Self::Denied(denied) => of_denied(*denied),
             Self::Member(refusal) => of_member(*refusal),
             Self::Invitation(refusal) => of_invitation(refusal),

@@ -11,6 +11,7 @@ use guildhall_domain::run::event;
 use guildhall_domain::run::lease::{self, Claim, ClaimRefusal};
 use guildhall_domain::run::{Ending, RunState};
 use guildhall_domain::runner::{Enrolment, RunGrant, Wanted};
+use guildhall_domain::session::StorageKind;
 use guildhall_store::commands::{self, Command};
 use guildhall_store::journal::{self, Append, AppendError, NewEntry};
 use guildhall_store::runners::{self as rows, NewRunner, Runner};
@@ -42,6 +43,8 @@ pub struct Grant {
     pub hold: Duration,
     pub run: runs::Run,
     pub thread_id: Option<String>,
+    /// What the server knows of where the session keeps its threads.
+    pub storage: StorageKind,
     /// The runner before was lost; what it left running has ended.
     pub recovered_from: Option<RunnerId>,
 }
@@ -88,7 +91,7 @@ pub struct PollFrom {
 /// Serves runners.
 #[derive(Debug, Clone)]
 pub struct Runners {
-    runs: Runs,
+    pub(crate) runs: Runs,
     auth: Auth,
 }
 
@@ -135,6 +138,9 @@ impl Runners {
         if !enrolment.covers(Wanted { run: id, tenant, profile }) {
             locked.tx.rollback().await?;
             return Err(ServiceError::NOT_FOUND);
+        }
+        if self.is_evicted(&mut locked).await? {
+            return self.end_evicted(locked).await;
         }
         let (run, grace) = (&locked.run, self.runs.times.grace());
         let decided = lease::claim(&run.state, locked.head.epoch, run.before(), runner, run.now, grace);
@@ -285,6 +291,7 @@ impl Runners {
             lease_expires_at,
             hold: self.runs.times.hold,
             run,
+            storage: session.as_ref().map_or(StorageKind::None, |session| session.storage),
             thread_id: session.and_then(|session| session.thread_id),
             recovered_from,
         })
@@ -429,7 +436,7 @@ impl Runners {
     }
 
     /// Locks the run of a grant, unless it is held under another epoch or has ended.
-    async fn fenced(&self, grant: &RunGrant) -> Result<Locked, ServiceError> {
+    pub(crate) async fn fenced(&self, grant: &RunGrant) -> Result<Locked, ServiceError> {
         let locked = Locked::begin(&self.runs.store, grant.run).await?;
         if lease::holds(locked.head.epoch, grant.epoch, &locked.run.state) {
             return Ok(locked);

@@ -156,3 +156,11 @@ pub async fn end(tx: &mut Tx, id: EnrolmentId) -> Result<(), StoreError> {
     sqlx::query_file!("queries/enrolments/end.sql", id.as_uuid()).execute(tx.connection()).await?;
     Ok(())
 }
+
+/// Says whether a runner that serves a profile could come to a tenant.
+pub async fn could_serve(store: &Store, tenant: TenantId, profile: &str) -> Result<bool, StoreError> {
+    let row = sqlx::query_file!("queries/enrolments/could_serve.sql", tenant.as_uuid(), profile)
+        .fetch_one(&store.pool)
+        .await?;
+    Ok(row.could)
+}

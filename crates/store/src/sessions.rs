@@ -1,12 +1,14 @@
 //! Sessions, and how far each reader has read.
 
+use std::time::Duration;
+
 use guildhall_domain::ids::{CommandId, PrincipalId, RunId, SessionId, TenantId};
 use guildhall_domain::journal::{Journal, Stream};
-use guildhall_domain::session::{ExecutionState, Version};
+use guildhall_domain::session::{ExecutionState, StorageKind, Version};
 use jiff_sqlx::Timestamp;
 use uuid::Uuid;
 
-use crate::{Store, StoreError, Tx};
+use crate::{Store, StoreError, Tx, session_storage};
 
 /// A session to write.
 #[derive(Debug, Clone)]
@@ -16,6 +18,8 @@ pub struct NewSession<'a> {
     pub project: &'a str,
     pub backend_profile: &'a str,
     pub created_by: PrincipalId,
+    /// How long its storage is kept; without it some time after its last use.
+    pub expires_in: Option<Duration>,
 }
 
 /// A session as one reader sees it.
@@ -34,6 +38,7 @@ pub struct Session {
     pub active_run: Option<RunId>,
     pub active_command: Option<CommandId>,
     pub last_run: Option<RunId>,
+    pub storage: StorageKind,
     pub updated_at: jiff::Timestamp,
     /// The version that the reader has read.
     pub read: Version,
@@ -60,6 +65,7 @@ struct Row {
     active_run: Option<Uuid>,
     active_command: Option<Uuid>,
     last_run: Option<Uuid>,
+    storage_kind: String,
     updated_at: Timestamp,
     read_version: i64,
 }
@@ -80,6 +86,7 @@ impl Row {
             active_run: self.active_run.map(RunId::from_uuid),
             active_command: self.active_command.map(CommandId::from_uuid),
             last_run: self.last_run.map(RunId::from_uuid),
+            storage: session_storage::kind(&self.storage_kind),
             updated_at: self.updated_at.to_jiff(),
             read: Version::new(self.read_version),
         }
@@ -93,19 +100,20 @@ pub async fn insert(tx: &mut Tx, new: &NewSession<'_>) -> Result<(), StoreError>
         new.tenant.as_uuid(),
         new.project,
         new.backend_profile,
-        new.created_by.as_uuid()
+        new.created_by.as_uuid(),
+        new.expires_in.map(|time| time.as_secs_f64() * 1000.0)
     )
     .execute(tx.connection())
     .await?;
     Ok(())
 }
 
-/// Notes that a session has a new open run. Returns the run's number in it.
-pub async fn begin_run(tx: &mut Tx, session: SessionId, run: RunId) -> Result<i32, StoreError> {
+/// Notes that a session has a new open run. Returns the run's number in it; none where its storage was evicted.
+pub async fn begin_run(tx: &mut Tx, session: SessionId, run: RunId) -> Result<Option<i32>, StoreError> {
     let row = sqlx::query_file!("queries/sessions/begin_run.sql", session.as_uuid(), run.as_uuid())
-        .fetch_one(tx.connection())
+        .fetch_optional(tx.connection())
         .await?;
-    Ok(row.runs)
+    Ok(row.map(|row| row.runs))
 }
 
 pub async fn find(store: &Store, id: SessionId, reader: Reader<'_>) -> Result<Option<Session>, StoreError> {

@@ -15,11 +15,13 @@ mod keys;
 mod metrics;
 mod oidc;
 mod pages;
+mod profiles;
 mod projects;
 mod results;
 mod runner;
 mod runner_jobs;
 mod runs;
+mod session_storage;
 mod sessions;
 mod subject_tokens;
 mod tenants;
@@ -112,17 +114,12 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(commands::show))
         .routes(routes!(results::of_command))
         .routes(routes!(commands::cancel))
-        .routes(routes!(sessions::list))
-        .routes(routes!(sessions::show))
-        .routes(routes!(sessions::trace))
-        .routes(routes!(sessions::output))
-        .routes(routes!(sessions::follow))
-        .routes(routes!(sessions::read))
-        .routes(routes!(sessions::control))
+        .merge(sessions())
         .routes(routes!(backends::list))
         .routes(routes!(audit::page))
         .routes(routes!(audit::page_of_installation))
         .routes(routes!(audit::follow))
+        .merge(profiles())
         .merge(runners())
 }
 
@@ -138,6 +135,28 @@ fn runners() -> OpenApiRouter<App> {
         .routes(routes!(runner::status::end_run))
         .routes(routes!(runner::commands::ack))
         .routes(routes!(runner::status::end_command))
+}
+
+fn sessions() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(sessions::list, session_storage::create))
+        .routes(routes!(sessions::show))
+        .routes(routes!(sessions::trace))
+        .routes(routes!(sessions::output))
+        .routes(routes!(sessions::follow))
+        .routes(routes!(sessions::read))
+        .routes(routes!(sessions::control))
+        .routes(routes!(session_storage::show, session_storage::evict))
+        .routes(routes!(session_storage::refresh))
+}
+
+fn profiles() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(profiles::list))
+        .routes(routes!(profiles::show, profiles::remove))
+        .routes(routes!(profiles::set_credential))
+        .routes(routes!(profiles::validate))
+        .routes(routes!(profiles::validation))
 }
 
 /// The address is not repeated: it may hold what belongs into a header, and these words go to the log too.

@@ -246,7 +246,7 @@ fn reader(name: &str) -> Result<&str, ApiError> {
     Err(ApiError::new(FailureKind::SchemaInvalid, "readerId: use 1 to 64 visible ASCII characters"))
 }
 
-fn view(session: &Session) -> SessionView {
+pub(super) fn view(session: &Session) -> SessionView {
     SessionView {
         session_id: session.id.to_string(),
         tenant_id: session.tenant.to_string(),
@@ -264,6 +264,7 @@ fn view(session: &Session) -> SessionView {
         active_run_id: session.active_run.map(|run| run.to_string()),
         active_command_id: session.active_command.map(|command| command.to_string()),
         last_run_id: session.last_run.map(|run| run.to_string()),
+        storage_kind: session.storage.to_string(),
         run: None,
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod members;
 mod password;
+pub(crate) mod profiles;
 pub(crate) mod projects;
 pub(crate) mod runs;
 pub(crate) mod session;

@@ -7,6 +7,9 @@ use secrecy::SecretString;
 
 use crate::failure::Usage;
 
+/// The longest credential that is read: more than any server takes, so that one that is too long is refused, not cut.
+const CREDENTIAL_BYTES: u64 = 64 * 1024;
+
 /// The longest password that is read.
 const BYTES: u64 = 4096;
 
@@ -30,6 +33,22 @@ pub(super) fn ask(question: &str) -> Result<SecretString> {
         );
     }
     Ok(rpassword::prompt_password(question).context("cannot ask for the password")?.into())
+}
+
+/// Reads a provider's credential: from a pipe, or from a person, without showing it.
+pub(super) fn credential() -> Result<SecretString> {
+    let given = if stdin().is_terminal() {
+        rpassword::prompt_password("Credential: ").context("cannot ask for the credential")?
+    } else {
+        let mut text = String::new();
+        stdin().take(CREDENTIAL_BYTES).read_to_string(&mut text).context("cannot read the credential")?;
+        text
+    };
+    // Keys have no spaces: what stands around one came with a copy.
+    match given.trim() {
+        "" => Err(Usage("standard input holds no credential").into()),
+        credential => Ok(credential.into()),
+    }
 }
 
 /// Reads an invitation: from a pipe, or from a person, without showing it.

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::runs::{Screen, sentence};
 use super::session::{Common, named_tenant};
 use super::wait;
-use crate::output::{age, fields, line, piece, second, show, table};
+use crate::output::{age, fields, line, piece, second, second_or_dash, show, table};
 
 const EXAMPLES: &str = "Examples:
   guildhall sessions ls                what runs, and what is new to you
@@ -106,6 +106,20 @@ enum Verb {
         #[command(flatten)]
         common: Common,
     },
+    /// Shows what is known of where a session's agent keeps its thread
+    Storage {
+        /// The session's id
+        session: SessionId,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Gives that up: nobody goes on with the session from then on; its workspace stays
+    Evict {
+        /// The session's id
+        session: SessionId,
+        #[command(flatten)]
+        common: Common,
+    },
     /// Cancels what is at work in a session: the command that runs, or else the open run
     Cancel {
         /// The session's id
@@ -122,8 +136,36 @@ pub(crate) fn run(args: &SessionsArgs) -> Result<()> {
         Verb::Trace(args) => wait(trace(args)),
         Verb::Output(args) => wait(output(args)),
         Verb::Read { session, version, reader, common } => wait(read(*session, *version, reader, common)),
+        Verb::Storage { session, common } => wait(storage(*session, common)),
+        Verb::Evict { session, common } => wait(evict(*session, common)),
         Verb::Cancel { session, common } => wait(cancel(*session, common)),
     }
+}
+
+async fn storage(id: SessionId, common: &Common) -> Result<()> {
+    let storage = common.open()?.client.session_storage(id).await?;
+    show(common.json, &json!(storage), || {
+        let number = |number: Option<i64>| number.map_or_else(dash, |number| number.to_string());
+        fields(&[
+            ("name", storage.name.clone()),
+            ("kind", storage.storage_kind.clone()),
+            ("phase", storage.phase.clone()),
+            ("bytes", number(storage.size_bytes)),
+            ("files", number(storage.files_count)),
+            ("sha256", storage.sha256.clone().unwrap_or_else(dash)),
+            ("seen", second_or_dash(storage.updated_at)),
+            ("given up", second_or_dash(storage.evicted_at)),
+        ])
+    })?;
+    Ok(())
+}
+
+async fn evict(id: SessionId, common: &Common) -> Result<()> {
+    let storage = common.open()?.client.evict_session_storage(id).await?;
+    show(common.json, &json!(storage), || {
+        format!("nobody goes on with {id} from now on; its workspace stays")
+    })?;
+    Ok(())
 }
 
 async fn list(args: &LsArgs) -> Result<()> {

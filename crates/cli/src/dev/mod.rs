@@ -101,6 +101,9 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     // Declared before the runtime, so dropped after it: the engines go last.
     let parts = Parts::start(args, &config)?;
     sources.flags.extend(parts.flags());
+    if config.secrets.folder.is_empty() {
+        sources.flags.push(("secrets.folder", parts.folder().join("secrets").display().to_string()));
+    }
     if config.identity.key_encryption_key.expose_secret().is_empty() {
         let key = parts.secret("identity.key")?;
         sources.flags.push(("identity.key_encryption_key", key.expose_secret().to_owned()));

@@ -115,6 +115,7 @@ async fn people(canaries: &mut Canaries, channels: &mut Channels, url: &str, pas
     let key = send(channels, key.bearer_auth(&access), true).await;
     let secret = canaries.keep("service key", text(&key, "secret"));
     canaries.keep("secret part of a service key", secret.rsplit('_').next().expect("parts").to_owned());
+    profiles(canaries, channels, url, &tenant, &access).await;
     let query = canaries.invent("query of a page");
     for pair in [format!("{query}=1"), format!("limit={query}")] {
         let page = http.get(format!("{url}/api/v1/tenants/{tenant}/audit?{pair}"));
@@ -123,6 +124,38 @@ async fn people(canaries: &mut Canaries, channels: &mut Channels, url: &str, pas
     for path in ["whoami".to_owned(), format!("tenants/{tenant}/audit"), format!("tenants/{tenant}/keys")] {
         send(channels, http.get(format!("{url}/api/v1/{path}")).bearer_auth(&secret), false).await;
     }
+}
+
+/// Gives a provider profile its credential, rightly and wrongly, looks at it everywhere, tries it, and takes it away.
+async fn profiles(canaries: &mut Canaries, channels: &mut Channels, url: &str, tenant: &str, access: &str) {
+    let http = client();
+    let ask = |method: Method, path: &str| {
+        let at = format!("{url}/api/v1/provider-profiles{path}?tenantId={tenant}");
+        http.request(method, at).bearer_auth(access)
+    };
+    let put = |body: Value| ask(Method::PUT, "/codex/credential").json(&body);
+    let credential = canaries.invent("credential of a provider");
+    let kept = send(channels, put(json!({ "credential": credential, "model": "m" })), false).await;
+    assert_eq!(kept["configured"], true, "{kept}");
+    let other = canaries.invent("credential that is refused");
+    for body in [
+        json!({ "credential": format!("{other} {other}") }),
+        json!({ "credential": { "value": other } }),
+        json!({ "credential": "x", "baseUrl": format!("https://me:{other}@example.org/v1") }),
+        json!({ "credential": "x", "baseUrl": format!("https://example.org/v1?key={other}") }),
+        json!({ "credential": "x", "baseUrl": format!("https://10.0.0.1/{other}") }),
+        json!({ "credential": "x", "model": format!("password={other}") }),
+        json!({ "credential": "x", "wireApi": other }),
+        json!({ "credential": "x", other.as_str(): "command" }),
+    ] {
+        let refused = send(channels, put(body), false).await;
+        assert!(refused["failureKind"].is_string(), "{refused}");
+    }
+    send(channels, ask(Method::POST, "/codex/validate"), false).await;
+    for path in ["", "/codex"] {
+        send(channels, ask(Method::GET, path), false).await;
+    }
+    send(channels, ask(Method::DELETE, "/codex"), false).await;
 }
 
 /// Sends what is broken, with a secret in every place that a request has.

@@ -18,6 +18,7 @@ mod help;
 mod journal_faults;
 mod login_oidc;
 mod messages;
+mod profiles;
 mod rate_faults;
 mod run_faults;
 mod runner;

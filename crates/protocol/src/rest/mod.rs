@@ -8,6 +8,7 @@ pub mod enrolments;
 pub mod health;
 pub mod invitations;
 pub mod keys;
+pub mod profiles;
 pub mod projects;
 pub mod runner;
 pub mod runner_jobs;

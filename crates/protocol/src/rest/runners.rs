@@ -79,6 +79,9 @@ pub struct GrantView {
     pub lease_ms: u64,
     /// The backend's thread to resume; start one where there is none.
     pub thread_id: Option<String>,
+    /// What the server knows of the session's storage: none, directory or evicted.
+    #[serde(default)]
+    pub storage_kind: String,
     /// The runner that was lost before.
     pub recovered_from: Option<String>,
     pub run: RunView,

@@ -31,6 +31,10 @@ pub struct SessionView {
     pub active_run_id: Option<String>,
     pub active_command_id: Option<String>,
     pub last_run_id: Option<String>,
+    /// Where its backend keeps its threads: none, directory or evicted.
+    #[serde(default)]
+    #[schema(example = "directory")]
+    pub storage_kind: String,
     /// The run that is open, or was last; in the answer for one session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunView>,
@@ -97,6 +101,50 @@ fn fifty() -> u32 {
 
 fn default_reader() -> String {
     "default".to_owned()
+}
+
+/// A session to make.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateSession {
+    /// A tenant's id or slug.
+    pub tenant_id: String,
+    pub project_id: String,
+    pub backend_profile: String,
+    /// How long its storage is kept; without it some time after its last use.
+    pub expires_in_ms: Option<u64>,
+}
+
+/// What a session's storage holds, as its runner found it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RefreshStorage {
+    pub size_bytes: u64,
+    pub files_count: u64,
+    /// Over names, sizes and contents, in order.
+    #[schema(pattern = "^[0-9a-f]{64}$")]
+    pub sha256: String,
+}
+
+/// What is known of a session's storage; never what it holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StorageView {
+    pub session_id: String,
+    #[schema(example = "guildhall-session-01920000000070008000000000000000")]
+    pub name: String,
+    /// none: nothing was kept yet; directory: a folder where the runner is; evicted: it is gone, or to be gone.
+    #[schema(example = "directory")]
+    pub storage_kind: String,
+    /// pending, bound, removing or removed.
+    #[schema(example = "bound")]
+    pub phase: String,
+    pub size_bytes: Option<i64>,
+    pub files_count: Option<i64>,
+    pub sha256: Option<String>,
+    /// When a runner last said so.
+    pub updated_at: Option<Timestamp>,
+    pub evicted_at: Option<Timestamp>,
 }
 
 /// How far a reader has read.

@@ -60,6 +60,8 @@ pub enum BackendEvent {
         what: String,
         detail: Value,
     },
+    /// A file that the turn changed, or the sum of those that are not named.
+    Artifact(Value),
     /// Something that we do not know. It passes on as it is.
     Other {
         kind: String,

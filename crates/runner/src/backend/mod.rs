@@ -10,6 +10,7 @@ pub mod choose;
 pub mod codex;
 mod event;
 mod failure;
+pub(crate) mod kept;
 mod output;
 pub mod script;
 mod surroundings;

@@ -120,6 +120,10 @@ impl Mixer {
                 let payload = json!({ "what": what, "detail": detail, "reason": "no approvals yet" });
                 self.then("approval_declined", payload)
             }
+            BackendEvent::Artifact(payload) => {
+                let payload = self.clean_json(payload);
+                self.then(event::ARTIFACT, payload)
+            }
             BackendEvent::Other { kind, payload } => {
                 let payload = json!({ "kind": self.known.clean(&kind), "payload": self.clean_json(payload) });
                 self.then("backend_event", payload)

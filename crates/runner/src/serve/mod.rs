@@ -47,6 +47,8 @@ pub struct Options {
     pub state: PathBuf,
     /// What agents cannot read or connect to.
     pub out_of_reach: OutOfReach,
+    /// Folders of this machine below which a run may name its workspace.
+    pub workspace_roots: Vec<PathBuf>,
     /// A run without a command for this long is given back.
     pub idle: Duration,
     /// How long to wait for a run, or for the lease of a lost runner.

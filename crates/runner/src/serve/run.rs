@@ -14,12 +14,14 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::{Options, POLL_WAIT, REST, ServeError, Served};
+use crate::backend::kept::Kept;
 use crate::backend::{Backend, Setting, Thread};
 use crate::pump::note::Note;
 use crate::pump::send::{Flushed, Pump, Told, is_over};
 use crate::pump::veil::Known;
 use crate::spool::{self, Spool};
-use crate::workspace;
+use crate::storage::Storage;
+use crate::workspace::{self, Places};
 
 /// Tool calls in one turn.
 const TOOL_CALLS_AT_MOST: u32 = 200;
@@ -34,6 +36,7 @@ pub(super) struct Serving {
     pub(super) lost: CancellationToken,
     pub(super) from: PollFrom,
     pub(super) waiting: Vec<CommandView>,
+    storage: Storage,
     pub(super) epoch: i64,
     pub(super) drain_within: Duration,
 }
@@ -50,11 +53,13 @@ impl Serving {
         let policy: ExecutionPolicy = serde_json::from_value(run.execution_policy.clone())
             .map_err(|_| ServeError::Answer("an execution policy"))?;
         let chosen = options.backends.choose(&run.backend_profile)?;
-        let folder = options.state.join("workspaces");
-        let workspace = workspace::prepare(&folder, &run.session_id, &run.workspace_ref).await?;
+        let places =
+            Places { made: options.state.join("workspaces"), roots: options.workspace_roots.clone() };
+        let workspace = workspace::prepare(&places, &run.session_id, &run.workspace_ref).await?;
+        let storage = Storage::of(grant, &options.state);
         let setting = Setting {
             workspace,
-            state: options.state.join("sessions").join(&run.session_id),
+            state: storage.folder.clone(),
             sandbox: policy.sandbox,
             approval: policy.approval,
             network: policy.network,
@@ -76,7 +81,12 @@ impl Serving {
         }
         Ok(Self {
             held,
-            backend: chosen.make(setting),
+            backend: Box::new(Kept {
+                workspace: setting.workspace.clone(),
+                storage: storage.clone(),
+                backend: chosen.make(setting),
+            }),
+            storage,
             thread: grant.thread_id.clone().map(Thread),
             begun: false,
             told,
@@ -104,6 +114,7 @@ impl Serving {
                 if self.turn(command, stop).await == Flushed::Lost {
                     return Served::Lost;
                 }
+                self.storage.report(&self.held).await;
                 idle_since = Instant::now();
                 continue;
             }

@@ -11,6 +11,7 @@ use guildhall_protocol::rest::runners::{
     AppendedView, ChangeLease, EndStatus, LeaseChangedView, NewEvent, PlacedView, WorkView,
 };
 use guildhall_protocol::rest::runs::RunView;
+use guildhall_protocol::rest::sessions::{RefreshStorage, StorageView};
 use reqwest::{Method, RequestBuilder};
 use secrecy::SecretString;
 use serde::Serialize;
@@ -129,6 +130,16 @@ impl HeldRun {
     /// Ends the run and every open command, for what the runner cannot go on from.
     pub async fn end(&self, ending: &Ending) -> Result<RunView, ClientError> {
         self.client.call(self.of_run(Method::PATCH, "status").json(&status(ending))).await
+    }
+
+    /// Says what the storage of the run's session holds.
+    pub async fn refresh_storage(
+        &self,
+        session: &str,
+        summary: &RefreshStorage,
+    ) -> Result<StorageView, ClientError> {
+        let segments = ["sessions", session, "storage", "refresh"];
+        self.client.call(self.client.request(Method::POST, &segments).json(summary)).await
     }
 
     fn of_run(&self, method: Method, part: &str) -> RequestBuilder {

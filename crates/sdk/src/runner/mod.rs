@@ -63,6 +63,8 @@ pub struct Grant {
     pub token_expires_at: Timestamp,
     /// The backend's thread to resume; start one where there is none.
     pub thread_id: Option<String>,
+    /// What the server knows of the session's storage: none, directory or evicted.
+    pub storage_kind: String,
     /// The runner that was lost before.
     pub recovered_from: Option<RunnerId>,
     pub run: RunView,
@@ -137,6 +139,7 @@ fn grant(client: &Client, view: GrantView) -> Result<(SecretString, Grant), Clie
         lease: Duration::from_millis(view.lease_ms),
         token_expires_at: view.token_expires_at,
         thread_id: view.thread_id,
+        storage_kind: view.storage_kind,
         recovered_from: view.recovered_from.as_deref().map(runner_id).transpose()?,
         run: view.run,
     };

@@ -18,7 +18,9 @@ mod oidc;
 mod postgres;
 mod rate;
 mod runs;
+mod secrets;
 mod section;
+mod sessions;
 mod telemetry;
 
 use secrecy::ExposeSecret;
@@ -37,11 +39,13 @@ pub use nats::Nats;
 pub use oidc::Oidc;
 pub use postgres::Postgres;
 pub use runs::{InvalidRuns, Runs};
+pub use secrets::Secrets;
 pub use section::{Field, Section};
+pub use sessions::Sessions;
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 12] = [
+pub const SECTIONS: [Section; 14] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
@@ -54,6 +58,8 @@ pub const SECTIONS: [Section; 12] = [
     Housekeeping::SECTION,
     Runs::SECTION,
     Launcher::SECTION,
+    Secrets::SECTION,
+    Sessions::SECTION,
 ];
 
 /// The configuration of a server.
@@ -72,6 +78,8 @@ pub struct Config {
     pub housekeeping: Housekeeping,
     pub runs: Runs,
     pub launcher: Launcher,
+    pub secrets: Secrets,
+    pub sessions: Sessions,
 }
 
 impl Config {

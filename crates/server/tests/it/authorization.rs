@@ -33,7 +33,7 @@ const ENROLLED: [(&str, &str); 4] = [
 ];
 
 /// The routes that a runner comes to with the token of a claim.
-const HOLDING: [(&str, &str); 7] = [
+const HOLDING: [(&str, &str); 8] = [
     ("GET", "/api/v1/runner/grant"),
     ("PATCH", "/api/v1/runs/{run}/lease"),
     ("GET", "/api/v1/runs/{run}/commands"),
@@ -41,6 +41,7 @@ const HOLDING: [(&str, &str); 7] = [
     ("PATCH", "/api/v1/runs/{run}/status"),
     ("POST", "/api/v1/commands/{command}/ack"),
     ("PATCH", "/api/v1/commands/{command}/status"),
+    ("POST", "/api/v1/sessions/{session}/storage/refresh"),
 ];
 
 /// A body that each route with one takes, so that a refusal is about authority and not about form.
@@ -58,8 +59,17 @@ fn bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/runs"), ask("acme")),
         (("POST", "/api/v1/runs/{run}/commands"), json!({ "type": "turn", "payload": { "prompt": "leak" } })),
         (("POST", "/api/v1/runs/{run}/runner-jobs"), json!({})),
+        (
+            ("POST", "/api/v1/sessions/{session}/storage/refresh"),
+            json!({ "sizeBytes": 0, "filesCount": 0, "sha256": "0".repeat(64) }),
+        ),
+        (
+            ("POST", "/api/v1/sessions"),
+            json!({ "tenantId": "acme", "projectId": "acme/web", "backendProfile": "demo" }),
+        ),
         (("POST", "/api/v1/sessions/{session}/read"), json!({ "readerId": "mallory" })),
         (("POST", "/api/v1/sessions/{session}/control"), json!({ "action": "cancel" })),
+        (("PUT", "/api/v1/provider-profiles/{profile}/credential"), json!({ "credential": "leak" })),
         (("POST", "/api/v1/runners/register"), json!({ "name": "mallory" })),
         (("POST", "/api/v1/runs/{run}/claim"), json!({ "runnerId": "rnr_01920000000070008000000000000000" })),
         (("POST", "/api/v1/runners/claim"), json!({ "runnerId": "rnr_01920000000070008000000000000000" })),
@@ -98,7 +108,7 @@ async fn send(server: &TestServer, method: &str, path: &str, template: &str, bea
 }
 
 /// The ids that paths name, in the order of the lists below.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 12] = [
     "{tenant}",
     "{key}",
     "{principal}",
@@ -109,10 +119,12 @@ const NAMES: [&str; 10] = [
     "{session}",
     "{invitation}",
     "{job}",
+    "{profile}",
+    "{validation}",
 ];
 
 /// Ids of the right form that nobody has.
-const INVENTED: [&str; 10] = [
+const INVENTED: [&str; 12] = [
     "ten_01920000000070008000000000000000",
     "key_01920000000070008000000000000000",
     "prn_01920000000070008000000000000000",
@@ -123,10 +135,16 @@ const INVENTED: [&str; 10] = [
     "ses_01920000000070008000000000000000",
     "inv_01920000000070008000000000000000",
     "rjb_01920000000070008000000000000000",
+    "invented",
+    "val_01920000000070008000000000000000",
 ];
 
-fn fill(template: &str, values: [&str; 10]) -> String {
-    let template = template.replace("{seq}", "1");
+fn fill(template: &str, values: [&str; 12]) -> String {
+    let mut template = template.replace("{seq}", "1");
+    // The tenant of a profile stands in the query.
+    if template.contains("{profile}") {
+        template.push_str("?tenantId={tenant}");
+    }
     NAMES.iter().zip(values).fold(template, |path, (name, value)| path.replace(name, value))
 }
 
@@ -192,9 +210,27 @@ async fn a_token_of_the_wrong_kind_is_answered_like_none() {
     assert!(tried >= 40, "only {tried} were tried");
 }
 
+/// What stands in the log of the other tenant when all its objects are made.
+const THEIR_ACTIONS: [&str; 7] = [
+    "tenant.created",
+    "key.created",
+    "enrolment.created",
+    "project.created",
+    "invitation.created",
+    "profile.credential_set",
+    "profile.validated",
+];
+
+async fn actions_in(world: &World, tenant: &str) -> Vec<String> {
+    let log = world.one.get_as(&format!("/api/v1/tenants/{tenant}/audit"), &world.operator.access).await;
+    let entries = log.body["entries"].as_array().expect("entries").clone();
+    entries.iter().map(|entry| text(entry, "action")).collect()
+}
+
 #[tokio::test]
 async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed() {
-    let world = World::new().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let world = World::keeping_secrets(&folder).await;
     let (theirs, ours) = (world.tenant("theirs").await, world.tenant("ours").await);
     let (key, _) = world.key(&theirs, "viewer").await;
     let (enrolment, _) = world.enrolment(&theirs).await;
@@ -209,10 +245,23 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
     let session = text(&world.show(&run).await, "sessionId");
     // Nothing starts it: these servers have no launcher.
     let job = world.runner_job(&run).await;
+    let (profile, validation) = world.tried_profile(&theirs).await;
     let before = world.events(&run).await;
     let operator = world.operator.principal.clone();
-    let theirs_all =
-        [theirs.clone(), key, operator, enrolment, project, run.clone(), command, session, invitation, job];
+    let theirs_all = [
+        theirs.clone(),
+        key,
+        operator,
+        enrolment,
+        project,
+        run.clone(),
+        command,
+        session,
+        invitation,
+        job,
+        profile,
+        validation,
+    ];
     let mut tried = 0;
     for (method, template) in operations(&world.one).await {
         let route = (method.as_str(), template.as_str());
@@ -220,7 +269,7 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
             continue;
         }
         let real = fill(&template, theirs_all.each_ref().map(|id| id.as_str()));
-        let (invented, nonsense) = (fill(&template, INVENTED), fill(&template, ["nonsense"; 10]));
+        let (invented, nonsense) = (fill(&template, INVENTED), fill(&template, ["nonsense"; 12]));
         assert!(!real.contains('{'), "{template} names an object that this test does not know");
         for bearer in [&mallory.access, &service_key] {
             let mut answers = Vec::new();
@@ -235,12 +284,9 @@ async fn with_another_tenants_token_an_object_looks_like_one_that_never_existed(
     }
     assert!(tried >= 50, "only {tried} were tried");
     assert_eq!(world.events(&run).await, before, "something was done to the other tenant's run");
-    let log = world.one.get_as(&format!("/api/v1/tenants/{theirs}/audit"), &world.operator.access).await;
-    let actions: Vec<_> =
-        log.body["entries"].as_array().expect("entries").iter().map(|e| e["action"].clone()).collect();
     assert_eq!(
-        actions,
-        ["tenant.created", "key.created", "enrolment.created", "project.created", "invitation.created"],
+        actions_in(&world, &theirs).await,
+        THEIR_ACTIONS,
         "something was written into the other tenant's log"
     );
 }

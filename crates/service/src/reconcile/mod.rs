@@ -6,6 +6,7 @@ mod rate_windows;
 mod replicas;
 mod runner_jobs;
 mod runs;
+mod session_storage;
 
 pub use audit_seal::{AuditSeal, AuditSealError};
 pub use idempotency_keys::{FORGET_EVERY, IdempotencyKeys};
@@ -13,3 +14,4 @@ pub use rate_windows::RateWindows;
 pub use replicas::Replicas;
 pub use runner_jobs::{Pool, TendRunnerJobs};
 pub use runs::{RunParts, TendRuns};
+pub use session_storage::CollectSessionStorage;

@@ -8,6 +8,7 @@ use guildhall_domain::journal::Seq;
 use guildhall_domain::role::Right;
 use guildhall_domain::run::event;
 use guildhall_domain::run_policy::{Bounds, NewRunAsk, RunTerms, TraceSink};
+use guildhall_domain::session::StorageKind;
 use guildhall_store::journal::Wake;
 use guildhall_store::runs::{self as rows, NewRun};
 use guildhall_store::sessions::{self, NewSession, Reader};
@@ -18,6 +19,7 @@ use super::{Locked, Offers, RunRefusal, RunView, Runs, Times};
 use crate::ServiceError;
 use crate::idempotency::{self, Claim, IdempotencyKey};
 use crate::journal::Journals;
+use crate::profiles::Credentials;
 
 /// What the runs of a tenant may ask for: the same for all tenants, until profiles say more.
 pub(super) type Boundary = Arc<Bounds>;
@@ -34,7 +36,18 @@ pub struct RunAsk {
 impl Runs {
     #[must_use]
     pub fn new(store: Store, journals: Journals, offers: Offers, times: Times, bounds: Bounds) -> Self {
-        Self { store, journals, times, offers, bounds: Arc::new(bounds) }
+        let credentials = Credentials::default();
+        Self { store, journals, times, offers, bounds: Arc::new(bounds), credentials }
+    }
+
+    /// Lets new runs be refused whose profile has no credential.
+    #[must_use]
+    pub fn with_credentials(self, credentials: Credentials) -> Self {
+        Self { credentials, ..self }
+    }
+
+    pub(crate) fn bounds(&self) -> &Bounds {
+        &self.bounds
     }
 
     /// Makes a run. It waits for a runner from then on.
@@ -48,12 +61,15 @@ impl Runs {
         let acting = caller.acting(ask.tenant).map_err(|_| ServiceError::from(RunRefusal::NotYourTenant))?;
         acting.require(Right::RunsWrite)?;
         let terms = self.bounds.admit(&ask.terms)?.into_terms();
+        // Asked before the transaction, which holds a connection, and heeded after a repeat was recognised.
+        let has_credential = self.credentials.require(&self.store, ask.tenant, &terms.profile).await;
         let (id, mut tx) = (RunId::generate(), self.store.begin().await?);
         let said = json!(["run", ask.tenant, ask.session, columns(&terms)]);
         if let Claim::Made(made) = idempotency::claim(&mut tx, caller, key, &said, id.as_uuid()).await? {
             tx.rollback().await?;
             return self.show(caller, RunId::from_uuid(made)).await;
         }
+        has_credential?;
         let session = self.session_of(&mut tx, caller, ask, &terms).await?;
         if !insert(&mut tx, caller, id, ask.tenant, session, &terms).await? {
             tx.rollback().await?;
@@ -86,6 +102,7 @@ impl Runs {
                 project: terms.project.as_str(),
                 backend_profile: terms.profile.as_str(),
                 created_by: caller.principal,
+                expires_in: None,
             };
             sessions::insert(tx, &new).await?;
             return Ok(id);
@@ -95,6 +112,9 @@ impl Runs {
         let session = found.filter(|found| found.tenant == ask.tenant).ok_or(ServiceError::NOT_FOUND)?;
         if session.backend_profile != terms.profile.as_str() {
             return Err(ServiceError::from(RunRefusal::OtherProfile(session.backend_profile)));
+        }
+        if session.storage == StorageKind::Evicted {
+            return Err(ServiceError::from(RunRefusal::StorageEvicted));
         }
         match session.active_run {
             Some(active) => Err(ServiceError::from(RunRefusal::RunOpen(Some(active)))),
@@ -111,7 +131,7 @@ impl Runs {
 }
 
 /// Writes the run. Returns whether its session has no other that is open: of two at once, the index lets one through.
-async fn insert(
+pub(crate) async fn insert(
     tx: &mut Tx,
     caller: &Caller,
     id: RunId,
@@ -119,7 +139,8 @@ async fn insert(
     session: SessionId,
     terms: &RunTerms,
 ) -> Result<bool, ServiceError> {
-    let ordinal = sessions::begin_run(tx, session, id).await?;
+    let begun = sessions::begin_run(tx, session, id).await?;
+    let ordinal = begun.ok_or(ServiceError::from(RunRefusal::StorageEvicted))?;
     let new = NewRun {
         id,
         tenant,

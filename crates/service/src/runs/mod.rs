@@ -26,8 +26,10 @@ use serde_json::json;
 
 use crate::ServiceError;
 use crate::journal::Journals;
+use crate::profiles::Credentials;
 pub use backends::Backend;
 pub use create::RunAsk;
+pub(crate) use create::insert as insert_run;
 pub use follow::RunStream;
 pub use follow_session::{SessionEvent, SessionStream};
 pub use guildhall_store::runs::Shown;
@@ -74,6 +76,7 @@ pub struct Runs {
     pub(crate) times: Times,
     pub(crate) offers: Offers,
     bounds: create::Boundary,
+    pub(crate) credentials: Credentials,
 }
 
 impl Runs {

@@ -39,6 +39,8 @@ pub enum RunRefusal {
     RunOpen(Option<RunId>),
     #[error("the session belongs to the backend profile `{0}`")]
     OtherProfile(String),
+    #[error("the storage of the session was evicted")]
+    StorageEvicted,
 }
 
 impl RunRefusal {
@@ -74,6 +76,10 @@ impl RunRefusal {
                 Failure::new(FailureKind::Conflict, "a command still runs: end it before giving the run back")
             }
             Self::RunOpen(active) => of_open(*active),
+            Self::StorageEvicted => Failure::new(
+                FailureKind::SessionStoreEvicted,
+                "the storage of this session was evicted, and its thread with it: begin a new session",
+            ),
             Self::OtherProfile(profile) => Failure::new(
                 FailureKind::Conflict,
                 format!(

@@ -12,6 +12,7 @@ SELECT
     session.active_run,
     session.active_command,
     session.last_run,
+    session.storage_kind,
     session.updated_at AS "updated_at: Timestamp",
     coalesce(session_read.version, 0) AS "read_version!"
 FROM sessions AS session

@@ -13,6 +13,7 @@ SELECT
     session.active_run,
     session.active_command,
     session.last_run,
+    session.storage_kind,
     session.updated_at AS "updated_at: Timestamp",
     coalesce(session_read.version, 0) AS "read_version!"
 FROM sessions AS session
@@ -23,5 +24,9 @@ WHERE session.id < $3
     AND ($4::uuid IS NULL OR session.tenant = $4)
     AND ($5::text IS NULL OR session.backend_profile = $5)
     AND ($6::boolean OR session.running OR session.version > coalesce(session_read.version, 0))
+    -- Canary turns of provider profiles are nobody's conversation: they show in the history alone.
+    AND ($6::boolean OR NOT EXISTS (
+        SELECT 1 FROM profile_validations AS validation WHERE validation.run = session.last_run
+    ))
 ORDER BY session.id DESC
 LIMIT $7

@@ -13,6 +13,8 @@
 //! | `boom`, `r429`, `r401` | HTTP 500, 429, 401; the last repeats the key that it refuses |
 //! | `cut` | drops the connection in the middle of an answer |
 //! | none of these | echoes the text |
+//!
+//! Where the path begins with `/key-<key>/`, only requests with that key are answered.
 
 mod behaviour;
 mod chat;
@@ -61,6 +63,12 @@ impl FakeModel {
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// Returns a base URL under which every request without this key is refused with 401.
+    #[must_use]
+    pub fn base_url_for(&self, key: &str) -> String {
+        format!("http://{}/{}{key}/v1", self.address, server::KEY)
     }
 
     /// Ends before the drop: nobody answers at this address any more.

@@ -28,6 +28,9 @@ const BODY_BYTES_AT_MOST: usize = 64 * 1024 * 1024;
 /// What was said leaves before the connection is dropped.
 const BEFORE_A_CUT: Duration = Duration::from_millis(50);
 
+/// A path that begins with this and a key is for those alone who have the key.
+pub(super) const KEY: &str = "key-";
+
 pub(super) async fn accept(listener: TcpListener, seen: Seen, tasks: Tasks) {
     let stop = tasks.stop();
     while let Some(Ok((stream, _))) = stop.run_until_cancelled(listener.accept()).await {
@@ -67,6 +70,12 @@ async fn serve(request: Request<Incoming>, seen: Seen) -> Result<Response<Body>,
 }
 
 fn answer(request: &ModelRequest) -> Reply {
+    if let Some(rest) = request.path.strip_prefix('/').and_then(|path| path.strip_prefix(KEY)) {
+        let wanted = format!("Bearer {}", rest.split('/').next().unwrap_or_default());
+        if request.authorization.as_ref() != Some(&wanted) {
+            return Reply::refusal(401);
+        }
+    }
     let last = request.path.rsplit('/').next().unwrap_or("");
     match last {
         "responses" => responses::answer(&request.body),

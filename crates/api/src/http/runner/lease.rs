@@ -97,6 +97,7 @@ async fn view(app: &App, given: Grant) -> Result<GrantView, ApiError> {
         lease_expires_at: given.lease_expires_at,
         lease_ms: u64::try_from(given.hold.as_millis()).unwrap_or(u64::MAX),
         thread_id: given.thread_id,
+        storage_kind: given.storage.to_string(),
         recovered_from: given.recovered_from.map(|runner| runner.to_string()),
         run: run_view(&app.runners.view(given.run).await?),
     })

@@ -129,7 +129,7 @@ pub(crate) fn dismiss(mut runner: Running) {
 }
 
 /// Returns the runner's program, which stands beside the command's.
-fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_guildhall")).with_file_name("guildhall-runner");
     assert!(program.is_file(), "there is no {}: cargo build -p guildhall-runner", program.display());
     program

@@ -32,6 +32,7 @@ impl Installation {
             ("GUILDHALL_TELEMETRY_LOG_FILTER", "trace".to_owned()),
             ("GUILDHALL_TELEMETRY_OTLP_ENDPOINT", collector),
             ("GUILDHALL_HTTP_DRAIN_DELAY", "0s".to_owned()),
+            ("GUILDHALL_SECRETS_FOLDER", folder.path().join("secrets").display().to_string()),
         ];
         let mut installation = Self { replicas: Vec::new(), logs: Vec::new(), environment, folder };
         for format in ["text", "json"] {

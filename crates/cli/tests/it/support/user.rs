@@ -84,6 +84,8 @@ impl User {
 /// A running `guildhall dev` that keeps nothing.
 pub(crate) struct Server {
     pub(crate) running: Running,
+    /// Where it keeps its data.
+    pub(crate) state: PathBuf,
     pub(crate) url: String,
     pub(crate) password: String,
 }
@@ -122,9 +124,9 @@ impl Server {
 
     fn of(mut running: Running) -> Self {
         let ready = running.ready();
-        let state = Path::new(ready["state"].as_str().expect("a folder"));
+        let state = PathBuf::from(ready["state"].as_str().expect("a folder"));
         let password = std::fs::read_to_string(state.join("admin.password")).expect("a password");
-        Self { running, url: ready["url"].as_str().expect("a url").to_owned(), password }
+        Self { running, state, url: ready["url"].as_str().expect("a url").to_owned(), password }
     }
 }
 

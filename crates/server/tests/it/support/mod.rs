@@ -5,6 +5,7 @@ pub(crate) mod events;
 pub(crate) mod launch;
 pub(crate) mod oidc;
 pub(crate) mod people;
+pub(crate) mod profiles;
 pub(crate) mod runners;
 pub(crate) mod runs;
 
