@@ -69,7 +69,9 @@ pub enum ProfileError {
         "the name of a credential is of upper-case letters, digits and underscores and ends in _KEY or _TOKEN"
     )]
     EnvKey,
-    #[error("an acp profile has a command of 1 to 32 words, and no other profile has one")]
+    #[error(
+        "an acp profile has a command of 1 to 32 words, the first a full path or a bare name; no other has one"
+    )]
     Command,
     #[error(
         "only an acp profile has `env` and `settings`: names of variables, and paths inside the agent's home"
@@ -156,7 +158,10 @@ fn is_env_key(name: &str) -> bool {
 }
 
 fn is_command(words: &[String]) -> bool {
-    (1..=32).contains(&words.len()) && words.iter().all(|word| !word.is_empty() && !word.contains('\0'))
+    let is_word = |word: &String| !word.is_empty() && !word.contains('\0');
+    // A path that depends on where it is read could name a program of the workspace.
+    let is_program = |word: &String| word.starts_with('/') || !word.contains('/');
+    (1..=32).contains(&words.len()) && words.iter().all(is_word) && words.first().is_some_and(is_program)
 }
 
 fn is_variable(name: &str) -> bool {
@@ -214,6 +219,7 @@ mod tests {
             ("backend = \"codex\"\nbase_url = \"https://a/v1?key=sk-canary\"", BaseUrl),
             ("backend = \"codex\"\nwire_api = \"chat\"", ProfileError::WireApi),
             ("backend = \"acp\"", Command),
+            ("backend = \"acp\"\ncommand = [\"./evil\"]", Command),
             ("backend = \"codex\"\ncommand = [\"sh\"]", Command),
             ("backend = \"script\"\ncommand = [\"\"]", Command),
             ("backend = \"codex\"\nenv = { LD_PRELOAD = \"x\" }", Surroundings),

@@ -13,6 +13,15 @@ pub fn codex() -> PathBuf {
     found.unwrap_or_else(|| panic!("there is no codex under {}: run .ci/setup", modules.display()))
 }
 
+/// Returns the program of the real Qwen Code, which speaks the Agent Client Protocol when it is told `--acp`. It needs
+/// Node on the search path.
+#[must_use]
+pub fn qwen() -> PathBuf {
+    let program = tools().join("agents/node_modules/.bin/qwen");
+    assert!(program.is_file(), "there is no qwen at {}: run .ci/setup", program.display());
+    program
+}
+
 /// Lists where the program stands in a package for some platform: `codex-<platform>/vendor/<target>/bin/codex`.
 fn natives(scope: &Path) -> Vec<PathBuf> {
     let targets = entries(scope).into_iter().flat_map(|package| entries(&package.join("vendor")));

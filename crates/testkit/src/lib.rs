@@ -18,7 +18,7 @@ mod rounds;
 mod sql;
 mod template;
 
-pub use agents::codex;
+pub use agents::{codex, qwen};
 pub use database::TestDb;
 pub use engines::{Addresses, PrivateEngines, nats_url, subject_prefix};
 pub use fake_model::{BIG_OUTPUT_BYTES, FakeModel, ModelRequest};

@@ -43,11 +43,11 @@ const PAGES: [&str; 7] = [
 ];
 
 /// What nobody may find again, each with a name of its own.
-struct Canaries(Vec<(&'static str, String)>);
+pub(crate) struct Canaries(pub(crate) Vec<(&'static str, String)>);
 
 impl Canaries {
     /// Invents a secret: of letters alone, so that no encoding hides it.
-    fn invent(&mut self, name: &'static str) -> String {
+    pub(crate) fn invent(&mut self, name: &'static str) -> String {
         let random = subject_prefix();
         let letters: String = random
             .chars()
@@ -56,12 +56,12 @@ impl Canaries {
         self.keep(name, format!("Canary{letters}"))
     }
 
-    fn keep(&mut self, name: &'static str, value: String) -> String {
+    pub(crate) fn keep(&mut self, name: &'static str, value: String) -> String {
         self.0.push((name, value.clone()));
         value
     }
 
-    fn leaks(&self, channels: &Channels) -> Vec<(&'static str, &'static str)> {
+    pub(crate) fn leaks(&self, channels: &Channels) -> Vec<(&'static str, &'static str)> {
         let places = self.0.iter().map(|(name, value)| (*name, channels.holding(value)));
         places.flat_map(|(name, places)| places.into_iter().map(move |place| (name, place))).collect()
     }
@@ -219,7 +219,7 @@ fn commands(canaries: &mut Canaries, channels: &mut Channels, installation: &Ins
     }
 }
 
-async fn tables(channels: &mut Channels, db: &TestDb) {
+pub(crate) async fn tables(channels: &mut Channels, db: &TestDb) {
     let mut sql = db.sql().await;
     let names = sql
         .texts("SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'")

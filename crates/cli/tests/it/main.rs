@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
 
 mod canary;
+mod canary_agents;
 mod client;
 mod client_follow;
 mod client_tokens;
@@ -19,6 +20,7 @@ mod messages;
 mod rate_faults;
 mod run_faults;
 mod runner;
+mod runner_acp;
 mod runner_codex;
 mod runner_faults;
 mod runs;

@@ -7,12 +7,14 @@ use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::profile::{BackendKind, Profile, ProfileError};
 use guildhall_domain::run_policy::BackendProfile;
 use secrecy::SecretString;
 
+use super::acp::{self, Acp};
 use super::codex::{self, Codex};
 use super::script::Script;
 use super::{Backend, Setting};
@@ -23,6 +25,10 @@ const PROFILE_BYTES_AT_MOST: u64 = 64 * 1024;
 
 /// How often Codex asks its provider again before it gives up.
 const CODEX_RETRIES: u32 = 4;
+
+/// An agent that says nothing for so long, and runs nothing, waits for a model that does not come. Models think for
+/// minutes, and some without a word.
+const SILENT_AT_MOST: Duration = Duration::from_secs(300);
 
 /// The provider that Codex means when nobody says otherwise.
 const OPENAI: &str = "https://api.openai.com/v1";
@@ -59,8 +65,8 @@ pub enum ChooseError {
     Credential(BackendProfile, &'static str),
     #[error("there is no codex on this machine: name its program with --codex")]
     NoCodex,
-    #[error("this runner cannot drive an agent of the profile `{0}`")]
-    Unable(BackendProfile),
+    #[error("the program of the profile `{0}` is not on this machine")]
+    NoProgram(BackendProfile),
 }
 
 impl ChooseError {
@@ -68,7 +74,7 @@ impl ChooseError {
     pub fn kind(&self) -> FailureKind {
         match self {
             Self::Unknown(_) | Self::Credential(..) => FailureKind::SecretUnavailable,
-            Self::Name | Self::Unreadable(..) | Self::Broken(..) | Self::NoCodex | Self::Unable(_) => {
+            Self::Name | Self::Unreadable(..) | Self::Broken(..) | Self::NoCodex | Self::NoProgram(_) => {
                 FailureKind::InfraFailed
             }
         }
@@ -89,7 +95,7 @@ impl Backends {
                 self.codex.clone().or_else(|| on_path("codex")).ok_or(ChooseError::NoCodex)?
             }
             BackendKind::Script => PathBuf::new(),
-            BackendKind::Acp => return Err(ChooseError::Unable(slug)),
+            BackendKind::Acp => program(&profile).ok_or(ChooseError::NoProgram(slug))?,
         };
         Ok(Chosen { profile, credential, program })
     }
@@ -117,7 +123,19 @@ impl Chosen {
                 };
                 Box::new(Codex::new(setting, profile))
             }
-            BackendKind::Script | BackendKind::Acp => Box::new(Script::new(setting)),
+            BackendKind::Acp => {
+                let arguments = profile.command.into_iter().skip(1);
+                let profile = acp::Profile {
+                    command: [program.to_string_lossy().into_owned()].into_iter().chain(arguments).collect(),
+                    model: profile.model,
+                    base_url: profile.base_url,
+                    env: profile.env,
+                    settings: profile.settings,
+                    silent_at_most: SILENT_AT_MOST,
+                };
+                Box::new(Acp::new(setting, profile))
+            }
+            BackendKind::Script => Box::new(Script::new(setting)),
         }
     }
 }
@@ -153,6 +171,12 @@ fn bounded(path: &Path, at_most: u64) -> io::Result<String> {
     let mut text = String::new();
     let read = fs::File::open(path)?.take(at_most + 1).read_to_string(&mut text)?;
     if read as u64 > at_most { Err(io::ErrorKind::InvalidData.into()) } else { Ok(text) }
+}
+
+/// Finds the program of an ACP agent, before the workspace could have one of the same name.
+fn program(profile: &Profile) -> Option<PathBuf> {
+    let named = Path::new(profile.command.first()?);
+    if named.is_absolute() { named.is_file().then(|| named.to_owned()) } else { on_path(named.to_str()?) }
 }
 
 /// Finds a program as a shell would.

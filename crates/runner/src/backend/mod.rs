@@ -5,11 +5,15 @@
 //! capability record. What it says that we do not know passes on as data; what it asks for that we do not know is
 //! refused.
 
+pub mod acp;
 pub mod choose;
 pub mod codex;
 mod event;
 mod failure;
+mod output;
 pub mod script;
+mod surroundings;
+mod unknown;
 
 pub use event::{BackendEvent, Sink};
 pub use failure::{BackendFailure, Refusal};
@@ -34,6 +38,10 @@ pub struct Capabilities {
     pub resumes: bool,
     /// It asks before it does something, and takes no for an answer.
     pub asks: bool,
+    /// It keeps what it runs off the network, while it reaches its model itself.
+    pub unplugs: bool,
+    /// It is a process of its own, which can die while the runner lives.
+    pub lives_apart: bool,
 }
 
 /// Where and how a backend works.

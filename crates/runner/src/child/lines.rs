@@ -57,6 +57,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
+    /// Returns the next piece as it comes, lines or not, or none at the end. At most as much as the reader buffers.
+    pub(super) async fn piece(&mut self) -> io::Result<Option<Line>> {
+        let read = self.reader.fill_buf().await?.to_vec();
+        self.reader.consume(read.len());
+        Ok((!read.is_empty()).then_some(Line::Whole(read)))
+    }
+
     fn take(&mut self) -> Line {
         let (kept, bytes) = (std::mem::take(&mut self.kept), std::mem::take(&mut self.bytes));
         if bytes > self.at_most { Line::TooLong { bytes } } else { Line::Whole(kept) }

@@ -1,12 +1,12 @@
 //! The process of an agent: started with an environment of its own, read within bounds, ended with all its descendants.
 
+mod confine;
 mod lines;
-mod shell;
 mod tail;
 mod tree;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -18,7 +18,6 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 pub use lines::Line;
 use lines::Lines;
-pub use shell::{Printed, shell};
 use tail::Tail;
 use tree::Root;
 pub use tree::{adopt_orphans, end_backends, end_everything, end_orphans};
@@ -36,6 +35,8 @@ pub struct Spec<'a> {
     pub arguments: &'a [&'a str],
     pub folder: &'a Path,
     pub environment: Vec<(String, SecretString)>,
+    /// The folders outside of which it may write nothing, nor what it starts; without it, it may write anywhere.
+    pub writable: Option<Vec<PathBuf>>,
 }
 
 /// What was heard of a process.
@@ -44,6 +45,13 @@ pub enum Heard {
     Line(Line),
     /// It has ended, or closed its side; nothing more comes.
     End,
+}
+
+/// What to wait for.
+#[derive(Clone, Copy)]
+enum For {
+    Line,
+    Piece,
 }
 
 /// A process that speaks in lines. Dropping it ends it, and everything that it started.
@@ -63,7 +71,8 @@ impl Child {
     pub fn start(spec: &Spec<'_>) -> io::Result<Self> {
         tree::adopt_orphans()?;
         let environment = spec.environment.iter().map(|(name, value)| (name, value.expose_secret()));
-        let mut process = Command::new(spec.program)
+        let mut command = Command::new(spec.program);
+        command
             .args(spec.arguments)
             .current_dir(spec.folder)
             .env_clear()
@@ -72,8 +81,11 @@ impl Child {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
-            .kill_on_drop(true)
-            .spawn()?;
+            .kill_on_drop(true);
+        let mut process = match &spec.writable {
+            Some(folders) => confine::spawn(&mut command, folders)?,
+            None => command.spawn()?,
+        };
         let missing = || io::Error::other("the process has no pipes");
         let root = Root::new(process.id().ok_or_else(missing)?);
         let lines = Lines::new(process.stdout.take().ok_or_else(missing)?);
@@ -105,11 +117,20 @@ impl Child {
     ///
     /// The process may end while a descendant holds its output open, so its end is watched as well.
     pub async fn hear(&mut self) -> Heard {
+        self.listen(For::Line).await
+    }
+
+    /// Waits for the next piece of what the process prints, lines or not. Nothing is lost when the wait is given up.
+    pub async fn hear_piece(&mut self) -> Heard {
+        self.listen(For::Piece).await
+    }
+
+    async fn listen(&mut self, what: For) -> Heard {
         loop {
             let line = match self.drain_until {
-                Some(until) => timeout_at(until, self.lines.next()).await.unwrap_or(Ok(None)),
+                Some(until) => timeout_at(until, Self::read(&mut self.lines, what)).await.unwrap_or(Ok(None)),
                 None => tokio::select! {
-                    line = self.lines.next() => line,
+                    line = Self::read(&mut self.lines, what) => line,
                     _ended = self.process.wait() => {
                         self.drain_until = Some(Instant::now() + DRAIN_WITHIN);
                         continue;
@@ -123,6 +144,23 @@ impl Child {
             let _it_lives_on = timeout(DRAIN_WITHIN, self.process.wait()).await;
             return Heard::End;
         }
+    }
+
+    async fn read(lines: &mut Lines<ChildStdout>, what: For) -> io::Result<Option<Line>> {
+        match what {
+            For::Line => lines.next().await,
+            For::Piece => lines.piece().await,
+        }
+    }
+
+    /// Lets the process know that nothing more will be said.
+    pub fn close_input(&mut self) {
+        drop(self.input.take());
+    }
+
+    /// Returns the code with which the process ended; none when it runs, or a signal ended it.
+    pub fn exit_code(&mut self) -> Option<i32> {
+        self.process.try_wait().ok().flatten().and_then(|status| status.code())
     }
 
     /// Says how the process ended, and nothing that it wrote: that may hold anything.

@@ -5,7 +5,7 @@ use super::*;
 
 fn shell<'a>(folder: &'a Path, arguments: &'a [&'a str]) -> Spec<'a> {
     let environment = vec![("PATH".to_owned(), SecretString::from("/usr/bin:/bin"))];
-    Spec { program: Path::new("/bin/sh"), arguments, folder, environment }
+    Spec { program: Path::new("/bin/sh"), arguments, folder, environment, writable: None }
 }
 
 async fn written(file: &Path) -> String {

@@ -13,9 +13,16 @@ use crate::suite::{Bench, Desk, behaviours};
 behaviours!(crate::codex::bench());
 
 fn bench() -> Bench {
-    let capabilities =
-        Capabilities { name: "codex", steers: true, interrupts: true, resumes: true, asks: true };
-    Bench { make, capabilities }
+    let capabilities = Capabilities {
+        name: "codex",
+        steers: true,
+        interrupts: true,
+        resumes: true,
+        asks: true,
+        unplugs: true,
+        lives_apart: true,
+    };
+    Bench::new(make, capabilities)
 }
 
 fn make(base_url: &str, setting: Setting) -> Box<dyn Backend> {

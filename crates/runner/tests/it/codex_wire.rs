@@ -16,9 +16,16 @@ use crate::suite::desk::CREDENTIAL;
 use crate::suite::{Bench, Desk};
 
 fn bench() -> Bench {
-    let capabilities =
-        Capabilities { name: "codex", steers: true, interrupts: true, resumes: true, asks: true };
-    Bench { make, capabilities }
+    let capabilities = Capabilities {
+        name: "codex",
+        steers: true,
+        interrupts: true,
+        resumes: true,
+        asks: true,
+        unplugs: true,
+        lives_apart: true,
+    };
+    Bench::new(make, capabilities)
 }
 
 fn make(base_url: &str, setting: Setting) -> Box<dyn Backend> {

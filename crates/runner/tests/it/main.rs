@@ -4,6 +4,9 @@
     reason = "a helper that fails shall fail its test; clippy knows only the tests themselves"
 )]
 
+mod acp;
+mod acp_wire;
 mod codex;
 mod codex_wire;
+mod script;
 mod suite;

@@ -270,8 +270,14 @@ async fn backends_say_what_they_can_do_and_which_cannot_be_used_here() {
     let answer = world.other.get_as("/api/v1/backends", &world.operator.access).await;
     let backends = list(&answer.body, "backends");
     let usable = |backend: &Value| (text(backend, "profile"), backend["unavailable"].is_null());
-    let wanted =
-        [("codex", true), ("deepseek", false), ("minimax-m3", false), ("dsflash-go", false), ("demo", true)];
+    let wanted = [
+        ("codex", true),
+        ("deepseek", false),
+        ("minimax-m3", false),
+        ("dsflash-go", false),
+        ("qwen", false),
+        ("demo", true),
+    ];
     assert_eq!(
         backends.iter().map(usable).collect::<Vec<_>>(),
         wanted.map(|(name, usable)| (name.to_owned(), usable))
@@ -283,6 +289,11 @@ async fn backends_say_what_they_can_do_and_which_cannot_be_used_here() {
             "transport": "stdio", "commandTypes": ["turn", "steer", "interrupt"],
             "requiredSecretKeys": ["auth.json", "config.toml"], "unavailable": null,
         })
+    );
+    let qwen = &backends[4];
+    assert_eq!(
+        (text(qwen, "protocol"), &qwen["commandTypes"]),
+        ("agent-client-protocol".to_owned(), &json!(["turn", "interrupt"]))
     );
 }
 

@@ -17,7 +17,7 @@ pub struct Backend {
     pub unavailable: Option<&'static str>,
 }
 
-/// The profiles of the source share one backend; the demo has its own.
+/// The profiles of the source share one backend.
 const CODEX: Backend = Backend {
     profile: "codex",
     kind: "codex-app-server-stdio",
@@ -25,6 +25,18 @@ const CODEX: Backend = Backend {
     transport: "stdio",
     commands: CommandKind::ALL,
     secret_keys: &["auth.json", "config.toml"],
+    unavailable: None,
+};
+
+/// An agent behind the Agent Client Protocol, which cannot put words into a turn that runs. Its program is the operator's
+/// to name, in the profile that the runner has.
+const QWEN: Backend = Backend {
+    profile: "qwen",
+    kind: "acp-stdio",
+    protocol: "agent-client-protocol",
+    transport: "stdio",
+    commands: &[CommandKind::Turn, CommandKind::Interrupt],
+    secret_keys: &["credential"],
     unavailable: None,
 };
 
@@ -39,11 +51,11 @@ const DEMO: Backend = Backend {
 };
 
 impl Runs {
-    /// Lists the built-in profiles that the boundary lets runs name. Others are slugs of the operator's own.
+    /// Lists the profiles that we know and that the boundary lets runs name. Others are slugs of the operator's own.
     #[must_use]
     pub fn backends(&self) -> Vec<Backend> {
         let codex = ["codex", "deepseek", "minimax-m3", "dsflash-go"];
-        let all = codex.into_iter().map(|profile| Backend { profile, ..CODEX }).chain([DEMO]);
+        let all = codex.into_iter().map(|profile| Backend { profile, ..CODEX }).chain([QWEN, DEMO]);
         all.map(|backend| Backend {
             unavailable: (!self.bounds.profiles.allows(backend.profile))
                 .then_some("the tenant's boundary does not allow this profile"),

@@ -90,3 +90,13 @@ pub(super) fn text_of(content: &Value) -> String {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
     }
 }
+
+/// Returns what the user said in a message. An agent may put parts of its own before it.
+pub(super) fn words_of(content: &Value) -> String {
+    match content {
+        Value::Array(parts) => parts.last().map(|part| text_of(&part["text"])).unwrap_or_default(),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+            text_of(content)
+        }
+    }
+}

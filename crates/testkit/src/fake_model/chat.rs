@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::behaviour::{Behaviour, SLOW_PACE, text_of};
+use super::behaviour::{Behaviour, SLOW_PACE, words_of};
 use super::reply::{Reply, Step};
 
 /// The names under which agents offer a shell.
@@ -11,7 +11,7 @@ const SHELLS: [&str; 3] = ["run_shell_command", "shell", "bash"];
 
 pub(super) fn answer(body: &Value) -> Reply {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let last = messages.iter().rfind(|message| message["role"] == "user").map(|m| text_of(&m["content"]));
+    let last = messages.iter().rfind(|message| message["role"] == "user").map(|m| words_of(&m["content"]));
     let tool_answered = messages.last().is_some_and(|message| message["role"] == "tool");
     let said = match Behaviour::of(&last.unwrap_or_default(), tool_answered) {
         Behaviour::Refuse(status) => return Reply::refusal(status),

@@ -10,7 +10,7 @@
 //! | `ask:<command>` | the same, outside the agent's sandbox where the agent has a word for that |
 //! | `big:` | asks for a command that prints 10 MiB |
 //! | `loop:<command>` | asks for the command again and again, whatever comes back |
-//! | `boom`, `r429`, `r401` | HTTP 500, 429, 401 |
+//! | `boom`, `r429`, `r401` | HTTP 500, 429, 401; the last repeats the key that it refuses |
 //! | `cut` | drops the connection in the middle of an answer |
 //! | none of these | echoes the text |
 

@@ -55,6 +55,12 @@ async fn serve(request: Request<Incoming>, seen: Seen) -> Result<Response<Body>,
     let request = ModelRequest { path, authorization: authorization.map(str::to_owned), body };
     seen.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
     Ok(match answer(&request) {
+        Reply::Whole { status: 401, mut body } => {
+            // As providers do: what was wrong is repeated.
+            let key = request.authorization.as_deref().unwrap_or("none");
+            body["error"]["message"] = json!(format!("Incorrect API key provided: {key}"));
+            whole(401, &body)
+        }
         Reply::Whole { status, body } => whole(status, &body),
         Reply::Stream(steps) => streamed(steps),
     })

@@ -25,12 +25,15 @@ const PROFILE: &str = "mine";
 
 /// A server, its model, and a folder for the runners that serve one profile.
 pub(crate) struct Camp {
-    pub(crate) server: Server,
+    pub(crate) url: String,
     pub(crate) yard: Yard,
     pub(crate) model: FakeModel,
     pub(crate) folder: TempDir,
+    /// The program that runners take for Codex.
+    pub(crate) codex: PathBuf,
     client: Client,
     runtime: Runtime,
+    _server: Option<Server>,
 }
 
 impl Camp {
@@ -38,19 +41,31 @@ impl Camp {
     pub(crate) fn pitch(credential: &str, describe: impl FnOnce(String) -> Profile) -> Self {
         let server = Server::ephemeral();
         let yard = Yard::new(&server);
+        let camp = Self::at(server.url.clone(), yard, credential, describe);
+        Self { _server: Some(server), ..camp }
+    }
+
+    /// Pitches at a server that runs already.
+    pub(crate) fn at(
+        url: String,
+        yard: Yard,
+        credential: &str,
+        describe: impl FnOnce(String) -> Profile,
+    ) -> Self {
         let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let runtime = Runtime::new().expect("a runtime");
         let model = runtime.block_on(FakeModel::start());
         let key = yard.user.json(&["keys", "create", "test", "--role", "developer", "--tenant", "acme"]);
         let key = SecretString::from(text(&key, "secret"));
-        let client = Client::new(&server.url).expect("an address").with_tokens(Arc::new(key));
+        let client = Client::new(&url).expect("an address").with_tokens(Arc::new(key));
         let folder = tempfile::Builder::new().prefix("guildhall-camp-").tempdir().expect("a folder");
         let profile = folder.path().join("profiles").join(PROFILE);
         fs::create_dir_all(&profile).expect("a folder");
         private(&profile.join("profile.toml"), &describe(model.base_url()).to_toml());
         private(&profile.join("credential"), credential);
         private(&folder.path().join("enrolment"), &yard.enrolment);
-        Self { server, yard, model, folder, client, runtime }
+        let codex = guildhall_testkit::codex();
+        Self { url, yard, model, folder, codex, client, runtime, _server: None }
     }
 
     /// Starts the runner for one run. What it says goes into a file.
@@ -59,14 +74,14 @@ impl Camp {
         let mut command = Command::new(program());
         let keep = |name: &str| std::env::var_os(name).unwrap_or_default();
         command
-            .args(["--url", &self.server.url, "--profile", PROFILE, "--one-shot", "--enrolment-file"])
+            .args(["--url", &self.url, "--profile", PROFILE, "--one-shot", "--enrolment-file"])
             .arg(self.folder.path().join("enrolment"))
             .arg("--profiles")
             .arg(self.folder.path().join("profiles"))
             .arg("--state")
             .arg(self.folder.path().join("state"))
             .arg("--codex")
-            .arg(guildhall_testkit::codex())
+            .arg(&self.codex)
             .env_clear()
             .env("PATH", keep("PATH"))
             .env("RUST_LOG", "trace")

@@ -6,8 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use guildhall_domain::run_policy::Network;
@@ -15,10 +14,7 @@ use secrecy::SecretString;
 use serde::Serialize;
 
 use super::Profile;
-use crate::backend::Setting;
-
-/// What of our own environment an agent needs to find programs and to read text.
-const PASSED_ON: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TZ", "TERM"];
+use crate::backend::{Setting, surroundings};
 
 /// The name of the provider in the configuration. It appears nowhere else.
 const PROVIDER: &str = "guildhall";
@@ -40,21 +36,19 @@ impl Home {
             temporary: setting.state.join("tmp"),
         };
         for folder in [&home.codex, &home.user, &home.temporary] {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            surroundings::folder(folder)?;
         }
         let text = Config::new(setting, profile).write()?;
-        replace(&home.codex.join("config.toml"), &text)?;
+        surroundings::replace(&home.codex.join("config.toml"), &text)?;
         Ok(home)
     }
 
     /// Returns everything that the agent's environment holds: the secrets are there and nowhere else.
     pub(super) fn environment(&self, secrets: &[(String, SecretString)]) -> Vec<(String, SecretString)> {
-        let passed_on = PASSED_ON
-            .into_iter()
-            .filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?.into_string().ok()?)));
         let own = [("CODEX_HOME", &self.codex), ("HOME", &self.user), ("TMPDIR", &self.temporary)]
             .map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()));
-        let plain = passed_on.chain(own).map(|(name, value)| (name, SecretString::from(value)));
+        let plain =
+            surroundings::passed_on().chain(own).map(|(name, value)| (name, SecretString::from(value)));
         // A later one wins: no secret takes the name of something that we set.
         secrets.iter().cloned().chain(plain).collect()
     }
@@ -145,15 +139,6 @@ impl<'a> Config<'a> {
 fn untrusted(workspace: &Path) -> impl Iterator<Item = (String, Project)> {
     let folders = workspace.ancestors().map(|folder| folder.to_string_lossy().into_owned());
     folders.map(|folder| (folder, Project { trust_level: "untrusted" }))
-}
-
-/// Writes a file of our own in one step, in place of whatever is there.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let new = path.with_extension("new");
-    let _none_is_left = fs::remove_file(&new);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-    file.write_all(text.as_bytes())?;
-    fs::rename(new, path)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::translate::bounded;
 use super::wire;
 use crate::backend::BackendEvent;
+use crate::backend::unknown::bounded;
 
 /// Returns the line that declines a request, and the event that tells of it.
 pub(super) fn decline(id: &Value, method: &str, params: Value) -> (String, BackendEvent) {

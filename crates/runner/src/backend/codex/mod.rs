@@ -5,7 +5,6 @@
 mod home;
 mod item;
 mod leave;
-mod output;
 mod session;
 mod terms;
 mod translate;
@@ -93,7 +92,15 @@ impl Codex {
 
 impl Backend for Codex {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "codex", steers: true, interrupts: true, resumes: true, asks: true }
+        Capabilities {
+            name: "codex",
+            steers: true,
+            interrupts: true,
+            resumes: true,
+            asks: true,
+            unplugs: true,
+            lives_apart: true,
+        }
     }
 
     fn begin<'a>(

@@ -46,6 +46,8 @@ impl Session {
             arguments: &["app-server"],
             folder: &setting.workspace,
             environment: home.environment(&setting.secrets),
+            // Codex has a sandbox of its own for the commands that it runs.
+            writable: None,
         })
         .map_err(|error| BackendFailure::dead(format!("cannot start codex: {}", error.kind())))?;
         let is_resumed = matches!(begin, Begin::Resume(_));

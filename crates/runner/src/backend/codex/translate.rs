@@ -7,15 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::item::Item;
-use super::output::Output;
 use super::trouble::Trouble;
 use crate::backend::BackendEvent;
-
-/// What passes on as it is, is bounded: a batch of events holds 256 KiB.
-const PAYLOAD_BYTES_AT_MOST: usize = 64 * 1024;
-
-/// The longest name of an event's type.
-const KIND_BYTES_AT_MOST: usize = 64;
+use crate::backend::output::Output;
+use crate::backend::unknown::{self, bounded};
 
 /// What is told and means nothing to us: said otherwise, or the agent's own housekeeping. Codex is asked to leave these
 /// out; a version that sends them still does no harm.
@@ -260,30 +255,9 @@ fn cost(now: Totals, before: Totals) -> Vec<BackendEvent> {
     (usage != Usage::default()).then_some(BackendEvent::Usage(usage)).into_iter().collect()
 }
 
-/// Passes on what we do not know, under a name that an event may have.
+/// Passes on what we do not know.
 pub(super) fn other(method: &str, payload: Value) -> BackendEvent {
-    let mut kind = String::from("codex");
-    let mut apart = true;
-    for character in method.chars() {
-        let is_plain = character.is_ascii_alphanumeric();
-        if (apart || character.is_ascii_uppercase() || !is_plain) && !kind.ends_with('_') {
-            kind.push('_');
-        }
-        if is_plain {
-            kind.push(character.to_ascii_lowercase());
-        }
-        apart = !is_plain;
-    }
-    kind.truncate(KIND_BYTES_AT_MOST);
-    BackendEvent::Other { kind, payload: bounded(payload) }
-}
-
-/// Returns what may be kept of a payload: all of it, or its size.
-pub(super) fn bounded(payload: Value) -> Value {
-    match payload.to_string().len() {
-        ..=PAYLOAD_BYTES_AT_MOST => payload,
-        bytes => json!({ "truncated": true, "bytes": bytes }),
-    }
+    unknown::other("codex", method, payload)
 }
 
 #[cfg(test)]

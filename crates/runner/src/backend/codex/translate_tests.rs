@@ -133,13 +133,6 @@ fn a_change_of_files_tells_which_and_not_what() {
     assert_eq!(events.len(), 2);
 }
 
-#[test]
-fn a_large_payload_is_named_by_its_size() {
-    let payload = json!({ "text": "x".repeat(PAYLOAD_BYTES_AT_MOST) });
-    let bytes = payload.to_string().len();
-    assert_eq!(bounded(payload), json!({ "truncated": true, "bytes": bytes }));
-}
-
 proptest! {
     #[test]
     fn whatever_a_notice_is_called_its_event_has_a_valid_type(method in "\\PC{0,80}") {

@@ -13,11 +13,14 @@ use secrecy::SecretString;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
-use super::Bench;
+use super::{Bench, Model};
 
 /// The secret under which a backend finds its provider's credential, and its value.
 pub(crate) const CREDENTIAL: &str = "FAKE_API_KEY";
 pub(crate) const CREDENTIAL_VALUE: &str = "canary-credential-5f0e";
+
+/// No backend takes as long to begin, on a busy machine either.
+const BEGIN_WITHIN: Duration = Duration::from_secs(45);
 
 /// No behaviour takes as long. A test that waits for longer waits for nothing.
 const WITHIN: Duration = Duration::from_secs(18);
@@ -27,6 +30,7 @@ pub(crate) struct Desk<'a> {
     pub(crate) model: FakeModel,
     pub(crate) setting: Setting,
     pub(crate) backend: Option<Box<dyn Backend>>,
+    presence: Model,
     sink: Sink,
     events: mpsc::Receiver<BackendEvent>,
     folder: TempDir,
@@ -51,20 +55,22 @@ impl<'a> Desk<'a> {
             state,
             sandbox: Sandbox::WorkspaceWrite,
             approval: Approval::Never,
-            network: Network::Disabled,
+            // What cannot be kept is refused, so the widest that the backend keeps.
+            network: if bench.capabilities.unplugs { Network::Disabled } else { Network::Enabled },
             secrets: vec![(CREDENTIAL.to_owned(), SecretString::from(CREDENTIAL_VALUE))],
             turn_timeout: Duration::from_secs(15),
             tool_calls_at_most: 20,
         };
         let (sink, events) = Sink::new();
-        Self { bench, model: FakeModel::start().await, setting, backend: None, sink, events, folder }
+        let (model, presence) = (FakeModel::start().await, Model::Answers);
+        Self { bench, model, setting, backend: None, presence, sink, events, folder }
     }
 
     /// Starts a new process.
     pub(crate) async fn begin(&mut self, begin: Begin) -> Result<Thread, BackendFailure> {
         self.backend = None;
         let backend = self.backend.insert(self.bench.backend(&self.model, self.setting.clone()));
-        let begun = tokio::time::timeout(WITHIN, backend.begin(begin, &self.sink)).await;
+        let begun = tokio::time::timeout(BEGIN_WITHIN, backend.begin(begin, &self.sink)).await;
         begun.expect("a backend begins in time")
     }
 
@@ -90,6 +96,7 @@ impl<'a> Desk<'a> {
         F: AsyncFnOnce(&mpsc::Sender<Control>, &mut Seen<'_>),
     {
         let (wishes, mut control) = mpsc::channel(8);
+        let words = &(self.bench.words)(words, self.presence);
         let backend = self.backend.as_mut().expect("it has begun");
         let mut seen = Seen { events: &mut self.events, all: Vec::new() };
         let watching = async {
@@ -108,6 +115,29 @@ impl<'a> Desk<'a> {
             events.push(event);
         }
         Report { end, events }
+    }
+
+    /// Begins a turn and lets go of everything in the middle of it, as a runner does that is lost.
+    pub(crate) async fn abandon(&mut self, words: &str, is_it: impl Fn(&BackendEvent) -> bool) {
+        let (_wishes, mut control) = mpsc::channel(8);
+        let words = &(self.bench.words)(words, self.presence);
+        let mut backend = self.backend.take().expect("it has begun");
+        let mut seen = Seen { events: &mut self.events, all: Vec::new() };
+        tokio::select! {
+            () = seen.until(is_it) => {}
+            end = backend.turn(words, &self.sink, &mut control) => panic!("it ended first: {end:?}"),
+        }
+    }
+
+    /// Ends the model: nobody answers in its place.
+    pub(crate) async fn lose_model(&mut self) {
+        self.presence = Model::IsAway;
+        self.model.close().await;
+    }
+
+    /// Returns all that the model was told.
+    pub(crate) fn told(&self) -> Vec<String> {
+        (self.bench.told)(&self.model, &self.setting.state)
     }
 
     pub(crate) fn process(&self) -> u32 {

@@ -14,7 +14,7 @@ pub(crate) mod provider;
 pub(crate) mod threads;
 pub(crate) mod turns;
 
-pub(crate) use bench::Bench;
+pub(crate) use bench::{Bench, Model};
 pub(crate) use desk::Desk;
 
 /// Makes a test of each behaviour for one backend.

@@ -44,7 +44,7 @@ pub(crate) async fn a_provider_that_is_away_is_unavailable(bench: &Bench) {
     // An agent may try again for longer than a turn lasts.
     desk.setting.turn_timeout = Duration::from_secs(6);
     desk.begin(Begin::New).await.expect("a new thread");
-    desk.model.close().await;
+    desk.lose_model().await;
     let report = desk.turn("hello").await;
     assert_eq!(report.failure().kind, FailureKind::ProviderUnavailable, "{report:?}");
     desk.leave();

@@ -18,10 +18,31 @@ pub(crate) async fn an_agent_killed_in_a_turn_is_dead_and_resumed_by_another(ben
     let mut desk = Desk::set(bench).await;
     let thread = desk.begin(Begin::New).await.expect("a new thread");
     assert_eq!(desk.turn("the colour is teal").await.end, TurnEnd::Completed);
+    die_in_a_turn(&mut desk, bench).await;
+    if bench.capabilities.resumes {
+        assert_eq!(desk.begin(Begin::Resume(thread.clone())).await, Ok(thread));
+        let next = desk.turn("go on").await;
+        assert_eq!(next.streamed(), "Echo: go on", "{next:?}");
+        assert!(desk.told().last().expect("a request").contains("teal"), "it remembers");
+        let made = fs::read_to_string(desk.path("made")).unwrap_or_default();
+        assert!(made.lines().count() <= 1, "the side effect happened again: {made}");
+    }
+    desk.leave();
+}
+
+/// Lets the agent die while it works, or lets go of one that can only die with the runner.
+async fn die_in_a_turn(desk: &mut Desk<'_>, bench: &Bench) {
+    let (words, is_begun) = ("run:echo once >> made; sleep 30", |event: &BackendEvent| {
+        matches!(event, BackendEvent::ToolBegan { .. })
+    });
+    if !bench.capabilities.lives_apart {
+        assert_eq!(desk.backend.as_ref().and_then(|backend| backend.process()), None);
+        return desk.abandon(words, is_begun).await;
+    }
     let process = desk.process();
     let report = desk
-        .turn_while("run:echo once >> made; sleep 30", async |_, seen| {
-            seen.until(|event| matches!(event, BackendEvent::ToolBegan { .. })).await;
+        .turn_while(words, async |_, seen| {
+            seen.until(is_begun).await;
             kill(process);
         })
         .await;
@@ -31,16 +52,6 @@ pub(crate) async fn an_agent_killed_in_a_turn_is_dead_and_resumed_by_another(ben
     let again = desk.turn_after(Control::Steer { words: "hear me".to_owned(), taken }, "are you there").await;
     assert!(again.failure().died, "the dead do no work: {again:?}");
     assert_eq!(answer.await, Ok(Err(Refusal::NoTurn)));
-    if bench.capabilities.resumes {
-        assert_eq!(desk.begin(Begin::Resume(thread.clone())).await, Ok(thread));
-        let next = desk.turn("go on").await;
-        assert_eq!(next.streamed(), "Echo: go on", "{next:?}");
-        let requests = desk.model.requests();
-        assert!(requests.last().expect("a request").body.to_string().contains("teal"), "it remembers");
-        let made = fs::read_to_string(desk.path("made")).unwrap_or_default();
-        assert!(made.lines().count() <= 1, "the side effect happened again: {made}");
-    }
-    desk.leave();
 }
 
 pub(crate) async fn a_thread_is_resumed_by_a_new_process(bench: &Bench) {
@@ -57,8 +68,7 @@ pub(crate) async fn a_thread_is_resumed_by_a_new_process(bench: &Bench) {
     assert_eq!(begun, Ok(thread));
     let report = desk.turn("which colour").await;
     assert_eq!(report.end, TurnEnd::Completed, "{report:?}");
-    let requests = desk.model.requests();
-    assert!(requests.last().expect("a request").body.to_string().contains("teal"));
+    assert!(desk.told().last().expect("a request").contains("teal"));
     let spent: u64 = report
         .events
         .iter()

@@ -16,10 +16,9 @@ pub(crate) async fn a_text_turn_streams_its_answer(bench: &Bench) {
 
 pub(crate) async fn a_long_turn_is_watched_while_it_runs(bench: &Bench) {
     let mut desk = Desk::ready(bench).await;
-    let mut early = None;
+    let (begun, mut early) = (std::time::Instant::now(), None);
     let report = desk
         .turn_while("slow", async |_, seen| {
-            let begun = std::time::Instant::now();
             seen.until(|event| matches!(event, BackendEvent::TextDelta { .. })).await;
             early = Some(begun.elapsed());
         })
@@ -27,8 +26,9 @@ pub(crate) async fn a_long_turn_is_watched_while_it_runs(bench: &Bench) {
     assert_eq!(report.end, TurnEnd::Completed, "{report:?}");
     let words = report.streamed();
     assert!(words.starts_with("tok0 tok1 ") && words.ends_with("tok39 "), "{words}");
-    // The model takes ten seconds for all of it.
-    assert!(early.is_some_and(|early| early.as_secs() < 8), "{early:?}");
+    // The model takes ten seconds from its first word to its last.
+    let after_the_first = early.map(|early| begun.elapsed().saturating_sub(early));
+    assert!(after_the_first.is_some_and(|time| time.as_secs() > 5), "{early:?} {after_the_first:?}");
     desk.leave();
 }
 
@@ -38,7 +38,7 @@ pub(crate) async fn a_tool_call_is_reported_with_what_it_printed(bench: &Bench) 
     assert_eq!(report.end, TurnEnd::Completed, "{report:?}");
     assert_eq!(report.count(|event| matches!(event, BackendEvent::ToolBegan { .. })), 1);
     let (printed, truncated) = report.printed();
-    assert!(printed.contains("first\nsecond\n") && !truncated, "{printed}");
+    assert!(printed.contains("first\nsecond") && !truncated, "{truncated} {printed:?}");
     let tools = report.tools();
     assert!(matches!(&tools[..], [(_, Some(3) | None)]), "{tools:?}");
     assert_eq!(std::fs::read_to_string(desk.path("made")).ok().as_deref(), Some("done\n"));
@@ -49,8 +49,8 @@ pub(crate) async fn a_second_turn_knows_the_first(bench: &Bench) {
     let mut desk = Desk::ready(bench).await;
     assert_eq!(desk.turn("the colour is teal").await.end, TurnEnd::Completed);
     assert_eq!(desk.turn("and the shape is round").await.end, TurnEnd::Completed);
-    let requests = desk.model.requests();
-    let last = requests.last().expect("a request").body.to_string();
+    let told = desk.told();
+    let last = told.last().expect("a request");
     assert!(last.contains("teal") && last.contains("round"), "{last}");
     desk.leave();
 }

@@ -1,6 +1,6 @@
 //! What a tool prints, within a bound.
 //!
-//! Codex sends pieces while a command runs and may miss the first of them; with the end it sends what it has kept of
+//! An agent sends pieces while a command runs and may miss the first of them; with the end it sends what it has kept of
 //! the whole. So pieces are for watching, and where they were not all of it the whole follows.
 
 use crate::backend::BackendEvent;
