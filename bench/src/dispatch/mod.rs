@@ -24,8 +24,8 @@ use peer::Peer;
 const WORKS: usize = 1000;
 const TURN: usize = 50;
 
-/// Whoever has had work is waiting again after this long.
-const REST: Duration = Duration::from_millis(15);
+/// Whoever has had work has ended it and is waiting again after this long.
+const REST: Duration = Duration::from_millis(50);
 
 /// Before any of it counts.
 const WARM_UP: usize = 20;

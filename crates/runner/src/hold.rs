@@ -17,6 +17,9 @@ const RENEW_AFTER: u32 = 3;
 /// lease ends, and killing takes time.
 const GIVE_UP_BEFORE: u32 = 4;
 
+/// One attempt may take this part of a lease: behind one address another server may answer the next.
+const ATTEMPT_WITHIN: u32 = 6;
+
 /// When this part is left, the guard kills a runner that did not even give up.
 const KILL_BEFORE: u32 = 8;
 
@@ -52,7 +55,7 @@ impl Hold {
                 lost.cancel();
                 break;
             }
-            match timeout(give_up - asked, held.renew()).await {
+            match timeout((give_up - asked).min(lease / ATTEMPT_WITHIN), held.renew()).await {
                 Ok(Ok(_)) => {
                     renewed = asked;
                     wait = lease / RENEW_AFTER;

@@ -13,15 +13,18 @@ const CREDENTIAL: &str = "canary-credential-91c2";
 pub(super) enum Agent {
     Script,
     Codex,
+    /// Behind the Agent Client Protocol.
+    Qwen,
 }
 
 impl Agent {
-    pub(super) const ALL: [Self; 2] = [Self::Script, Self::Codex];
+    pub(super) const ALL: [Self; 3] = [Self::Script, Self::Codex, Self::Qwen];
 
     pub(super) fn profile(self) -> &'static str {
         match self {
             Self::Script => "demo",
             Self::Codex => "my-codex",
+            Self::Qwen => "my-qwen",
         }
     }
 
@@ -29,13 +32,14 @@ impl Agent {
     pub(super) fn describe(self, profiles: &Path, base_url: &str) {
         let profile = match self {
             Self::Script => return,
-            Self::Codex => Profile {
-                base_url: Some(base_url.to_owned()),
-                model: Some("fake-model".to_owned()),
-                env_key: "FAKE_API_KEY".to_owned(),
-                ..Profile::of(BackendKind::Codex)
-            },
+            Self::Codex => Profile { env_key: "FAKE_API_KEY".to_owned(), ..Profile::of(BackendKind::Codex) },
+            Self::Qwen => {
+                let program = guildhall_testkit::qwen().to_string_lossy().into_owned();
+                Profile { command: vec![program, "--acp".to_owned()], ..Profile::of(BackendKind::Acp) }
+            }
         };
+        let profile =
+            Profile { base_url: Some(base_url.to_owned()), model: Some("fake-model".to_owned()), ..profile };
         let folder = profiles.join(self.profile());
         fs::create_dir_all(&folder).expect("a folder");
         private(&folder.join("profile.toml"), &profile.to_toml());

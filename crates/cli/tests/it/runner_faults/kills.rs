@@ -26,13 +26,15 @@ const TOOL_TAKES: Duration = Duration::from_millis(8500);
 const DEAD_WITHIN: Duration = Duration::from_secs(2);
 
 /// Which agent's runner is killed, in turn.
-const TURNS: [Agent; 8] = [
+const TURNS: [Agent; 10] = [
     Agent::Script,
     Agent::Codex,
     Agent::Script,
+    Agent::Qwen,
     Agent::Script,
     Agent::Codex,
     Agent::Script,
+    Agent::Qwen,
     Agent::Codex,
     Agent::Script,
 ];
@@ -59,7 +61,7 @@ struct Seen {
 // covers: R10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_runner_killed_in_a_tool_call_does_nothing_twice_and_its_run_goes_on() {
-    let mut rounds = Rounds::of_this_run(8);
+    let mut rounds = Rounds::of_this_run(10);
     let world = World::start().await;
     let mut seen = BTreeMap::<Agent, Vec<Seen>>::new();
     let agents: Vec<Agent> = (0..rounds.size()).map(|round| TURNS[round as usize % TURNS.len()]).collect();

@@ -3,15 +3,21 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
 
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 
+/// Longer than any test waits for.
+const HANGS_FOR: Duration = Duration::from_secs(120);
+
 /// What becomes of a request.
 pub(super) enum Fate {
     Pass,
-    /// Nobody answers.
+    /// The connection is closed without an answer.
     Drop,
+    /// The connection stays open, and nobody answers.
+    Hang,
     Refuse(FailureKind),
 }
 
@@ -55,6 +61,10 @@ fn serve(mut stream: TcpStream, servers: &[String], fate: &dyn Fn(&Asked) -> Fat
     let asked = read(&mut BufReader::new(stream.try_clone()?))?;
     match fate(&asked) {
         Fate::Drop => stream.shutdown(Shutdown::Both),
+        Fate::Hang => {
+            std::thread::sleep(HANGS_FOR);
+            Ok(())
+        }
         Fate::Refuse(kind) => {
             let failure = Failure::new(kind, "refused at the door");
             let body = serde_json::to_string(&Problem::new(&failure, "0".repeat(32)))?;

@@ -32,6 +32,23 @@ async fn a_command_that_was_seen_is_taken_when_the_server_is_back() {
     assert_eq!(fs::read_to_string(run.workspace.join("traces")).expect("traces"), "once\n");
 }
 
+/// As behind one address, when a server that has just died, or just begun, takes a request and does not answer it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_renewal_that_nobody_answers_is_asked_again_before_the_lease_is_lost() {
+    let world = World::start().await;
+    let run = world.run().await;
+    let asked = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&asked);
+    let door = proxy::open(&world.fleet.url(0, ""), move |request| {
+        let renews = request.line.starts_with("PATCH") && request.line.contains("/lease ");
+        let hangs = renews && counted.fetch_add(1, Ordering::SeqCst) == 0;
+        if hangs { Fate::Hang } else { Fate::Pass }
+    });
+    let _runner = world.runner_at(&door, &run, &[]);
+    world.works(&run, "run:sleep 9").await;
+    assert!(asked.load(Ordering::SeqCst) > 2, "the lease was renewed");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_event_that_is_refused_for_good_takes_no_other_with_it_and_the_turn_goes_on() {
     let world = World::start().await;
