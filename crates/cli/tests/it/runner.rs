@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use guildhall_runner::backend::choose::Backends;
+use guildhall_runner::child::OutOfReach;
 use guildhall_runner::guard::Leash;
 use guildhall_runner::serve::{Options, Served, serve};
 use guildhall_sdk::Client;
@@ -19,7 +20,6 @@ use crate::support::user::Server;
 struct Serving {
     stop: CancellationToken,
     thread: Option<std::thread::JoinHandle<Served>>,
-    out_of_reach: guildhall_runner::child::OutOfReach::default(),
     state: Option<tempfile::TempDir>,
 }
 
@@ -39,6 +39,7 @@ impl Serving {
             backends: Backends::default(),
             run: None,
             state: state.to_owned(),
+            out_of_reach: OutOfReach::default(),
             workspace_roots: roots.iter().map(|root| root.to_path_buf()).collect(),
             idle: Duration::from_secs(60),
             claim_within: Duration::from_secs(60),

@@ -112,7 +112,8 @@ async fn a_confined_process_and_what_it_starts_write_into_their_folders_and_nowh
         outside.path().display()
     );
     let arguments = ["-c", script.as_str()];
-    let spec = Spec { writable: Some(vec![inside.path().to_owned()]), ..shell(inside.path(), &arguments) };
+    let bounds = Bounds { writable: Some(vec![inside.path().to_owned()]), ..Bounds::default() };
+    let spec = Spec { bounds, ..shell(inside.path(), &arguments) };
     let mut child = Child::start(&spec).expect("a shell");
     let first = child.hear().await;
     assert!(matches!(&first, Heard::Line(Line::Whole(line)) if line == b"kept. ended"), "{first:?}");
