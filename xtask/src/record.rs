@@ -34,7 +34,7 @@ pub(crate) fn run() -> Result<()> {
     let recorded = tape.until_ready(&mut dev).and_then(|()| {
         THEN.into_iter().try_for_each(|(typed, args)| {
             let mut child = tape.begin(&folder, typed, args)?;
-            tape.to_the_end(&mut child)
+            tape.read_to_the_end(&mut child)
         })
     });
     end(&mut dev)?;
@@ -69,7 +69,7 @@ impl Tape {
         self.listen(dev, |said| said.contains("Ctrl-C ends everything."))
     }
 
-    fn to_the_end(&mut self, child: &mut Child) -> Result<()> {
+    fn read_to_the_end(&mut self, child: &mut Child) -> Result<()> {
         self.listen(child, |_| false)?;
         let status = child.wait()?;
         if !status.success() {
