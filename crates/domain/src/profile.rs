@@ -253,7 +253,7 @@ mod tests {
         fn no_text_breaks_out_of_its_place(model in "[!-~]{1,128}", value in "\\PC{0,40}") {
             let profile = Profile {
                 model: Some(model),
-                command: vec!["x".to_owned(), value.clone()],
+                command: vec!["x".to_owned(), format!("-{value}")],
                 env: BTreeMap::from([("A".to_owned(), value.clone())]),
                 settings: BTreeMap::from([("a/b".to_owned(), value)]),
                 ..Profile::of(BackendKind::Acp)

@@ -342,8 +342,7 @@ impl Runners {
     pub async fn poll(&self, grant: &RunGrant, from: PollFrom) -> Result<Work, ServiceError> {
         let deadline = tokio::time::Instant::now() + from.wait;
         let stream = runs::stream(grant.run);
-        let last = journal::last_seqs(&self.runs.store, &[stream]).await?.remove(&stream).unwrap_or_default();
-        let mut follower = None;
+        let mut growth = None;
         loop {
             let work = self.look_for_work(grant, from).await?;
             let now = tokio::time::Instant::now();
@@ -354,10 +353,14 @@ impl Runners {
             {
                 return Ok(work);
             }
-            let follower = follower.get_or_insert_with(|| self.runs.journals.follow(stream, last));
+            let Some(growth) = &mut growth else {
+                // Most polls of a busy run end with the first look. Who waits listens, and looks once more.
+                growth = Some(self.runs.journals.growth(stream));
+                continue;
+            };
             let until = deadline.min(now + LOOK_EVERY);
             // Whatever the run says next may be a command; the clock stands behind it.
-            let _news_or_time = tokio::time::timeout_at(until, follower.next()).await;
+            let _news_or_time = tokio::time::timeout_at(until, growth.next()).await;
         }
     }
 

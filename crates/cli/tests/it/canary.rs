@@ -114,7 +114,7 @@ async fn people(canaries: &mut Canaries, channels: &mut Channels, url: &str, pas
     let key = post(&format!("/api/v1/tenants/{tenant}/keys"), json!({ "name": "ci", "role": "developer" }));
     let key = send(channels, key.bearer_auth(&access), true).await;
     let secret = canaries.keep("service key", text(&key, "secret"));
-    canaries.keep("secret part of a service key", secret.rsplit('_').next().expect("parts").to_owned());
+    canaries.keep("secret part of a service key", secret.splitn(3, '_').nth(2).expect("parts").to_owned());
     profiles(canaries, channels, url, &tenant, &access).await;
     let query = canaries.invent("query of a page");
     for pair in [format!("{query}=1"), format!("limit={query}")] {

@@ -141,7 +141,7 @@ async fn tell_no_secret(marker: &str, camp: impl FnOnce(String, Yard, &Secrets) 
         let runner = camp.runner();
         let run = camp.run();
         turn(&camp, &mut channels, &run, &format!("remember {}", secrets.prompt));
-        turn(&camp, &mut channels, &run, "run:cat ../../sessions/*/home/leak; echo it was printed");
+        turn(&camp, &mut channels, &run, "run:cat \"$HOME/leak\"; echo it was printed");
         turn(&camp, &mut channels, &run, "r401");
         assert_eq!(camp.result(&run)["failureKind"], "provider-auth-failed");
         kill_in_a_turn(&camp, &mut channels, &run, marker);

@@ -25,6 +25,7 @@ mod pages;
 mod profiles;
 mod projects;
 mod rate_limits;
+mod routes;
 mod run_liveness;
 mod run_loss;
 mod run_results;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use guildhall_domain::journal::Seq;
 use guildhall_store::journal::{self, Entry};
 use metrics::counter;
-use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 
 use super::tail::{News, PAGE, Tail};
 use crate::ServiceError;
@@ -89,6 +89,26 @@ impl Follower {
             }
             // The tail lives as long as its followers; this cannot be, and waiting for ever would hide it.
             Err(RecvError::Closed) => Err(ServiceError::Store(guildhall_store::StoreError::Closed)),
+        }
+    }
+}
+
+/// Waits for a stream to grow, without reading what came.
+#[derive(Debug)]
+pub struct Growth {
+    grown: watch::Receiver<Seq>,
+    _tail: Arc<Tail>,
+}
+
+impl Growth {
+    pub(super) fn new(tail: Arc<Tail>) -> Self {
+        Self { grown: tail.growth(), _tail: tail }
+    }
+
+    /// Returns when the stream has grown, or may have: look.
+    pub async fn next(&mut self) {
+        if self.grown.changed().await.is_err() {
+            std::future::pending().await
         }
     }
 }

@@ -19,7 +19,7 @@ use guildhall_store::journal::{Append, AppendError, GroupWriter, Wake};
 use tokio::sync::mpsc;
 use tracing::debug;
 
-pub use follow::Follower;
+pub use follow::{Follower, Growth};
 pub(crate) use open::{Opening, end};
 use tail::Tails;
 
@@ -66,6 +66,12 @@ impl Journals {
     #[must_use]
     pub fn follow(&self, stream: Stream, after: Seq) -> Follower {
         Follower::new(self.tails.join(stream), after)
+    }
+
+    /// Listens for a stream to grow. What came before is not told: look once after this.
+    #[must_use]
+    pub fn growth(&self, stream: Stream) -> Growth {
+        Growth::new(self.tails.join(stream))
     }
 
     /// Returns how many streams are followed on this replica.

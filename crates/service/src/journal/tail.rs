@@ -60,6 +60,10 @@ impl Drop for Tail {
 }
 
 impl Tail {
+    pub(super) fn growth(&self) -> watch::Receiver<Seq> {
+        self.grown.subscribe()
+    }
+
     fn wake(&self, last_seq: Seq) {
         self.grown.send_if_modified(|known| {
             let news = last_seq > *known;
@@ -159,6 +163,10 @@ impl Reader {
                     .remove(&self.stream)
                     .unwrap_or_default();
                 *read_to = Some(end);
+                // Who waits for growth alone joined before this replica listened to the others.
+                if let Some(tail) = self.tail.upgrade() {
+                    tail.wake(end);
+                }
                 self.send(News::Reaches(end));
                 end
             }

@@ -43,7 +43,9 @@ async fn an_agent_that_does_not_stop_is_killed_after_its_grace_with_all_that_it_
     let command = world.send(&run, TOOL).await;
     let mut doomed = pids(&run.workspace.join("pids"), 3).await;
     let below = descendants(runner.worker());
-    let agent = below.iter().copied().find(|pid| arguments(*pid).contains("app-server")).expect("codex");
+    // What keeps it within its bounds has its words too.
+    let is_codex = |words: String| words.contains("app-server") && !words.starts_with("bwrap");
+    let agent = below.iter().copied().find(|pid| is_codex(arguments(*pid))).expect("codex");
     doomed.extend(below);
     signal(agent, Signal::STOP);
     world.cancel(&command).await;
