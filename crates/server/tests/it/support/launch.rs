@@ -45,6 +45,11 @@ impl Place {
         self.setup(db).with("launcher.runner", program.display())
     }
 
+    /// Returns where runners that are started here keep sessions.
+    pub(crate) fn storage(&self) -> PathBuf {
+        self.folder.path().join("storage")
+    }
+
     /// Counts the processes that were ever started here.
     pub(crate) fn attempts(&self) -> usize {
         std::fs::read_dir(self.folder.path().join("attempts")).map_or(0, Iterator::count)
@@ -137,13 +142,17 @@ impl World {
 
     /// Makes an enrolment of the installation's own pool, as a server does for a warm runner.
     pub(crate) async fn pool_enrolment(&self) -> String {
+        self.pool_enrolment_for("demo").await
+    }
+
+    pub(crate) async fn pool_enrolment_for(&self, profile: &str) -> String {
         let (id, principal) = (EnrolmentId::generate().as_uuid(), PrincipalId::generate().as_uuid());
         let (secret, hash) = Opaque::generate(OpaqueKind::Enrolment, id);
         let hash: String = hash.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         let sql = format!(
             "INSERT INTO principals (id, kind, name) VALUES ('{principal}', 'service', 'pool');
              INSERT INTO enrolments (id, principal, name, profile, hash, expires_at)
-             VALUES ('{id}', '{principal}', 'pool', 'demo', '\\x{hash}', now() + interval '1 hour')"
+             VALUES ('{id}', '{principal}', 'pool', '{profile}', '\\x{hash}', now() + interval '1 hour')"
         );
         self.db.sql().await.execute(sql).await;
         secret.expose_secret().to_owned()
@@ -165,7 +174,7 @@ impl World {
 impl TestServer {
     /// Registers a runner under an enrolment, which may be of the pool.
     pub(crate) async fn register_under(&self, enrolment: &str) -> String {
-        let body = json!({ "name": "played", "backendProfiles": ["demo"] });
+        let body = json!({ "name": "played", "backendProfiles": ["demo", "codex"] });
         let answer = self.post_as("/api/v1/runners/register", enrolment, body).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
         text(&answer.body, "runnerId")
