@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 
 use crate::support::user::{Server, User, stderr, stdout};
 
-const KEY: &str = "sk-canary-launched-31";
+const KEY: &str = "sk-canary-3177";
 
 /// Starts a server that starts runners, with Codex on its search path, and signs in.
 fn server(more: &[(&str, &str)]) -> (Server, User) {
@@ -40,7 +40,8 @@ fn a_launched_runner_answers_with_the_key_that_was_set_over_the_api() {
     let off = [("GUILDHALL_LAUNCHER_WARM", ""), ("GUILDHALL_LAUNCHER_COLD_START", "false")];
     let (_server, user) = server(&off);
     let early = user.run(&["runs", "create", "--profile", "codex", "tidy my notes"]);
-    assert!(stderr(&early).contains("secret-unavailable"), "{}", stderr(&early));
+    assert_eq!(early.status.code(), Some(1), "a run without a key: {}", stdout(&early));
+    assert!(stderr(&early).contains("next: ask the operator to give the profile"), "{}", stderr(&early));
     set_key(&user, &model.base_url_for(KEY));
     let made = user.json(&["runs", "create", "--profile", "codex", "tidy my notes"]);
     let run = made["run"]["runId"].as_str().expect("a run");
@@ -66,6 +67,15 @@ fn credential(state: &Path) -> PathBuf {
     found.next().expect("a credential")
 }
 
+/// Returns what the only run wrote down in its workspace.
+fn seen(state: &Path) -> String {
+    let workspaces =
+        std::fs::read_dir(state.join("launcher/storage/workspaces")).expect("a folder").flatten();
+    let mut found =
+        workspaces.filter_map(|workspace| std::fs::read_to_string(workspace.path().join("seen")).ok());
+    found.next().expect("it wrote nothing")
+}
+
 #[test]
 fn an_agent_of_a_launched_runner_reaches_neither_credentials_nor_state_nor_engines() {
     let (server, user) = server(&[]);
@@ -74,7 +84,7 @@ fn an_agent_of_a_launched_runner_reaches_neither_credentials_nor_state_nor_engin
     assert!(std::fs::read_to_string(&credential).expect("readable").contains(KEY));
     let ports = ["postgres", "nats"].map(|engine| server.ready[engine]["port"].as_u64().expect("a port"));
     let mut tries = format!(
-        "cat {} && echo REACHED credential; ls {state} && echo REACHED state; \
+        "exec > seen 2>&1; cat {} && echo REACHED credential; ls {state} && echo REACHED state; \
          cat {state}/postgres.password && echo REACHED password; ls {state}/launcher/attempts && echo REACHED attempts; ",
         credential.display()
     );
@@ -86,8 +96,8 @@ fn an_agent_of_a_launched_runner_reaches_neither_credentials_nor_state_nor_engin
     tries += &format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{own}' && echo the API is open; ");
     tries += "echo kept > mine && echo wrote $(cat mine); echo files $(ulimit -Hn) nice $(nice)";
     let watched = user.run(&["runs", "create", &format!("run: {tries}"), "--watch"]);
-    let said = stdout(&watched);
-    assert_eq!(watched.status.code(), Some(0), "{said} {}", stderr(&watched));
+    assert_eq!(watched.status.code(), Some(0), "{} {}", stdout(&watched), stderr(&watched));
+    let said = seen(&server.state);
     let printed: Vec<&str> = said.lines().map(str::trim).collect();
     assert!(!printed.iter().any(|line| line.starts_with("REACHED")), "{said}");
     assert!(!said.contains(KEY), "{said}");
