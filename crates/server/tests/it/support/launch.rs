@@ -55,14 +55,19 @@ impl Place {
         std::fs::read_dir(self.folder.path().join("attempts")).map_or(0, Iterator::count)
     }
 
-    /// Returns the runners that run here.
+    /// Returns the runners that run here: of each the process that was started, which guards the one that works.
     pub(crate) fn processes(&self) -> Vec<u32> {
+        self.processes_where(|line| !line.contains("--under-guard"))
+    }
+
+    fn processes_where(&self, pleases: impl Fn(&str) -> bool) -> Vec<u32> {
         let here = self.folder.path().to_string_lossy().into_owned();
         let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let is_here = |pid: &u32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains(&here)
+            let line = String::from_utf8_lossy(&line);
+            line.contains(&here) && pleases(&line)
         };
         pids.filter(is_here).collect()
     }
@@ -75,7 +80,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        for pid in self.processes() {
+        for pid in self.processes_where(|_| true) {
             let _already_gone = Command::new("kill").args(["-9", &pid.to_string()]).status();
         }
     }
