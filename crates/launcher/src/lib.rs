@@ -110,7 +110,9 @@ impl From<SecretError> for LaunchError {
     fn from(error: SecretError) -> Self {
         match error {
             SecretError::Missing(profile) => Self::Profile(NoProfile(profile.as_str().to_owned())),
-            error => Self::Secret(error),
+            error @ (SecretError::Open(_) | SecretError::Form(_) | SecretError::Io { .. }) => {
+                Self::Secret(error)
+            }
         }
     }
 }
