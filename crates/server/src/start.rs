@@ -138,11 +138,7 @@ impl Server {
         let offers = Offers::start(&bus, &tasks);
         let runs =
             Runs::new(store.clone(), journals.clone(), offers, config.runs.times(), config.runs.bounds()?);
-        let secrets = open_secrets(config, &clock)?;
-        let launcher = launching::open(config, address, secrets.clone())?;
-        let secrets = secrets.map(|kept| Arc::new(kept) as Arc<dyn SecretStore>);
-        let runs =
-            runs.with_credentials(Credentials { secrets: secrets.clone(), launcher: launcher.clone() });
+        let (runs, Credentials { secrets, launcher }) = with_credentials(config, address, &clock, runs)?;
         reconcilers.start(&tasks, config.sessions.collect_every, launching::collector(config, &runs));
         let profiles = profiles(config, &store, &runs, secrets)?;
         reconcilers.start(&tasks, config.secrets.settle_every, SettleValidations(profiles.clone()));
@@ -315,6 +311,20 @@ async fn signing(config: &Config, store: &Store, clock: &Clock) -> Result<Arc<Si
     let signing = Signing::new(store.clone(), clock.clone(), config.identity.issuer.clone(), kek, policy);
     signing.tend().await?;
     Ok(signing)
+}
+
+/// Opens what has credentials for runs, and lets runs look into it.
+fn with_credentials(
+    config: &Config,
+    address: SocketAddr,
+    clock: &Clock,
+    runs: Runs,
+) -> Result<(Runs, Credentials), StartError> {
+    let kept = open_secrets(config, clock)?;
+    let launcher = launching::open(config, address, kept.clone())?;
+    let secrets = kept.map(|kept| Arc::new(kept) as Arc<dyn SecretStore>);
+    let credentials = Credentials { secrets, launcher };
+    Ok((runs.with_credentials(credentials.clone()), credentials))
 }
 
 /// Opens the folder for credentials, where there is one. One that others can read ends the start.

@@ -16,7 +16,8 @@ const KEY: &str = "sk-canary-3177";
 fn server(more: &[(&str, &str)]) -> (Server, User) {
     let codex = guildhall_testkit::codex();
     let beside = codex.parent().expect("a folder").display();
-    let path = format!("{beside}:{}", std::env::var("PATH").expect("a search path"));
+    let usual = std::env::var_os("PATH").unwrap_or_default();
+    let path = format!("{beside}:{}", usual.to_string_lossy());
     let settings: Vec<_> = [("GUILDHALL_LAUNCHER_KIND", "local"), ("PATH", &path)]
         .into_iter()
         .chain(more.iter().copied())
