@@ -59,6 +59,9 @@ impl PermissionPolicy {
 pub enum Containment {
     /// This server starts no runners: whoever does answers for it.
     Elsewhere,
+    /// Runners are processes of the server's machine, and the kernel keeps their agents from its state, the credentials and
+    /// the engines.
+    Contained,
     /// Runners are processes under the server's own account: an agent reaches what that reaches. For one tenant, or for
     /// those who trust each other.
     Uncontained,
@@ -69,6 +72,7 @@ impl Containment {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Elsewhere => "elsewhere",
+            Self::Contained => "contained",
             Self::Uncontained => "uncontained",
         }
     }

@@ -17,6 +17,8 @@ use guildhall_domain::ids::{AttemptId, PlaceId, RunId, TenantId};
 use guildhall_domain::run_policy::BackendProfile;
 use secrecy::SecretString;
 
+use secrets::SecretError;
+
 /// Starts runners and says how they do. Every call may be repeated.
 pub trait Launcher: fmt::Debug + Send + Sync {
     /// The sort of launcher, as it is stored with each job.
@@ -27,6 +29,9 @@ pub trait Launcher: fmt::Debug + Send + Sync {
 
     /// Refuses a profile that no runner could be given for runs of a tenant; without one, for runs of any.
     fn check(&self, tenant: Option<TenantId>, profile: &BackendProfile) -> Result<(), NoProfile>;
+
+    /// Says whether agents are kept from what is not theirs on the machine where their runners run.
+    fn is_contained(&self) -> bool;
 
     /// Starts the process of an attempt, unless it was started before.
     fn launch(&self, launch: Launch) -> BoxFuture<'_, Result<(), LaunchError>>;
@@ -75,7 +80,9 @@ pub enum End {
 
 /// A profile that no runner can be given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no runner can be started for the profile `{0}`: those who run this server have to set it up")]
+#[error(
+    "no runner can be started for the profile `{0}`: set its credential, or have those who run this server set it up"
+)]
 pub struct NoProfile(pub String);
 
 /// Why a launcher could not do what it was asked.
@@ -83,6 +90,8 @@ pub struct NoProfile(pub String);
 pub enum LaunchError {
     #[error(transparent)]
     Profile(#[from] NoProfile),
+    #[error("cannot hand over the profile")]
+    Secret(#[source] SecretError),
     #[error("cannot {act} {what}")]
     Io {
         act: &'static str,
@@ -94,6 +103,18 @@ pub enum LaunchError {
     Busy,
     #[error("the launcher has ended")]
     Closed,
+}
+
+impl From<SecretError> for LaunchError {
+    /// What was removed meanwhile is not there for the next try either.
+    fn from(error: SecretError) -> Self {
+        match error {
+            SecretError::Missing(profile) => Self::Profile(NoProfile(profile.as_str().to_owned())),
+            error @ (SecretError::Open(_) | SecretError::Form(_) | SecretError::Io { .. }) => {
+                Self::Secret(error)
+            }
+        }
+    }
 }
 
 impl LaunchError {

@@ -1,19 +1,22 @@
 //! Puts the launcher together, where there is one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use guildhall_launcher::local::{Lifetime, Limits, Local, Options};
+use guildhall_launcher::local::{self, Lifetime, Limits, Local, Options, OutOfReach};
+use guildhall_launcher::secrets::FileStore;
+use guildhall_launcher::storage::{SessionStorage, StateFolder};
 use guildhall_launcher::{LaunchError, Launcher};
 use guildhall_runtime::Tasks;
 use guildhall_runtime::reconcile::Reconcilers;
-use guildhall_service::reconcile::{Pool, TendRunnerJobs};
+use guildhall_service::reconcile::{CollectSessionStorage, Pool, TendRunnerJobs};
 use guildhall_service::runner_jobs::Starting;
 use guildhall_service::runs::Runs;
-use tracing::info;
+use tracing::warn;
 
 use crate::config::{self, LauncherKind};
+use crate::{Config, engine_ports};
 
 /// What of our own environment runners, and the agents below them, need to find programs and to read text.
 const PASSED_ON: [&str; 6] = ["PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR"];
@@ -21,21 +24,44 @@ const PASSED_ON: [&str; 6] = ["PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "
 /// The program, where it is not named.
 const RUNNER: &str = "guildhall-runner";
 
-/// Takes the place where runners are started, and starts looking after them; none where this server starts none.
+/// Takes the place where runners are started; none where this server starts none.
+pub(crate) fn open(
+    config: &Config,
+    address: SocketAddr,
+    secrets: Option<FileStore>,
+) -> Result<Option<Arc<dyn Launcher>>, LaunchError> {
+    match config.launcher.kind {
+        LauncherKind::None => Ok(None),
+        LauncherKind::Local => {
+            let options =
+                Options { secrets, out_of_reach: out_of_reach(config), ..options(&config.launcher, address) };
+            Ok(Some(Arc::new(Local::open(options)?)))
+        }
+    }
+}
+
+/// Returns what agents of runners here cannot reach; none where the kernel cannot keep them from it.
+fn out_of_reach(config: &Config) -> Option<OutOfReach> {
+    if !local::can_contain() {
+        warn!(
+            "runners of this server are not contained (Linux 6.7 can): their agents reach what its account reaches"
+        );
+        return None;
+    }
+    let named = config.launcher.out_of_reach.iter().chain([&config.secrets.folder]);
+    let named = named.filter(|path| !path.is_empty()).map(|path| absolute(Path::new(path)));
+    Some(OutOfReach { paths: named.collect(), ports: engine_ports::of(config) })
+}
+
+/// Starts looking after runners.
 pub(crate) fn start(
     config: &config::Launcher,
-    address: SocketAddr,
+    launcher: Option<Arc<dyn Launcher>>,
     runs: &Runs,
     reconcilers: &Reconcilers,
     tasks: &Tasks,
-) -> Result<Option<Starting>, LaunchError> {
-    let launcher: Arc<dyn Launcher> = match config.kind {
-        LauncherKind::None => return Ok(None),
-        LauncherKind::Local => {
-            info!("runners of this server are not contained: their agents reach what its account reaches");
-            Arc::new(Local::open(options(config, address))?)
-        }
-    };
+) -> Option<Starting> {
+    let launcher = launcher?;
     let pool = Pool {
         warm: config.warm.clone(),
         cold_start: config.cold_start,
@@ -43,7 +69,20 @@ pub(crate) fn start(
         warm_for: config.warm_for,
     };
     let tend = TendRunnerJobs { runs: runs.clone(), launcher: Arc::clone(&launcher), pool };
-    Ok(Some(Starting { launcher, signal: reconcilers.start(tasks, config.tend_every, tend) }))
+    Some(Starting { launcher, signal: reconcilers.start(tasks, config.tend_every, tend) })
+}
+
+/// Returns what gives up the storage of sessions, and removes it where this machine has it: where it was named, or where
+/// the runners that are started here keep it.
+pub(crate) fn collector(config: &Config, runs: &Runs) -> CollectSessionStorage {
+    let named =
+        Some(PathBuf::from(&config.sessions.runner_state)).filter(|state| !state.as_os_str().is_empty());
+    let state = named.or_else(|| match config.launcher.kind {
+        LauncherKind::None => None,
+        LauncherKind::Local => Some(local::runner_state(&config.launcher.state)),
+    });
+    let storage = state.map(|state| Arc::new(StateFolder::new(&state)) as Arc<dyn SessionStorage>);
+    CollectSessionStorage { runs: runs.clone(), expire_after: config.sessions.expire_after, storage }
 }
 
 /// Returns the runner's program that is used where none is named: the one beside this program.
@@ -60,7 +99,9 @@ fn options(config: &config::Launcher, address: SocketAddr) -> Options {
     Options {
         runner: set(&config.runner).unwrap_or_else(usual_runner),
         state: config.state.clone(),
-        profiles: set(&config.profiles),
+        profiles: set(&config.profiles).map(|folder| absolute(&folder)),
+        secrets: None,
+        out_of_reach: None,
         url: url.unwrap_or_else(|| format!("http://{}", reachable(address))),
         idle: config.idle,
         claim_within: config.warm_for,
@@ -77,6 +118,11 @@ fn options(config: &config::Launcher, address: SocketAddr) -> Options {
             .filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?)))
             .collect(),
     }
+}
+
+/// Runners stand in another folder than the server.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// An address that stands for all of them is reached on this machine's own.

@@ -4,6 +4,7 @@
 
 pub mod checkup;
 pub mod config;
+mod engine_ports;
 mod init;
 mod launching;
 mod outside;
@@ -12,6 +13,7 @@ mod start;
 
 pub use config::Config;
 pub use guildhall_api::openapi;
+pub use guildhall_launcher::local::can_contain as contains_runners;
 pub use init::{InitError, init};
 pub use launching::usual_runner;
 pub use outside::OutsideError;

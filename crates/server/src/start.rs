@@ -12,7 +12,6 @@ use guildhall_domain::principal::Slug;
 use guildhall_domain::signing::{InvalidPolicy, RotationPolicy};
 use guildhall_identity::seal::{Kek, SealError};
 use guildhall_launcher::secrets::{FileStore, SecretError, SecretStore};
-use guildhall_launcher::storage::{SessionStorage, StateFolder};
 use guildhall_launcher::{LaunchError, Launcher};
 use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_runtime::telemetry::metrics::Metrics;
@@ -31,8 +30,7 @@ use guildhall_service::profiles::{Credentials, Profiles, SettleValidations};
 use guildhall_service::projects::Projects;
 use guildhall_service::rates::{Policy, Rates};
 use guildhall_service::reconcile::{
-    AuditSeal, CollectSessionStorage, FORGET_EVERY, IdempotencyKeys, RateWindows, Replicas, RunParts,
-    TendRuns,
+    AuditSeal, FORGET_EVERY, IdempotencyKeys, RateWindows, Replicas, RunParts, TendRuns,
 };
 use guildhall_service::runner_jobs::RunnerJobs;
 use guildhall_service::runners::Runners;
@@ -140,14 +138,12 @@ impl Server {
         let offers = Offers::start(&bus, &tasks);
         let runs =
             Runs::new(store.clone(), journals.clone(), offers, config.runs.times(), config.runs.bounds()?);
-        let secrets = open_secrets(config, &clock)?;
-        let runs = runs.with_credentials(Credentials { secrets: secrets.clone() });
-        reconcilers.start(&tasks, config.sessions.collect_every, collector(config, &runs));
+        let (runs, Credentials { secrets, launcher }) = with_credentials(config, address, &clock, runs)?;
+        reconcilers.start(&tasks, config.sessions.collect_every, launching::collector(config, &runs));
         let profiles = profiles(config, &store, &runs, secrets)?;
         reconcilers.start(&tasks, config.secrets.settle_every, SettleValidations(profiles.clone()));
         reconcilers.start(&tasks, config.runs.tend_every, TendRuns(runs.clone()));
-        let starting = launching::start(&config.launcher, address, &runs, &reconcilers, &tasks)?;
-        let launcher = starting.as_ref().map(|starting| Arc::clone(&starting.launcher));
+        let starting = launching::start(&config.launcher, launcher.clone(), &runs, &reconcilers, &tasks);
         let health = Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), reconcilers);
         health.watch(&tasks).await;
 
@@ -317,21 +313,28 @@ async fn signing(config: &Config, store: &Store, clock: &Clock) -> Result<Arc<Si
     Ok(signing)
 }
 
+/// Opens what has credentials for runs, and lets runs look into it.
+fn with_credentials(
+    config: &Config,
+    address: SocketAddr,
+    clock: &Clock,
+    runs: Runs,
+) -> Result<(Runs, Credentials), StartError> {
+    let kept = open_secrets(config, clock)?;
+    let launcher = launching::open(config, address, kept.clone())?;
+    let secrets = kept.map(|kept| Arc::new(kept) as Arc<dyn SecretStore>);
+    let credentials = Credentials { secrets, launcher };
+    Ok((runs.with_credentials(credentials.clone()), credentials))
+}
+
 /// Opens the folder for credentials, where there is one. One that others can read ends the start.
-fn open_secrets(config: &Config, clock: &Clock) -> Result<Option<Arc<dyn SecretStore>>, StartError> {
+fn open_secrets(config: &Config, clock: &Clock) -> Result<Option<FileStore>, StartError> {
     if config.secrets.folder.is_empty() {
         return Ok(None);
     }
     let kept = FileStore::open(Path::new(&config.secrets.folder))?;
     kept.sweep(clock.now())?;
-    Ok(Some(Arc::new(kept)))
-}
-
-/// Returns what gives up the storage of sessions, and removes it where this machine has it.
-fn collector(config: &Config, runs: &Runs) -> CollectSessionStorage {
-    let state = Some(&config.sessions.runner_state).filter(|state| !state.is_empty());
-    let storage = state.map(|state| Arc::new(StateFolder::new(Path::new(state))) as Arc<dyn SessionStorage>);
-    CollectSessionStorage { runs: runs.clone(), expire_after: config.sessions.expire_after, storage }
+    Ok(Some(kept))
 }
 
 fn profiles(

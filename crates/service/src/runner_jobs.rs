@@ -9,11 +9,12 @@ use guildhall_domain::ids::{AttemptId, CommandId, PlaceId, PrincipalId, RunId, R
 use guildhall_domain::role::Right;
 use guildhall_domain::run_policy::BackendProfile;
 use guildhall_domain::runner_job::{Facts, JobKind, Storage, admit};
+use guildhall_domain::session::StorageKind;
 use guildhall_launcher::{Launcher, NoProfile};
 use guildhall_runtime::reconcile::Signal;
-use guildhall_store::Tx;
 pub use guildhall_store::runner_jobs::Job;
 use guildhall_store::runner_jobs::{self as rows, NewJob};
+use guildhall_store::{Tx, session_storage};
 use serde_json::json;
 
 use crate::ServiceError;
@@ -48,6 +49,12 @@ impl RunnerJobs {
     #[must_use]
     pub fn launcher(&self) -> Option<&'static str> {
         self.starting.as_ref().map(|starting| starting.launcher.kind())
+    }
+
+    /// Says whether agents of the runners that are started here are kept from what is not theirs; none where none are.
+    #[must_use]
+    pub fn is_contained(&self) -> Option<bool> {
+        self.starting.as_ref().map(|starting| starting.launcher.is_contained())
     }
 
     /// Asks for a runner for a run, and for one of its commands: the one that has waited longest where none is named.
@@ -146,9 +153,9 @@ pub(crate) async fn write(
     Ok(rows::insert(&mut locked.tx, &new).await?)
 }
 
-/// Says whether a session's storage is there. This is the one place that asks: storage that is marked as evicted is to
-/// be read here, and no runner is started for it.
-#[expect(clippy::unused_async, reason = "the mark stands in PostgreSQL")]
-async fn storage(_tx: &mut Tx, _session: SessionId) -> Result<Storage, ServiceError> {
-    Ok(Storage::There)
+/// Says whether a session's storage is there: no runner is started where it was given up.
+async fn storage(tx: &mut Tx, session: SessionId) -> Result<Storage, ServiceError> {
+    let found = session_storage::load(tx, session).await?;
+    let is_evicted = found.is_some_and(|found| found.kind == StorageKind::Evicted);
+    Ok(if is_evicted { Storage::Evicted } else { Storage::There })
 }

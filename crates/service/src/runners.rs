@@ -135,7 +135,9 @@ impl Runners {
         self.registered(enrolment, runner).await?;
         let mut locked = Locked::begin(&self.runs.store, id).await?;
         let (tenant, profile) = (locked.run.tenant, &locked.run.backend_profile);
-        if !enrolment.covers(Wanted { run: id, tenant, profile }) {
+        let is_covered = enrolment.covers(Wanted { run: id, tenant, profile });
+        // A runner of the pool has the profile that all tenants share, and no other.
+        if !is_covered || (enrolment.is_of_pool() && self.runs.credentials.is_own(tenant, profile).await?) {
             locked.tx.rollback().await?;
             return Err(ServiceError::NOT_FOUND);
         }
@@ -219,6 +221,9 @@ impl Runners {
             None => runs::waiting_anywhere(store, only, profiles, CANDIDATES).await?,
         };
         for id in waiting {
+            if enrolment.is_of_pool() && self.has_own_profile(id).await? {
+                continue;
+            }
             match self.claim(enrolment, id, runner.id, Waits::No).await {
                 Ok(grant) => return Ok(Some(grant)),
                 // Another runner was quicker, or the run has ended: the next.
@@ -227,6 +232,12 @@ impl Runners {
             }
         }
         Ok(None)
+    }
+
+    /// Says whether a run is of a profile that its tenant keeps itself: it waits for a runner of its own.
+    async fn has_own_profile(&self, id: RunId) -> Result<bool, ServiceError> {
+        let Some(run) = runs::find(&self.runs.store, id).await? else { return Ok(false) };
+        self.runs.credentials.is_own(run.tenant, &run.backend_profile).await
     }
 
     /// Carries out what a claim means for those who held the run before.

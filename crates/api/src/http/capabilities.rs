@@ -16,8 +16,9 @@ use crate::App;
 )]
 pub(crate) async fn show(State(app): State<App>) -> Json<CapabilitiesView> {
     let (current, supported) = versions();
-    let containment = match app.runner_jobs.launcher() {
-        Some(_) => Containment::Uncontained,
+    let containment = match app.runner_jobs.is_contained() {
+        Some(true) => Containment::Contained,
+        Some(false) => Containment::Uncontained,
         None => Containment::Elsewhere,
     };
     Json(CapabilitiesView {

@@ -69,7 +69,12 @@ fn as_table(args: &DevArgs, config: &Config, parts: &Parts, address: SocketAddr,
             let warm =
                 config.launcher.warm.iter().map(|(profile, count)| format!("{count} {}", profile.as_str()));
             let first = format!("warm: {}", warm.collect::<Vec<_>>().join(", "));
-            row("Runners", first, "not contained: an agent reaches what you reach");
+            let reach = if guildhall_server::contains_runners() {
+                "contained: agents reach neither this state nor the engines"
+            } else {
+                "not contained: an agent reaches what you reach"
+            };
+            row("Runners", first, reach);
         }
     }
     row(

@@ -114,7 +114,9 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
         sources.flags.push(("launcher.state", parts.folder().join("launcher").display().to_string()));
     }
     sources.flags.push(("http.listen", address(wished, args.listen.is_some()).to_string()));
-    let config = Config::load(&sources)?;
+    let mut config = Config::load(&sources)?;
+    // The engines' passwords and data lie there too.
+    config.launcher.out_of_reach.push(parts.folder().display().to_string());
 
     let password = parts.secret("admin.password")?;
     runtime()?.block_on(serve_until_asked(&config, async |server| {

@@ -16,6 +16,7 @@ mod doctor_laptop;
 mod first_run;
 mod help;
 mod journal_faults;
+mod launched;
 mod login_oidc;
 mod messages;
 mod profiles;

@@ -146,12 +146,6 @@ fn a_failure_names_the_next_step_and_repeats_no_secret() {
             2,
             "read-only, workspace-write, danger-full-access",
         ),
-        (
-            &yard.user,
-            &["runs", "create", "--profile", "codex"],
-            1,
-            "next: ask the operator to give the profile",
-        ),
         (&yard.user, &["runs", "create", "--tenant", "nobody"], 4, "guildhall tenants ls"),
         (
             &yard.user,

@@ -5,15 +5,17 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use guildhall_domain::ids::{AttemptId, PlaceId};
+use guildhall_domain::ids::{AttemptId, PlaceId, TenantId};
 use guildhall_domain::run_policy::BackendProfile;
 use rustix::fs::{FlockOperation, flock};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tracing::warn;
 
 use super::processes::Identity;
-use crate::{End, LaunchError, NoProfile};
+use crate::secrets::FileStore;
+use crate::{End, Launch, LaunchError, NoProfile};
 
 /// Attempts that have ended and whose logs are kept, the newest.
 const KEPT_AT_MOST: usize = 200;
@@ -27,17 +29,31 @@ const PROFILE_BYTES_AT_MOST: u64 = 1024 * 1024;
 pub(super) struct Files {
     root: PathBuf,
     profiles: Option<PathBuf>,
+    secrets: Option<FileStore>,
+}
+
+/// Where a profile comes from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// The store of what was set over the API.
+    Kept(FileStore),
+    /// A folder of the operator's.
+    Folder(PathBuf),
 }
 
 impl Files {
-    pub(super) fn open(root: &Path, profiles: Option<PathBuf>) -> Result<Self, LaunchError> {
+    pub(super) fn open(
+        root: &Path,
+        profiles: Option<PathBuf>,
+        secrets: Option<FileStore>,
+    ) -> Result<Self, LaunchError> {
         let failed = || LaunchError::io("make", "the launcher's folder");
         make_private(root).map_err(failed())?;
         let root = root.canonicalize().map_err(failed())?;
         for folder in ["attempts", "storage"] {
             make_private(&root.join(folder)).map_err(failed())?;
         }
-        Ok(Self { root, profiles })
+        Ok(Self { root, profiles, secrets })
     }
 
     /// Returns the name of this place, made when it was first used.
@@ -56,9 +72,13 @@ impl Files {
         text.trim().parse().map_err(invalid).map_err(failed())
     }
 
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Where sessions are kept: what a runner calls its state.
     pub(super) fn storage(&self) -> PathBuf {
-        self.root.join("storage")
+        super::runner_state(&self.root)
     }
 
     pub(super) fn attempt(&self, attempt: AttemptId) -> Attempt {
@@ -87,15 +107,34 @@ impl Files {
         }
     }
 
-    /// Returns the operator's folder of a profile; none for the one that needs none.
-    pub(super) fn profile(&self, profile: &BackendProfile) -> Result<Option<PathBuf>, NoProfile> {
+    /// Finds the profile for a tenant's run: what was set over the API, the tenant's own first, or else the operator's
+    /// folder; none for the one that needs none. A store that cannot be read gives no profile, nor does anything else.
+    pub(super) fn profile(
+        &self,
+        tenant: Option<TenantId>,
+        profile: &BackendProfile,
+    ) -> Result<Option<Source>, NoProfile> {
         if !profile.needs_credential() {
             return Ok(None);
+        }
+        let missing = || NoProfile(profile.as_str().to_owned());
+        if let Some(store) = &self.secrets {
+            let owner = store.owner_for(tenant, profile).map_err(|error| {
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "cannot use the profile {}",
+                    profile.as_str()
+                );
+                missing()
+            })?;
+            if owner.is_some() {
+                return Ok(Some(Source::Kept(store.clone())));
+            }
         }
         // The name is a slug by its type: it cannot lead out of the folder.
         let folder = self.profiles.as_ref().map(|profiles| profiles.join(profile.as_str()));
         let found = folder.filter(|folder| folder.join("profile.toml").is_file());
-        found.map(Some).ok_or_else(|| NoProfile(profile.as_str().to_owned()))
+        found.map(|folder| Some(Source::Folder(folder))).ok_or_else(missing)
     }
 }
 
@@ -134,12 +173,26 @@ impl Attempt {
         write_private(&self.enrolment(), secret.expose_secret().as_bytes())
     }
 
-    /// Copies a profile, and nothing but its own plain files, into this attempt. Returns the folder above it.
-    pub(super) fn copy_profile(&self, slug: &str, from: &Path) -> io::Result<PathBuf> {
+    /// Copies the profile of a launch into this attempt. Returns the folder above it.
+    pub(super) fn copy_profile(&self, launch: &Launch, from: &Source) -> Result<PathBuf, LaunchError> {
+        let failed = || LaunchError::io("copy", "the profile");
         let above = self.folder.join("profiles");
-        let to = above.join(slug);
-        make_private(&above)?;
-        make_private(&to)?;
+        let to = above.join(launch.profile.as_str());
+        // An earlier try may have left a part of it.
+        let _first_try = fs::remove_dir_all(&above);
+        make_private(&above).map_err(failed())?;
+        match from {
+            Source::Kept(store) => {
+                store.copy_for_runner(launch.tenant, &launch.profile, &to)?;
+            }
+            Source::Folder(from) => Self::copy_files(from, &to).map_err(failed())?,
+        }
+        Ok(above)
+    }
+
+    /// Copies the plain files of a profile, and nothing else.
+    fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+        make_private(to)?;
         for (count, entry) in fs::read_dir(from)?.enumerate() {
             let entry = entry?;
             let about = entry.metadata()?;
@@ -150,7 +203,7 @@ impl Attempt {
                 write_private(&to.join(entry.file_name()), &fs::read(entry.path())?)?;
             }
         }
-        Ok(above)
+        Ok(())
     }
 
     /// Opens the log, for the process to write at its end.

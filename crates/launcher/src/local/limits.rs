@@ -1,9 +1,5 @@
 //! What a runner and all that it starts may use.
 
-use std::io;
-
-use rustix::process::{Pid, Resource, Rlimit, prlimit, setpriority_process};
-
 /// The limits of each process. They are inherited; none of them bounds a tree of processes as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -17,21 +13,20 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Sets the limits of a process that was just started. It has had no time to do anything.
-    pub(super) fn apply(&self, pid: Pid) -> io::Result<()> {
+    /// Returns the words that a program is started with so that it, and all that it starts, is bound from its beginning:
+    /// the runner's guard starts the process that works at once, and limits that came later would miss it.
+    pub(super) fn words(&self) -> Vec<String> {
         let bounds = [
-            (Resource::Data, self.memory_bytes),
-            (Resource::Nofile, self.open_files),
-            (Resource::Nproc, self.processes),
+            ("data", self.memory_bytes),
+            ("nofile", self.open_files),
+            ("nproc", self.processes),
             // What a runner dumps may hold a credential.
-            (Resource::Core, Some(0)),
+            ("core", Some(0)),
         ];
-        for (resource, bound) in bounds {
-            if bound.is_some() {
-                prlimit(Some(pid), resource, Rlimit { current: bound, maximum: bound })?;
-            }
-        }
-        setpriority_process(Some(pid), i32::from(self.nice.min(19)))?;
-        Ok(())
+        let mut words = vec!["prlimit".to_owned()];
+        words.extend(bounds.iter().filter_map(|(name, bound)| Some(format!("--{name}={0}:{0}", (*bound)?))));
+        words.extend(["--", "nice", "-n"].map(str::to_owned));
+        words.push(self.nice.min(19).to_string());
+        words
     }
 }

@@ -7,6 +7,7 @@
 //! One thread does everything. The kernel's parent-death signal follows the thread that started a process, so that thread
 //! has to live as long as the server.
 
+mod contain;
 mod files;
 mod limits;
 mod processes;
@@ -14,7 +15,7 @@ mod tree;
 mod worker;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -24,8 +25,10 @@ use guildhall_domain::ids::{AttemptId, PlaceId, TenantId};
 use guildhall_domain::run_policy::BackendProfile;
 use tokio::sync::oneshot;
 
+pub use contain::{OutOfReach, can_contain};
 pub use limits::Limits;
 
+use crate::secrets::FileStore;
 use crate::{Launch, LaunchError, Launcher, NoProfile, Seen};
 use files::Files;
 use worker::Worker;
@@ -39,6 +42,10 @@ pub struct Options {
     pub state: PathBuf,
     /// The operator's profiles, a folder each.
     pub profiles: Option<PathBuf>,
+    /// The profiles that were set over the API: they come before the operator's folders.
+    pub secrets: Option<FileStore>,
+    /// What agents cannot reach, beside this launcher's own folders; none where nothing keeps them from it.
+    pub out_of_reach: Option<OutOfReach>,
     /// Where runners reach the server.
     pub url: String,
     /// A run without a command for this long is given back, and its runner ends.
@@ -67,7 +74,14 @@ pub enum Lifetime {
 pub struct Local {
     place: PlaceId,
     files: Files,
+    is_contained: bool,
     asks: mpsc::Sender<Ask>,
+}
+
+/// Returns where the runners of a place keep sessions and workspaces.
+#[must_use]
+pub fn runner_state(state: &Path) -> PathBuf {
+    state.join("storage")
 }
 
 /// Something for the thread to do, and where to say how it went.
@@ -83,11 +97,11 @@ impl Local {
 
     /// Takes a place. What a killed server left that should have ended with it ends now.
     pub fn open(mut options: Options) -> Result<Self, LaunchError> {
-        let files = Files::open(&options.state, options.profiles.clone())?;
+        let files = Files::open(&options.state, options.profiles.clone(), options.secrets.clone())?;
         // It is started in another folder than this one.
         options.runner =
             options.runner.canonicalize().map_err(LaunchError::io("find", "the runner's program"))?;
-        let place = files.place()?;
+        let (place, is_contained) = (files.place()?, options.out_of_reach.is_some());
         let mut worker = Worker::new(files.clone(), options);
         let (asks, asked) = mpsc::channel();
         std::thread::Builder::new()
@@ -99,7 +113,7 @@ impl Local {
                 }
             })
             .map_err(LaunchError::io("start", "the launcher's thread"))?;
-        Ok(Self { place, files, asks })
+        Ok(Self { place, files, is_contained, asks })
     }
 
     async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Result<T, LaunchError> {
@@ -118,8 +132,12 @@ impl Launcher for Local {
         self.place
     }
 
-    fn check(&self, _tenant: Option<TenantId>, profile: &BackendProfile) -> Result<(), NoProfile> {
-        self.files.profile(profile).map(|_folder| ())
+    fn check(&self, tenant: Option<TenantId>, profile: &BackendProfile) -> Result<(), NoProfile> {
+        self.files.profile(tenant, profile).map(|_source| ())
+    }
+
+    fn is_contained(&self) -> bool {
+        self.is_contained
     }
 
     fn launch(&self, launch: Launch) -> BoxFuture<'_, Result<(), LaunchError>> {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Instant;
 
+use guildhall_domain::profile::{BackendKind, Profile};
 use rustix::process::Signal;
 use secrecy::SecretString;
 use tempfile::TempDir;
@@ -11,6 +12,7 @@ use tempfile::TempDir;
 use super::processes::{Identity, Life, send};
 use super::*;
 use crate::End;
+use crate::secrets::{NewProfile, Owner, SecretStore};
 
 const TOKEN: &str = "ghe_the_token_of_a_test";
 
@@ -37,6 +39,8 @@ impl Yard {
             runner: self.path("runner"),
             state: self.path("state"),
             profiles: Some(self.path("operators")),
+            secrets: None,
+            out_of_reach: None,
             url: "http://127.0.0.1:1".into(),
             idle: Duration::from_secs(1),
             claim_within: Duration::from_secs(1),
@@ -71,7 +75,7 @@ impl Yard {
 
 impl Drop for Yard {
     fn drop(&mut self) {
-        let files = Files::open(&self.path("state"), None).expect("there");
+        let files = Files::open(&self.path("state"), None, None).expect("there");
         for attempt in files.attempts() {
             if let Some(identity) = worker::find(&files.attempt(attempt)) {
                 tree::end(&identity);
@@ -301,4 +305,63 @@ async fn a_runner_gets_a_copy_of_its_own_profile_and_of_no_other() {
     assert!(matches!(refused, LaunchError::Profile(NoProfile(_))), "{refused:?}");
     assert!(local.check(None, &unknown.profile).is_err() && local.check(None, &wanted.profile).is_ok());
     assert_eq!(local.look(unknown.attempt).await.expect("looked"), Seen::Absent);
+}
+
+#[tokio::test]
+async fn what_was_set_over_the_api_comes_before_the_operators_folder_and_a_tenants_own_before_all() {
+    let yard = Yard::new("exec sleep 300");
+    fs::create_dir_all(yard.path("operators/mine")).expect("made");
+    fs::write(yard.path("operators/mine/profile.toml"), "backend = \"codex\"").expect("ok");
+    fs::write(yard.path("operators/mine/credential"), "operators").expect("ok");
+    let store = FileStore::open(&yard.path("secrets")).expect("a store");
+    let local = Local::open(Options { secrets: Some(store.clone()), ..yard.options() }).expect("a place");
+    let (tenant, other) = (TenantId::generate(), TenantId::generate());
+    let given = async |tenant: Option<TenantId>| {
+        let wanted = Launch { tenant, ..launch("mine") };
+        local.launch(wanted.clone()).await.expect("started");
+        let file = yard.attempt(wanted.attempt, "profiles/mine/credential");
+        assert_eq!(fs::metadata(&file).expect("there").permissions().mode() & 0o777, 0o600);
+        let text = fs::read_to_string(file).expect("copied").trim().to_owned();
+        local.end(wanted.attempt).await.expect("ended");
+        text
+    };
+    assert_eq!(given(Some(tenant)).await, "operators");
+    for (owner, key) in [(Owner::Shared, "shared"), (Owner::Tenant(tenant), "own")] {
+        let new = NewProfile { settings: Profile::of(BackendKind::Codex), credential: key.into() };
+        store.put(owner, &launch("mine").profile, new).await.expect("kept");
+    }
+    assert_eq!(given(Some(tenant)).await, "own");
+    assert_eq!(given(Some(other)).await, "shared");
+    assert_eq!(given(None).await, "shared");
+
+    // One of the tenant's own that is broken is not made up for by another.
+    let file = yard.path("secrets/providers").join(tenant.to_string()).join("mine/credential");
+    fs::remove_file(file).expect("removed");
+    let profile = launch("mine").profile;
+    assert!(local.check(Some(tenant), &profile).is_err() && local.check(Some(other), &profile).is_ok());
+}
+
+#[tokio::test]
+async fn a_runner_is_told_what_is_out_of_reach_or_that_nothing_is() {
+    let yard = Yard::new(&format!("{}; sleep 300", note("runner.pid")));
+    let hidden = OutOfReach { paths: vec![yard.path("server")], ports: vec![6001, 6002] };
+    for out_of_reach in [Some(hidden), None] {
+        let local = Local::open(Options { out_of_reach, ..yard.options() }).expect("a place");
+        let wanted = launch("demo");
+        local.launch(wanted.clone()).await.expect("started");
+        let runner = yard.process("runner.pid");
+        let words = fs::read(format!("/proc/{}/cmdline", runner.pid)).expect("readable");
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        let has = |name: &str| words.contains(&format!("--out-of-reach {} ", yard.path(name).display()));
+        let hides = has("state") && has("operators") && has("server");
+        let closes = words.contains("--closed-port 6001 --closed-port 6002");
+        let expected = local.is_contained();
+        assert_eq!(
+            (hides, closes, words.contains("--uncontained")),
+            (expected, expected, !expected),
+            "{words}"
+        );
+        local.end(wanted.attempt).await.expect("ended");
+        fs::remove_file(yard.path("runner.pid")).expect("removed");
+    }
 }

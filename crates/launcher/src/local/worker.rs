@@ -84,13 +84,9 @@ impl Worker {
             .command(launch, &attempt)?
             .spawn()
             .map_err(LaunchError::io("start", "the runner's program"))?;
-        let limited = processes::pid(child.id()).map_or(Ok(()), |pid| self.options.limits.apply(pid));
-        let noted = limited.and_then(|()| {
-            let identity = Identity::of(child.id()).ok_or_else(|| std::io::Error::other("it is gone"))?;
-            attempt.note_process(&identity)
-        });
-        if let Err(error) = noted {
-            // One without limits, or that nobody would find again, must not run.
+        let identity = Identity::of(child.id()).ok_or_else(|| std::io::Error::other("it is gone"));
+        if let Err(error) = identity.and_then(|identity| attempt.note_process(&identity)) {
+            // One that nobody would find again must not run.
             let _already_gone = child.kill();
             let _buried = child.wait();
             return Err(LaunchError::io("note", "the runner's process")(error));
@@ -104,16 +100,13 @@ impl Worker {
         let options = &self.options;
         // Each becomes the next: the process stays the same. A session of its own has no terminal, so that neither Ctrl-C
         // in the server's is for it, nor can an agent write to it.
-        let mut command = match options.lifetime {
-            Lifetime::Own => Command::new("setsid"),
+        let mut words = options.limits.words();
+        if options.lifetime == Lifetime::OfServer {
             // The kernel tells the runner when this thread is gone.
-            Lifetime::OfServer => {
-                let mut command = Command::new("setpriv");
-                command.args(["--pdeathsig=TERM", "--", "setsid"]);
-                command
-            }
-        };
-        command.arg(&options.runner);
+            words.extend(["setpriv", "--pdeathsig=TERM", "--"].map(str::to_owned));
+        }
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).arg("setsid").arg(&options.runner);
         command.arg("--url").arg(&options.url);
         command.arg("--enrolment-file").arg(attempt.enrolment());
         command.arg("--name").arg(launch.attempt.to_string());
@@ -124,9 +117,12 @@ impl Worker {
             Some(run) => command.arg("--run").arg(run.to_string()),
             None => command.arg("--claim-seconds").arg(options.claim_within.as_secs().to_string()),
         };
-        if let Some(folder) = self.files.profile(&launch.profile)? {
-            let copied = attempt.copy_profile(launch.profile.as_str(), &folder);
-            command.arg("--profiles").arg(copied.map_err(LaunchError::io("copy", "the profile"))?);
+        match &options.out_of_reach {
+            Some(out_of_reach) => command.args(out_of_reach.words(&self.files, options)),
+            None => command.arg("--uncontained"),
+        };
+        if let Some(source) = self.files.profile(launch.tenant, &launch.profile)? {
+            command.arg("--profiles").arg(attempt.copy_profile(launch, &source)?);
         }
         let log = attempt.log().and_then(|log| Ok((log.try_clone()?, log)));
         let (errors, log) = log.map_err(LaunchError::io("open", "the runner's log"))?;

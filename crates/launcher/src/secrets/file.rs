@@ -49,16 +49,33 @@ impl FileStore {
         Ok(store)
     }
 
+    /// Says whose profile a runner for a tenant's run would be given: the tenant's own, or else the operator's; without a
+    /// tenant, the operator's alone. One that is there and cannot be used is missing: no other takes its place.
+    pub fn owner_for(
+        &self,
+        tenant: Option<TenantId>,
+        profile: &BackendProfile,
+    ) -> Result<Option<Owner>, SecretError> {
+        for owner in owners(tenant) {
+            match self.find_now(owner, profile)? {
+                Some(kept) if kept.is_configured() => return Ok(Some(owner)),
+                Some(_) => return Err(SecretError::Missing(profile.clone())),
+                None => {}
+            }
+        }
+        Ok(None)
+    }
+
     /// Copies a profile for one runner into a folder that is not there yet, so that a runner of one profile can read no
-    /// other: the tenant's own, or else the operator's. It then has the form that `guildhall-runner --profiles` reads,
+    /// other: the one that [`FileStore::owner_for`] names. It then has the form that `guildhall-runner --profiles` reads,
     /// `into` being the folder of this one profile.
     pub fn copy_for_runner(
         &self,
-        tenant: TenantId,
+        tenant: Option<TenantId>,
         profile: &BackendProfile,
         into: &Path,
     ) -> Result<Owner, SecretError> {
-        for owner in [Owner::Tenant(tenant), Owner::Shared] {
+        for owner in owners(tenant) {
             let Some(found) = self.files(owner, profile)? else { continue };
             let settings = found.settings.ok_or_else(|| SecretError::Missing(profile.clone()))?;
             let copy = Folder::make(into)?;
@@ -217,6 +234,10 @@ impl SecretStore for FileStore {
         let profile = profile.clone();
         self.work(move |store| store.remove_now(owner, &profile))
     }
+}
+
+fn owners(tenant: Option<TenantId>) -> impl Iterator<Item = Owner> {
+    tenant.map(Owner::Tenant).into_iter().chain([Owner::Shared])
 }
 
 fn passing() -> String {

@@ -153,12 +153,15 @@ async fn a_runner_gets_a_copy_of_its_own_profile_first_the_tenants_and_then_the_
     let made = made();
     let Owner::Tenant(id) = tenant() else { unreachable!() };
     let into = |name: &str| made.folder.path().join(name);
-    let missing = made.store.copy_for_runner(id, &slug("codex"), &into("none"));
+    let missing = made.store.copy_for_runner(Some(id), &slug("codex"), &into("none"));
     assert!(matches!(missing, Err(SecretError::Missing(_))), "{missing:?}");
     made.store.put(Owner::Shared, &slug("codex"), new("shared")).await.expect("kept");
-    assert_eq!(made.store.copy_for_runner(id, &slug("codex"), &into("a")).expect("copied"), Owner::Shared);
+    assert_eq!(
+        made.store.copy_for_runner(Some(id), &slug("codex"), &into("a")).expect("copied"),
+        Owner::Shared
+    );
     made.store.put(tenant(), &slug("codex"), new(CANARY)).await.expect("kept");
-    assert_eq!(made.store.copy_for_runner(id, &slug("codex"), &into("b")).expect("copied"), tenant());
+    assert_eq!(made.store.copy_for_runner(Some(id), &slug("codex"), &into("b")).expect("copied"), tenant());
     assert_eq!(fs::read_to_string(into("b").join("credential")).expect("a file"), format!("{CANARY}\n"));
     assert_eq!((mode(&into("b")), mode(&into("b").join("credential"))), (0o700, 0o600));
 }

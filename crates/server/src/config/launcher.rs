@@ -6,6 +6,7 @@ use std::time::Duration;
 use guildhall_domain::principal::Slug;
 use serde::{Deserialize, Deserializer};
 
+use super::list::list;
 use super::section::section;
 
 /// Who starts runners.
@@ -21,8 +22,8 @@ pub enum LauncherKind {
 section! {
     /// Starting runners. Without a launcher they come by themselves, with enrolment tokens.
     Launcher = "launcher" {
-        /// none, or local: processes of this machine. They are not contained yet: an agent reaches what this server's
-        /// account reaches, so local is for those who trust each other.
+        /// none, or local: processes of this machine. The kernel keeps their agents from what is out of their reach (Linux
+        /// 6.7 or newer); where it cannot, they reach what this server's account reaches: /capabilities says which.
         kind: LauncherKind = "\"none\"";
         /// The program guildhall-runner; empty for the one beside this program.
         runner: PathBuf = "\"\"";
@@ -30,6 +31,10 @@ section! {
         state: PathBuf = "\"./.guildhall/launcher\"";
         /// Profiles that runners may be given: a folder each, with profile.toml and credential. The profile demo needs none.
         profiles: PathBuf = "\"\"";
+        /// More files and folders that no agent may reach, such as this server's configuration. Always out of reach are the
+        /// launcher's folders, secrets.folder, and the ports of PostgreSQL and NATS where they are on this machine.
+        #[serde(deserialize_with = "list")]
+        out_of_reach: Vec<String> = "[]";
         /// Where runners reach this server; empty for the address that it listens on.
         url: String = "\"\"";
         /// How many idle runners of each profile wait for the next run of any tenant: a table of profiles and numbers; in

@@ -12,7 +12,7 @@ section! {
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         collect_every: Duration = "\"5m\"";
         /// The state folder of the runners of this machine (`guildhall-runner --state`): what is given up is removed in it.
-        /// Without it whoever runs them removes it.
+        /// Empty for that of the runners that this server starts; where it starts none, whoever runs them removes it.
         runner_state: String = "\"\"";
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use guildhall_domain::ids::TenantId;
 use guildhall_domain::run_policy::BackendProfile;
+use guildhall_launcher::Launcher;
 use guildhall_launcher::secrets::{Kept, Owner, SecretError, SecretStore};
 use guildhall_store::{Store, enrolments};
 
@@ -14,6 +15,8 @@ use crate::ServiceError;
 #[derive(Debug, Clone, Default)]
 pub struct Credentials {
     pub secrets: Option<Arc<dyn SecretStore>>,
+    /// What starts runners, which may have profiles of the operator's that no store keeps.
+    pub launcher: Option<Arc<dyn Launcher>>,
 }
 
 impl Credentials {
@@ -29,12 +32,21 @@ impl Credentials {
             return Ok(());
         };
         let found = find(secrets.as_ref(), tenant, profile).await?;
+        let can_launch = |launcher: &Arc<dyn Launcher>| launcher.check(Some(tenant), profile).is_ok();
         if found.is_some_and(|(_, kept)| kept.is_configured())
+            || self.launcher.as_ref().is_some_and(can_launch)
             || enrolments::could_serve(store, tenant, profile.as_str()).await?
         {
             return Ok(());
         }
         Err(ProfileRefusal::NoCredential(profile.clone()).into())
+    }
+
+    /// Says whether a tenant has a profile of its own under a name. Runners that serve every tenant do not have it.
+    pub(crate) async fn is_own(&self, tenant: TenantId, profile: &str) -> Result<bool, ServiceError> {
+        let profile = profile.parse::<BackendProfile>().ok().filter(BackendProfile::needs_credential);
+        let (Some(secrets), Some(profile)) = (&self.secrets, profile) else { return Ok(false) };
+        Ok(secrets.find(Owner::Tenant(tenant), &profile).await?.is_some())
     }
 }
 

@@ -5,7 +5,7 @@ use clap::Args;
 use guildhall_domain::ids::{RunId, SessionId};
 use guildhall_domain::principal::UnknownName;
 use guildhall_domain::run::command::CommandKind;
-use guildhall_domain::run_policy::Sandbox;
+use guildhall_domain::run_policy::{BackendProfile, Sandbox, SecretRef};
 use guildhall_protocol::rest::commands::CommandView;
 use guildhall_protocol::rest::runs::{CreateRun, RunView, SessionRef};
 use guildhall_sdk::Client;
@@ -71,7 +71,7 @@ pub(super) async fn run(args: &CreateArgs) -> Result<()> {
         workspace_ref: workspace,
         provider_id: args.provider.clone(),
         backend_profile: args.profile.clone(),
-        execution_policy: args.sandbox.map(|sandbox| json!({ "sandbox": sandbox })),
+        execution_policy: policy(args),
         trace_sink: Value::Null,
         session_ref: args.session.map(|session| SessionRef { session_id: Some(session.to_string()) }),
     };
@@ -89,6 +89,18 @@ pub(super) async fn run(args: &CreateArgs) -> Result<()> {
     }
     let command = command.map(|command| command.command_id.parse()).transpose()?;
     Watch { client: &session.client, run, command, after_seq: 0, json: args.common.json }.to_the_end().await
+}
+
+/// Returns what the run may do. A profile with a provider's credential needs leave to use that one, and no other.
+fn policy(args: &CreateArgs) -> Option<Value> {
+    let profile = args.profile.parse::<BackendProfile>().ok().filter(BackendProfile::needs_credential);
+    let named = profile.map(|profile| {
+        let credential = json!({ "name": SecretRef::provider_name(&profile), "keys": ["credential"] });
+        ("secretScope".to_owned(), json!({ "providerCredentials": [credential] }))
+    });
+    let sandbox = args.sandbox.map(|sandbox| ("sandbox".to_owned(), json!(sandbox)));
+    let parts: serde_json::Map<_, _> = sandbox.into_iter().chain(named).collect();
+    (!parts.is_empty()).then_some(Value::Object(parts))
 }
 
 async fn first_turn(client: &Client, run: RunId, prompt: &str, args: &CreateArgs) -> Result<CommandView> {

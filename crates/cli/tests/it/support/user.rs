@@ -88,6 +88,8 @@ pub(crate) struct Server {
     pub(crate) state: PathBuf,
     pub(crate) url: String,
     pub(crate) password: String,
+    /// What it said when it was ready.
+    pub(crate) ready: Value,
 }
 
 impl Server {
@@ -126,7 +128,8 @@ impl Server {
         let ready = running.ready();
         let state = PathBuf::from(ready["state"].as_str().expect("a folder"));
         let password = std::fs::read_to_string(state.join("admin.password")).expect("a password");
-        Self { running, state, url: ready["url"].as_str().expect("a url").to_owned(), password }
+        let url = ready["url"].as_str().expect("a url").to_owned();
+        Self { running, state, url, password, ready }
     }
 }
 

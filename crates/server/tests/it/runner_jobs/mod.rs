@@ -150,10 +150,48 @@ async fn a_profile_that_nobody_set_up_is_refused_and_so_is_everything_where_noth
     answer.assert_failure(409, "secret-unavailable");
     assert_eq!(place.attempts(), 0);
 
-    // Design rule 10: what is not contained says so.
-    for (server, expected) in [(&world.one, "uncontained"), (&world.other, "elsewhere")] {
+    // What is not contained would say so. This machine can, as the tests of the runner need.
+    for (server, expected) in [(&world.one, "contained"), (&world.other, "elsewhere")] {
         assert_eq!(server.get("/capabilities").await.body["policy"]["containment"], expected);
     }
+}
+
+// covers: R21
+#[tokio::test]
+async fn nothing_is_started_in_a_session_whose_storage_was_given_up() {
+    let place = Place::new();
+    let world = world(&place).await;
+    let run = world.run(&world.yard("acme").await).await;
+    world.command(&run, "go").await;
+    let mut sql = world.db.sql().await;
+    sql.execute("UPDATE sessions SET storage_kind = 'evicted', storage_evicted_at = now()").await;
+    let refused = world.other.launch(&world, &run, "evicted", json!({})).await;
+    refused.assert_failure(409, "session-store-evicted");
+    assert_eq!(place.attempts(), 0, "something was started");
+}
+
+// covers: R21
+#[tokio::test]
+async fn storage_that_is_given_up_is_removed_where_launched_runners_keep_it() {
+    let place = Place::new();
+    let db = TestDb::new().await;
+    let world = World::on(place.setup(&db).with("sessions.collect_every", "200ms"), db).await;
+    let run = world.run(&world.yard("acme").await).await;
+    let command = world.command(&run, "go").await;
+    let made = world.one.launch(&world, &run, "go", json!({})).await;
+    world.until_command(&run, &command, "completed").await;
+    world.until_job(&run, &text(&made.body, "runnerJobId"), "succeeded").await;
+    let session = text(&world.show(&run).await, "sessionId");
+    let at = |kind: &str| place.storage().join(kind).join(&session);
+    assert!(at("sessions").is_dir() && at("workspaces").is_dir(), "the runner kept nothing");
+    let operator = &world.operator.access;
+    let cancel = format!("/api/v1/runs/{run}/cancel");
+    assert_eq!(world.one.post_as(&cancel, operator, json!({})).await.status, 200);
+    let storage = format!("/api/v1/sessions/{session}/storage");
+    let given_up = world.one.ask(reqwest::Method::DELETE, &storage, operator, None).await;
+    assert_eq!(given_up.status, 200, "{}", given_up.text);
+    world.until(&storage, |storage| storage["phase"] == "removed").await;
+    assert!(!at("sessions").exists() && at("workspaces").is_dir());
 }
 
 #[tokio::test]

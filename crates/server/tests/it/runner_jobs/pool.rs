@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::support::launch::Place;
 use crate::support::people::World;
-use crate::support::runs::text;
+use crate::support::runs::{ask, text};
 
 #[tokio::test]
 async fn a_warm_runner_takes_a_run_of_any_tenant_at_once_and_is_replaced() {
@@ -178,4 +178,38 @@ async fn a_tenants_own_token_gets_no_other_tenants_run_and_none_of_the_pools() {
     world.db.sql().await.execute("UPDATE enrolments SET revoked_at = now() WHERE tenant IS NULL").await;
     let grant = world.other.get_as("/api/v1/runner/grant", &text(&held.body, "runToken")).await;
     grant.assert_failure(401, "unauthenticated");
+}
+
+#[tokio::test]
+async fn the_pool_leaves_runs_whose_tenant_keeps_the_profile_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let world = World::keeping_secrets(&folder).await;
+    let operator = &world.operator.access;
+    let (own, other) = (world.yard("acme").await, world.yard("other").await);
+    let credential = |key: &str| json!({ "credential": key });
+    let shared = "/api/v1/provider-profiles/codex/credential?scope=shared";
+    let kept = world.one.ask(reqwest::Method::PUT, shared, operator, Some(credential("sk-shared"))).await;
+    assert_eq!(kept.status, 200, "{}", kept.text);
+    let kept = world.one.put_credential(&own.tenant, "codex", operator, credential("sk-own")).await;
+    assert_eq!(kept.status, 200, "{}", kept.text);
+    let mut runs = Vec::new();
+    for yard in [&own, &other] {
+        let mut ask = ask(&yard.tenant);
+        ask["backendProfile"] = json!("codex");
+        let named = json!([{ "name": "guildhall-provider-codex", "keys": ["credential"] }]);
+        ask["executionPolicy"]["secretScope"] = json!({ "providerCredentials": named });
+        let made = world.one.post_as("/api/v1/runs", operator, ask).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        runs.push(text(&made.body, "runId"));
+        world.command(&runs[runs.len() - 1], "go").await;
+    }
+    let [first, second] = [world.pool_enrolment_for("codex").await, world.pool_enrolment_for("codex").await];
+    let warm = world.one.register_under(&first).await;
+    let grant = world.one.claim_next(&first, &warm).await.expect("the other tenant's run");
+    assert!(grant.to_string().contains(&runs[1]), "{grant}");
+    let warm = world.one.register_under(&second).await;
+    assert_eq!(world.one.claim_next(&second, &warm).await, None, "it has not got that profile");
+    let claim = json!({ "runnerId": warm });
+    let named = world.one.post_as(&format!("/api/v1/runs/{}/claim", runs[0]), &second, claim).await;
+    named.assert_failure(404, "not-found");
 }

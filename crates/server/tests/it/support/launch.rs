@@ -45,19 +45,29 @@ impl Place {
         self.setup(db).with("launcher.runner", program.display())
     }
 
+    /// Returns where runners that are started here keep sessions.
+    pub(crate) fn storage(&self) -> PathBuf {
+        self.folder.path().join("storage")
+    }
+
     /// Counts the processes that were ever started here.
     pub(crate) fn attempts(&self) -> usize {
         std::fs::read_dir(self.folder.path().join("attempts")).map_or(0, Iterator::count)
     }
 
-    /// Returns the runners that run here.
+    /// Returns the runners that run here: of each the process that was started, which guards the one that works.
     pub(crate) fn processes(&self) -> Vec<u32> {
+        self.processes_where(|line| !line.contains("--under-guard"))
+    }
+
+    fn processes_where(&self, pleases: impl Fn(&str) -> bool) -> Vec<u32> {
         let here = self.folder.path().to_string_lossy().into_owned();
         let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let is_here = |pid: &u32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains(&here)
+            let line = String::from_utf8_lossy(&line);
+            line.contains(&here) && pleases(&line)
         };
         pids.filter(is_here).collect()
     }
@@ -70,7 +80,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        for pid in self.processes() {
+        for pid in self.processes_where(|_| true) {
             let _already_gone = Command::new("kill").args(["-9", &pid.to_string()]).status();
         }
     }
@@ -137,13 +147,17 @@ impl World {
 
     /// Makes an enrolment of the installation's own pool, as a server does for a warm runner.
     pub(crate) async fn pool_enrolment(&self) -> String {
+        self.pool_enrolment_for("demo").await
+    }
+
+    pub(crate) async fn pool_enrolment_for(&self, profile: &str) -> String {
         let (id, principal) = (EnrolmentId::generate().as_uuid(), PrincipalId::generate().as_uuid());
         let (secret, hash) = Opaque::generate(OpaqueKind::Enrolment, id);
         let hash: String = hash.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         let sql = format!(
             "INSERT INTO principals (id, kind, name) VALUES ('{principal}', 'service', 'pool');
              INSERT INTO enrolments (id, principal, name, profile, hash, expires_at)
-             VALUES ('{id}', '{principal}', 'pool', 'demo', '\\x{hash}', now() + interval '1 hour')"
+             VALUES ('{id}', '{principal}', 'pool', '{profile}', '\\x{hash}', now() + interval '1 hour')"
         );
         self.db.sql().await.execute(sql).await;
         secret.expose_secret().to_owned()
@@ -165,7 +179,7 @@ impl World {
 impl TestServer {
     /// Registers a runner under an enrolment, which may be of the pool.
     pub(crate) async fn register_under(&self, enrolment: &str) -> String {
-        let body = json!({ "name": "played", "backendProfiles": ["demo"] });
+        let body = json!({ "name": "played", "backendProfiles": ["demo", "codex"] });
         let answer = self.post_as("/api/v1/runners/register", enrolment, body).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
         text(&answer.body, "runnerId")

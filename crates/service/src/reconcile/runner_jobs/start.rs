@@ -118,11 +118,13 @@ impl TendRunnerJobs {
         warn!(job = %job.id, error = error as &dyn std::error::Error, "{} could not be started", job.id);
         match error {
             LaunchError::Profile(refusal) => self.fail(job, &refusal.to_string()).await,
-            LaunchError::Io { .. } if job.tries >= TRIES_AT_MOST => {
+            LaunchError::Io { .. } | LaunchError::Secret(_) if job.tries >= TRIES_AT_MOST => {
                 // What exactly failed is the operator's to know: it may name a path.
                 self.fail(job, "its process could not be started: the server's log says why").await
             }
-            LaunchError::Io { .. } | LaunchError::Busy | LaunchError::Closed => Ok(()),
+            LaunchError::Io { .. } | LaunchError::Secret(_) | LaunchError::Busy | LaunchError::Closed => {
+                Ok(())
+            }
         }
     }
 
