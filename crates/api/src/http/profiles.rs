@@ -151,7 +151,7 @@ async fn within(app: &App, asking: Asking, named: Option<&str>) -> Result<(Askin
         // A service key was found with its tenant.
         let Some(acting) = asking.caller.tenant else {
             let words = "tenantId: say which tenant is meant; only a service key may leave it out";
-            return Err(ApiError::new(FailureKind::SchemaInvalid, words));
+            return Err(ApiError::new(FailureKind::TenantPolicyDenied, words));
         };
         return Ok((asking, acting.tenant));
     };
