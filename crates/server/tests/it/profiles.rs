@@ -151,7 +151,7 @@ async fn members_read_and_only_those_who_manage_profiles_change_them() {
         world.one.ask(Method::DELETE, &shared, bearer, None).await.assert_failure(404, "not-found");
     }
     let unnamed = world.one.get_as("/api/v1/provider-profiles", &owner.access).await;
-    unnamed.assert_failure(400, "schema-invalid");
+    unnamed.assert_failure(403, "tenant-policy-denied");
     let subject = world.subject_token(&tenant, &writer, "user-1").await.body["accessToken"].clone();
     let subject = subject.as_str().expect("a token");
     world

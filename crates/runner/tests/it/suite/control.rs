@@ -55,11 +55,12 @@ pub(crate) async fn words_after_the_end_are_refused(bench: &Bench) {
     };
     assert_eq!(end, TurnEnd::Completed);
     drop(control);
-    // Taken in time, refused, or dropped with the turn: never an answer that says more than happened.
+    // Taken in time, refused, or dropped with the turn. That an agent took them is its own word: Codex may still end the turn
+    // without asking its model again, so what came of them is told by the events behind them, and by nothing else.
     let answer = answer.await;
     let was_told = desk.told().iter().any(|body| body.contains("said-after-the-end"));
     match answer {
-        Ok(Ok(())) => assert!(bench.capabilities.steers && was_told),
+        Ok(Ok(())) => assert!(bench.capabilities.steers),
         Ok(Err(_)) | Err(_) => assert!(!was_told, "refused words were delivered"),
     }
     desk.leave();
