@@ -80,6 +80,8 @@ impl Tenants {
     pub async fn resolve(&self, text: &str) -> Result<Option<TenantId>, ServiceError> {
         match text.parse() {
             Ok(id) => Ok(Some(id)),
+            // What is no slug names nobody, and may hold what PostgreSQL cannot take.
+            Err(_) if text.parse::<Slug>().is_err() => Ok(None),
             Err(_) => Ok(tenants::by_slug(&self.store, text).await?),
         }
     }

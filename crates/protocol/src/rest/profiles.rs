@@ -59,8 +59,10 @@ pub struct PutCredential {
     /// Where the provider answers: https, without user or query.
     #[schema(example = "https://api.example.org/v1")]
     pub base_url: Option<String>,
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[\x21-\x7e]+$")]
     pub model: Option<String>,
     /// responses or chat.
+    #[schema(pattern = "^(responses|chat)$")]
     pub wire_api: Option<String>,
 }
 
