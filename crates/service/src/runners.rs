@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use guildhall_domain::ids::{CommandId, RunId, RunnerId};
 use guildhall_domain::journal::{Fence, Placed, Seq};
+use guildhall_domain::redact::redact_json;
 use guildhall_domain::run::command::{self, CommandKind, CommandState};
-use guildhall_domain::run::event;
+use guildhall_domain::run::event::{self, Body, Mark};
 use guildhall_domain::run::lease::{self, Claim, ClaimRefusal};
 use guildhall_domain::run::{Ending, RunState};
 use guildhall_domain::runner::{Enrolment, RunGrant, Wanted};
@@ -63,8 +64,7 @@ pub struct EventAsk {
     pub id: String,
     pub kind: String,
     pub command: Option<CommandId>,
-    /// JSON, as it came.
-    pub payload: String,
+    pub payload: Value,
 }
 
 /// What a runner has to do.
@@ -475,9 +475,11 @@ async fn bind(tx: &mut Tx, enrolment: &Enrolment, run: RunId) -> Result<bool, Se
 }
 
 /// Makes an entry of an event: what looks like a credential goes before anything is kept.
-fn entry(run: RunId, event: EventAsk) -> Result<NewEntry, ServiceError> {
+fn entry(run: RunId, mut event: EventAsk) -> Result<NewEntry, ServiceError> {
     event::check_type(&event.kind)?;
     let id = event::entry_id(run, &event.id)?;
-    let (body, mark) = event::keep(&event.kind, &event.id, event.command, &event.payload)?;
-    Ok(NewEntry { id, kind: event.kind.into(), body, mark: Some(mark) })
+    redact_json(&mut event.payload);
+    let mark = Some(Mark::of(&event.kind, event.command, &event.payload));
+    let body = Body { id: Some(event.id), command_id: event.command, payload: event.payload }.write();
+    Ok(NewEntry { id, kind: event.kind.into(), body, mark })
 }

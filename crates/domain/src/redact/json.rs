@@ -38,14 +38,6 @@ fn walk(value: &mut Value, named: Option<Kind>, found: &mut Counts) {
     }
 }
 
-/// Says whether a text would be changed.
-pub(super) fn is_secret(text: &str, named: Option<Kind>) -> bool {
-    match named {
-        Some(kind) if long_enough(text, kind) => !Kind::is_marker(text),
-        Some(_) | None => !redact(text).found.is_empty(),
-    }
-}
-
 fn clean(text: &mut String, named: Option<Kind>, found: &mut Counts) {
     if let Some(kind) = named
         && long_enough(text, kind)
@@ -76,15 +68,11 @@ fn long_enough(text: &str, kind: Kind) -> bool {
     }
 }
 
-pub(super) fn secret_name(name: &str) -> Option<Kind> {
-    let ends_in = |words: &[&str]| words.iter().any(|word| is_end(name, word));
+fn secret_name(name: &str) -> Option<Kind> {
+    let bare: String =
+        name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect();
+    let ends_in = |words: &[&str]| words.iter().any(|word| bare.ends_with(word));
     if ends_in(PASSWORDS) { Some(Kind::Password) } else { ends_in(FIELDS).then_some(Kind::Field) }
-}
-
-/// Says whether a name ends in a word, without its dashes and underscores.
-fn is_end(name: &str, word: &str) -> bool {
-    let mut letters = name.bytes().rev().filter(|byte| !matches!(byte, b'_' | b'-'));
-    word.bytes().rev().all(|wanted| letters.next().is_some_and(|byte| byte.to_ascii_lowercase() == wanted))
 }
 
 /// Cleans the names themselves. Two that become the same are told apart by a number, so that no entry is lost.

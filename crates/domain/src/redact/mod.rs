@@ -18,7 +18,6 @@
 //! to be slow 9 MB/s and more. An event of 4 KiB thus costs about 25 µs. The automaton is its own filter:
 //! the groups are looked for only where it has matched.
 
-mod clean;
 mod glance;
 mod json;
 mod kind;
@@ -26,7 +25,6 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
-pub use clean::is_clean;
 pub use json::redact_json;
 pub use kind::{Counts, Kind};
 

@@ -3,16 +3,12 @@
 //! A payload is the backend's own and passes on as it is. What the fold needs of it is read once, at the edge, into a
 //! [`Mark`]; an event that cannot be understood is still an event.
 
-mod facts;
-
-use facts::{Fact, Facts};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::follow::notice;
 use crate::ids::{CommandId, EntryId, RunId};
-use crate::redact::{is_clean, redact_json};
 
 /// The types of event that mean something here. Others pass on untouched.
 pub const ASSISTANT_MESSAGE: &str = "assistant_message";
@@ -38,6 +34,9 @@ const TYPE_BYTES: std::ops::RangeInclusive<usize> = 1..=64;
 /// A runner's own id of an event.
 const ID_BYTES: std::ops::RangeInclusive<usize> = 1..=128;
 
+/// Words kept of a tool call: longer ones are cut.
+const WORD_CHARS: usize = 64;
+
 /// Why an event is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidEvent {
@@ -49,8 +48,6 @@ pub enum InvalidEvent {
     Reserved(&'static str),
     #[error("type: `{0}` is what a stream says of itself: use another name")]
     Notice(&'static str),
-    #[error("payload: it is nested too deeply, or a number or text in it is out of range")]
-    Payload,
 }
 
 /// Returns the entry id of a runner's event: the same for the same event of the same run, whoever sends it again.
@@ -123,52 +120,6 @@ impl Body {
         // Values that came from JSON go back into it.
         serde_json::to_string(self).unwrap_or_default()
     }
-}
-
-/// Makes what is kept of an event that a runner sent, and what counts of it. What looks like a credential is replaced.
-///
-/// Most payloads hold none: those stay the text that came, and no value is made of them.
-pub fn keep(
-    kind: &str,
-    own: &str,
-    command: Option<CommandId>,
-    payload: &str,
-) -> Result<(String, Mark), InvalidEvent> {
-    if is_clean(payload) == Some(true)
-        && let Some(facts) = Facts::read(payload)
-    {
-        return Ok((written(own, command, payload), Mark { command, what: What::of(kind, &facts) }));
-    }
-    let mut payload: Value = serde_json::from_str(payload).map_err(|_| InvalidEvent::Payload)?;
-    redact_json(&mut payload);
-    let mark = Mark::of(kind, command, &payload);
-    let body = Body { id: Some(own.to_owned()), command_id: command, payload };
-    Ok((body.write(), mark))
-}
-
-/// Writes a [`Body`] around the text of its payload.
-fn written(own: &str, command: Option<CommandId>, payload: &str) -> String {
-    const AROUND: usize = 96;
-    let mut body = String::with_capacity(payload.len() + own.len() + AROUND);
-    body.push_str("{\"id\":");
-    // Its characters are visible ASCII: only these two mean something in a text.
-    body.push('"');
-    for letter in own.chars() {
-        if matches!(letter, '"' | '\\') {
-            body.push('\\');
-        }
-        body.push(letter);
-    }
-    body.push('"');
-    if let Some(command) = command {
-        body.push_str(",\"commandId\":\"");
-        body.push_str(&command.to_string());
-        body.push('"');
-    }
-    body.push_str(",\"payload\":");
-    body.push_str(payload);
-    body.push('}');
-    body
 }
 
 /// Reads what counts of an event as it is kept. One that was erased counts as one that says nothing.
@@ -252,74 +203,76 @@ impl Mark {
     /// Reads what counts of an event.
     #[must_use]
     pub fn of(kind: &str, command: Option<CommandId>, payload: &Value) -> Self {
-        Self { command, what: What::of(kind, &Facts::of(payload)) }
-    }
-}
-
-impl What {
-    fn of(kind: &str, facts: &Facts) -> Self {
-        match kind {
-            ASSISTANT_MESSAGE => assistant(facts),
-            ASSISTANT_DELTA => Self::Piece,
-            TOOL_CALL => tool(facts),
+        let what = match kind {
+            ASSISTANT_MESSAGE => assistant(payload),
+            ASSISTANT_DELTA => What::Piece,
+            TOOL_CALL => tool(payload),
             COMMAND_OUTPUT => {
-                Self::Output { bytes: size(facts), truncated: facts.output_truncated.is_true() }
+                What::Output { bytes: size(payload), truncated: is(payload, "outputTruncated") }
             }
-            ARTIFACT => Self::Artifact { bytes: size(facts), truncated: facts.truncated.is_true() },
-            BACKEND_STATUS => status(facts),
-            USAGE => Self::Usage(usage(facts)),
-            TERMINAL_STATUS => Self::Terminal,
-            _ => Self::Other,
-        }
+            ARTIFACT => What::Artifact { bytes: size(payload), truncated: is(payload, "truncated") },
+            BACKEND_STATUS => status(payload),
+            USAGE => What::Usage(usage(payload)),
+            TERMINAL_STATUS => What::Terminal,
+            _ => What::Other,
+        };
+        Self { command, what }
     }
 }
 
-fn assistant(facts: &Facts) -> What {
+fn assistant(payload: &Value) -> What {
+    let text = payload.get("text").and_then(Value::as_str).unwrap_or_default();
     What::Assistant {
-        authority: facts.reply_authority.is_true(),
-        is_final: facts.r#final.is_true(),
-        text_truncated: facts.text_truncated.is_true(),
-        output_truncated: facts.output_truncated.is_true(),
-        is_empty: !matches!(facts.text, Fact::Text { is_blank: false, .. }),
+        authority: is(payload, "replyAuthority"),
+        is_final: is(payload, "final"),
+        text_truncated: is(payload, "textTruncated"),
+        output_truncated: is(payload, "outputTruncated"),
+        is_empty: text.trim().is_empty(),
     }
 }
 
-fn tool(facts: &Facts) -> What {
-    let call = facts.call_id.word().or_else(|| facts.item_id.word()).unwrap_or_default().to_owned();
-    match facts.status.word() {
-        Some(status) if !["started", "running", "in_progress", "inProgress"].contains(&status) => {
-            What::ToolEnded { call, status: status.to_owned(), exit_code: facts.exit_code.signed() }
+fn tool(payload: &Value) -> What {
+    let word = |name: &str| {
+        let text = payload.get(name).and_then(Value::as_str)?;
+        Some(text.chars().take(WORD_CHARS).collect::<String>())
+    };
+    let call = word("callId").or_else(|| word("itemId")).unwrap_or_default();
+    match word("status") {
+        Some(status) if !["started", "running", "in_progress", "inProgress"].contains(&status.as_str()) => {
+            What::ToolEnded { call, status, exit_code: payload.get("exitCode").and_then(Value::as_i64) }
         }
         Some(_) | None => What::ToolBegan { call },
     }
 }
 
-fn status(facts: &Facts) -> What {
-    match facts.phase.word() {
+fn status(payload: &Value) -> What {
+    match payload.get("phase").and_then(Value::as_str) {
         Some("transport-disconnected") => What::Transport { connected: false },
         Some("transport-connected") => What::Transport { connected: true },
         Some(_) | None => What::Other,
     }
 }
 
-fn usage(facts: &Facts) -> Usage {
+fn usage(payload: &Value) -> Usage {
+    let number = |name: &str| payload.get(name).and_then(Value::as_u64).unwrap_or(0);
     Usage {
-        input_tokens: facts.input_tokens.unsigned().unwrap_or(0),
-        cached_input_tokens: facts.cached_input_tokens.unsigned().unwrap_or(0),
-        output_tokens: facts.output_tokens.unsigned().unwrap_or(0),
-        active_ms: facts.active_ms.unsigned().unwrap_or(0),
+        input_tokens: number("inputTokens"),
+        cached_input_tokens: number("cachedInputTokens"),
+        output_tokens: number("outputTokens"),
+        active_ms: number("activeMs"),
         // Counted from the tool calls themselves.
         tool_calls: 0,
     }
 }
 
+fn is(payload: &Value, name: &str) -> bool {
+    payload.get(name).and_then(Value::as_bool).unwrap_or(false)
+}
+
 /// Returns how large something is: what its `bytes` say, else the length of its text.
-fn size(facts: &Facts) -> u64 {
-    let text = match facts.text {
-        Fact::Text { bytes, .. } => u64::try_from(bytes).unwrap_or(0),
-        Fact::Nothing | Fact::Flag(_) | Fact::Unsigned(_) | Fact::Signed(_) => 0,
-    };
-    facts.bytes.unsigned().unwrap_or(text)
+fn size(payload: &Value) -> u64 {
+    let text = || payload.get("text").and_then(Value::as_str).map_or(0, str::len);
+    payload.get("bytes").and_then(Value::as_u64).unwrap_or_else(|| u64::try_from(text()).unwrap_or(0))
 }
 
 /// Returns the id of an entry that the server writes once for a cause, so that a repeat finds it there.
@@ -389,65 +342,7 @@ mod tests {
         assert_eq!(ended.what, expected);
     }
 
-    /// Payloads with the members that count, of the types that they should and should not have.
-    fn payload() -> impl Strategy<Value = Value> {
-        let name = prop_oneof![
-            Just("text"),
-            Just("replyAuthority"),
-            Just("final"),
-            Just("outputTruncated"),
-            Just("truncated"),
-            Just("callId"),
-            Just("itemId"),
-            Just("status"),
-            Just("phase"),
-            Just("exitCode"),
-            Just("bytes"),
-            Just("inputTokens"),
-            Just("apiKey"),
-            Just("other"),
-        ];
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            any::<i32>().prop_map(|n| Value::from(f64::from(n) / 4.0)),
-            "[ -~\n\"\\\\é]{0,80}".prop_map(Value::from),
-            prop_oneof![Just("running"), Just("completed"), Just("transport-disconnected"), Just(" \n")]
-                .prop_map(Value::from),
-            Just(json!([1, { "text": "inner" }])),
-        ];
-        let members = proptest::collection::vec((name, leaf.clone()), 0..6);
-        let object =
-            members.prop_map(|all| Value::Object(all.into_iter().map(|(k, v)| (k.into(), v)).collect()));
-        prop_oneof![9 => object, 1 => leaf]
-    }
-
-    const KINDS: [&str; 8] = [
-        ASSISTANT_MESSAGE,
-        ASSISTANT_DELTA,
-        TOOL_CALL,
-        COMMAND_OUTPUT,
-        ARTIFACT,
-        BACKEND_STATUS,
-        USAGE,
-        "something_else",
-    ];
-
     proptest! {
-        #[test]
-        fn what_is_kept_of_a_text_is_what_would_be_kept_of_its_value(
-            at in 0..KINDS.len(), own in "[!-~]{1,20}", has_command in any::<bool>(), payload in payload(),
-        ) {
-            let command = has_command.then(CommandId::generate);
-            let mut clean = payload.clone();
-            redact_json(&mut clean);
-            let mark = Mark::of(KINDS[at], command, &clean);
-            let (body, counted) = keep(KINDS[at], &own, command, &payload.to_string()).expect("an event");
-            let expected = Body { id: Some(own), command_id: command, payload: clean };
-            prop_assert_eq!((serde_json::from_str::<Body>(&body).expect("a body"), counted), (expected, mark));
-        }
-
         #[test]
         fn any_payload_of_any_type_is_an_event(kind in "[a-z_]{1,20}", payload in "[ -~]{0,200}") {
             let payload = serde_json::from_str(&payload).unwrap_or(Value::String(payload));

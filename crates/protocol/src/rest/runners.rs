@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
 use super::commands::CommandView;
@@ -124,23 +123,6 @@ pub struct NewEvent {
     #[serde(default)]
     #[schema(value_type = Object)]
     pub payload: Value,
-}
-
-/// [`AppendEvents`] as the server reads them: the payloads stay the text that came.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AppendTexts {
-    pub events: Vec<EventText>,
-}
-
-/// [`NewEvent`] with the text of its payload.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct EventText {
-    pub id: String,
-    pub r#type: String,
-    pub command_id: Option<String>,
-    pub payload: Option<Box<RawValue>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -5,7 +5,7 @@ use axum::extract::State;
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::RunId;
 use guildhall_domain::journal::Placed;
-use guildhall_protocol::rest::runners::{AppendEvents, AppendTexts, AppendedView, EventText, PlacedView};
+use guildhall_protocol::rest::runners::{AppendEvents, AppendedView, NewEvent, PlacedView};
 use guildhall_service::runners::EventAsk;
 
 use super::held;
@@ -31,7 +31,7 @@ pub(crate) async fn append(
     State(app): State<App>,
     HoldingLately(holding): HoldingLately,
     Ids(run): Ids<RunId>,
-    Body(body): Body<AppendTexts>,
+    Body(body): Body<AppendEvents>,
 ) -> Result<Json<AppendedView>, ApiError> {
     let grant = held(&holding, run)?;
     if !(1..=EVENTS_AT_MOST).contains(&body.events.len()) {
@@ -50,10 +50,7 @@ pub(crate) async fn append(
     Ok(Json(AppendedView { events: events.collect(), last_seq }))
 }
 
-fn ask(event: EventText) -> Result<EventAsk, ApiError> {
+fn ask(event: NewEvent) -> Result<EventAsk, ApiError> {
     let command = event.command_id.as_deref().map(|id| parse("commandId", id)).transpose()?;
-    // Without a payload it is null, as anywhere else.
-    let payload =
-        event.payload.map_or_else(|| "null".into(), |payload| Box::<str>::from(payload).into_string());
-    Ok(EventAsk { id: event.id, kind: event.r#type, command, payload })
+    Ok(EventAsk { id: event.id, kind: event.r#type, command, payload: event.payload })
 }
