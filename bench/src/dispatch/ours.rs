@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use guildhall_domain::run::Ending;
+use guildhall_domain::runs::Ending;
 use guildhall_protocol::rest::runners::RegisterRunner;
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::{Claim, ClaimAgain, PollFrom, RunnerClient};

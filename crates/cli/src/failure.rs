@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run::TerminalStatus;
+use guildhall_domain::runs::TerminalStatus;
 use guildhall_sdk::ClientError;
 
 use crate::doctor::Unwell;

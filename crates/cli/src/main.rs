@@ -57,27 +57,27 @@ enum Command {
     /// Prints the API document (OpenAPI 3.1) without a server
     Openapi,
     /// Signs in to a server and remembers it as a context
-    Login(client::login::LoginArgs),
+    Login(client::access::login::LoginArgs),
     /// Ends a login, everywhere, and forgets its tokens
-    Logout(client::logout::LogoutArgs),
+    Logout(client::access::logout::LogoutArgs),
     /// Says whom the server takes you for
-    Whoami(client::whoami::WhoamiArgs),
+    Whoami(client::access::whoami::WhoamiArgs),
     /// Lists and chooses servers
     Context(client::context::ContextArgs),
     /// Makes and shows tenants
-    Tenants(client::tenants::TenantsArgs),
+    Tenants(client::access::tenants::TenantsArgs),
     /// Makes users
-    Users(client::users::UsersArgs),
+    Users(client::access::users::UsersArgs),
     /// Shows and changes who belongs to a tenant, and as what
-    Members(client::members::MembersArgs),
+    Members(client::access::members::MembersArgs),
     /// Invites people into a tenant, and accepts invitations
-    Invitations(client::invitations::InvitationsArgs),
+    Invitations(client::access::invitations::InvitationsArgs),
     /// Makes, shows and revokes service keys
-    Keys(client::keys::KeysArgs),
+    Keys(client::access::keys::KeysArgs),
     /// Makes and shows projects
-    Projects(client::projects::ProjectsArgs),
+    Projects(client::access::projects::ProjectsArgs),
     /// Makes, shows and revokes the tokens with which runners claim
-    Enrolments(client::enrolments::EnrolmentsArgs),
+    Enrolments(client::runners::enrolments::EnrolmentsArgs),
     /// Gives provider profiles their credentials, and tries them
     Profiles(client::profiles::ProfilesArgs),
     /// Makes runs, talks to them and watches them
@@ -85,7 +85,7 @@ enum Command {
     /// Shows and reads sessions: conversations, over all their runs
     Sessions(client::sessions::SessionsArgs),
     /// Reads, exports and checks audit logs
-    Audit(client::audit::AuditArgs),
+    Audit(client::access::audit::AuditArgs),
     /// Prints a script that completes commands in your shell
     Completions(client::completions::CompletionsArgs),
 }
@@ -116,21 +116,21 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Config(args) => config::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Openapi => openapi(),
-        Command::Login(args) => client::login::run(args),
-        Command::Logout(args) => client::logout::run(args),
-        Command::Whoami(args) => client::whoami::run(args),
+        Command::Login(args) => client::access::login::run(args),
+        Command::Logout(args) => client::access::logout::run(args),
+        Command::Whoami(args) => client::access::whoami::run(args),
         Command::Context(args) => client::context::run(args),
-        Command::Tenants(args) => client::tenants::run(args),
-        Command::Users(args) => client::users::run(args),
-        Command::Members(args) => client::members::run(args),
-        Command::Invitations(args) => client::invitations::run(args),
-        Command::Keys(args) => client::keys::run(args),
-        Command::Projects(args) => client::projects::run(args),
-        Command::Enrolments(args) => client::enrolments::run(args),
+        Command::Tenants(args) => client::access::tenants::run(args),
+        Command::Users(args) => client::access::users::run(args),
+        Command::Members(args) => client::access::members::run(args),
+        Command::Invitations(args) => client::access::invitations::run(args),
+        Command::Keys(args) => client::access::keys::run(args),
+        Command::Projects(args) => client::access::projects::run(args),
+        Command::Enrolments(args) => client::runners::enrolments::run(args),
         Command::Profiles(args) => client::profiles::run(args),
         Command::Runs(args) => client::runs::run(args),
         Command::Sessions(args) => client::sessions::run(args),
-        Command::Audit(args) => client::audit::run(args),
+        Command::Audit(args) => client::access::audit::run(args),
         Command::Completions(args) => client::completions::run(args, Arguments::command()),
     }
 }

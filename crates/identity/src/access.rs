@@ -7,9 +7,9 @@
 
 use std::collections::HashMap;
 
+use guildhall_domain::access::principal::TokenKind;
 use guildhall_domain::ids::{LoginId, PrincipalId, RunId, RunnerId, ServiceKeyId, SigningKeyId, TenantId};
 use guildhall_domain::journal::Epoch;
-use guildhall_domain::principal::TokenKind;
 use jiff::{SignedDuration, Timestamp};
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};

@@ -14,7 +14,7 @@ use std::fmt;
 
 use futures::future::BoxFuture;
 use guildhall_domain::ids::{AttemptId, PlaceId, RunId, TenantId};
-use guildhall_domain::run_policy::BackendProfile;
+use guildhall_domain::runs::policy::BackendProfile;
 use secrecy::SecretString;
 
 use secrets::SecretError;

@@ -1,7 +1,7 @@
 //! Frames of streams: facts, which carry an id to go on after, and what a stream says of itself, which carries none.
 
-use guildhall_domain::capability::EVENT_SCHEMA_VERSION;
-use guildhall_domain::follow::notice;
+use guildhall_domain::journal::follow::notice;
+use guildhall_domain::ops::capability::EVENT_SCHEMA_VERSION;
 use serde::{Deserialize, Serialize};
 
 use crate::rest::runs::EventView;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::session::StorageKind;
+use guildhall_domain::sessions::StorageKind;
 use guildhall_protocol::rest::sessions::RefreshStorage;
 use guildhall_sdk::runner::{Grant, HeldRun};
 use sha2::{Digest, Sha256};

@@ -1,6 +1,6 @@
 //! Signing in and out.
 
-use guildhall_protocol::rest::auth::{TokensView, WhoamiView};
+use guildhall_protocol::rest::access::auth::{TokensView, WhoamiView};
 use jiff::Timestamp;
 use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};

@@ -1,8 +1,8 @@
 //! Commands of runs, for those who send them.
 
 use guildhall_domain::ids::{CommandId, RunId};
-use guildhall_domain::run::command::CommandKind;
-use guildhall_protocol::rest::commands::{CommandView, CreateCommand, ResultView};
+use guildhall_domain::runs::command::CommandKind;
+use guildhall_protocol::rest::runs::commands::{CommandView, CreateCommand, ResultView};
 use reqwest::Method;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! Enrolment tokens of runners.
 
 use guildhall_domain::ids::{EnrolmentId, TenantId};
-use guildhall_protocol::rest::enrolments::{
+use guildhall_protocol::rest::runners::enrolments::{
     CreateEnrolment, EnrolmentView, EnrolmentsView, NewEnrolmentView,
 };
 use reqwest::Method;

@@ -1,7 +1,7 @@
 //! What a server says of itself.
 
-use guildhall_protocol::rest::capabilities::CapabilitiesView;
-use guildhall_protocol::rest::health::{LiveView, ReadinessView};
+use guildhall_protocol::rest::ops::capabilities::CapabilitiesView;
+use guildhall_protocol::rest::ops::health::{LiveView, ReadinessView};
 use reqwest::StatusCode;
 
 use crate::{Client, ClientError};

@@ -1,8 +1,8 @@
 //! Invitations.
 
+use guildhall_domain::access::role::Role;
 use guildhall_domain::ids::{InviteId, TenantId};
-use guildhall_domain::role::Role;
-use guildhall_protocol::rest::invitations::{
+use guildhall_protocol::rest::access::invitations::{
     AcceptInvitation, CreateInvitation, InvitationView, InvitationsView, JoinedView, NewInvitationView,
 };
 use reqwest::Method;

@@ -1,8 +1,8 @@
 //! Service keys.
 
+use guildhall_domain::access::role::Role;
 use guildhall_domain::ids::{ServiceKeyId, TenantId};
-use guildhall_domain::role::Role;
-use guildhall_protocol::rest::keys::{CreateKey, KeyView, KeysView, NewKeyView};
+use guildhall_protocol::rest::access::keys::{CreateKey, KeyView, KeysView, NewKeyView};
 use reqwest::Method;
 use secrecy::SecretString;
 

@@ -1,8 +1,8 @@
 //! The members of a tenant.
 
+use guildhall_domain::access::role::Role;
 use guildhall_domain::ids::{PrincipalId, TenantId};
-use guildhall_domain::role::Role;
-use guildhall_protocol::rest::tenants::{MemberView, MembersView, SetMember};
+use guildhall_protocol::rest::access::tenants::{MemberView, MembersView, SetMember};
 use reqwest::{Method, RequestBuilder};
 
 use crate::{Client, ClientError};

@@ -1,6 +1,6 @@
 //! Signing a command in through a browser.
 
-use guildhall_protocol::rest::auth::{ExchangeHandoff, TokensView};
+use guildhall_protocol::rest::access::auth::{ExchangeHandoff, TokensView};
 use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;

@@ -1,7 +1,7 @@
 //! Projects of tenants.
 
 use guildhall_domain::ids::TenantId;
-use guildhall_protocol::rest::projects::{CreateProject, ProjectView, ProjectsView};
+use guildhall_protocol::rest::access::projects::{CreateProject, ProjectView, ProjectsView};
 use reqwest::Method;
 
 use crate::client::keyed;

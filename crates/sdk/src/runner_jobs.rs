@@ -1,7 +1,7 @@
 //! Runners that are started for runs.
 
 use guildhall_domain::ids::{CommandId, RunId, RunnerJobId};
-use guildhall_protocol::rest::runner_jobs::{CreateRunnerJob, RunnerJobView, RunnerJobsView};
+use guildhall_protocol::rest::runners::jobs::{CreateRunnerJob, RunnerJobView, RunnerJobsView};
 use reqwest::Method;
 
 use crate::client::keyed;

@@ -1,7 +1,7 @@
 //! Tenants.
 
 use guildhall_domain::ids::TenantId;
-use guildhall_protocol::rest::tenants::{MembershipView, TenantView, TenantsView};
+use guildhall_protocol::rest::access::tenants::{MembershipView, TenantView, TenantsView};
 use reqwest::Method;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! People who can sign in.
 
-use guildhall_protocol::rest::users::UserView;
+use guildhall_protocol::rest::access::users::UserView;
 use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;

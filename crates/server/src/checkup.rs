@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use guildhall_bus::BusOptions;
 pub use guildhall_bus::look::{Look as NatsLook, NoConnection as NoNats};
-use guildhall_domain::schema::{SchemaState, SchemaVerdict};
+use guildhall_domain::ops::schema::{SchemaState, SchemaVerdict};
 use guildhall_runtime::Clock;
 pub use guildhall_store::checkup::{Checkup as PostgresLook, NoConnection as NoPostgres};
 use guildhall_store::{Store, StoreError};

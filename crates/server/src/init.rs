@@ -1,7 +1,7 @@
 //! Prepares a new installation, without serving.
 
 use guildhall_service::ServiceError;
-use guildhall_service::users::Users;
+use guildhall_service::access::users::Users;
 use secrecy::SecretString;
 
 use crate::start::prepare_store;

@@ -10,9 +10,11 @@ use guildhall_launcher::storage::{SessionStorage, StateFolder};
 use guildhall_launcher::{LaunchError, Launcher};
 use guildhall_runtime::Tasks;
 use guildhall_runtime::reconcile::Reconcilers;
-use guildhall_service::reconcile::{CollectSessionStorage, Pool, TendRunnerJobs};
-use guildhall_service::runner_jobs::Starting;
+use guildhall_service::runners::jobs::Starting;
+use guildhall_service::runners::jobs::reconcile::Pool;
+use guildhall_service::runners::jobs::reconcile::TendRunnerJobs;
 use guildhall_service::runs::Runs;
+use guildhall_service::sessions::storage_reconcile::CollectSessionStorage;
 use tracing::warn;
 
 use crate::config::{self, LauncherKind};

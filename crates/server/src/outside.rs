@@ -2,8 +2,8 @@
 
 use guildhall_egress::{AddressRules, Egress, EgressError, EgressOptions, IpNet};
 use guildhall_runtime::Clock;
-use guildhall_service::auth::Auth;
-use guildhall_service::oidc::{Oidc, ProviderOptions};
+use guildhall_service::access::auth::Auth;
+use guildhall_service::access::oidc::{Oidc, ProviderOptions};
 use url::{Host, Url};
 
 use crate::Config;

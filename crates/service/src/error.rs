@@ -1,17 +1,17 @@
 //! What can go wrong in a use case.
 
-use guildhall_domain::caller::Denied;
-use guildhall_domain::invitation::InvitationRefusal;
-use guildhall_domain::rate::{Rate, Standing, Tier};
-use guildhall_domain::role::MemberRefusal;
+use guildhall_domain::access::caller::Denied;
+use guildhall_domain::access::invitation::InvitationRefusal;
+use guildhall_domain::access::role::MemberRefusal;
+use guildhall_domain::ops::rate::{Rate, Standing, Tier};
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_store::StoreError;
 use jiff::Timestamp;
 
-use crate::oidc::{ProviderError, Refusal};
+use crate::access::oidc::{ProviderError, Refusal};
+use crate::access::signing::SigningError;
 use crate::profiles::ProfileRefusal;
 use crate::runs::RunRefusal;
-use crate::signing::SigningError;
 
 /// A failure with its internal cause. Callers see the failure; the log sees the cause.
 #[derive(Debug, thiserror::Error)]

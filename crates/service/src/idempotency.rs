@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use guildhall_domain::caller::Caller;
+use guildhall_domain::access::caller::Caller;
 use guildhall_store::{Tx, idempotency_keys};
 use serde_json::Value;
 use sha2::{Digest, Sha256};

@@ -1,6 +1,6 @@
 //! One connection, to find out what is wrong with PostgreSQL before a server relies on it.
 
-use guildhall_domain::schema::SchemaState;
+use guildhall_domain::ops::schema::SchemaState;
 use jiff::Timestamp;
 use jiff_sqlx::Timestamp as SqlTimestamp;
 use secrecy::{ExposeSecret, SecretString};

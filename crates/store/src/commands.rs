@@ -2,7 +2,7 @@
 
 use guildhall_domain::ids::{CommandId, PrincipalId, RunId};
 use guildhall_domain::journal::{Epoch, Seq};
-use guildhall_domain::run::command::{CommandKind, CommandState};
+use guildhall_domain::runs::command::{CommandKind, CommandState};
 use jiff_sqlx::Timestamp;
 use sqlx::PgExecutor;
 use uuid::Uuid;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use guildhall_domain::access::principal::Slug;
 use guildhall_domain::ids::{EnrolmentId, PrincipalId, RunId, TenantId};
-use guildhall_domain::principal::Slug;
-use guildhall_domain::runner::Enrolment;
+use guildhall_domain::runners::enrolment::Enrolment;
 use jiff_sqlx::Timestamp;
 
 use crate::{Store, StoreError, Tx};

@@ -1,8 +1,8 @@
 //! End users of tenants' applications.
 
+use guildhall_domain::access::role::Role;
+use guildhall_domain::access::subject::Subject;
 use guildhall_domain::ids::{PrincipalId, ServiceKeyId, TenantId};
-use guildhall_domain::role::Role;
-use guildhall_domain::subject::Subject;
 
 use crate::{Store, StoreError, Tx};
 

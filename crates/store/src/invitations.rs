@@ -1,8 +1,8 @@
 //! Invitations to become a member.
 
+use guildhall_domain::access::invitation::Invitation;
+use guildhall_domain::access::role::Role;
 use guildhall_domain::ids::{InviteId, PrincipalId, TenantId};
-use guildhall_domain::invitation::Invitation;
-use guildhall_domain::role::Role;
 use jiff_sqlx::{Timestamp, ToSqlx};
 
 use crate::{Store, StoreError, Tx};

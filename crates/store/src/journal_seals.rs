@@ -1,6 +1,6 @@
 //! The seals of journals: the chain over a stream, written some time after its entries.
 
-use guildhall_domain::audit_chain::{Digest, Seal, Tip};
+use guildhall_domain::access::audit_chain::{Digest, Seal, Tip};
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Journal, Seq, Stream};
 use jiff_sqlx::Timestamp;

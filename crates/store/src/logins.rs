@@ -1,8 +1,8 @@
 //! Signed-in sessions: families of refresh tokens, and browser sessions.
 
+use guildhall_domain::access::principal::LoginKind;
+use guildhall_domain::access::refresh::{Family, Previous};
 use guildhall_domain::ids::{LoginId, PrincipalId};
-use guildhall_domain::principal::LoginKind;
-use guildhall_domain::refresh::{Family, Previous};
 use jiff_sqlx::{Timestamp, ToSqlx};
 
 use crate::{Store, StoreError, Tx};

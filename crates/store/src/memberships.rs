@@ -1,7 +1,7 @@
 //! Who belongs to which tenant, and as what.
 
+use guildhall_domain::access::role::Role;
 use guildhall_domain::ids::{PrincipalId, TenantId};
-use guildhall_domain::role::Role;
 
 use crate::{Store, StoreError, Tx};
 

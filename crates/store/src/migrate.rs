@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use guildhall_domain::schema::SchemaVerdict;
+use guildhall_domain::ops::schema::SchemaVerdict;
 use sqlx::migrate::Migrator;
 use sqlx::{Connection, PgConnection};
 use tracing::info;

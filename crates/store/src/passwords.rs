@@ -1,7 +1,7 @@
 //! Names and password hashes.
 
+use guildhall_domain::access::lockout::Attempts;
 use guildhall_domain::ids::PrincipalId;
-use guildhall_domain::lockout::Attempts;
 use jiff_sqlx::{Timestamp, ToSqlx};
 
 use crate::{StoreError, Tx};

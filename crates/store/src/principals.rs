@@ -1,8 +1,8 @@
 //! Who there is, and what decides on them.
 
+use guildhall_domain::access::principal::PrincipalKind;
+use guildhall_domain::access::role::Role;
 use guildhall_domain::ids::{LoginId, PrincipalId, TenantId};
-use guildhall_domain::principal::PrincipalKind;
-use guildhall_domain::role::Role;
 
 use crate::{Store, StoreError, Tx};
 

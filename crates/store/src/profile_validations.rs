@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{CommandId, PrincipalId, RunId, TenantId, ValidationId};
-use guildhall_domain::profile_validation::Outcome;
-use guildhall_domain::run::Blocker;
+use guildhall_domain::profiles::validation::Outcome;
+use guildhall_domain::runs::Blocker;
 use jiff_sqlx::Timestamp;
 use sqlx::PgExecutor;
 use uuid::Uuid;

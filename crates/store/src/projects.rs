@@ -1,7 +1,7 @@
 //! Projects of tenants.
 
+use guildhall_domain::access::principal::Slug;
 use guildhall_domain::ids::{ProjectId, TenantId};
-use guildhall_domain::principal::Slug;
 use jiff_sqlx::Timestamp;
 
 use crate::{Store, StoreError, Tx};

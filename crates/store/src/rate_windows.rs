@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use guildhall_domain::rate::{Key, Lent, Rate, Tier};
+use guildhall_domain::ops::rate::{Key, Lent, Rate, Tier};
 
 use crate::{Store, StoreError};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use guildhall_domain::ids::{
     AttemptId, CommandId, EnrolmentId, PlaceId, PrincipalId, RunId, RunnerId, RunnerJobId, TenantId,
 };
-use guildhall_domain::runner_job::{JobKind, JobPhase};
+use guildhall_domain::runners::job::{JobKind, JobPhase};
 use jiff_sqlx::Timestamp;
 use uuid::Uuid;
 

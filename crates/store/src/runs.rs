@@ -3,9 +3,9 @@
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{PrincipalId, RunId, RunnerId, SessionId, TenantId};
 use guildhall_domain::journal::{Epoch, Journal, Seq, Stream};
-use guildhall_domain::run::event::Usage;
-use guildhall_domain::run::lease::{Before, Lease};
-use guildhall_domain::run::{Blocker, Ending, RunState, TerminalStatus};
+use guildhall_domain::runs::event::Usage;
+use guildhall_domain::runs::lease::{Before, Lease};
+use guildhall_domain::runs::{Blocker, Ending, RunState, TerminalStatus};
 use jiff_sqlx::Timestamp;
 use sqlx::PgExecutor;
 use uuid::Uuid;

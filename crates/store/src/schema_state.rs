@@ -1,7 +1,7 @@
 //! What the database says of itself.
 
 use guildhall_domain::journal::Incarnation;
-use guildhall_domain::schema::SchemaState;
+use guildhall_domain::ops::schema::SchemaState;
 use sqlx::PgExecutor;
 
 use crate::error::is_undefined_table;

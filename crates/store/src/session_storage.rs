@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
-use guildhall_domain::session::StorageKind;
+use guildhall_domain::sessions::StorageKind;
 use jiff_sqlx::Timestamp;
 use sqlx::PgExecutor;
 use uuid::Uuid;

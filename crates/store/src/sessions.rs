@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use guildhall_domain::ids::{CommandId, PrincipalId, RunId, SessionId, TenantId};
 use guildhall_domain::journal::{Journal, Stream};
-use guildhall_domain::session::{ExecutionState, StorageKind, Version};
+use guildhall_domain::sessions::{ExecutionState, StorageKind, Version};
 use jiff_sqlx::Timestamp;
 use uuid::Uuid;
 

@@ -1,7 +1,7 @@
 //! Keys that sign access tokens.
 
+use guildhall_domain::access::signing::{Schedule, SigningKey};
 use guildhall_domain::ids::SigningKeyId;
-use guildhall_domain::signing::{Schedule, SigningKey};
 use jiff_sqlx::{Timestamp, ToSqlx};
 use sqlx::PgExecutor;
 

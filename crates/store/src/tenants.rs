@@ -1,8 +1,8 @@
 //! Tenants.
 
+use guildhall_domain::access::principal::Slug;
+use guildhall_domain::access::role::Role;
 use guildhall_domain::ids::{PrincipalId, TenantId};
-use guildhall_domain::principal::Slug;
-use guildhall_domain::role::Role;
 
 use crate::{Store, StoreError, Tx};
 

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
+use guildhall_domain::access::role::Role;
 use guildhall_domain::ids::TenantId;
-use guildhall_domain::role::Role;
 use guildhall_sdk::Client;
 
 use crate::failure::{NotThere, Usage};
@@ -101,6 +101,6 @@ pub(crate) async fn find_tenant(client: &Client, given: &str) -> Result<TenantId
 }
 
 /// Reads a role among the arguments; the error lists them all.
-pub(super) fn role(text: &str) -> Result<Role, guildhall_domain::principal::UnknownName> {
+pub(super) fn role(text: &str) -> Result<Role, guildhall_domain::access::principal::UnknownName> {
     Role::from_name(text)
 }

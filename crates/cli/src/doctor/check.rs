@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use guildhall_domain::checkup::{Next, Outcome, Outcomes, Step};
+use guildhall_domain::ops::checkup::{Next, Outcome, Outcomes, Step};
 use serde_json::{Value, json};
 
 use crate::output::clean;

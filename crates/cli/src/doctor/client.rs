@@ -1,9 +1,9 @@
 //! The way to a server that somebody is signed in to.
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::capability::Protocol;
-use guildhall_domain::checkup::Step;
-use guildhall_protocol::rest::capabilities::CapabilitiesView;
+use guildhall_domain::ops::capability::Protocol;
+use guildhall_domain::ops::checkup::Step;
+use guildhall_protocol::rest::ops::capabilities::CapabilitiesView;
 use guildhall_sdk::ClientError;
 use tokio::net::{TcpStream, lookup_host};
 use url::Url;

@@ -1,6 +1,6 @@
 //! The questions that every mode puts to the engines.
 
-use guildhall_domain::schema::SchemaVerdict;
+use guildhall_domain::ops::schema::SchemaVerdict;
 use guildhall_server::checkup::{NoPostgres, PostgresLook, schema};
 
 use super::check::{Finding, Trouble};

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
-use guildhall_protocol::rest::health::LiveView;
+use guildhall_protocol::rest::ops::health::LiveView;
 use guildhall_sdk::Client;
 
 use super::check::{Finding, Trouble};

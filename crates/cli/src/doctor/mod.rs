@@ -136,7 +136,7 @@ pub(crate) fn after_failed_dev(failed: FailedDev) {
 
 #[cfg(test)]
 mod tests {
-    use guildhall_domain::checkup::{Step, is_ordered};
+    use guildhall_domain::ops::checkup::{Step, is_ordered};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use guildhall_domain::checkup::Step;
+use guildhall_domain::ops::checkup::Step;
 use guildhall_identity::seal::Kek;
 use guildhall_server::Config;
 use guildhall_server::checkup::{

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use guildhall_domain::profile::{BackendKind, Profile};
+use guildhall_domain::profiles::{BackendKind, Profile};
 use guildhall_testkit::{TestDb, nats_url, subject_prefix};
 use rustix::process::{Pid, Signal, kill_process};
 

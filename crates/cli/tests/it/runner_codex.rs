@@ -1,6 +1,6 @@
 //! The runner's program with a real Codex, from the command line.
 
-use guildhall_domain::profile::{BackendKind, Profile};
+use guildhall_domain::profiles::{BackendKind, Profile};
 
 use crate::support::agent::{Camp, dismiss};
 use crate::support::user::{stderr, stdout};

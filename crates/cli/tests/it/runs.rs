@@ -1,7 +1,7 @@
 //! `guildhall runs`, with a runner that is played.
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run::{Ending, TerminalStatus};
+use guildhall_domain::runs::{Ending, TerminalStatus};
 use serde_json::{Value, json};
 
 use crate::support::runner::{Yard, ending};

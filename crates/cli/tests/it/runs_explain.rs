@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use guildhall_domain::run::Ending;
-use guildhall_domain::run::liveness::Phase;
+use guildhall_domain::runs::Ending;
+use guildhall_domain::runs::liveness::Phase;
 use serde_json::json;
 
 use crate::support::runner::Yard;

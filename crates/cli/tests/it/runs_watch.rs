@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run::{Ending, TerminalStatus};
+use guildhall_domain::runs::{Ending, TerminalStatus};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

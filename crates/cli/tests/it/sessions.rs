@@ -1,6 +1,6 @@
 //! `guildhall sessions`, with a runner that is played.
 
-use guildhall_domain::run::Ending;
+use guildhall_domain::runs::Ending;
 use serde_json::{Value, json};
 
 use crate::support::runner::Yard;

@@ -5,6 +5,7 @@
 
 mod admit;
 mod cursor;
+pub mod follow;
 
 pub use admit::{Admission, Earlier, Fence, Head, Placed, Refusal, admit};
 pub use cursor::{Cursor, Gap, Incarnation, InvalidCursor, Place, Position, SessionCursor};

@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use guildhall_domain::ids::{AttemptId, PlaceId, TenantId};
-use guildhall_domain::run_policy::BackendProfile;
+use guildhall_domain::runs::policy::BackendProfile;
 use rustix::fs::{FlockOperation, flock};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;

@@ -22,7 +22,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use guildhall_domain::ids::{AttemptId, PlaceId, TenantId};
-use guildhall_domain::run_policy::BackendProfile;
+use guildhall_domain::runs::policy::BackendProfile;
 use tokio::sync::oneshot;
 
 pub use contain::{OutOfReach, can_contain};

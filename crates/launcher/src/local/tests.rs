@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Instant;
 
-use guildhall_domain::profile::{BackendKind, Profile};
+use guildhall_domain::profiles::{BackendKind, Profile};
 use rustix::process::Signal;
 use secrecy::SecretString;
 use tempfile::TempDir;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use guildhall_domain::ids::TenantId;
-use guildhall_domain::profile::Profile;
-use guildhall_domain::run_policy::BackendProfile;
+use guildhall_domain::profiles::Profile;
+use guildhall_domain::runs::policy::BackendProfile;
 use jiff::Timestamp;
 use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};

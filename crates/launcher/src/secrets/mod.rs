@@ -16,8 +16,8 @@ use std::path::PathBuf;
 
 use futures::future::BoxFuture;
 use guildhall_domain::ids::TenantId;
-use guildhall_domain::profile::{BackendKind, Profile};
-use guildhall_domain::run_policy::{BackendProfile, SecretRef};
+use guildhall_domain::profiles::{BackendKind, Profile};
+use guildhall_domain::runs::policy::{BackendProfile, SecretRef};
 use jiff::Timestamp;
 use secrecy::SecretString;
 

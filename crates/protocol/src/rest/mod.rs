@@ -1,20 +1,8 @@
-//! REST bodies, one module a resource.
+//! REST bodies, one module per feature group and resource.
 
-pub mod audit;
-pub mod auth;
-pub mod capabilities;
-pub mod commands;
-pub mod enrolments;
-pub mod health;
-pub mod invitations;
-pub mod keys;
+pub mod access;
+pub mod ops;
 pub mod profiles;
-pub mod projects;
-pub mod runner;
-pub mod runner_jobs;
 pub mod runners;
 pub mod runs;
 pub mod sessions;
-pub mod subject_tokens;
-pub mod tenants;
-pub mod users;

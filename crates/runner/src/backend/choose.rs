@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::profile::{BackendKind, Profile, ProfileError};
-use guildhall_domain::run_policy::BackendProfile;
+use guildhall_domain::profiles::{BackendKind, Profile, ProfileError};
+use guildhall_domain::runs::policy::BackendProfile;
 use secrecy::SecretString;
 
 use super::acp::{self, Acp};

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use guildhall_domain::run_policy::{Approval, Network, Sandbox};
+use guildhall_domain::runs::policy::{Approval, Network, Sandbox};
 use secrecy::ExposeSecret;
 use tempfile::TempDir;
 

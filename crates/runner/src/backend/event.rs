@@ -1,7 +1,7 @@
 //! What a backend reports, in our own words.
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run::event::Usage;
+use guildhall_domain::runs::event::Usage;
 use serde_json::Value;
 use tokio::sync::mpsc;
 

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use guildhall_domain::run_policy::{Approval, Network, Sandbox};
+use guildhall_domain::runs::policy::{Approval, Network, Sandbox};
 use secrecy::SecretString;
 use tokio::sync::mpsc;
 

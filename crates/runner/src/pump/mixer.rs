@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use guildhall_domain::run::event;
+use guildhall_domain::runs::event;
 use serde_json::{Value, json};
 
 use super::veil::{Known, Veil};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::CommandId;
-use guildhall_domain::run::event;
+use guildhall_domain::runs::event;
 use guildhall_protocol::rest::runners::NewEvent;
 use guildhall_sdk::ClientError;
 use guildhall_sdk::runner::HeldRun;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::RunId;
-use guildhall_domain::run::Ending;
+use guildhall_domain::runs::Ending;
 use guildhall_runtime::Tasks;
 use guildhall_sdk::ClientError;
 use guildhall_sdk::runner::RunnerClient;

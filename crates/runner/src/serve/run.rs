@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use guildhall_domain::run::TerminalStatus;
-use guildhall_domain::run_policy::ExecutionPolicy;
-use guildhall_protocol::rest::commands::CommandView;
+use guildhall_domain::runs::TerminalStatus;
+use guildhall_domain::runs::policy::ExecutionPolicy;
 use guildhall_protocol::rest::runners::WorkView;
+use guildhall_protocol::rest::runs::commands::CommandView;
 use guildhall_runtime::Tasks;
 use guildhall_sdk::runner::{Grant, HeldRun, PollFrom};
 use tokio::sync::mpsc;

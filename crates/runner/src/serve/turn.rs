@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::CommandId;
-use guildhall_domain::run::{Blocker, Ending, TerminalStatus};
-use guildhall_protocol::rest::commands::CommandView;
+use guildhall_domain::runs::{Blocker, Ending, TerminalStatus};
+use guildhall_protocol::rest::runs::commands::CommandView;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::CommandId;
-use guildhall_domain::run::Ending;
-use guildhall_protocol::rest::commands::CommandView;
+use guildhall_domain::runs::Ending;
 use guildhall_protocol::rest::runners::WorkView;
+use guildhall_protocol::rest::runs::commands::CommandView;
 use guildhall_sdk::runner::{HeldRun, PollFrom};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use guildhall_domain::run_policy::Bundle;
+use guildhall_domain::runs::policy::Bundle;
 
 use super::WorkspaceError;
 

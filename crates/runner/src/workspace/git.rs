@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use guildhall_domain::run_policy::GitPoint;
+use guildhall_domain::runs::policy::GitPoint;
 use tokio::process::Command;
 use tokio::time::timeout;
 

@@ -13,7 +13,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use guildhall_domain::run_policy::{GitSource, WorkspacePath, WorkspaceRef};
+use guildhall_domain::runs::policy::{GitSource, WorkspacePath, WorkspaceRef};
 use serde_json::Value;
 use tokio::fs;
 

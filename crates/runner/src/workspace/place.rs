@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use guildhall_domain::run_policy::WorkspacePath;
+use guildhall_domain::runs::policy::WorkspacePath;
 
 use super::{WorkspaceError, named};
 

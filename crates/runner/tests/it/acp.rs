@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run_policy::{Approval, Network, Sandbox};
+use guildhall_domain::runs::policy::{Approval, Network, Sandbox};
 use guildhall_runner::backend::acp::{Acp, Profile};
 use guildhall_runner::backend::{Backend, BackendEvent, Begin, Capabilities, Setting, TurnEnd};
 use guildhall_testkit::FakeModel;

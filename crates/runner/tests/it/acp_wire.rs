@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run_policy::Approval;
+use guildhall_domain::runs::policy::Approval;
 use guildhall_runner::backend::acp::{Acp, Profile};
 use guildhall_runner::backend::{Backend, BackendEvent, Begin, Control, Setting, Thread, TurnEnd};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::fs;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run_policy::{Network, Sandbox};
+use guildhall_domain::runs::policy::{Network, Sandbox};
 use guildhall_runner::backend::codex::{Codex, Profile};
 use guildhall_runner::backend::{Backend, Begin, Capabilities, Setting, TurnEnd};
 

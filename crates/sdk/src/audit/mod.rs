@@ -4,7 +4,7 @@ mod events;
 mod follow;
 
 use guildhall_domain::ids::TenantId;
-use guildhall_protocol::rest::audit::AuditEntryView;
+use guildhall_protocol::rest::access::audit::AuditEntryView;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use futures::future::ready;
 use guildhall_domain::ids::{CommandId, RunId};
-use guildhall_domain::run::Ending;
-use guildhall_protocol::rest::commands::CommandView;
+use guildhall_domain::runs::Ending;
 use guildhall_protocol::rest::runners::{
     AppendedView, ChangeLease, EndStatus, LeaseChangedView, NewEvent, PlacedView, WorkView,
 };
 use guildhall_protocol::rest::runs::RunView;
+use guildhall_protocol::rest::runs::commands::CommandView;
 use guildhall_protocol::rest::sessions::{RefreshStorage, StorageView};
 use reqwest::{Method, RequestBuilder};
 use secrecy::SecretString;

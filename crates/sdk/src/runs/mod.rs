@@ -4,7 +4,7 @@ mod events;
 mod follow;
 
 use guildhall_domain::ids::{CommandId, RunId, TenantId};
-use guildhall_protocol::rest::commands::ResultView;
+use guildhall_protocol::rest::runs::commands::ResultView;
 use guildhall_protocol::rest::runs::{CreateRun, RunView, RunsView};
 use reqwest::Method;
 

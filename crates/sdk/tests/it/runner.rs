@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{CommandId, RunId, RunnerId};
-use guildhall_domain::run::Ending;
+use guildhall_domain::runs::Ending;
 use guildhall_sdk::runner::{Claim, ClaimAgain, PollFrom, RunnerClient};
 use secrecy::SecretString;
 

@@ -3,7 +3,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use guildhall_domain::principal::Slug;
+use guildhall_domain::access::principal::Slug;
 use serde::{Deserialize, Deserializer};
 
 use super::list::list;

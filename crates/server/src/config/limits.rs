@@ -1,4 +1,4 @@
-use guildhall_domain::rate::Rate;
+use guildhall_domain::ops::rate::Rate;
 
 use super::section::section;
 

@@ -1,6 +1,6 @@
 //! A rate: so many in so long, or an empty text for none.
 
-use guildhall_domain::rate::Rate;
+use guildhall_domain::ops::rate::Rate;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 

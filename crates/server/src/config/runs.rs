@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use guildhall_domain::run_policy::{
+use guildhall_domain::runs::policy::{
     AllowList, Approval, Bounds, InvalidPattern, InvalidTimeout, Network, RunTimeout, Sandbox, SecretBounds,
     WidestPolicy,
 };

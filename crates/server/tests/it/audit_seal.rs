@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use guildhall_domain::audit_chain::{Digest, Link, body_hash};
+use guildhall_domain::access::audit_chain::{Digest, Link, body_hash};
 use guildhall_domain::journal::Seq;
 use guildhall_testkit::{Sql, TestDb};
 use serde_json::Value;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use guildhall_domain::ids::{CommandId, EntryId, RunId};
 use guildhall_domain::journal::{Epoch, Fence};
-use guildhall_domain::run::event::{Body, Mark};
+use guildhall_domain::runs::event::{Body, Mark};
 use guildhall_runtime::Tasks;
 use guildhall_store::journal::{Append, GroupWriter, NewEntry};
 use guildhall_store::{Store, StoreOptions, runs};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use guildhall_domain::ids::TenantId;
-use guildhall_domain::run_policy::BackendProfile;
+use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_launcher::Launcher;
 use guildhall_launcher::secrets::{Kept, Owner, SecretError, SecretStore};
 use guildhall_store::{Store, enrolments};

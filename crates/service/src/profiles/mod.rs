@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use guildhall_domain::caller::Caller;
+use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::TenantId;
-use guildhall_domain::profile::{BackendKind, Profile, WireApi};
+use guildhall_domain::profiles::{BackendKind, Profile, WireApi};
 use guildhall_domain::redact::redact;
-use guildhall_domain::role::Right;
-use guildhall_domain::run_policy::{BackendProfile, SecretRef};
+use guildhall_domain::runs::policy::{BackendProfile, SecretRef};
 use guildhall_egress::AddressRules;
 use guildhall_launcher::secrets::NewProfile;
 pub use guildhall_launcher::secrets::{FileStore, Kept, Owner, SecretError, SecretStore};
@@ -26,7 +26,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 use crate::ServiceError;
-use crate::audit::{self, Event, Of};
+use crate::access::audit::{self, Event, Of};
 use crate::runs::Runs;
 pub use credentials::Credentials;
 pub use refusal::ProfileRefusal;

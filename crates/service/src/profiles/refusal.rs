@@ -1,6 +1,6 @@
 //! Why something is not done with a provider profile.
 
-use guildhall_domain::run_policy::BackendProfile;
+use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_egress::Refusal;
 use guildhall_launcher::secrets::SecretError;

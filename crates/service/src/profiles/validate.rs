@@ -1,13 +1,13 @@
 //! Trying a profile: an ordinary run with one short turn, and a record of what came of it. The record is written with the
 //! run, and settled by whichever replica comes round: one that is killed loses nothing.
 
-use guildhall_domain::caller::Caller;
+use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::{CommandId, RunId, SessionId, TenantId, ValidationId};
-use guildhall_domain::profile_validation::{PROMPT, outcome};
-use guildhall_domain::role::Right;
-use guildhall_domain::run::command::CommandKind;
-use guildhall_domain::run::event;
-use guildhall_domain::run_policy::{
+use guildhall_domain::profiles::validation::{PROMPT, outcome};
+use guildhall_domain::runs::command::CommandKind;
+use guildhall_domain::runs::event;
+use guildhall_domain::runs::policy::{
     AllowList, BackendProfile, Bounds, Network, NewRunAsk, PolicyAsk, RunTerms, RunTimeout, Sandbox,
     SecretRef, SecretScope, TraceSink, WorkspaceRef,
 };
@@ -21,7 +21,7 @@ use tracing::{info, warn};
 
 use super::{ProfileRefusal, Profiles};
 use crate::ServiceError;
-use crate::audit;
+use crate::access::audit;
 use crate::idempotency::{self, Claim, IdempotencyKey};
 use crate::runs::{Locked, insert_run};
 
@@ -66,7 +66,8 @@ impl Profiles {
         sessions::insert(&mut tx, &new).await?;
         insert_run(&mut tx, caller, run, tenant, session, &terms).await?;
         let detail = json!({ "validation": id, "run": run });
-        let noted = crate::tenants::event(caller, tenant, "profile.validated", profile.to_string(), detail);
+        let noted =
+            crate::access::tenants::event(caller, tenant, "profile.validated", profile.to_string(), detail);
         audit::record(&mut tx, &noted).await?;
         let mut locked = Locked::within(tx, run).await?;
         let by = caller.principal.to_string();

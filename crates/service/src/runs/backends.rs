@@ -1,6 +1,6 @@
 //! The backends that runs may name. The runner that drives them is what makes them available.
 
-use guildhall_domain::run::command::CommandKind;
+use guildhall_domain::runs::command::CommandKind;
 
 use super::Runs;
 

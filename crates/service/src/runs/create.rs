@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use guildhall_domain::caller::Caller;
+use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
 use guildhall_domain::journal::Seq;
-use guildhall_domain::role::Right;
-use guildhall_domain::run::event;
-use guildhall_domain::run_policy::{Bounds, NewRunAsk, RunTerms, TraceSink};
-use guildhall_domain::session::StorageKind;
+use guildhall_domain::runs::event;
+use guildhall_domain::runs::policy::{Bounds, NewRunAsk, RunTerms, TraceSink};
+use guildhall_domain::sessions::StorageKind;
 use guildhall_store::journal::Wake;
 use guildhall_store::runs::{self as rows, NewRun};
 use guildhall_store::sessions::{self, NewSession, Reader};

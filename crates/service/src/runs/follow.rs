@@ -1,9 +1,9 @@
 //! Following a run: every event once, in order, from where the reader left off, on any replica.
 
-use guildhall_domain::caller::Caller;
+use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::{RunId, TenantId};
 use guildhall_domain::journal::{Cursor, Gap, Seq};
-use guildhall_domain::role::Right;
 use guildhall_store::journal::Entry;
 use guildhall_store::runs as rows;
 

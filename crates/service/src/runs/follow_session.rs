@@ -1,9 +1,9 @@
 //! Following a session: the events of all its runs, one run after the other, as long as there are runs to come.
 
-use guildhall_domain::caller::Caller;
+use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
 use guildhall_domain::journal::{Gap, Incarnation, Place, Seq, SessionCursor};
-use guildhall_domain::role::Right;
 use guildhall_store::journal::Entry;
 use guildhall_store::{Store, StoreError, journal as entries, runs as rows, schema_state, sessions};
 

@@ -2,9 +2,9 @@
 
 use guildhall_domain::ids::{CommandId, EntryId, RunId};
 use guildhall_domain::journal::{Fence, Head, Seq};
-use guildhall_domain::run::command::{self, CommandKind, CommandState};
-use guildhall_domain::run::event::{self, Body, Mark};
-use guildhall_domain::run::{self, Ending, Lost, RunState};
+use guildhall_domain::runs::command::{self, CommandKind, CommandState};
+use guildhall_domain::runs::event::{self, Body, Mark};
+use guildhall_domain::runs::{self as rules, Ending, Lost, RunState};
 use guildhall_store::commands::{self, Command};
 use guildhall_store::journal::{self, Append, AppendError, NewEntry, Scope, Wake};
 use guildhall_store::runs::Run;
@@ -140,7 +140,7 @@ impl Locked {
     pub(crate) async fn lose_runner(&mut self) -> Result<(), ServiceError> {
         let lost = self.run.lease.as_ref().map(|lease| lease.runner);
         self.end_what_ran().await?;
-        match run::lost(&self.run.state) {
+        match rules::lost(&self.run.state) {
             Some(Lost::Ends(ending)) => self.end(&ending).await,
             Some(Lost::Reoffered) => {
                 self.let_go().await?;
@@ -158,7 +158,7 @@ impl Locked {
 
     /// Ends the run where it waited for this: it is being cancelled and nothing of it runs any more.
     pub(crate) async fn settle(&mut self) -> Result<(), ServiceError> {
-        match run::after_command(&self.run.state, &self.states()) {
+        match rules::after_command(&self.run.state, &self.states()) {
             Some(ending) => self.end(&ending).await,
             None => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! Taking a run from a runner that is lost.
 
 use guildhall_domain::ids::RunId;
-use guildhall_domain::run::lease::Lease;
+use guildhall_domain::runs::lease::Lease;
 use jiff::Timestamp;
 use metrics::counter;
 use tracing::warn;

@@ -1,6 +1,7 @@
 //! Runs: made and cancelled by callers, held by runners, ended or offered again when nobody comes.
 
 mod backends;
+pub mod commands;
 mod create;
 mod follow;
 mod follow_session;
@@ -8,17 +9,18 @@ pub(crate) mod locked;
 mod lost;
 mod offer;
 mod read;
+pub mod reconcile;
 mod refusal;
 mod result;
 
 use std::time::Duration;
 
-use guildhall_domain::caller::Caller;
+use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::RunId;
 use guildhall_domain::journal::Seq;
-use guildhall_domain::role::Right;
-use guildhall_domain::run::command::CommandState;
-use guildhall_domain::run::{self, Cancel, Patience, event};
+use guildhall_domain::runs::command::CommandState;
+use guildhall_domain::runs::{self as rules, Cancel, Patience, event};
 use guildhall_store::Store;
 use guildhall_store::runs::{self as rows, Asked, Run};
 use jiff::SignedDuration;
@@ -84,7 +86,7 @@ impl Runs {
     pub async fn cancel(&self, caller: &Caller, id: RunId) -> Result<RunView, ServiceError> {
         self.load(caller, id, Right::RunsWrite).await?;
         let mut locked = Locked::begin(&self.store, id).await?;
-        match run::cancel(&locked.run.state, &locked.states()) {
+        match rules::cancel(&locked.run.state, &locked.states()) {
             Cancel::Already(_) => locked.tx.rollback().await?,
             Cancel::Ends(ending) => {
                 let payload = json!({ "by": caller.principal.to_string() });
@@ -102,7 +104,7 @@ impl Runs {
 
     /// Tells the runner to interrupt what runs; what waits ends now.
     async fn ask_to_cancel(&self, caller: &Caller, locked: &mut Locked) -> Result<(), ServiceError> {
-        if locked.run.state == run::RunState::Cancelling {
+        if locked.run.state == rules::RunState::Cancelling {
             return Ok(());
         }
         for open in locked.open.clone() {
@@ -112,7 +114,7 @@ impl Runs {
                     locked.move_command(open.id, state, None).await?;
                 }
                 CommandState::Pending => {
-                    locked.end_command(open.id, &run::Ending::cancelled("the run was cancelled")).await?;
+                    locked.end_command(open.id, &rules::Ending::cancelled("the run was cancelled")).await?;
                 }
                 CommandState::Ended(_) => {}
             }
@@ -121,7 +123,7 @@ impl Runs {
         let payload = json!({ "status": "cancelling", "by": caller.principal.to_string() });
         locked.say(event::RUN_STATUS, None, payload);
         rows::ask_to_cancel(&mut locked.tx, locked.run.id, at, Asked::Run).await?;
-        locked.run.state = run::RunState::Cancelling;
+        locked.run.state = rules::RunState::Cancelling;
         Ok(())
     }
 
@@ -149,8 +151,9 @@ impl Runs {
             return Err(ServiceError::NOT_FOUND);
         }
         let detail = json!({ "seq": seq.get() });
-        let event = crate::tenants::event(caller, run.tenant, "run.event_erased", id.to_string(), detail);
-        crate::audit::record(&mut tx, &event).await?;
+        let event =
+            crate::access::tenants::event(caller, run.tenant, "run.event_erased", id.to_string(), detail);
+        crate::access::audit::record(&mut tx, &event).await?;
         Ok(tx.commit().await?)
     }
 }

@@ -1,11 +1,11 @@
 //! Reading runs and their events.
 
-use guildhall_domain::caller::Caller;
+use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::{RunId, TenantId};
 use guildhall_domain::journal::{Journal, Seq, Stream};
-use guildhall_domain::role::Right;
-use guildhall_domain::run::liveness::{Facts, Liveness, look};
-use guildhall_domain::run::{RunStatus, patience_ends};
+use guildhall_domain::runs::liveness::{Facts, Liveness, look};
+use guildhall_domain::runs::{RunStatus, patience_ends};
 use guildhall_store::commands::{self, Command};
 use guildhall_store::journal::{self, Entry, Scope};
 use guildhall_store::runs::{self as rows, Run, Shown};

@@ -1,11 +1,12 @@
 //! Why something is not done to a run.
 
 use guildhall_domain::ids::RunId;
-use guildhall_domain::run::command::CommandRefusal;
-use guildhall_domain::run::event::InvalidEvent;
-use guildhall_domain::run::lease::ClaimRefusal;
-use guildhall_domain::runner_job::JobRefusal;
-use guildhall_domain::{Failure, FailureKind, journal, run_policy};
+use guildhall_domain::runners::job::JobRefusal;
+use guildhall_domain::runs::command::CommandRefusal;
+use guildhall_domain::runs::event::InvalidEvent;
+use guildhall_domain::runs::lease::ClaimRefusal;
+use guildhall_domain::runs::policy;
+use guildhall_domain::{Failure, FailureKind, journal};
 use guildhall_launcher::NoProfile;
 
 use crate::ServiceError;
@@ -16,7 +17,7 @@ pub enum RunRefusal {
     #[error("the tenant is not one that the caller belongs to")]
     NotYourTenant,
     #[error(transparent)]
-    Policy(#[from] run_policy::Refusal),
+    Policy(#[from] policy::Refusal),
     #[error(transparent)]
     Command(#[from] CommandRefusal),
     #[error(transparent)]
@@ -140,7 +141,7 @@ macro_rules! from_domain {
 }
 
 from_domain!(
-    run_policy::Refusal,
+    policy::Refusal,
     CommandRefusal,
     ClaimRefusal,
     JobRefusal,

@@ -3,16 +3,16 @@
 
 use std::collections::HashMap;
 
-use guildhall_domain::caller::Caller;
+use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::journal::Seq;
-use guildhall_domain::role::Right;
-use guildhall_domain::run::command::{CommandKind, CommandState};
-use guildhall_domain::run::event::Body;
-use guildhall_domain::run::fold::{Fold, Reply};
-use guildhall_domain::run::liveness::{Facts, Liveness, look};
-use guildhall_domain::run::patience_ends;
-use guildhall_domain::run::result::{Verdict, of_command, of_run};
+use guildhall_domain::runs::command::{CommandKind, CommandState};
+use guildhall_domain::runs::event::Body;
+use guildhall_domain::runs::fold::{Fold, Reply};
+use guildhall_domain::runs::liveness::{Facts, Liveness, look};
+use guildhall_domain::runs::patience_ends;
+use guildhall_domain::runs::result::{Verdict, of_command, of_run};
 use guildhall_store::commands::{self, Command};
 use guildhall_store::journal::{self, Entry, Scope};
 use guildhall_store::runs::{self as rows, Run};
@@ -155,7 +155,7 @@ fn delivery(command: &Command, target: Option<&Fold>) -> Option<SteerDelivery> {
         return None;
     }
     let completed = |state: &CommandState| match state {
-        CommandState::Ended(ending) => ending.status == guildhall_domain::run::TerminalStatus::Completed,
+        CommandState::Ended(ending) => ending.status == guildhall_domain::runs::TerminalStatus::Completed,
         CommandState::Pending | CommandState::Running { .. } => false,
     };
     let went_on = |delivered: Seq| target.is_some_and(|target| target.last_seq > delivered);

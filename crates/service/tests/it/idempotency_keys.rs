@@ -1,7 +1,7 @@
 //! Forgetting idempotency keys.
 
 use guildhall_runtime::reconcile::Reconciler;
-use guildhall_service::reconcile::IdempotencyKeys;
+use guildhall_service::ops::idempotency_keys::IdempotencyKeys;
 use guildhall_testkit::TestDb;
 use tokio_util::sync::CancellationToken;
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use guildhall_domain::ids::EffectId;
-use guildhall_domain::outbox::{ATTEMPTS_AT_MOST, Fault};
+use guildhall_domain::ops::outbox::{ATTEMPTS_AT_MOST, Fault};
 use guildhall_runtime::reconcile::Reconciler;
-use guildhall_service::outbox::{Effect, Handler, Outbox, Pace, Undone, enqueue};
+use guildhall_service::ops::outbox::{Effect, Handler, Outbox, Pace, Undone, enqueue};
 use guildhall_store::Store;
 use guildhall_store::outbox::{self, Claim};
 use guildhall_testkit::TestDb;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 use guildhall_domain::ids::EffectId;
 use guildhall_runtime::reconcile::Reconciler;
-use guildhall_service::outbox::{Effect, Handler, Outbox, Pace, Undone};
+use guildhall_service::ops::outbox::{Effect, Handler, Outbox, Pace, Undone};
 use guildhall_testkit::TestDb;
 use secrecy::ExposeSecret;
 use tokio::sync::Semaphore;

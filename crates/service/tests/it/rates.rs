@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::PrincipalId;
-use guildhall_domain::rate::{Key, Tier};
+use guildhall_domain::ops::rate::{Key, Tier};
 use guildhall_service::ServiceError;
-use guildhall_service::rates::{Policy, Rates};
+use guildhall_service::ops::rates::{Policy, Rates};
 use guildhall_store::{Store, StoreOptions};
 use guildhall_testkit::{PrivateEngines, TestDb};
 

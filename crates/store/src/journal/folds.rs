@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::journal::{Journal, Placed, Seq, Stream};
-use guildhall_domain::run::event::{self, Mark};
-use guildhall_domain::run::fold::Fold;
+use guildhall_domain::runs::event::{self, Mark};
+use guildhall_domain::runs::fold::Fold;
 use sqlx::{PgConnection, PgExecutor};
 use uuid::Uuid;
 

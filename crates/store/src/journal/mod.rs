@@ -23,7 +23,7 @@ use std::borrow::Cow;
 
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Fence, Refusal, Stream};
-use guildhall_domain::run::event::Mark;
+use guildhall_domain::runs::event::Mark;
 
 use crate::StoreError;
 

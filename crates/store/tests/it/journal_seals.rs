@@ -1,6 +1,6 @@
 //! Sealing beside appending.
 
-use guildhall_domain::audit_chain::{Digest, Seal, Tip};
+use guildhall_domain::access::audit_chain::{Digest, Seal, Tip};
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Fence, Journal, Seq, Stream};
 use guildhall_store::journal::{self, Append, NewEntry};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use guildhall_domain::ids::PrincipalId;
-use guildhall_domain::rate::{Key, Rate, Tier};
+use guildhall_domain::ops::rate::{Key, Rate, Tier};
 use guildhall_store::rate_windows;
 use guildhall_testkit::TestDb;
 

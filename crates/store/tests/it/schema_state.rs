@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use guildhall_domain::schema::SchemaState;
+use guildhall_domain::ops::schema::SchemaState;
 use guildhall_store::{Store, StoreError, StoreOptions, schema_state};
 use guildhall_testkit::TestDb;
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use guildhall_domain::ids::{EntryId, RunId};
 use guildhall_domain::journal::{Epoch, Fence, Journal, Refusal, Seq, Stream};
-use guildhall_domain::run::event::Mark;
+use guildhall_domain::runs::event::Mark;
 use guildhall_runtime::Tasks;
 use guildhall_store::journal::{self, Append, AppendError, GroupWriter, NewEntry, Scope};
 use guildhall_store::{Store, Tx, leases, runs};

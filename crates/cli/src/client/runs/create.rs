@@ -2,11 +2,11 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
+use guildhall_domain::access::principal::UnknownName;
 use guildhall_domain::ids::{RunId, SessionId};
-use guildhall_domain::principal::UnknownName;
-use guildhall_domain::run::command::CommandKind;
-use guildhall_domain::run_policy::{BackendProfile, Sandbox, SecretRef};
-use guildhall_protocol::rest::commands::CommandView;
+use guildhall_domain::runs::command::CommandKind;
+use guildhall_domain::runs::policy::{BackendProfile, Sandbox, SecretRef};
+use guildhall_protocol::rest::runs::commands::CommandView;
 use guildhall_protocol::rest::runs::{CreateRun, RunView, SessionRef};
 use guildhall_sdk::Client;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use guildhall_domain::ids::RunId;
-use guildhall_domain::run::event;
+use guildhall_domain::runs::event;
 use guildhall_protocol::rest::runs::EventView;
 
 use super::screen;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use guildhall_domain::ids::RunId;
-use guildhall_domain::run::liveness::Recovery;
+use guildhall_domain::runs::liveness::Recovery;
 use guildhall_protocol::rest::runs::RunView;
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use guildhall_domain::ids::{CommandId, RunId};
-use guildhall_protocol::rest::runner_jobs::RunnerJobView;
+use guildhall_protocol::rest::runners::jobs::RunnerJobView;
 use serde_json::json;
 
 use crate::client::session::Common;

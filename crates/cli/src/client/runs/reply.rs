@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use guildhall_domain::ids::{CommandId, RunId};
-use guildhall_protocol::rest::commands::ResultView;
+use guildhall_protocol::rest::runs::commands::ResultView;
 use serde_json::json;
 
 use super::screen::ending;

@@ -1,6 +1,6 @@
 //! A run as a person watches it: text that flows, a line for each tool call, a last line.
 
-use guildhall_domain::run::event;
+use guildhall_domain::runs::event;
 use guildhall_protocol::rest::runs::EventView;
 use serde_json::Value;
 

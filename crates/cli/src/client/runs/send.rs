@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use guildhall_domain::ids::RunId;
-use guildhall_domain::run::command::CommandKind;
+use guildhall_domain::runs::command::CommandKind;
 use serde_json::json;
 
 use super::watch::Watch;

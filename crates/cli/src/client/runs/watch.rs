@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{CommandId, RunId};
-use guildhall_domain::run::{TerminalStatus, event};
+use guildhall_domain::runs::{TerminalStatus, event};
 use guildhall_protocol::rest::runs::EventView;
 use guildhall_sdk::{Client, ClientError, RunEvent, RunFollowed, next_step_after};
 use serde_json::json;

@@ -3,7 +3,7 @@
 use std::io::{Read, stdin};
 
 use anyhow::{Context, Result};
-use guildhall_domain::run::liveness::Phase;
+use guildhall_domain::runs::liveness::Phase;
 use guildhall_protocol::rest::runs::RunView;
 
 /// The longest prompt that is read from a pipe: what a server takes.

@@ -1,7 +1,7 @@
 //! A workspace as it is written on a command line: `empty`, a folder, or `git:` and a repository.
 
 use anyhow::{Context, Result};
-use guildhall_domain::run_policy::WorkspaceRef;
+use guildhall_domain::runs::policy::WorkspaceRef;
 use serde_json::{Value, json};
 
 use crate::failure::Usage;

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use guildhall_domain::checkup::Step;
+use guildhall_domain::ops::checkup::Step;
 use guildhall_engines::look::{self, Holder};
 use guildhall_engines::{Home, Nats, Postgres};
 use guildhall_server::Config;

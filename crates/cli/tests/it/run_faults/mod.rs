@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use guildhall_domain::ids::{EntryId, RunId};
 use guildhall_domain::journal::{Journal, Seq, Stream};
-use guildhall_domain::run::event;
+use guildhall_domain::runs::event;
 use guildhall_testkit::{History, Rounds, Sighting};
 use reqwest::Method;
 use serde_json::{Value, json};

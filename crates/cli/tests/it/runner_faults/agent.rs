@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use guildhall_domain::profile::{BackendKind, Profile};
+use guildhall_domain::profiles::{BackendKind, Profile};
 use serde_json::{Value, json};
 
 const CREDENTIAL: &str = "canary-credential-91c2";

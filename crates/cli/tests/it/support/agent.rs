@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
-use guildhall_domain::profile::Profile;
+use guildhall_domain::profiles::Profile;
 use guildhall_protocol::rest::runs::CreateRun;
 use guildhall_sdk::Client;
 use guildhall_testkit::FakeModel;

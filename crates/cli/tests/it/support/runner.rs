@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{CommandId, RunId};
-use guildhall_domain::run::{Blocker, Ending, TerminalStatus};
+use guildhall_domain::runs::{Blocker, Ending, TerminalStatus};
 use guildhall_protocol::rest::runners::{NewEvent, RegisterRunner};
 use guildhall_sdk::runner::{Claim, ClaimAgain, HeldRun, RunnerClient};
 use guildhall_sdk::{Client, ClientError};

@@ -67,7 +67,7 @@ mod tests {
     use std::fs;
     use std::time::Duration;
 
-    use guildhall_domain::run_policy::{Approval, Network, Sandbox};
+    use guildhall_domain::runs::policy::{Approval, Network, Sandbox};
     use secrecy::ExposeSecret;
 
     use crate::child::OutOfReach;

@@ -3,7 +3,7 @@
 //! An agent names its own answers; their kinds are the protocol's, so the kind decides. Nothing is ever allowed for
 //! longer than once: an agent that remembers would not ask in the next turn, under another policy.
 
-use guildhall_domain::run_policy::Approval;
+use guildhall_domain::runs::policy::Approval;
 use serde_json::{Value, json};
 
 /// What becomes of a request for leave.

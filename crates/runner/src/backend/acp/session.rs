@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run_policy::Approval;
+use guildhall_domain::runs::policy::Approval;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 

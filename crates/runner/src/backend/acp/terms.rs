@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run_policy::{Network, Sandbox};
+use guildhall_domain::runs::policy::{Network, Sandbox};
 
 use super::home::Home;
 use crate::backend::{BackendFailure, Setting};

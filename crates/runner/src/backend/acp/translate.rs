@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use guildhall_domain::run::event::Usage;
+use guildhall_domain::runs::event::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 

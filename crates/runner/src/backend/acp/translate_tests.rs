@@ -1,4 +1,4 @@
-use guildhall_domain::run::event::check_type;
+use guildhall_domain::runs::event::check_type;
 use proptest::prelude::*;
 use serde_json::json;
 

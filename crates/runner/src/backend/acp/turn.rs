@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run::event::Usage;
-use guildhall_domain::run_policy::Approval;
+use guildhall_domain::runs::event::Usage;
+use guildhall_domain::runs::policy::Approval;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};

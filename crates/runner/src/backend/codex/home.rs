@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use guildhall_domain::run_policy::Network;
+use guildhall_domain::runs::policy::Network;
 use secrecy::SecretString;
 use serde::Serialize;
 
@@ -145,7 +145,7 @@ fn untrusted(workspace: &Path) -> impl Iterator<Item = (String, Project)> {
 mod tests {
     use std::time::Duration;
 
-    use guildhall_domain::run_policy::{Approval, Sandbox};
+    use guildhall_domain::runs::policy::{Approval, Sandbox};
     use secrecy::ExposeSecret;
 
     use crate::child::OutOfReach;

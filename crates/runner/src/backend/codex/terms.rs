@@ -1,7 +1,7 @@
 //! The terms of a turn: what it is told, and how far it may reach.
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run_policy::{Network, Sandbox};
+use guildhall_domain::runs::policy::{Network, Sandbox};
 use serde_json::{Value, json};
 
 use crate::backend::{BackendFailure, Setting};

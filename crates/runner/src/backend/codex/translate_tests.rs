@@ -1,5 +1,5 @@
 use guildhall_domain::FailureKind;
-use guildhall_domain::run::event::check_type;
+use guildhall_domain::runs::event::check_type;
 use proptest::prelude::*;
 
 use super::*;

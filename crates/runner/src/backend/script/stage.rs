@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use guildhall_domain::FailureKind;
-use guildhall_domain::run::event::Usage;
+use guildhall_domain::runs::event::Usage;
 use secrecy::SecretString;
 use serde_json::json;
 use tokio::sync::mpsc;

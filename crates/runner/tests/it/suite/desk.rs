@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use guildhall_domain::run_policy::{Approval, Network, Sandbox};
+use guildhall_domain::runs::policy::{Approval, Network, Sandbox};
 use guildhall_runner::backend::{
     Backend, BackendEvent, BackendFailure, Begin, Control, Setting, Sink, Thread, TurnEnd,
 };

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use guildhall_domain::run_policy::{Network, Sandbox};
+use guildhall_domain::runs::policy::{Network, Sandbox};
 use guildhall_runner::backend::{Begin, TurnEnd};
 use tokio::net::TcpListener;
 

@@ -2,7 +2,7 @@ use std::fs;
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::run_policy::{Network, Sandbox};
+use guildhall_domain::runs::policy::{Network, Sandbox};
 use guildhall_runner::backend::{BackendEvent, Begin, Control, Refusal, TurnEnd};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::oneshot;

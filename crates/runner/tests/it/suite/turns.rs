@@ -1,4 +1,4 @@
-use guildhall_domain::run_policy::Approval;
+use guildhall_domain::runs::policy::Approval;
 use guildhall_runner::backend::{BackendEvent, Begin, TurnEnd};
 
 use super::{Bench, Desk};

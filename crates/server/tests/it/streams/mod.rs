@@ -7,7 +7,7 @@ mod slow;
 
 use std::time::{Duration, Instant};
 
-use guildhall_domain::capability::{ENVELOPE_VERSION, EVENT_SCHEMA_VERSION, Protocol};
+use guildhall_domain::ops::capability::{ENVELOPE_VERSION, EVENT_SCHEMA_VERSION, Protocol};
 use guildhall_testkit::{PrivateEngines, TestDb};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -169,7 +169,7 @@ async fn a_cursor_goes_on_at_the_other_replica_without_gap_or_double() {
 async fn a_runner_cannot_speak_for_the_stream() {
     let world = World::new().await;
     let stage = Stage::new(&world, "acme").await;
-    for own in guildhall_domain::follow::notice::ALL {
+    for own in guildhall_domain::journal::follow::notice::ALL {
         let event = json!({ "id": own, "type": own, "payload": { "failureKind": "unauthenticated" } });
         world.one.append(&stage.held, json!([event])).await.assert_failure(400, "schema-invalid");
     }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use guildhall_domain::access::signing::RotationPolicy;
 use guildhall_domain::ids::{RunId, RunnerId};
 use guildhall_domain::journal::Epoch;
-use guildhall_domain::runner::RunGrant;
-use guildhall_domain::signing::RotationPolicy;
+use guildhall_domain::runners::enrolment::RunGrant;
 use guildhall_identity::seal::Kek;
 use guildhall_runtime::Clock;
-use guildhall_service::auth::{Auth, LONGEST_LIFETIME};
-use guildhall_service::signing::Signing;
+use guildhall_service::access::auth::{Auth, LONGEST_LIFETIME};
+use guildhall_service::access::signing::Signing;
 use guildhall_store::{Store, StoreOptions};
 use jiff::SignedDuration;
 use secrecy::{ExposeSecret, SecretString};

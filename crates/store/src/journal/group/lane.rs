@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use guildhall_domain::journal::{Placed, Stream};
-use guildhall_domain::run::fold::Fold;
+use guildhall_domain::runs::fold::Fold;
 use metrics::{counter, histogram};
 use sqlx::{Connection, PgConnection};
 use tokio::sync::mpsc;

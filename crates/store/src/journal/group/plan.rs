@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Fence, Head, Journal, Placed, Stream, admit};
-use guildhall_domain::run::fold::Fold;
+use guildhall_domain::runs::fold::Fold;
 use uuid::Uuid;
 
 use super::super::Append;

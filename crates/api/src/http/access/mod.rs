@@ -1,0 +1,46 @@
+//! Sign-in, tokens, tenants, members, projects, service keys, invitations and the audit log.
+
+mod audit;
+mod auth;
+mod browser_session;
+mod invitations;
+mod keys;
+mod oidc;
+mod projects;
+mod subject_tokens;
+mod tenants;
+mod users;
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(auth::login))
+        .routes(routes!(browser_session::create, browser_session::show))
+        .routes(routes!(auth::refresh))
+        .routes(routes!(auth::logout))
+        .routes(routes!(oidc::start))
+        .routes(routes!(oidc::callback))
+        .routes(routes!(oidc::exchange))
+        .routes(routes!(auth::whoami))
+        .routes(routes!(auth::jwks))
+        .routes(routes!(users::create))
+        .routes(routes!(tenants::create, tenants::list))
+        .routes(routes!(tenants::show))
+        .routes(routes!(tenants::members))
+        .routes(routes!(tenants::set_member, tenants::remove_member))
+        .routes(routes!(invitations::create, invitations::list))
+        .routes(routes!(invitations::revoke))
+        .routes(routes!(invitations::accept))
+        .routes(routes!(keys::create, keys::list))
+        .routes(routes!(keys::revoke))
+        .routes(routes!(projects::create, projects::list))
+        .routes(routes!(projects::show))
+        .routes(routes!(subject_tokens::mint))
+        .routes(routes!(audit::page))
+        .routes(routes!(audit::page_of_installation))
+        .routes(routes!(audit::follow))
+}

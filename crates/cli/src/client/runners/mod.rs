@@ -1,0 +1,3 @@
+//! Runner enrolment tokens.
+
+pub(crate) mod enrolments;

@@ -1,0 +1,12 @@
+//! Who may do what: principals, roles, sign-in, tokens, invitations and the audit log.
+
+pub mod audit_chain;
+pub mod caller;
+pub mod invitation;
+pub mod lockout;
+pub mod principal;
+pub mod refresh;
+pub mod return_path;
+pub mod role;
+pub mod signing;
+pub mod subject;

@@ -1,0 +1,4 @@
+//! Health and capabilities.
+
+pub mod capabilities;
+pub mod health;

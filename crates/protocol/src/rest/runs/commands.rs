@@ -1,0 +1,162 @@
+//! Commands and their results.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::{LivenessView, UsageView};
+
+/// A command to submit. The words of a turn or a steer stand in `payload` as `prompt`, `message` or `text`.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateCommand {
+    /// turn, steer or interrupt.
+    #[schema(example = "turn", pattern = "^(turn|steer|interrupt)$")]
+    pub r#type: String,
+    #[serde(default)]
+    #[schema(value_type = Object, example = json!({ "prompt": "tidy my notes" }))]
+    pub payload: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandView {
+    #[schema(example = "cmd_01920000000070008000000000000000")]
+    pub command_id: String,
+    pub run_id: String,
+    /// Its number among the commands of the run.
+    pub seq: i32,
+    pub r#type: String,
+    #[schema(value_type = Object)]
+    pub payload: Value,
+    /// The turn that a steer or an interrupt is for.
+    pub target_command_id: Option<String>,
+    /// pending, running, completed, failed, blocked or cancelled.
+    #[schema(example = "pending")]
+    pub status: String,
+    pub terminal_status: Option<String>,
+    pub cancel_requested: bool,
+    pub failure_kind: Option<String>,
+    pub message: Option<String>,
+    pub created_by: String,
+    pub created_at: Timestamp,
+    pub acked_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+}
+
+/// Which command's result.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct ResultQuery {
+    /// A command of the run; the newest without it.
+    #[param(pattern = "^cmd_[0-9a-f]{32}$")]
+    pub command_id: Option<String>,
+}
+
+/// The result of a command, or of a run that has none. It costs the same at any length of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResultView {
+    pub run_id: String,
+    pub session_id: String,
+    pub command_id: Option<String>,
+    /// The runner that holds the run, and under which lease.
+    pub attempt_id: Option<String>,
+    pub status: String,
+    pub terminal_status: Option<String>,
+    /// Only ever from an end that is `completed`.
+    pub completed: bool,
+    /// terminal_status (an event), record, or none.
+    pub terminal_source: String,
+    /// What the agent answered; none before it completed.
+    pub reply: Option<String>,
+    pub final_response: Option<FinalResponseView>,
+    pub final_assistant_seq: Option<i64>,
+    pub final_assistant_source: Option<String>,
+    pub final_assistant_text_truncated: bool,
+    pub final_assistant_output_truncated: bool,
+    pub failure_kind: Option<String>,
+    pub blocker: Option<String>,
+    pub last_seq: i64,
+    pub event_count: u64,
+    /// Whether events were left out: never, because they are counted as they are appended.
+    pub events_capped: bool,
+    pub next_after_seq: i64,
+    pub scoped_last_seq: i64,
+    pub scoped_event_count: u64,
+    pub artifact_summary: ArtifactSummaryView,
+    pub tool_call_summary: ToolCallSummaryView,
+    pub usage: UsageView,
+    pub liveness: LivenessView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steer_delivery: Option<SteerDeliveryView>,
+}
+
+/// The message that the result chose as the reply, and how sure that is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FinalResponseView {
+    pub seq: i64,
+    /// authority: the backend says that this is the reply; fallback: the last message with any text.
+    #[schema(example = "authority")]
+    pub source: String,
+    pub reply_authority: bool,
+    pub r#final: bool,
+    pub text_truncated: bool,
+    pub output_truncated: bool,
+    /// none where it was erased.
+    pub text: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ArtifactSummaryView {
+    pub count: u64,
+    pub bytes: u64,
+    pub truncated: bool,
+    pub output_count: u64,
+    pub output_bytes: u64,
+    pub output_truncated: bool,
+    /// The last ten.
+    #[schema(value_type = Vec<Object>)]
+    pub items: Vec<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallSummaryView {
+    pub count: u64,
+    pub running: usize,
+    pub status_counts: std::collections::BTreeMap<String, u64>,
+    pub exit_code_counts: std::collections::BTreeMap<String, u64>,
+    /// The last ten that ended.
+    pub items: Vec<ToolCallView>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallView {
+    pub seq: i64,
+    pub method: Option<String>,
+    pub tool_name: Option<String>,
+    pub r#type: Option<String>,
+    pub status: Option<String>,
+    pub exit_code: Option<i64>,
+    /// At most 200 characters.
+    pub command: Option<String>,
+}
+
+/// How far a steer got.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SteerDeliveryView {
+    pub target_command_id: Option<String>,
+    pub acked_by_runner: bool,
+    /// The backend took it into the turn.
+    pub accepted_by_backend: bool,
+    /// The turn has said something since it was delivered.
+    pub target_events_observed: bool,
+    pub meaning: String,
+}

@@ -1,0 +1,221 @@
+//! Runs and their events.
+
+pub mod commands;
+
+use guildhall_domain::runs::event::Usage;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+/// A run to make.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateRun {
+    /// The id or the slug of a tenant that you belong to.
+    #[schema(example = "acme", min_length = 1, max_length = 64)]
+    pub tenant_id: String,
+    #[schema(example = "acme/web", min_length = 1, max_length = 200)]
+    pub project_id: String,
+    /// What the agent works in: `{"kind":"empty"}`, or a directory, git or gitbundle reference. No credentials.
+    #[schema(value_type = Object, example = json!({ "kind": "empty" }))]
+    pub workspace_ref: Value,
+    #[schema(example = "local", min_length = 1, max_length = 64)]
+    pub provider_id: String,
+    /// A lower-case slug: `demo`, `codex`, or one of your own.
+    #[schema(example = "demo", min_length = 1, max_length = 40, pattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")]
+    pub backend_profile: String,
+    /// May be narrower than the tenant's, never wider; what is left out is filled in.
+    #[schema(value_type = Option<Object>, example = json!({ "sandbox": "read-only" }))]
+    pub execution_policy: Option<Value>,
+    /// null, or the name of a configured sink.
+    #[serde(deserialize_with = "said")]
+    #[schema(value_type = Option<String>, required)]
+    pub trace_sink: Value,
+    /// The session to go on with; a new one without it.
+    pub session_ref: Option<SessionRef>,
+}
+
+/// Null is a value here: the field must be there.
+fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    Value::deserialize(deserializer)
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionRef {
+    #[schema(example = "ses_01920000000070008000000000000000")]
+    pub session_id: Option<String>,
+}
+
+/// A run as it stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunView {
+    #[schema(example = "run_01920000000070008000000000000000")]
+    pub run_id: String,
+    pub tenant_id: String,
+    pub session_id: String,
+    pub project_id: String,
+    #[schema(value_type = Object)]
+    pub workspace_ref: Value,
+    pub provider_id: String,
+    pub backend_profile: String,
+    #[schema(value_type = Object)]
+    pub execution_policy: Value,
+    pub trace_sink: Option<String>,
+    /// pending, claimed, running, cancelling, completed, failed, blocked or cancelled.
+    #[schema(example = "pending")]
+    pub status: String,
+    pub terminal_status: Option<String>,
+    pub failure_kind: Option<String>,
+    pub message: Option<String>,
+    pub created_by: String,
+    pub created_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub last_seq: i64,
+    /// The commands that have not ended, in order.
+    pub open_command_ids: Vec<String>,
+    pub lease: Option<LeaseView>,
+    pub liveness: LivenessView,
+    pub usage: UsageView,
+}
+
+/// Who holds a run, and until when unless it gives a sign of life.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LeaseView {
+    pub runner_id: String,
+    pub epoch: i64,
+    pub expires_at: Timestamp,
+}
+
+/// Whether anything happens, what happens next by itself, and what can be done. Computed when asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LivenessView {
+    /// waiting-runner, waiting-model, waiting-tool, idle-after-tool, transport-disconnected, runner-heartbeat-stale,
+    /// idle or terminal.
+    #[schema(example = "waiting-runner")]
+    pub phase: String,
+    pub active: bool,
+    pub last_seq: i64,
+    pub last_event_age_ms: Option<i64>,
+    /// What happens next without anyone doing anything.
+    pub next_step: String,
+    pub next_step_at: Option<Timestamp>,
+    /// What can be done now.
+    pub recovery_actions: Vec<ActionView>,
+    /// All of it in one sentence, for a person.
+    pub sentence: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ActionView {
+    #[schema(example = "start-runner")]
+    pub action: String,
+    pub about: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageView {
+    pub input_tokens: u64,
+    pub cached_input_tokens: u64,
+    pub output_tokens: u64,
+    pub active_ms: u64,
+    pub tool_calls: u64,
+}
+
+impl From<Usage> for UsageView {
+    fn from(usage: Usage) -> Self {
+        Self {
+            input_tokens: usage.input_tokens,
+            cached_input_tokens: usage.cached_input_tokens,
+            output_tokens: usage.output_tokens,
+            active_ms: usage.active_ms,
+            tool_calls: usage.tool_calls,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunsView {
+    pub runs: Vec<RunView>,
+    /// Sent back as `cursor`, the next page; none at the end.
+    pub next_cursor: Option<String>,
+}
+
+/// Which runs to list.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct RunsQuery {
+    /// The id or the slug of a tenant that you belong to.
+    #[param(example = "acme")]
+    pub tenant_id: String,
+    /// open (the default) or all.
+    #[param(pattern = "^(open|all)$")]
+    pub state: Option<String>,
+    #[param(pattern = "^run_[0-9a-f]{32}$")]
+    pub cursor: Option<String>,
+    #[serde(default = "fifty")]
+    #[param(minimum = 1, maximum = 100)]
+    pub limit: u32,
+}
+
+/// A page of events.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct EventsQuery {
+    /// Events after this number.
+    #[serde(default)]
+    #[param(minimum = 0)]
+    pub after_seq: i64,
+    #[serde(default = "hundred")]
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: u32,
+}
+
+fn fifty() -> u32 {
+    50
+}
+
+pub(crate) fn hundred() -> u32 {
+    100
+}
+
+/// One fact of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventView {
+    /// The form of this frame.
+    pub v: u32,
+    pub seq: i64,
+    /// assistant_message, tool_call, command_output, artifact, backend_status, error, usage, run_status,
+    /// command_status, terminal_status, or another that the backend chose.
+    pub r#type: String,
+    /// The runner's own id; none where the server wrote it.
+    pub event_id: Option<String>,
+    pub command_id: Option<String>,
+    #[schema(value_type = Option<Object>)]
+    pub payload: Option<Value>,
+    /// Whether what it said was erased. Its number stays.
+    pub erased: bool,
+    pub recorded_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventsView {
+    pub run_id: Option<String>,
+    pub events: Vec<EventView>,
+    /// Where the run ends now.
+    pub last_seq: i64,
+    /// Sent back as `afterSeq`, the next page.
+    pub next_after_seq: i64,
+    pub has_more: bool,
+}

@@ -1,0 +1,87 @@
+//! People who can sign in.
+
+use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::principal::PrincipalKind;
+use guildhall_domain::ids::PrincipalId;
+use guildhall_identity::password;
+use guildhall_store::principals::NewPrincipal;
+use guildhall_store::{Store, Tx, passwords, principals};
+use secrecy::SecretString;
+use serde_json::json;
+
+use crate::ServiceError;
+use crate::access::audit::{self, Event, Of};
+
+/// Makes users.
+#[derive(Debug, Clone)]
+pub struct Users {
+    store: Store,
+}
+
+impl Users {
+    #[must_use]
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+
+    /// Makes a user; for those who operate the installation.
+    pub async fn create(
+        &self,
+        caller: &Caller,
+        name: &str,
+        password: &SecretString,
+    ) -> Result<PrincipalId, ServiceError> {
+        caller.require_operator()?;
+        let hash = hash(password).await?;
+        let mut tx = self.store.begin().await?;
+        let id = insert(&mut tx, name, &hash, false, Some(caller.principal)).await?;
+        tx.commit().await?;
+        Ok(id)
+    }
+
+    /// Makes the first user, who operates the installation; nobody when there is one already.
+    pub async fn create_first(
+        &self,
+        name: &str,
+        password: &SecretString,
+    ) -> Result<Option<PrincipalId>, ServiceError> {
+        let hash = hash(password).await?;
+        let mut tx = self.store.begin().await?;
+        if principals::count_operators(&mut tx).await? > 0 {
+            return Ok(None);
+        }
+        let id = insert(&mut tx, name, &hash, true, None).await?;
+        tx.commit().await?;
+        Ok(Some(id))
+    }
+}
+
+async fn insert(
+    tx: &mut Tx,
+    name: &str,
+    hash: &str,
+    is_operator: bool,
+    actor: Option<PrincipalId>,
+) -> Result<PrincipalId, ServiceError> {
+    let id = PrincipalId::generate();
+    principals::insert(tx, &NewPrincipal { id, kind: PrincipalKind::Person, name, is_operator }).await?;
+    if !passwords::insert(tx, name, id, hash).await? {
+        return Err(ServiceError::NameTaken(name.to_owned()));
+    }
+    let event = Event {
+        of: Of::Installation,
+        action: "user.created",
+        actor,
+        object: id.to_string(),
+        detail: json!({ "name": name, "operator": is_operator }),
+    };
+    audit::record(tx, &event).await?;
+    Ok(id)
+}
+
+/// Hashes on a thread of its own: it costs tens of milliseconds by intent.
+async fn hash(password: &SecretString) -> Result<String, ServiceError> {
+    let password = password.clone();
+    let hashed = tokio::task::spawn_blocking(move || password::hash(&password)).await;
+    hashed.map_err(|_| ServiceError::CannotSign)?.map_err(|error| ServiceError::Invalid(error.to_string()))
+}
