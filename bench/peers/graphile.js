@@ -1,5 +1,5 @@
-// A worker of graphile-worker as its manual starts one: woken by LISTEN, with the polling that stands behind it.
-// Says when a task begins, on the clock that all processes of a machine share.
+// A graphile-worker as its manual starts one: woken by LISTEN, with polling as a fallback.
+// Prints the start time of each task, on the monotonic clock that all processes of the machine share.
 const { run } = require("graphile-worker");
 
 async function main() {

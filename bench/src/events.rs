@@ -1,7 +1,8 @@
-//! Events of sixteen runs appended over HTTP, beside the same rows into the same table over sixteen plain connections.
+//! Throughput of event appends of sixteen runs over HTTP, compared with inserts of the same rows into the same table
+//! over sixteen plain connections.
 //!
-//! The server, the generator and PostgreSQL are processes of their own; the generator plays both sides, in turns. The
-//! bare side checks nothing, numbers nothing that anyone could rely on and keeps no fold: it is the floor.
+//! The server, the load generator and PostgreSQL are separate processes. The generator runs both sides in turns. The
+//! baseline has no checks, no reliable numbering and no derived state: it is the lower bound of the cost.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -18,11 +19,11 @@ use sqlx::{Connection, PgConnection};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::installation::{Held, Installation, client};
-use crate::times::percentile;
-use crate::{bare, cpu};
+use crate::installation::{Installation, RunClaim, client};
+use crate::percentile::percentile;
+use crate::{baseline, cpu};
 
-/// The name under which this program starts itself as the generator.
+/// The argument with which this program starts itself as the load generator.
 pub(crate) const GENERATOR: &str = "as-generator";
 
 const RUNS: usize = 16;
@@ -31,25 +32,25 @@ const BODY_BYTES: usize = 1000;
 const ROUNDS: u32 = 5;
 const ROUND: Duration = Duration::from_secs(4);
 
-/// What the generator needs to know.
+/// The input of the generator.
 #[derive(Serialize, Deserialize)]
-struct Task {
+struct GeneratorInput {
     base: String,
     postgres: String,
-    held: Vec<Held>,
+    claims: Vec<RunClaim>,
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum Side {
-    Ours,
-    Bare,
+    Guildhall,
+    Baseline,
 }
 
-/// What one round of the generator came to.
+/// The result of one round of the generator.
 #[derive(Default, Serialize, Deserialize)]
-struct Round {
+struct RoundResult {
     rows: u32,
-    /// Calls that the server asked to make again.
+    /// Calls that the server refused temporarily.
     refused: u32,
     calls: Vec<Duration>,
 }
@@ -57,41 +58,42 @@ struct Round {
 pub(crate) fn run() -> Result<()> {
     let installation = Installation::start()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let held = runtime.block_on(async {
-        let tenant = installation.tenant().await?;
-        let mut held = Vec::new();
+    let claims = runtime.block_on(async {
+        let tenant = installation.create_tenant().await?;
+        let mut claims = Vec::new();
         for _ in 0..RUNS {
-            let one = installation.held(&tenant).await?;
-            // The server opens its connections now, one after the other, and not in the first round.
-            let path = format!("/api/v1/runs/{}/events", one.run);
-            let first = json!({ "events": [event(&one.command)] });
-            installation.ask(Method::POST, &path, &one.token, first).await?;
-            held.push(one);
+            let claim = installation.start_command(&tenant).await?;
+            // A first append, so that the server opens its connections before the first round.
+            let path = format!("/api/v1/runs/{}/events", claim.run);
+            let first = json!({ "events": [event(&claim.command)] });
+            installation.request(Method::POST, &path, &claim.token, first).await?;
+            claims.push(claim);
         }
-        anyhow::Ok(held)
+        anyhow::Ok(claims)
     })?;
     let postgres = installation.postgres.url().expose_secret().to_owned();
-    let mut generator = Generator::start(&Task { base: installation.base.clone(), postgres, held })?;
+    let mut generator =
+        Generator::start(&GeneratorInput { base: installation.base.clone(), postgres, claims })?;
     let pids = [
         ("server", installation.server_pid()),
         ("generator", generator.child.id()),
-        ("PostgreSQL", installation.postgres.pid().context("PostgreSQL runs")?),
+        ("PostgreSQL", installation.postgres.pid().context("PostgreSQL does not run")?),
     ];
-    let (mut bare, mut ours) = (Measured::default(), Measured::default());
+    let (mut baseline, mut guildhall) = (SideTotals::default(), SideTotals::default());
     for _ in 0..ROUNDS {
-        bare.add(&mut generator, Side::Bare, &pids)?;
-        ours.add(&mut generator, Side::Ours, &pids)?;
+        baseline.add(&mut generator, Side::Baseline, &pids)?;
+        guildhall.add(&mut generator, Side::Guildhall, &pids)?;
     }
-    let ratio = ours.per_second() / bare.per_second();
-    bare.print("bare", &pids);
-    ours.print("ours", &pids);
+    let ratio = guildhall.per_second() / baseline.per_second();
+    baseline.print("baseline", &pids);
+    guildhall.print("guildhall", &pids);
     println!("events_append_ratio={ratio:.2}");
     Ok(())
 }
 
-/// All rounds of one side.
+/// The totals of one side over all rounds.
 #[derive(Default)]
-struct Measured {
+struct SideTotals {
     rows: u32,
     refused: u32,
     calls: Vec<Duration>,
@@ -99,7 +101,7 @@ struct Measured {
     cpu: [f64; 3],
 }
 
-impl Measured {
+impl SideTotals {
     fn add(&mut self, generator: &mut Generator, side: Side, pids: &[(&str, u32); 3]) -> Result<()> {
         let before = pids.map(|(_, pid)| cpu::seconds(pid));
         let began = Instant::now();
@@ -115,17 +117,17 @@ impl Measured {
     }
 
     fn per_second(&self) -> f64 {
-        // What opening connections takes is no part of it.
+        // The time for opening connections is not counted.
         f64::from(self.rows) / (ROUND * ROUNDS).as_secs_f64()
     }
 
     fn print(&mut self, name: &str, pids: &[(&str, u32); 3]) {
         let (p50, p99) = (percentile(&mut self.calls, 50), percentile(&mut self.calls, 99));
         let shares =
-            pids.iter().zip(self.cpu).map(|((of, _), cpu)| format!("{of} {:.2}", cpu / self.seconds));
+            pids.iter().zip(self.cpu).map(|((name, _), cpu)| format!("{name} {:.2}", cpu / self.seconds));
         println!(
-            "{name}: {RUNS} callers, {BATCH} rows of {BODY_BYTES} bytes a call: {:.0} rows/s, p50 {p50:.1?}, p99 \
-             {p99:.1?}, {} calls refused; processors used: {}",
+            "{name}: {RUNS} callers, {BATCH} rows of {BODY_BYTES} bytes per call: {:.0} rows/s, p50 {p50:.1?}, p99 \
+             {p99:.1?}, {} calls refused; CPUs used: {}",
             self.per_second(),
             self.refused,
             shares.collect::<Vec<_>>().join(", ")
@@ -133,7 +135,7 @@ impl Measured {
     }
 }
 
-/// The generator as the parent sees it.
+/// The generator process.
 struct Generator {
     child: Child,
     input: ChildStdin,
@@ -141,7 +143,7 @@ struct Generator {
 }
 
 impl Generator {
-    fn start(task: &Task) -> Result<Self> {
+    fn start(generator_input: &GeneratorInput) -> Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg(GENERATOR)
             .stdin(Stdio::piped())
@@ -149,46 +151,46 @@ impl Generator {
             .spawn()?;
         let mut input = child.stdin.take().context("piped")?;
         let output = BufReader::new(child.stdout.take().context("piped")?).lines();
-        // Over a pipe: tokens do not belong into arguments.
-        writeln!(input, "{}", serde_json::to_string(task)?)?;
+        // Over a pipe: other processes can read arguments, and the input contains tokens.
+        writeln!(input, "{}", serde_json::to_string(generator_input)?)?;
         Ok(Self { child, input, output })
     }
 
-    fn round(&mut self, side: Side) -> Result<Round> {
+    fn round(&mut self, side: Side) -> Result<RoundResult> {
         writeln!(self.input, "{}", serde_json::to_string(&side)?)?;
-        let line = self.output.next().context("the generator has ended")??;
+        let line = self.output.next().context("the generator has exited")??;
         Ok(serde_json::from_str(&line)?)
     }
 }
 
 impl Drop for Generator {
     fn drop(&mut self) {
-        let _already_gone = self.child.kill();
+        let _already_exited = self.child.kill();
         let _reaped = self.child.wait();
     }
 }
 
-/// The other process: does a round whenever it is told to, and says what it came to.
+/// The generator process: runs a round for each line of its stdin and prints the result.
 pub(crate) fn generate() -> Result<()> {
     let mut lines = std::io::stdin().lines();
-    let task: Task = serde_json::from_str(&lines.next().context("a task")??)?;
+    let input: GeneratorInput = serde_json::from_str(&lines.next().context("no input")??)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     for line in lines {
         let side: Side = serde_json::from_str(&line?)?;
         let round = runtime.block_on(async {
             let mut callers = JoinSet::new();
-            for held in task.held.clone() {
+            for claim in input.claims.clone() {
                 match side {
-                    Side::Ours => callers.spawn(append(task.base.clone(), held)),
-                    Side::Bare => callers.spawn(insert(task.postgres.clone())),
+                    Side::Guildhall => callers.spawn(append(input.base.clone(), claim)),
+                    Side::Baseline => callers.spawn(insert(input.postgres.clone())),
                 };
             }
-            let mut round = Round::default();
-            while let Some(one) = callers.join_next().await {
-                let one = one??;
-                round.rows += one.rows;
-                round.refused += one.refused;
-                round.calls.extend(one.calls);
+            let mut round = RoundResult::default();
+            while let Some(caller) = callers.join_next().await {
+                let caller = caller??;
+                round.rows += caller.rows;
+                round.refused += caller.refused;
+                round.calls.extend(caller.calls);
             }
             anyhow::Ok(round)
         })?;
@@ -197,38 +199,39 @@ pub(crate) fn generate() -> Result<()> {
     Ok(())
 }
 
-async fn append(base: String, held: Held) -> Result<Round> {
-    let (client, url) = (client()?, format!("{base}/api/v1/runs/{}/events", held.run));
-    let (until, mut round) = (Instant::now() + ROUND, Round::default());
+async fn append(base: String, claim: RunClaim) -> Result<RoundResult> {
+    let (client, url) = (client()?, format!("{base}/api/v1/runs/{}/events", claim.run));
+    let (until, mut round) = (Instant::now() + ROUND, RoundResult::default());
     while Instant::now() < until {
-        let events: Vec<Event> = (0..BATCH).map(|_| event(&held.command)).collect();
+        let events: Vec<Event> = (0..BATCH).map(|_| event(&claim.command)).collect();
         let began = Instant::now();
-        let sent = client.post(&url).bearer_auth(&held.token).json(&Batch { events }).send().await;
-        let Some(answer) = sent.ok().filter(|answer| ![429, 503].contains(&answer.status().as_u16())) else {
-            // A runner would send them again; it is counted, and its time is lost.
+        let sent = client.post(&url).bearer_auth(&claim.token).json(&Batch { events }).send().await;
+        let is_accepted = |response: &reqwest::Response| ![429, 503].contains(&response.status().as_u16());
+        let Some(response) = sent.ok().filter(is_accepted) else {
+            // A runner would retry. The call is counted as refused, and its time is lost.
             round.refused += 1;
             continue;
         };
-        if answer.status() != 200 {
-            bail!("{}", answer.text().await?);
+        if response.status() != 200 {
+            bail!("{}", response.text().await?);
         }
-        let _appended: Appended = answer.json().await?;
+        let _appended: AppendResponse = response.json().await?;
         round.calls.push(began.elapsed());
         round.rows += u32::try_from(BATCH)?;
     }
     Ok(round)
 }
 
-async fn insert(postgres: String) -> Result<Round> {
+async fn insert(postgres: String) -> Result<RoundResult> {
     let mut connection = PgConnection::connect(&postgres).await?;
     let (owner, mut after) = (Uuid::now_v7(), 0);
-    let (until, mut round) = (Instant::now() + ROUND, Round::default());
+    let (until, mut round) = (Instant::now() + ROUND, RoundResult::default());
     while Instant::now() < until {
         let bodies =
             (0..BATCH).map(|_| serde_json::to_string(&event("cmd_01920000000070008000000000000000")));
         let bodies = bodies.collect::<Result<Vec<_>, _>>()?;
         let began = Instant::now();
-        bare::insert(&mut connection, Journal::Run, owner, after, &bodies).await?;
+        baseline::insert(&mut connection, Journal::Run, owner, after, &bodies).await?;
         round.calls.push(began.elapsed());
         after += i64::try_from(BATCH)?;
         round.rows += u32::try_from(BATCH)?;
@@ -237,7 +240,7 @@ async fn insert(postgres: String) -> Result<Round> {
     Ok(round)
 }
 
-/// An event as a runner writes it.
+/// An event as a runner sends it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Event<'a> {
@@ -257,11 +260,11 @@ struct Batch<'a> {
     events: Vec<Event<'a>>,
 }
 
-/// What the answer says and a runner looks at.
+/// The part of the response that a runner reads.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Appended {
-    #[expect(dead_code, reason = "that it is there is what is checked")]
+struct AppendResponse {
+    #[expect(dead_code, reason = "deserializing checks that the field exists")]
     last_seq: i64,
 }
 
@@ -274,7 +277,7 @@ fn event(command: &str) -> Event<'_> {
     }
 }
 
-/// What an agent prints: lines, paths, numbers and quotes, cut to size.
+/// Typical output of an agent: lines with paths, numbers and quotes.
 static TEXT: LazyLock<String> = LazyLock::new(|| {
     let lines = (1..)
         .map(|n| format!("   Compiling part_{n} v0.{n}.1 (\"crates/part_{n}\"): {} ms, ok = true\n", n * 37));

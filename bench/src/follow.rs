@@ -1,16 +1,17 @@
-//! From a runner's append on one replica to a reader's stream on another, beside a bare commit and a message over NATS.
+//! Stream latency: from an append of a runner on one replica to the stream of a reader on another, compared with a
+//! plain commit and a NATS message.
 //!
-//! Both sides run in this process, in turns, on one PostgreSQL with fsync on and one NATS. The bare side inserts a row,
-//! then publishes a message that another connection waits for: nobody who keeps facts in PostgreSQL and wakes readers
-//! over NATS can be below it. Ours adds two HTTP connections, authority, the journal and the reading of what is new.
+//! Both sides run in this process, in turns, on one PostgreSQL with fsync on and one NATS. The baseline inserts a row
+//! and publishes a message to another connection: the lower bound for storing in PostgreSQL and waking readers over
+//! NATS. Guildhall adds two HTTP connections, authorization, the journal and the read of new events.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use guildhall_bus::{Bus, BusOptions, Hints};
+use guildhall_bus::{Bus, BusOptions, Subscription};
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::Journal;
-use guildhall_engines::{Home, Nats, Postgres, Restart};
+use guildhall_engines::{Nats, Postgres, RestartPolicy, StateDir};
 use guildhall_server::config::Sources;
 use guildhall_server::{Config, Server};
 use reqwest::{Client, Method, Response};
@@ -20,20 +21,20 @@ use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
 const CALLS: usize = 2000;
-const TURN: usize = 100;
+const CALLS_PER_TURN: usize = 100;
 const BODY_BYTES: usize = 1000;
 const PASSWORD: &str = "correct horse battery";
 const KEK: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
-const BARE: &str =
+const INSERT_ENTRY: &str =
     "INSERT INTO journal_entries (journal, owner, seq, id, kind, body) VALUES ($1, $2, $3, $4, $5, $6)";
 
 pub(crate) fn run() -> Result<()> {
     let folder = tempfile::Builder::new().prefix("guildhall-bench-").tempdir()?;
-    let home = Home::open(folder.path())?;
-    let postgres = Postgres::start(&home, Restart::Always)?;
-    let nats = Nats::start(&home, Restart::Always)?;
-    let _first = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let home = StateDir::open(folder.path())?;
+    let postgres = Postgres::start(&home, RestartPolicy::Always)?;
+    let nats = Nats::start(&home, RestartPolicy::Always)?;
+    let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(measure(&postgres.url(), &nats.url()))
 }
@@ -41,21 +42,21 @@ pub(crate) fn run() -> Result<()> {
 async fn measure(postgres: &SecretString, nats: &SecretString) -> Result<()> {
     let (one, other) = (start(postgres, nats).await?, start(postgres, nats).await?);
     one.create_first_user("operator", &SecretString::from(PASSWORD)).await?;
-    let mut ours = Ours::prepare(&one, &other).await?;
-    let mut bare = Bare::prepare(postgres, nats).await?;
-    let (mut bare_times, mut our_times) = (Vec::new(), Vec::new());
+    let mut guildhall = Guildhall::prepare(&one, &other).await?;
+    let mut baseline = Baseline::prepare(postgres, nats).await?;
+    let (mut baseline_times, mut guildhall_times) = (Vec::new(), Vec::new());
     for call in 0..CALLS {
-        if (call / TURN).is_multiple_of(2) {
-            bare_times.push(bare.call(call).await?);
+        if (call / CALLS_PER_TURN).is_multiple_of(2) {
+            baseline_times.push(baseline.call(call).await?);
         } else {
-            our_times.push(ours.call(call).await?);
+            guildhall_times.push(guildhall.call(call).await?);
         }
     }
-    let (bare, ours) = (Percentiles::of(bare_times), Percentiles::of(our_times));
-    println!("bare commit and message:   p50 {:?}, p99 {:?}", bare.p50, bare.p99);
-    println!("append to stream delivery: p50 {:?}, p99 {:?}", ours.p50, ours.p99);
-    println!("follow_latency_p99_ratio={:.2}", ours.p99.as_secs_f64() / bare.p99.as_secs_f64());
-    println!("follow_latency_ratio={:.2}", ours.p50.as_secs_f64() / bare.p50.as_secs_f64());
+    let (baseline, guildhall) = (Percentiles::of(baseline_times), Percentiles::of(guildhall_times));
+    println!("plain commit and message:  p50 {:?}, p99 {:?}", baseline.p50, baseline.p99);
+    println!("append to stream delivery: p50 {:?}, p99 {:?}", guildhall.p50, guildhall.p99);
+    println!("follow_latency_p99_ratio={:.2}", guildhall.p99.as_secs_f64() / baseline.p99.as_secs_f64());
+    println!("follow_latency_ratio={:.2}", guildhall.p50.as_secs_f64() / baseline.p50.as_secs_f64());
     for server in [one, other] {
         server.shutdown().await;
     }
@@ -74,29 +75,29 @@ async fn start(postgres: &SecretString, nats: &SecretString) -> Result<Server> {
     Ok(Box::pin(Server::start(&config)).await?)
 }
 
-/// A row into the same table over a connection of its own, and a message to another connection.
-struct Bare {
+/// The baseline: an insert over one connection, and a message to another.
+struct Baseline {
     sql: PgConnection,
-    says: Bus,
-    hears: Hints,
+    publisher: Bus,
+    subscription: Subscription,
     owner: Uuid,
 }
 
-impl Bare {
+impl Baseline {
     async fn prepare(postgres: &SecretString, nats: &SecretString) -> Result<Self> {
         let options = BusOptions { url: nats.clone(), subject_prefix: "bench".to_owned() };
-        let (says, listens) = (Bus::connect(&options).await?, Bus::connect(&options).await?);
-        let hears = listens.subscribe("bare").await?;
-        // What was published before the subscription has arrived is lost.
-        listens.round_trip(Duration::from_secs(5)).await?;
+        let (publisher, subscriber) = (Bus::connect(&options).await?, Bus::connect(&options).await?);
+        let subscription = subscriber.subscribe("baseline").await?;
+        // Wait for the subscription: earlier messages would be lost.
+        subscriber.round_trip(Duration::from_secs(5)).await?;
         let sql = PgConnection::connect(postgres.expose_secret()).await?;
-        Ok(Self { sql, says, hears, owner: Uuid::now_v7() })
+        Ok(Self { sql, publisher, subscription, owner: Uuid::now_v7() })
     }
 
     async fn call(&mut self, call: usize) -> Result<Duration> {
         let began = Instant::now();
-        #[expect(clippy::disallowed_methods, reason = "the bare side: what anyone would write without us")]
-        sqlx::query(BARE)
+        #[expect(clippy::disallowed_methods, reason = "the baseline uses plain SQL")]
+        sqlx::query(INSERT_ENTRY)
             .bind(Journal::Audit.number())
             .bind(self.owner)
             .bind(i64::try_from(call)? + 1)
@@ -105,14 +106,14 @@ impl Bare {
             .bind("x".repeat(BODY_BYTES))
             .execute(&mut self.sql)
             .await?;
-        self.says.publish("bare", call.to_string().into_bytes()).await;
-        self.hears.next().await.context("NATS has gone")?;
+        self.publisher.publish("baseline", call.to_string().into_bytes()).await;
+        self.subscription.next().await.context("the NATS subscription has ended")?;
         Ok(began.elapsed())
     }
 }
 
-/// A run with a runner that writes on one replica, and a reader on the other.
-struct Ours {
+/// The Guildhall side: a runner that appends on one replica, and a reader on the other.
+struct Guildhall {
     client: Client,
     append: String,
     run_token: String,
@@ -120,7 +121,7 @@ struct Ours {
     text: String,
 }
 
-impl Ours {
+impl Guildhall {
     async fn prepare(one: &Server, other: &Server) -> Result<Self> {
         let client = Client::builder().no_proxy().build()?;
         let (one, other) = (format!("http://{}", one.address()), format!("http://{}", other.address()));
@@ -132,11 +133,11 @@ impl Ours {
         let tenant = post("/api/v1/tenants", &user, json!({ "slug": "bench", "name": "bench" })).await?;
         let path = format!("/api/v1/tenants/{}/enrolments", text(&tenant, "id")?);
         let enrolment = text(&post(&path, &user, json!({ "name": "bench" })).await?, "secret")?;
-        let ask = json!({
+        let request = json!({
             "tenantId": "bench", "projectId": "bench", "workspaceRef": { "kind": "empty" },
             "providerId": "local", "backendProfile": "demo", "traceSink": null,
         });
-        let run = text(&post("/api/v1/runs", &user, ask).await?, "runId")?;
+        let run = text(&post("/api/v1/runs", &user, request).await?, "runId")?;
         let runner = post(
             "/api/v1/runners/register",
             &enrolment,
@@ -147,15 +148,15 @@ impl Ours {
         let run_token = text(&post(&claim, &enrolment, json!({ "runnerId": runner })).await?, "runToken")?;
         let stream = format!("{other}/api/v1/runs/{run}/events/stream");
         let reader = client.get(stream).bearer_auth(user).send().await?.error_for_status()?;
-        let mut ours = Self {
+        let mut guildhall = Self {
             client,
             append: format!("{one}/api/v1/runs/{run}/events"),
             run_token,
             reader,
             text: String::new(),
         };
-        ours.until("event: replay_complete").await?;
-        Ok(ours)
+        guildhall.read_until("event: replay_complete").await?;
+        Ok(guildhall)
     }
 
     async fn call(&mut self, call: usize) -> Result<Duration> {
@@ -164,35 +165,35 @@ impl Ours {
         let body = json!({ "events": [{ "id": id, "type": "command_output", "payload": payload }] });
         let request = self.client.post(&self.append).bearer_auth(&self.run_token).json(&body);
         let began = Instant::now();
-        // The reader may well have it before the writer is told.
+        // The reader may get the event before the writer gets its response.
         let (appended, delivered) = tokio::join!(send(request), async {
-            self.until(&id).await?;
+            self.read_until(&id).await?;
             anyhow::Ok(began.elapsed())
         });
         appended?;
         delivered
     }
 
-    /// Reads the stream until a frame that says this has come.
-    async fn until(&mut self, word: &str) -> Result<()> {
+    /// Reads the stream until a frame contains a text.
+    async fn read_until(&mut self, expected: &str) -> Result<()> {
         loop {
             while let Some((frame, rest)) = self.text.split_once("\n\n") {
-                let found = frame.contains(word);
+                let found = frame.contains(expected);
                 self.text = rest.to_owned();
                 if found {
                     return Ok(());
                 }
             }
-            let piece = self.reader.chunk().await?.context("the stream has ended")?;
-            self.text.push_str(&String::from_utf8_lossy(&piece));
+            let chunk = self.reader.chunk().await?.context("the stream has ended")?;
+            self.text.push_str(&String::from_utf8_lossy(&chunk));
         }
     }
 }
 
 async fn send(request: reqwest::RequestBuilder) -> Result<Value> {
-    let answer = request.send().await?;
-    let status = answer.status();
-    let body = answer.text().await?;
+    let response = request.send().await?;
+    let status = response.status();
+    let body = response.text().await?;
     if !status.is_success() {
         bail!("{status}: {body}");
     }

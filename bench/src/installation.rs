@@ -1,10 +1,10 @@
-//! Engines, a server in a process of its own, and runs that are held: what a benchmark over HTTP measures.
+//! The system under test: PostgreSQL, NATS, a server in a separate process, and claimed runs.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use guildhall_engines::{Home, Nats, Postgres, Restart};
+use guildhall_engines::{Nats, Postgres, RestartPolicy, StateDir};
 use guildhall_server::config::Sources;
 use guildhall_server::{Config, Server};
 use reqwest::Method;
@@ -12,33 +12,33 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The name under which this program starts itself as the server.
+/// The argument with which this program starts itself as the server.
 pub(crate) const SERVER: &str = "as-server";
 
 const PASSWORD: &str = "correct horse battery";
 
-/// A server under measurement. Its engines and its process end with it.
+/// A server with its engines. All processes end on drop.
 pub(crate) struct Installation {
     pub(crate) base: String,
     pub(crate) client: reqwest::Client,
     pub(crate) postgres: Postgres,
     server: Child,
-    _until_dropped: Option<ChildStdin>,
+    _stdin: Option<ChildStdin>,
     _nats: Nats,
-    _home: Home,
+    _home: StateDir,
     _folder: TempDir,
 }
 
-/// Somebody who may make runs in a tenant, and the token with which runners come.
+/// A tenant, an access token of its owner and an enrolment token for runners.
 pub(crate) struct Tenant {
     pub(crate) access: String,
     pub(crate) id: String,
     pub(crate) enrolment: String,
 }
 
-/// A run that is held, with a command that was taken.
+/// A claimed run with a running command.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Held {
+pub(crate) struct RunClaim {
     pub(crate) run: String,
     pub(crate) command: String,
     pub(crate) token: String,
@@ -48,9 +48,9 @@ pub(crate) struct Held {
 impl Installation {
     pub(crate) fn start() -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("guildhall-bench-").tempdir()?;
-        let home = Home::open(folder.path())?;
-        let postgres = Postgres::start(&home, Restart::Always)?;
-        let nats = Nats::start(&home, Restart::Always)?;
+        let home = StateDir::open(folder.path())?;
+        let postgres = Postgres::start(&home, RestartPolicy::Always)?;
+        let nats = Nats::start(&home, RestartPolicy::Always)?;
         let mut server = Command::new(std::env::current_exe()?)
             .arg(SERVER)
             .env("GUILDHALL_POSTGRES_URL", postgres.url().expose_secret())
@@ -63,14 +63,14 @@ impl Installation {
         if base.is_empty() {
             bail!("the server did not start");
         }
-        let _until_dropped = server.stdin.take();
+        let _stdin = server.stdin.take();
         let client = client()?;
         Ok(Self {
             base: base.trim().to_owned(),
             client,
             postgres,
             server,
-            _until_dropped,
+            _stdin,
             _nats: nats,
             _home: home,
             _folder: folder,
@@ -81,45 +81,50 @@ impl Installation {
         self.server.id()
     }
 
-    pub(crate) async fn ask(&self, method: Method, path: &str, bearer: &str, body: Value) -> Result<Value> {
+    pub(crate) async fn request(
+        &self,
+        method: Method,
+        path: &str,
+        bearer: &str,
+        body: Value,
+    ) -> Result<Value> {
         let mut request = self.client.request(method, format!("{}{path}", self.base));
         if !bearer.is_empty() {
             request = request.bearer_auth(bearer);
         }
-        let answer = request.json(&body).send().await?;
-        let (status, said) = (answer.status(), answer.json().await?);
+        let response = request.json(&body).send().await?;
+        let (status, body) = (response.status(), response.json().await?);
         if !status.is_success() {
-            bail!("{path}: {status} {said}");
+            bail!("{path}: {status} {body}");
         }
-        Ok(said)
+        Ok(body)
     }
 
     async fn post(&self, path: &str, bearer: &str, body: Value) -> Result<Value> {
-        self.ask(Method::POST, path, bearer, body).await
+        self.request(Method::POST, path, bearer, body).await
     }
 
-    pub(crate) async fn tenant(&self) -> Result<Tenant> {
+    pub(crate) async fn create_tenant(&self) -> Result<Tenant> {
         let sign_in = json!({ "name": "bench", "password": PASSWORD });
         let access = text(&self.post("/api/v1/auth/login", "", sign_in).await?, "accessToken")?;
-        let made = self.post("/api/v1/tenants", &access, json!({ "slug": "bench", "name": "bench" })).await?;
-        let id = text(&made, "id")?;
+        let body = json!({ "slug": "bench", "name": "bench" });
+        let id = text(&self.post("/api/v1/tenants", &access, body).await?, "id")?;
         let path = format!("/api/v1/tenants/{id}/enrolments");
         let enrolment = text(&self.post(&path, &access, json!({ "name": "bench" })).await?, "secret")?;
         Ok(Tenant { access, id, enrolment })
     }
 
-    /// Makes a run.
-    pub(crate) async fn run(&self, tenant: &Tenant) -> Result<String> {
-        let ask = json!({
+    pub(crate) async fn create_run(&self, tenant: &Tenant) -> Result<String> {
+        let request = json!({
             "tenantId": tenant.id, "projectId": "bench", "workspaceRef": { "kind": "empty" }, "providerId": "local",
             "backendProfile": "demo", "executionPolicy": { "sandbox": "read-only" }, "traceSink": null,
         });
-        text(&self.post("/api/v1/runs", &tenant.access, ask).await?, "runId")
+        text(&self.post("/api/v1/runs", &tenant.access, request).await?, "runId")
     }
 
-    /// Makes a run with a command, claims it and takes the command.
-    pub(crate) async fn held(&self, tenant: &Tenant) -> Result<Held> {
-        let run = self.run(tenant).await?;
+    /// Creates a run with a command, claims the run and starts the command.
+    pub(crate) async fn start_command(&self, tenant: &Tenant) -> Result<RunClaim> {
+        let run = self.create_run(tenant).await?;
         let turn = json!({ "type": "turn", "payload": { "prompt": "go" } });
         let commands = format!("/api/v1/runs/{run}/commands");
         let command = text(&self.post(&commands, &tenant.access, turn).await?, "commandId")?;
@@ -128,27 +133,28 @@ impl Installation {
             text(&self.post("/api/v1/runners/register", &tenant.enrolment, runner).await?, "runnerId")?;
         let claim = format!("/api/v1/runs/{run}/claim");
         let granted = self.post(&claim, &tenant.enrolment, json!({ "runnerId": runner })).await?;
-        let (token, epoch) = (text(&granted, "runToken")?, granted["epoch"].as_i64().context("an epoch")?);
+        let (token, epoch) =
+            (text(&granted, "runToken")?, granted["epoch"].as_i64().context("no epoch in the claim")?);
         self.post(&format!("/api/v1/commands/{command}/ack"), &token, json!({})).await?;
-        Ok(Held { run, command, token, epoch })
+        Ok(RunClaim { run, command, token, epoch })
     }
 }
 
 impl Drop for Installation {
     fn drop(&mut self) {
-        let _already_gone = self.server.kill();
+        let _already_exited = self.server.kill();
         let _reaped = self.server.wait();
     }
 }
 
-/// The other process: a server as it is, which says where it listens and ends with its input.
+/// The server process: prints its URL and shuts down when its stdin is closed.
 pub(crate) fn serve() -> Result<()> {
     install_tls();
     let flags = [
         ("http.listen", "127.0.0.1:0".to_owned()),
         ("http.drain_delay", "0s".to_owned()),
         ("identity.key_encryption_key", "0".repeat(64)),
-        // Nobody renews between two rounds.
+        // The benchmarks do not renew leases.
         ("runs.lease", "1h".to_owned()),
     ];
     let config = Config::load(&Sources::from_process(None, flags.to_vec()))?;
@@ -170,7 +176,7 @@ pub(crate) fn client() -> Result<reqwest::Client> {
 }
 
 fn install_tls() {
-    let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }
 
 pub(crate) fn text(value: &Value, name: &str) -> Result<String> {

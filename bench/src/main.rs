@@ -1,37 +1,37 @@
-//! Benchmarks: what we add, measured beside the bare engine or a peer in the same run.
+//! Benchmarks: Guildhall compared with the plain engine or with a comparable product, in the same run.
 //!
-//! `cargo xtask bench NAME` runs one in release mode; the last line is its figure, `name=value`.
+//! `cargo xtask bench NAME` runs one in release mode. The last line is the result, `name=value`.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark talks to a person at a terminal")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its results")]
 
-mod bare;
+mod baseline;
 mod cpu;
 mod dispatch;
 mod events;
 mod follow;
 mod installation;
 mod journal;
+mod percentile;
 mod results;
-mod times;
 
 use std::process::ExitCode;
 
-/// The one of the server: it is measured as it is shipped.
+/// The allocator of the shipped server.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-const ALL: [(&str, &str); 5] = [
-    ("journal", "group commit beside plain inserts of the same rows"),
-    ("events", "events of runs over HTTP beside plain inserts of the same rows"),
-    ("results", "the result of a long run beside that of a short one"),
-    ("dispatch", "from an accepted command to a warm runner, beside graphile-worker"),
-    ("follow", "from an append to a stream on another replica, beside a bare commit and a message"),
+const BENCHMARKS: [(&str, &str); 5] = [
+    ("journal", "append throughput of group commit, compared with plain inserts"),
+    ("events", "append throughput of run events over HTTP, compared with plain inserts"),
+    ("results", "latency of the result of a long run, compared with a short run"),
+    ("dispatch", "latency from an accepted command to a warm runner, compared with graphile-worker"),
+    ("follow", "latency from an append to a stream on another replica, compared with a commit and a message"),
 ];
 
 fn main() -> ExitCode {
     let outcome = match std::env::args().nth(1).as_deref() {
         None => {
-            for (name, about) in ALL {
+            for (name, about) in BENCHMARKS {
                 println!("{name:10} {about}");
             }
             Ok(())
@@ -41,11 +41,11 @@ fn main() -> ExitCode {
         Some("journal") => journal::run(),
         Some("events") => events::run(),
         Some("results") => results::run(),
-        // This program again, as another process of a benchmark.
+        // This program as a child process of a benchmark.
         Some(installation::SERVER) => installation::serve(),
         Some(dispatch::RUNNER) => dispatch::receive(),
         Some(events::GENERATOR) => events::generate(),
-        Some(name) => Err(anyhow::anyhow!("no benchmark is called `{name}`; `cargo xtask bench` lists them")),
+        Some(name) => Err(anyhow::anyhow!("unknown benchmark `{name}`: `cargo xtask bench` lists all")),
     };
     if let Err(error) = outcome {
         eprintln!("error: {error:#}");

@@ -1,4 +1,4 @@
-//! Notes the commit that this build comes from.
+//! Passes the git commit of this build to the compiler as `GUILDHALL_COMMIT`.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ fn main() {
     };
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".to_owned());
     println!("cargo:rustc-env=GUILDHALL_COMMIT={commit}");
-    // The log of HEAD grows with every commit and checkout.
+    // Git appends to the log of HEAD at every commit and checkout.
     if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         println!("cargo:rerun-if-changed={log}");
     }

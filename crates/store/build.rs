@@ -1,4 +1,4 @@
-//! Migrations and queries are compiled in; a new file must compile the crate anew.
+//! Migrations and queries are compiled in: a new file must trigger a rebuild.
 
 fn main() {
     println!("cargo:rerun-if-changed=migrations");

@@ -1,15 +1,14 @@
 //! The HTTP API: REST and server-sent events on one port.
 //!
-//! A handler parses, makes one call and maps the answer. This is the only crate that names axum.
-//!
-//! This crate knows no SQL and makes no decision of its own.
+//! A handler parses the request, makes one service call and maps the result. This is the only crate that uses axum. It
+//! contains no SQL and no business rules.
 
 mod edge;
 mod http;
 
-pub use edge::access::Access;
+pub use edge::access_rules::AccessRules;
 pub use edge::app::{App, Limits, Parts};
-pub use edge::refusals::Refusals;
-pub use edge::serve::{Drained, serve};
+pub use edge::denials::DenialLog;
+pub use edge::serve::{DrainOutcome, serve};
 pub use edge::stream::{StreamLimits, Streams};
 pub use http::openapi;

@@ -11,33 +11,33 @@ use serde_json::json;
 #[derive(Args)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: Commands,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Prints an example file: every key with its meaning and default
+enum Commands {
+    /// Print an example file: every key with its meaning and default
     Example,
-    /// Reads the configuration as a server would and says whether it can be used
+    /// Check that a server can start with the configuration
     Check {
-        /// The file to read instead of ./guildhall.toml
-        #[arg(long, env = "GUILDHALL_CONFIG")]
+        /// Configuration file; without it ./guildhall.toml
+        #[arg(long, value_name = "FILE", env = "GUILDHALL_CONFIG")]
         config: Option<PathBuf>,
-        /// Prints the verdict as JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
 }
 
 pub(crate) fn run(args: &ConfigArgs) -> Result<()> {
-    match &args.verb {
-        Verb::Example => print!("{}", example()),
-        Verb::Check { config, json } => {
+    match &args.command {
+        Commands::Example => print!("{}", example()),
+        Commands::Check { config, json } => {
             let loaded = Config::load(&Sources::from_process(config.clone(), Vec::new()))?;
             if *json {
                 println!("{}", json!({ "ok": true, "listen": loaded.http.listen }));
             } else {
-                println!("the configuration is fine; the server would listen on {}", loaded.http.listen);
+                println!("the configuration is valid; the server would listen on {}", loaded.http.listen);
             }
         }
     }

@@ -10,10 +10,10 @@ use guildhall_server::config::Sources;
 use secrecy::SecretString;
 use serde_json::json;
 
-use crate::serve::runtime;
+use crate::async_runtime::new_runtime;
 
-/// A password is not longer than this; more on standard input is a mistake.
-const PASSWORD_AT_MOST: u64 = 4096;
+/// Longest password that is read from standard input.
+const MAX_PASSWORD_BYTES: u64 = 4096;
 
 const EXAMPLES: &str = "Examples:
   openssl rand -base64 24 | tee admin.password | guildhall init --name admin --password-stdin";
@@ -21,34 +21,37 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InitArgs {
-    /// The name that the first user signs in with
+    /// Name of the first user
     #[arg(long, default_value = "admin")]
     name: String,
-    /// Reads the first user's password from standard input
+    /// Read the password of the first user from standard input
     #[arg(long, required = true)]
     password_stdin: bool,
-    /// The file to read instead of ./guildhall.toml
-    #[arg(long, env = "GUILDHALL_CONFIG")]
+    /// Configuration file; without it ./guildhall.toml
+    #[arg(long, value_name = "FILE", env = "GUILDHALL_CONFIG")]
     config: Option<PathBuf>,
-    /// Prints the outcome as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &InitArgs) -> Result<()> {
     let mut password = String::new();
-    std::io::stdin().take(PASSWORD_AT_MOST).read_to_string(&mut password)?;
+    std::io::stdin().take(MAX_PASSWORD_BYTES).read_to_string(&mut password)?;
     let password = SecretString::from(password.trim_end_matches(['\r', '\n']));
     let config = Config::load(&Sources::from_process(args.config.clone(), Vec::new()))?;
-    let made = runtime()?.block_on(guildhall_server::init(&config, &args.name, &password))?;
-    if !made {
-        bail!("this installation has somebody who operates it already; sign in as them to make more users");
+    let created = new_runtime()?.block_on(guildhall_server::init(&config, &args.name, &password))?;
+    if !created {
+        bail!(
+            "this installation already has an operator\n  \
+             next: sign in as the operator and run `guildhall users create`"
+        );
     }
     if args.json {
         println!("{}", json!({ "made": args.name }));
     } else {
         println!(
-            "made the first user `{}`, who operates this installation; start it with `guildhall serve`",
+            "created the first user `{}` (operator); start the server with `guildhall serve`",
             args.name
         );
     }

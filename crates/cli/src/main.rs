@@ -1,40 +1,45 @@
-//! The `guildhall` command: the server, a server for a developer's machine, and the client commands.
+//! The `guildhall` command: `serve`, `dev`, `doctor` and the client commands.
 //!
-//! This crate deliberately holds no rule: it parses, calls, and shows.
+//! This crate contains no business rules: it parses arguments, calls other crates and prints results.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints its output")]
 
+mod async_runtime;
 mod client;
 mod config;
+mod config_dir;
 mod dev;
 mod doctor;
-mod failure;
+mod engine_url;
+mod error;
+mod exit;
+mod help_markdown;
 mod init;
-mod kept;
 mod output;
 mod serve;
 mod signals;
-mod urls;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// A server makes and drops many small things at once, on all threads.
+use client::{access, completions, context, profiles, runners, runs, sessions};
+
+/// Faster than the system allocator for many small allocations on all threads, as a server makes them.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 const EXAMPLES: &str = "Examples:
-  guildhall dev                      a whole installation on this machine, nothing to set up
-  guildhall login                    signs in to it; `guildhall tenants create acme` is a next step
-  guildhall runs create 'tidy up'    gives an agent something to do
-  guildhall serve --config my.toml   a server on your own PostgreSQL and NATS
-  guildhall config example           every setting with its meaning and default
-  guildhall doctor                   what is wrong here, and the command that repairs it
+  guildhall dev                      Start a complete installation on this machine
+  guildhall login                    Sign in to it
+  guildhall runs create 'tidy up'    Create a run and send its first turn
+  guildhall serve --config my.toml   Start a server with your own PostgreSQL and NATS
+  guildhall config example           Print every setting with its meaning and default
+  guildhall doctor                   Diagnose problems and show how to fix them
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not there or not allowed.";
+Exit codes: 0 success, 1 failure, 2 usage error, 3 not signed in, 4 not found or not allowed.";
 
-/// The control plane for AI agents: find, trust, talk to, work with and run them
+/// Control plane for AI agents: run them, talk to them, and control who may do what
 #[derive(Parser)]
 #[command(name = "guildhall", version, after_help = EXAMPLES)]
 struct Arguments {
@@ -44,64 +49,67 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs everything on this machine: finds and starts PostgreSQL and NATS, migrates, serves
+    /// Start a complete installation on this machine: PostgreSQL, NATS, server and runners
     Dev(dev::DevArgs),
-    /// Runs a server on a PostgreSQL and a NATS that are there already
+    /// Start a server that uses existing PostgreSQL and NATS servers
     Serve(serve::ServeArgs),
-    /// Prepares a new installation: migrates, and makes the first user
+    /// Prepare a new installation: apply migrations and create the first user
     Init(init::InitArgs),
-    /// Shows and checks the configuration
+    /// Show and check the configuration
     Config(config::ConfigArgs),
-    /// Finds out what is wrong, and names the command that repairs it
+    /// Diagnose problems and show how to fix them
     Doctor(doctor::DoctorArgs),
-    /// Prints the API document (OpenAPI 3.1) without a server
+    /// Print the OpenAPI 3.1 document of the API
     Openapi,
-    /// Signs in to a server and remembers it as a context
-    Login(client::access::login::LoginArgs),
-    /// Ends a login, everywhere, and forgets its tokens
-    Logout(client::access::logout::LogoutArgs),
-    /// Says whom the server takes you for
-    Whoami(client::access::whoami::WhoamiArgs),
-    /// Lists and chooses servers
-    Context(client::context::ContextArgs),
-    /// Makes and shows tenants
-    Tenants(client::access::tenants::TenantsArgs),
-    /// Makes users
-    Users(client::access::users::UsersArgs),
-    /// Shows and changes who belongs to a tenant, and as what
-    Members(client::access::members::MembersArgs),
-    /// Invites people into a tenant, and accepts invitations
-    Invitations(client::access::invitations::InvitationsArgs),
-    /// Makes, shows and revokes service keys
-    Keys(client::access::keys::KeysArgs),
-    /// Makes and shows projects
-    Projects(client::access::projects::ProjectsArgs),
-    /// Makes, shows and revokes the tokens with which runners claim
-    Enrolments(client::runners::enrolments::EnrolmentsArgs),
-    /// Gives provider profiles their credentials, and tries them
-    Profiles(client::profiles::ProfilesArgs),
-    /// Makes runs, talks to them and watches them
-    Runs(client::runs::RunsArgs),
-    /// Shows and reads sessions: conversations, over all their runs
-    Sessions(client::sessions::SessionsArgs),
-    /// Reads, exports and checks audit logs
-    Audit(client::access::audit::AuditArgs),
-    /// Prints a script that completes commands in your shell
-    Completions(client::completions::CompletionsArgs),
+    /// Sign in to a server and save it as a context
+    Login(access::login::LoginArgs),
+    /// Sign out of a server and delete its tokens
+    Logout(access::logout::LogoutArgs),
+    /// Show the signed-in user
+    Whoami(access::whoami::WhoamiArgs),
+    /// List and select contexts (saved servers)
+    Context(context::ContextArgs),
+    /// Create and list tenants
+    Tenants(access::tenants::TenantsArgs),
+    /// Create users
+    Users(access::users::UsersArgs),
+    /// List, add and remove the members of a tenant
+    Members(access::members::MembersArgs),
+    /// Create, list, revoke and accept invitations to a tenant
+    Invitations(access::invitations::InvitationsArgs),
+    /// Create, list and revoke service keys
+    Keys(access::keys::KeysArgs),
+    /// Create and list projects
+    Projects(access::projects::ProjectsArgs),
+    /// Create, list and revoke runner enrolment tokens
+    Enrolments(runners::enrolments::EnrolmentsArgs),
+    /// Manage provider profiles and their credentials
+    Profiles(profiles::ProfilesArgs),
+    /// Create, list, follow and cancel runs
+    Runs(runs::RunsArgs),
+    /// List, read and cancel sessions (conversations over several runs)
+    Sessions(sessions::SessionsArgs),
+    /// Show, export and verify audit logs
+    Audit(access::audit::AuditArgs),
+    /// Print a shell completion script
+    Completions(completions::CompletionsArgs),
+    /// Print the reference of all commands in Markdown
+    #[command(hide = true)]
+    HelpMarkdown,
 }
 
 fn main() -> ExitCode {
-    // One TLS provider for the whole process; a second call would mean that somebody was here before us.
-    let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    // One TLS provider for the process. Fails only if one is installed already.
+    let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let command = Arguments::parse().command;
     match run(&command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let code = failure::report(&error);
+            let code = exit::report(&error);
             if let Command::Dev(args) = &command
-                && !error.is::<failure::Usage>()
+                && !error.is::<error::UsageError>()
             {
-                doctor::after_failed_dev(args.failed());
+                doctor::diagnose_failed_dev(args.target());
             }
             code
         }
@@ -115,27 +123,28 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Init(args) => init::run(args),
         Command::Config(args) => config::run(args),
         Command::Doctor(args) => doctor::run(args),
-        Command::Openapi => openapi(),
-        Command::Login(args) => client::access::login::run(args),
-        Command::Logout(args) => client::access::logout::run(args),
-        Command::Whoami(args) => client::access::whoami::run(args),
-        Command::Context(args) => client::context::run(args),
-        Command::Tenants(args) => client::access::tenants::run(args),
-        Command::Users(args) => client::access::users::run(args),
-        Command::Members(args) => client::access::members::run(args),
-        Command::Invitations(args) => client::access::invitations::run(args),
-        Command::Keys(args) => client::access::keys::run(args),
-        Command::Projects(args) => client::access::projects::run(args),
-        Command::Enrolments(args) => client::runners::enrolments::run(args),
-        Command::Profiles(args) => client::profiles::run(args),
-        Command::Runs(args) => client::runs::run(args),
-        Command::Sessions(args) => client::sessions::run(args),
-        Command::Audit(args) => client::access::audit::run(args),
-        Command::Completions(args) => client::completions::run(args, Arguments::command()),
+        Command::Openapi => print_openapi(),
+        Command::Login(args) => access::login::run(args),
+        Command::Logout(args) => access::logout::run(args),
+        Command::Whoami(args) => access::whoami::run(args),
+        Command::Context(args) => context::run(args),
+        Command::Tenants(args) => access::tenants::run(args),
+        Command::Users(args) => access::users::run(args),
+        Command::Members(args) => access::members::run(args),
+        Command::Invitations(args) => access::invitations::run(args),
+        Command::Keys(args) => access::keys::run(args),
+        Command::Projects(args) => access::projects::run(args),
+        Command::Enrolments(args) => runners::enrolments::run(args),
+        Command::Profiles(args) => profiles::run(args),
+        Command::Runs(args) => runs::run(args),
+        Command::Sessions(args) => sessions::run(args),
+        Command::Audit(args) => access::audit::run(args),
+        Command::Completions(args) => completions::run(args, Arguments::command()),
+        Command::HelpMarkdown => help_markdown::run(Arguments::command()),
     }
 }
 
-fn openapi() -> anyhow::Result<()> {
+fn print_openapi() -> anyhow::Result<()> {
     println!("{}", guildhall_server::openapi().to_pretty_json()?);
     Ok(())
 }

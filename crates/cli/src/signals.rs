@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM.
+//! Ctrl-C (SIGINT) and SIGTERM.
 
 use anyhow::{Result, bail};
 use guildhall_server::{Config, Server};
@@ -14,7 +14,7 @@ impl Signals {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Waits for a signal. Returns the exit code of a process that obeys it at once.
+    /// Waits for a signal. Returns the conventional exit code, 128 + signal number.
     async fn next(&mut self) -> i32 {
         tokio::select! {
             _ = self.interrupt.recv() => 130,
@@ -23,32 +23,32 @@ impl Signals {
     }
 }
 
-/// Starts a server, announces it, and serves until somebody asks for the end or a part of it fails; then ends it
-/// in good order. A signal before the start is done, and a second one after, end the process at once.
-pub(crate) async fn serve_until_asked(
+/// Starts a server, calls `on_started`, and serves until a signal arrives or a part of the server fails; then shuts
+/// down gracefully. A signal during the start, or a second signal, exits at once.
+pub(crate) async fn serve_until_signal(
     config: &Config,
-    announce: impl AsyncFnOnce(&Server) -> Result<()>,
+    on_started: impl AsyncFnOnce(&Server) -> Result<()>,
 ) -> Result<()> {
-    // Before anything is announced: whoever reads the announcement may ask for the end at once.
+    // Before `on_started`: whoever reads its output may send a signal at once.
     let mut signals = Signals::listen()?;
     let server = tokio::select! {
         started = Server::start(config) => started?,
         code = signals.next() => std::process::exit(code),
     };
-    announce(&server).await?;
-    let asked = tokio::select! {
+    on_started(&server).await?;
+    let signalled = tokio::select! {
         _ = signals.next() => true,
-        () = server.failed() => false,
+        () = server.wait_for_failure() => false,
     };
-    let whole = tokio::select! {
-        whole = server.shutdown() => whole,
+    let finished = tokio::select! {
+        finished = server.shutdown() => finished,
         code = signals.next() => std::process::exit(code),
     };
-    if !asked {
-        bail!("the server ended because a part of it failed; its log says which");
+    if !signalled {
+        bail!("the server stopped because a part of it failed; see its log");
     }
-    if !whole {
-        bail!("the server ended, but not everything was finished in time; its log says what");
+    if !finished {
+        bail!("the server stopped before all work was finished: the shutdown timed out; see its log");
     }
     Ok(())
 }

@@ -1,13 +1,13 @@
-//! Typed ids: a prefix that a person recognises, and a UUIDv7 that sorts by time.
+//! Typed ids: a readable prefix and a UUIDv7, which sorts by creation time.
 
 use std::fmt;
 use std::str::FromStr;
 
 use uuid::Uuid;
 
-/// A text that is not an id of the wanted kind.
+/// The text is not an id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a {kind} id: expected `{prefix}_` and 32 hexadecimal digits")]
+#[error("invalid {kind} id: expected `{prefix}_` followed by 32 hexadecimal digits")]
 pub struct InvalidId {
     pub kind: &'static str,
     pub prefix: &'static str,
@@ -22,7 +22,7 @@ macro_rules! typed_id {
         impl $name {
             pub const PREFIX: &'static str = $prefix;
 
-            /// Makes a new id; ids made later sort later.
+            /// Generates a new id. Later ids sort after earlier ones.
             #[must_use]
             pub fn generate() -> Self {
                 Self(Uuid::now_v7())
@@ -75,7 +75,7 @@ macro_rules! typed_id {
     };
 }
 
-/// Reads the one spelling that an id has, so that two different texts never name the same object.
+/// Parses the canonical form only, so that no two texts name the same object.
 fn parse(prefix: &str, text: &str) -> Option<Uuid> {
     let digits = text.strip_prefix(prefix)?.strip_prefix('_')?;
     let canonical =
@@ -84,17 +84,17 @@ fn parse(prefix: &str, text: &str) -> Option<Uuid> {
 }
 
 typed_id! {
-    /// One running server process.
+    /// A running server process.
     ReplicaId, "replica", "rep"
 }
 
 typed_id! {
-    /// One entry of a journal; chosen by whoever appends it, so that a repeat is recognised.
+    /// A journal entry. The writer chooses the id, so that a repeated append is recognised.
     EntryId, "entry", "ent"
 }
 
 typed_id! {
-    /// A person, agent, service or external subject: the root of identity.
+    /// A person, agent, service or external subject.
     PrincipalId, "principal", "prn"
 }
 
@@ -109,72 +109,72 @@ typed_id! {
 }
 
 typed_id! {
-    /// A signed-in session: one family of refresh tokens, or one browser session.
+    /// A login: one family of refresh tokens, or one browser session.
     LoginId, "login", "lgn"
 }
 
 typed_id! {
-    /// A long-lived key of a tenant, for programs.
+    /// A long-lived API key of a tenant.
     ServiceKeyId, "service key", "key"
 }
 
 typed_id! {
-    /// An invitation to become a member.
+    /// An invitation to a tenant.
     InviteId, "invite", "inv"
 }
 
 typed_id! {
-    /// A key that signs access tokens; the `kid` in their header.
+    /// A key that signs access tokens: the `kid` in their header.
     SigningKeyId, "signing key", "sgk"
 }
 
 typed_id! {
-    /// An execution inside a session, claimed by one runner at a time.
+    /// An execution in a session, claimed by one runner at a time.
     RunId, "run", "run"
 }
 
 typed_id! {
-    /// One instruction to a run.
+    /// An instruction to a run.
     CommandId, "command", "cmd"
 }
 
 typed_id! {
-    /// A conversation with its storage.
+    /// A conversation and its storage.
     SessionId, "session", "ses"
 }
 
 typed_id! {
-    /// A token with which runners register and claim.
+    /// An enrolment token, with which runners register and claim runs.
     EnrolmentId, "enrolment", "enr"
 }
 
 typed_id! {
-    /// A process that drives an agent in a workspace.
+    /// A runner: a process that drives an agent in a workspace.
     RunnerId, "runner", "rnr"
 }
 
 typed_id! {
-    /// A runner that the server was asked to start, or starts by itself.
+    /// A job that starts a runner.
     RunnerJobId, "runner job", "rjb"
 }
 
 typed_id! {
-    /// One process that a launcher starts, at most once.
+    /// One attempt of a launcher to start a process. Each is started at most once.
     AttemptId, "attempt", "att"
 }
 
 typed_id! {
-    /// Where a launcher starts processes: a folder of one machine. It outlives the servers that use it.
+    /// The state directory of a launcher on one machine. It outlives the server processes that use it.
     PlaceId, "place", "plc"
 }
 
 typed_id! {
-    /// A canary turn that shows whether a provider profile works.
+    /// A test turn that checks whether a provider profile works.
     ValidationId, "validation", "val"
 }
 
 typed_id! {
-    /// An effect on the world outside that a committed fact asks for.
+    /// An outbox entry: a side effect to execute after a commit.
     EffectId, "effect", "eff"
 }
 
@@ -186,13 +186,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_id_is_read_back_from_its_text(bits in any::<u128>()) {
+        fn id_round_trips_through_text(bits in any::<u128>()) {
             let id = ReplicaId::from_uuid(Uuid::from_u128(bits));
             prop_assert_eq!(id.to_string().parse::<ReplicaId>(), Ok(id));
         }
 
         #[test]
-        fn a_text_that_parses_is_the_text_that_prints(text in "(rep_)?[0-9a-fA-F-]{30,38}") {
+        fn parsed_id_prints_the_same_text(text in "(rep_)?[0-9a-fA-F-]{30,38}") {
             if let Ok(id) = text.parse::<ReplicaId>() {
                 prop_assert_eq!(id.to_string(), text);
             }
@@ -200,13 +200,16 @@ mod tests {
     }
 
     #[test]
-    fn an_id_of_another_kind_is_refused_with_what_was_expected() {
+    fn id_of_another_kind_is_rejected() {
         let error = "run_01920000000070008000000000000000".parse::<ReplicaId>().expect_err("another kind");
-        assert_eq!(error.to_string(), "not a replica id: expected `rep_` and 32 hexadecimal digits");
+        assert_eq!(
+            error.to_string(),
+            "invalid replica id: expected `rep_` followed by 32 hexadecimal digits"
+        );
     }
 
     #[test]
-    fn ids_made_later_sort_later() {
+    fn later_ids_sort_after_earlier_ids() {
         let ids: Vec<_> = (0..100).map(|_| ReplicaId::generate()).collect();
         assert!(ids.is_sorted());
     }

@@ -1,15 +1,16 @@
-//! The vocabulary and the rules of Guildhall, pure.
+//! Types and business rules of Guildhall, without I/O.
 //!
-//! Everything here is a value or a decision: no clock is read, no engine is called, nothing waits.
-//! Services load facts, pass them to a function of this crate, and carry out what it returns.
+//! Everything here is a value or a pure decision: no clock, no database, no async. Services load data, pass it to a
+//! function of this crate, and execute the result.
 //!
-//! One module per feature group, the same groups as in `protocol::rest`, `service` and `api::http`.
-//! This crate does not know how anything is stored, sent or displayed.
+//! One module per feature group, the same groups as in `protocol::rest`, `service` and `api::http`. This crate does not
+//! know how data is stored, sent or displayed.
 
 pub mod access;
 pub mod failure;
 pub mod ids;
 pub mod journal;
+pub mod named_enum;
 pub mod ops;
 pub mod profiles;
 pub mod redact;

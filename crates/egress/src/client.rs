@@ -1,4 +1,4 @@
-//! The client: one call, one answer.
+//! The HTTP client.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -13,27 +13,29 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::time::timeout;
 use tracing::debug;
 
-use crate::resolve::JudgedResolver;
+use crate::resolve::CheckedResolver;
 use crate::response::ReadError;
-use crate::{AddressRules, EgressError, Refusal, Request, RequestFault, Resolver, Response, SystemResolver};
+use crate::{
+    AddressRules, BlockedAddress, EgressError, Request, RequestError, Resolver, Response, SystemResolver,
+};
 
 const USER_AGENT: &str = concat!("guildhall/", env!("CARGO_PKG_VERSION"));
 
-/// Idle connections kept for one host, and for how long: enough for a burst of webhooks, soon given back.
-const IDLE_PER_HOST: usize = 4;
-const IDLE_FOR: Duration = Duration::from_secs(30);
+/// Idle connections per host and their lifetime: enough for a burst of webhooks, released soon.
+const MAX_IDLE_PER_HOST: usize = 4;
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The bounds of every call.
+/// Limits and rules for all calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EgressOptions {
-    /// From the name to a connection that may carry a request, TLS included.
+    /// Covers DNS, TCP and TLS.
     pub connect_timeout: Duration,
-    /// From the first step to the last byte of the answer.
+    /// Covers the whole call up to the last byte of the response.
     pub request_timeout: Duration,
     pub max_response_bytes: usize,
-    /// For development alone: lets calls go to this machine itself.
+    /// For development only: allows calls to this machine.
     pub allow_loopback: bool,
-    /// Ranges beyond the public internet that an operator opened.
+    /// Non-public ranges that an operator allowed.
     pub allow: Vec<IpNet>,
 }
 
@@ -49,7 +51,7 @@ impl Default for EgressOptions {
     }
 }
 
-/// The way out. Cheap to clone; clones share their connections.
+/// The outbound HTTP client. Cheap to clone; clones share their connections.
 #[derive(Debug, Clone)]
 pub struct Egress {
     client: reqwest::Client,
@@ -60,16 +62,16 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// Prepares the way out, with the system's resolver and root certificates.
+    /// Creates a client with the system's resolver and root certificates.
     pub fn new(options: &EgressOptions) -> Result<Self, EgressError> {
         Self::with_resolver(options, Arc::new(SystemResolver::default()))
     }
 
-    /// Prepares the way out with another resolver, for tests. Its answers are judged like the system's.
+    /// Creates a client with another resolver, for tests. Its addresses are checked in the same way.
     pub fn with_resolver(options: &EgressOptions, resolver: Arc<dyn Resolver>) -> Result<Self, EgressError> {
         let rules =
             Arc::new(AddressRules { allow_loopback: options.allow_loopback, allow: options.allow.clone() });
-        let resolver = JudgedResolver { rules: Arc::clone(&rules), resolver };
+        let resolver = CheckedResolver { rules: Arc::clone(&rules), resolver };
         Ok(Self {
             client: client(options, resolver)?,
             rules,
@@ -79,16 +81,16 @@ impl Egress {
         })
     }
 
-    /// Says what can be said of a call without making it: whether its URL names an address that is refused. A name
-    /// passes; it is judged when it is called.
+    /// Checks a request without sending it: fails if its URL contains a blocked address. A name passes; it is checked
+    /// when it is called.
     pub fn check(&self, request: &Request) -> Result<(), EgressError> {
-        match request.literal().map(|address| self.rules.judge(address)) {
-            Some(Err(reason)) => Err(EgressError::Refused { host: request.host().to_owned(), reason }),
+        match request.address_literal().map(|address| self.rules.check(address)) {
+            Some(Err(reason)) => Err(EgressError::Blocked { host: request.host().to_owned(), reason }),
             Some(Ok(())) | None => Ok(()),
         }
     }
 
-    /// Makes a call. An answer of any status is a success; whether to call again is the caller's decision.
+    /// Sends a request. A response of any status is a success; retrying is up to the caller.
     pub async fn send(&self, request: Request) -> Result<Response, EgressError> {
         let (started, host) = (Instant::now(), request.host().to_owned());
         let result = self.call(request).await;
@@ -100,7 +102,8 @@ impl Egress {
 
     async fn call(&self, request: Request) -> Result<Response, EgressError> {
         self.check(&request)?;
-        let limit = request.timeout.map_or(self.request_timeout, |asked| asked.min(self.request_timeout));
+        let limit =
+            request.timeout.map_or(self.request_timeout, |requested| requested.min(self.request_timeout));
         let host = request.host().to_owned();
         match timeout(limit, self.exchange(request, &host)).await {
             Ok(result) => result,
@@ -113,22 +116,22 @@ impl Egress {
         if let Some(body) = request.body {
             call = call.body(body);
         }
-        let answer = call.send().await.map_err(|error| self.failure(error, host))?;
-        Response::read(answer, self.max_response_bytes).await.map_err(|error| match error {
+        let response = call.send().await.map_err(|error| self.convert_error(error, host))?;
+        Response::read(response, self.max_response_bytes).await.map_err(|error| match error {
             ReadError::TooLarge => {
                 EgressError::TooLarge { host: host.to_owned(), limit: self.max_response_bytes }
             }
-            ReadError::Broken(error) => self.failure(error, host),
+            ReadError::Broken(error) => self.convert_error(error, host),
         })
     }
 
-    fn failure(&self, error: reqwest::Error, host: &str) -> EgressError {
+    fn convert_error(&self, error: reqwest::Error, host: &str) -> EgressError {
         let host = host.to_owned();
-        if let Some(reason) = refusal_in(&error) {
-            return EgressError::Refused { host, reason };
+        if let Some(reason) = blocked_address_in(&error) {
+            return EgressError::Blocked { host, reason };
         }
         if error.is_builder() {
-            return RequestFault::Url.into();
+            return RequestError::Url.into();
         }
         if error.is_timeout() {
             return EgressError::TimedOut { host, limit: self.connect_timeout };
@@ -137,9 +140,9 @@ impl Egress {
     }
 }
 
-/// Everything here that says "no" is named, also where it is the default: another crate of the same build may turn
-/// on a feature of reqwest, and with it another default.
-fn client(options: &EgressOptions, resolver: JudgedResolver) -> Result<reqwest::Client, EgressError> {
+/// Sets every restriction explicitly, even where it is the default: another crate of the build may enable a feature of
+/// reqwest that changes the default.
+fn client(options: &EgressOptions, resolver: CheckedResolver) -> Result<reqwest::Client, EgressError> {
     reqwest::Client::builder()
         .dns_resolver(resolver)
         .redirect(redirect::Policy::none())
@@ -151,8 +154,8 @@ fn client(options: &EgressOptions, resolver: JudgedResolver) -> Result<reqwest::
         .referer(false)
         .user_agent(USER_AGENT)
         .connect_timeout(options.connect_timeout)
-        .pool_max_idle_per_host(IDLE_PER_HOST)
-        .pool_idle_timeout(IDLE_FOR)
+        .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
+        .pool_idle_timeout(IDLE_TIMEOUT)
         .tls_backend_preconfigured(tls().map_err(|error| EgressError::Setup(error.into()))?)
         .build()
         .map_err(|error| EgressError::Setup(error.into()))
@@ -167,12 +170,12 @@ fn tls() -> Result<ClientConfig, rustls::Error> {
     Ok(config)
 }
 
-/// Finds the verdict of [`JudgedResolver`] among the causes of a failed call.
-fn refusal_in(error: &reqwest::Error) -> Option<Refusal> {
+/// Finds the error of [`CheckedResolver`] in the source chain of a failed call.
+fn blocked_address_in(error: &reqwest::Error) -> Option<BlockedAddress> {
     let mut cause = error.source();
     while let Some(error) = cause {
-        if let Some(refusal) = error.downcast_ref::<Refusal>() {
-            return Some(*refusal);
+        if let Some(blocked) = error.downcast_ref::<BlockedAddress>() {
+            return Some(*blocked);
         }
         cause = error.source();
     }

@@ -1,24 +1,26 @@
-//! Failures of a call, told apart by what can be done about them.
+//! Errors of outbound calls, grouped by what can be done about them.
 //!
-//! No message repeats more of a URL than its host: the rest may hold a password or a token.
+//! Messages contain only the host of a URL: the rest may contain a password or a token.
 
 use std::error::Error;
 use std::time::Duration;
 
-use crate::Refusal;
+use crate::address::BlockedAddress;
 
-/// Why a call brought no answer.
+/// A failed call.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
     #[error(
-        "cannot prepare outbound calls; if this machine has no root certificates, install the package \
+        "cannot set up the HTTP client; if this machine has no root certificates, install the package \
          ca-certificates or name a bundle in SSL_CERT_FILE"
     )]
     Setup(#[source] Box<dyn Error + Send + Sync>),
-    /// The rules forbid the address. Which one it was is not said: it would tell a stranger about this network.
-    #[error("refused to call {host}: it is at {reason}; an operator can open its range with `egress.allow`")]
-    Refused { host: String, reason: Refusal },
-    /// No such name, nobody there, a certificate that does not prove the name, or a connection that broke.
+    /// The rules block the address. The address itself is not included: it would reveal details of the network.
+    #[error(
+        "blocked the call to {host}: it is at {reason}; an operator can allow its range with `egress.allow`"
+    )]
+    Blocked { host: String, reason: BlockedAddress },
+    /// Unknown name, connection failure, or invalid certificate.
     #[error("cannot reach {host}; check its name, its port and its certificate from this machine")]
     Unreachable {
         host: String,
@@ -26,46 +28,46 @@ pub enum EgressError {
         source: Box<dyn Error + Send + Sync>,
     },
     #[error(
-        "{host} did not answer within {limit:?}; try again later (`egress.connect_timeout` and \
-         `egress.request_timeout` bound every call)"
+        "{host} did not respond within {limit:?}; try again later (`egress.connect_timeout` and \
+         `egress.request_timeout` limit every call)"
     )]
     TimedOut { host: String, limit: Duration },
     #[error(
-        "the answer of {host} is larger than {limit} bytes; raise `egress.max_response_bytes` to accept it"
+        "the response of {host} is larger than {limit} bytes; raise `egress.max_response_bytes` to accept it"
     )]
     TooLarge { host: String, limit: usize },
     #[error(transparent)]
-    BadRequest(#[from] RequestFault),
+    InvalidRequest(#[from] RequestError),
 }
 
-/// What is wrong with a request before anything is called.
+/// An invalid request. Nothing was called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RequestFault {
-    #[error("the address to call is not a URL; expected https://host/path")]
+pub enum RequestError {
+    #[error("invalid URL: expected https://host/path")]
     Url,
-    #[error("the address to call must begin with https:// or http://")]
+    #[error("the URL must start with https:// or http://")]
     Scheme,
-    #[error("the address to call holds a user name or password; send credentials in a header instead")]
+    #[error("the URL contains a user name or password; send credentials in a header instead")]
     Credentials,
-    #[error("the method {0} cannot be used")]
+    #[error("the method {0} is not allowed")]
     Method(String),
-    /// A name or a value that HTTP cannot carry. The value is not repeated: it may be secret.
-    #[error("the header `{0}` is not valid: check its name, and its value for line breaks")]
+    /// An invalid name or value. The value is not included in the message: it may be secret.
+    #[error("invalid header `{0}`: check its name, and its value for line breaks")]
     Header(String),
-    #[error("the header `{0}` is set by the server itself; leave it out")]
-    OwnHeader(String),
+    #[error("the header `{0}` is set by the client and cannot be overridden")]
+    ReservedHeader(String),
 }
 
 impl EgressError {
-    /// Returns the name under which the failure is counted.
+    /// Returns the value of the metric label `outcome`.
     pub(crate) fn outcome(&self) -> &'static str {
         match self {
             Self::Setup(_) => "setup",
-            Self::Refused { .. } => "refused",
+            Self::Blocked { .. } => "refused",
             Self::Unreachable { .. } => "unreachable",
             Self::TimedOut { .. } => "timed_out",
             Self::TooLarge { .. } => "too_large",
-            Self::BadRequest(_) => "bad_request",
+            Self::InvalidRequest(_) => "bad_request",
         }
     }
 }

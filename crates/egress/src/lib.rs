@@ -1,31 +1,32 @@
-//! The one way out: every outbound HTTP call of the server goes through [`Egress`].
+//! Outbound HTTP: every outbound call of the server goes through [`Egress`].
 //!
-//! Who names a webhook or an issuer names an address that *our* machine will call, from inside our network. So a call
-//! goes only to globally routable unicast addresses, unless an operator opened a range on purpose (`egress.allow`).
+//! Whoever configures a webhook or an issuer names an address that the server will call from inside its network. To
+//! prevent server-side request forgery, a call goes only to globally routable unicast addresses, unless an operator
+//! allowed a range (`egress.allow`).
 //!
-//! - The decision is pure and stands in [`address`]: may this address be called under these rules?
-//! - It is asked where the connection is made. A name is resolved once a connection, every address of the answer is
-//!   judged, one refused address refuses the answer, and the connection goes to the judged addresses. What the name
-//!   answers later (DNS rebinding) meets the same question. An address written in the URL never reaches a resolver;
-//!   it is judged before the call, in the one form that the URL parser makes of all notations (`2130706433`,
-//!   `0x7f.1`, `[::ffff:127.0.0.1]`).
-//! - Redirects come back as they are, proxies of the environment are ignored, cookies do not exist, an answer is
-//!   bounded in bytes and in time, and a half answer is an error.
+//! - The decision is a pure function in [`address`]: may this address be called under these rules?
+//! - It is applied where the connection is made. A name is resolved once per connection, every address of the response
+//!   is checked, one blocked address blocks the call, and the client connects only to the checked addresses. Later
+//!   responses for the same name (DNS rebinding) are checked in the same way. An address literal in the URL never
+//!   reaches a resolver; it is checked before the call, in the canonical form that the URL parser makes of all
+//!   notations (`2130706433`, `0x7f.1`, `[::ffff:127.0.0.1]`).
+//! - Redirects are returned and not followed, proxy variables are ignored, there are no cookies, a response is limited
+//!   in size and time, and an incomplete response is an error.
 //!
-//! Only `http` and `https`, no credentials in the URL. Any port may be called: the rules say to whom a call may go,
-//! and on a public host every port is public. Certificates are checked against the system's roots; `SSL_CERT_FILE`
-//! names another bundle, for an issuer under a private authority.
+//! Only `http` and `https` are allowed, without credentials in the URL. Any port may be called: the rules restrict
+//! hosts, and on a public host every port is public. Certificates are verified with the system's roots; `SSL_CERT_FILE`
+//! names another bundle, for an issuer with a private authority.
 //!
-//! Why reqwest's resolver hook and not http-acl-reqwest 0.14: tried side by side, the library let multicast,
-//! site-local and unassigned IPv6 addresses pass, could not open one private range without opening loopback too, and
-//! refused every NAT64 address. By its source it also drops refused addresses silently (so that "refused" looks like
+//! Why reqwest's resolver hook and not http-acl-reqwest 0.14: in our comparison the library accepted multicast,
+//! site-local and unassigned IPv6 addresses, could not allow one private range without loopback, and rejected every
+//! NAT64 address. Its source also shows that it drops blocked addresses silently (so that "blocked" looks like
 //! "unreachable"), resolves on the async threads and puts header values into its errors. The hook needs thirty lines,
-//! and the table of addresses is ours to read and test.
+//! and we can read and test the address table.
 //!
-//! What no address rule can see: networks that use public addresses inside, NAT64 under an operator's own prefix, and
-//! this machine's own public address. Where that matters, a network policy stands behind this crate.
+//! Address rules cannot detect internal networks with public addresses, NAT64 with an operator's own prefix, and this
+//! machine's own public address. Where that matters, add a network policy.
 //!
-//! This crate deliberately does not know why a call is made, and repeats none.
+//! This crate does not know the purpose of a call, and never retries.
 
 pub mod address;
 mod client;
@@ -34,9 +35,9 @@ mod request;
 mod resolve;
 mod response;
 
-pub use address::{AddressRules, Refusal};
+pub use address::{AddressRules, BlockedAddress};
 pub use client::{Egress, EgressOptions};
-pub use error::{EgressError, RequestFault};
+pub use error::{EgressError, RequestError};
 pub use ipnet::IpNet;
 pub use request::Request;
 pub use reqwest::header::HeaderMap;

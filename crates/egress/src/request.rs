@@ -1,4 +1,4 @@
-//! A call to make, parsed so far that nothing in it can lead elsewhere than it says.
+//! Requests. They are validated so that the call cannot go anywhere else than the URL says.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,12 +8,12 @@ use reqwest::Method;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use url::{Host, Url};
 
-use crate::response::names;
-use crate::{EgressError, RequestFault};
+use crate::response::header_names;
+use crate::{EgressError, RequestError};
 
-/// Headers that say how a message is framed and for whom it is. They follow from the URL and the body; a second opinion
-/// about them is how requests are smuggled.
-const OWN_HEADERS: [HeaderName; 8] = [
+/// Headers for message framing and routing. The client derives them from the URL and the body; overriding them would
+/// allow request smuggling.
+const RESERVED_HEADERS: [HeaderName; 8] = [
     header::CONNECTION,
     header::CONTENT_LENGTH,
     header::HOST,
@@ -24,7 +24,7 @@ const OWN_HEADERS: [HeaderName; 8] = [
     header::UPGRADE,
 ];
 
-/// One call to make.
+/// A request to send.
 #[derive(Clone)]
 pub struct Request {
     pub(crate) method: Method,
@@ -35,11 +35,11 @@ pub struct Request {
 }
 
 impl Request {
-    /// Prepares a call of a URL.
+    /// Creates a request for a URL.
     pub fn new(method: Method, url: &str) -> Result<Self, EgressError> {
-        // A tunnel is no call: it would reach where the URL does not say.
+        // A tunnel could reach other hosts than the URL says.
         if method == Method::CONNECT {
-            return Err(RequestFault::Method(method.to_string()).into());
+            return Err(RequestError::Method(method.to_string()).into());
         }
         Ok(Self { method, url: parse(url)?, headers: HeaderMap::new(), body: None, timeout: None })
     }
@@ -52,15 +52,15 @@ impl Request {
         Ok(Self::new(Method::POST, url)?.body(body))
     }
 
-    /// Sets a header, instead of an earlier one of that name.
+    /// Sets a header, replacing an earlier one with the same name.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, EgressError> {
-        let fault = || RequestFault::Header(name.escape_default().to_string());
-        let parsed = HeaderName::try_from(name).map_err(|_| fault())?;
-        if OWN_HEADERS.contains(&parsed) {
-            return Err(RequestFault::OwnHeader(parsed.to_string()).into());
+        let invalid = || RequestError::Header(name.escape_default().to_string());
+        let parsed = HeaderName::try_from(name).map_err(|_| invalid())?;
+        if RESERVED_HEADERS.contains(&parsed) {
+            return Err(RequestError::ReservedHeader(parsed.to_string()).into());
         }
-        let mut value = HeaderValue::try_from(value).map_err(|_| fault())?;
-        // Signatures and tokens travel here: none is printed or kept in a compression table.
+        let mut value = HeaderValue::try_from(value).map_err(|_| invalid())?;
+        // Values may be signatures or tokens: keep them out of logs and compression tables.
         value.set_sensitive(true);
         self.headers.insert(parsed, value);
         Ok(self)
@@ -72,21 +72,21 @@ impl Request {
         self
     }
 
-    /// Gives this call less time than the others. More than the configured time it never has.
+    /// Sets a shorter timeout for this call. It cannot exceed the configured one.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Returns whom the call goes to, without port.
+    /// Returns the host, without port.
     #[must_use]
     pub fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
 
-    /// Returns the address that the URL itself names, if it names one: no resolver will see it.
-    pub(crate) fn literal(&self) -> Option<IpAddr> {
+    /// Returns the address literal of the URL, if any: it does not go through a resolver.
+    pub(crate) fn address_literal(&self) -> Option<IpAddr> {
         match self.url.host()? {
             Host::Domain(_) => None,
             Host::Ipv4(address) => Some(address.into()),
@@ -95,26 +95,26 @@ impl Request {
     }
 }
 
-/// Shows whom is called and how, never a query or a value.
+/// Prints neither the path and query nor header values.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("method", &self.method)
             .field("host", &self.host())
-            .field("headers", &names(&self.headers))
+            .field("headers", &header_names(&self.headers))
             .field("body_bytes", &self.body.as_ref().map(Vec::len))
             .field("timeout", &self.timeout)
             .finish()
     }
 }
 
-fn parse(text: &str) -> Result<Url, RequestFault> {
-    let url = Url::parse(text).map_err(|_| RequestFault::Url)?;
+fn parse(text: &str) -> Result<Url, RequestError> {
+    let url = Url::parse(text).map_err(|_| RequestError::Url)?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(RequestFault::Scheme);
+        return Err(RequestError::Scheme);
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(RequestFault::Credentials);
+        return Err(RequestError::Credentials);
     }
     Ok(url)
 }
@@ -128,18 +128,18 @@ mod tests {
 
     use super::*;
 
-    fn fault(result: Result<Request, EgressError>) -> RequestFault {
+    fn request_error(result: Result<Request, EgressError>) -> RequestError {
         match result {
-            Err(EgressError::BadRequest(fault)) => fault,
-            other => panic!("expected a bad request: {other:?}"),
+            Err(EgressError::InvalidRequest(error)) => error,
+            other => panic!("expected an invalid request: {other:?}"),
         }
     }
 
     #[test]
-    fn only_http_and_https_are_called() {
+    fn only_http_and_https_are_allowed() {
         for url in ["file:///etc/passwd", "ftp://a.example/", "gopher://a.example/", "data:,x", "unix:/run/x"]
         {
-            assert_eq!(fault(Request::get(url)), RequestFault::Scheme, "{url}");
+            assert_eq!(request_error(Request::get(url)), RequestError::Scheme, "{url}");
         }
         for url in ["HTTP://a.example", "https://a.example:8443/b?c#d"] {
             Request::get(url).expect("a URL");
@@ -147,72 +147,75 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_refused() {
+    fn invalid_url_is_rejected() {
         for url in
             ["", "a.example", "//a.example/", "http://", "http://[::1", "http://a b/", "http://1.2.3.4.5/"]
         {
-            assert_eq!(fault(Request::get(url)), RequestFault::Url, "{url}");
+            assert_eq!(request_error(Request::get(url)), RequestError::Url, "{url}");
         }
     }
 
-    /// A zone names a network card of ours; nobody outside may choose one.
+    /// A zone selects a network interface of this machine, which callers must not choose.
     #[test]
-    fn an_address_with_a_zone_is_no_url() {
+    fn address_with_a_zone_is_rejected() {
         for url in
             ["http://[fe80::1%eth0]/", "http://[fe80::1%25eth0]/", "http://[::1%25lo]/", "http://[::1%1]/"]
         {
-            assert_eq!(fault(Request::get(url)), RequestFault::Url, "{url}");
+            assert_eq!(request_error(Request::get(url)), RequestError::Url, "{url}");
         }
     }
 
     #[test]
-    fn credentials_in_a_url_are_refused_and_not_repeated() {
+    fn credentials_in_a_url_are_rejected_and_not_printed() {
         for url in ["http://hunter2@a.example/", "http://me:hunter2@a.example/", "http://:hunter2@a.example/"]
         {
             let error = Request::get(url).expect_err("refused");
-            assert!(matches!(error, EgressError::BadRequest(RequestFault::Credentials)), "{url}");
+            assert!(matches!(error, EgressError::InvalidRequest(RequestError::Credentials)), "{url}");
             assert!(!format!("{error} {error:?}").contains("hunter2"));
         }
     }
 
     #[test]
-    fn a_request_prints_neither_query_nor_values() {
+    fn debug_output_has_no_query_or_header_values() {
         let request = Request::post("https://a.example/hooks?token=hunter2", "hunter2")
             .and_then(|request| request.header("authorization", "Bearer hunter2"))
             .expect("a request");
-        let shown = format!("{request:?}");
-        assert!(shown.contains("a.example") && shown.contains("authorization"), "{shown}");
-        assert!(!shown.contains("hunter2"), "{shown}");
+        let printed = format!("{request:?}");
+        assert!(printed.contains("a.example") && printed.contains("authorization"), "{printed}");
+        assert!(!printed.contains("hunter2"), "{printed}");
     }
 
     #[test]
-    fn headers_that_frame_a_message_cannot_be_set() {
+    fn reserved_headers_cannot_be_set() {
         for name in
             ["Host", "content-length", "Transfer-Encoding", "connection", "upgrade", "proxy-authorization"]
         {
             let request = Request::get("https://a.example").expect("a URL");
-            let refused = fault(request.header(name, "x"));
-            assert_eq!(refused, RequestFault::OwnHeader(name.to_ascii_lowercase()));
+            let error = request_error(request.header(name, "x"));
+            assert_eq!(error, RequestError::ReservedHeader(name.to_ascii_lowercase()));
         }
     }
 
     #[test]
-    fn a_header_cannot_smuggle_a_line() {
+    fn header_with_line_breaks_is_rejected() {
         for (name, value) in
             [("x", "a\r\nhost: evil"), ("x", "a\nb"), ("x\r\ny", "z"), ("", "z"), ("x y", "z")]
         {
             let request = Request::get("https://a.example").expect("a URL");
-            assert!(matches!(fault(request.header(name, value)), RequestFault::Header(_)), "{name:?}");
+            assert!(
+                matches!(request_error(request.header(name, value)), RequestError::Header(_)),
+                "{name:?}"
+            );
         }
     }
 
     #[test]
-    fn a_tunnel_is_no_call() {
-        let refused = fault(Request::new(Method::CONNECT, "https://a.example"));
-        assert_eq!(refused, RequestFault::Method("CONNECT".to_owned()));
+    fn connect_method_is_rejected() {
+        let error = request_error(Request::new(Method::CONNECT, "https://a.example"));
+        assert_eq!(error, RequestError::Method("CONNECT".to_owned()));
     }
 
-    /// Writes an IPv4 address in one of the ways that C libraries and browsers read.
+    /// Formats an IPv4 address in one of the notations that C libraries and browsers accept.
     fn notation(address: Ipv4Addr, style: u8) -> String {
         let ([a, b, c, d], number) = (address.octets(), u32::from(address));
         match style {
@@ -232,29 +235,29 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_notation_of_an_ipv4_address_is_seen_as_that_address(number: u32, style in 0_u8..11) {
+        fn ipv4_notations_are_canonicalized(number: u32, style in 0_u8..11) {
             let address = Ipv4Addr::from(number);
             let request = Request::get(&format!("http://{}:80/", notation(address, style))).expect("a URL");
-            prop_assert_eq!(request.literal(), Some(address.into()));
+            prop_assert_eq!(request.address_literal(), Some(address.into()));
         }
 
         #[test]
-        fn every_ipv6_address_in_a_url_is_seen(number: u128) {
+        fn ipv6_literals_are_recognized(number: u128) {
             let address = Ipv6Addr::from(number);
             let request = Request::get(&format!("http://[{address}]/")).expect("a URL");
-            prop_assert_eq!(request.literal(), Some(address.into()));
+            prop_assert_eq!(request.address_literal(), Some(address.into()));
         }
 
-        /// The connector dials a host that parses as an address without asking the resolver. It must never see an
-        /// address where the rules saw a name, nor another one.
+        /// The connector bypasses the resolver for a host that parses as an address. Rules and connector must agree on
+        /// what is an address.
         #[test]
-        fn the_rules_and_the_connector_see_the_same_address(
+        fn rules_and_connector_see_the_same_address(
             host in r"[0-9a-fA-FxX.:%\[\]①。．_-]{1,24}|\PC{1,16}|[0-9]{1,3}(\.[0-9]{1,3}){0,4}\.?",
         ) {
             let Ok(request) = Request::get(&format!("http://{host}/")) else { return Ok(()) };
             let Ok(uri) = request.url.as_str().parse::<Uri>() else { return Ok(()) };
-            let dialled = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-            prop_assert_eq!(dialled.parse::<IpAddr>().ok(), request.literal());
+            let connector_host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+            prop_assert_eq!(connector_host.parse::<IpAddr>().ok(), request.address_literal());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From a name to addresses that may be called.
+//! Name resolution with address checks.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -11,16 +11,16 @@ use tokio::sync::Semaphore;
 
 use crate::AddressRules;
 
-/// Lookups that may wait for a name server at once. Each holds a thread; names that never answer must not take
-/// all the threads of the process.
-const LOOKUPS_AT_ONCE: usize = 64;
+/// Maximum concurrent lookups. Each blocks a thread; unresponsive name servers must not block all threads of the
+/// process.
+const MAX_CONCURRENT_LOOKUPS: usize = 64;
 
-/// Turns names into addresses. Whatever it answers is judged afterwards.
+/// Resolves names. The addresses are checked afterwards.
 pub trait Resolver: Send + Sync + 'static {
     fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
 }
 
-/// Asks the system, as other programs on the machine do.
+/// The resolver of the operating system.
 #[derive(Debug, Clone)]
 pub struct SystemResolver {
     lookups: Arc<Semaphore>,
@@ -28,7 +28,7 @@ pub struct SystemResolver {
 
 impl Default for SystemResolver {
     fn default() -> Self {
-        Self { lookups: Arc::new(Semaphore::new(LOOKUPS_AT_ONCE)) }
+        Self { lookups: Arc::new(Semaphore::new(MAX_CONCURRENT_LOOKUPS)) }
     }
 }
 
@@ -38,7 +38,7 @@ impl Resolver for SystemResolver {
             let permit = Arc::clone(&self.lookups).acquire_owned().await.map_err(io::Error::other)?;
             let name = name.to_owned();
             let lookup = tokio::task::spawn_blocking(move || {
-                // The thread stays busy when nobody waits for it any more, so the permit stays with it.
+                // The thread stays busy even if the caller is gone, so it keeps the permit.
                 let _permit = permit;
                 Ok((name.as_str(), 0).to_socket_addrs()?.map(|address| address.ip()).collect())
             });
@@ -48,13 +48,13 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// The hook in the client: what it hands out has been judged, and the client dials nothing else for a name.
-pub(crate) struct JudgedResolver {
+/// The resolver hook of the client: returns only checked addresses, and the client connects to no others.
+pub(crate) struct CheckedResolver {
     pub(crate) rules: Arc<AddressRules>,
     pub(crate) resolver: Arc<dyn Resolver>,
 }
 
-impl Resolve for JudgedResolver {
+impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (rules, resolver) = (Arc::clone(&self.rules), Arc::clone(&self.resolver));
         Box::pin(async move {
@@ -62,11 +62,11 @@ impl Resolve for JudgedResolver {
             if addresses.is_empty() {
                 return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address").into());
             }
-            // One refused address refuses the answer: who mixes public and private ones hopes for the private.
-            addresses.iter().try_for_each(|address| rules.judge(*address))?;
-            // The client puts the URL's port in place of 0.
-            let judged = addresses.into_iter().map(|address| SocketAddr::new(address.to_canonical(), 0));
-            Ok(Box::new(judged) as Addrs)
+            // One blocked address blocks the call: a mix of public and private addresses is suspicious.
+            addresses.iter().try_for_each(|address| rules.check(*address))?;
+            // The client replaces port 0 by the port of the URL.
+            let checked = addresses.into_iter().map(|address| SocketAddr::new(address.to_canonical(), 0));
+            Ok(Box::new(checked) as Addrs)
         })
     }
 }

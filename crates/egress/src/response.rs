@@ -1,11 +1,11 @@
-//! An answer, whole and bounded.
+//! Responses.
 
 use std::fmt;
 
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 
-/// What a call brought back. A redirect is an answer like any other.
+/// A complete response. Redirects are returned like any other response.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Response {
     pub status: StatusCode,
@@ -13,23 +13,23 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
-/// Shows no header and no byte of the body: tokens are fetched over this.
+/// Prints neither header values nor the body: they may contain tokens.
 impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Response")
             .field("status", &self.status)
-            .field("headers", &names(&self.headers))
+            .field("headers", &header_names(&self.headers))
             .field("body_bytes", &self.body.len())
             .finish()
     }
 }
 
-/// Returns the names of headers alone; a map, and even its iterator over names, prints the values too.
-pub(crate) fn names(headers: &HeaderMap) -> Vec<&str> {
+/// Returns only the header names: the `Debug` output of the map, and even of its key iterator, includes the values.
+pub(crate) fn header_names(headers: &HeaderMap) -> Vec<&str> {
     headers.keys().map(|name| name.as_str()).collect()
 }
 
-/// Why an answer could not be read to its end.
+/// A response could not be read completely.
 #[derive(Debug)]
 pub(crate) enum ReadError {
     TooLarge,
@@ -37,19 +37,19 @@ pub(crate) enum ReadError {
 }
 
 impl Response {
-    /// Reads an answer of at most `max_bytes`.
-    pub(crate) async fn read(mut answer: reqwest::Response, max_bytes: usize) -> Result<Self, ReadError> {
-        let announced = answer.content_length().unwrap_or_default();
-        if usize::try_from(announced).map_or(true, |announced| announced > max_bytes) {
+    /// Reads a response of at most `max_bytes`.
+    pub(crate) async fn read(mut response: reqwest::Response, max_bytes: usize) -> Result<Self, ReadError> {
+        let content_length = response.content_length().unwrap_or_default();
+        if usize::try_from(content_length).map_or(true, |content_length| content_length > max_bytes) {
             return Err(ReadError::TooLarge);
         }
         let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(ReadError::Broken)? {
+        while let Some(chunk) = response.chunk().await.map_err(ReadError::Broken)? {
             if body.len() + chunk.len() > max_bytes {
                 return Err(ReadError::TooLarge);
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Self { status: answer.status(), headers: std::mem::take(answer.headers_mut()), body })
+        Ok(Self { status: response.status(), headers: std::mem::take(response.headers_mut()), body })
     }
 }

@@ -1,13 +1,13 @@
-//! The account that PostgreSQL runs as: ourselves, or `postgres` when we are root.
+//! The account that runs PostgreSQL: the current user, or `postgres` if that is root.
 
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{EngineError, find};
+use crate::{EngineError, programs};
 
-/// Another account than ours.
+/// An account other than the current user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Account {
     name: String,
@@ -16,7 +16,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Returns the account to switch to, or none when PostgreSQL may run as ourselves.
+    /// Returns the account to switch to, or `None` if PostgreSQL can run as the current user.
     pub(crate) fn for_postgres() -> Result<Option<Self>, EngineError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
@@ -26,20 +26,20 @@ impl Account {
     }
 
     /// Returns the `setpriv` arguments that switch to this account.
-    pub(crate) fn switches(&self) -> [String; 3] {
+    pub(crate) fn setpriv_arguments(&self) -> [String; 3] {
         [format!("--reuid={}", self.uid), format!("--regid={}", self.gid), "--clear-groups".to_owned()]
     }
 
-    /// Gives a file or folder to this account.
-    pub(crate) fn give(&self, path: &Path) -> Result<(), EngineError> {
-        chown(path, Some(self.uid), Some(self.gid)).map_err(EngineError::io("hand over", path))
+    /// Changes the owner of a file or directory to this account.
+    pub(crate) fn chown(&self, path: &Path) -> Result<(), EngineError> {
+        chown(path, Some(self.uid), Some(self.gid)).map_err(EngineError::io("change the owner of", path))
     }
 
-    /// Returns whether this account can enter a folder, asked of the kernel as that account.
+    /// Returns whether this account can access a directory, by trying it as that account.
     pub(crate) fn can_enter(&self, folder: &Path) -> Result<bool, EngineError> {
-        let setpriv = find::setpriv()?;
+        let setpriv = programs::find_setpriv()?;
         let status = Command::new(&setpriv)
-            .args(self.switches())
+            .args(self.setpriv_arguments())
             .args(["--", "test", "-x"])
             .arg(folder)
             .stderr(Stdio::null())
@@ -72,11 +72,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_account_is_found_by_its_whole_name() {
+    fn account_is_found_by_its_full_name() {
         let passwd =
             "root:x:0:0::/:/bin/sh\npostgres-exporter:x:7:7::/:/bin/sh\npostgres:x:101:104:,,,:/:/bin/bash\n";
-        let wanted = Account { name: "postgres".to_owned(), uid: 101, gid: 104 };
-        assert_eq!(parse(passwd, "postgres"), Some(wanted));
+        let expected = Account { name: "postgres".to_owned(), uid: 101, gid: 104 };
+        assert_eq!(parse(passwd, "postgres"), Some(expected));
         assert_eq!(parse(passwd, "nobody"), None);
     }
 }

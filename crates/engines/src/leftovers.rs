@@ -1,4 +1,4 @@
-//! Ends what a killed process left running.
+//! Kills engines that a killed process left running.
 
 use std::fs;
 use std::path::Path;
@@ -8,25 +8,25 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tracing::warn;
 
-/// Only these programs are ever ended: a shell that stands in the folder is somebody's shell.
+/// Only these programs are killed: a shell in the directory may belong to a user.
 const ENGINES: [&str; 4] = ["postgres", "initdb", "nats-server", "setpriv"];
 
-const GRACE: Duration = Duration::from_secs(5);
+const QUIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Ends every engine process that works inside a folder. The caller holds the folder's lock, so no living
+/// Kills every engine process whose working directory is inside a directory. The caller holds its lock, so no live
 /// process owns them. Returns how many there were.
-pub(crate) fn end_all_within(folder: &Path) -> usize {
+pub(crate) fn kill_leftovers(folder: &Path) -> usize {
     let found = engines_within(folder);
     for pid in &found {
         warn!(
             pid = pid.as_raw_nonzero(),
-            "ending an engine that a killed process left in {}",
+            "killing an engine that a killed process left in {}",
             folder.display()
         );
-        // QUIT makes PostgreSQL stop at once and recover from its log at the next start.
+        // SIGQUIT: PostgreSQL stops immediately and recovers from its log at the next start.
         let _already_gone = kill_process(*pid, Signal::QUIT);
     }
-    let deadline = Instant::now() + GRACE;
+    let deadline = Instant::now() + QUIT_TIMEOUT;
     while !engines_within(folder).is_empty() && Instant::now() < deadline {
         sleep(Duration::from_millis(20));
     }

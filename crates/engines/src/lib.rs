@@ -1,27 +1,27 @@
-//! Finds PostgreSQL and NATS on this machine and runs them as supervised children.
+//! Finds PostgreSQL and NATS on this machine and runs them as supervised child processes.
 //!
 //! `guildhall dev`, the tests and `cargo xtask` all start their engines here, in the same way: on free loopback
-//! ports, behind generated passwords, with data in one state folder. The engines die with the process that
-//! started them, and whatever a killed process could leave behind is ended by the next start.
+//! ports, with generated passwords and data in one state directory. The engines end with the process that started
+//! them, and the next start kills what a killed process left running.
 //!
-//! Linux only: the guarantees rest on `/proc`, `setpriv` and the kernel's parent-death signal.
+//! Linux only: the guarantees depend on `/proc`, `setpriv` and the kernel's parent-death signal.
 //!
-//! This crate deliberately does not know what the engines are used for: no table, no subject, no server.
+//! This crate does not know what the engines are used for: no tables, no subjects, no server.
 
 mod account;
 mod error;
-mod find;
-mod home;
+pub mod inspect;
 mod leftovers;
-pub mod look;
 mod nats;
 mod port;
 mod postgres;
 mod process;
+mod programs;
 mod secret_file;
+mod state_dir;
 
 pub use error::EngineError;
-pub use home::Home;
 pub use nats::Nats;
 pub use postgres::Postgres;
-pub use process::Restart;
+pub use process::RestartPolicy;
+pub use state_dir::StateDir;

@@ -1,4 +1,4 @@
-//! NATS as a supervised child: core only, nothing on disk but its configuration.
+//! NATS as a supervised child process: core NATS only, with nothing on disk but its configuration.
 
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -9,37 +9,36 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::find;
-use crate::process::{Launch, Restart, Supervised, last_words};
-use crate::{EngineError, Home, leftovers, port, secret_file};
+use crate::process::{ProcessSpec, RestartPolicy, SupervisedProcess, log_tail};
+use crate::{EngineError, StateDir, leftovers, port, programs, secret_file};
 
 const USER: &str = "guildhall";
-const READY_WITHIN: Duration = Duration::from_secs(15);
-const PORT_TRIES: usize = 3;
+const READY_TIMEOUT: Duration = Duration::from_secs(15);
+const PORT_ATTEMPTS: usize = 3;
 
 /// A running NATS server. Dropping it stops it.
 #[derive(Debug)]
 pub struct Nats {
-    process: Supervised,
+    process: SupervisedProcess,
     version: String,
     port: u16,
     password: SecretString,
 }
 
 impl Nats {
-    /// Finds NATS, starts it and waits until it answers.
-    pub fn start(home: &Home, restart: Restart) -> Result<Self, EngineError> {
-        let found = find::nats()?;
-        let folder = home.own("nats")?;
-        leftovers::end_all_within(&folder);
-        let password = secret_file::keep(&home.folder().join("nats.password"))?;
-        let mut tries = 0;
+    /// Finds NATS, starts it and waits until it is ready.
+    pub fn start(state: &StateDir, restart: RestartPolicy) -> Result<Self, EngineError> {
+        let found = programs::find_nats()?;
+        let folder = state.private_dir("nats")?;
+        leftovers::kill_leftovers(&folder);
+        let password = secret_file::load_or_create(&state.folder().join("nats.password"))?;
+        let mut attempts = 0;
         loop {
-            tries += 1;
-            let port = port::free().map_err(EngineError::io("find a free port for", &folder))?;
+            attempts += 1;
+            let port = port::find_free().map_err(EngineError::io("find a free port for", &folder))?;
             let config = folder.join("nats.conf");
             secret_file::write(&config, &configuration(port, &password))?;
-            let launch = Launch {
+            let spec = ProcessSpec {
                 engine: "NATS",
                 program: found.program.clone(),
                 args: vec!["-c".into(), config.into()],
@@ -48,11 +47,11 @@ impl Nats {
                 log: folder.join("nats.log"),
                 death_signal: "KILL",
             };
-            let process = Supervised::start(launch, restart)?;
+            let process = SupervisedProcess::start(spec, restart)?;
             let started = Self { process, version: found.version.clone(), port, password: password.clone() };
             match started.wait_ready() {
                 Ok(()) => return Ok(started),
-                Err(error) if tries >= PORT_TRIES => return Err(error),
+                Err(error) if attempts >= PORT_ATTEMPTS => return Err(error),
                 Err(_) => {}
             }
         }
@@ -75,13 +74,13 @@ impl Nats {
 
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.process.launch().folder
+        &self.process.spec().folder
     }
 
-    /// Returns the address that the server connects to.
+    /// Returns the URL for the server.
     #[must_use]
     pub fn url(&self) -> SecretString {
-        address(&self.password, self.port)
+        server_url(&self.password, self.port)
     }
 
     /// Kills NATS (SIGKILL), and leaves it down.
@@ -89,16 +88,16 @@ impl Nats {
         self.process.kill();
     }
 
-    /// Starts NATS again on the same port and waits until it answers.
-    pub fn up(&self) -> Result<(), EngineError> {
-        self.process.up();
+    /// Restarts NATS on the same port and waits until it is ready.
+    pub fn restart(&self) -> Result<(), EngineError> {
+        self.process.restart();
         self.wait_ready()
     }
 
     fn wait_ready(&self) -> Result<(), EngineError> {
         let (began, exits) = (Instant::now(), self.process.exits());
-        while began.elapsed() < READY_WITHIN {
-            if self.process.pid().is_some() && greets(self.port) {
+        while began.elapsed() < READY_TIMEOUT {
+            if self.process.pid().is_some() && is_ready(self.port) {
                 return Ok(());
             }
             if self.process.exits() > exits {
@@ -106,8 +105,8 @@ impl Nats {
             }
             sleep(Duration::from_millis(10));
         }
-        let path = self.process.launch().log.clone();
-        let log = last_words(&path);
+        let path = self.process.spec().log.clone();
+        let log = log_tail(&path);
         Err(EngineError::NotReady { engine: "NATS", seconds: began.elapsed().as_secs(), path, log })
     }
 }
@@ -119,7 +118,7 @@ impl Drop for Nats {
     }
 }
 
-pub(crate) fn address(password: &SecretString, port: u16) -> SecretString {
+pub(crate) fn server_url(password: &SecretString, port: u16) -> SecretString {
     format!("nats://{USER}:{}@127.0.0.1:{port}", password.expose_secret()).into()
 }
 
@@ -132,8 +131,8 @@ fn configuration(port: u16, password: &SecretString) -> String {
     )
 }
 
-/// Returns whether something on the port says what a NATS server says first.
-fn greets(port: u16) -> bool {
+/// Returns whether a NATS server responds on the port.
+fn is_ready(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) else { return false };
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! PostgreSQL as a supervised child.
+//! PostgreSQL as a supervised child process.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,25 +12,25 @@ use rustix::process::Signal;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::account::Account;
-use crate::find::{self, Found};
-use crate::process::{Launch, Restart, Supervised, last_words};
-use crate::{EngineError, Home, leftovers, port, secret_file};
+use crate::process::{ProcessSpec, RestartPolicy, SupervisedProcess, log_tail};
+use crate::programs::{self, InstalledProgram};
+use crate::{EngineError, StateDir, leftovers, port, secret_file};
 
-/// The role and the database of the server. The role is no superuser: a leaked address runs no programs.
+/// The role and the database of the server. The role is not a superuser: a leaked URL cannot run programs.
 const ROLE: &str = "guildhall";
 const DATABASE: &str = "guildhall";
 const ADMIN: &str = "postgres";
 
-/// Recovery after a crash included.
-const READY_WITHIN: Duration = Duration::from_secs(60);
+/// Includes crash recovery.
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Ports are asked for, then used; in between another process may take one.
-const PORT_TRIES: usize = 3;
+/// Another process may take the port before it is used.
+const PORT_ATTEMPTS: usize = 3;
 
 /// A running PostgreSQL. Dropping it stops it.
 #[derive(Debug)]
 pub struct Postgres {
-    process: Supervised,
+    process: SupervisedProcess,
     data: PathBuf,
     version: String,
     port: u16,
@@ -39,31 +39,32 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Finds PostgreSQL, makes its data folder where it is missing, starts it and waits until it answers.
-    pub fn start(home: &Home, restart: Restart) -> Result<Self, EngineError> {
-        let found = find::postgres()?;
+    /// Finds PostgreSQL, creates its data directory if it is missing, starts it and waits until it is ready.
+    pub fn start(state: &StateDir, restart: RestartPolicy) -> Result<Self, EngineError> {
+        let program = programs::find_postgres()?;
         let account = Account::for_postgres()?;
-        let folder = home.for_account("postgres", account.as_ref())?;
-        leftovers::end_all_within(&folder);
-        let role_password = secret_file::keep(&home.folder().join("postgres.password"))?;
-        let admin_password = secret_file::keep(&home.folder().join("postgres-admin.password"))?;
-        let install = Install { found: &found, account, folder: &folder, log: folder.join("postgres.log") };
-        install.make_data(&role_password, &admin_password)?;
-        let mut tries = 0;
+        let folder = state.dir_for_account("postgres", account.as_ref())?;
+        leftovers::kill_leftovers(&folder);
+        let role_password = secret_file::load_or_create(&state.folder().join("postgres.password"))?;
+        let admin_password = secret_file::load_or_create(&state.folder().join("postgres-admin.password"))?;
+        let installation =
+            Installation { program: &program, account, folder: &folder, log: folder.join("postgres.log") };
+        installation.create_data_dir(&role_password, &admin_password)?;
+        let mut attempts = 0;
         loop {
-            tries += 1;
-            let port = port::free().map_err(EngineError::io("find a free port for", &folder))?;
+            attempts += 1;
+            let port = port::find_free().map_err(EngineError::io("find a free port for", &folder))?;
             let started = Self {
-                process: Supervised::start(install.launch(port), restart)?,
-                data: install.data(),
-                version: found.version.clone(),
+                process: SupervisedProcess::start(installation.spec(port), restart)?,
+                data: installation.data(),
+                version: program.version.clone(),
                 port,
                 role_password: role_password.clone(),
                 admin_password: admin_password.clone(),
             };
             match started.wait_ready() {
                 Ok(()) => return Ok(started),
-                Err(error) if tries >= PORT_TRIES => return Err(error),
+                Err(error) if attempts >= PORT_ATTEMPTS => return Err(error),
                 Err(_) => {}
             }
         }
@@ -84,50 +85,50 @@ impl Postgres {
         self.process.pid()
     }
 
-    /// Returns the folder that holds the data.
+    /// Returns the data directory.
     #[must_use]
     pub fn data_folder(&self) -> &Path {
         &self.data
     }
 
-    /// Returns the address that the server connects to.
+    /// Returns the URL for the server.
     #[must_use]
     pub fn url(&self) -> SecretString {
-        address_of_server(&self.role_password, self.port)
+        server_url(&self.role_password, self.port)
     }
 
-    /// Returns an address with every right, for tests that make databases.
+    /// Returns the URL of a superuser, for tests that create databases.
     #[must_use]
     pub fn admin_url(&self, database: &str) -> SecretString {
-        address(ADMIN, &self.admin_password, self.port, database)
+        url(ADMIN, &self.admin_password, self.port, database)
     }
 
-    /// Kills PostgreSQL as a power cut would (SIGKILL), and leaves it down.
+    /// Kills PostgreSQL (SIGKILL), as a power failure would, and leaves it down.
     pub fn kill(&self) {
         self.process.kill();
-        // The children of a killed postmaster notice within moments; nothing new starts before they are gone.
-        leftovers::end_all_within(&self.data);
+        // The children of a killed postmaster exit soon; it must not restart before they are gone.
+        leftovers::kill_leftovers(&self.data);
     }
 
-    /// Starts PostgreSQL again on the same port and waits until it answers.
-    pub fn up(&self) -> Result<(), EngineError> {
-        self.process.up();
+    /// Restarts PostgreSQL on the same port and waits until it is ready.
+    pub fn restart(&self) -> Result<(), EngineError> {
+        self.process.restart();
         self.wait_ready()
     }
 
-    /// Stops the process in its tracks (SIGSTOP): connections stay open and nothing answers.
-    pub fn freeze(&self) {
+    /// Pauses the process (SIGSTOP): connections stay open and get no response.
+    pub fn pause(&self) {
         self.process.signal(Signal::STOP);
     }
 
-    /// Lets a frozen process go on.
-    pub fn thaw(&self) {
+    /// Resumes a paused process.
+    pub fn resume(&self) {
         self.process.signal(Signal::CONT);
     }
 
     fn wait_ready(&self) -> Result<(), EngineError> {
         let (began, exits) = (Instant::now(), self.process.exits());
-        while began.elapsed() < READY_WITHIN {
+        while began.elapsed() < READY_TIMEOUT {
             if self.process.pid().is_some_and(|pid| is_ready(&self.data, pid)) {
                 return Ok(());
             }
@@ -136,17 +137,17 @@ impl Postgres {
             }
             sleep(Duration::from_millis(10));
         }
-        let path = self.process.launch().log.clone();
-        let log = last_words(&path);
+        let path = self.process.spec().log.clone();
+        let log = log_tail(&path);
         Err(EngineError::NotReady { engine: "PostgreSQL", seconds: began.elapsed().as_secs(), path, log })
     }
 }
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        self.thaw();
+        self.resume();
         let seconds = Duration::from_secs;
-        // Fast shutdown first, then at once, then by force.
+        // Fast shutdown, then immediate shutdown, then SIGKILL.
         self.process.stop(&[
             (Signal::INT, seconds(10)),
             (Signal::QUIT, seconds(5)),
@@ -155,45 +156,45 @@ impl Drop for Postgres {
     }
 }
 
-/// Returns the address that a server connects to.
-pub(crate) fn address_of_server(password: &SecretString, port: u16) -> SecretString {
-    address(ROLE, password, port, DATABASE)
+/// Returns the URL for the server.
+pub(crate) fn server_url(password: &SecretString, port: u16) -> SecretString {
+    url(ROLE, password, port, DATABASE)
 }
 
-fn address(role: &str, password: &SecretString, port: u16, database: &str) -> SecretString {
+fn url(role: &str, password: &SecretString, port: u16, database: &str) -> SecretString {
     format!("postgres://{role}:{}@127.0.0.1:{port}/{database}", password.expose_secret()).into()
 }
 
-/// What is needed to make and start a data folder.
-struct Install<'a> {
-    found: &'a Found,
+/// An installed PostgreSQL with its account and directory.
+struct Installation<'a> {
+    program: &'a InstalledProgram,
     account: Option<Account>,
     folder: &'a Path,
     log: PathBuf,
 }
 
-impl Install<'_> {
+impl Installation<'_> {
     fn data(&self) -> PathBuf {
         self.folder.join("data")
     }
 
-    fn launch(&self, port: u16) -> Launch {
+    fn spec(&self, port: u16) -> ProcessSpec {
         let settings = [
             "listen_addresses=127.0.0.1".to_owned(),
             format!("port={port}"),
-            // Loopback and a password are the only way in.
+            // Only loopback connections with a password.
             "unix_socket_directories=".to_owned(),
             "max_connections=200".to_owned(),
             "log_line_prefix=%m [%p] ".to_owned(),
         ];
         let mut args: Vec<OsString> = vec!["-D".into(), self.data().into()];
         args.extend(settings.into_iter().flat_map(|setting| [OsString::from("-c"), setting.into()]));
-        // QUIT: all children end at once; the next start recovers from the log.
-        self.launch_of(self.found.program.clone(), args, "QUIT")
+        // SIGQUIT: immediate shutdown; the next start recovers from the log.
+        self.spec_of(self.program.program.clone(), args, "QUIT")
     }
 
-    fn launch_of(&self, program: PathBuf, args: Vec<OsString>, death_signal: &'static str) -> Launch {
-        Launch {
+    fn spec_of(&self, program: PathBuf, args: Vec<OsString>, death_signal: &'static str) -> ProcessSpec {
+        ProcessSpec {
             engine: "PostgreSQL",
             program,
             args,
@@ -204,9 +205,9 @@ impl Install<'_> {
         }
     }
 
-    /// Makes the data folder beside its place and moves it there when it is whole: a kill half-way leaves nothing
-    /// that looks finished.
-    fn make_data(
+    /// Creates the data directory under a temporary name and renames it when it is complete, so that a crash leaves no
+    /// partial data directory.
+    fn create_data_dir(
         &self,
         role_password: &SecretString,
         admin_password: &SecretString,
@@ -220,7 +221,7 @@ impl Install<'_> {
             fs::remove_dir_all(&unfinished).map_err(EngineError::io("remove the unfinished", &unfinished))?;
         }
         self.initdb(&unfinished, admin_password)?;
-        self.make_role(&unfinished, role_password)?;
+        self.create_role(&unfinished, role_password)?;
         fs::rename(&unfinished, &data).map_err(EngineError::io("finish", &data))?;
         let parent = fs::File::open(self.folder).map_err(EngineError::io("open", self.folder))?;
         parent.sync_all().map_err(EngineError::io("finish", self.folder))
@@ -230,33 +231,32 @@ impl Install<'_> {
         let password_file = self.folder.join("initdb.password");
         secret_file::write(&password_file, admin_password.expose_secret())?;
         if let Some(account) = &self.account {
-            account.give(&password_file)?;
+            account.chown(&password_file)?;
         }
         let mut pwfile = OsString::from("--pwfile=");
         pwfile.push(&password_file);
         let user = format!("--username={ADMIN}");
         let mut args: Vec<OsString> = vec!["-D".into(), data.into(), pwfile, user.into()];
         args.extend(["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C"].map(OsString::from));
-        let made = self.run("initdb", self.launch_of(self.found.sibling("initdb"), args, "KILL"), "");
+        let result = self.run("initdb", self.spec_of(self.program.sibling("initdb"), args, "KILL"), "");
         fs::remove_file(&password_file).map_err(EngineError::io("remove", &password_file))?;
-        made
+        result
     }
 
-    /// Makes the server's role and database before the first start, while nobody can connect.
-    fn make_role(&self, data: &Path, password: &SecretString) -> Result<(), EngineError> {
+    /// Creates the server's role and database before the first start, while nobody can connect.
+    fn create_role(&self, data: &Path, password: &SecretString) -> Result<(), EngineError> {
         let sql = format!(
             "CREATE ROLE {ROLE} LOGIN PASSWORD '{}'\nCREATE DATABASE {DATABASE} OWNER {ROLE}\n",
             password.expose_secret()
         );
         let args = ["--single", "-D"].map(OsString::from);
         let args = args.into_iter().chain([data.into(), "template1".into()]).collect();
-        self.run("making the server's role", self.launch_of(self.found.program.clone(), args, "KILL"), &sql)
+        self.run("creating the server's role", self.spec_of(self.program.program.clone(), args, "KILL"), &sql)
     }
 
-    fn run(&self, step: &'static str, launch: Launch, input: &str) -> Result<(), EngineError> {
-        let spawn_error =
-            |source| EngineError::Spawn { program: launch.program.display().to_string(), source };
-        let mut child = launch
+    fn run(&self, step: &'static str, spec: ProcessSpec, input: &str) -> Result<(), EngineError> {
+        let spawn_error = |source| EngineError::Spawn { program: spec.program.display().to_string(), source };
+        let mut child = spec
             .command()?
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -276,7 +276,7 @@ impl Install<'_> {
     }
 }
 
-/// Reads what the postmaster writes about itself: its pid first, its state on the eighth line.
+/// Reads `postmaster.pid`: the pid is on the first line, the state on the eighth.
 fn is_ready(data: &Path, pid: u32) -> bool {
     let Ok(text) = fs::read_to_string(data.join("postmaster.pid")) else { return false };
     let mut lines = text.lines();

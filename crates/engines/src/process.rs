@@ -1,7 +1,7 @@
-//! One supervised child process.
+//! A supervised child process.
 //!
-//! A thread of its own starts the child and waits for it. The thread lives as long as the child may, because the
-//! kernel's parent-death signal follows the *thread* that made the child, not the process.
+//! A dedicated thread starts the child and waits for it. The thread must live as long as the child, because the
+//! kernel's parent-death signal is bound to the *thread* that started the child, not to the process.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -16,48 +16,48 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use tracing::{info, warn};
 
 use crate::account::Account;
-use crate::{EngineError, find};
+use crate::{EngineError, programs};
 
-/// A log that has grown past this is set aside at the next start.
-const LOG_AT_MOST_BYTES: u64 = 8 * 1024 * 1024;
+/// A log larger than this is rotated at the next start.
+const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
-/// A child that ran this long was well; the next failure waits little again.
-const RAN_WELL: Duration = Duration::from_secs(10);
+/// After this run time the restart delay is reset.
+const HEALTHY_RUN_TIME: Duration = Duration::from_secs(10);
 
-/// What happens when an engine ends by itself.
+/// What happens when an engine exits unexpectedly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Restart {
-    /// It is started again: for a developer's machine.
+pub enum RestartPolicy {
+    /// It is restarted: for development.
     Always,
-    /// It stays down until asked: for tests.
-    WhenAsked,
+    /// It stays down until it is restarted explicitly: for tests.
+    OnDemand,
 }
 
-/// How to start a child.
+/// How to start a child process.
 #[derive(Debug, Clone)]
-pub(crate) struct Launch {
+pub(crate) struct ProcessSpec {
     pub(crate) engine: &'static str,
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<OsString>,
     pub(crate) account: Option<Account>,
     pub(crate) folder: PathBuf,
     pub(crate) log: PathBuf,
-    /// What the kernel sends when we die.
+    /// The signal that the kernel sends when the supervisor dies.
     pub(crate) death_signal: &'static str,
 }
 
-impl Launch {
-    /// Builds the command: the program behind `setpriv`, which becomes it.
+impl ProcessSpec {
+    /// Builds the command: `setpriv`, which replaces itself by the program.
     pub(crate) fn command(&self) -> Result<Command, EngineError> {
-        let mut command = Command::new(find::setpriv()?);
+        let mut command = Command::new(programs::find_setpriv()?);
         command.arg(format!("--pdeathsig={}", self.death_signal));
         if let Some(account) = &self.account {
-            command.args(account.switches());
+            command.args(account.setpriv_arguments());
         }
         command.arg("--").arg(&self.program).args(&self.args).current_dir(&self.folder);
-        // The engines get no variable of ours: a secret in our environment is not theirs to know.
+        // The engines do not inherit the environment: it may contain secrets.
         command.env_clear().env("PATH", "/usr/bin:/bin").env("LC_ALL", "C");
-        // A group of its own: Ctrl-C in the terminal is for us, and we end the engines in good order.
+        // Its own process group: Ctrl-C must not reach the engines, which are stopped in order.
         command.stdin(Stdio::null()).process_group(0);
         Ok(command)
     }
@@ -74,15 +74,16 @@ impl Launch {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
-    Up,
-    Down,
-    End,
+enum DesiredState {
+    Running,
+    Stopped,
+    /// Stopped, and the supervisor thread ends.
+    Ended,
 }
 
 #[derive(Debug)]
 struct State {
-    wish: Wish,
+    desired: DesiredState,
     pid: Option<Pid>,
     exits: u64,
 }
@@ -98,85 +99,85 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the state pleases, at most `patience` long. Returns whether it does.
-    fn wait_until(&self, patience: Duration, pleases: impl Fn(&State) -> bool) -> bool {
+    /// Waits until the state matches, at most `timeout`. Returns whether it does.
+    fn wait_until(&self, timeout: Duration, matches: impl Fn(&State) -> bool) -> bool {
         let guard = self.lock();
         let (state, _) = self
             .changed
-            .wait_timeout_while(guard, patience, |state| !pleases(state))
+            .wait_timeout_while(guard, timeout, |state| !matches(state))
             .unwrap_or_else(PoisonError::into_inner);
-        pleases(&state)
+        matches(&state)
     }
 
-    fn wish(&self, wish: Wish) {
-        self.lock().wish = wish;
+    fn set_desired(&self, desired: DesiredState) {
+        self.lock().desired = desired;
         self.changed.notify_all();
     }
 }
 
-/// A child process and the thread that looks after it. Dropping it ends the child.
+/// A child process and its supervisor thread. Dropping it ends the child.
 #[derive(Debug)]
-pub(crate) struct Supervised {
-    launch: Arc<Launch>,
+pub(crate) struct SupervisedProcess {
+    spec: Arc<ProcessSpec>,
     shared: Arc<Shared>,
-    keeper: Option<JoinHandle<()>>,
+    supervisor: Option<JoinHandle<()>>,
 }
 
-impl Supervised {
-    /// Starts the child and its keeper.
-    pub(crate) fn start(launch: Launch, restart: Restart) -> Result<Self, EngineError> {
-        let launch = Arc::new(launch);
-        let state = Mutex::new(State { wish: Wish::Up, pid: None, exits: 0 });
+impl SupervisedProcess {
+    /// Starts the child and its supervisor thread.
+    pub(crate) fn start(spec: ProcessSpec, restart: RestartPolicy) -> Result<Self, EngineError> {
+        let spec = Arc::new(spec);
+        let state = Mutex::new(State { desired: DesiredState::Running, pid: None, exits: 0 });
         let shared = Arc::new(Shared { state, changed: Condvar::new() });
-        let (for_launch, for_shared) = (Arc::clone(&launch), Arc::clone(&shared));
-        let keeper = std::thread::Builder::new()
-            .name(format!("{}-keeper", launch.engine))
-            .spawn(move || keep(&for_launch, &for_shared, restart))
-            .map_err(|source| EngineError::Spawn { program: "the keeper thread".to_owned(), source })?;
-        Ok(Self { launch, shared, keeper: Some(keeper) })
+        let (spec_clone, shared_clone) = (Arc::clone(&spec), Arc::clone(&shared));
+        let supervisor = std::thread::Builder::new()
+            .name(format!("{}-supervisor", spec.engine))
+            .spawn(move || supervise(&spec_clone, &shared_clone, restart))
+            .map_err(|source| EngineError::Spawn { program: "the supervisor thread".to_owned(), source })?;
+        Ok(Self { spec, shared, supervisor: Some(supervisor) })
     }
 
-    pub(crate) fn launch(&self) -> &Launch {
-        &self.launch
+    pub(crate) fn spec(&self) -> &ProcessSpec {
+        &self.spec
     }
 
     pub(crate) fn pid(&self) -> Option<u32> {
         self.shared.lock().pid.map(|pid| pid.as_raw_nonzero().get().unsigned_abs())
     }
 
-    /// Returns how often the child has ended since it was first started.
+    /// Returns how often the child has exited.
     pub(crate) fn exits(&self) -> u64 {
         self.shared.lock().exits
     }
 
-    /// Kills the child as a crash would, and leaves it down.
+    /// Kills the child with SIGKILL, and leaves it down.
     pub(crate) fn kill(&self) {
-        self.shared.wish(Wish::Down);
+        self.shared.set_desired(DesiredState::Stopped);
         self.signal(Signal::KILL);
         self.shared.wait_until(Duration::from_secs(10), |state| state.pid.is_none());
     }
 
-    /// Starts a child that was killed.
-    pub(crate) fn up(&self) {
-        self.shared.wish(Wish::Up);
+    /// Starts the child again.
+    pub(crate) fn restart(&self) {
+        self.shared.set_desired(DesiredState::Running);
     }
 
-    /// Ends the child: asks with the first signal, insists with the next ones, and waits.
+    /// Ends the child: sends the signals in order until it exits.
     pub(crate) fn stop(&mut self, signals: &[(Signal, Duration)]) {
-        self.shared.wish(Wish::End);
-        for (signal, patience) in signals {
+        self.shared.set_desired(DesiredState::Ended);
+        for (signal, timeout) in signals {
             self.signal(*signal);
-            if self.shared.wait_until(*patience, |state| state.pid.is_none()) {
+            if self.shared.wait_until(*timeout, |state| state.pid.is_none()) {
                 break;
             }
-            warn!("{} did not end within {patience:?}", self.launch.engine);
+            warn!("{} did not exit within {timeout:?}", self.spec.engine);
         }
-        if let Some(keeper) = self.keeper.take() {
-            let _panicked = keeper.join();
+        if let Some(supervisor) = self.supervisor.take() {
+            let _panicked = supervisor.join();
         }
     }
 
-    /// Sends a signal while the child certainly is ours: it is reaped only under the same lock.
+    /// Sends a signal. The pid is valid: the child is reaped only under the same lock.
     pub(crate) fn signal(&self, signal: Signal) {
         if let Some(pid) = self.shared.lock().pid {
             let _already_gone = kill_process(pid, signal);
@@ -184,89 +185,94 @@ impl Supervised {
     }
 }
 
-impl Drop for Supervised {
+impl Drop for SupervisedProcess {
     fn drop(&mut self) {
-        if self.keeper.is_some() {
+        if self.supervisor.is_some() {
             self.stop(&[(Signal::KILL, Duration::from_secs(10))]);
         }
     }
 }
 
-/// The keeper: starts the child while it is wished for, waits for it, and starts again where that is wanted.
-fn keep(launch: &Launch, shared: &Shared, restart: Restart) {
+/// The supervisor thread: starts the child while it should run, waits for it, and restarts it by the policy.
+fn supervise(spec: &ProcessSpec, shared: &Shared, restart: RestartPolicy) {
     let mut pause = Duration::from_millis(100);
     loop {
-        shared.wait_until(Duration::MAX, |state| state.wish != Wish::Down);
-        if shared.lock().wish == Wish::End {
+        shared.wait_until(Duration::MAX, |state| state.desired != DesiredState::Stopped);
+        if shared.lock().desired == DesiredState::Ended {
             return;
         }
         let began = Instant::now();
-        match launch.spawn() {
-            Ok(child) => wait_for_end(launch, shared, restart, child),
+        match spec.spawn() {
+            Ok(child) => wait_for_exit(spec, shared, restart, child),
             Err(error) => {
-                warn!(error = &error as &dyn std::error::Error, "cannot start {}", launch.engine);
-                note_end(&mut shared.lock(), restart);
+                warn!(error = &error as &dyn std::error::Error, "cannot start {}", spec.engine);
+                record_exit(&mut shared.lock(), restart);
             }
         }
-        if restart == Restart::WhenAsked {
+        if restart == RestartPolicy::OnDemand {
             continue;
         }
-        pause = if began.elapsed() > RAN_WELL {
+        pause = if began.elapsed() > HEALTHY_RUN_TIME {
             Duration::from_millis(100)
         } else {
             (pause * 2).min(Duration::from_secs(2))
         };
-        shared.wait_until(pause, |state| state.wish == Wish::End);
+        shared.wait_until(pause, |state| state.desired == DesiredState::Ended);
     }
 }
 
-/// Notes an end under the lock. Whoever sees that the child is gone may wish for another at once, so what the end
-/// means for the wish is settled in the same moment.
-fn note_end(state: &mut State, restart: Restart) {
+/// Records an exit under the lock. A caller that sees the exit may request a restart immediately, so the desired state
+/// is updated in the same critical section.
+fn record_exit(state: &mut State, restart: RestartPolicy) {
     state.pid = None;
     state.exits += 1;
-    if restart == Restart::WhenAsked && state.wish == Wish::Up {
-        state.wish = Wish::Down;
+    if restart == RestartPolicy::OnDemand && state.desired == DesiredState::Running {
+        state.desired = DesiredState::Stopped;
     }
 }
 
-fn wait_for_end(launch: &Launch, shared: &Shared, restart: Restart, mut child: std::process::Child) {
+fn wait_for_exit(
+    spec: &ProcessSpec,
+    shared: &Shared,
+    restart: RestartPolicy,
+    mut child: std::process::Child,
+) {
     let Some(pid) = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default()) else { return };
-    let wished_away = {
+    let stop_requested = {
         let mut state = shared.lock();
         state.pid = Some(pid);
-        state.wish != Wish::Up
+        state.desired != DesiredState::Running
     };
     shared.changed.notify_all();
-    if wished_away {
-        // A wish that came while the child was being made found no pid to signal.
+    if stop_requested {
+        // A stop request during the start found no pid to signal.
         let _already_gone = kill_process(pid, Signal::KILL);
     }
-    info!(pid = child.id(), "{} started", launch.engine);
-    // NOWAIT leaves the child a zombie, so that its pid cannot name anyone else until it is reaped under the lock.
+    info!(pid = child.id(), "{} started", spec.engine);
+    // NOWAIT leaves a zombie, so that the pid is not reused until the child is reaped under the lock.
     while let Err(rustix::io::Errno::INTR) =
         waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
     {}
     let mut state = shared.lock();
     let status = child.wait();
-    let expected = state.wish != Wish::Up;
-    note_end(&mut state, restart);
+    let expected = state.desired != DesiredState::Running;
+    record_exit(&mut state, restart);
     drop(state);
     shared.changed.notify_all();
     if !expected {
-        warn!(?status, "{} ended by itself", launch.engine);
+        warn!(?status, "{} exited unexpectedly", spec.engine);
     }
 }
 
 fn open_log(path: &Path) -> Result<File, EngineError> {
-    if fs::metadata(path).is_ok_and(|log| log.len() > LOG_AT_MOST_BYTES) {
-        fs::rename(path, path.with_extension("log.1")).map_err(EngineError::io("set aside", path))?;
+    if fs::metadata(path).is_ok_and(|log| log.len() > MAX_LOG_BYTES) {
+        fs::rename(path, path.with_extension("log.1")).map_err(EngineError::io("rotate", path))?;
     }
     OpenOptions::new().create(true).append(true).open(path).map_err(EngineError::io("open", path))
 }
 
 /// Returns the last lines of a log, indented for a message.
-pub(crate) fn last_words(log: &Path) -> String {
+pub(crate) fn log_tail(log: &Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     let tail = String::from_utf8_lossy(&text[text.len().saturating_sub(4096)..]).into_owned();
     let lines: Vec<&str> = tail.lines().collect();

@@ -1,4 +1,4 @@
-//! Files that hold a generated password.
+//! Files with generated passwords.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -9,33 +9,34 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::EngineError;
 
-/// Makes a password that nobody can guess: 256 random bits.
+/// Generates a password with 256 random bits.
 pub(crate) fn generate(path: &Path) -> Result<SecretString, EngineError> {
     let mut bytes = [0u8; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|source| EngineError::io("ask for random bytes for", path)(std::io::Error::other(source)))?;
+    getrandom::fill(&mut bytes).map_err(|source| {
+        EngineError::io("generate random bytes for", path)(std::io::Error::other(source))
+    })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
 }
 
-/// Returns the password kept in a file, made on the first call.
-pub(crate) fn keep(path: &Path) -> Result<SecretString, EngineError> {
+/// Returns the password in a file, which is generated on the first call.
+pub(crate) fn load_or_create(path: &Path) -> Result<SecretString, EngineError> {
     match fs::read_to_string(path) {
-        Ok(kept) if !kept.is_empty() => Ok(kept.into()),
-        Ok(_) => make(path),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => make(path),
+        Ok(stored) if !stored.is_empty() => Ok(stored.into()),
+        Ok(_) => create(path),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => create(path),
         Err(error) => Err(EngineError::io("read", path)(error)),
     }
 }
 
-fn make(path: &Path) -> Result<SecretString, EngineError> {
+fn create(path: &Path) -> Result<SecretString, EngineError> {
     let secret = generate(path)?;
-    let fresh = path.with_extension("new");
-    write(&fresh, secret.expose_secret())?;
-    fs::rename(&fresh, path).map_err(EngineError::io("write", path))?;
+    let temp = path.with_extension("new");
+    write(&temp, secret.expose_secret())?;
+    fs::rename(&temp, path).map_err(EngineError::io("write", path))?;
     Ok(secret)
 }
 
-/// Writes a file that only its owner can read, from its first byte on.
+/// Writes a file that is created with mode 0600.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), EngineError> {
     if path.exists() {
         fs::remove_file(path).map_err(EngineError::io("replace", path))?;
@@ -56,11 +57,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kept_password_stays_the_same_and_only_its_owner_can_read_it() {
+    fn stored_password_is_stable_and_private() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("password");
-        let first = keep(&path).expect("made");
-        let second = keep(&path).expect("kept");
+        let first = load_or_create(&path).expect("created");
+        let second = load_or_create(&path).expect("loaded");
         assert_eq!(first.expose_secret(), second.expose_secret());
         assert_eq!(first.expose_secret().len(), 64);
         let mode = fs::metadata(&path).expect("written").permissions().mode();

@@ -1,7 +1,7 @@
-//! Values that follow from a secret: whoever holds the secret can compute them, nobody can go back.
+//! Values derived from a secret: the holder of the secret can compute them, nobody can reverse them.
 //!
-//! A browser session's CSRF token follows from its cookie, and so do the state, the nonce and the PKCE verifier of a
-//! sign-in. Hence none of them is stored, and each fits the one browser that has the cookie.
+//! The CSRF token of a browser session is derived from its cookie, and so are the state, the nonce and the PKCE
+//! verifier of a sign-in. None of them is stored, and each is valid only for the browser that has the cookie.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::hmac;
@@ -12,13 +12,13 @@ use subtle::ConstantTimeEq;
 
 use crate::random;
 
-/// The length of every derived value and of every PKCE challenge, in characters.
+/// Length of a derived value and of a PKCE challenge, in characters.
 pub const LENGTH: usize = 43;
 
-/// What a derived value is for. Values for different purposes tell nothing about each other.
+/// The purpose of a derived value. Values for different purposes are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// Proves that a page could read an answer of this server.
+    /// Proves that a page could read a response of this server.
     Csrf,
     /// The `state` of an authorization request.
     State,
@@ -31,7 +31,7 @@ pub enum Purpose {
 impl Purpose {
     pub const ALL: &'static [Self] = &[Self::Csrf, Self::State, Self::Nonce, Self::PkceVerifier];
 
-    /// Never changed: a value of one release must fit in the next.
+    /// Must never change: values derived by one release must be valid in the next.
     const fn label(self) -> &'static [u8] {
         match self {
             Self::Csrf => b"guildhall csrf v1",
@@ -49,37 +49,37 @@ pub fn derive(secret: &SecretString, purpose: Purpose) -> SecretString {
     URL_SAFE_NO_PAD.encode(hmac::sign(&key, purpose.label())).into()
 }
 
-/// Returns whether a presented value is the one that follows from the secret; in the same time whatever differs.
+/// Returns whether a value was derived from the secret, in constant time.
 #[must_use]
 pub fn is_derived(presented: &str, secret: &SecretString, purpose: Purpose) -> bool {
-    is_same(presented, derive(secret, purpose).expose_secret())
+    constant_time_eq(presented, derive(secret, purpose).expose_secret())
 }
 
-/// Makes a PKCE code verifier (RFC 7636) that follows from nothing.
+/// Generates a random PKCE code verifier (RFC 7636).
 #[must_use]
-pub fn verifier() -> SecretString {
+pub fn generate_verifier() -> SecretString {
     URL_SAFE_NO_PAD.encode(random::bytes::<32>()).into()
 }
 
-/// Returns the PKCE challenge of a verifier, by the method S256.
+/// Returns the PKCE challenge of a verifier (method S256).
 #[must_use]
 pub fn challenge(verifier: &SecretString) -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.expose_secret().as_bytes()))
 }
 
-/// Returns whether a verifier is the one that a challenge was made of.
+/// Returns whether a verifier matches a challenge.
 #[must_use]
-pub fn answers(verifier: &SecretString, to: &str) -> bool {
-    is_same(&challenge(verifier), to)
+pub fn matches_challenge(verifier: &SecretString, expected: &str) -> bool {
+    constant_time_eq(&challenge(verifier), expected)
 }
 
-/// Returns whether a text has the form of a challenge.
+/// Returns whether a text has the format of a challenge.
 #[must_use]
 pub fn is_challenge(text: &str) -> bool {
     text.len() == LENGTH && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 
-fn is_same(one: &str, other: &str) -> bool {
+fn constant_time_eq(one: &str, other: &str) -> bool {
     one.as_bytes().ct_eq(other.as_bytes()).into()
 }
 
@@ -93,24 +93,24 @@ mod tests {
 
     /// The example of RFC 7636, appendix B.
     #[test]
-    fn the_challenge_is_that_of_the_standard() {
+    fn challenge_matches_the_rfc_7636_example() {
         let verifier = SecretString::from("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk");
         assert_eq!(challenge(&verifier), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
-        assert!(answers(&verifier, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"));
+        assert!(matches_challenge(&verifier, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"));
         assert!(
             is_challenge(&challenge(&verifier)) && !is_challenge("short") && !is_challenge(&"=".repeat(43))
         );
     }
 
     #[test]
-    fn a_new_verifier_is_another_each_time() {
-        assert_ne!(verifier().expose_secret(), verifier().expose_secret());
-        assert_eq!(verifier().expose_secret().len(), LENGTH);
+    fn generated_verifiers_differ() {
+        assert_ne!(generate_verifier().expose_secret(), generate_verifier().expose_secret());
+        assert_eq!(generate_verifier().expose_secret().len(), LENGTH);
     }
 
     proptest! {
         #[test]
-        fn each_purpose_has_a_value_of_its_own_that_fits_its_secret_alone(one in "[a-z]{1,40}", other in "[a-z]{1,40}") {
+        fn derived_values_are_unique_per_purpose_and_secret(one in "[a-z]{1,40}", other in "[a-z]{1,40}") {
             prop_assume!(one != other);
             let (one, other) = (SecretString::from(one), SecretString::from(other));
             let values: HashSet<String> =

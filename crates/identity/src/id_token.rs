@@ -1,8 +1,8 @@
-//! ID tokens of OpenID Connect: what a provider says about who signed in.
+//! Verification of OpenID Connect ID tokens.
 //!
-//! The library checks the signature and nothing else; every claim is checked here, against values that are handed in.
-//! RS256, ES256 and EdDSA are taken, by a key of the provider's own set. `none` and the algorithms with a shared secret
-//! are not: the first proves nothing, the others would let a public key be used as the secret.
+//! The library verifies only the signature; all claims are checked here against the caller's expectations. Accepted are
+//! RS256, ES256 and EdDSA with a key of the provider. `none` proves nothing, and HMAC algorithms would let an attacker
+//! use a public key as the shared secret.
 
 use jiff::{SignedDuration, Timestamp};
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse};
@@ -13,104 +13,101 @@ use subtle::ConstantTimeEq;
 #[cfg(test)]
 mod tests;
 
-/// The longest token that is looked at.
+/// Maximum token size.
 pub const MAX_BYTES: usize = 16 * 1024;
 
-/// Keys of one provider that are kept; more are not looked at.
-const KEYS_AT_MOST: usize = 50;
+/// Maximum number of keys of a provider; further ones are ignored.
+const MAX_KEYS: usize = 50;
 
-/// How far the provider's clock may be ahead of ours.
+/// How far the provider's clock may be ahead.
 pub const CLOCK_LEEWAY: SignedDuration = SignedDuration::from_secs(30);
 
-/// How old a token may be: it is fetched at once after the sign-in.
+/// Maximum age of a token: it is fetched immediately after the sign-in.
 pub const MAX_AGE: SignedDuration = SignedDuration::from_mins(10);
 
-/// The longest subject that the standard allows.
-const SUBJECT_AT_MOST: usize = 255;
+/// Maximum length of a subject in the standard.
+const MAX_SUBJECT_LENGTH: usize = 255;
 
-/// What a token must say.
+/// The expected claims.
 #[derive(Debug, Clone, Copy)]
-pub struct Expected<'a> {
+pub struct ExpectedClaims<'a> {
     pub issuer: &'a str,
     pub client_id: &'a str,
     pub nonce: &'a str,
     pub now: Timestamp,
 }
 
-/// Who signed in, as the provider says. `(issuer, subject)` is the account; the name is for people to read.
+/// The signed-in account, identified by `(issuer, subject)`; the name is for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
+pub struct IdTokenSubject {
     pub issuer: String,
     pub subject: String,
     pub name: Option<String>,
 }
 
-/// Why a token is refused. No message repeats what it says: it is a stranger's.
+/// The token was rejected. No message contains its contents, which are untrusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IdTokenError {
     #[error("the ID token is longer than {MAX_BYTES} bytes")]
     TooLong,
     #[error("the ID token is not a JWT")]
     Malformed,
-    #[error("the ID token is signed by an algorithm that is not taken: RS256, ES256 and EdDSA are")]
+    #[error("the ID token's algorithm is not accepted: expected RS256, ES256 or EdDSA")]
     Algorithm,
-    /// A key that was published since the keys were loaded looks the same: load them again, but not on every one.
+    /// The key may have been published after the keys were loaded: reload them, but with a rate limit.
     #[error("the ID token is signed by a key that the provider does not publish")]
     UnknownKey,
     #[error("the ID token's signature is wrong")]
     Signature,
-    #[error("the ID token's claims are not those that the standard asks for")]
+    #[error("the ID token's claims do not follow the standard")]
     Claims,
     #[error("the ID token was issued by another provider")]
     Issuer,
     #[error("the ID token is for another client")]
     Audience,
-    #[error("the ID token is of another sign-in (nonce)")]
+    #[error("the ID token belongs to another sign-in (nonce)")]
     Nonce,
-    #[error("the ID token was issued in the future, or long ago: compare the clocks")]
+    #[error("the ID token was issued in the future or too long ago: compare the clocks")]
     IssuedAt,
     #[error("the ID token has expired")]
     Expired,
 }
 
-/// The public keys of a provider that can verify.
+/// The verification keys of a provider.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderKeys(Vec<(Option<String>, Algorithm, DecodingKey)>);
 
 impl ProviderKeys {
-    /// Reads a JWK set. Keys of other kinds, or for other uses, are left out: a set may hold them.
+    /// Parses a JWK set. Keys of other types or for other uses are skipped.
     #[must_use]
     pub fn from_set(set: &serde_json::Value) -> Self {
         let keys = set["keys"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let keys = keys.iter().take(KEYS_AT_MOST).filter_map(|key| serde_json::from_value(key.clone()).ok());
+        let keys = keys.iter().take(MAX_KEYS).filter_map(|key| serde_json::from_value(key.clone()).ok());
         Self(keys.filter_map(|jwk: Jwk| verifying_key(&jwk)).collect())
     }
 
-    /// Finds the key that a header names. Without a name the choice must be the only one.
+    /// Finds the key named by the header. Without a `kid`, exactly one key must match.
     fn find(&self, kid: Option<&str>, algorithm: Algorithm) -> Result<&DecodingKey, IdTokenError> {
-        let mut fitting =
+        let mut candidates =
             self.0.iter().filter(|(id, of, _)| *of == algorithm && (kid.is_none() || id.as_deref() == kid));
-        match (fitting.next(), fitting.next()) {
+        match (candidates.next(), candidates.next()) {
             (Some((_, _, key)), None) => Ok(key),
             (Some(_), Some(_)) | (None, _) => Err(IdTokenError::UnknownKey),
         }
     }
 }
 
-/// Returns a key with the one algorithm that it may be used for. Its type decides, never the token's header.
+/// Returns a key with its only permitted algorithm, which is determined by the key type, never by the token's header.
 fn verifying_key(jwk: &Jwk) -> Option<(Option<String>, Algorithm, DecodingKey)> {
     let algorithm = algorithm_of(&jwk.algorithm)?;
     let signs = !matches!(&jwk.common.public_key_use, Some(usage) if *usage != PublicKeyUse::Signature);
-    let says_so =
-        jwk.common.key_algorithm.is_none_or(|said| Algorithm::try_from(said).ok() == Some(algorithm));
+    let algorithm_matches =
+        jwk.common.key_algorithm.is_none_or(|declared| Algorithm::try_from(declared).ok() == Some(algorithm));
     let key = DecodingKey::from_jwk(jwk).ok()?;
-    (signs && says_so).then(|| (jwk.common.key_id.clone(), algorithm, key))
+    (signs && algorithm_matches).then(|| (jwk.common.key_id.clone(), algorithm, key))
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the library may come to know more kinds; none is ours to trust yet"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "key types that the library adds later are not trusted")]
 fn algorithm_of(key: &AlgorithmParameters) -> Option<Algorithm> {
     match key {
         AlgorithmParameters::RSA(_) => Some(Algorithm::RS256),
@@ -122,26 +119,30 @@ fn algorithm_of(key: &AlgorithmParameters) -> Option<Algorithm> {
     }
 }
 
-/// Checks an ID token and returns who signed in. The signature is checked before anything that it covers is believed.
-pub fn verify(token: &str, keys: &ProviderKeys, expected: &Expected<'_>) -> Result<Subject, IdTokenError> {
+/// Verifies an ID token and returns the account. The signature is verified before any claim is read.
+pub fn verify(
+    token: &str,
+    keys: &ProviderKeys,
+    expected: &ExpectedClaims<'_>,
+) -> Result<IdTokenSubject, IdTokenError> {
     if token.len() > MAX_BYTES {
         return Err(IdTokenError::TooLong);
     }
     let header = jsonwebtoken::decode_header(token).map_err(|_| IdTokenError::Malformed)?;
-    let taken = [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA].contains(&header.alg);
-    // A critical extension is one that must be understood, and none is.
-    if !taken || header.crit.is_some() {
+    let is_accepted = [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA].contains(&header.alg);
+    // Critical extensions must be understood, and we support none.
+    if !is_accepted || header.crit.is_some() {
         return Err(IdTokenError::Algorithm);
     }
     let key = keys.find(header.kid.as_deref(), header.alg)?;
-    let decoded = jsonwebtoken::decode::<Claims>(token, key, &signature_only(header.alg));
-    let claims = decoded.map_err(|error| refusal(&error))?.claims;
+    let decoded = jsonwebtoken::decode::<IdTokenClaims>(token, key, &signature_only(header.alg));
+    let claims = decoded.map_err(|error| decode_error(&error))?.claims;
     claims.check(expected)?;
     let name = claims.name.or(claims.preferred_username);
-    Ok(Subject { issuer: claims.iss, subject: claims.sub, name })
+    Ok(IdTokenSubject { issuer: claims.iss, subject: claims.sub, name })
 }
 
-/// Leaves the claims to us: the library would ask the system for the time, and takes a missing claim for a fitting one.
+/// Disables the library's claim checks: they use the system clock, and accept missing claims.
 fn signature_only(algorithm: Algorithm) -> Validation {
     let mut validation = Validation::new(algorithm);
     validation.required_spec_claims.clear();
@@ -150,7 +151,7 @@ fn signature_only(algorithm: Algorithm) -> Validation {
     validation
 }
 
-fn refusal(error: &jsonwebtoken::errors::Error) -> IdTokenError {
+fn decode_error(error: &jsonwebtoken::errors::Error) -> IdTokenError {
     if matches!(error.kind(), jsonwebtoken::errors::ErrorKind::Json(_)) {
         IdTokenError::Claims
     } else {
@@ -158,9 +159,9 @@ fn refusal(error: &jsonwebtoken::errors::Error) -> IdTokenError {
     }
 }
 
-/// The claims that are looked at. A provider adds others.
+/// The claims that we read. Providers add others.
 #[derive(Deserialize)]
-struct Claims {
+struct IdTokenClaims {
     iss: String,
     sub: String,
     aud: Audiences,
@@ -179,8 +180,8 @@ enum Audiences {
     Many(Vec<String>),
 }
 
-impl Claims {
-    fn check(&self, expected: &Expected<'_>) -> Result<(), IdTokenError> {
+impl IdTokenClaims {
+    fn check(&self, expected: &ExpectedClaims<'_>) -> Result<(), IdTokenError> {
         if self.iss != expected.issuer {
             return Err(IdTokenError::Issuer);
         }
@@ -201,20 +202,20 @@ impl Claims {
         if expected.now >= expires_at {
             return Err(IdTokenError::Expired);
         }
-        let subject_fits = (1..=SUBJECT_AT_MOST).contains(&self.sub.len()) && self.sub.is_ascii();
-        if subject_fits { Ok(()) } else { Err(IdTokenError::Claims) }
+        let is_valid_subject = (1..=MAX_SUBJECT_LENGTH).contains(&self.sub.len()) && self.sub.is_ascii();
+        if is_valid_subject { Ok(()) } else { Err(IdTokenError::Claims) }
     }
 
-    /// Returns whether the token was made for a client. One for several must say which of them asked.
+    /// Returns whether the token was issued for a client. A token with several audiences must name the client in `azp`.
     fn is_for(&self, client_id: &str) -> bool {
         let (named, several) = match &self.aud {
             Audiences::One(one) => (one == client_id, false),
             Audiences::Many(many) => (many.iter().any(|one| one == client_id), many.len() > 1),
         };
-        let asked = match self.azp.as_deref() {
+        let is_authorized_party = match self.azp.as_deref() {
             Some(party) => party == client_id,
             None => !several,
         };
-        named && asked
+        named && is_authorized_party
     }
 }

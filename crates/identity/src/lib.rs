@@ -1,12 +1,12 @@
-//! Who is who: passwords, opaque secrets, signed access tokens and the keys that sign them.
+//! Authentication primitives: passwords, opaque secrets, signed access tokens and signing keys.
 //!
-//! The server and the SDK share it. Certificates and Merkle proofs are planned. Nothing here reads a clock or a store:
-//! the time is passed in, and what is kept is handed in and out as hashes or sealed bytes.
+//! The server and the CLI share them. Certificates and Merkle proofs are planned. Nothing here reads a clock or a
+//! store: callers pass the time in, and store hashes or encrypted bytes.
 //!
-//! This crate deliberately does not know where keys are kept, nor what a token allows: a verified token says who asks,
-//! and the rights are loaded.
+//! This crate does not know where keys are stored, nor what a token permits: a verified token names the caller, and the
+//! permissions are loaded from the database.
 
-pub mod access;
+pub mod access_token;
 pub mod derived;
 pub mod id_token;
 pub mod name_tag;

@@ -1,8 +1,8 @@
-//! Tags for names that belong to nobody: the same name has the same tag, and the tag does not tell the name.
+//! Keyed tags for unknown user names: equal names have equal tags, and a tag does not reveal the name.
 //!
-//! Who mistypes at a sign-in may have put the password where the name belongs. What is kept of such a name must not be
-//! the name, nor a plain hash of it: passwords can be guessed, and every guess could be held against a hash. The tag is
-//! keyed with what the operator keeps apart from the database, so that a copy of the database answers no guess.
+//! A user may type the password into the name field. The log of failed sign-ins must therefore not contain the name,
+//! nor a plain hash of it, against which passwords could be guessed. The tag is keyed with the operator's
+//! key-encryption key, which is not in the database, so a copy of the database does not help with guessing.
 
 use std::fmt;
 
@@ -12,28 +12,28 @@ use crate::seal::Kek;
 
 const PURPOSE: &[u8] = b"guildhall name tag v1";
 
-/// Enough to tell names apart: with a million of them two share a tag once in 37 million logs.
+/// Enough to distinguish names: among a million names, a collision occurs in one of 37 million logs.
 const TAG_BYTES: usize = 8;
 
-/// Makes tags.
-pub struct NameTags(hmac::Key);
+/// Computes name tags.
+pub struct NameTagger(hmac::Key);
 
-impl NameTags {
+impl NameTagger {
     #[must_use]
     pub fn new(kek: &Kek) -> Self {
         Self(kek.derive(PURPOSE))
     }
 
-    /// Returns the tag of a name: 16 hexadecimal digits, however long the name is.
+    /// Returns the tag of a name: 16 hexadecimal digits.
     #[must_use]
     pub fn tag(&self, name: &str) -> String {
         hex::encode(&hmac::sign(&self.0, name.as_bytes()).as_ref()[..TAG_BYTES])
     }
 }
 
-impl fmt::Debug for NameTags {
+impl fmt::Debug for NameTagger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NameTags([redacted])")
+        f.write_str("NameTagger([redacted])")
     }
 }
 
@@ -43,23 +43,23 @@ mod tests {
 
     use super::*;
 
-    fn tags(digit: char) -> NameTags {
+    fn tags(digit: char) -> NameTagger {
         let text = SecretString::from(digit.to_string().repeat(64));
-        NameTags::new(&Kek::from_hex(&text).expect("a key"))
+        NameTagger::new(&Kek::from_hex(&text).expect("a key"))
     }
 
     #[test]
-    fn a_tag_is_that_of_the_name_under_the_key_and_of_no_other() {
+    fn tag_depends_on_name_and_key() {
         let tag = tags('a').tag("ada");
         assert_eq!(tag, tags('a').tag("ada"));
         assert_eq!(tag.len(), 16);
         assert_ne!(tag, tags('a').tag("adb"));
-        assert_ne!(tag, tags('b').tag("ada"), "without the key nobody can make it");
+        assert_ne!(tag, tags('b').tag("ada"), "another key gives another tag");
     }
 
-    /// Computed by another program: HMAC-SHA256(HMAC-SHA256(key, purpose), name), the first eight bytes.
+    /// Computed with another program: the first eight bytes of HMAC-SHA256(HMAC-SHA256(key, purpose), name).
     #[test]
-    fn a_tag_is_what_anyone_gets_who_has_the_key() {
+    fn tag_matches_an_independent_computation() {
         assert_eq!(tags('0').tag("nobody"), "ecc8219fdb84c543");
     }
 }

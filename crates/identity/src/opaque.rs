@@ -1,9 +1,9 @@
-//! Opaque secrets: service keys, refresh tokens, invites, enrolment tokens, browser sessions, and what carries a sign-in
-//! from one place to the next.
+//! Opaque secrets: service keys, refresh tokens, invitations, enrolment tokens, browser sessions, and the state of a
+//! sign-in in progress.
 //!
-//! Their form is `<prefix>_<id>_<secret>`: a prefix that people and secret scanners recognise, the public id under which
-//! the hash is found, and 32 random bytes. Only the hash is stored. The secret is random, so one SHA-256 is enough;
-//! a slow hash on every request would only serve whoever wants to overload the server.
+//! Their format is `<prefix>_<id>_<secret>`: a prefix that people and secret scanners recognise, the public id of the
+//! stored hash, and 32 random bytes. Only the hash is stored. Because the secret is random, one SHA-256 is enough; a
+//! slow hash on every request would only help an attacker to overload the server.
 
 use std::fmt;
 
@@ -22,24 +22,24 @@ const ID_LENGTH: usize = 32;
 const SECRET_BYTES: usize = 32;
 const SECRET_LENGTH: usize = 43;
 
-/// The length of every opaque secret, in characters.
+/// Length of an opaque secret, in characters.
 pub const LENGTH: usize = PREFIX_LENGTH + 1 + ID_LENGTH + 1 + SECRET_LENGTH;
 
-/// What an opaque secret is for.
+/// The kind of an opaque secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum OpaqueKind {
+pub enum OpaqueSecretKind {
     ServiceKey,
     Refresh,
     Invite,
     Enrolment,
     BrowserSession,
-    /// Ties a sign-in on its way through an identity provider to the browser that began it.
+    /// Binds a sign-in at an identity provider to the browser that started it.
     SignIn,
-    /// Carries a sign-in from a browser to a command, once.
+    /// Transfers a sign-in from a browser to the CLI, once.
     Handoff,
 }
 
-impl OpaqueKind {
+impl OpaqueSecretKind {
     pub const ALL: &'static [Self] = &[
         Self::ServiceKey,
         Self::Refresh,
@@ -50,7 +50,7 @@ impl OpaqueKind {
         Self::Handoff,
     ];
 
-    /// Returns the letters that a secret of this kind begins with.
+    /// Returns the prefix of secrets of this kind.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -65,8 +65,8 @@ impl OpaqueKind {
     }
 }
 
-/// The SHA-256 of an opaque secret: what is stored. It is of the whole text, so a secret cannot be moved to another kind
-/// or id. Equality takes the same time whatever differs.
+/// The stored SHA-256 of an opaque secret. It covers the whole text, so a secret cannot be used for another kind or id.
+/// Equality is constant-time.
 #[derive(Clone, Copy)]
 pub struct SecretHash([u8; 32]);
 
@@ -102,24 +102,24 @@ impl fmt::Debug for SecretHash {
     }
 }
 
-/// A text that no opaque secret looks like. It is not repeated: it may be a secret that was cut off.
+/// The text is not an opaque secret. It is not included in the message: it may be a truncated secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a key or token of this server: copy all {LENGTH} characters of it, from the prefix to the end")]
-pub struct InvalidOpaque;
+#[error("invalid key or token: copy all {LENGTH} characters, including the prefix")]
+pub struct InvalidOpaqueSecret;
 
-/// A presented secret, taken apart. Whether it is valid is known only after its hash was compared with the stored one.
+/// A parsed secret. It is valid only if its hash equals the stored one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Opaque {
-    pub kind: OpaqueKind,
+pub struct OpaqueSecret {
+    pub kind: OpaqueSecretKind,
     pub id: Uuid,
     pub hash: SecretHash,
 }
 
-impl Opaque {
-    /// Makes a secret for the object with this id, and the hash to store. The secret is not seen again.
+impl OpaqueSecret {
+    /// Generates a secret for the object with this id. Returns it with the hash to store.
     #[must_use]
-    pub fn generate(kind: OpaqueKind, id: Uuid) -> (SecretString, SecretHash) {
-        // Of the exact size: a text that grows leaves copies of itself behind.
+    pub fn generate(kind: OpaqueSecretKind, id: Uuid) -> (SecretString, SecretHash) {
+        // Allocated with the exact size: reallocation would leave copies in memory.
         let mut text = String::with_capacity(LENGTH);
         text.push_str(kind.prefix());
         text.push('_');
@@ -130,27 +130,27 @@ impl Opaque {
         (SecretString::from(text), hash)
     }
 
-    /// Takes a presented text apart. There is one spelling of each secret; everything else is refused.
-    pub fn parse(text: &str) -> Result<Self, InvalidOpaque> {
-        parse(text).ok_or(InvalidOpaque)
+    /// Parses a secret. Only the canonical spelling is accepted.
+    pub fn parse(text: &str) -> Result<Self, InvalidOpaqueSecret> {
+        parse(text).ok_or(InvalidOpaqueSecret)
     }
 }
 
-fn parse(text: &str) -> Option<Opaque> {
+fn parse(text: &str) -> Option<OpaqueSecret> {
     if text.len() != LENGTH {
         return None;
     }
     let (prefix, rest) = text.split_at_checked(PREFIX_LENGTH)?;
-    let kind = OpaqueKind::ALL.iter().copied().find(|kind| kind.prefix() == prefix)?;
-    // The secret may contain underscores too, so the places are counted.
+    let kind = OpaqueSecretKind::ALL.iter().copied().find(|kind| kind.prefix() == prefix)?;
+    // The secret may contain underscores too, so the parts are split by position.
     let (id, secret) = rest.strip_prefix('_')?.split_at_checked(ID_LENGTH)?;
     if !id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
         return None;
     }
     let id = Uuid::try_parse(id).ok()?;
-    // What is left are 43 characters; decoding refuses those that 32 bytes would not be written as.
+    // 43 characters are left; decoding rejects non-canonical encodings of 32 bytes.
     let _secret = Zeroizing::new(URL_SAFE_NO_PAD.decode(secret.strip_prefix('_')?).ok()?);
-    Some(Opaque { kind, id, hash: SecretHash::of(text) })
+    Some(OpaqueSecret { kind, id, hash: SecretHash::of(text) })
 }
 
 #[cfg(test)]
@@ -160,77 +160,74 @@ mod tests {
 
     use super::*;
 
-    fn any_kind() -> impl Strategy<Value = OpaqueKind> {
-        proptest::sample::select(OpaqueKind::ALL)
+    fn any_kind() -> impl Strategy<Value = OpaqueSecretKind> {
+        proptest::sample::select(OpaqueSecretKind::ALL)
     }
 
     #[test]
-    fn a_secret_has_a_prefix_an_id_and_43_random_characters() {
+    fn secret_has_prefix_id_and_43_random_characters() {
         let id = Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001);
-        let (secret, _) = Opaque::generate(OpaqueKind::ServiceKey, id);
+        let (secret, _) = OpaqueSecret::generate(OpaqueSecretKind::ServiceKey, id);
         let text = secret.expose_secret();
         assert!(text.starts_with("ghk_01920000000070008000000000000001_"), "{text}");
         assert_eq!(text.len(), LENGTH);
-        let (another, _) = Opaque::generate(OpaqueKind::ServiceKey, id);
+        let (another, _) = OpaqueSecret::generate(OpaqueSecretKind::ServiceKey, id);
         assert_ne!(another.expose_secret(), text);
     }
 
     #[test]
-    fn neither_the_secret_nor_its_hash_nor_a_refused_text_prints() {
-        let (secret, hash) = Opaque::generate(OpaqueKind::Refresh, Uuid::nil());
-        let parsed = Opaque::parse(secret.expose_secret()).expect("just made");
+    fn debug_and_error_output_contain_no_secret() {
+        let (secret, hash) = OpaqueSecret::generate(OpaqueSecretKind::Refresh, Uuid::nil());
+        let parsed = OpaqueSecret::parse(secret.expose_secret()).expect("just generated");
         let printed = format!("{secret:?} {hash:?} {parsed:?}");
         let (_, random) = secret.expose_secret().split_at(LENGTH - SECRET_LENGTH);
         assert!(!printed.contains(random) && !printed.contains(&hex::encode(hash.as_bytes())), "{printed}");
         let cut = &secret.expose_secret()[..LENGTH - 1];
-        let error = Opaque::parse(cut).expect_err("cut off");
-        assert_eq!(
-            error.to_string(),
-            "not a key or token of this server: copy all 80 characters of it, from the prefix to the end"
-        );
+        let error = OpaqueSecret::parse(cut).expect_err("cut off");
+        assert_eq!(error.to_string(), "invalid key or token: copy all 80 characters, including the prefix");
     }
 
     #[test]
-    fn a_secret_moved_to_another_kind_or_id_has_another_hash() {
-        let (secret, hash) = Opaque::generate(OpaqueKind::Invite, Uuid::nil());
+    fn changed_kind_or_id_changes_the_hash() {
+        let (secret, hash) = OpaqueSecret::generate(OpaqueSecretKind::Invite, Uuid::nil());
         let text = secret.expose_secret();
         for moved in [text.replacen("ghi", "ghk", 1), text.replacen("_0", "_1", 1)] {
-            assert_ne!(Opaque::parse(&moved).expect("of the form").hash, hash);
+            assert_ne!(OpaqueSecret::parse(&moved).expect("valid format").hash, hash);
         }
     }
 
     #[test]
-    fn a_second_spelling_of_the_same_bytes_is_refused() {
+    fn non_canonical_spelling_is_rejected() {
         let canonical = format!("ghk_{}_{}A", "0".repeat(32), "A".repeat(42));
         let with_loose_bits = format!("ghk_{}_{}B", "0".repeat(32), "A".repeat(42));
-        assert!(Opaque::parse(&canonical).is_ok());
-        assert_eq!(Opaque::parse(&with_loose_bits), Err(InvalidOpaque));
+        assert!(OpaqueSecret::parse(&canonical).is_ok());
+        assert_eq!(OpaqueSecret::parse(&with_loose_bits), Err(InvalidOpaqueSecret));
         for length in [42, 44] {
             let other_length = format!("ghk_{}_{}", "0".repeat(32), "A".repeat(length));
-            assert_eq!(Opaque::parse(&other_length), Err(InvalidOpaque));
+            assert_eq!(OpaqueSecret::parse(&other_length), Err(InvalidOpaqueSecret));
         }
         let upper_case = format!("ghk_{}_{}A", "A".repeat(32), "A".repeat(42));
-        assert_eq!(Opaque::parse(&upper_case), Err(InvalidOpaque));
+        assert_eq!(OpaqueSecret::parse(&upper_case), Err(InvalidOpaqueSecret));
     }
 
     proptest! {
         #[test]
-        fn what_was_generated_is_parsed(kind in any_kind(), bits in any::<u128>()) {
+        fn generated_secret_is_parsed(kind in any_kind(), bits in any::<u128>()) {
             let id = Uuid::from_u128(bits);
-            let (secret, hash) = Opaque::generate(kind, id);
-            prop_assert_eq!(Opaque::parse(secret.expose_secret()), Ok(Opaque { kind, id, hash }));
+            let (secret, hash) = OpaqueSecret::generate(kind, id);
+            prop_assert_eq!(OpaqueSecret::parse(secret.expose_secret()), Ok(OpaqueSecret { kind, id, hash }));
         }
 
         #[test]
-        fn any_text_is_parsed_or_refused_without_a_panic(text in any::<String>()) {
-            prop_assert_eq!(Opaque::parse(&text), Err(InvalidOpaque));
+        fn parsing_arbitrary_text_does_not_panic(text in any::<String>()) {
+            prop_assert_eq!(OpaqueSecret::parse(&text), Err(InvalidOpaqueSecret));
         }
 
         #[test]
-        fn only_the_canonical_spelling_parses(
+        fn only_canonical_spelling_is_parsed(
             text in "gh[a-s]_[0-9a-f]{31}[0-9a-fA-F-]_[A-Za-z0-9_-]{41}[A-Za-z0-9_=+/-]{2}",
         ) {
-            if let Ok(parsed) = Opaque::parse(&text) {
+            if let Ok(parsed) = OpaqueSecret::parse(&text) {
                 let secret = URL_SAFE_NO_PAD.decode(&text[LENGTH - SECRET_LENGTH..]).expect("parsed");
                 let spelled = format!(
                     "{}_{}_{}", parsed.kind.prefix(), parsed.id.simple(), URL_SAFE_NO_PAD.encode(secret),
@@ -240,17 +237,17 @@ mod tests {
         }
 
         #[test]
-        fn a_text_with_characters_of_several_bytes_is_refused(text in "[a-z_é€]{78,80}") {
-            prop_assert_eq!(Opaque::parse(&text), Err(InvalidOpaque));
+        fn multibyte_characters_are_rejected(text in "[a-z_é€]{78,80}") {
+            prop_assert_eq!(OpaqueSecret::parse(&text), Err(InvalidOpaqueSecret));
         }
 
         #[test]
-        fn one_changed_character_is_another_secret_or_none(kind in any_kind(), at in 0usize..LENGTH, to in "[ -~]") {
-            let (secret, hash) = Opaque::generate(kind, Uuid::nil());
+        fn changed_character_gives_another_hash_or_an_error(kind in any_kind(), at in 0usize..LENGTH, to in "[ -~]") {
+            let (secret, hash) = OpaqueSecret::generate(kind, Uuid::nil());
             let mut changed = secret.expose_secret().to_owned();
             changed.replace_range(at..=at, &to);
             prop_assume!(changed != secret.expose_secret());
-            prop_assert!(Opaque::parse(&changed).is_ok_and(|parsed| parsed.hash != hash) || Opaque::parse(&changed).is_err());
+            prop_assert!(OpaqueSecret::parse(&changed).is_ok_and(|parsed| parsed.hash != hash) || OpaqueSecret::parse(&changed).is_err());
         }
     }
 }

@@ -1,32 +1,32 @@
-//! Passwords: argon2id, slow on purpose.
+//! Password hashing with argon2id.
 //!
-//! One check takes tens of milliseconds and 19 MiB. Callers run it off the async threads and bound how many run at once.
-//! A password is compared as it was typed, byte for byte.
+//! One verification takes tens of milliseconds and 19 MiB. Callers run it outside the async threads and limit
+//! concurrency. Passwords are compared byte for byte, without normalization.
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use secrecy::{ExposeSecret, SecretString};
 
-/// The shortest password, in characters: below it guessing from a stolen hash is too cheap, whatever the hash.
+/// Minimum length in characters: shorter passwords are too cheap to guess from a stolen hash.
 pub const MIN_LENGTH: usize = 12;
 
-/// The longest password, in bytes: no phrase is longer, and nobody gets to have a book hashed.
+/// Maximum length in bytes, so that nobody can make the server hash large texts.
 pub const MAX_BYTES: usize = 1024;
 
-// OWASP's first choice of parameters for argon2id: 19 MiB, two passes, one lane.
+// OWASP's recommended parameters for argon2id: 19 MiB, two passes, one lane.
 const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 
-/// A hash under the parameters above. Its password was random and is not kept.
-const NOBODYS_HASH: &str =
+/// A hash with the parameters above, of a random password that was discarded.
+const DUMMY_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$5h7DL9pic5rWqgcWOnbpTg$F09FmVzNBknTgDghvwnIoESef9q3mvD81ZUjEYw9Muw";
 
-/// Why a password cannot be set.
+/// The password cannot be set.
 #[derive(Debug, thiserror::Error)]
 pub enum PasswordError {
     #[error(
-        "the password is too short: use at least {MIN_LENGTH} characters, a sentence is easy to remember"
+        "the password is too short: use at least {MIN_LENGTH} characters; a sentence is easy to remember"
     )]
     TooShort,
     #[error("the password is too long: use at most {MAX_BYTES} bytes")]
@@ -35,7 +35,7 @@ pub enum PasswordError {
     Hash(#[source] argon2::password_hash::Error),
 }
 
-/// Hashes a password for storage, with a salt of its own. Refuses one that is too short or too long.
+/// Hashes a password with a random salt. Rejects passwords that are too short or too long.
 pub fn hash(password: &SecretString) -> Result<String, PasswordError> {
     let password = password.expose_secret();
     if password.len() > MAX_BYTES {
@@ -48,7 +48,7 @@ pub fn hash(password: &SecretString) -> Result<String, PasswordError> {
     Ok(hashed.to_string())
 }
 
-/// Returns whether a stored hash is of this password. A hash that cannot be read is of none, and costs the same.
+/// Returns whether a password matches a stored hash. An invalid hash matches nothing, and takes the same time.
 #[must_use]
 pub fn verify(password: &SecretString, stored: &str) -> bool {
     let stored = PasswordHash::new(stored).ok().filter(is_argon2id);
@@ -59,10 +59,10 @@ pub fn verify(password: &SecretString, stored: &str) -> bool {
     matches(password, &stored)
 }
 
-/// Spends what [`verify`] would, for a name that nobody has: the time of an answer must not tell whether it exists.
+/// Takes the same time as [`verify`], for an unknown user name: the response time must not reveal whether it exists.
 pub fn dummy_verify(password: &SecretString) {
-    if let Ok(nobodys) = PasswordHash::new(NOBODYS_HASH) {
-        std::hint::black_box(matches(password, &nobodys));
+    if let Ok(dummy) = PasswordHash::new(DUMMY_HASH) {
+        std::hint::black_box(matches(password, &dummy));
     }
 }
 
@@ -90,21 +90,21 @@ mod tests {
     }
 
     #[test]
-    fn only_the_password_that_was_hashed_fits() {
+    fn only_the_hashed_password_is_verified() {
         let password = secret("correct horse battery staple");
         let stored = hash(&password).expect("long enough");
         assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{stored}");
         assert!(verify(&password, &stored));
         assert!(!verify(&secret("correct horse battery stapl"), &stored));
-        assert_ne!(hash(&password).expect("long enough"), stored, "each hash has a salt of its own");
+        assert_ne!(hash(&password).expect("long enough"), stored, "each hash has its own salt");
     }
 
     #[test]
-    fn a_short_password_is_refused_with_the_rule() {
+    fn short_password_is_rejected_with_the_minimum_length() {
         let error = hash(&secret("elevenchars")).expect_err("eleven characters");
         assert_eq!(
             error.to_string(),
-            "the password is too short: use at least 12 characters, a sentence is easy to remember"
+            "the password is too short: use at least 12 characters; a sentence is easy to remember"
         );
         assert!(
             matches!(hash(&secret("äöüäöüäöüäö")), Err(PasswordError::TooShort)),
@@ -113,14 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn a_password_as_long_as_a_book_is_refused_unhashed() {
-        let book = secret(&"a".repeat(MAX_BYTES + 1));
-        assert!(matches!(hash(&book), Err(PasswordError::TooLong)));
-        assert!(!verify(&book, NOBODYS_HASH));
+    fn oversized_password_is_rejected_without_hashing() {
+        let oversized = secret(&"a".repeat(MAX_BYTES + 1));
+        assert!(matches!(hash(&oversized), Err(PasswordError::TooLong)));
+        assert!(!verify(&oversized, DUMMY_HASH));
     }
 
     #[test]
-    fn what_is_no_argon2id_hash_fits_nothing() {
+    fn invalid_hash_verifies_nothing() {
         for stored in [
             "",
             "secret",
@@ -131,16 +131,16 @@ mod tests {
         }
     }
 
-    /// Same algorithm, version, parameters and length: so checking costs the same.
+    /// Same algorithm, version, parameters and length, so verification takes the same time.
     #[test]
-    fn a_name_that_nobody_has_costs_what_a_real_one_costs() {
+    fn dummy_hash_has_the_same_cost_as_a_real_one() {
         let cost = |stored: &str| {
             let stored = PasswordHash::new(stored).expect("a hash");
             let length = stored.hash.expect("with an output").as_bytes().len();
             (stored.algorithm, stored.version, stored.params, length)
         };
         let real = hash(&secret("correct horse battery staple")).expect("long enough");
-        assert_eq!(cost(NOBODYS_HASH), cost(&real));
+        assert_eq!(cost(DUMMY_HASH), cost(&real));
         dummy_verify(&secret("anything"));
     }
 }

@@ -1,7 +1,7 @@
-//! Sealing: how private keys lie in the database, so that a copy of it signs nothing.
+//! Authenticated encryption of private keys in the database, so that a copy of the database cannot sign.
 //!
-//! AES-256-GCM under a key-encryption key that the operator keeps elsewhere, with a random nonce. What is sealed is bound
-//! to a name (the additional data, for a signing key its id): under another name it does not open.
+//! AES-256-GCM with a key-encryption key that the operator keeps outside the database, and a random nonce. The
+//! additional data (for a signing key its id) binds the ciphertext to its name: it cannot be opened under another one.
 
 use std::fmt;
 
@@ -14,50 +14,50 @@ use crate::random;
 
 const KEY_BYTES: usize = 32;
 
-/// The first byte of what is sealed: says how to open it, should there ever be another way.
+/// The first byte of the ciphertext: its format version.
 const FORMAT: u8 = 1;
 
-/// Why something cannot be sealed or opened.
+/// Sealing or opening failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     #[error(
-        "not a key-encryption key: expected 64 hexadecimal digits, as `openssl rand -hex 32` prints them"
+        "invalid key-encryption key: expected 64 hexadecimal digits, as `openssl rand -hex 32` prints them"
     )]
-    NotAKey,
-    #[error("cannot seal")]
+    InvalidKey,
+    #[error("cannot encrypt the data")]
     Seal,
-    #[error("cannot open what is sealed: it was sealed with another key-encryption key, or changed since")]
+    #[error("cannot decrypt the data: it was encrypted with another key-encryption key, or was changed")]
     Open,
-    #[error("cannot open what is sealed: its format is not known, a newer server may have sealed it")]
-    Format,
+    #[error("cannot decrypt the data: its format is unknown, a newer server may have written it")]
+    UnknownFormat,
 }
 
-/// A key-encryption key: 32 bytes that open every private key of an installation.
+/// A key-encryption key: 32 bytes that decrypt every private key of an installation.
 pub struct Kek(SecretBox<[u8; KEY_BYTES]>);
 
 impl Kek {
-    /// Reads a key as an operator writes it: 64 hexadecimal digits. White space around them is ignored, since files end
-    /// with a line break.
+    /// Parses 64 hexadecimal digits. Surrounding white space is ignored, because files end with a line break.
     pub fn from_hex(text: &SecretString) -> Result<Self, SealError> {
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);
-        hex::decode_to_slice(text.expose_secret().trim(), bytes.as_mut()).map_err(|_| SealError::NotAKey)?;
-        Ok(Self(SecretBox::init_with_mut(|kept: &mut [u8; KEY_BYTES]| kept.copy_from_slice(bytes.as_ref()))))
+        hex::decode_to_slice(text.expose_secret().trim(), bytes.as_mut())
+            .map_err(|_| SealError::InvalidKey)?;
+        Ok(Self(SecretBox::init_with_mut(|key: &mut [u8; KEY_BYTES]| key.copy_from_slice(bytes.as_ref()))))
     }
 
-    /// Makes a new key.
+    /// Generates a new key.
     #[must_use]
     pub fn generate() -> Self {
         let bytes = random::bytes::<KEY_BYTES>();
-        Self(SecretBox::init_with_mut(|kept: &mut [u8; KEY_BYTES]| kept.copy_from_slice(bytes.as_ref())))
+        Self(SecretBox::init_with_mut(|key: &mut [u8; KEY_BYTES]| key.copy_from_slice(bytes.as_ref())))
     }
 
-    /// Writes the key as [`Self::from_hex`] reads it.
+    /// Formats the key for [`Self::from_hex`].
     #[must_use]
     pub fn to_hex(&self) -> SecretString {
         SecretString::from(hex::encode(self.0.expose_secret()))
     }
 
-    /// Returns the key of a purpose. It tells nothing of this one, nor of another purpose's.
+    /// Derives a key for a purpose. It reveals nothing about this key or the keys of other purposes.
     pub(crate) fn derive(&self, purpose: &[u8]) -> hmac::Key {
         let kek = hmac::Key::new(hmac::HMAC_SHA256, self.0.expose_secret());
         hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&kek, purpose).as_ref())
@@ -74,9 +74,9 @@ impl fmt::Debug for Kek {
     }
 }
 
-/// Seals bytes under a name. The same bytes are sealed differently each time.
+/// Encrypts bytes, bound to the additional data. The ciphertext differs each time.
 pub fn seal(kek: &Kek, aad: &[u8], plaintext: &[u8]) -> Result<Vec<u8>, SealError> {
-    // Encrypted in place and of the exact size, so that no copy of the plaintext is left behind.
+    // Encrypted in place with the exact capacity, so that no copy of the plaintext stays in memory.
     let mut body = Vec::with_capacity(plaintext.len() + AES_256_GCM.tag_len());
     body.extend_from_slice(plaintext);
     let cipher = kek.cipher().map_err(|_| SealError::Seal)?;
@@ -84,11 +84,11 @@ pub fn seal(kek: &Kek, aad: &[u8], plaintext: &[u8]) -> Result<Vec<u8>, SealErro
     Ok([&[FORMAT], nonce.as_ref().as_slice(), &body].concat())
 }
 
-/// Opens what was sealed with the same key under the same name.
+/// Decrypts what was sealed with the same key and additional data.
 pub fn open(kek: &Kek, aad: &[u8], sealed: &[u8]) -> Result<SecretSlice<u8>, SealError> {
     let (format, rest) = sealed.split_first().ok_or(SealError::Open)?;
     if *format != FORMAT {
-        return Err(SealError::Format);
+        return Err(SealError::UnknownFormat);
     }
     let (nonce, body) = rest.split_at_checked(NONCE_LEN).ok_or(SealError::Open)?;
     let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| SealError::Open)?;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_read_back_from_its_digits() {
+    fn key_is_parsed_from_its_hex_form() {
         let kek = Kek::generate();
         let again = Kek::from_hex(&SecretString::from(format!("{}\n", kek.to_hex().expose_secret())));
         let sealed = seal(&kek, b"name", b"plaintext").expect("sealed");
@@ -117,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused_without_being_repeated() {
+    fn invalid_key_is_rejected_and_not_printed() {
         let long = "0".repeat(66);
         for text in ["", "00", "secret", &long[..63], &long, &"g".repeat(64)] {
-            let error = Kek::from_hex(&SecretString::from(text)).expect_err("not a key");
+            let error = Kek::from_hex(&SecretString::from(text)).expect_err("invalid key");
             assert_eq!(
                 error.to_string(),
-                "not a key-encryption key: expected 64 hexadecimal digits, as `openssl rand -hex 32` prints them"
+                "invalid key-encryption key: expected 64 hexadecimal digits, as `openssl rand -hex 32` prints them"
             );
         }
         let kek = Kek::generate();
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn another_key_or_another_name_does_not_open_it() {
+    fn another_key_or_name_cannot_open() {
         let kek = Kek::generate();
         let sealed = seal(&kek, b"one", b"plaintext").expect("sealed");
         assert_eq!(opened(&kek, b"one", &sealed), Ok(b"plaintext".to_vec()));
@@ -141,22 +141,22 @@ mod tests {
     }
 
     #[test]
-    fn the_same_bytes_are_sealed_differently_each_time() {
+    fn ciphertexts_of_the_same_bytes_differ() {
         let kek = Kek::generate();
         assert_ne!(seal(&kek, b"name", b"plaintext"), seal(&kek, b"name", b"plaintext"));
     }
 
     #[test]
-    fn a_format_of_a_later_server_is_named_as_such() {
+    fn unknown_format_is_a_distinct_error() {
         let kek = Kek::generate();
         let mut sealed = seal(&kek, b"name", b"plaintext").expect("sealed");
         sealed[0] = 2;
-        assert_eq!(opened(&kek, b"name", &sealed), Err(SealError::Format));
+        assert_eq!(opened(&kek, b"name", &sealed), Err(SealError::UnknownFormat));
     }
 
     proptest! {
         #[test]
-        fn whatever_is_sealed_is_opened_and_not_readable(plaintext in proptest::collection::vec(any::<u8>(), 0..200), aad in any::<Vec<u8>>()) {
+        fn sealed_bytes_are_opened_and_do_not_contain_the_plaintext(plaintext in proptest::collection::vec(any::<u8>(), 0..200), aad in any::<Vec<u8>>()) {
             let kek = Kek::generate();
             let sealed = seal(&kek, &aad, &plaintext).expect("sealed");
             prop_assert_eq!(sealed.len(), 1 + NONCE_LEN + plaintext.len() + 16);
@@ -165,7 +165,7 @@ mod tests {
         }
 
         #[test]
-        fn one_changed_bit_is_noticed(plaintext in proptest::collection::vec(any::<u8>(), 0..60), at in any::<prop::sample::Index>(), bit in 0u8..8) {
+        fn changed_bit_is_detected(plaintext in proptest::collection::vec(any::<u8>(), 0..60), at in any::<prop::sample::Index>(), bit in 0u8..8) {
             let kek = Kek::generate();
             let mut sealed = seal(&kek, b"name", &plaintext).expect("sealed");
             let at = at.index(sealed.len());
@@ -174,7 +174,7 @@ mod tests {
         }
 
         #[test]
-        fn a_part_of_it_or_anything_else_is_refused_without_a_panic(bytes in any::<Vec<u8>>(), length in 0usize..37) {
+        fn truncated_or_arbitrary_bytes_are_rejected_without_panic(bytes in any::<Vec<u8>>(), length in 0usize..37) {
             let kek = Kek::generate();
             prop_assert!(open(&kek, b"name", &bytes).is_err());
             let sealed = seal(&kek, b"name", b"plaintext").expect("sealed");

@@ -1,4 +1,4 @@
-//! The keys of access tokens: Ed25519, made and kept here, published as a JWK set.
+//! Ed25519 signing keys for access tokens, published as a JWK set.
 
 use std::fmt;
 
@@ -13,14 +13,14 @@ use crate::seal::{self, Kek, SealError};
 
 const PUBLIC_BYTES: usize = 32;
 
-/// Why a signing key cannot be made or used.
+/// A signing key could not be generated or read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    #[error("cannot make a signing key")]
+    #[error("cannot generate a signing key")]
     Generate,
-    #[error("signing key {0} cannot be read: it is not an Ed25519 key in PKCS#8")]
+    #[error("cannot read signing key {0}: it is not an Ed25519 key in PKCS#8")]
     Unreadable(SigningKeyId),
-    #[error("cannot open signing key {id}")]
+    #[error("cannot decrypt signing key {id}")]
     Sealed {
         id: SigningKeyId,
         #[source]
@@ -28,13 +28,13 @@ pub enum KeyError {
     },
 }
 
-/// The half of a signing key that signs.
+/// The private half of a signing key.
 pub struct PrivateKey {
     public: PublicKey,
     pkcs8: SecretSlice<u8>,
 }
 
-/// The half that everyone may know.
+/// The public half of a signing key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PublicKey {
     pub id: SigningKeyId,
@@ -42,27 +42,27 @@ pub struct PublicKey {
 }
 
 impl PrivateKey {
-    /// Makes a new key.
+    /// Generates a new key.
     pub fn generate(id: SigningKeyId) -> Result<Self, KeyError> {
         let document = Ed25519KeyPair::generate().and_then(|pair| pair.to_pkcs8());
         let document = document.map_err(|_| KeyError::Generate)?;
         Self::from_pkcs8(id, SecretSlice::from(document.as_ref().to_vec()))
     }
 
-    /// Reads a key, and checks that its two halves belong together.
+    /// Parses a key and checks that its halves belong together.
     pub fn from_pkcs8(id: SigningKeyId, pkcs8: SecretSlice<u8>) -> Result<Self, KeyError> {
         let pair = Ed25519KeyPair::from_pkcs8(pkcs8.expose_secret()).map_err(|_| KeyError::Unreadable(id))?;
         let bytes = pair.public_key().as_ref().try_into().map_err(|_| KeyError::Unreadable(id))?;
         Ok(Self { public: PublicKey { id, bytes }, pkcs8 })
     }
 
-    /// Opens a stored key. Under another id than its own it does not open.
+    /// Decrypts a stored key. It can be opened only under its own id.
     pub fn open(id: SigningKeyId, kek: &Kek, sealed: &[u8]) -> Result<Self, KeyError> {
         let opened = seal::open(kek, id.to_string().as_bytes(), sealed);
         Self::from_pkcs8(id, opened.map_err(|source| KeyError::Sealed { id, source })?)
     }
 
-    /// Seals the key for storage, bound to its id.
+    /// Encrypts the key for storage, bound to its id.
     pub fn seal(&self, kek: &Kek) -> Result<Vec<u8>, SealError> {
         seal::seal(kek, self.id().to_string().as_bytes(), self.pkcs8.expose_secret())
     }
@@ -94,7 +94,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// Writes keys as a JWK set (RFC 7517, RFC 8037), for whoever checks tokens.
+/// Returns keys as a JWK set (RFC 7517, RFC 8037).
 #[must_use]
 pub fn jwks(keys: &[PublicKey]) -> Value {
     let keys: Vec<Value> = keys
@@ -124,8 +124,8 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_key_is_opened_under_its_own_id_only() {
-        let (kek, key) = (Kek::generate(), PrivateKey::generate(id(1)).expect("made"));
+    fn sealed_key_opens_only_under_its_own_id() {
+        let (kek, key) = (Kek::generate(), PrivateKey::generate(id(1)).expect("generated"));
         let sealed = key.seal(&kek).expect("sealed");
         assert!(!sealed.windows(32).any(|part| key.pkcs8().windows(32).any(|secret| secret == part)));
         assert_eq!(PrivateKey::open(id(1), &kek, &sealed).map(|key| key.public()), Ok(key.public()));
@@ -134,16 +134,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused_and_no_key_prints() {
-        let made = PrivateKey::from_pkcs8(id(1), SecretSlice::from(vec![0; 48]));
-        assert_eq!(made.map(|key| key.public()), Err(KeyError::Unreadable(id(1))));
-        let key = PrivateKey::generate(id(1)).expect("made");
+    fn invalid_key_is_rejected_and_debug_is_redacted() {
+        let parsed = PrivateKey::from_pkcs8(id(1), SecretSlice::from(vec![0; 48]));
+        assert_eq!(parsed.map(|key| key.public()), Err(KeyError::Unreadable(id(1))));
+        let key = PrivateKey::generate(id(1)).expect("generated");
         assert_eq!(format!("{key:?}"), "PrivateKey(sgk_00000000000000000000000000000001, [redacted])");
     }
 
-    /// The key and its form are those of RFC 8037, appendix A.2.
+    /// The example of RFC 8037, appendix A.2.
     #[test]
-    fn published_keys_have_the_form_of_the_standard() {
+    fn jwks_matches_the_rfc_8037_example() {
         let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
         let bytes = URL_SAFE_NO_PAD.decode(x).expect("base64").try_into().expect("32 bytes");
         let expected = json!({ "keys": [{

@@ -1,10 +1,9 @@
-//! Where runners run: processes of this machine today; Kubernetes is to come, and this will be the only crate that names
-//! kube.
+//! Launches runners as local processes. Kubernetes is planned; this will be the only crate that depends on kube.
 //!
-//! [`secrets`] keeps the credentials of provider profiles, [`storage`] removes what sessions kept.
+//! [`secrets`] stores the credentials of provider profiles, [`storage`] deletes the storage of sessions.
 //!
-//! This crate deliberately holds no state of a run: PostgreSQL does. What it keeps is what it needs to find its processes
-//! again after the server was restarted, and to prove that they are dead.
+//! This crate holds no state of runs: PostgreSQL does. It only stores what it needs to find its processes after a
+//! server restart, and to prove that they are dead.
 
 pub mod local;
 pub mod secrets;
@@ -19,106 +18,112 @@ use secrecy::SecretString;
 
 use secrets::SecretError;
 
-/// Starts runners and says how they do. Every call may be repeated.
+/// Starts runners and reports their status. Every call is idempotent.
 pub trait Launcher: fmt::Debug + Send + Sync {
-    /// The sort of launcher, as it is stored with each job.
+    /// The kind of launcher, as it is stored with each job.
     fn kind(&self) -> &'static str;
 
-    /// Which of its sort this is. Servers with the same place look after each other's processes.
+    /// The place where it launches. Servers with the same place manage each other's processes.
     fn place(&self) -> PlaceId;
 
-    /// Refuses a profile that no runner could be given for runs of a tenant; without one, for runs of any.
-    fn check(&self, tenant: Option<TenantId>, profile: &BackendProfile) -> Result<(), NoProfile>;
+    /// Fails if no runner with this profile can be launched for runs of a tenant; without a tenant, for runs of any.
+    fn check_profile(
+        &self,
+        tenant: Option<TenantId>,
+        profile: &BackendProfile,
+    ) -> Result<(), ProfileUnavailable>;
 
-    /// Says whether agents are kept from what is not theirs on the machine where their runners run.
+    /// Returns whether agents are sandboxed on the machine of their runners.
     fn is_contained(&self) -> bool;
 
-    /// Starts the process of an attempt, unless it was started before.
-    fn launch(&self, launch: Launch) -> BoxFuture<'_, Result<(), LaunchError>>;
+    /// Starts the process of an attempt, unless it was already started.
+    fn launch(&self, request: LaunchRequest) -> BoxFuture<'_, Result<(), LaunchError>>;
 
-    /// Looks at the process of an attempt. That it has ended is a proof: nothing that it started is left.
-    fn look(&self, attempt: AttemptId) -> BoxFuture<'_, Result<Seen, LaunchError>>;
+    /// Returns the status of an attempt's process. [`ProcessStatus::Ended`] guarantees that all its descendants are
+    /// dead.
+    fn status(&self, attempt: AttemptId) -> BoxFuture<'_, Result<ProcessStatus, LaunchError>>;
 
-    /// Ends the process of an attempt with all that it started, now.
-    fn end(&self, attempt: AttemptId) -> BoxFuture<'_, Result<Seen, LaunchError>>;
+    /// Kills the process of an attempt and all its descendants.
+    fn kill(&self, attempt: AttemptId) -> BoxFuture<'_, Result<ProcessStatus, LaunchError>>;
 
-    /// Is told that this server ends. Runners outlive it, unless they were started to end with it.
+    /// Called when the server shuts down. Runners keep running, unless they were started to end with the server.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
-/// A runner to start.
+/// Parameters of a runner to launch.
 #[derive(Debug, Clone)]
-pub struct Launch {
+pub struct LaunchRequest {
     pub attempt: AttemptId,
-    /// The tenant of the run; none for a warm one, which may get a run of any.
+    /// The tenant of the run; `None` for a warm runner, which may get a run of any tenant.
     pub tenant: Option<TenantId>,
     pub profile: BackendProfile,
-    /// The one run to serve; whichever comes without it.
+    /// The only run to serve; `None` for any.
     pub run: Option<RunId>,
-    /// What it registers and claims with. It goes into a file that the runner alone reads.
+    /// The token with which it registers and claims. It is passed in a file that only the runner reads.
     pub enrolment: SecretString,
 }
 
-/// How the process of an attempt does.
+/// The status of an attempt's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Seen {
-    /// It was never started here, or nothing is known of it any more.
+pub enum ProcessStatus {
+    /// It was never started here, or its record is gone.
     Absent,
     Running,
-    Ended(End),
+    Ended(ExitReason),
 }
 
 /// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum End {
+pub enum ExitReason {
     Exited(i32),
     Killed(i32),
-    /// It is dead, and the server that would have seen how has ended before.
-    Unseen,
+    /// It is dead, but the server that was its parent ended before it could read the exit status.
+    #[serde(rename = "unseen")]
+    Unknown,
 }
 
-/// A profile that no runner can be given.
+/// No runner can be launched with this profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no runner can be started for the profile `{0}`: set its credential, or have those who run this server set it up"
+    "cannot start a runner for the profile `{0}`: set its credential, or ask the operator of the server to set it up"
 )]
-pub struct NoProfile(pub String);
+pub struct ProfileUnavailable(pub String);
 
-/// Why a launcher could not do what it was asked.
+/// A failed launcher operation.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     #[error(transparent)]
-    Profile(#[from] NoProfile),
-    #[error("cannot hand over the profile")]
+    Profile(#[from] ProfileUnavailable),
+    #[error("cannot copy the profile for the runner")]
     Secret(#[source] SecretError),
-    #[error("cannot {act} {what}")]
+    #[error("cannot {action} {what}")]
     Io {
-        act: &'static str,
+        action: &'static str,
         what: &'static str,
         #[source]
         source: std::io::Error,
     },
-    #[error("another server is at it")]
+    #[error("another server is launching this attempt")]
     Busy,
-    #[error("the launcher has ended")]
+    #[error("the launcher is closed")]
     Closed,
 }
 
 impl From<SecretError> for LaunchError {
-    /// What was removed meanwhile is not there for the next try either.
+    /// A profile that was deleted in the meantime is also missing at the next attempt.
     fn from(error: SecretError) -> Self {
         match error {
-            SecretError::Missing(profile) => Self::Profile(NoProfile(profile.as_str().to_owned())),
-            error @ (SecretError::Open(_) | SecretError::Form(_) | SecretError::Io { .. }) => {
-                Self::Secret(error)
-            }
+            SecretError::Missing(profile) => Self::Profile(ProfileUnavailable(profile.as_str().to_owned())),
+            error @ (SecretError::InsecurePermissions(_)
+            | SecretError::InvalidFormat(_)
+            | SecretError::Io { .. }) => Self::Secret(error),
         }
     }
 }
 
 impl LaunchError {
-    fn io(act: &'static str, what: &'static str) -> impl FnOnce(std::io::Error) -> Self {
-        move |source| Self::Io { act, what, source }
+    fn io(action: &'static str, what: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Io { action, what, source }
     }
 }

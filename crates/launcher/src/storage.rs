@@ -1,4 +1,4 @@
-//! Storage of sessions, where a backend keeps its threads: who owns it removes it.
+//! Session storage: the files in which a backend keeps its threads.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use futures::future::BoxFuture;
 use guildhall_domain::ids::SessionId;
 
-/// Why the storage of a session could not be removed.
+/// The storage of a session could not be removed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot remove {}", path.display())]
 pub struct StorageError {
@@ -16,31 +16,30 @@ pub struct StorageError {
     source: std::io::Error,
 }
 
-/// Removes the storage of sessions. A folder on this machine today; a claim of Kubernetes behind the same trait.
+/// Removes the storage of sessions: a local directory, later also a Kubernetes volume claim.
 pub trait SessionStorage: fmt::Debug + Send + Sync {
-    /// Removes what a session's backend kept; never its workspace. That nothing is there is no error.
+    /// Removes the storage of a session, never its workspace. Missing storage is not an error.
     fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StorageError>>;
 }
 
-/// The state folder of runners on this machine: `sessions/<id>` in it is a session's storage, `workspaces/<id>` beside it
-/// is not touched.
+/// The state directory of local runners: removes `sessions/<id>`, never `workspaces/<id>`.
 #[derive(Debug, Clone)]
-pub struct StateFolder {
+pub struct LocalSessionStorage {
     state: PathBuf,
 }
 
-impl StateFolder {
+impl LocalSessionStorage {
     #[must_use]
     pub fn new(state: &Path) -> Self {
         Self { state: state.to_owned() }
     }
 }
 
-impl SessionStorage for StateFolder {
+impl SessionStorage for LocalSessionStorage {
     fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StorageError>> {
         let path = self.state.join("sessions").join(session.to_string());
         Box::pin(async move {
-            // What is a link is removed itself, and nothing that it points to.
+            // A symbolic link is removed itself, not its target.
             let removed = match tokio::fs::symlink_metadata(&path).await {
                 Ok(found) if found.is_dir() => tokio::fs::remove_dir_all(&path).await,
                 Ok(_) => tokio::fs::remove_file(&path).await,
@@ -63,19 +62,19 @@ mod tests {
 
     // covers: R21
     #[tokio::test]
-    async fn the_storage_goes_and_the_workspace_and_other_sessions_stay() {
+    async fn only_the_storage_of_the_session_is_removed() {
         let state = tempfile::tempdir().expect("a folder");
-        let (gone, linked, stays) = (SessionId::generate(), SessionId::generate(), SessionId::generate());
+        let (removed, linked, kept) = (SessionId::generate(), SessionId::generate(), SessionId::generate());
         let at = |kind: &str, id: SessionId| state.path().join(kind).join(id.to_string());
-        for folder in [at("sessions", gone), at("sessions", stays), at("workspaces", gone)] {
+        for folder in [at("sessions", removed), at("sessions", kept), at("workspaces", removed)] {
             fs::create_dir_all(folder.join("codex")).expect("a folder");
         }
-        symlink(at("workspaces", gone), at("sessions", linked)).expect("a link");
-        let storage = StateFolder::new(state.path());
-        for id in [gone, gone, linked, SessionId::generate()] {
-            storage.remove(id).await.expect("removed, or nothing there");
+        symlink(at("workspaces", removed), at("sessions", linked)).expect("a link");
+        let storage = LocalSessionStorage::new(state.path());
+        for id in [removed, removed, linked, SessionId::generate()] {
+            storage.remove(id).await.expect("removed or missing");
         }
-        assert!(!at("sessions", gone).exists() && fs::symlink_metadata(at("sessions", linked)).is_err());
-        assert!(at("sessions", stays).exists() && at("workspaces", gone).join("codex").exists());
+        assert!(!at("sessions", removed).exists() && fs::symlink_metadata(at("sessions", linked)).is_err());
+        assert!(at("sessions", kept).exists() && at("workspaces", removed).join("codex").exists());
     }
 }

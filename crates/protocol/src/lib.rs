@@ -1,8 +1,8 @@
-//! The wire: what goes over HTTP, WebSocket and streams, as types with their schemas.
+//! Wire types of the HTTP API and its streams, with their schemas.
 //!
-//! A change here is a change for every client. Bodies are `camelCase`; times are RFC 3339 in UTC.
+//! A change here affects every client. Bodies are `camelCase`; times are RFC 3339 in UTC.
 //!
-//! This crate deliberately does not know how anything is served or stored: a client uses it without a server.
+//! This crate does not depend on the server or the store, so that clients can use it.
 
 pub mod problem;
 pub mod rest;

@@ -1,4 +1,4 @@
-//! The body of every failure.
+//! The body of failure responses.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,33 +10,33 @@ use utoipa::ToSchema;
 /// The media type of a failure body (RFC 9457).
 pub const CONTENT_TYPE: &str = "application/problem+json";
 
-/// A failure: RFC 9457 members, and beside them what our clients branch on.
+/// A failure: the members of RFC 9457, plus additional members for clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// Names the kind's page in the documentation.
+    /// URN of the failure kind.
     #[schema(example = "urn:guildhall:error:not-found")]
     pub r#type: String,
-    /// What this kind of failure means, the same words every time.
+    /// Meaning of the failure kind. The same for every failure of this kind.
     pub title: String,
     pub status: u16,
-    /// What happened this time.
+    /// Description of this failure.
     pub detail: String,
-    /// The kind, stable: branch on this.
+    /// The failure kind. Stable: use it to distinguish failures.
     #[schema(example = "not-found")]
     pub failure_kind: String,
-    /// The same sentence as `detail`.
+    /// Same as `detail`.
     pub message: String,
-    /// Whether the same request may succeed: never, later, after-change.
+    /// Whether the request can be retried: never, later or after-change.
     #[schema(example = "never")]
     pub retry: String,
-    /// How long to wait at least before the same request, in milliseconds; absent where the server does not know.
+    /// Minimum time before a retry, in milliseconds. Absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// Finds this request in logs and traces.
+    /// Trace id of the request in logs and traces.
     #[schema(example = "4bf92f3577b34da6a3ce929d0e0e4736")]
     pub trace_id: String,
-    /// What some kinds tell besides, such as the `owner` and `leaseExpiresAt` of a runner-lease-conflict.
+    /// Additional members of some kinds, such as `owner` and `leaseExpiresAt` of a runner-lease-conflict.
     #[serde(flatten)]
     pub details: BTreeMap<String, String>,
 }
@@ -53,7 +53,7 @@ impl Problem {
             failure_kind: row.name.to_owned(),
             message: failure.message.clone(),
             retry: row.retry.as_str().to_owned(),
-            retry_after_ms: failure.retry_after.map(whole_millis),
+            retry_after_ms: failure.retry_after.map(ceil_millis),
             trace_id,
             details: failure
                 .details
@@ -64,8 +64,8 @@ impl Problem {
     }
 }
 
-/// Rounds up: whoever waits that long has waited enough.
-fn whole_millis(wait: Duration) -> u64 {
+/// Rounds up, so that waiting that long is enough.
+fn ceil_millis(wait: Duration) -> u64 {
     u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
@@ -77,13 +77,13 @@ mod tests {
 
     // covers: R3
     #[test]
-    fn a_failure_carries_its_kind_its_message_and_its_trace() {
+    fn problem_contains_kind_message_and_trace_id() {
         let failure = Failure::new(FailureKind::NotFound, "no such address: GET /nowhere");
         let problem = Problem::new(&failure, "4bf92f3577b34da6a3ce929d0e0e4736".to_owned());
         insta::assert_json_snapshot!(problem, @r#"
         {
           "type": "urn:guildhall:error:not-found",
-          "title": "No such object, or it is not yours to know of",
+          "title": "No such object, or you have no access to it",
           "status": 404,
           "detail": "no such address: GET /nowhere",
           "failureKind": "not-found",
@@ -95,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_passes_at_a_known_time_says_how_long_to_wait() {
-        let failure =
-            Failure::new(FailureKind::RateLimited, "too many").after(Duration::from_micros(1_500_001));
+    fn problem_contains_retry_after_rounded_up_to_milliseconds() {
+        let failure = Failure::new(FailureKind::RateLimited, "too many")
+            .with_retry_after(Duration::from_micros(1_500_001));
         let problem = Problem::new(&failure, "4bf92f3577b34da6a3ce929d0e0e4736".to_owned());
         insta::assert_json_snapshot!(problem, @r#"
         {
           "type": "urn:guildhall:error:rate-limited",
-          "title": "More requests than this caller may send in this time",
+          "title": "Rate limit exceeded",
           "status": 429,
           "detail": "too many",
           "failureKind": "rate-limited",

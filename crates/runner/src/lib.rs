@@ -1,11 +1,11 @@
 //! Claims a run and drives an agent backend in a workspace, as an untrusted client of the API.
 //!
-//! This crate deliberately knows neither the database nor the bus.
+//! This crate has no access to the database or the message bus.
 
 pub mod backend;
 pub mod child;
 pub mod guard;
-mod hold;
+mod lease;
 pub mod pump;
 pub mod serve;
 pub mod spool;

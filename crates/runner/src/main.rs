@@ -1,6 +1,6 @@
 //! `guildhall-runner`: serves runs, one after another.
 
-#![expect(clippy::print_stderr, reason = "a program talks to its user")]
+#![expect(clippy::print_stderr, reason = "a command-line program reports to stderr")]
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,168 +9,169 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Parser;
 use guildhall_domain::ids::RunId;
-use guildhall_runner::backend::choose::Backends;
-use guildhall_runner::child::OutOfReach;
-use guildhall_runner::guard::{self, Ended, Leash};
-use guildhall_runner::serve::{Options, Served, serve};
+use guildhall_runner::backend::select::BackendCatalog;
+use guildhall_runner::child::DenyList;
+use guildhall_runner::guard::{self, GuardLink, WorkerExit};
+use guildhall_runner::serve::{ServeOptions, ServeOutcome, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
 use secrecy::SecretString;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Claims runs and drives an agent in a workspace for each
+/// Claim runs and drive an agent in a workspace for each
 #[derive(Parser)]
 #[command(name = "guildhall-runner", version)]
 struct Arguments {
-    /// The server's address
+    /// Server URL
     #[arg(long, env = "GUILDHALL_URL", default_value = "http://127.0.0.1:7117")]
     url: String,
-    /// A file that holds the enrolment token; `guildhall enrolments create` makes one
+    /// File with the enrolment token; create one with `guildhall enrolments create`
     #[arg(long, env = "GUILDHALL_ENROLMENT_FILE", value_name = "FILE")]
     enrolment_file: PathBuf,
-    /// What to call this runner
+    /// Name of this runner
     #[arg(long, default_value = "runner")]
     name: String,
-    /// A backend profile that it serves; may be given several times
+    /// Backend profile to serve; can be repeated
     #[arg(long = "profile", value_name = "NAME", default_value = "demo")]
     profile: Vec<String>,
-    /// Where the profiles lie: a folder each, with `profile.toml` and the provider's `credential`
+    /// Directory of the profiles: one subdirectory each, with `profile.toml` and the provider's `credential`
     #[arg(long, env = "GUILDHALL_PROFILES", value_name = "FOLDER")]
     profiles: Option<PathBuf>,
-    /// The program of Codex; without it the one on the search path
+    /// Path of the Codex program; default: `codex` on the search path
     #[arg(long, env = "GUILDHALL_CODEX", value_name = "PATH")]
     codex: Option<PathBuf>,
-    /// Serves this run, then ends
+    /// Serve this run, then exit
     #[arg(long)]
     run: Option<RunId>,
-    /// Where workspaces and sessions are kept
+    /// Directory for workspaces and session storage
     #[arg(long, default_value = "./.guildhall-runner", value_name = "FOLDER")]
     state: PathBuf,
-    /// A file or folder that agents cannot reach, beside the runner's own; may be given several times
-    #[arg(long, value_name = "PATH")]
-    out_of_reach: Vec<PathBuf>,
-    /// A TCP port that agents cannot connect to; may be given several times
-    #[arg(long, value_name = "PORT")]
-    closed_port: Vec<u16>,
-    /// Lets agents reach whatever this process can, credentials too: for a kernel that cannot contain them
+    /// File or directory that agents cannot access, besides the runner's own; can be repeated
+    #[arg(long = "out-of-reach", value_name = "PATH")]
+    denied_paths: Vec<PathBuf>,
+    /// TCP port that agents cannot connect to; can be repeated
+    #[arg(long = "closed-port", value_name = "PORT")]
+    denied_ports: Vec<u16>,
+    /// Do not confine agents: they can access everything this process can, including credentials. For kernels
+    /// without Landlock
     #[arg(long)]
     uncontained: bool,
-    /// A folder below which runs may name directories and repositories; may be given several times
+    /// Directory below which runs may name directories and repositories; can be repeated
     #[arg(long = "workspace-root", value_name = "FOLDER")]
     workspace_roots: Vec<PathBuf>,
-    /// Serves one run, then ends
+    /// Serve one run, then exit
     #[arg(long)]
     one_shot: bool,
     /// Seconds to wait for a run to claim
     #[arg(long, default_value_t = 60)]
     claim_seconds: u64,
-    /// Seconds without a command after which a run is given back
+    /// Seconds without a command after which a run is released
     #[arg(long, default_value_t = 300)]
     idle_seconds: u64,
-    /// Seconds that a turn may go on for when the runner is told to stop; then it is interrupted
+    /// Seconds a turn may continue after the runner is told to stop; then it is interrupted
     #[arg(long, default_value_t = 25)]
     drain_seconds: u64,
-    /// Works without a guard: for a machine that ends everything together with this process
+    /// Run without a guard process: for environments that kill all processes together with this one
     #[arg(long)]
     no_guard: bool,
-    /// Set by the guard for the process that works
+    /// Set by the guard on the worker process
     #[arg(long = "under-guard", hide = true)]
     under_guard: bool,
 }
 
 fn main() -> ExitCode {
     let args = Arguments::parse();
-    let outcome = if args.no_guard || args.under_guard { work(args) } else { guard() };
+    let outcome = if args.no_guard || args.under_guard { run_worker(args) } else { run_guard() };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         ExitCode::FAILURE
     })
 }
 
-/// Guards a process that works, and does nothing else: so there is nothing to fail.
-fn guard() -> Result<ExitCode> {
+/// Supervises a worker process. It does nothing else, so that little can fail here.
+fn run_guard() -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ended = runtime.block_on(guard::guard(std::env::args_os().skip(1).collect()))?;
-    if ended == Ended::Silent {
-        eprintln!("error: the runner gave no sign of life before its lease ended, and was killed");
+    let exit = runtime.block_on(guard::guard(std::env::args_os().skip(1).collect()))?;
+    if exit == WorkerExit::TimedOut {
+        eprintln!("error: the worker did not report before its lease expired, and was killed");
     }
-    Ok(ended.code())
+    Ok(exit.code())
 }
 
-fn work(args: Arguments) -> Result<ExitCode> {
-    let leash = if args.under_guard { Leash::taken()? } else { Leash::default() };
+fn run_worker(args: Arguments) -> Result<ExitCode> {
+    let guard = if args.under_guard { GuardLink::connect()? } else { GuardLink::default() };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let outcome = runtime.block_on(run(args, leash));
-    // What still runs then has nothing to say any more.
+    let outcome = runtime.block_on(serve_runs(args, guard));
+    // Do not wait for blocking tasks that still run.
     runtime.shutdown_background();
     outcome.map(|()| ExitCode::SUCCESS)
 }
 
-async fn run(args: Arguments, leash: Leash) -> Result<()> {
-    // Another part of the process may have been first.
-    let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
+async fn serve_runs(args: Arguments, guard: GuardLink) -> Result<()> {
+    // Fails only when a provider is already installed.
+    let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let token = tokio::fs::read_to_string(&args.enrolment_file)
         .await
         .with_context(|| format!("cannot read the enrolment token from {}", args.enrolment_file.display()))?;
     let client = RunnerClient::new(Client::new(&args.url)?, SecretString::from(token.trim()));
     let stop = stop_on_signals()?;
-    let out_of_reach = out_of_reach(&args)?;
-    let options = Options {
+    let deny = deny_list(&args)?;
+    let options = ServeOptions {
         name: args.name,
         profiles: args.profile,
-        backends: Backends { profiles: args.profiles, codex: args.codex },
+        backends: BackendCatalog { profiles: args.profiles, codex: args.codex },
         run: args.run,
         state: args.state,
-        out_of_reach,
+        deny,
         workspace_roots: args.workspace_roots,
-        idle: Duration::from_secs(args.idle_seconds),
-        drain_within: Duration::from_secs(args.drain_seconds),
-        leash,
-        claim_within: Duration::from_secs(args.claim_seconds),
+        idle_timeout: Duration::from_secs(args.idle_seconds),
+        claim_timeout: Duration::from_secs(args.claim_seconds),
+        drain_timeout: Duration::from_secs(args.drain_seconds),
+        guard,
     };
     eprintln!("guildhall-runner serves {} at {}", options.profiles.join(", "), args.url);
     loop {
-        let served = serve(&client, &options, &stop).await?;
-        eprintln!("{}", sentence(served));
+        let outcome = serve(&client, &options, &stop).await?;
+        eprintln!("{}", outcome_message(outcome));
         if stop.is_cancelled() || args.one_shot || options.run.is_some() {
             return Ok(());
         }
     }
 }
 
-/// Returns what agents cannot reach: our own state, the credentials, the token that runs are claimed with, and what the
-/// arguments name.
-fn out_of_reach(args: &Arguments) -> Result<OutOfReach> {
+/// Returns what agents cannot access: the runner's state, the credentials, the enrolment token, and what the arguments
+/// name.
+fn deny_list(args: &Arguments) -> Result<DenyList> {
     if args.uncontained {
-        return Ok(OutOfReach::default());
+        return Ok(DenyList::default());
     }
-    // Hidden by its path, so it has to be there.
+    // A path must exist to be denied.
     std::fs::create_dir_all(&args.state)
-        .with_context(|| format!("cannot make the state folder {}", args.state.display()))?;
+        .with_context(|| format!("cannot create the state directory {}", args.state.display()))?;
     let own = [args.state.clone(), args.enrolment_file.clone()];
-    let paths = own.into_iter().chain(args.profiles.clone()).chain(args.out_of_reach.clone()).collect();
-    Ok(OutOfReach { paths, ports: args.closed_port.clone() })
+    let paths = own.into_iter().chain(args.profiles.clone()).chain(args.denied_paths.clone()).collect();
+    Ok(DenyList { paths, ports: args.denied_ports.clone() })
 }
 
-fn sentence(served: Served) -> &'static str {
-    match served {
-        Served::Ended => "the run has ended",
-        Served::Released => "the run was given back",
-        Served::Lost => "the run was lost to another runner, or has ended",
-        Served::Nothing => "nothing to do yet",
+fn outcome_message(outcome: ServeOutcome) -> &'static str {
+    match outcome {
+        ServeOutcome::RunEnded => "the run has ended",
+        ServeOutcome::Released => "the run was given back",
+        ServeOutcome::LeaseLost => "the run was lost to another runner, or has ended",
+        ServeOutcome::NoRun => "no run to claim yet",
     }
 }
 
-/// Stops in good order on the first signal; a second one ends the process at once.
+/// Stops gracefully on the first signal; the second one exits the process at once.
 fn stop_on_signals() -> Result<CancellationToken> {
     let stop = CancellationToken::new();
     let mut signals = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
-    let told = stop.clone();
+    let stop_on_signal = stop.clone();
     guildhall_runtime::Tasks::new().spawn("signals", async move {
         let [terminate, interrupt] = &mut signals;
         tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
-        told.cancel();
+        stop_on_signal.cancel();
         tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
         std::process::exit(130);
     });

@@ -1,5 +1,5 @@
-//! What was not sent yet, on disk: a line an event, written before it is sent. What a lost runner leaves stays there,
-//! for people.
+//! Events on disk that the server has not confirmed: one JSON line per event, written before it is sent. Files of a
+//! lost runner stay there for operators to read.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use guildhall_protocol::rest::runners::NewEvent;
 use tokio::fs::{self, File, OpenOptions};
 use tokio::io::AsyncWriteExt;
 
-/// The events of one run under one epoch.
+/// The spool file of one run under one epoch.
 #[derive(Debug)]
 pub struct Spool {
     path: PathBuf,
@@ -16,53 +16,55 @@ pub struct Spool {
     is_empty: bool,
 }
 
-/// Why events stand in a spool that nobody sends any more.
+/// Why a spool holds events that are not sent any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Why {
-    /// The run was lost before the server had them.
+pub enum SpoolReason {
+    /// The lease was lost before the server confirmed them.
     Unsent,
-    /// The server refused them for good.
-    Refused,
+    /// The server rejected them permanently.
+    Rejected,
 }
 
-impl Why {
+impl SpoolReason {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unsent => "unsent",
-            Self::Refused => "refused",
+            Self::Rejected => "refused",
         }
     }
 
-    fn file(self, run: RunId, epoch: i64) -> String {
+    fn file_name(self, run: RunId, epoch: i64) -> String {
         match self {
             Self::Unsent => format!("{run}-{epoch}.jsonl"),
-            Self::Refused => format!("{run}-{epoch}-refused.jsonl"),
+            Self::Rejected => format!("{run}-{epoch}-refused.jsonl"),
         }
     }
 }
 
 impl Spool {
-    pub async fn open(folder: &Path, run: RunId, epoch: i64) -> std::io::Result<Self> {
-        Self::open_for(folder, run, epoch, Why::Unsent).await
+    pub async fn open(dir: &Path, run: RunId, epoch: i64) -> std::io::Result<Self> {
+        Self::open_for(dir, run, epoch, SpoolReason::Unsent).await
     }
 
-    /// Opens the place of what the server does not take; it is never cleared.
-    pub async fn open_for(folder: &Path, run: RunId, epoch: i64, why: Why) -> std::io::Result<Self> {
-        fs::create_dir_all(folder).await?;
-        let path = folder.join(why.file(run, epoch));
+    /// Opens the spool for a reason. The spool of rejected events is never cleared.
+    pub async fn open_for(dir: &Path, run: RunId, epoch: i64, reason: SpoolReason) -> std::io::Result<Self> {
+        fs::create_dir_all(dir).await?;
+        let path = dir.join(reason.file_name(run, epoch));
         let file = OpenOptions::new().create(true).append(true).open(&path).await?;
         Ok(Self { path, file, is_empty: true })
     }
 
-    /// Returns the name of its file, and the folder that it stands in.
-    pub fn place(&self) -> (String, &Path) {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        (name, self.path.parent().unwrap_or(Path::new(".")))
+    pub fn file_name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Writes events down. They stay until [`Spool::clear`].
-    pub async fn keep(&mut self, events: &[NewEvent]) -> std::io::Result<()> {
+    pub fn dir(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+
+    /// Appends events. They stay until [`Spool::clear`].
+    pub async fn append(&mut self, events: &[NewEvent]) -> std::io::Result<()> {
         let mut lines = Vec::new();
         for event in events {
             serde_json::to_writer(&mut lines, event)?;
@@ -74,7 +76,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Forgets what the server has confirmed.
+    /// Removes all events: the server has confirmed them.
     pub async fn clear(&mut self) -> std::io::Result<()> {
         if !self.is_empty {
             self.file.set_len(0).await?;
@@ -83,43 +85,43 @@ impl Spool {
         Ok(())
     }
 
-    /// Ends the spool; one that holds nothing leaves no file.
+    /// Closes the spool and deletes its file when it is empty.
     pub async fn close(self) -> std::io::Result<()> {
         if self.is_empty { fs::remove_file(&self.path).await } else { Ok(()) }
     }
 }
 
-/// What an earlier runner could not send.
+/// A spool file that an earlier runner left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct LeftoverSpool {
     pub file: String,
     pub events: usize,
     pub epoch: i64,
-    pub why: Why,
+    pub reason: SpoolReason,
 }
 
-/// Finds what earlier runners of a run left on this machine, in the order of their epochs.
-pub async fn left(folder: &Path, run: RunId) -> Vec<Left> {
+/// Finds the spool files that earlier runners of a run left on this machine, ordered by epoch.
+pub async fn find_leftover(dir: &Path, run: RunId) -> Vec<LeftoverSpool> {
     let mut found = Vec::new();
-    let Ok(mut entries) = fs::read_dir(folder).await else { return found };
+    let Ok(mut entries) = fs::read_dir(dir).await else { return found };
     while let Ok(Some(entry)) = entries.next_entry().await {
         let file = entry.file_name().to_string_lossy().into_owned();
-        let Some((epoch, why)) = parse(&file, run) else { continue };
+        let Some((epoch, reason)) = parse_file_name(&file, run) else { continue };
         let text = fs::read(entry.path()).await.unwrap_or_default();
         let events = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
         if events > 0 {
-            found.push(Left { file, events, epoch, why });
+            found.push(LeftoverSpool { file, events, epoch, reason });
         }
     }
-    found.sort_by_key(|left| (left.epoch, left.why));
+    found.sort_by_key(|spool| (spool.epoch, spool.reason));
     found
 }
 
-fn parse(file: &str, run: RunId) -> Option<(i64, Why)> {
+fn parse_file_name(file: &str, run: RunId) -> Option<(i64, SpoolReason)> {
     let rest = file.strip_prefix(&format!("{run}-"))?.strip_suffix(".jsonl")?;
     match rest.strip_suffix("-refused") {
-        Some(epoch) => Some((epoch.parse().ok()?, Why::Refused)),
-        None => Some((rest.parse().ok()?, Why::Unsent)),
+        Some(epoch) => Some((epoch.parse().ok()?, SpoolReason::Rejected)),
+        None => Some((rest.parse().ok()?, SpoolReason::Unsent)),
     }
 }
 
@@ -132,23 +134,29 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_not_confirmed_is_found_by_the_next_runner_and_the_rest_is_not() {
-        let folder = tempfile::tempdir().expect("a folder");
+    async fn find_leftover_returns_only_unconfirmed_events() {
+        let dir = tempfile::tempdir().expect("temporary directory");
         let run = RunId::generate();
-        let mut spool = Spool::open(folder.path(), run, 1).await.expect("open");
-        spool.keep(&[event("a"), event("b")]).await.expect("kept");
-        spool.clear().await.expect("cleared");
-        spool.keep(&[event("c")]).await.expect("kept");
-        spool.close().await.expect("closed");
-        let empty = Spool::open(folder.path(), run, 2).await.expect("open");
-        empty.close().await.expect("closed");
-        let mut refused = Spool::open_for(folder.path(), run, 10, Why::Refused).await.expect("open");
-        refused.keep(&[event("d")]).await.expect("kept");
+        let mut spool = Spool::open(dir.path(), run, 1).await.expect("open");
+        spool.append(&[event("a"), event("b")]).await.expect("append");
+        spool.clear().await.expect("clear");
+        spool.append(&[event("c")]).await.expect("append");
+        spool.close().await.expect("close");
+        let empty = Spool::open(dir.path(), run, 2).await.expect("open");
+        empty.close().await.expect("close");
+        let mut rejected = Spool::open_for(dir.path(), run, 10, SpoolReason::Rejected).await.expect("open");
+        rejected.append(&[event("d")]).await.expect("append");
+        let unsent = SpoolReason::Unsent;
         let expected = [
-            Left { file: format!("{run}-1.jsonl"), events: 1, epoch: 1, why: Why::Unsent },
-            Left { file: format!("{run}-10-refused.jsonl"), events: 1, epoch: 10, why: Why::Refused },
+            LeftoverSpool { file: format!("{run}-1.jsonl"), events: 1, epoch: 1, reason: unsent },
+            LeftoverSpool {
+                file: format!("{run}-10-refused.jsonl"),
+                events: 1,
+                epoch: 10,
+                reason: SpoolReason::Rejected,
+            },
         ];
-        assert_eq!(left(folder.path(), run).await, expected);
-        assert_eq!(left(folder.path(), RunId::generate()).await, []);
+        assert_eq!(find_leftover(dir.path(), run).await, expected);
+        assert_eq!(find_leftover(dir.path(), RunId::generate()).await, []);
     }
 }

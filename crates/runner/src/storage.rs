@@ -1,4 +1,4 @@
-//! The folder in which a session's backend keeps its threads: what it holds, told to the server as a summary.
+//! The directory in which a session's backend stores its threads, and the summary of it for the server.
 
 use std::fs;
 use std::io::Read;
@@ -9,114 +9,116 @@ use std::time::Duration;
 use guildhall_domain::FailureKind;
 use guildhall_domain::sessions::StorageKind;
 use guildhall_protocol::rest::sessions::RefreshStorage;
-use guildhall_sdk::runner::{Grant, HeldRun};
+use guildhall_sdk::runner::{Grant, LeasedRun};
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 use tracing::warn;
 
 use crate::backend::BackendFailure;
 
-/// Files looked at. A session has some dozens; more are counted no further.
-const FILES_AT_MOST: u64 = 20_000;
+/// Files to include. A session has a few dozen; the rest is ignored.
+const MAX_FILES: u64 = 20_000;
 
-/// Folders within folders.
-const DEPTH_AT_MOST: usize = 32;
+/// Nesting of directories.
+const MAX_DEPTH: usize = 32;
 
-/// Bytes that are read for the hash; of what comes after, name and size count.
-const HASHED_BYTES: u64 = 64 * 1024 * 1024;
+/// Bytes of content to hash; files beyond that count by name and size only.
+const MAX_HASHED_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A summary that takes longer is left for the next time.
-const SUMMED_UP_WITHIN: Duration = Duration::from_secs(10);
+/// A summary that takes longer is skipped until the next command.
+const SUMMARY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The storage of a session on this machine.
 #[derive(Debug, Clone)]
-pub(crate) struct Storage {
+pub(crate) struct SessionStorage {
     session: String,
-    pub(crate) folder: PathBuf,
-    /// Whether the server was told before that there is one.
-    was_kept: bool,
+    pub(crate) dir: PathBuf,
+    /// Whether the server knows that the session has storage.
+    was_reported: bool,
 }
 
-impl Storage {
-    pub(crate) fn of(grant: &Grant, state: &Path) -> Self {
+impl SessionStorage {
+    pub(crate) fn new(grant: &Grant, state: &Path) -> Self {
         Self {
             session: grant.run.session_id.clone(),
-            folder: state.join("sessions").join(&grant.run.session_id),
-            was_kept: grant.storage_kind == StorageKind::Directory.as_str(),
+            dir: state.join("sessions").join(&grant.run.session_id),
+            was_reported: grant.storage_kind == StorageKind::Directory.as_str(),
         }
     }
 
-    /// Says whether there was storage and it is gone from this machine.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.was_kept && !self.folder.is_dir()
+    /// Returns whether the session had storage that is missing on this machine.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.was_reported && !self.dir.is_dir()
     }
 
-    /// Tells the server what the folder holds. A word that is lost is said again after the next command.
-    pub(crate) async fn report(&mut self, held: &HeldRun) {
-        let folder = self.folder.clone();
-        let summing = tokio::task::spawn_blocking(move || summary(&folder));
-        let Ok(Ok(Some(summary))) = timeout(SUMMED_UP_WITHIN, summing).await else { return };
+    /// Sends a summary of the directory to the server. A failed report is repeated after the next command.
+    pub(crate) async fn report(&mut self, held: &LeasedRun) {
+        let dir = self.dir.clone();
+        let task = tokio::task::spawn_blocking(move || summarize(&dir));
+        let Ok(Ok(Some(summary))) = timeout(SUMMARY_TIMEOUT, task).await else { return };
         match held.refresh_storage(&self.session, &summary).await {
-            Ok(_) => self.was_kept = true,
-            Err(error) => warn!("cannot say what the session's storage holds: {error}"),
+            Ok(_) => self.was_reported = true,
+            Err(error) => warn!("cannot report the session's storage: {error}"),
         }
     }
 }
 
-/// Says why a thread could not be resumed: because its storage is gone, or for a reason of the backend's own.
-pub(crate) fn judge(failure: BackendFailure, was_gone: bool) -> BackendFailure {
-    if failure.kind != FailureKind::ThreadResumeFailed || !was_gone {
+/// Changes the kind of a resume failure to `session-store-evicted` when the storage was missing.
+pub(crate) fn classify_resume_failure(failure: BackendFailure, was_missing: bool) -> BackendFailure {
+    if failure.kind != FailureKind::ThreadResumeFailed || !was_missing {
         return failure;
     }
-    let message = "the session's storage is gone from this machine, and its thread with it".to_owned();
+    let message =
+        "the session's storage is missing on this machine, so its thread cannot be resumed".to_owned();
     BackendFailure { kind: FailureKind::SessionStoreEvicted, message, ..failure }
 }
 
-/// Sums a folder up: names, sizes and contents in the order of the names, within bounds. None where there is no folder.
-/// Links count by their name and are not followed.
+/// Summarizes a directory: size, file count and a hash over names, sizes and contents in the order of the names.
+/// Returns `None` when there is no such directory. Symbolic links count by name and are not followed.
 #[must_use]
-pub fn summary(folder: &Path) -> Option<RefreshStorage> {
-    if !fs::symlink_metadata(folder).ok()?.is_dir() {
+pub fn summarize(dir: &Path) -> Option<RefreshStorage> {
+    if !fs::symlink_metadata(dir).ok()?.is_dir() {
         return None;
     }
-    let mut sum = Sum { size: 0, files: 0, left: HASHED_BYTES, hash: Sha256::new() };
-    sum.add_folder(folder, folder, 0);
-    let sha256 = sum.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Some(RefreshStorage { size_bytes: sum.size, files_count: sum.files, sha256 })
+    let mut summary =
+        DirectorySummary { size: 0, files: 0, hash_budget: MAX_HASHED_BYTES, hash: Sha256::new() };
+    summary.add_dir(dir, dir, 0);
+    let sha256 = summary.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Some(RefreshStorage { size_bytes: summary.size, files_count: summary.files, sha256 })
 }
 
-struct Sum {
+struct DirectorySummary {
     size: u64,
     files: u64,
-    /// Bytes that may still be read.
-    left: u64,
+    /// Bytes that may still be hashed.
+    hash_budget: u64,
     hash: Sha256,
 }
 
-impl Sum {
-    fn add_folder(&mut self, root: &Path, folder: &Path, depth: usize) {
-        let Ok(entries) = fs::read_dir(folder) else { return };
+impl DirectorySummary {
+    fn add_dir(&mut self, root: &Path, dir: &Path, depth: usize) {
+        let Ok(entries) = fs::read_dir(dir) else { return };
         let mut paths: Vec<PathBuf> = Vec::new();
         for entry in entries.flatten() {
-            if paths.len() as u64 >= FILES_AT_MOST {
+            if paths.len() as u64 >= MAX_FILES {
                 break;
             }
             paths.push(entry.path());
         }
         paths.sort();
         for path in paths {
-            let Ok(found) = fs::symlink_metadata(&path) else { continue };
-            if found.is_dir() {
-                if depth < DEPTH_AT_MOST {
-                    self.add_folder(root, &path, depth + 1);
+            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+            if metadata.is_dir() {
+                if depth < MAX_DEPTH {
+                    self.add_dir(root, &path, depth + 1);
                 }
-            } else if self.files < FILES_AT_MOST {
-                self.add_file(root, &path, found.is_file().then_some(found.len()));
+            } else if self.files < MAX_FILES {
+                self.add_file(root, &path, metadata.is_file().then_some(metadata.len()));
             }
         }
     }
 
-    /// Adds a file; one without a size is a link, a pipe or the like, of which only the name counts.
+    /// Adds a file. Without a size it is a link, a pipe or similar: only its name counts.
     fn add_file(&mut self, root: &Path, path: &Path, size: Option<u64>) {
         let name = path.strip_prefix(root).unwrap_or(path).as_os_str().as_bytes();
         self.files += 1;
@@ -125,23 +127,23 @@ impl Sum {
         let Some(size) = size else { return };
         self.size += size;
         self.hash.update(size.to_be_bytes());
-        if size <= self.left
-            && let Ok(digest) = content(path, size)
+        if size <= self.hash_budget
+            && let Ok(digest) = hash_file(path, size)
         {
-            self.left -= size;
+            self.hash_budget -= size;
             self.hash.update(digest);
         }
     }
 }
 
-fn content(path: &Path, size: u64) -> std::io::Result<[u8; 32]> {
+fn hash_file(path: &Path, size: u64) -> std::io::Result<[u8; 32]> {
     let mut hash = Sha256::new();
     let mut file = fs::File::open(path)?.take(size);
-    let mut piece = [0; 64 * 1024];
+    let mut buffer = [0; 64 * 1024];
     loop {
-        match file.read(&mut piece)? {
+        match file.read(&mut buffer)? {
             0 => return Ok(hash.finalize().into()),
-            read => hash.update(&piece[..read]),
+            read => hash.update(&buffer[..read]),
         }
     }
 }
@@ -153,48 +155,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_is_the_same_for_the_same_files_and_another_for_others() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path();
-        fs::create_dir(root.join("b")).expect("a folder");
-        fs::write(root.join("b/two"), "22").expect("a file");
-        fs::write(root.join("one"), "1").expect("a file");
-        let first = summary(root).expect("there");
+    fn summary_changes_only_when_files_change() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let root = dir.path();
+        fs::create_dir(root.join("b")).expect("create directory");
+        fs::write(root.join("b/two"), "22").expect("write file");
+        fs::write(root.join("one"), "1").expect("write file");
+        let first = summarize(root).expect("directory exists");
         assert_eq!((first.size_bytes, first.files_count), (3, 2));
-        assert_eq!(summary(root), Some(first.clone()));
-        fs::write(root.join("b/two"), "23").expect("a file");
-        let changed = summary(root).expect("there");
+        assert_eq!(summarize(root), Some(first.clone()));
+        fs::write(root.join("b/two"), "23").expect("write file");
+        let changed = summarize(root).expect("directory exists");
         assert!(changed.sha256 != first.sha256 && changed.size_bytes == 3);
-        fs::rename(root.join("one"), root.join("eno")).expect("renamed");
-        assert!(summary(root).expect("there").sha256 != changed.sha256);
-        assert_eq!(summary(&root.join("nothing")), None);
+        fs::rename(root.join("one"), root.join("eno")).expect("rename");
+        assert!(summarize(root).expect("directory exists").sha256 != changed.sha256);
+        assert_eq!(summarize(&root.join("nothing")), None);
     }
 
     #[test]
-    fn a_link_is_not_followed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (root, secret) = (folder.path().join("storage"), folder.path().join("secret"));
-        fs::create_dir(&root).expect("a folder");
-        fs::write(&secret, "x".repeat(1000)).expect("a file");
-        symlink(&secret, root.join("link")).expect("a link");
-        symlink(folder.path(), root.join("up")).expect("a link");
-        let before = summary(&root).expect("there");
+    fn summary_does_not_follow_symlinks() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let (root, secret) = (dir.path().join("storage"), dir.path().join("secret"));
+        fs::create_dir(&root).expect("create directory");
+        fs::write(&secret, "x".repeat(1000)).expect("write file");
+        symlink(&secret, root.join("link")).expect("create symlink");
+        symlink(dir.path(), root.join("up")).expect("create symlink");
+        let before = summarize(&root).expect("directory exists");
         assert_eq!((before.size_bytes, before.files_count), (0, 2));
-        fs::write(&secret, "y".repeat(1000)).expect("a file");
-        assert_eq!(summary(&root), Some(before));
-        symlink(&root, folder.path().join("linked")).expect("a link");
-        assert_eq!(summary(&folder.path().join("linked")), None);
+        fs::write(&secret, "y".repeat(1000)).expect("write file");
+        assert_eq!(summarize(&root), Some(before));
+        symlink(&root, dir.path().join("linked")).expect("create symlink");
+        assert_eq!(summarize(&dir.path().join("linked")), None);
     }
 
     #[test]
-    fn only_a_thread_that_was_kept_here_and_is_gone_was_evicted() {
-        let failed = |kind| BackendFailure::new(kind, "no rollout found");
-        for (kind, was_gone, expected) in [
+    fn resume_failure_is_evicted_only_when_storage_was_missing() {
+        let failure = |kind| BackendFailure::new(kind, "no rollout found");
+        for (kind, was_missing, expected) in [
             (FailureKind::ThreadResumeFailed, true, FailureKind::SessionStoreEvicted),
             (FailureKind::ThreadResumeFailed, false, FailureKind::ThreadResumeFailed),
             (FailureKind::BackendFailed, true, FailureKind::BackendFailed),
         ] {
-            assert_eq!(judge(failed(kind), was_gone).kind, expected);
+            assert_eq!(classify_resume_failure(failure(kind), was_missing).kind, expected);
         }
     }
 }

@@ -1,16 +1,16 @@
-//! The only place that asks the system for the time.
+//! The only access to the system clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::Timestamp;
 
-/// Tells the time. Cheap to clone; clones of a manual clock share its hands.
+/// A clock. Cheap to clone; clones of a manual clock share its time.
 #[derive(Debug, Clone, Default)]
-pub struct Clock(Source);
+pub struct Clock(ClockSource);
 
 #[derive(Debug, Clone, Default)]
-enum Source {
+enum ClockSource {
     #[default]
     System,
     Manual(Arc<AtomicI64>),
@@ -19,30 +19,30 @@ enum Source {
 impl Clock {
     #[must_use]
     pub fn system() -> Self {
-        Self(Source::System)
+        Self(ClockSource::System)
     }
 
-    /// Makes a clock that stands still until [`Clock::set`] moves it.
+    /// Creates a clock that stands still until [`Clock::set`] is called.
     #[must_use]
     pub fn manual(start: Timestamp) -> Self {
-        Self(Source::Manual(Arc::new(AtomicI64::new(start.as_microsecond()))))
+        Self(ClockSource::Manual(Arc::new(AtomicI64::new(start.as_microsecond()))))
     }
 
-    /// Moves a manual clock; the system's clock stays as it is.
+    /// Sets a manual clock; has no effect on the system clock.
     pub fn set(&self, now: Timestamp) {
         match &self.0 {
-            Source::System => {}
-            Source::Manual(hands) => hands.store(now.as_microsecond(), Ordering::SeqCst),
+            ClockSource::System => {}
+            ClockSource::Manual(micros) => micros.store(now.as_microsecond(), Ordering::SeqCst),
         }
     }
 
     #[must_use]
-    #[expect(clippy::disallowed_methods, reason = "this is the clock that everyone else takes")]
+    #[expect(clippy::disallowed_methods, reason = "the only access to the system clock")]
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            Source::System => Timestamp::now(),
-            Source::Manual(hands) => {
-                Timestamp::from_microsecond(hands.load(Ordering::SeqCst)).unwrap_or(Timestamp::MAX)
+            ClockSource::System => Timestamp::now(),
+            ClockSource::Manual(micros) => {
+                Timestamp::from_microsecond(micros.load(Ordering::SeqCst)).unwrap_or(Timestamp::MAX)
             }
         }
     }
@@ -53,11 +53,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manual_clock_moves_for_all_who_hold_it() {
+    fn clones_of_a_manual_clock_share_its_time() {
         let noon = Timestamp::from_second(1_800_000_000).expect("in range");
         let clock = Clock::manual(Timestamp::UNIX_EPOCH);
-        let held_elsewhere = clock.clone();
+        let clone = clock.clone();
         clock.set(noon);
-        assert_eq!(held_elsewhere.now(), noon);
+        assert_eq!(clone.now(), noon);
     }
 }

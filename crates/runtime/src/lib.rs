@@ -1,7 +1,6 @@
-//! What every process of Guildhall needs to run well: named and joined tasks, shutdown, a clock, telemetry,
-//! and the frame in which reconcilers run.
+//! Process infrastructure: named and joined tasks, shutdown, a clock, telemetry and reconcilers.
 //!
-//! This crate deliberately knows nothing of Guildhall: no noun of the product stands here.
+//! This crate contains no concepts of the product.
 
 pub mod clock;
 pub mod reconcile;

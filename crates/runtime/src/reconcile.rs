@@ -1,7 +1,7 @@
-//! The frame of a reconciler: work that runs on a signal and on a timer, takes no input and may be repeated.
+//! Reconcilers: idempotent work without input that runs on a signal and on a timer.
 //!
-//! A reconciler looks at the world and brings it closer to what it should be. A lost signal costs latency, never
-//! correctness, because the timer comes round. What it did last, and when it comes next, is always visible.
+//! A reconciler reads the current state and moves it towards the desired state. A lost signal costs latency, not
+//! correctness, because of the timer. The last result and the next run are always visible.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,23 +15,23 @@ use tracing::{debug, warn};
 
 use crate::{Clock, Tasks};
 
-/// One round may take this long; then it is given up and tried again on the next tick.
-const ROUND_AT_MOST: Duration = Duration::from_secs(60);
+/// Timeout of one round; the next round is a retry.
+const ROUND_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Something that can be brought back in order again and again.
+/// A periodic, idempotent task.
 pub trait Reconciler: Send + Sync + 'static {
     type Error: Error + Send + Sync + 'static;
 
     /// The name that operators see in readiness and metrics.
     const NAME: &'static str;
 
-    /// Does one round. Must be idempotent, and safe beside the same round on another replica.
+    /// Runs one round. Must be idempotent, and safe to run concurrently on several replicas.
     fn round(&self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
-/// What is known of a reconciler.
+/// The status of a reconciler.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub struct ReconcilerStatus {
     pub name: &'static str,
     pub every: Duration,
     pub last_run_at: Option<Timestamp>,
@@ -40,12 +40,12 @@ pub struct Status {
     pub last_error: Option<String>,
 }
 
-/// Asks a reconciler to run now. Signals that arrive during a round make one more round.
+/// Triggers a reconciler. Signals during a round cause one more round.
 #[derive(Debug, Clone, Default)]
 pub struct Signal(Arc<Notify>);
 
 impl Signal {
-    pub fn poke(&self) {
+    pub fn notify(&self) {
         self.0.notify_one();
     }
 }
@@ -54,7 +54,7 @@ impl Signal {
 #[derive(Debug, Clone)]
 pub struct Reconcilers {
     clock: Clock,
-    statuses: Arc<Mutex<Vec<Status>>>,
+    statuses: Arc<Mutex<Vec<ReconcilerStatus>>>,
 }
 
 impl Reconcilers {
@@ -63,17 +63,17 @@ impl Reconcilers {
         Self { clock, statuses: Arc::default() }
     }
 
-    /// Starts a reconciler: at once, then every interval, and whenever its signal is poked.
+    /// Starts a reconciler: immediately, then at every interval, and on every signal.
     pub fn start<R: Reconciler>(&self, tasks: &Tasks, every: Duration, reconciler: R) -> Signal {
         let signal = Signal::default();
         let slot = self.register(R::NAME, every);
-        let (this, stop, poked) = (self.clone(), tasks.stop(), signal.clone());
+        let (this, stop, notified) = (self.clone(), tasks.stop(), signal.clone());
         tasks.spawn(R::NAME, async move {
             loop {
                 this.run_once(slot, every, &reconciler).await;
                 tokio::select! {
                     () = stop.cancelled() => return,
-                    () = poked.0.notified() => {}
+                    () = notified.0.notified() => {}
                     () = tokio::time::sleep(every) => {}
                 }
             }
@@ -81,15 +81,15 @@ impl Reconcilers {
         signal
     }
 
-    /// Returns what is known of each reconciler, in the order they were started.
+    /// Returns the status of each reconciler, in start order.
     #[must_use]
-    pub fn statuses(&self) -> Vec<Status> {
+    pub fn statuses(&self) -> Vec<ReconcilerStatus> {
         self.statuses.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn register(&self, name: &'static str, every: Duration) -> usize {
         let mut statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
-        statuses.push(Status {
+        statuses.push(ReconcilerStatus {
             name,
             every,
             last_run_at: None,
@@ -102,15 +102,15 @@ impl Reconcilers {
 
     async fn run_once<R: Reconciler>(&self, slot: usize, every: Duration, reconciler: &R) {
         let began = Instant::now();
-        let error = match timeout(ROUND_AT_MOST, reconciler.round()).await {
+        let error = match timeout(ROUND_TIMEOUT, reconciler.round()).await {
             Ok(Ok(())) => None,
             Ok(Err(error)) => {
                 warn!(reconciler = R::NAME, error = &error as &dyn Error, "reconciler {} failed", R::NAME);
                 Some(error.to_string())
             }
             Err(_) => {
-                warn!(reconciler = R::NAME, "reconciler {} took longer than {ROUND_AT_MOST:?}", R::NAME);
-                Some(format!("took longer than {} s", ROUND_AT_MOST.as_secs()))
+                warn!(reconciler = R::NAME, "reconciler {} took longer than {ROUND_TIMEOUT:?}", R::NAME);
+                Some(format!("took longer than {} s", ROUND_TIMEOUT.as_secs()))
             }
         };
         debug!(reconciler = R::NAME, ok = error.is_none(), "reconciler {} ran", R::NAME);
@@ -145,73 +145,74 @@ mod tests {
     use super::*;
 
     #[derive(Debug, thiserror::Error)]
-    #[error("the well is dry")]
-    struct Dry;
+    #[error("round failed")]
+    struct RoundFailed;
 
-    struct Well {
+    struct TestReconciler {
         rounds: Arc<AtomicUsize>,
-        dry_at: usize,
+        fails_at: usize,
     }
 
-    impl Reconciler for Well {
-        type Error = Dry;
-        const NAME: &'static str = "well";
+    impl Reconciler for TestReconciler {
+        type Error = RoundFailed;
+        const NAME: &'static str = "test";
 
-        async fn round(&self) -> Result<(), Dry> {
+        async fn round(&self) -> Result<(), RoundFailed> {
             let round = self.rounds.fetch_add(1, Ordering::SeqCst) + 1;
-            if round == self.dry_at { Err(Dry) } else { Ok(()) }
+            if round == self.fails_at { Err(RoundFailed) } else { Ok(()) }
         }
     }
 
-    async fn wait_for(rounds: &AtomicUsize, wanted: usize) {
+    async fn wait_for(rounds: &AtomicUsize, expected: usize) {
         for _ in 0..500 {
-            if rounds.load(Ordering::SeqCst) >= wanted {
+            if rounds.load(Ordering::SeqCst) >= expected {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("waited 5 s for round {wanted}");
+        panic!("waited 5 s for round {expected}");
     }
 
     #[tokio::test]
-    async fn runs_at_once_and_again_when_poked() {
+    async fn runs_immediately_and_on_signal() {
         let (tasks, rounds) = (Tasks::new(), Arc::new(AtomicUsize::new(0)));
         let reconcilers = Reconcilers::new(Clock::system());
-        let well = Well { rounds: Arc::clone(&rounds), dry_at: usize::MAX };
-        let signal = reconcilers.start(&tasks, Duration::from_secs(3600), well);
+        let reconciler = TestReconciler { rounds: Arc::clone(&rounds), fails_at: usize::MAX };
+        let signal = reconcilers.start(&tasks, Duration::from_secs(3600), reconciler);
         wait_for(&rounds, 1).await;
-        signal.poke();
+        signal.notify();
         wait_for(&rounds, 2).await;
         assert_eq!(tasks.shutdown(Duration::from_secs(5)).await, Vec::<&str>::new());
     }
 
     #[tokio::test]
-    async fn runs_on_its_timer_without_a_signal() {
+    async fn runs_on_its_timer() {
         let (tasks, rounds) = (Tasks::new(), Arc::new(AtomicUsize::new(0)));
-        let well = Well { rounds: Arc::clone(&rounds), dry_at: usize::MAX };
-        Reconcilers::new(Clock::system()).start(&tasks, Duration::from_millis(5), well);
+        let reconciler = TestReconciler { rounds: Arc::clone(&rounds), fails_at: usize::MAX };
+        Reconcilers::new(Clock::system()).start(&tasks, Duration::from_millis(5), reconciler);
         wait_for(&rounds, 3).await;
     }
 
     #[tokio::test]
-    async fn a_failed_round_keeps_the_last_success_and_says_why() {
+    async fn failed_round_keeps_the_last_success_and_stores_the_error() {
         let now = Timestamp::from_second(1_800_000_000).expect("in range");
         let (tasks, rounds, clock) = (Tasks::new(), Arc::new(AtomicUsize::new(0)), Clock::manual(now));
         let reconcilers = Reconcilers::new(clock);
         let every = Duration::from_secs(3600);
-        let signal = reconcilers.start(&tasks, every, Well { rounds: Arc::clone(&rounds), dry_at: 2 });
+        let signal =
+            reconcilers.start(&tasks, every, TestReconciler { rounds: Arc::clone(&rounds), fails_at: 2 });
         wait_for(&rounds, 1).await;
-        signal.poke();
+        signal.notify();
         wait_for(&rounds, 2).await;
         tasks.shutdown(Duration::from_secs(5)).await;
-        let wanted = Status {
-            name: "well",
+        let expected = ReconcilerStatus {
+            name: "test",
             every,
             last_run_at: Some(now),
             last_success_at: Some(now),
             next_run_at: now.checked_add(every).expect("in range"),
-            last_error: Some("the well is dry".to_owned()),
+            last_error: Some("round failed".to_owned()),
         };
-        assert_eq!(reconcilers.statuses(), vec![wanted]);
+        assert_eq!(reconcilers.statuses(), vec![expected]);
     }
 }

@@ -1,4 +1,4 @@
-//! Named tasks that somebody joins.
+//! Named tasks that are joined at shutdown.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -12,7 +12,7 @@ use tracing::{error, warn};
 
 /// The tasks of one server. Cheap to clone.
 ///
-/// A task that panics stops the server: half a server that looks alive is worse than a restart.
+/// A panic in a task stops the server: a restart is better than a partially working server.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks {
     tracker: TaskTracker,
@@ -34,15 +34,12 @@ impl Tasks {
     }
 
     /// Starts a task that [`Tasks::shutdown`] waits for.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that spawns, so that all are joined"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the only place that spawns, so that all tasks are joined")]
     pub fn spawn<F>(&self, name: &'static str, task: F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let guard = Running::enter(name, Arc::clone(&self.running));
+        let guard = RunningTask::enter(name, Arc::clone(&self.running));
         let (stop, panicked) = (self.stop.clone(), self.panicked.clone());
         tokio::spawn(self.tracker.track_future(async move {
             let _guard = guard;
@@ -54,46 +51,45 @@ impl Tasks {
         }));
     }
 
-    /// Asks every task to stop and waits for them, at most `patience` long.
-    /// Returns the names of the tasks that did not end in time.
-    pub async fn shutdown(&self, patience: Duration) -> Vec<&'static str> {
+    /// Stops all tasks and waits for them, at most `timeout`. Returns the names of the tasks that did not end in time.
+    pub async fn shutdown(&self, timeout: Duration) -> Vec<&'static str> {
         self.stop.cancel();
         self.tracker.close();
-        if tokio::time::timeout(patience, self.tracker.wait()).await.is_ok() {
+        if tokio::time::timeout(timeout, self.tracker.wait()).await.is_ok() {
             return Vec::new();
         }
-        let left: Vec<_> = self.names().into_keys().collect();
-        warn!(tasks = ?left, "tasks did not end within {patience:?}");
-        left
+        let remaining: Vec<_> = self.running().into_keys().collect();
+        warn!(tasks = ?remaining, "tasks did not end within {timeout:?}");
+        remaining
     }
 
-    /// Returns how many tasks of each name run now.
+    /// Returns the number of running tasks by name.
     #[must_use]
-    pub fn names(&self) -> BTreeMap<&'static str, usize> {
+    pub fn running(&self) -> BTreeMap<&'static str, usize> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns whether a task ended by a panic.
+    /// Returns whether a task panicked.
     #[must_use]
     pub fn panicked(&self) -> bool {
         self.panicked.is_cancelled()
     }
 }
 
-/// Counts a task by name for as long as it lives.
-struct Running {
+/// Counts a task by name while it runs.
+struct RunningTask {
     name: &'static str,
     all: Arc<Mutex<BTreeMap<&'static str, usize>>>,
 }
 
-impl Running {
+impl RunningTask {
     fn enter(name: &'static str, all: Arc<Mutex<BTreeMap<&'static str, usize>>>) -> Self {
         *all.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
         Self { name, all }
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningTask {
     fn drop(&mut self) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         match all.get_mut(self.name) {
@@ -110,24 +106,24 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn shutdown_waits_for_a_task_that_listens() {
+    async fn shutdown_waits_for_tasks() {
         let tasks = Tasks::new();
         let stop = tasks.stop();
         tasks.spawn("listener", async move { stop.cancelled().await });
-        assert_eq!(tasks.names(), BTreeMap::from([("listener", 1)]));
+        assert_eq!(tasks.running(), BTreeMap::from([("listener", 1)]));
         assert_eq!(tasks.shutdown(Duration::from_secs(5)).await, Vec::<&str>::new());
-        assert!(tasks.names().is_empty());
+        assert!(tasks.running().is_empty());
     }
 
     #[tokio::test]
-    async fn shutdown_names_a_task_that_does_not_end() {
+    async fn shutdown_returns_tasks_that_do_not_end() {
         let tasks = Tasks::new();
-        tasks.spawn("deaf", std::future::pending());
-        assert_eq!(tasks.shutdown(Duration::from_millis(20)).await, vec!["deaf"]);
+        tasks.spawn("stuck", std::future::pending());
+        assert_eq!(tasks.shutdown(Duration::from_millis(20)).await, vec!["stuck"]);
     }
 
     #[tokio::test]
-    async fn a_panicking_task_stops_the_others() {
+    async fn panic_in_a_task_stops_all_tasks() {
         let tasks = Tasks::new();
         tasks.spawn("bad", async { panic!("on purpose") });
         tokio::time::timeout(Duration::from_secs(5), tasks.stop().cancelled()).await.expect("stopped");

@@ -1,4 +1,4 @@
-//! Signing in and out.
+//! Sign-in and sign-out.
 
 use guildhall_protocol::rest::access::auth::{TokensView, WhoamiView};
 use jiff::Timestamp;
@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use crate::{Client, ClientError};
 
-/// What a sign-in hands out.
+/// The tokens of a sign-in.
 #[derive(Debug, Clone)]
 pub struct Tokens {
     pub principal: String,
     pub access: SecretString,
     pub access_expires_at: Timestamp,
-    /// To be exchanged once, by one caller.
+    /// Can be exchanged once.
     pub refresh: SecretString,
 }
 
@@ -35,22 +35,22 @@ impl Client {
     pub async fn sign_in(&self, name: &str, password: &SecretString) -> Result<Tokens, ClientError> {
         let body = SignInBody { name, password: password.expose_secret() };
         let request = self.request(Method::POST, &["auth", "login"]).json(&body);
-        self.call_openly::<TokensView>(request).await.map(Tokens::from)
+        self.call_without_token::<TokensView>(request).await.map(Tokens::from)
     }
 
-    /// Exchanges a refresh token for the next tokens. Whoever does so twice ends the login.
+    /// Exchanges a refresh token for new tokens. Using the same refresh token twice revokes the login.
     pub async fn refresh(&self, refresh: &SecretString) -> Result<Tokens, ClientError> {
         let body = RefreshBody { refresh_token: refresh.expose_secret() };
         let request = self.request(Method::POST, &["auth", "refresh"]).json(&body);
-        self.call_openly::<TokensView>(request).await.map(Tokens::from)
+        self.call_without_token::<TokensView>(request).await.map(Tokens::from)
     }
 
-    /// Ends the login that the token came from, with all of its tokens.
+    /// Revokes the login of the current token, with all its tokens.
     pub async fn sign_out(&self) -> Result<(), ClientError> {
         self.command(self.request(Method::POST, &["auth", "logout"])).await
     }
 
-    /// Asks whom the server takes the caller for.
+    /// Returns the signed-in principal.
     pub async fn whoami(&self) -> Result<WhoamiView, ClientError> {
         self.call(self.request(Method::GET, &["whoami"])).await
     }

@@ -1,4 +1,4 @@
-//! The backends that runs may name.
+//! The available backends.
 
 use guildhall_protocol::rest::sessions::{BackendView, BackendsView};
 use reqwest::Method;

@@ -1,43 +1,43 @@
-//! How long to wait for a server that is away.
+//! Exponential backoff with jitter.
 
 use std::time::Duration;
 
-/// The first wait before a new attempt; doubled up to the last.
-const FIRST_WAIT: Duration = Duration::from_millis(200);
-const LAST_WAIT: Duration = Duration::from_secs(5);
+/// Delay before the first retry; doubled up to the maximum.
+const INITIAL_DELAY: Duration = Duration::from_millis(200);
+const MAX_DELAY: Duration = Duration::from_secs(5);
 
-/// A server may ask for a longer wait, within reason: a follower that sleeps for hours looks broken.
-const LONGEST_ASKED: Duration = Duration::from_secs(60);
+/// Upper limit for the server's `retryAfter`: a follower that sleeps for hours looks broken.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// Counts attempts that failed, and says how long to wait before the next.
+/// Counts failed attempts and computes the delay before the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Backoff {
     failures: u32,
-    /// How long the server asked to wait.
-    asked: Duration,
+    /// The delay that the server requested.
+    retry_after: Duration,
 }
 
 impl Backoff {
-    pub(crate) fn failed(&mut self, asked: Option<Duration>) {
+    pub(crate) fn record_failure(&mut self, retry_after: Option<Duration>) {
         self.failures = self.failures.saturating_add(1);
-        self.asked = asked.unwrap_or_default().min(LONGEST_ASKED);
+        self.retry_after = retry_after.unwrap_or_default().min(MAX_RETRY_AFTER);
     }
 
-    pub(crate) fn succeeded(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Self::default();
     }
 
-    pub(crate) fn wait(&self) -> Duration {
-        wait_after(self.failures).max(self.asked)
+    pub(crate) fn delay(&self) -> Duration {
+        delay_after(self.failures).max(self.retry_after)
     }
 }
 
-/// Returns how long to wait: longer each time, and never the same for all who lost a server at once.
-fn wait_after(failures: u32) -> Duration {
+/// Returns a delay that grows with each failure, with jitter so that clients do not retry at the same moment.
+fn delay_after(failures: u32) -> Duration {
     if failures == 0 {
         return Duration::ZERO;
     }
-    let longest = FIRST_WAIT.saturating_mul(1 << failures.min(10)).min(LAST_WAIT);
+    let longest = INITIAL_DELAY.saturating_mul(1 << failures.min(10)).min(MAX_DELAY);
     let random = getrandom::u32().unwrap_or(u32::MAX);
     longest / 2 + (longest / 2).mul_f64(f64::from(random) / f64::from(u32::MAX))
 }
@@ -47,23 +47,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_grow_and_stay_bounded() {
-        assert_eq!(wait_after(0), Duration::ZERO);
+    fn delays_grow_up_to_the_maximum() {
+        assert_eq!(delay_after(0), Duration::ZERO);
         for failures in 1..40 {
-            let wait = wait_after(failures);
-            assert!(wait >= FIRST_WAIT / 2 && wait <= LAST_WAIT, "{failures}: {wait:?}");
+            let delay = delay_after(failures);
+            assert!(delay >= INITIAL_DELAY / 2 && delay <= MAX_DELAY, "{failures}: {delay:?}");
         }
-        assert!(wait_after(30) >= LAST_WAIT / 2);
+        assert!(delay_after(30) >= MAX_DELAY / 2);
     }
 
     #[test]
-    fn a_server_may_ask_for_more_within_reason_until_it_answers() {
+    fn retry_after_is_used_up_to_its_limit_and_reset_on_success() {
         let mut backoff = Backoff::default();
-        backoff.failed(Some(Duration::from_secs(30)));
-        assert_eq!(backoff.wait(), Duration::from_secs(30));
-        backoff.failed(Some(Duration::from_secs(24 * 3600)));
-        assert_eq!(backoff.wait(), LONGEST_ASKED);
-        backoff.succeeded();
-        assert_eq!(backoff.wait(), Duration::ZERO);
+        backoff.record_failure(Some(Duration::from_secs(30)));
+        assert_eq!(backoff.delay(), Duration::from_secs(30));
+        backoff.record_failure(Some(Duration::from_secs(24 * 3600)));
+        assert_eq!(backoff.delay(), MAX_RETRY_AFTER);
+        backoff.reset();
+        assert_eq!(backoff.delay(), Duration::ZERO);
     }
 }

@@ -1,4 +1,4 @@
-//! The client: one call, one answer.
+//! The HTTP client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use crate::{ClientError, TokenSource};
 
 const USER_AGENT: &str = concat!("guildhall-sdk/", env!("CARGO_PKG_VERSION"));
 
-/// From the name to a connection that may carry a request, TLS included.
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// Covers DNS, TCP and TLS.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// From the first step to the last byte of an answer: three times what a server takes at most.
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+/// Covers the whole request: three times the server's own limit.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The longest silence in a stream: the server sends a sign of life every 15 s.
-const SILENT_AT_MOST: Duration = Duration::from_secs(45);
+/// Maximum silence in a stream: the server sends a keep-alive every 15 s.
+const READ_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// The largest answer that is read: 500 audit entries of 64 KiB, twice.
-const ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// Maximum size of a response: twice 500 audit entries of 64 KiB.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Talks to one server. Cheap to clone; clones share their connections.
+/// A client of one server. Cheap to clone; clones share their connections.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -33,87 +33,90 @@ pub struct Client {
     tokens: Option<Arc<dyn TokenSource>>,
 }
 
-/// Why there is no client.
+/// The client could not be created.
 #[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// The address is not repeated: what is wrong with it may be that it holds a password.
-    #[error("a server's address looks like https://guildhall.example.com, without a name, password, ? or #")]
-    Address,
+pub enum ClientSetupError {
+    /// The URL is not included in the message because it may contain a password.
+    #[error(
+        "invalid server URL: expected a form like https://guildhall.example.com, without user name, password, ? or #"
+    )]
+    InvalidUrl,
     #[error("cannot set up the HTTP client")]
     Http(#[source] reqwest::Error),
-    #[error("there is no token")]
+    #[error("the client has no token")]
     NoToken,
 }
 
 impl Client {
-    /// Makes a client without a token: it can sign in and refresh.
-    pub fn new(base_url: &str) -> Result<Self, SetupError> {
-        let mut base = Url::parse(base_url).map_err(|_| SetupError::Address)?;
-        let plain = base.username().is_empty() && base.password().is_none() && base.query().is_none();
-        let web = ["http", "https"].contains(&base.scheme()) && base.has_host();
-        if !plain || !web || base.fragment().is_some() {
-            return Err(SetupError::Address);
+    /// Creates a client without a token source: it can sign in and refresh.
+    pub fn new(base_url: &str) -> Result<Self, ClientSetupError> {
+        let mut base = Url::parse(base_url).map_err(|_| ClientSetupError::InvalidUrl)?;
+        let no_credentials =
+            base.username().is_empty() && base.password().is_none() && base.query().is_none();
+        let is_http = ["http", "https"].contains(&base.scheme()) && base.has_host();
+        if !no_credentials || !is_http || base.fragment().is_some() {
+            return Err(ClientSetupError::InvalidUrl);
         }
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
         let http = reqwest::Client::builder()
             .user_agent(USER_AGENT)
-            .connect_timeout(CONNECT_WITHIN)
-            .read_timeout(SILENT_AT_MOST)
-            // A token is for the server that was named, and for no other that it points to.
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(READ_TIMEOUT)
+            // A token must only be sent to the configured server, never to a redirect target.
             .redirect(redirect::Policy::none())
             .no_proxy()
             .build()
-            .map_err(SetupError::Http)?;
+            .map_err(ClientSetupError::Http)?;
         Ok(Self { http, base, tokens: None })
     }
 
-    /// Returns this client with tokens from a source.
+    /// Sets the token source.
     #[must_use]
     pub fn with_tokens(mut self, tokens: Arc<dyn TokenSource>) -> Self {
         self.tokens = Some(tokens);
         self
     }
 
-    /// Returns the server's address, always with a slash at its end.
+    /// Returns the base URL of the server, with a trailing slash.
     #[must_use]
     pub fn base_url(&self) -> &str {
         self.base.as_str()
     }
 
-    /// Begins a request to a path below `/api/v1/`. Segments are escaped one by one.
+    /// Starts a request to a path below `/api/v1/`. Segments are escaped one by one.
     pub(crate) fn request(&self, method: Method, segments: &[&str]) -> RequestBuilder {
-        self.http.request(method, self.address(segments))
+        self.http.request(method, self.api_url(segments))
     }
 
-    /// Begins a request that reads, with values that say which part.
+    /// Starts a GET request with query parameters.
     pub(crate) fn query<V: ToString>(&self, segments: &[&str], query: &[(&str, V)]) -> RequestBuilder {
         self.request_with(Method::GET, segments, query)
     }
 
-    /// Begins a request to a path below `/api/v1/` with values in its query.
+    /// Starts a request with query parameters.
     pub(crate) fn request_with<V: ToString>(
         &self,
         method: Method,
         segments: &[&str],
         query: &[(&str, V)],
     ) -> RequestBuilder {
-        let mut url = self.address(segments);
+        let mut url = self.api_url(segments);
         url.query_pairs_mut().extend_pairs(query.iter().map(|(name, value)| (name, value.to_string())));
         self.http.request(method, url)
     }
 
-    /// Begins a request that reads what stands beside `/api/v1/`.
-    pub(crate) fn outside_the_api(&self, segments: &[&str]) -> RequestBuilder {
-        self.http.get(self.below_base(segments))
+    /// Starts a GET request to a path outside `/api/v1/`.
+    pub(crate) fn root_request(&self, segments: &[&str]) -> RequestBuilder {
+        self.http.get(self.url_below_base(segments))
     }
 
-    pub(crate) fn address(&self, segments: &[&str]) -> Url {
-        self.below_base(&[&["api", "v1"], segments].concat())
+    pub(crate) fn api_url(&self, segments: &[&str]) -> Url {
+        self.url_below_base(&[&["api", "v1"], segments].concat())
     }
 
-    fn below_base(&self, segments: &[&str]) -> Url {
+    fn url_below_base(&self, segments: &[&str]) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend(segments);
@@ -124,43 +127,43 @@ impl Client {
     pub(crate) async fn token(&self) -> Result<SecretString, ClientError> {
         match &self.tokens {
             Some(tokens) => tokens.token().await,
-            None => Err(ClientError::NoToken(Box::new(SetupError::NoToken))),
+            None => Err(ClientError::NoToken(Box::new(ClientSetupError::NoToken))),
         }
     }
 
-    /// Sends a request with a token and reads its answer.
+    /// Sends a request with a token and parses the response.
     pub(crate) async fn call<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, ClientError> {
         let token = self.token().await?;
-        self.call_openly(request.bearer_auth(token.expose_secret())).await
+        self.call_without_token(request.bearer_auth(token.expose_secret())).await
     }
 
-    /// Sends a request with a token. The answer has no body worth reading.
+    /// Sends a request with a token and ignores the response body.
     pub(crate) async fn command(&self, request: RequestBuilder) -> Result<(), ClientError> {
         let token = self.token().await?;
-        let request = request.bearer_auth(token.expose_secret()).timeout(ANSWER_WITHIN);
+        let request = request.bearer_auth(token.expose_secret()).timeout(RESPONSE_TIMEOUT);
         self.send(request).await.map(drop)
     }
 
-    /// Sends a request as it is and reads its answer.
-    pub(crate) async fn call_openly<T: DeserializeOwned>(
+    /// Sends a request without a token and parses the response.
+    pub(crate) async fn call_without_token<T: DeserializeOwned>(
         &self,
         request: RequestBuilder,
     ) -> Result<T, ClientError> {
         self.call_with(request, &[]).await
     }
 
-    /// Sends a request as it is and reads its answer, which may also have one of these statuses.
+    /// Sends a request without a token and parses the response, which may also have one of these statuses.
     pub(crate) async fn call_with<T: DeserializeOwned>(
         &self,
         request: RequestBuilder,
         accepted: &[StatusCode],
     ) -> Result<T, ClientError> {
-        let response = self.send_with(request.timeout(ANSWER_WITHIN), accepted).await?;
+        let response = self.send_with(request.timeout(RESPONSE_TIMEOUT), accepted).await?;
         let body = self.body(response).await?;
-        serde_json::from_slice(&body).map_err(|error| self.not_understood(&error))
+        serde_json::from_slice(&body).map_err(|error| self.parse_error(&error))
     }
 
-    /// Sends a request; an answer that is a failure becomes one.
+    /// Sends a request. An error status becomes a [`ClientError`].
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, ClientError> {
         self.send_with(request, &[]).await
     }
@@ -178,9 +181,9 @@ impl Client {
         let body = self.body(response).await?;
         match serde_json::from_slice::<Problem>(&body) {
             Ok(problem) => Err(ClientError::Failed(Box::new(problem))),
-            Err(_) => Err(ClientError::BadAnswer {
+            Err(_) => Err(ClientError::InvalidResponse {
                 url: self.base.to_string(),
-                fault: format!("status {status} without a problem body"),
+                reason: format!("status {status} without a problem body"),
                 status: Some(status.as_u16()),
             }),
         }
@@ -188,10 +191,10 @@ impl Client {
 
     async fn body(&self, mut response: Response) -> Result<Vec<u8>, ClientError> {
         let mut body = Vec::new();
-        while let Some(piece) = response.chunk().await.map_err(|source| self.unreachable(source))? {
-            body.extend_from_slice(&piece);
-            if body.len() > ANSWER_BYTES {
-                return Err(self.bad_answer(format!("it is larger than {ANSWER_BYTES} bytes")));
+        while let Some(chunk) = response.chunk().await.map_err(|source| self.unreachable(source))? {
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_RESPONSE_BYTES {
+                return Err(self.invalid_response(format!("larger than {MAX_RESPONSE_BYTES} bytes")));
             }
         }
         Ok(body)
@@ -201,19 +204,19 @@ impl Client {
         ClientError::Unreachable { url: self.base.to_string(), source: source.without_url() }
     }
 
-    /// Says where an answer is not understood, and not what stands there: it may be a token.
-    pub(crate) fn not_understood(&self, error: &serde_json::Error) -> ClientError {
-        let kind = if error.is_data() { "not of the expected form" } else { "not JSON" };
-        self.bad_answer(format!("{kind} at line {}, column {}", error.line(), error.column()))
+    /// Reports the position of a parse error, but not the text there: it may be a token.
+    pub(crate) fn parse_error(&self, error: &serde_json::Error) -> ClientError {
+        let kind = if error.is_data() { "unexpected JSON" } else { "not JSON" };
+        self.invalid_response(format!("{kind} at line {}, column {}", error.line(), error.column()))
     }
 
-    pub(crate) fn bad_answer(&self, fault: impl Into<String>) -> ClientError {
-        ClientError::BadAnswer { url: self.base.to_string(), fault: fault.into(), status: None }
+    pub(crate) fn invalid_response(&self, reason: impl Into<String>) -> ClientError {
+        ClientError::InvalidResponse { url: self.base.to_string(), reason: reason.into(), status: None }
     }
 }
 
-/// Adds an idempotency key, with which the same request may be sent again without doing its work twice.
-pub(crate) fn keyed(request: RequestBuilder, idempotency_key: Option<&str>) -> RequestBuilder {
+/// Adds an idempotency key, which makes a retry of the same request safe.
+pub(crate) fn with_idempotency_key(request: RequestBuilder, idempotency_key: Option<&str>) -> RequestBuilder {
     match idempotency_key {
         Some(key) => request.header("idempotency-key", key),
         None => request,
@@ -224,14 +227,14 @@ pub(crate) fn keyed(request: RequestBuilder, idempotency_key: Option<&str>) -> R
 mod tests {
     use super::*;
 
-    fn client(url: &str) -> Result<Client, SetupError> {
-        let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    fn client(url: &str) -> Result<Client, ClientSetupError> {
+        let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
         Client::new(url)
     }
 
     #[test]
-    fn an_address_with_a_password_is_refused_and_not_repeated() {
-        let refused = [
+    fn url_with_credentials_is_rejected_and_not_printed() {
+        let invalid = [
             "https://me:hunter2@example.com",
             "https://me@example.com",
             "ftp://example.com",
@@ -239,16 +242,17 @@ mod tests {
             "https://example.com/?token=hunter2",
             "https://example.com/#hunter2",
         ];
-        for address in refused {
-            let error = client(address).expect_err(address);
+        for url in invalid {
+            let error = client(url).expect_err(url);
             assert!(
-                matches!(error, SetupError::Address) && !format!("{error:?} {error}").contains("hunter2")
+                matches!(error, ClientSetupError::InvalidUrl)
+                    && !format!("{error:?} {error}").contains("hunter2")
             );
         }
     }
 
     #[test]
-    fn paths_stand_below_the_base_and_segments_are_escaped() {
+    fn request_url_is_below_base_with_escaped_segments() {
         for base in ["http://example.com/guild", "http://example.com/guild/"] {
             let request = client(base).expect("fine").request(Method::GET, &["tenants", "a/../b"]).build();
             let url = request.expect("fine").url().to_string();

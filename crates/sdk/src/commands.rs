@@ -1,4 +1,4 @@
-//! Commands of runs, for those who send them.
+//! Commands of runs.
 
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::runs::command::CommandKind;
@@ -6,24 +6,24 @@ use guildhall_protocol::rest::runs::commands::{CommandView, CreateCommand, Resul
 use reqwest::Method;
 use serde_json::json;
 
-use crate::client::keyed;
+use crate::client::with_idempotency_key;
 use crate::{Client, ClientError};
 
 impl Client {
-    /// Submits a command with these words.
+    /// Submits a command with a prompt.
     pub async fn submit_command(
         &self,
         run: RunId,
         kind: CommandKind,
-        words: &str,
+        prompt: &str,
         idempotency_key: Option<&str>,
     ) -> Result<CommandView, ClientError> {
-        let body = CreateCommand { r#type: kind.to_string(), payload: json!({ "prompt": words }) };
+        let body = CreateCommand { r#type: kind.to_string(), payload: json!({ "prompt": prompt }) };
         let request = self.request(Method::POST, &["runs", &run.to_string(), "commands"]).json(&body);
-        self.call(keyed(request, idempotency_key)).await
+        self.call(with_idempotency_key(request, idempotency_key)).await
     }
 
-    pub async fn show_command(&self, run: RunId, command: CommandId) -> Result<CommandView, ClientError> {
+    pub async fn get_command(&self, run: RunId, command: CommandId) -> Result<CommandView, ClientError> {
         let segments = ["runs", &run.to_string(), "commands", &command.to_string()];
         self.call(self.request(Method::GET, &segments)).await
     }
@@ -33,7 +33,7 @@ impl Client {
         self.call(self.request(Method::GET, &segments)).await
     }
 
-    /// Asks a command to end; its run stays open. Asking again changes nothing.
+    /// Requests the cancellation of a command; its run stays open. Idempotent.
     pub async fn cancel_command(&self, command: CommandId) -> Result<CommandView, ClientError> {
         self.call(self.request(Method::POST, &["commands", &command.to_string(), "cancel"])).await
     }

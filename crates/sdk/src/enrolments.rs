@@ -1,4 +1,4 @@
-//! Enrolment tokens of runners.
+//! Enrolment tokens for runners.
 
 use guildhall_domain::ids::{EnrolmentId, TenantId};
 use guildhall_protocol::rest::runners::enrolments::{
@@ -7,28 +7,28 @@ use guildhall_protocol::rest::runners::enrolments::{
 use reqwest::Method;
 use secrecy::SecretString;
 
-use crate::client::keyed;
+use crate::client::with_idempotency_key;
 use crate::{Client, ClientError};
 
-/// An enrolment that was made.
+/// A created enrolment.
 #[derive(Debug, Clone)]
 pub struct NewEnrolment {
     pub id: String,
-    /// Shown this once; a replay of the same request has none.
+    /// Returned once; a replay of the same request has none.
     pub secret: Option<SecretString>,
 }
 
 impl Client {
-    /// Makes a token with which runners register and claim.
+    /// Creates a token with which runners register and claim runs.
     pub async fn create_enrolment(
         &self,
         tenant: TenantId,
-        wanted: &CreateEnrolment,
+        request_body: &CreateEnrolment,
         idempotency_key: Option<&str>,
     ) -> Result<NewEnrolment, ClientError> {
         let request =
-            self.request(Method::POST, &["tenants", &tenant.to_string(), "enrolments"]).json(wanted);
-        let view: NewEnrolmentView = self.call(keyed(request, idempotency_key)).await?;
+            self.request(Method::POST, &["tenants", &tenant.to_string(), "enrolments"]).json(request_body);
+        let view: NewEnrolmentView = self.call(with_idempotency_key(request, idempotency_key)).await?;
         Ok(NewEnrolment { id: view.id, secret: view.secret.map(SecretString::from) })
     }
 
@@ -37,7 +37,7 @@ impl Client {
         Ok(self.call::<EnrolmentsView>(request).await?.enrolments)
     }
 
-    /// Ends an enrolment: from the answer on it is refused everywhere, with the tokens of runs claimed under it.
+    /// Revokes an enrolment, and with it the tokens of the runs that were claimed under it.
     pub async fn revoke_enrolment(&self, tenant: TenantId, id: EnrolmentId) -> Result<(), ClientError> {
         let segments = ["tenants", &tenant.to_string(), "enrolments", &id.to_string()];
         self.command(self.request(Method::DELETE, &segments)).await

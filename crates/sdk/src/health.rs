@@ -1,4 +1,4 @@
-//! What a server says of itself.
+//! Health and capabilities of a server.
 
 use guildhall_protocol::rest::ops::capabilities::CapabilitiesView;
 use guildhall_protocol::rest::ops::health::{LiveView, ReadinessView};
@@ -7,24 +7,24 @@ use reqwest::StatusCode;
 use crate::{Client, ClientError};
 
 impl Client {
-    /// Asks whether the server runs. Needs no token.
+    /// Checks that the server is alive. Needs no token.
     pub async fn live(&self) -> Result<LiveView, ClientError> {
-        self.call_openly(self.outside_the_api(&["health", "live"])).await
+        self.call_without_token(self.root_request(&["health", "live"])).await
     }
 
-    /// Asks whether the server should get traffic; one that should not answers too, and says why.
+    /// Checks whether the server is ready for traffic. A server that is not ready responds with the reasons.
     pub async fn readiness(&self) -> Result<ReadinessView, ClientError> {
-        let request = self.outside_the_api(&["health", "readiness"]);
+        let request = self.root_request(&["health", "readiness"]);
         self.call_with(request, &[StatusCode::SERVICE_UNAVAILABLE]).await
     }
 
-    /// Asks what the server can do, without a token.
+    /// Returns the capabilities of the server, without a token.
     pub async fn capabilities(&self) -> Result<CapabilitiesView, ClientError> {
-        self.call_openly(self.outside_the_api(&["capabilities"])).await
+        self.call_without_token(self.root_request(&["capabilities"])).await
     }
 
-    /// Asks what the server can do, with a token: for one that tells nobody else.
+    /// Returns the capabilities of the server with a token, for servers that require one.
     pub async fn capabilities_with_token(&self) -> Result<CapabilitiesView, ClientError> {
-        self.call(self.outside_the_api(&["capabilities"])).await
+        self.call(self.root_request(&["capabilities"])).await
     }
 }

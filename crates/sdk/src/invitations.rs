@@ -8,19 +8,19 @@ use guildhall_protocol::rest::access::invitations::{
 use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::client::keyed;
+use crate::client::with_idempotency_key;
 use crate::{Client, ClientError};
 
-/// An invitation that was made.
+/// A created invitation.
 #[derive(Debug, Clone)]
 pub struct NewInvitation {
     pub id: String,
-    /// Shown this once; a replay of the same request has none.
+    /// Returned once; a replay of the same request has none.
     pub secret: Option<SecretString>,
 }
 
 impl Client {
-    /// Offers a role in a tenant to whoever gets the secret.
+    /// Creates an invitation to a role in a tenant. Whoever has the secret can accept it.
     pub async fn create_invitation(
         &self,
         tenant: TenantId,
@@ -31,7 +31,7 @@ impl Client {
         let body = CreateInvitation { role: role.as_str().to_owned(), email: email.map(str::to_owned) };
         let segments = ["tenants", &tenant.to_string(), "invitations"];
         let request = self.request(Method::POST, &segments).json(&body);
-        let view: NewInvitationView = self.call(keyed(request, idempotency_key)).await?;
+        let view: NewInvitationView = self.call(with_idempotency_key(request, idempotency_key)).await?;
         Ok(NewInvitation { id: view.id, secret: view.secret.map(SecretString::from) })
     }
 
@@ -41,7 +41,7 @@ impl Client {
         Ok(view.invitations)
     }
 
-    /// Takes an invitation back. One that was accepted stays accepted.
+    /// Revokes an invitation. An accepted one stays accepted.
     pub async fn revoke_invitation(&self, tenant: TenantId, id: InviteId) -> Result<(), ClientError> {
         let segments = ["tenants", &tenant.to_string(), "invitations", &id.to_string()];
         self.command(self.request(Method::DELETE, &segments)).await

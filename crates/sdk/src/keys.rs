@@ -6,19 +6,19 @@ use guildhall_protocol::rest::access::keys::{CreateKey, KeyView, KeysView, NewKe
 use reqwest::Method;
 use secrecy::SecretString;
 
-use crate::client::keyed;
+use crate::client::with_idempotency_key;
 use crate::{Client, ClientError};
 
-/// A key that was made.
+/// A created service key.
 #[derive(Debug, Clone)]
 pub struct NewKey {
     pub id: String,
-    /// Shown this once; a replay of the same request has none.
+    /// Returned once; a replay of the same request has none.
     pub secret: Option<SecretString>,
 }
 
 impl Client {
-    /// Makes a key for a program.
+    /// Creates a service key.
     pub async fn create_key(
         &self,
         tenant: TenantId,
@@ -28,7 +28,7 @@ impl Client {
     ) -> Result<NewKey, ClientError> {
         let body = CreateKey { name: name.to_owned(), role: role.as_str().to_owned() };
         let request = self.request(Method::POST, &["tenants", &tenant.to_string(), "keys"]).json(&body);
-        let view: NewKeyView = self.call(keyed(request, idempotency_key)).await?;
+        let view: NewKeyView = self.call(with_idempotency_key(request, idempotency_key)).await?;
         Ok(NewKey { id: view.id, secret: view.secret.map(SecretString::from) })
     }
 
@@ -38,7 +38,7 @@ impl Client {
         Ok(view.keys)
     }
 
-    /// Ends a key: from the answer on it is refused everywhere.
+    /// Revokes a key with immediate effect.
     pub async fn revoke_key(&self, tenant: TenantId, key: ServiceKeyId) -> Result<(), ClientError> {
         let segments = ["tenants", &tenant.to_string(), "keys", &key.to_string()];
         self.command(self.request(Method::DELETE, &segments)).await

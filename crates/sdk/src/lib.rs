@@ -1,13 +1,12 @@
-//! The Rust client. REST and streams today; the socket, the guard that checks tool calls and end-to-end encryption are
-//! planned.
+//! The Rust client: REST and streams. The socket, tool-call checks and end-to-end encryption are planned.
 //!
-//! A [`Client`] has one method for each thing that a server does; they stand in one module a resource. Calls that need
-//! a token ask a [`TokenSource`] for it each time, so that a long-lived client outlives its first token. What a runner
-//! does stands in [`runner`], with clients of its own: it holds other tokens and may do other things.
+//! A [`Client`] has one method per API operation, in one module per resource. Calls with authentication get the token
+//! from a [`TokenSource`] each time, so a long-lived client outlives its first token. The clients of a runner are in
+//! [`runner`]: they use other tokens and other operations.
 //!
-//! The process must have installed a TLS provider for rustls before it makes a client.
+//! The process must install a TLS provider for rustls before it creates a client.
 //!
-//! This crate deliberately knows no server crate: a client builds without one. It keeps nothing on disk.
+//! This crate depends on no server crate and stores nothing on disk.
 
 mod audit;
 mod auth;
@@ -32,15 +31,15 @@ mod tenants;
 mod token;
 mod users;
 
-pub use audit::{AuditEntry, AuditFollow, AuditPage, Followed};
+pub use audit::{AuditEntry, AuditFollower, AuditPage, AuditStreamItem};
 pub use auth::Tokens;
-pub use client::{Client, SetupError};
+pub use client::{Client, ClientSetupError};
 pub use enrolments::NewEnrolment;
-pub use error::{ClientError, next_step_after};
+pub use error::{ClientError, next_step_for};
 pub use invitations::NewInvitation;
 pub use keys::NewKey;
-pub use oidc::Waiting;
-pub use profiles::{CredentialAsk, ProfileScope};
-pub use runs::{RunEvent, RunEventPage, RunFollowed, RunFollower, RunScope};
-pub use sessions::{SessionEventsAsk, SessionScope, SessionsAsk};
+pub use oidc::BrowserSignIn;
+pub use profiles::{CredentialRequest, ProfileScope};
+pub use runs::{RunEvent, RunEventPage, RunFollower, RunScope, RunStreamItem};
+pub use sessions::{SessionEventsRequest, SessionListRequest, SessionScope};
 pub use token::{TokenFuture, TokenSource};

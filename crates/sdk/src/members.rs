@@ -1,4 +1,4 @@
-//! The members of a tenant.
+//! Members of a tenant.
 
 use guildhall_domain::access::role::Role;
 use guildhall_domain::ids::{PrincipalId, TenantId};
@@ -14,7 +14,7 @@ impl Client {
         Ok(view.members)
     }
 
-    /// Gives a principal a role, in place of the one they had.
+    /// Sets the role of a principal, replacing an earlier one.
     pub async fn set_member(
         &self,
         tenant: TenantId,
@@ -22,14 +22,14 @@ impl Client {
         role: Role,
     ) -> Result<(), ClientError> {
         let body = SetMember { role: role.as_str().to_owned() };
-        self.command(self.member(Method::PUT, tenant, principal).json(&body)).await
+        self.command(self.member_request(Method::PUT, tenant, principal).json(&body)).await
     }
 
     pub async fn remove_member(&self, tenant: TenantId, principal: PrincipalId) -> Result<(), ClientError> {
-        self.command(self.member(Method::DELETE, tenant, principal)).await
+        self.command(self.member_request(Method::DELETE, tenant, principal)).await
     }
 
-    fn member(&self, method: Method, tenant: TenantId, principal: PrincipalId) -> RequestBuilder {
+    fn member_request(&self, method: Method, tenant: TenantId, principal: PrincipalId) -> RequestBuilder {
         self.request(method, &["tenants", &tenant.to_string(), "members", &principal.to_string()])
     }
 }

@@ -1,4 +1,4 @@
-//! Signing a command in through a browser.
+//! Browser sign-in for the CLI.
 
 use guildhall_protocol::rest::access::auth::{ExchangeHandoff, TokensView};
 use reqwest::Method;
@@ -7,32 +7,32 @@ use url::Url;
 
 use crate::{Client, ClientError, Tokens};
 
-/// A command that waits for a browser.
+/// Parameters of a browser sign-in.
 #[derive(Debug, Clone)]
-pub struct Waiting<'a> {
-    /// The port of this machine on which it listens.
+pub struct BrowserSignIn<'a> {
+    /// The local port on which the CLI listens for the callback.
     pub port: u16,
-    /// The PKCE challenge (S256) of a secret that it keeps.
+    /// The PKCE challenge (S256) of a secret that the CLI keeps.
     pub challenge: &'a str,
-    /// For who has no account yet.
+    /// For a user without an account.
     pub invitation: Option<&'a SecretString>,
 }
 
 impl Client {
-    /// Returns the address at which a browser begins a sign-in for a command. With an invitation it holds a secret.
+    /// Returns the URL at which the browser starts the sign-in. With an invitation it contains a secret.
     #[must_use]
-    pub fn oidc_address(&self, waiting: &Waiting<'_>) -> Url {
-        let mut address = self.address(&["auth", "oidc", "start"]);
-        let mut query = address.query_pairs_mut();
-        query.append_pair("cli", &format!("{}.{}", waiting.port, waiting.challenge));
-        if let Some(invitation) = waiting.invitation {
+    pub fn oidc_start_url(&self, sign_in: &BrowserSignIn<'_>) -> Url {
+        let mut url = self.api_url(&["auth", "oidc", "start"]);
+        let mut query = url.query_pairs_mut();
+        query.append_pair("cli", &format!("{}.{}", sign_in.port, sign_in.challenge));
+        if let Some(invitation) = sign_in.invitation {
             query.append_pair("invitation", invitation.expose_secret());
         }
         drop(query);
-        address
+        url
     }
 
-    /// Exchanges the code that a browser brought for tokens, together with the secret behind the challenge.
+    /// Exchanges the code from the browser and the PKCE verifier for tokens.
     pub async fn exchange_handoff(
         &self,
         code: &SecretString,
@@ -43,6 +43,6 @@ impl Client {
             verifier: verifier.expose_secret().to_owned(),
         };
         let request = self.request(Method::POST, &["auth", "handoff"]).json(&body);
-        self.call_openly::<TokensView>(request).await.map(Tokens::from)
+        self.call_without_token::<TokensView>(request).await.map(Tokens::from)
     }
 }

@@ -1,4 +1,4 @@
-//! Provider profiles. A credential goes in and never comes out.
+//! Provider profiles. Credentials are write-only.
 
 use guildhall_domain::ids::TenantId;
 use guildhall_protocol::rest::profiles::{ProfileView, ProfilesView, ValidationView};
@@ -6,22 +6,22 @@ use reqwest::{Method, RequestBuilder};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
-use crate::client::keyed;
+use crate::client::with_idempotency_key;
 use crate::{Client, ClientError};
 
 const PROFILES: &str = "provider-profiles";
 
-/// Whose a profile is that is changed.
+/// The owner of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProfileScope {
     Tenant(TenantId),
-    /// The operator's, for all tenants.
+    /// The operator's profile, shared by all tenants.
     Shared,
 }
 
-/// A credential to keep, with what belongs to it. What is left out stays as it was.
+/// A credential and its settings. Omitted settings keep their value.
 #[derive(Debug, Clone)]
-pub struct CredentialAsk<'a> {
+pub struct CredentialRequest<'a> {
     pub credential: &'a SecretString,
     pub base_url: Option<&'a str>,
     pub model: Option<&'a str>,
@@ -29,38 +29,40 @@ pub struct CredentialAsk<'a> {
 }
 
 impl Client {
-    /// Lists the profiles that runs of a tenant may name.
+    /// Lists the profiles that a tenant's runs may use.
     pub async fn list_profiles(&self, tenant: TenantId) -> Result<Vec<ProfileView>, ClientError> {
         let view: ProfilesView = self.call(self.query(&[PROFILES], &[("tenantId", tenant)])).await?;
         Ok(view.profiles)
     }
 
-    pub async fn profile(&self, tenant: TenantId, slug: &str) -> Result<ProfileView, ClientError> {
+    pub async fn get_profile(&self, tenant: TenantId, slug: &str) -> Result<ProfileView, ClientError> {
         self.call(self.query(&[PROFILES, slug], &[("tenantId", tenant)])).await
     }
 
-    /// Gives a profile its credential, in place of the one before.
+    /// Sets the credential of a profile, replacing an earlier one.
     pub async fn set_credential(
         &self,
         scope: ProfileScope,
         slug: &str,
-        ask: &CredentialAsk<'_>,
+        request: &CredentialRequest<'_>,
     ) -> Result<ProfileView, ClientError> {
-        let mut body = json!({ "credential": ask.credential.expose_secret() });
-        for (name, value) in [("baseUrl", ask.base_url), ("model", ask.model), ("wireApi", ask.wire_api)] {
+        let mut body = json!({ "credential": request.credential.expose_secret() });
+        for (name, value) in
+            [("baseUrl", request.base_url), ("model", request.model), ("wireApi", request.wire_api)]
+        {
             if let Some(value) = value {
                 body[name] = json!(value);
             }
         }
-        self.call(self.scoped(Method::PUT, &[PROFILES, slug, "credential"], scope).json(&body)).await
+        self.call(self.scoped_request(Method::PUT, &[PROFILES, slug, "credential"], scope).json(&body)).await
     }
 
-    /// Forgets a profile and its credential.
+    /// Deletes a profile and its credential.
     pub async fn remove_profile(&self, scope: ProfileScope, slug: &str) -> Result<(), ClientError> {
-        self.command(self.scoped(Method::DELETE, &[PROFILES, slug], scope)).await
+        self.command(self.scoped_request(Method::DELETE, &[PROFILES, slug], scope)).await
     }
 
-    /// Begins to try a profile: one short turn, which costs what it costs.
+    /// Starts a validation: one short turn with the provider, at the provider's cost.
     pub async fn validate_profile(
         &self,
         tenant: TenantId,
@@ -68,12 +70,15 @@ impl Client {
         idempotency_key: Option<&str>,
     ) -> Result<ValidationView, ClientError> {
         let scope = ProfileScope::Tenant(tenant);
-        self.call(keyed(self.scoped(Method::POST, &[PROFILES, slug, "validate"], scope), idempotency_key))
-            .await
+        self.call(with_idempotency_key(
+            self.scoped_request(Method::POST, &[PROFILES, slug, "validate"], scope),
+            idempotency_key,
+        ))
+        .await
     }
 
-    /// Returns how trying a profile came out, or that it is still tried.
-    pub async fn validation(
+    /// Returns the state and outcome of a validation.
+    pub async fn get_validation(
         &self,
         tenant: TenantId,
         slug: &str,
@@ -82,7 +87,7 @@ impl Client {
         self.call(self.query(&[PROFILES, slug, "validations", validation], &[("tenantId", tenant)])).await
     }
 
-    fn scoped(&self, method: Method, segments: &[&str], scope: ProfileScope) -> RequestBuilder {
+    fn scoped_request(&self, method: Method, segments: &[&str], scope: ProfileScope) -> RequestBuilder {
         let query = match scope {
             ProfileScope::Tenant(tenant) => ("tenantId", tenant.to_string()),
             ProfileScope::Shared => ("scope", "shared".to_owned()),

@@ -4,7 +4,7 @@ use guildhall_domain::ids::TenantId;
 use guildhall_protocol::rest::access::projects::{CreateProject, ProjectView, ProjectsView};
 use reqwest::Method;
 
-use crate::client::keyed;
+use crate::client::with_idempotency_key;
 use crate::{Client, ClientError};
 
 impl Client {
@@ -17,7 +17,7 @@ impl Client {
     ) -> Result<ProjectView, ClientError> {
         let body = CreateProject { slug: slug.to_owned(), name: name.to_owned() };
         let request = self.request(Method::POST, &["tenants", &tenant.to_string(), "projects"]).json(&body);
-        self.call(keyed(request, idempotency_key)).await
+        self.call(with_idempotency_key(request, idempotency_key)).await
     }
 
     pub async fn list_projects(&self, tenant: TenantId) -> Result<Vec<ProjectView>, ClientError> {

@@ -1,14 +1,14 @@
-//! Runners that are started for runs.
+//! Runner jobs: runners that the server launches for runs.
 
 use guildhall_domain::ids::{CommandId, RunId, RunnerJobId};
 use guildhall_protocol::rest::runners::jobs::{CreateRunnerJob, RunnerJobView, RunnerJobsView};
 use reqwest::Method;
 
-use crate::client::keyed;
+use crate::client::with_idempotency_key;
 use crate::{Client, ClientError};
 
 impl Client {
-    /// Asks for a runner for a run. With a key the same request gives the same job.
+    /// Requests a runner for a run. Requests with the same idempotency key return the same job.
     pub async fn create_runner_job(
         &self,
         run: RunId,
@@ -17,10 +17,10 @@ impl Client {
     ) -> Result<RunnerJobView, ClientError> {
         let body = CreateRunnerJob { command_id: command.map(|command| command.to_string()) };
         let request = self.request(Method::POST, &["runs", &run.to_string(), "runner-jobs"]);
-        self.call(keyed(request, idempotency_key).json(&body)).await
+        self.call(with_idempotency_key(request, idempotency_key).json(&body)).await
     }
 
-    /// Lists the runners that were started for a run, or for one of its commands, newest first.
+    /// Lists the runner jobs of a run, or of one of its commands, newest first.
     pub async fn list_runner_jobs(
         &self,
         run: RunId,
@@ -31,7 +31,7 @@ impl Client {
         Ok(self.call::<RunnerJobsView>(request).await?.runner_jobs)
     }
 
-    pub async fn show_runner_job(&self, run: RunId, job: RunnerJobId) -> Result<RunnerJobView, ClientError> {
+    pub async fn get_runner_job(&self, run: RunId, job: RunnerJobId) -> Result<RunnerJobView, ClientError> {
         let path = ["runs", &run.to_string(), "runner-jobs", &job.to_string()];
         self.call(self.request(Method::GET, &path)).await
     }

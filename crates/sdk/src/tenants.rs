@@ -5,7 +5,7 @@ use guildhall_protocol::rest::access::tenants::{MembershipView, TenantView, Tena
 use reqwest::Method;
 use serde::Serialize;
 
-use crate::client::keyed;
+use crate::client::with_idempotency_key;
 use crate::{Client, ClientError};
 
 #[derive(Serialize)]
@@ -15,7 +15,7 @@ struct CreateTenantBody<'a> {
 }
 
 impl Client {
-    /// Makes a tenant, owned by the caller. For those who operate the installation.
+    /// Creates a tenant that the caller owns. Requires an operator.
     pub async fn create_tenant(
         &self,
         slug: &str,
@@ -23,16 +23,16 @@ impl Client {
         idempotency_key: Option<&str>,
     ) -> Result<TenantView, ClientError> {
         let request = self.request(Method::POST, &["tenants"]).json(&CreateTenantBody { slug, name });
-        self.call(keyed(request, idempotency_key)).await
+        self.call(with_idempotency_key(request, idempotency_key)).await
     }
 
-    /// Lists the tenants that the caller belongs to, with the role in each.
+    /// Lists the caller's tenants with the role in each.
     pub async fn list_tenants(&self) -> Result<Vec<MembershipView>, ClientError> {
         let view: TenantsView = self.call(self.request(Method::GET, &["tenants"])).await?;
         Ok(view.tenants)
     }
 
-    pub async fn show_tenant(&self, tenant: TenantId) -> Result<TenantView, ClientError> {
+    pub async fn get_tenant(&self, tenant: TenantId) -> Result<TenantView, ClientError> {
         self.call(self.request(Method::GET, &["tenants", &tenant.to_string()])).await
     }
 }

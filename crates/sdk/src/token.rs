@@ -1,4 +1,4 @@
-//! Where tokens come from.
+//! Token sources.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use secrecy::SecretString;
 
 use crate::ClientError;
 
-/// A token that is on its way.
+/// The future of a token.
 pub type TokenFuture<'a> = BoxFuture<'a, Result<SecretString, ClientError>>;
 
-/// Hands out the token for the next call. One that keeps tokens refreshes them here.
+/// Provides the token for the next call. An implementation may refresh it here.
 pub trait TokenSource: fmt::Debug + Send + Sync {
     fn token(&self) -> TokenFuture<'_>;
 }
 
-/// A token that stays the same, such as a service key.
+/// A constant token, such as a service key.
 impl TokenSource for SecretString {
     fn token(&self) -> TokenFuture<'_> {
         Box::pin(ready(Ok(self.clone())))

@@ -1,4 +1,4 @@
-//! People who can sign in.
+//! User accounts.
 
 use guildhall_protocol::rest::access::users::UserView;
 use reqwest::Method;
@@ -14,7 +14,7 @@ struct CreateUserBody<'a> {
 }
 
 impl Client {
-    /// Makes a user. For those who operate the installation.
+    /// Creates a user. Requires an operator.
     pub async fn create_user(&self, name: &str, password: &SecretString) -> Result<UserView, ClientError> {
         let body = CreateUserBody { name, password: password.expose_secret() };
         self.call(self.request(Method::POST, &["users"]).json(&body)).await

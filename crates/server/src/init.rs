@@ -1,4 +1,4 @@
-//! Prepares a new installation, without serving.
+//! Initializes a new installation without serving.
 
 use guildhall_service::ServiceError;
 use guildhall_service::access::users::Users;
@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use crate::start::prepare_store;
 use crate::{Config, StartError};
 
-/// Why an installation could not be prepared.
+/// Why an installation could not be initialized.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
     #[error(transparent)]
@@ -16,10 +16,10 @@ pub enum InitError {
     User(#[source] ServiceError),
 }
 
-/// Migrates the database and makes the first user, who operates the installation. Returns whether there was none.
+/// Migrates the database and creates the first user, who is the operator. Returns false where a user exists already.
 pub async fn init(config: &Config, name: &str, password: &SecretString) -> Result<bool, InitError> {
     let store = prepare_store(config).await?;
-    let made = Users::new(store.clone()).create_first(name, password).await.map_err(InitError::User)?;
+    let created = Users::new(store.clone()).create_first(name, password).await.map_err(InitError::User)?;
     store.close().await;
-    Ok(made.is_some())
+    Ok(created.is_some())
 }

@@ -1,22 +1,22 @@
-//! Puts the parts together: configuration, wiring, start and shutdown.
+//! Configuration, wiring, start and shutdown of a server.
 //!
-//! This crate deliberately holds no rule of the product: it only knows who needs whom.
+//! This crate holds no business rules: it only connects the other crates.
 
-pub mod checkup;
 pub mod config;
+pub mod engine_checks;
 mod engine_ports;
 mod init;
-mod launching;
-mod outside;
+mod launcher;
+mod outbound;
 mod public_url;
 mod start;
 
 pub use config::Config;
 pub use guildhall_api::openapi;
-pub use guildhall_launcher::local::can_contain as contains_runners;
+pub use guildhall_launcher::local::supports_containment as contains_runners;
 pub use init::{InitError, init};
-pub use launching::usual_runner;
-pub use outside::OutsideError;
+pub use launcher::default_runner_path;
+pub use outbound::OutboundError;
 pub use public_url::InvalidPublicUrl;
 pub use start::{Server, StartError};
 

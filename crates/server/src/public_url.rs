@@ -1,14 +1,14 @@
-//! The address under which browsers know the server.
+//! The public address of the server, as browsers use it.
 
 use std::net::SocketAddr;
 
 use url::Url;
 
-/// `http.public_url` is not of the wanted form. It is not repeated: it may hold a password.
+/// `http.public_url` is invalid. The message does not repeat it: it may hold a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "http.public_url (GUILDHALL_HTTP_PUBLIC_URL) is not usable: write https:// and the host, nothing behind it; plain \
-     http:// is for this machine alone"
+    "invalid http.public_url (GUILDHALL_HTTP_PUBLIC_URL): write https:// and the host, without a path; http:// is \
+     allowed only for this machine"
 )]
 pub struct InvalidPublicUrl;
 
@@ -17,32 +17,33 @@ pub struct InvalidPublicUrl;
 pub(crate) struct PublicUrl(Url);
 
 impl PublicUrl {
-    /// Reads the configured address; without one it is where the server listens.
+    /// Parses the configured address. The default is the address that the server listens on.
     pub(crate) fn new(configured: &str, listening: SocketAddr) -> Result<Self, InvalidPublicUrl> {
         let listening = format!("http://{listening}");
         let is_configured = !configured.is_empty();
         let url =
             Url::parse(if is_configured { configured } else { &listening }).map_err(|_| InvalidPublicUrl)?;
-        let safe = match url.scheme() {
+        let safe_scheme = match url.scheme() {
             "https" => true,
-            // Browsers keep a `Secure` cookie of a plain address only where it cannot leave the machine.
+            // Over http, browsers accept `Secure` cookies only from loopback.
             "http" => !is_configured || is_loopback(&url),
             _ => false,
         };
-        let plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
-        if safe && plain && url.has_host() && url.path() == "/" && url.fragment().is_none() {
+        let no_credentials = url.username().is_empty() && url.password().is_none();
+        let no_path = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+        if safe_scheme && no_credentials && no_path && url.has_host() {
             Ok(Self(url))
         } else {
             Err(InvalidPublicUrl)
         }
     }
 
-    /// Returns it as browsers write it in `Origin`.
+    /// Returns the value that browsers send in the `Origin` header.
     pub(crate) fn origin(&self) -> String {
         self.0.origin().ascii_serialization()
     }
 
-    /// Returns its host as a name for the server. `0.0.0.0`, where a server may listen, is no name.
+    /// Returns the host name. None for an unspecified address such as `0.0.0.0`: clients cannot use it as a name.
     pub(crate) fn host(&self) -> Option<String> {
         let host = self.0.host_str().filter(|host| !["0.0.0.0", "[::]"].contains(host));
         host.map(str::to_owned)
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_an_origin_and_safe_or_on_this_machine() {
+    fn public_url_must_be_an_https_or_loopback_origin() {
         assert_eq!(public("https://guildhall.example.org/").as_deref(), Ok("https://guildhall.example.org"));
         assert_eq!(
             public("https://guildhall.example.org:8443").as_deref(),
@@ -76,7 +77,7 @@ mod tests {
         );
         assert_eq!(public("http://localhost:7117").as_deref(), Ok("http://localhost:7117"));
         assert_eq!(public("").as_deref(), Ok("http://127.0.0.1:7117"));
-        for refused in [
+        for invalid in [
             "guildhall.example.org",
             "http://guildhall.example.org",
             "https://me:hunter2@guildhall.example.org",
@@ -84,7 +85,7 @@ mod tests {
             "https://guildhall.example.org?x=1",
             "ftp://guildhall.example.org",
         ] {
-            assert_eq!(public(refused), Err(InvalidPublicUrl), "{refused}");
+            assert_eq!(public(invalid), Err(InvalidPublicUrl), "{invalid}");
         }
     }
 }

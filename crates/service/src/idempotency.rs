@@ -1,4 +1,4 @@
-//! Creating once: the same key and the same words give the same object, other words are refused.
+//! Idempotent creates: the same key and body return the same object; another body is refused.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::ServiceError;
 
-/// A key that a client chose: 1 to 128 visible characters. Its scope is the caller, its window 24 hours.
+/// A key chosen by a client: 1 to 128 visible ASCII characters. Its scope is the caller, its window 24 hours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey(String);
 
@@ -25,29 +25,29 @@ impl FromStr for IdempotencyKey {
     }
 }
 
-/// What a create under a key has to do.
+/// Whether a create has to be carried out.
 pub(crate) enum Claim {
-    /// Make the object.
-    Make,
-    /// It was made before, under this id.
-    Made(Uuid),
+    /// Create the object.
+    Create,
+    /// It was created before, under this id.
+    Created(Uuid),
 }
 
 pub(crate) async fn claim(
     tx: &mut Tx,
     caller: &Caller,
     key: Option<&IdempotencyKey>,
-    said: &Value,
+    body: &Value,
     id: Uuid,
 ) -> Result<Claim, ServiceError> {
-    let Some(IdempotencyKey(key)) = key else { return Ok(Claim::Make) };
-    let body_hash = Sha256::digest(said.to_string());
-    let made = idempotency_keys::claim(tx, caller.principal, key, &body_hash, id).await?;
-    if made.id == id {
-        return Ok(Claim::Make);
+    let Some(IdempotencyKey(key)) = key else { return Ok(Claim::Create) };
+    let body_hash = Sha256::digest(body.to_string());
+    let stored = idempotency_keys::claim(tx, caller.principal, key, &body_hash, id).await?;
+    if stored.id == id {
+        return Ok(Claim::Create);
     }
-    if made.body_hash != body_hash.as_slice() {
+    if stored.body_hash != body_hash.as_slice() {
         return Err(ServiceError::KeyReused);
     }
-    Ok(Claim::Made(made.id))
+    Ok(Claim::Created(stored.id))
 }

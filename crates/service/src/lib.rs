@@ -5,13 +5,17 @@
 //! This crate knows no transport (no status code, no header) and no SQL.
 
 pub mod access;
+pub mod deps;
 pub mod error;
+mod failures;
 pub mod idempotency;
 pub mod journal;
 pub mod ops;
 pub mod profiles;
+pub mod run_steps;
 pub mod runners;
 pub mod runs;
 pub mod sessions;
 
+pub use deps::Deps;
 pub use error::ServiceError;

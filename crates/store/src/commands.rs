@@ -1,16 +1,17 @@
-//! Commands. Whoever changes one holds the lock of its run's journal.
+//! Commands. Every writer holds the lock of the run's journal head.
 
 use guildhall_domain::ids::{CommandId, PrincipalId, RunId};
 use guildhall_domain::journal::{Epoch, Seq};
+use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{CommandKind, CommandState};
 use jiff_sqlx::Timestamp;
 use sqlx::PgExecutor;
 use uuid::Uuid;
 
-use crate::runs::ending;
+use crate::runs::parse_outcome;
 use crate::{Store, StoreError, Tx};
 
-/// A command to write.
+/// Values of a new command.
 #[derive(Debug, Clone)]
 pub struct NewCommand<'a> {
     pub id: CommandId,
@@ -22,26 +23,7 @@ pub struct NewCommand<'a> {
     pub created_by: PrincipalId,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
-    pub id: CommandId,
-    pub run: RunId,
-    pub ordinal: i32,
-    pub kind: CommandKind,
-    /// JSON, as it was sent.
-    pub payload: String,
-    /// The turn that a steer is for.
-    pub target: Option<CommandId>,
-    pub state: CommandState,
-    pub created_by: PrincipalId,
-    pub created_at: jiff::Timestamp,
-    pub acked_at: Option<jiff::Timestamp>,
-    /// Where its target stood when it was delivered.
-    pub delivered_seq: Option<Seq>,
-    pub ended_at: Option<jiff::Timestamp>,
-}
-
-/// A row as it comes, whatever the question.
+/// The columns that every command query selects.
 struct Row {
     id: Uuid,
     run: Uuid,
@@ -62,18 +44,18 @@ struct Row {
 }
 
 impl Row {
-    fn read(self) -> Command {
-        let ending = ending(Some(&self.state), self.failure_kind.as_deref(), self.failure_message);
+    fn into_command(self) -> Command {
+        let outcome = parse_outcome(Some(&self.state), self.failure_kind.as_deref(), self.failure_message);
         Command {
             id: CommandId::from_uuid(self.id),
             run: RunId::from_uuid(self.run),
             ordinal: self.ordinal,
-            // The table has a check: there is no other word.
+            // A check constraint of the table allows no other value.
             kind: CommandKind::from_name(&self.kind).unwrap_or(CommandKind::Turn),
             payload: self.payload,
             target: self.target.map(CommandId::from_uuid),
-            state: match (ending, self.epoch) {
-                (Some(ending), _) => CommandState::Ended(ending),
+            state: match (outcome, self.epoch) {
+                (Some(outcome), _) => CommandState::Ended(outcome),
                 (None, Some(epoch)) if self.state == "running" => {
                     CommandState::Running { epoch: Epoch::new(epoch), cancelling: self.cancelling }
                 }
@@ -105,53 +87,54 @@ pub async fn insert(tx: &mut Tx, new: &NewCommand<'_>) -> Result<(), StoreError>
 }
 
 pub async fn find(store: &Store, id: CommandId) -> Result<Option<Command>, StoreError> {
-    find_on(&store.pool, id).await
+    find_with(&store.pool, id).await
 }
 
-/// Reads a command within a transaction that holds the lock of its run.
+/// Finds a command in a transaction that holds the lock of its run.
 pub async fn load(tx: &mut Tx, id: CommandId) -> Result<Option<Command>, StoreError> {
-    find_on(tx.connection(), id).await
+    find_with(tx.connection(), id).await
 }
 
-async fn find_on(executor: impl PgExecutor<'_>, id: CommandId) -> Result<Option<Command>, StoreError> {
+async fn find_with(executor: impl PgExecutor<'_>, id: CommandId) -> Result<Option<Command>, StoreError> {
     let row =
         sqlx::query_file_as!(Row, "queries/commands/find.sql", id.as_uuid()).fetch_optional(executor).await?;
-    Ok(row.map(Row::read))
+    Ok(row.map(Row::into_command))
 }
 
-/// Reads the open commands of a run, in order.
-pub async fn open(tx: &mut Tx, run: RunId) -> Result<Vec<Command>, StoreError> {
-    open_on(tx.connection(), run).await
+/// Lists the open commands of a run by ordinal, in a transaction.
+pub async fn load_open(tx: &mut Tx, run: RunId) -> Result<Vec<Command>, StoreError> {
+    list_open_with(tx.connection(), run).await
 }
 
-/// Reads the open commands of a run as they stand now.
-pub async fn open_now(store: &Store, run: RunId) -> Result<Vec<Command>, StoreError> {
-    open_on(&store.pool, run).await
+/// Lists the open commands of a run by ordinal.
+pub async fn list_open(store: &Store, run: RunId) -> Result<Vec<Command>, StoreError> {
+    list_open_with(&store.pool, run).await
 }
 
-async fn open_on(executor: impl PgExecutor<'_>, run: RunId) -> Result<Vec<Command>, StoreError> {
-    let rows =
-        sqlx::query_file_as!(Row, "queries/commands/open.sql", run.as_uuid()).fetch_all(executor).await?;
-    Ok(rows.into_iter().map(Row::read).collect())
+async fn list_open_with(executor: impl PgExecutor<'_>, run: RunId) -> Result<Vec<Command>, StoreError> {
+    let rows = sqlx::query_file_as!(Row, "queries/commands/list_open.sql", run.as_uuid())
+        .fetch_all(executor)
+        .await?;
+    Ok(rows.into_iter().map(Row::into_command).collect())
 }
 
-/// Reads the newest command of a run.
-pub async fn latest(store: &Store, run: RunId) -> Result<Option<Command>, StoreError> {
-    let row = sqlx::query_file_as!(Row, "queries/commands/latest.sql", run.as_uuid())
+/// Finds the newest command of a run.
+pub async fn find_latest(store: &Store, run: RunId) -> Result<Option<Command>, StoreError> {
+    let row = sqlx::query_file_as!(Row, "queries/commands/find_latest.sql", run.as_uuid())
         .fetch_optional(&store.pool)
         .await?;
-    Ok(row.map(Row::read))
+    Ok(row.map(Row::into_command))
 }
 
-/// Reads what a runner has not seen yet, and what it is asked to interrupt.
+/// Lists the commands that a runner has not received yet, or has to interrupt.
 pub async fn poll(store: &Store, run: RunId, after: i32, limit: u32) -> Result<Vec<Command>, StoreError> {
     let rows = sqlx::query_file_as!(Row, "queries/commands/poll.sql", run.as_uuid(), after, i64::from(limit))
         .fetch_all(&store.pool)
         .await?;
-    Ok(rows.into_iter().map(Row::read).collect())
+    Ok(rows.into_iter().map(Row::into_command).collect())
 }
 
-/// Writes where a command stands. `delivered` is where its target stood when it was handed over.
+/// Updates the state of a command. `delivered` is the last event of its target turn at delivery.
 pub async fn set_state(
     tx: &mut Tx,
     id: CommandId,
@@ -161,7 +144,7 @@ pub async fn set_state(
     let (epoch, cancelling, failure) = match state {
         CommandState::Pending => (None, false, None),
         CommandState::Running { epoch, cancelling } => (Some(epoch.get()), *cancelling, None),
-        CommandState::Ended(ending) => (None, false, ending.failure.as_ref()),
+        CommandState::Ended(outcome) => (None, false, outcome.failure.as_ref()),
     };
     sqlx::query_file!(
         "queries/commands/set_state.sql",

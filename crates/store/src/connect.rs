@@ -1,4 +1,4 @@
-//! The pool of connections.
+//! The connection pool.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use sqlx::{ConnectOptions, PgPool};
 
 use crate::StoreError;
 
-/// How to reach PostgreSQL.
+/// Connection options for PostgreSQL.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
     pub url: SecretString,
     pub max_connections: u32,
-    /// How long a caller waits for a connection before it is told that PostgreSQL does not answer.
+    /// How long a caller waits for a free connection before it gets [`StoreError::Unavailable`].
     pub acquire_timeout: Duration,
-    /// How long PostgreSQL may work on one statement.
+    /// Timeout of a single statement.
     pub statement_timeout: Duration,
 }
 
-/// Every fact of Guildhall. Cheap to clone.
+/// A handle to the database. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(crate) pool: PgPool,
 }
 
 impl Store {
-    /// Prepares the pool. Nothing is connected yet: PostgreSQL may be away and come back at any time.
+    /// Creates the pool without connecting: PostgreSQL may be down now and come back at any time.
     pub fn new(options: &StoreOptions) -> Result<Self, StoreError> {
         let limits = [
             ("statement_timeout", options.statement_timeout),
@@ -37,9 +37,9 @@ impl Store {
             .url
             .expose_secret()
             .parse::<PgConnectOptions>()
-            .map_err(|_| StoreError::Address)?
+            .map_err(|_| StoreError::InvalidUrl)?
             .application_name("guildhall")
-            // Slow statements show in our own metrics; logging them all confuses the filters of other layers.
+            // Slow statements show in our own metrics; sqlx's statement log bypasses the log filters.
             .disable_statement_logging()
             .options(limits.map(|(name, limit)| (name, format!("{}ms", limit.as_millis()))));
         let pool = PgPoolOptions::new()
@@ -49,7 +49,7 @@ impl Store {
         Ok(Self { pool })
     }
 
-    /// Closes every connection, after what runs on it has ended.
+    /// Closes all connections after their running statements have finished.
     pub async fn close(&self) {
         self.pool.close().await;
     }

@@ -1,5 +1,6 @@
-//! Tokens with which runners register and claim.
+//! Enrolments: tokens with which runners register and claim runs.
 
+use guildhall_domain::runners::enrolment::EnrolmentSummary;
 use std::time::Duration;
 
 use guildhall_domain::access::principal::Slug;
@@ -9,14 +10,14 @@ use jiff_sqlx::Timestamp;
 
 use crate::{Store, StoreError, Tx};
 
-/// Enrolments of one tenant that an answer lists, the newest first.
-const ENROLMENTS_AT_MOST: i64 = 1000;
+/// Maximum number of enrolments in a list, newest first.
+const MAX_ENROLMENTS: i64 = 1000;
 
-/// An enrolment to write; the secret itself is known to its holder alone.
+/// Values of a new enrolment. Only the hash of the secret is stored.
 #[derive(Debug, Clone)]
 pub struct NewEnrolment<'a> {
     pub id: EnrolmentId,
-    /// None for one of the installation's own pool.
+    /// `None` for an enrolment of the shared pool.
     pub tenant: Option<TenantId>,
     pub principal: PrincipalId,
     pub name: &'a str,
@@ -24,32 +25,19 @@ pub struct NewEnrolment<'a> {
     pub pool: Option<&'a Slug>,
     pub run: Option<RunId>,
     pub hash: &'a [u8],
-    /// On the clock of PostgreSQL.
-    pub lives_for: Duration,
+    /// Lifetime, on the clock of PostgreSQL.
+    pub ttl: Duration,
 }
 
-/// An enrolment as it is checked.
+/// An enrolment that is neither revoked nor expired.
 #[derive(Debug, Clone)]
-pub struct EnrolmentCheck {
+pub struct ActiveEnrolment {
     pub enrolment: Enrolment,
     pub hash: Vec<u8>,
     pub last_used_at: Option<jiff::Timestamp>,
 }
 
-/// An enrolment as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EnrolmentRow {
-    pub id: EnrolmentId,
-    pub name: String,
-    pub profile: Option<String>,
-    pub pool: Option<String>,
-    pub created_at: jiff::Timestamp,
-    pub expires_at: jiff::Timestamp,
-    pub last_used_at: Option<jiff::Timestamp>,
-    pub revoked_at: Option<jiff::Timestamp>,
-}
-
-/// Writes an enrolment. Returns when it expires.
+/// Inserts an enrolment. Returns when it expires.
 pub async fn insert(tx: &mut Tx, new: &NewEnrolment<'_>) -> Result<jiff::Timestamp, StoreError> {
     let row = sqlx::query_file!(
         "queries/enrolments/insert.sql",
@@ -61,19 +49,19 @@ pub async fn insert(tx: &mut Tx, new: &NewEnrolment<'_>) -> Result<jiff::Timesta
         new.pool.map(Slug::as_str),
         new.run.map(RunId::as_uuid),
         new.hash,
-        new.lives_for.as_secs_f64()
+        new.ttl.as_secs_f64()
     )
     .fetch_one(tx.connection())
     .await?;
     Ok(row.expires_at.to_jiff())
 }
 
-/// Finds an enrolment that still holds.
-pub async fn find(store: &Store, id: EnrolmentId) -> Result<Option<EnrolmentCheck>, StoreError> {
+/// Finds an enrolment that is neither revoked nor expired.
+pub async fn find(store: &Store, id: EnrolmentId) -> Result<Option<ActiveEnrolment>, StoreError> {
     let row =
         sqlx::query_file!("queries/enrolments/find.sql", id.as_uuid()).fetch_optional(&store.pool).await?;
     Ok(row.and_then(|row| {
-        // A bound that this binary cannot read is not "unbound": such an enrolment does not hold.
+        // An unreadable restriction must not become "unrestricted": such an enrolment is treated as missing.
         let slug = |text: Option<String>| text.map(|text| text.parse::<Slug>()).transpose().ok();
         let enrolment = Enrolment {
             id,
@@ -85,12 +73,11 @@ pub async fn find(store: &Store, id: EnrolmentId) -> Result<Option<EnrolmentChec
             expires_at: row.expires_at.to_jiff(),
         };
         let last_used_at = row.last_used_at.map(Timestamp::to_jiff);
-        Some(EnrolmentCheck { enrolment, hash: row.hash, last_used_at })
+        Some(ActiveEnrolment { enrolment, hash: row.hash, last_used_at })
     }))
 }
 
-/// Returns whether a run that was claimed under a principal's enrolment may go on: that was not revoked. It may have
-/// expired.
+/// Returns whether a claimed run may continue: the principal's enrolment is not revoked. It may have expired.
 pub async fn is_unrevoked(
     store: &Store,
     principal: PrincipalId,
@@ -104,17 +91,17 @@ pub async fn is_unrevoked(
     Ok(row.exists)
 }
 
-/// Notes that an enrolment was used.
+/// Updates the last-used time of an enrolment.
 pub async fn touch(store: &Store, id: EnrolmentId) -> Result<(), StoreError> {
     sqlx::query_file!("queries/enrolments/touch.sql", id.as_uuid()).execute(&store.pool).await?;
     Ok(())
 }
 
-pub async fn list(store: &Store, tenant: TenantId) -> Result<Vec<EnrolmentRow>, StoreError> {
-    let rows = sqlx::query_file!("queries/enrolments/list.sql", tenant.as_uuid(), ENROLMENTS_AT_MOST)
+pub async fn list(store: &Store, tenant: TenantId) -> Result<Vec<EnrolmentSummary>, StoreError> {
+    let rows = sqlx::query_file!("queries/enrolments/list.sql", tenant.as_uuid(), MAX_ENROLMENTS)
         .fetch_all(&store.pool)
         .await?;
-    let enrolments = rows.into_iter().map(|row| EnrolmentRow {
+    let enrolments = rows.into_iter().map(|row| EnrolmentSummary {
         id: EnrolmentId::from_uuid(row.id),
         name: row.name,
         profile: row.profile,
@@ -127,7 +114,7 @@ pub async fn list(store: &Store, tenant: TenantId) -> Result<Vec<EnrolmentRow>, 
     Ok(enrolments.collect())
 }
 
-/// Ends an enrolment. Returns whether it was not ended before.
+/// Revokes an enrolment. Returns `false` if it was already revoked.
 pub async fn revoke(tx: &mut Tx, tenant: TenantId, id: EnrolmentId) -> Result<bool, StoreError> {
     let done = sqlx::query_file!("queries/enrolments/revoke.sql", tenant.as_uuid(), id.as_uuid())
         .execute(tx.connection())
@@ -135,7 +122,7 @@ pub async fn revoke(tx: &mut Tx, tenant: TenantId, id: EnrolmentId) -> Result<bo
     Ok(done.rows_affected() == 1)
 }
 
-/// Returns whether a tenant has or had an enrolment.
+/// Returns whether a tenant has an enrolment with this id, revoked or not.
 pub async fn exists(tx: &mut Tx, tenant: TenantId, id: EnrolmentId) -> Result<bool, StoreError> {
     let row = sqlx::query_file!("queries/enrolments/exists.sql", tenant.as_uuid(), id.as_uuid())
         .fetch_one(tx.connection())
@@ -143,7 +130,7 @@ pub async fn exists(tx: &mut Tx, tenant: TenantId, id: EnrolmentId) -> Result<bo
     Ok(row.exists)
 }
 
-/// Binds an enrolment to a run. Returns whether it is bound to that one now.
+/// Binds an enrolment to a run. Returns `false` if it is revoked or bound to another run.
 pub async fn bind(tx: &mut Tx, id: EnrolmentId, run: RunId) -> Result<bool, StoreError> {
     let done = sqlx::query_file!("queries/enrolments/bind.sql", id.as_uuid(), run.as_uuid())
         .execute(tx.connection())
@@ -151,15 +138,15 @@ pub async fn bind(tx: &mut Tx, id: EnrolmentId, run: RunId) -> Result<bool, Stor
     Ok(done.rows_affected() == 1)
 }
 
-/// Ends what a launched process came with, whoever it belongs to.
-pub async fn end(tx: &mut Tx, id: EnrolmentId) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/enrolments/end.sql", id.as_uuid()).execute(tx.connection()).await?;
+/// Revokes the enrolment of a launched process, whichever tenant it belongs to.
+pub async fn revoke_by_id(tx: &mut Tx, id: EnrolmentId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/enrolments/revoke_by_id.sql", id.as_uuid()).execute(tx.connection()).await?;
     Ok(())
 }
 
-/// Says whether a runner that serves a profile could come to a tenant.
-pub async fn could_serve(store: &Store, tenant: TenantId, profile: &str) -> Result<bool, StoreError> {
-    let row = sqlx::query_file!("queries/enrolments/could_serve.sql", tenant.as_uuid(), profile)
+/// Returns whether a tenant has a valid enrolment that may serve a profile.
+pub async fn exists_for_profile(store: &Store, tenant: TenantId, profile: &str) -> Result<bool, StoreError> {
+    let row = sqlx::query_file!("queries/enrolments/exists_for_profile.sql", tenant.as_uuid(), profile)
         .fetch_one(&store.pool)
         .await?;
     Ok(row.could)

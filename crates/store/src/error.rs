@@ -1,54 +1,55 @@
-//! Store failures, told apart by what a caller can do.
+//! Store errors, grouped by what the caller can do about them.
 
-/// Why the store could not do what it was asked.
+/// A failed store operation.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The address cannot be read. It is not repeated here: it may hold a password.
-    #[error("the PostgreSQL address is not valid: expected postgres://user:password@host:port/database")]
-    Address,
-    /// PostgreSQL is away, restarting or full. The same call may succeed later.
+    /// The database URL does not parse. It is not included in the message because it may contain a password.
+    #[error("invalid PostgreSQL URL: expected postgres://user:password@host:port/database")]
+    InvalidUrl,
+    /// PostgreSQL is unreachable, restarting or overloaded. A retry may succeed.
     #[error("PostgreSQL does not answer")]
     Unavailable(#[source] sqlx::Error),
-    /// The store is shutting down and takes nothing more.
+    /// The store is shutting down and accepts no more requests.
     #[error("the store is closed")]
     Closed,
-    /// PostgreSQL answered, and refused. A fault of ours.
-    #[error("PostgreSQL refused a statement")]
-    Refused(#[source] sqlx::Error),
+    /// PostgreSQL rejected the statement. This is a bug in Guildhall, not a transient failure.
+    #[error("PostgreSQL rejected a statement")]
+    Rejected(#[source] sqlx::Error),
 }
 
-/// SQLSTATE classes and codes that mean "not now": connection exceptions, too little of something,
-/// shutdown, crash and start-up, a deadlock that we lost, and time limits: of a statement, a lock, an idle transaction.
-const NOT_NOW: [&str; 9] = ["08", "53", "57P01", "57P02", "57P03", "57014", "55P03", "40P01", "25P03"];
+/// SQLSTATE classes and codes of transient failures: connection exceptions, insufficient resources, shutdown, crash and
+/// start-up, a lost deadlock, and the timeouts of a statement, a lock and an idle transaction.
+const TRANSIENT_SQLSTATES: [&str; 9] =
+    ["08", "53", "57P01", "57P02", "57P03", "57014", "55P03", "40P01", "25P03"];
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error::{Io, PoolClosed, PoolTimedOut, Tls, WorkerCrashed};
-        let passing = matches!(error, Io(_) | Tls(_) | PoolTimedOut | PoolClosed | WorkerCrashed)
+        let transient = matches!(error, Io(_) | Tls(_) | PoolTimedOut | PoolClosed | WorkerCrashed)
             || error
                 .as_database_error()
                 .and_then(|database| database.code())
-                .is_some_and(|code| is_not_now(&code));
-        if passing { Self::Unavailable(error) } else { Self::Refused(error) }
+                .is_some_and(|code| is_transient(&code));
+        if transient { Self::Unavailable(error) } else { Self::Rejected(error) }
     }
 }
 
-pub(crate) fn is_not_now(code: &str) -> bool {
-    NOT_NOW.iter().any(|class| code.starts_with(class))
+pub(crate) fn is_transient(code: &str) -> bool {
+    TRANSIENT_SQLSTATES.iter().any(|class| code.starts_with(class))
 }
 
 impl StoreError {
-    /// Returns whether a statement named an object that does not exist (a foreign key).
+    /// Returns whether a statement violated a foreign key.
     #[must_use]
     pub fn is_missing_reference(&self) -> bool {
-        let Self::Refused(error) = self else { return false };
+        let Self::Rejected(error) = self else { return false };
         error.as_database_error().is_some_and(|database| database.is_foreign_key_violation())
     }
 
-    /// Returns whether a statement would have made a second row where there may be one (a unique index).
+    /// Returns whether a statement violated a unique index.
     #[must_use]
     pub fn is_duplicate(&self) -> bool {
-        let Self::Refused(error) = self else { return false };
+        let Self::Rejected(error) = self else { return false };
         error.as_database_error().is_some_and(|database| database.is_unique_violation())
     }
 }

@@ -1,4 +1,4 @@
-//! End users of tenants' applications.
+//! External subjects: end users of a tenant's application.
 
 use guildhall_domain::access::role::Role;
 use guildhall_domain::access::subject::Subject;
@@ -17,7 +17,7 @@ pub async fn find(
     Ok(row.map(|row| PrincipalId::from_uuid(row.principal)))
 }
 
-/// Writes a subject. Returns whether it was new; when another is writing it, that one is waited for.
+/// Inserts a subject. Returns `false` if it exists; waits for a concurrent insert of the same subject.
 pub async fn insert(
     tx: &mut Tx,
     tenant: TenantId,
@@ -31,18 +31,18 @@ pub async fn insert(
     Ok(done.rows_affected() == 1)
 }
 
-/// Reads the role that a service key has in the tenant of a subject it vouches for; none when the key, the subject or
-/// the role no longer holds.
-pub async fn vouched_by(
+/// Finds the role of a service key in the tenant of a subject it vouches for. Returns `None` if the key is revoked, the
+/// key or the subject is disabled, or the key has no role.
+pub async fn find_key_role(
     store: &Store,
     principal: PrincipalId,
     tenant: TenantId,
     key: ServiceKeyId,
 ) -> Result<Option<Role>, StoreError> {
     let (principal, tenant, key) = (principal.as_uuid(), tenant.as_uuid(), key.as_uuid());
-    let row = sqlx::query_file!("queries/external_subjects/vouched_by.sql", principal, tenant, key)
+    let row = sqlx::query_file!("queries/external_subjects/find_key_role.sql", principal, tenant, key)
         .fetch_optional(&store.pool)
         .await?;
-    // A role that this binary does not know is no role: unknown authority is refused.
+    // An unknown role, written by a newer binary, grants nothing.
     Ok(row.and_then(|row| Role::from_name(&row.role).ok()))
 }

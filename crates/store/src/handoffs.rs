@@ -1,4 +1,4 @@
-//! One-time codes with which a command fetches its tokens.
+//! One-time codes that the CLI exchanges for its tokens after a browser sign-in.
 
 use guildhall_domain::ids::PrincipalId;
 use jiff_sqlx::{Timestamp, ToSqlx};
@@ -6,10 +6,10 @@ use uuid::Uuid;
 
 use crate::{StoreError, Tx};
 
-/// Expired ones that a new one clears away.
-const FORGET_AT_ONCE: i64 = 100;
+/// Number of expired codes that an insert deletes.
+const EXPIRED_BATCH_SIZE: i64 = 100;
 
-/// A sign-in that waits for its command.
+/// A completed sign-in that the CLI has not collected yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handoff {
     pub principal: PrincipalId,
@@ -18,7 +18,9 @@ pub struct Handoff {
 }
 
 pub async fn insert(tx: &mut Tx, id: Uuid, hash: &[u8], handoff: &Handoff) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/handoffs/forget_expired.sql", FORGET_AT_ONCE).execute(tx.connection()).await?;
+    sqlx::query_file!("queries/handoffs/delete_expired.sql", EXPIRED_BATCH_SIZE)
+        .execute(tx.connection())
+        .await?;
     sqlx::query_file!(
         "queries/handoffs/insert.sql",
         id,
@@ -32,10 +34,10 @@ pub async fn insert(tx: &mut Tx, id: Uuid, hash: &[u8], handoff: &Handoff) -> Re
     Ok(())
 }
 
-/// Takes a code: it is there once.
-pub async fn take(tx: &mut Tx, id: Uuid, hash: &[u8]) -> Result<Option<Handoff>, StoreError> {
+/// Finds and deletes a code: it can be used once.
+pub async fn consume(tx: &mut Tx, id: Uuid, hash: &[u8]) -> Result<Option<Handoff>, StoreError> {
     let row =
-        sqlx::query_file!("queries/handoffs/take.sql", id, hash).fetch_optional(tx.connection()).await?;
+        sqlx::query_file!("queries/handoffs/delete.sql", id, hash).fetch_optional(tx.connection()).await?;
     Ok(row.map(|row| Handoff {
         principal: PrincipalId::from_uuid(row.principal),
         challenge: row.challenge,

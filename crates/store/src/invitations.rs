@@ -1,16 +1,17 @@
-//! Invitations to become a member.
+//! Invitations to join a tenant.
 
 use guildhall_domain::access::invitation::Invitation;
+use guildhall_domain::access::invitation::InvitationSummary;
 use guildhall_domain::access::role::Role;
 use guildhall_domain::ids::{InviteId, PrincipalId, TenantId};
 use jiff_sqlx::{Timestamp, ToSqlx};
 
 use crate::{Store, StoreError, Tx};
 
-/// Invitations of one tenant that an answer lists, the newest first.
-const INVITATIONS_AT_MOST: i64 = 1000;
+/// Maximum number of invitations in a list, newest first.
+const MAX_INVITATIONS: i64 = 1000;
 
-/// An invitation to write; the secret itself is known to its holder alone.
+/// Values of a new invitation. Only the hash of the secret is stored.
 #[derive(Debug, Clone)]
 pub struct NewInvitation<'a> {
     pub id: InviteId,
@@ -22,27 +23,13 @@ pub struct NewInvitation<'a> {
     pub expires_at: jiff::Timestamp,
 }
 
-/// An invitation as it is decided on.
+/// An invitation that is locked for a decision.
 #[derive(Debug, Clone)]
-pub struct InvitationCheck {
+pub struct LockedInvitation {
     pub tenant: TenantId,
     pub hash: Vec<u8>,
     pub invited_by: PrincipalId,
     pub invitation: Invitation,
-}
-
-/// An invitation as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedInvitation {
-    pub id: InviteId,
-    pub role: String,
-    pub note: Option<String>,
-    pub invited_by: PrincipalId,
-    pub created_at: jiff::Timestamp,
-    pub expires_at: jiff::Timestamp,
-    pub revoked_at: Option<jiff::Timestamp>,
-    pub accepted_at: Option<jiff::Timestamp>,
-    pub accepted_by: Option<PrincipalId>,
 }
 
 pub async fn insert(tx: &mut Tx, new: &NewInvitation<'_>) -> Result<(), StoreError> {
@@ -61,11 +48,11 @@ pub async fn insert(tx: &mut Tx, new: &NewInvitation<'_>) -> Result<(), StoreErr
     Ok(())
 }
 
-pub async fn list(store: &Store, tenant: TenantId) -> Result<Vec<ListedInvitation>, StoreError> {
-    let rows = sqlx::query_file!("queries/invitations/list.sql", tenant.as_uuid(), INVITATIONS_AT_MOST)
+pub async fn list(store: &Store, tenant: TenantId) -> Result<Vec<InvitationSummary>, StoreError> {
+    let rows = sqlx::query_file!("queries/invitations/list.sql", tenant.as_uuid(), MAX_INVITATIONS)
         .fetch_all(&store.pool)
         .await?;
-    let invitations = rows.into_iter().map(|row| ListedInvitation {
+    let invitations = rows.into_iter().map(|row| InvitationSummary {
         id: InviteId::from_uuid(row.id),
         role: row.role,
         note: row.note,
@@ -79,21 +66,21 @@ pub async fn list(store: &Store, tenant: TenantId) -> Result<Vec<ListedInvitatio
     Ok(invitations.collect())
 }
 
-/// Finds an invitation and holds it: of two who accept it at once, one is late.
-pub async fn lock(tx: &mut Tx, id: InviteId) -> Result<Option<InvitationCheck>, StoreError> {
+/// Finds and locks an invitation, so that only one of two concurrent accepts succeeds.
+pub async fn lock(tx: &mut Tx, id: InviteId) -> Result<Option<LockedInvitation>, StoreError> {
     let row = sqlx::query_file!("queries/invitations/lock.sql", id.as_uuid())
         .fetch_optional(tx.connection())
         .await?;
     Ok(row.and_then(|row| {
         let invitation = Invitation {
-            // A role that this binary does not know is given to nobody.
+            // An unknown role, written by a newer binary, is not granted.
             role: Role::from_name(&row.role).ok()?,
             expires_at: row.expires_at.to_jiff(),
             revoked_at: row.revoked_at.map(Timestamp::to_jiff),
             accepted_at: row.accepted_at.map(Timestamp::to_jiff),
         };
         let (tenant, invited_by) = (TenantId::from_uuid(row.tenant), PrincipalId::from_uuid(row.invited_by));
-        Some(InvitationCheck { tenant, hash: row.hash, invited_by, invitation })
+        Some(LockedInvitation { tenant, hash: row.hash, invited_by, invitation })
     }))
 }
 
@@ -104,7 +91,7 @@ pub async fn accept(tx: &mut Tx, id: InviteId, by: PrincipalId) -> Result<(), St
     Ok(())
 }
 
-/// Takes an invitation back. Returns whether it was still open.
+/// Revokes an invitation. Returns `false` if it is no longer open.
 pub async fn revoke(tx: &mut Tx, tenant: TenantId, id: InviteId) -> Result<bool, StoreError> {
     let done = sqlx::query_file!("queries/invitations/revoke.sql", tenant.as_uuid(), id.as_uuid())
         .execute(tx.connection())
@@ -112,7 +99,7 @@ pub async fn revoke(tx: &mut Tx, tenant: TenantId, id: InviteId) -> Result<bool,
     Ok(done.rows_affected() == 1)
 }
 
-/// Returns whether a tenant has or had an invitation.
+/// Returns whether a tenant has an invitation with this id, open or not.
 pub async fn exists(tx: &mut Tx, tenant: TenantId, id: InviteId) -> Result<bool, StoreError> {
     let row = sqlx::query_file!("queries/invitations/exists.sql", tenant.as_uuid(), id.as_uuid())
         .fetch_one(tx.connection())

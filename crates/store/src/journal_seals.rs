@@ -1,28 +1,28 @@
-//! The seals of journals: the chain over a stream, written some time after its entries.
+//! Journal seals: the hash chain over a stream, written some time after its entries.
 
-use guildhall_domain::access::audit_chain::{Digest, Seal, Tip};
+use guildhall_domain::access::audit_chain::{ChainTip, Digest, EntrySeal};
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Journal, Seq, Stream};
 use jiff_sqlx::Timestamp;
 use uuid::Uuid;
 
-use crate::journal::Entry;
 use crate::{Store, StoreError, Tx};
+use guildhall_domain::journal::Entry;
 
-/// A stream that reaches further than its seals.
+/// A stream with entries that are not sealed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lagging {
+pub struct UnsealedStream {
     pub stream: Stream,
     pub last_seq: Seq,
 }
 
-/// Finds streams of a journal with entries to seal: at most `limit`, by owner, beginning with `from`.
+/// Finds streams of a journal with unsealed entries: at most `limit`, ordered by owner, starting at `from`.
 pub async fn find_unsealed(
     store: &Store,
     journal: Journal,
     from: Uuid,
     limit: u32,
-) -> Result<Vec<Lagging>, StoreError> {
+) -> Result<Vec<UnsealedStream>, StoreError> {
     let rows = sqlx::query_file!(
         "queries/journal_seals/find_unsealed.sql",
         journal.number(),
@@ -31,31 +31,36 @@ pub async fn find_unsealed(
     )
     .fetch_all(&store.pool)
     .await?;
-    let lagging = rows.into_iter().map(|row| Lagging {
+    let streams = rows.into_iter().map(|row| UnsealedStream {
         stream: Stream { journal, owner: row.owner },
         last_seq: Seq::new(row.last_seq).unwrap_or_default(),
     });
-    Ok(lagging.collect())
+    Ok(streams.collect())
 }
 
-/// Takes the sealing of a stream until the end of the transaction, and returns where its chain ends; none when
-/// somebody else has it.
-pub async fn lock(tx: &mut Tx, stream: Stream) -> Result<Option<Tip>, StoreError> {
+/// Locks the sealing of a stream until the end of the transaction. Returns the tip of its chain, or `None` if another
+/// replica holds the lock.
+pub async fn lock(tx: &mut Tx, stream: Stream) -> Result<Option<ChainTip>, StoreError> {
     let Stream { journal, owner } = stream;
-    sqlx::query_file!("queries/journal_seals/open.sql", journal.number(), owner)
+    sqlx::query_file!("queries/journal_seals/insert_head.sql", journal.number(), owner)
         .execute(tx.connection())
         .await?;
-    let row = sqlx::query_file!("queries/journal_seals/lock.sql", journal.number(), owner)
+    let row = sqlx::query_file!("queries/journal_seals/lock_head.sql", journal.number(), owner)
         .fetch_optional(tx.connection())
         .await?;
-    Ok(row.map(|row| Tip { seq: Seq::new(row.sealed_seq).unwrap_or_default(), hash: digest(&row.hash) }))
+    Ok(row.map(|row| ChainTip { seq: Seq::new(row.sealed_seq).unwrap_or_default(), hash: digest(&row.hash) }))
 }
 
-/// Reads at most `limit` entries after a number as they are kept, in order.
-pub async fn unsealed(tx: &mut Tx, stream: Stream, after: Seq, limit: u32) -> Result<Vec<Entry>, StoreError> {
+/// Lists at most `limit` stored entries after a sequence number, in order.
+pub async fn list_unsealed(
+    tx: &mut Tx,
+    stream: Stream,
+    after: Seq,
+    limit: u32,
+) -> Result<Vec<Entry>, StoreError> {
     let Stream { journal, owner } = stream;
     let (after, limit) = (after.get(), i64::from(limit));
-    let rows = sqlx::query_file!("queries/journal/page.sql", journal.number(), owner, after, limit)
+    let rows = sqlx::query_file!("queries/journal/list.sql", journal.number(), owner, after, limit)
         .fetch_all(tx.connection())
         .await?;
     let entries = rows.into_iter().map(|row| Entry {
@@ -68,8 +73,8 @@ pub async fn unsealed(tx: &mut Tx, stream: Stream, after: Seq, limit: u32) -> Re
     Ok(entries.collect())
 }
 
-/// Writes seals that follow on a locked tip.
-pub async fn write(tx: &mut Tx, stream: Stream, seals: &[Seal]) -> Result<(), StoreError> {
+/// Inserts seals that continue a locked chain.
+pub async fn insert(tx: &mut Tx, stream: Stream, seals: &[EntrySeal]) -> Result<(), StoreError> {
     let Stream { journal, owner } = stream;
     let Some(last) = seals.last() else { return Ok(()) };
     let seqs: Vec<i64> = seals.iter().map(|seal| seal.seq.get()).collect();
@@ -86,20 +91,25 @@ pub async fn write(tx: &mut Tx, stream: Stream, seals: &[Seal]) -> Result<(), St
     .execute(tx.connection())
     .await?;
     let (sealed_seq, hash) = (last.seq.get(), last.hash.as_bytes().as_slice());
-    sqlx::query_file!("queries/journal_seals/move_head.sql", journal.number(), owner, sealed_seq, hash)
+    sqlx::query_file!("queries/journal_seals/update_head.sql", journal.number(), owner, sealed_seq, hash)
         .execute(tx.connection())
         .await?;
     Ok(())
 }
 
-/// Returns the seals of the entries from one number to another, as far as there are any.
-pub async fn range(store: &Store, stream: Stream, first: Seq, last: Seq) -> Result<Vec<Seal>, StoreError> {
+/// Lists the existing seals of a range of entries.
+pub async fn list(
+    store: &Store,
+    stream: Stream,
+    first: Seq,
+    last: Seq,
+) -> Result<Vec<EntrySeal>, StoreError> {
     let Stream { journal, owner } = stream;
     let (first, last) = (first.get(), last.get());
-    let rows = sqlx::query_file!("queries/journal_seals/range.sql", journal.number(), owner, first, last)
+    let rows = sqlx::query_file!("queries/journal_seals/list.sql", journal.number(), owner, first, last)
         .fetch_all(&store.pool)
         .await?;
-    let seals = rows.into_iter().map(|row| Seal {
+    let seals = rows.into_iter().map(|row| EntrySeal {
         seq: Seq::new(row.seq).unwrap_or_default(),
         body_hash: digest(&row.body_hash),
         hash: digest(&row.hash),
@@ -108,6 +118,6 @@ pub async fn range(store: &Store, stream: Stream, first: Seq, last: Seq) -> Resu
 }
 
 fn digest(bytes: &[u8]) -> Digest {
-    // The tables have a check: a hash has 32 bytes.
+    // A check constraint guarantees 32 bytes.
     bytes.try_into().map_or(Digest::ZERO, Digest::from_bytes)
 }

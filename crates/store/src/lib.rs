@@ -1,13 +1,13 @@
-//! PostgreSQL: every fact of Guildhall.
+//! PostgreSQL access: the only place where Guildhall stores state.
 //!
-//! SQL stands in `queries/<table>/<verb>.sql`, one module a table; migrations in `migrations/`.
-//! This is the only crate that names sqlx.
+//! Each query is a file, `queries/<table>/<verb>.sql`; there is one module per table. Migrations are in `migrations/`.
+//! No other crate depends on sqlx.
 //!
-//! This crate deliberately makes no decision: it reads and writes what it is told.
+//! This crate contains no business rules: it reads and writes what the caller passes in.
 
-pub mod checkup;
 pub mod commands;
 mod connect;
+pub mod diagnostics;
 pub mod enrolments;
 mod error;
 pub mod external_subjects;

@@ -1,17 +1,17 @@
-//! Whom an identity provider knows under which name.
+//! Links between subjects of identity providers and principals.
 
 use guildhall_domain::ids::PrincipalId;
 
 use crate::{StoreError, Tx};
 
-/// Who is behind a subject of a provider.
+/// The principal that a provider's subject is linked to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Linked {
+pub struct LinkedPrincipal {
     pub principal: PrincipalId,
     pub is_disabled: bool,
 }
 
-/// Links a subject to a principal. Returns whether it was free.
+/// Links a subject to a principal. Returns `false` if it is already linked.
 pub async fn insert(
     tx: &mut Tx,
     issuer: &str,
@@ -24,10 +24,12 @@ pub async fn insert(
     Ok(done.rows_affected() == 1)
 }
 
-pub async fn find(tx: &mut Tx, issuer: &str, subject: &str) -> Result<Option<Linked>, StoreError> {
+pub async fn find(tx: &mut Tx, issuer: &str, subject: &str) -> Result<Option<LinkedPrincipal>, StoreError> {
     let row = sqlx::query_file!("queries/login_methods/find.sql", issuer, subject)
         .fetch_optional(tx.connection())
         .await?;
-    Ok(row
-        .map(|row| Linked { principal: PrincipalId::from_uuid(row.principal), is_disabled: row.is_disabled }))
+    Ok(row.map(|row| LinkedPrincipal {
+        principal: PrincipalId::from_uuid(row.principal),
+        is_disabled: row.is_disabled,
+    }))
 }

@@ -1,14 +1,14 @@
-//! Signed-in sessions: families of refresh tokens, and browser sessions.
+//! Logins: families of refresh tokens, and browser sessions.
 
 use guildhall_domain::access::principal::LoginKind;
-use guildhall_domain::access::refresh::{Family, Previous};
+use guildhall_domain::access::refresh::{PreviousToken, TokenFamily};
 use guildhall_domain::ids::{LoginId, PrincipalId};
 use jiff_sqlx::{Timestamp, ToSqlx};
 
 use crate::{Store, StoreError, Tx};
 
-/// A family whose tokens are known by their hashes.
-pub type HashedFamily = Family<Vec<u8>>;
+/// A token family, with the tokens stored as hashes.
+pub type HashedFamily = TokenFamily<Vec<u8>>;
 
 pub async fn insert(
     tx: &mut Tx,
@@ -31,35 +31,35 @@ pub async fn insert(
     Ok(())
 }
 
-/// A browser session as it is checked.
+/// A valid browser session.
 #[derive(Debug, Clone)]
-pub struct BrowserCheck {
+pub struct BrowserSession {
     pub principal: PrincipalId,
     pub hash: Vec<u8>,
     pub expires_at: jiff::Timestamp,
 }
 
-/// Finds a browser session that still holds.
-pub async fn find_browser(store: &Store, id: LoginId) -> Result<Option<BrowserCheck>, StoreError> {
-    let row = sqlx::query_file!("queries/logins/find_browser.sql", id.as_uuid())
+/// Finds a browser session that is neither revoked nor expired.
+pub async fn find_browser_session(store: &Store, id: LoginId) -> Result<Option<BrowserSession>, StoreError> {
+    let row = sqlx::query_file!("queries/logins/find_browser_session.sql", id.as_uuid())
         .fetch_optional(&store.pool)
         .await?;
-    Ok(row.map(|row| BrowserCheck {
+    Ok(row.map(|row| BrowserSession {
         principal: PrincipalId::from_uuid(row.principal),
         hash: row.current_hash,
         expires_at: row.expires_at.to_jiff(),
     }))
 }
 
-/// Finds a family of tokens and holds it: two refreshes of one family wait for each other.
+/// Finds and locks a token family, so that concurrent refreshes are serialised.
 pub async fn lock(tx: &mut Tx, id: LoginId) -> Result<Option<(PrincipalId, HashedFamily)>, StoreError> {
     let row =
         sqlx::query_file!("queries/logins/lock.sql", id.as_uuid()).fetch_optional(tx.connection()).await?;
     Ok(row.map(|row| {
         let previous = row.previous_hash.zip(row.previous_rotated_at);
-        let family = Family {
+        let family = TokenFamily {
             current: row.current_hash,
-            previous: previous.map(|(hash, at)| Previous { hash, rotated_at: at.to_jiff() }),
+            previous: previous.map(|(hash, at)| PreviousToken { hash, rotated_at: at.to_jiff() }),
             last_rotated_at: row.last_rotated_at.to_jiff(),
             expires_at: row.expires_at.to_jiff(),
             revoked_at: row.revoked_at.map(Timestamp::to_jiff),
@@ -84,7 +84,7 @@ pub async fn update(tx: &mut Tx, id: LoginId, family: &HashedFamily) -> Result<(
     Ok(())
 }
 
-/// Ends a login. Returns whether it still held.
+/// Revokes a login. Returns `false` if it was already revoked.
 pub async fn revoke(tx: &mut Tx, id: LoginId) -> Result<bool, StoreError> {
     let done = sqlx::query_file!("queries/logins/revoke.sql", id.as_uuid()).execute(tx.connection()).await?;
     Ok(done.rows_affected() == 1)

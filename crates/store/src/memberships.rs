@@ -1,36 +1,30 @@
-//! Who belongs to which tenant, and as what.
+//! Members of tenants and their roles.
 
 use guildhall_domain::access::role::Role;
+use guildhall_domain::access::tenant::Member;
 use guildhall_domain::ids::{PrincipalId, TenantId};
 
 use crate::{Store, StoreError, Tx};
 
-/// Members of one tenant that an answer lists; a larger tenant needs pages.
-const MEMBERS_AT_MOST: i64 = 1000;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
-    pub principal: PrincipalId,
-    pub name: String,
-    pub role: Role,
-}
+/// Maximum number of members in a list; larger tenants would need paging.
+const MAX_MEMBERS: i64 = 1000;
 
 pub async fn list(store: &Store, tenant: TenantId) -> Result<Vec<Member>, StoreError> {
-    let rows = sqlx::query_file!("queries/memberships/list.sql", tenant.as_uuid(), MEMBERS_AT_MOST)
+    let rows = sqlx::query_file!("queries/memberships/list.sql", tenant.as_uuid(), MAX_MEMBERS)
         .fetch_all(&store.pool)
         .await?;
     Ok(rows.into_iter().filter_map(|row| member(row.principal, row.name, &row.role)).collect())
 }
 
-/// Reads the members and holds them: two who each remove the other's ownership wait for each other.
+/// Lists and locks the members, so that two owners cannot remove each other at the same time.
 pub async fn lock_all(tx: &mut Tx, tenant: TenantId) -> Result<Vec<Member>, StoreError> {
-    let rows = sqlx::query_file!("queries/memberships/lock_all.sql", tenant.as_uuid(), MEMBERS_AT_MOST)
+    let rows = sqlx::query_file!("queries/memberships/lock_all.sql", tenant.as_uuid(), MAX_MEMBERS)
         .fetch_all(tx.connection())
         .await?;
     Ok(rows.into_iter().filter_map(|row| member(row.principal, row.name, &row.role)).collect())
 }
 
-/// Reads what somebody is in a tenant, and holds it until the end of the transaction. Who is disabled is nothing.
+/// Finds and locks the role of a principal in a tenant. A disabled principal has none.
 pub async fn lock(tx: &mut Tx, tenant: TenantId, principal: PrincipalId) -> Result<Option<Role>, StoreError> {
     let row = sqlx::query_file!("queries/memberships/lock.sql", tenant.as_uuid(), principal.as_uuid())
         .fetch_optional(tx.connection())
@@ -38,20 +32,20 @@ pub async fn lock(tx: &mut Tx, tenant: TenantId, principal: PrincipalId) -> Resu
     Ok(row.and_then(|row| Role::from_name(&row.role).ok()))
 }
 
-pub async fn set(
+pub async fn upsert(
     tx: &mut Tx,
     tenant: TenantId,
     principal: PrincipalId,
     role: Role,
 ) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/memberships/set.sql", tenant.as_uuid(), principal.as_uuid(), role.as_str())
+    sqlx::query_file!("queries/memberships/upsert.sql", tenant.as_uuid(), principal.as_uuid(), role.as_str())
         .execute(tx.connection())
         .await?;
     Ok(())
 }
 
-pub async fn remove(tx: &mut Tx, tenant: TenantId, principal: PrincipalId) -> Result<bool, StoreError> {
-    let done = sqlx::query_file!("queries/memberships/remove.sql", tenant.as_uuid(), principal.as_uuid())
+pub async fn delete(tx: &mut Tx, tenant: TenantId, principal: PrincipalId) -> Result<bool, StoreError> {
+    let done = sqlx::query_file!("queries/memberships/delete.sql", tenant.as_uuid(), principal.as_uuid())
         .execute(tx.connection())
         .await?;
     Ok(done.rows_affected() == 1)

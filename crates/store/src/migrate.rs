@@ -1,68 +1,72 @@
-//! Brings the schema up to what this binary needs, once, whoever comes first.
+//! Schema migrations. Every server runs them at start; a lock lets one process at a time migrate.
 
 use std::time::Duration;
 
-use guildhall_domain::ops::schema::SchemaVerdict;
+use guildhall_domain::ops::schema::SchemaCompatibility;
 use sqlx::migrate::Migrator;
 use sqlx::{Connection, PgConnection};
 use tracing::info;
 
 use crate::{Store, StoreError, schema_state};
 
-/// Returns the migrations compiled into this binary. A database may have more: a newer replica was there first.
+/// Returns the migrations compiled into this binary. The database may have more, applied by a newer replica.
 fn migrations() -> Migrator {
     let mut migrations = sqlx::migrate!();
     migrations.set_ignore_missing(true);
     migrations
 }
 
-/// Why the schema could not be brought up to date.
+/// A failed migration.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(
-        "the database needs a binary that knows migration {floor}, this one knows {known}: \
+        "the database requires migration {floor}, but this binary only knows {known}: \
          install a newer guildhall, or restore a database from before the upgrade"
     )]
     TooNew { floor: i64, known: i64 },
     #[error(
-        "the migrations did not finish within {0:?}: another process may hold the lock, look at pg_stat_activity"
+        "the migrations did not finish within {0:?}: another process may hold the lock, check pg_stat_activity"
     )]
     TimedOut(Duration),
     #[error(
-        "the database is at migration {applied} after migrating to {wanted}: is another process restoring it?"
+        "the database is at migration {applied} after migrating to {required}: another process may be restoring it"
     )]
-    StillBehind { applied: i64, wanted: i64 },
+    StillBehind { applied: i64, required: i64 },
     #[error("cannot migrate the database")]
     Failed(#[from] sqlx::migrate::MigrateError),
 }
 
 impl Store {
-    /// Returns the highest migration that this binary knows.
+    /// Returns the highest migration version in this binary.
     #[must_use]
     pub fn known_migration() -> i64 {
         migrations().iter().map(|migration| migration.version).max().unwrap_or(0)
     }
 
-    /// Applies what is missing, under a lock that lets one process at a time in.
-    pub async fn migrate(&self, within: Duration) -> Result<(), MigrateError> {
+    /// Applies missing migrations, under a lock that admits one process at a time.
+    pub async fn migrate(&self, timeout: Duration) -> Result<(), MigrateError> {
         let known = Self::known_migration();
-        if let SchemaVerdict::TooNew { floor, known } = schema_state::read(self).await?.verdict(known) {
+        if let SchemaCompatibility::TooNew { floor, known } =
+            schema_state::read(self).await?.compatibility(known)
+        {
             return Err(MigrateError::TooNew { floor, known });
         }
-        tokio::time::timeout(within, self.apply()).await.map_err(|_| MigrateError::TimedOut(within))??;
-        match schema_state::read(self).await?.verdict(known) {
-            SchemaVerdict::Fits => {
+        tokio::time::timeout(timeout, self.apply()).await.map_err(|_| MigrateError::TimedOut(timeout))??;
+        match schema_state::read(self).await?.compatibility(known) {
+            SchemaCompatibility::Compatible => {
                 info!(migration = known, "the database schema is ready");
                 Ok(())
             }
-            SchemaVerdict::TooNew { floor, known } => Err(MigrateError::TooNew { floor, known }),
-            SchemaVerdict::Behind { applied, wanted } => Err(MigrateError::StillBehind { applied, wanted }),
+            SchemaCompatibility::TooNew { floor, known } => Err(MigrateError::TooNew { floor, known }),
+            SchemaCompatibility::Behind { applied, required } => {
+                Err(MigrateError::StillBehind { applied, required })
+            }
         }
     }
 
-    /// Migrates over a connection of its own: statements may take long here, and closing it lets the lock go.
+    /// Migrates over a dedicated connection: statements have no timeout here, and closing it releases the lock.
     async fn apply(&self) -> Result<(), MigrateError> {
         let options = self.pool.connect_options();
         let unlimited =

@@ -1,4 +1,4 @@
-//! Effects on the world outside that committed facts ask for.
+//! The outbox: side effects that are enqueued in the transaction of their cause.
 
 use std::time::Duration;
 
@@ -7,49 +7,47 @@ use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx};
 
-/// What a worker takes.
+/// Parameters of [`claim`].
 #[derive(Debug, Clone, Copy)]
-pub struct Claim<'a> {
+pub struct ClaimRequest<'a> {
     pub kind: &'a str,
-    /// Names this taking; an outcome counts only under it.
+    /// Id of this claim; only its holder may report an outcome.
     pub claim: Uuid,
-    /// Effects that were begun this often are not taken any more.
-    pub attempts_at_most: u32,
+    /// Effects with this many attempts are not claimed again.
+    pub max_attempts: u32,
     pub limit: u32,
-    /// Nobody else sees them for so long, on the clock of PostgreSQL.
-    pub visible_after: Duration,
+    /// Other workers do not see the claimed effects for this long, on the clock of PostgreSQL.
+    pub visibility_timeout: Duration,
 }
 
-/// An effect that a worker has taken.
+/// An effect that a worker has claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claimed {
+pub struct ClaimedEffect {
     pub id: EffectId,
     pub body: String,
-    /// Begun so far, with this one.
+    /// Number of attempts, including this one.
     pub attempts: u32,
 }
 
-/// Writes an effect in the transaction of the fact that asks for it: there is none without the other.
+/// Inserts an effect in the transaction of its cause, so that both are committed or neither.
 pub async fn enqueue(tx: &mut Tx, id: EffectId, kind: &str, body: &str) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/outbox/enqueue.sql", id.as_uuid(), kind, body)
-        .execute(tx.connection())
-        .await?;
+    sqlx::query_file!("queries/outbox/insert.sql", id.as_uuid(), kind, body).execute(tx.connection()).await?;
     Ok(())
 }
 
-/// Takes some effects that are due. Two who take at once get different ones.
-pub async fn claim(store: &Store, claim: &Claim<'_>) -> Result<Vec<Claimed>, StoreError> {
+/// Claims effects that are due. Concurrent workers get different ones.
+pub async fn claim(store: &Store, claim: &ClaimRequest<'_>) -> Result<Vec<ClaimedEffect>, StoreError> {
     let rows = sqlx::query_file!(
         "queries/outbox/claim.sql",
         claim.kind,
-        signed(claim.attempts_at_most),
+        signed(claim.max_attempts),
         i64::from(claim.limit),
         claim.claim,
-        claim.visible_after.as_secs_f64()
+        claim.visibility_timeout.as_secs_f64()
     )
     .fetch_all(&store.pool)
     .await?;
-    let claimed = rows.into_iter().map(|row| Claimed {
+    let claimed = rows.into_iter().map(|row| ClaimedEffect {
         id: EffectId::from_uuid(row.id),
         body: row.body,
         attempts: u32::try_from(row.attempts).unwrap_or(u32::MAX),
@@ -57,13 +55,14 @@ pub async fn claim(store: &Store, claim: &Claim<'_>) -> Result<Vec<Claimed>, Sto
     Ok(claimed.collect())
 }
 
-/// Takes an effect off the list: it is done. Returns whether it was still this worker's.
-pub async fn done(store: &Store, id: EffectId, claim: Uuid) -> Result<bool, StoreError> {
-    let done = sqlx::query_file!("queries/outbox/done.sql", id.as_uuid(), claim).execute(&store.pool).await?;
+/// Deletes a completed effect. Returns `false` if the claim had expired.
+pub async fn complete(store: &Store, id: EffectId, claim: Uuid) -> Result<bool, StoreError> {
+    let done =
+        sqlx::query_file!("queries/outbox/delete.sql", id.as_uuid(), claim).execute(&store.pool).await?;
     Ok(done.rows_affected() == 1)
 }
 
-/// Puts an effect back, to be taken again after some time. Returns whether it was still this worker's.
+/// Schedules another attempt after a delay. Returns `false` if the claim had expired.
 pub async fn retry(
     store: &Store,
     id: EffectId,
@@ -77,24 +76,24 @@ pub async fn retry(
     Ok(done.rows_affected() == 1)
 }
 
-/// Gives an effect up. Returns whether it was still this worker's.
-pub async fn give_up(store: &Store, id: EffectId, claim: Uuid, error: &str) -> Result<bool, StoreError> {
-    let done = sqlx::query_file!("queries/outbox/give_up.sql", id.as_uuid(), claim, error)
+/// Marks an effect as a dead letter. Returns `false` if the claim had expired.
+pub async fn mark_dead(store: &Store, id: EffectId, claim: Uuid, error: &str) -> Result<bool, StoreError> {
+    let done = sqlx::query_file!("queries/outbox/mark_dead.sql", id.as_uuid(), claim, error)
         .execute(&store.pool)
         .await?;
     Ok(done.rows_affected() == 1)
 }
 
-/// Gives up those of a kind whose attempts are used up and whose last worker was never heard of again.
+/// Marks the effects of a kind as dead letters that have used all attempts and whose last worker never reported back.
 /// Returns how many there were.
-pub async fn bury(store: &Store, kind: &str, attempts_at_most: u32) -> Result<u64, StoreError> {
-    let done = sqlx::query_file!("queries/outbox/bury.sql", kind, signed(attempts_at_most))
+pub async fn mark_exhausted(store: &Store, kind: &str, max_attempts: u32) -> Result<u64, StoreError> {
+    let done = sqlx::query_file!("queries/outbox/mark_exhausted.sql", kind, signed(max_attempts))
         .execute(&store.pool)
         .await?;
     Ok(done.rows_affected())
 }
 
-/// Counts what was given up, to `limit` at most.
+/// Counts dead letters, up to `limit`.
 pub async fn count_dead(store: &Store, limit: u32) -> Result<i64, StoreError> {
     let row =
         sqlx::query_file!("queries/outbox/count_dead.sql", i64::from(limit)).fetch_one(&store.pool).await?;

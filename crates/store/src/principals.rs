@@ -1,4 +1,4 @@
-//! Who there is, and what decides on them.
+//! Principals and their authority.
 
 use guildhall_domain::access::principal::PrincipalKind;
 use guildhall_domain::access::role::Role;
@@ -6,7 +6,7 @@ use guildhall_domain::ids::{LoginId, PrincipalId, TenantId};
 
 use crate::{Store, StoreError, Tx};
 
-/// A principal to make.
+/// Values of a new principal.
 #[derive(Debug, Clone)]
 pub struct NewPrincipal<'a> {
     pub id: PrincipalId,
@@ -15,7 +15,7 @@ pub struct NewPrincipal<'a> {
     pub is_operator: bool,
 }
 
-/// What a request may do, as the database has it now.
+/// The current permissions of a principal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authority {
     pub name: String,
@@ -36,31 +36,31 @@ pub async fn insert(tx: &mut Tx, new: &NewPrincipal<'_>) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Counts who may operate the installation, and keeps others from counting until the end of the transaction: two who
-/// each found nobody would each make the first.
+/// Counts the operators of the installation, under a lock until the end of the transaction: two concurrent callers
+/// must not both find none and create the first.
 pub async fn count_operators(tx: &mut Tx) -> Result<i64, StoreError> {
-    // A statement of its own: the count must see what was committed while this one waited.
+    // A separate statement: the count must see rows that were committed while this one waited for the lock.
     sqlx::query_file!("queries/principals/lock_operators.sql").execute(tx.connection()).await?;
     let row = sqlx::query_file!("queries/principals/count_operators.sql").fetch_one(tx.connection()).await?;
     Ok(row.count)
 }
 
-/// Reads what a principal may do; none when it is disabled or its login no longer holds.
-/// A role in `tenant` is read along, where there is one.
-pub async fn authority(
+/// Finds the authority of a principal, with its role in `tenant`. Returns `None` if the principal is disabled or the
+/// login is no longer valid.
+pub async fn find_authority(
     store: &Store,
     id: PrincipalId,
     login: Option<LoginId>,
     tenant: Option<TenantId>,
 ) -> Result<Option<Authority>, StoreError> {
     let (login, tenant) = (login.map(LoginId::as_uuid), tenant.map(TenantId::as_uuid));
-    let row = sqlx::query_file!("queries/principals/authority.sql", id.as_uuid(), login, tenant)
+    let row = sqlx::query_file!("queries/principals/find_authority.sql", id.as_uuid(), login, tenant)
         .fetch_optional(&store.pool)
         .await?;
     Ok(row.map(|row| Authority {
         name: row.name,
         is_operator: row.is_operator,
-        // A role that this binary does not know is no role: unknown authority is refused.
+        // An unknown role, written by a newer binary, grants nothing.
         role: row
             .tenant
             .zip(row.role)

@@ -1,18 +1,19 @@
-//! Validations of provider profiles. Whoever settles one holds the lock of its run's journal.
+//! Validations of provider profiles. A writer that settles one holds the lock of its run's journal head.
 
+use guildhall_domain::profiles::validation::Validation;
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{CommandId, PrincipalId, RunId, TenantId, ValidationId};
-use guildhall_domain::profiles::validation::Outcome;
-use guildhall_domain::runs::Blocker;
+use guildhall_domain::profiles::validation::ValidationOutcome;
+use guildhall_domain::runs::FailureReason;
 use jiff_sqlx::Timestamp;
 use sqlx::PgExecutor;
 use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx};
 
-/// A validation to write.
+/// Values of a new validation.
 #[derive(Debug, Clone)]
 pub struct NewValidation<'a> {
     pub id: ValidationId,
@@ -22,24 +23,8 @@ pub struct NewValidation<'a> {
     pub run: RunId,
     pub command: CommandId,
     pub created_by: PrincipalId,
-    /// How long it may take until it has come out.
-    pub within: Duration,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Validation {
-    pub id: ValidationId,
-    pub tenant: TenantId,
-    pub profile: String,
-    pub resource_version: Option<String>,
-    pub run: RunId,
-    pub command: CommandId,
-    pub created_by: PrincipalId,
-    pub created_at: jiff::Timestamp,
-    pub deadline_at: jiff::Timestamp,
-    /// None while it is pending.
-    pub outcome: Option<Outcome>,
-    pub settled_at: Option<jiff::Timestamp>,
+    /// Time limit for the outcome.
+    pub timeout: Duration,
 }
 
 struct Row {
@@ -59,15 +44,15 @@ struct Row {
 }
 
 impl Row {
-    fn read(self) -> Validation {
-        let failure = self.failure_kind.map(|kind| Blocker {
-            // A kind that a newer binary wrote is still a failure.
+    fn into_validation(self) -> Validation {
+        let failure = self.failure_kind.map(|kind| FailureReason {
+            // A kind written by a newer binary is still a failure.
             kind: FailureKind::from_name(&kind).unwrap_or(FailureKind::Internal),
             message: self.failure_message.unwrap_or_default(),
         });
         let outcome = match (self.status.as_str(), failure) {
-            ("ok", _) => Some(Outcome::Ok),
-            ("failed", Some(failure)) => Some(Outcome::Failed(failure)),
+            ("ok", _) => Some(ValidationOutcome::Ok),
+            ("failed", Some(failure)) => Some(ValidationOutcome::Failed(failure)),
             _ => None,
         };
         Validation {
@@ -87,7 +72,7 @@ impl Row {
 }
 
 pub async fn insert(tx: &mut Tx, new: &NewValidation<'_>) -> Result<(), StoreError> {
-    let within_ms = new.within.as_secs_f64() * 1000.0;
+    let timeout_ms = new.timeout.as_secs_f64() * 1000.0;
     sqlx::query_file!(
         "queries/profile_validations/insert.sql",
         new.id.as_uuid(),
@@ -97,7 +82,7 @@ pub async fn insert(tx: &mut Tx, new: &NewValidation<'_>) -> Result<(), StoreErr
         new.run.as_uuid(),
         new.command.as_uuid(),
         new.created_by.as_uuid(),
-        within_ms
+        timeout_ms
     )
     .execute(tx.connection())
     .await?;
@@ -105,47 +90,50 @@ pub async fn insert(tx: &mut Tx, new: &NewValidation<'_>) -> Result<(), StoreErr
 }
 
 pub async fn find(store: &Store, id: ValidationId) -> Result<Option<Validation>, StoreError> {
-    find_on(&store.pool, id).await
+    find_with(&store.pool, id).await
 }
 
-/// Reads a validation within a transaction that holds the lock of its run.
+/// Finds a validation in a transaction that holds the lock of its run.
 pub async fn load(tx: &mut Tx, id: ValidationId) -> Result<Option<Validation>, StoreError> {
-    find_on(tx.connection(), id).await
+    find_with(tx.connection(), id).await
 }
 
-async fn find_on(executor: impl PgExecutor<'_>, id: ValidationId) -> Result<Option<Validation>, StoreError> {
+async fn find_with(
+    executor: impl PgExecutor<'_>,
+    id: ValidationId,
+) -> Result<Option<Validation>, StoreError> {
     let row = sqlx::query_file_as!(Row, "queries/profile_validations/find.sql", id.as_uuid())
         .fetch_optional(executor)
         .await?;
-    Ok(row.map(Row::read))
+    Ok(row.map(Row::into_validation))
 }
 
-/// Reads the newest validation of each of these profiles of a tenant.
-pub async fn latest(
+/// Lists the newest validation of each of these profiles of a tenant.
+pub async fn list_latest(
     store: &Store,
     tenant: TenantId,
     profiles: &[String],
 ) -> Result<Vec<Validation>, StoreError> {
     let rows =
-        sqlx::query_file_as!(Row, "queries/profile_validations/latest.sql", tenant.as_uuid(), profiles)
+        sqlx::query_file_as!(Row, "queries/profile_validations/list_latest.sql", tenant.as_uuid(), profiles)
             .fetch_all(&store.pool)
             .await?;
-    Ok(rows.into_iter().map(Row::read).collect())
+    Ok(rows.into_iter().map(Row::into_validation).collect())
 }
 
-/// Finds validations that have come out and do not say so yet.
-pub async fn due(store: &Store, limit: u32) -> Result<Vec<ValidationId>, StoreError> {
-    let rows = sqlx::query_file!("queries/profile_validations/due.sql", i64::from(limit))
+/// Lists pending validations whose turn has ended or whose deadline has passed.
+pub async fn list_due(store: &Store, limit: u32) -> Result<Vec<ValidationId>, StoreError> {
+    let rows = sqlx::query_file!("queries/profile_validations/list_due.sql", i64::from(limit))
         .fetch_all(&store.pool)
         .await?;
     Ok(rows.into_iter().map(|row| ValidationId::from_uuid(row.id)).collect())
 }
 
-/// Writes how a validation came out. One that has come out stays as it is.
-pub async fn settle(tx: &mut Tx, id: ValidationId, outcome: &Outcome) -> Result<(), StoreError> {
+/// Stores the outcome of a pending validation; a settled one is not changed.
+pub async fn settle(tx: &mut Tx, id: ValidationId, outcome: &ValidationOutcome) -> Result<(), StoreError> {
     let (status, failure) = match outcome {
-        Outcome::Ok => ("ok", None),
-        Outcome::Failed(failure) => ("failed", Some(failure)),
+        ValidationOutcome::Ok => ("ok", None),
+        ValidationOutcome::Failed(failure) => ("failed", Some(failure)),
     };
     sqlx::query_file!(
         "queries/profile_validations/settle.sql",

@@ -1,20 +1,13 @@
 //! Projects of tenants.
 
 use guildhall_domain::access::principal::Slug;
+use guildhall_domain::access::tenant::Project;
 use guildhall_domain::ids::{ProjectId, TenantId};
 use jiff_sqlx::Timestamp;
 
 use crate::{Store, StoreError, Tx};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Project {
-    pub id: ProjectId,
-    pub slug: String,
-    pub name: String,
-    pub created_at: jiff::Timestamp,
-}
-
-/// Writes a project. Returns it, unless its slug is taken in the tenant.
+/// Inserts a project. Returns `None` if its slug is taken in the tenant.
 pub async fn insert(
     tx: &mut Tx,
     tenant: TenantId,

@@ -1,5 +1,6 @@
-//! The server processes that run on this database.
+//! Replicas: the server processes that run on this database.
 
+use guildhall_domain::ops::replica::Replica;
 use std::time::Duration;
 
 use guildhall_domain::ids::ReplicaId;
@@ -7,16 +8,7 @@ use jiff_sqlx::{Timestamp, ToSqlx};
 
 use crate::{Store, StoreError};
 
-/// One server process, as the others see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replica {
-    pub id: ReplicaId,
-    pub version: String,
-    pub started_at: jiff::Timestamp,
-    pub seen_at: jiff::Timestamp,
-}
-
-/// Writes that a replica is alive.
+/// Records that a replica is alive.
 pub async fn heartbeat(
     store: &Store,
     id: ReplicaId,
@@ -24,23 +16,23 @@ pub async fn heartbeat(
     started_at: jiff::Timestamp,
 ) -> Result<(), StoreError> {
     let started_at = started_at.to_sqlx();
-    sqlx::query_file!("queries/replicas/heartbeat.sql", id.as_uuid(), version, started_at as Timestamp)
+    sqlx::query_file!("queries/replicas/upsert.sql", id.as_uuid(), version, started_at as Timestamp)
         .execute(&store.pool)
         .await?;
     Ok(())
 }
 
-/// Forgets replicas that have been silent for so long. Returns how many there were.
-pub async fn forget_silent(store: &Store, silence: Duration) -> Result<u64, StoreError> {
-    let done = sqlx::query_file!("queries/replicas/forget_silent.sql", silence.as_secs_f64())
+/// Deletes replicas without a heartbeat for `silence`. Returns how many were deleted.
+pub async fn delete_stale(store: &Store, silence: Duration) -> Result<u64, StoreError> {
+    let done = sqlx::query_file!("queries/replicas/delete_stale.sql", silence.as_secs_f64())
         .execute(&store.pool)
         .await?;
     Ok(done.rows_affected())
 }
 
-/// Forgets a replica that shuts down.
-pub async fn leave(store: &Store, id: ReplicaId) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/replicas/leave.sql", id.as_uuid()).execute(&store.pool).await?;
+/// Deletes a replica that shuts down.
+pub async fn delete(store: &Store, id: ReplicaId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/replicas/delete.sql", id.as_uuid()).execute(&store.pool).await?;
     Ok(())
 }
 

@@ -1,5 +1,6 @@
-//! Runner jobs: what is started for runs, where, and how the process does.
+//! Runner jobs: the processes that are launched for runs, and their state.
 
+use guildhall_domain::runners::job::Job;
 use std::time::Duration;
 
 use guildhall_domain::ids::{
@@ -11,7 +12,7 @@ use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx};
 
-/// A job to write.
+/// Values of a new job.
 #[derive(Debug, Clone)]
 pub struct NewJob<'a> {
     pub id: RunnerJobId,
@@ -21,50 +22,26 @@ pub struct NewJob<'a> {
     pub run: Option<RunId>,
     pub command: Option<CommandId>,
     pub launcher: &'a str,
-    /// The place that starts it; any of its sort without it.
+    /// The place that launches it; `None` means any place with this launcher.
     pub place: Option<PlaceId>,
     pub created_by: Option<PrincipalId>,
 }
 
-/// A job as it stands.
+/// A job that a place has claimed for launching.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
+pub struct ClaimedJob {
     pub id: RunnerJobId,
     pub attempt: AttemptId,
     pub kind: JobKind,
     pub profile: String,
     pub run: Option<RunId>,
     pub command: Option<CommandId>,
-    pub launcher: String,
-    pub place: Option<PlaceId>,
-    pub phase: JobPhase,
-    pub enrolment: Option<EnrolmentId>,
-    pub exit_code: Option<i32>,
-    pub message: Option<String>,
-    pub created_at: jiff::Timestamp,
-    pub launched_at: Option<jiff::Timestamp>,
-    pub ended_at: Option<jiff::Timestamp>,
-    /// The word for where its command stands.
-    pub command_state: Option<String>,
-    /// The runner that registered from it.
-    pub runner: Option<RunnerId>,
-}
-
-/// A job that was taken to be started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
-    pub id: RunnerJobId,
-    pub attempt: AttemptId,
-    pub kind: JobKind,
-    pub profile: String,
-    pub run: Option<RunId>,
-    pub command: Option<CommandId>,
-    /// What an earlier try left.
+    /// The enrolment of an earlier launch attempt.
     pub enrolment: Option<EnrolmentId>,
     pub tries: i32,
 }
 
-/// A row as it comes, whatever the question.
+/// The columns that every job query selects.
 struct Row {
     id: Uuid,
     attempt: Uuid,
@@ -86,11 +63,11 @@ struct Row {
 }
 
 impl Row {
-    fn read(self) -> Job {
+    fn into_job(self) -> Job {
         Job {
             id: RunnerJobId::from_uuid(self.id),
             attempt: AttemptId::from_uuid(self.attempt),
-            kind: kind(&self.kind),
+            kind: parse_kind(&self.kind),
             profile: self.profile,
             run: self.run.map(RunId::from_uuid),
             command: self.command.map(CommandId::from_uuid),
@@ -109,9 +86,9 @@ impl Row {
     }
 }
 
-/// The table has a check: there is no other word.
-fn kind(word: &str) -> JobKind {
-    JobKind::from_name(word).unwrap_or(JobKind::Asked)
+/// Parses a kind. A check constraint of the table allows no other value.
+fn parse_kind(name: &str) -> JobKind {
+    JobKind::from_name(name).unwrap_or(JobKind::Requested)
 }
 
 pub async fn insert(tx: &mut Tx, new: &NewJob<'_>) -> Result<(), StoreError> {
@@ -136,53 +113,58 @@ pub async fn find(store: &Store, id: RunnerJobId) -> Result<Option<Job>, StoreEr
     let row = sqlx::query_file_as!(Row, "queries/runner_jobs/find.sql", id.as_uuid())
         .fetch_optional(&store.pool)
         .await?;
-    Ok(row.map(Row::read))
+    Ok(row.map(Row::into_job))
 }
 
 /// Lists the jobs of a run, or of one of its commands, newest first.
-pub async fn of_run(
+pub async fn list_by_run(
     store: &Store,
     run: RunId,
     command: Option<CommandId>,
     limit: u32,
 ) -> Result<Vec<Job>, StoreError> {
     let command = command.map(CommandId::as_uuid);
-    let rows =
-        sqlx::query_file_as!(Row, "queries/runner_jobs/of_run.sql", run.as_uuid(), command, i64::from(limit))
-            .fetch_all(&store.pool)
-            .await?;
-    Ok(rows.into_iter().map(Row::read).collect())
+    let rows = sqlx::query_file_as!(
+        Row,
+        "queries/runner_jobs/list_by_run.sql",
+        run.as_uuid(),
+        command,
+        i64::from(limit)
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    Ok(rows.into_iter().map(Row::into_job).collect())
 }
 
-/// Lists what a place has started and what has not ended.
-pub async fn open_at(store: &Store, place: PlaceId, limit: u32) -> Result<Vec<Job>, StoreError> {
+/// Lists the running jobs of a place.
+pub async fn list_running(store: &Store, place: PlaceId, limit: u32) -> Result<Vec<Job>, StoreError> {
     let rows =
-        sqlx::query_file_as!(Row, "queries/runner_jobs/open_at.sql", place.as_uuid(), i64::from(limit))
+        sqlx::query_file_as!(Row, "queries/runner_jobs/list_running.sql", place.as_uuid(), i64::from(limit))
             .fetch_all(&store.pool)
             .await?;
-    Ok(rows.into_iter().map(Row::read).collect())
+    Ok(rows.into_iter().map(Row::into_job).collect())
 }
 
-/// Returns the job that is on its way for a run.
-pub async fn open_of_run(tx: &mut Tx, run: RunId) -> Result<Option<RunnerJobId>, StoreError> {
-    let row = sqlx::query_file!("queries/runner_jobs/open_of_run.sql", run.as_uuid())
+/// Finds the open job of a run; warm runners do not count.
+pub async fn find_open_by_run(tx: &mut Tx, run: RunId) -> Result<Option<RunnerJobId>, StoreError> {
+    let row = sqlx::query_file!("queries/runner_jobs/find_open_by_run.sql", run.as_uuid())
         .fetch_optional(tx.connection())
         .await?;
     Ok(row.map(|row| RunnerJobId::from_uuid(row.id)))
 }
 
-/// What a place has.
+/// The number of jobs at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Census {
-    /// Everything that has not ended.
+pub struct PlaceLoad {
+    /// Jobs that have not ended.
     pub open: u32,
-    /// That of it which may have a process.
-    pub begun: u32,
-    /// Warm runners of the profile that wait for a run.
+    /// Open jobs that may have a process.
+    pub started: u32,
+    /// Idle warm runners of the profile.
     pub warm: u32,
 }
 
-/// Lets one server at a time decide on what runs at a place, until the end of the transaction.
+/// Locks a place until the end of the transaction, so that one server at a time decides what to launch there.
 pub async fn lock_place(tx: &mut Tx, place: PlaceId) -> Result<(), StoreError> {
     sqlx::query_file!("queries/runner_jobs/lock_place.sql", place.to_string())
         .fetch_one(tx.connection())
@@ -190,44 +172,51 @@ pub async fn lock_place(tx: &mut Tx, place: PlaceId) -> Result<(), StoreError> {
     Ok(())
 }
 
-pub async fn census(tx: &mut Tx, place: PlaceId, profile: &str) -> Result<Census, StoreError> {
-    let row = sqlx::query_file!("queries/runner_jobs/census.sql", place.as_uuid(), profile)
+pub async fn count_at_place(tx: &mut Tx, place: PlaceId, profile: &str) -> Result<PlaceLoad, StoreError> {
+    let row = sqlx::query_file!("queries/runner_jobs/count_at_place.sql", place.as_uuid(), profile)
         .fetch_one(tx.connection())
         .await?;
     let count = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
-    Ok(Census { open: count(row.open), begun: count(row.begun), warm: count(row.warm) })
+    Ok(PlaceLoad { open: count(row.open), started: count(row.begun), warm: count(row.warm) })
 }
 
-/// Counts the warm runners of a profile that failed at a place within a time.
-pub async fn failed_lately(
+/// Counts the warm runners of a profile that failed at a place within a time span.
+pub async fn count_recent_failures(
     tx: &mut Tx,
     place: PlaceId,
     profile: &str,
     within: Duration,
 ) -> Result<i64, StoreError> {
     let within = within.as_secs_f64();
-    let row = sqlx::query_file!("queries/runner_jobs/failed_lately.sql", place.as_uuid(), profile, within)
-        .fetch_one(tx.connection())
-        .await?;
+    let row =
+        sqlx::query_file!("queries/runner_jobs/count_recent_failures.sql", place.as_uuid(), profile, within)
+            .fetch_one(tx.connection())
+            .await?;
     Ok(row.failed)
 }
 
-/// Takes jobs to start at a place.
-pub async fn take(tx: &mut Tx, place: PlaceId, launcher: &str, limit: u32) -> Result<Vec<Taken>, StoreError> {
-    let rows = sqlx::query_file!("queries/runner_jobs/take.sql", place.as_uuid(), launcher, i64::from(limit))
-        .fetch_all(tx.connection())
-        .await?;
-    let taken = rows.into_iter().map(|row| Taken {
+/// Claims pending jobs for launching at a place.
+pub async fn claim(
+    tx: &mut Tx,
+    place: PlaceId,
+    launcher: &str,
+    limit: u32,
+) -> Result<Vec<ClaimedJob>, StoreError> {
+    let rows =
+        sqlx::query_file!("queries/runner_jobs/claim.sql", place.as_uuid(), launcher, i64::from(limit))
+            .fetch_all(tx.connection())
+            .await?;
+    let jobs = rows.into_iter().map(|row| ClaimedJob {
         id: RunnerJobId::from_uuid(row.id),
         attempt: AttemptId::from_uuid(row.attempt),
-        kind: kind(&row.kind),
+        kind: parse_kind(&row.kind),
         profile: row.profile,
         run: row.run.map(RunId::from_uuid),
         command: row.command.map(CommandId::from_uuid),
         enrolment: row.enrolment.map(EnrolmentId::from_uuid),
         tries: row.tries,
     });
-    Ok(taken.collect())
+    Ok(jobs.collect())
 }
 
 pub async fn set_enrolment(tx: &mut Tx, id: RunnerJobId, enrolment: EnrolmentId) -> Result<(), StoreError> {
@@ -237,13 +226,13 @@ pub async fn set_enrolment(tx: &mut Tx, id: RunnerJobId, enrolment: EnrolmentId)
     Ok(())
 }
 
-/// Notes that a job's process runs.
+/// Marks a job as running.
 pub async fn set_running(store: &Store, id: RunnerJobId) -> Result<(), StoreError> {
     sqlx::query_file!("queries/runner_jobs/set_running.sql", id.as_uuid()).execute(&store.pool).await?;
     Ok(())
 }
 
-/// Ends a job. Returns whether it had not ended before.
+/// Ends a job. Returns `false` if it had already ended.
 pub async fn end(
     tx: &mut Tx,
     id: RunnerJobId,
@@ -258,83 +247,94 @@ pub async fn end(
     Ok(done.rows_affected() == 1)
 }
 
-/// Notes which run a warm runner got.
-pub async fn claimed(tx: &mut Tx, enrolment: EnrolmentId, run: RunId) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/runner_jobs/claimed.sql", enrolment.as_uuid(), run.as_uuid())
+/// Records the run that a warm runner claimed.
+pub async fn set_run(tx: &mut Tx, enrolment: EnrolmentId, run: RunId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/runner_jobs/set_run.sql", enrolment.as_uuid(), run.as_uuid())
         .execute(tx.connection())
         .await?;
     Ok(())
 }
 
-/// Notes that a place knows of its jobs.
-pub async fn seen(store: &Store, place: PlaceId, launcher: &str) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/runner_jobs/seen.sql", place.as_uuid(), launcher).execute(&store.pool).await?;
+/// Refreshes `seen_at` of the open jobs of a place.
+pub async fn touch(store: &Store, place: PlaceId, launcher: &str) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/runner_jobs/touch.sql", place.as_uuid(), launcher)
+        .execute(&store.pool)
+        .await?;
     Ok(())
 }
 
-/// Finds jobs that nobody has seen for long.
-pub async fn forgotten(store: &Store, after: Duration, limit: u32) -> Result<Vec<RunnerJobId>, StoreError> {
-    let rows = sqlx::query_file!("queries/runner_jobs/forgotten.sql", after.as_secs_f64(), i64::from(limit))
-        .fetch_all(&store.pool)
-        .await?;
+/// Lists open jobs that no place has refreshed for `max_age`.
+pub async fn list_stale(
+    store: &Store,
+    max_age: Duration,
+    limit: u32,
+) -> Result<Vec<RunnerJobId>, StoreError> {
+    let rows =
+        sqlx::query_file!("queries/runner_jobs/list_stale.sql", max_age.as_secs_f64(), i64::from(limit))
+            .fetch_all(&store.pool)
+            .await?;
     Ok(rows.into_iter().map(|row| RunnerJobId::from_uuid(row.id)).collect())
 }
 
-/// Finds the runs that runners under an enrolment hold.
-pub async fn held(store: &Store, enrolment: EnrolmentId) -> Result<Vec<(RunId, RunnerId)>, StoreError> {
-    let rows =
-        sqlx::query_file!("queries/runner_jobs/held.sql", enrolment.as_uuid()).fetch_all(&store.pool).await?;
+/// Lists the leases of the runners of an enrolment.
+pub async fn list_leases(
+    store: &Store,
+    enrolment: EnrolmentId,
+) -> Result<Vec<(RunId, RunnerId)>, StoreError> {
+    let rows = sqlx::query_file!("queries/leases/list_by_enrolment.sql", enrolment.as_uuid())
+        .fetch_all(&store.pool)
+        .await?;
     Ok(rows.into_iter().map(|row| (RunId::from_uuid(row.run), RunnerId::from_uuid(row.runner))).collect())
 }
 
-/// A run that waits for a runner to be started.
+/// A waiting run for which a runner may be launched.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ToStart {
+pub struct LaunchCandidate {
     pub run: RunId,
-    /// Runners that were started for what waits there, and ended.
+    /// Number of jobs that were started for the waiting commands and have ended.
     pub ended: u32,
-    /// Since the last of them.
+    /// Time since the last of them ended.
     pub since: Option<Duration>,
 }
 
-/// Finds of which tenants and profiles runs wait for a runner, and have for so long.
-pub async fn waiting_profiles(
+/// Lists the tenants and profiles whose runs have waited longer than `waited` for a runner.
+pub async fn list_waiting_profiles(
     store: &Store,
     waited: Duration,
     limit: u32,
 ) -> Result<Vec<(TenantId, String)>, StoreError> {
     let (waited, limit) = (waited.as_secs_f64(), i64::from(limit));
-    let rows = sqlx::query_file!("queries/runner_jobs/waiting_profiles.sql", waited, limit)
+    let rows = sqlx::query_file!("queries/runs/list_waiting_profiles.sql", waited, limit)
         .fetch_all(&store.pool)
         .await?;
     Ok(rows.into_iter().map(|row| (TenantId::from_uuid(row.tenant), row.backend_profile)).collect())
 }
 
-/// Finds runs that have waited so long for a runner, of these tenants and profiles, for which fewer than so many were
-/// started and ended.
-pub async fn to_start(
+/// Lists runs of these tenants and profiles that have waited longer than `waited` for a runner, and for which fewer
+/// than `max_ended` jobs were started and ended.
+pub async fn list_launch_candidates(
     store: &Store,
     of: &[(TenantId, String)],
     waited: Duration,
-    ended_at_most: u32,
+    max_ended: u32,
     limit: u32,
-) -> Result<Vec<ToStart>, StoreError> {
+) -> Result<Vec<LaunchCandidate>, StoreError> {
     let (tenants, profiles): (Vec<Uuid>, Vec<String>) =
         of.iter().map(|(tenant, profile)| (tenant.as_uuid(), profile.clone())).unzip();
     let rows = sqlx::query_file!(
-        "queries/runner_jobs/to_start.sql",
+        "queries/runner_jobs/list_launch_candidates.sql",
         &tenants,
         &profiles,
         waited.as_secs_f64(),
-        i64::from(ended_at_most),
+        i64::from(max_ended),
         i64::from(limit)
     )
     .fetch_all(&store.pool)
     .await?;
-    let waiting = rows.into_iter().map(|row| ToStart {
+    let candidates = rows.into_iter().map(|row| LaunchCandidate {
         run: RunId::from_uuid(row.id),
         ended: u32::try_from(row.ended).unwrap_or(u32::MAX),
         since: row.seconds_since.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
     });
-    Ok(waiting.collect())
+    Ok(candidates.collect())
 }

@@ -1,28 +1,18 @@
-//! Runners that have registered.
+//! Registered runners.
 
 use guildhall_domain::ids::{EnrolmentId, RunnerId, TenantId};
+use guildhall_domain::runners::runner::Runner;
 
 use crate::{Store, StoreError, Tx};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Runner {
-    pub id: RunnerId,
-    /// None for one of the installation's own pool.
-    pub tenant: Option<TenantId>,
-    /// The enrolment that it came with.
-    pub enrolment: EnrolmentId,
-    pub name: String,
-    pub backend_profiles: Vec<String>,
-}
-
-/// A runner to write.
+/// Values of a new runner.
 #[derive(Debug, Clone)]
 pub struct NewRunner<'a> {
     pub id: RunnerId,
     pub tenant: Option<TenantId>,
     pub enrolment: EnrolmentId,
     pub name: &'a str,
-    /// JSON: where it says that it runs.
+    /// JSON: the placement that the runner reports.
     pub placement: &'a str,
     pub backend_profiles: &'a [String],
 }

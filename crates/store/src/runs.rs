@@ -1,18 +1,20 @@
-//! Runs. Whoever changes one holds the lock of its journal's head.
+//! Runs. Every writer holds the lock of the run's journal head.
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{PrincipalId, RunId, RunnerId, SessionId, TenantId};
 use guildhall_domain::journal::{Epoch, Journal, Seq, Stream};
+use guildhall_domain::runs::Run;
+use guildhall_domain::runs::RunFilter;
 use guildhall_domain::runs::event::Usage;
-use guildhall_domain::runs::lease::{Before, Lease};
-use guildhall_domain::runs::{Blocker, Ending, RunState, TerminalStatus};
+use guildhall_domain::runs::lease::Lease;
+use guildhall_domain::runs::{FailureReason, RunState, TerminalOutcome, TerminalStatus};
 use jiff_sqlx::Timestamp;
 use sqlx::PgExecutor;
 use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx};
 
-/// A run to write.
+/// Values of a new run.
 #[derive(Debug, Clone)]
 pub struct NewRun<'a> {
     pub id: RunId,
@@ -28,45 +30,7 @@ pub struct NewRun<'a> {
     pub created_by: PrincipalId,
 }
 
-/// A run as it stands, and the database's time at which it stood so.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    pub id: RunId,
-    pub tenant: TenantId,
-    pub session: SessionId,
-    pub ordinal: i32,
-    pub project: String,
-    pub provider: String,
-    pub backend_profile: String,
-    pub workspace_ref: String,
-    pub execution_policy: String,
-    pub trace_sink: Option<String>,
-    pub created_by: PrincipalId,
-    pub created_at: jiff::Timestamp,
-    pub state: RunState,
-    pub ended_at: Option<jiff::Timestamp>,
-    pub cancel_seq: Seq,
-    pub waiting_since: jiff::Timestamp,
-    pub usage: Usage,
-    pub lease: Option<Lease>,
-    /// The runner that was lost and whom the present holder, or the next, follows.
-    pub lost_runner: Option<RunnerId>,
-    pub now: jiff::Timestamp,
-}
-
-impl Run {
-    /// Returns who held the run before a claim.
-    #[must_use]
-    pub fn before(&self) -> Before<'_> {
-        match (&self.lease, self.lost_runner) {
-            (Some(lease), _) => Before::Holds(lease),
-            (None, Some(lost)) => Before::Lost(lost),
-            (None, None) => Before::Nobody,
-        }
-    }
-}
-
-/// Returns the stream of a run's events.
+/// Returns the journal stream of a run's events.
 #[must_use]
 pub fn stream(run: RunId) -> Stream {
     Stream { journal: Journal::Run, owner: run.as_uuid() }
@@ -93,15 +57,15 @@ pub async fn insert(tx: &mut Tx, new: &NewRun<'_>) -> Result<(), StoreError> {
 }
 
 pub async fn find(store: &Store, id: RunId) -> Result<Option<Run>, StoreError> {
-    find_on(&store.pool, id).await
+    find_with(&store.pool, id).await
 }
 
-/// Reads a run within a transaction that holds the lock of its head.
+/// Finds a run in a transaction that holds the lock of its head.
 pub async fn load(tx: &mut Tx, id: RunId) -> Result<Option<Run>, StoreError> {
-    find_on(tx.connection(), id).await
+    find_with(tx.connection(), id).await
 }
 
-async fn find_on(executor: impl PgExecutor<'_>, id: RunId) -> Result<Option<Run>, StoreError> {
+async fn find_with(executor: impl PgExecutor<'_>, id: RunId) -> Result<Option<Run>, StoreError> {
     let row = sqlx::query_file!("queries/runs/find.sql", id.as_uuid()).fetch_optional(executor).await?;
     let Some(row) = row else { return Ok(None) };
     let lease = match (row.lease_runner, row.lease_epoch, row.lease_expires_at) {
@@ -112,7 +76,8 @@ async fn find_on(executor: impl PgExecutor<'_>, id: RunId) -> Result<Option<Run>
         }),
         _ => None,
     };
-    let ending = ending(row.terminal_status.as_deref(), row.failure_kind.as_deref(), row.failure_message);
+    let outcome =
+        parse_outcome(row.terminal_status.as_deref(), row.failure_kind.as_deref(), row.failure_message);
     Ok(Some(Run {
         id: RunId::from_uuid(row.id),
         tenant: TenantId::from_uuid(row.tenant),
@@ -126,8 +91,8 @@ async fn find_on(executor: impl PgExecutor<'_>, id: RunId) -> Result<Option<Run>
         trace_sink: row.trace_sink,
         created_by: PrincipalId::from_uuid(row.created_by),
         created_at: row.created_at.to_jiff(),
-        state: match ending {
-            Some(ending) => RunState::Ended(ending),
+        state: match outcome {
+            Some(outcome) => RunState::Ended(outcome),
             None if row.state == "cancelling" => RunState::Cancelling,
             None => RunState::Open,
         },
@@ -147,37 +112,34 @@ async fn find_on(executor: impl PgExecutor<'_>, id: RunId) -> Result<Option<Run>
     }))
 }
 
-/// Reads an end from its columns.
-pub(crate) fn ending(status: Option<&str>, kind: Option<&str>, message: Option<String>) -> Option<Ending> {
+/// Reads the terminal outcome from its columns.
+pub(crate) fn parse_outcome(
+    status: Option<&str>,
+    kind: Option<&str>,
+    message: Option<String>,
+) -> Option<TerminalOutcome> {
     let status = TerminalStatus::from_name(status?).ok()?;
-    let failure = kind.map(|kind| Blocker {
-        // A kind that a newer binary wrote is still a failure.
+    let failure = kind.map(|kind| FailureReason {
+        // A kind written by a newer binary is still a failure.
         kind: FailureKind::from_name(kind).unwrap_or(FailureKind::Internal),
         message: message.unwrap_or_default(),
     });
-    Some(Ending { status, failure })
+    Some(TerminalOutcome { status, failure })
 }
 
-/// Returns the tenant that a run belongs to.
-pub async fn tenant_of(store: &Store, id: RunId) -> Result<Option<TenantId>, StoreError> {
+/// Finds the tenant of a run.
+pub async fn find_tenant(store: &Store, id: RunId) -> Result<Option<TenantId>, StoreError> {
     let row =
-        sqlx::query_file!("queries/runs/tenant_of.sql", id.as_uuid()).fetch_optional(&store.pool).await?;
+        sqlx::query_file!("queries/runs/find_tenant.sql", id.as_uuid()).fetch_optional(&store.pool).await?;
     Ok(row.map(|row| TenantId::from_uuid(row.tenant)))
 }
 
-/// Which runs a list shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
-    Open,
-    All,
-}
-
-/// Lists runs of a tenant before one, newest first.
+/// Lists the runs of a tenant that are older than `before`, newest first.
 pub async fn list(
     store: &Store,
     tenant: TenantId,
     before: Option<RunId>,
-    shown: Shown,
+    filter: RunFilter,
     limit: u32,
 ) -> Result<Vec<RunId>, StoreError> {
     let before = before.map_or(Uuid::max(), RunId::as_uuid);
@@ -185,7 +147,7 @@ pub async fn list(
         "queries/runs/list.sql",
         tenant.as_uuid(),
         before,
-        shown == Shown::All,
+        filter == RunFilter::All,
         i64::from(limit)
     )
     .fetch_all(&store.pool)
@@ -193,48 +155,49 @@ pub async fn list(
     Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())
 }
 
-pub async fn end(tx: &mut Tx, id: RunId, ending: &Ending) -> Result<(), StoreError> {
+pub async fn end(tx: &mut Tx, id: RunId, outcome: &TerminalOutcome) -> Result<(), StoreError> {
     sqlx::query_file!(
         "queries/runs/end.sql",
         id.as_uuid(),
-        ending.status.as_str(),
-        ending.failure.as_ref().map(|failure| failure.kind.as_str()),
-        ending.failure.as_ref().map(|failure| failure.message.as_str())
+        outcome.status.as_str(),
+        outcome.failure.as_ref().map(|failure| failure.kind.as_str()),
+        outcome.failure.as_ref().map(|failure| failure.message.as_str())
     )
     .execute(tx.connection())
     .await?;
     Ok(())
 }
 
-/// What a runner is asked to interrupt.
+/// What a cancel request interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum CancelTarget {
     Run,
     Command,
 }
 
-/// Notes that the runner was asked to interrupt something, and where the journal says so.
-pub async fn ask_to_cancel(tx: &mut Tx, id: RunId, at: Seq, asked: Asked) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/runs/ask_to_cancel.sql", id.as_uuid(), at.get(), asked == Asked::Run)
+/// Records a cancel request, and the journal entry that holds it.
+pub async fn request_cancel(tx: &mut Tx, id: RunId, at: Seq, target: CancelTarget) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/runs/set_cancelling.sql", id.as_uuid(), at.get(), target == CancelTarget::Run)
         .execute(tx.connection())
         .await?;
     Ok(())
 }
 
-/// Returns the number of the next command.
+/// Allocates the ordinal of the next command.
 pub async fn next_ordinal(tx: &mut Tx, id: RunId) -> Result<i32, StoreError> {
-    let row =
-        sqlx::query_file!("queries/runs/next_ordinal.sql", id.as_uuid()).fetch_one(tx.connection()).await?;
+    let row = sqlx::query_file!("queries/runs/increment_commands.sql", id.as_uuid())
+        .fetch_one(tx.connection())
+        .await?;
     Ok(row.commands)
 }
 
-/// Lets a run's patience begin anew; nobody is to be followed.
-pub async fn wait_anew(tx: &mut Tx, id: RunId) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/runs/wait_anew.sql", id.as_uuid()).execute(tx.connection()).await?;
+/// Restarts the waiting time of a run and clears its lost runner.
+pub async fn reset_waiting(tx: &mut Tx, id: RunId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/runs/reset_waiting.sql", id.as_uuid()).execute(tx.connection()).await?;
     Ok(())
 }
 
-/// Notes which runner was lost: whoever follows it is told, until the run is let go.
+/// Records the lost runner. Its replacement is told about it until the run is released.
 pub async fn set_lost_runner(tx: &mut Tx, id: RunId, lost: RunnerId) -> Result<(), StoreError> {
     sqlx::query_file!("queries/runs/set_lost_runner.sql", id.as_uuid(), lost.as_uuid())
         .execute(tx.connection())
@@ -257,44 +220,50 @@ pub async fn add_usage(tx: &mut Tx, id: RunId, usage: Usage) -> Result<(), Store
     Ok(())
 }
 
-/// Finds runs of a tenant that wait for a runner of these profiles, the longest waiting first.
-pub async fn waiting(
+/// Lists the runs of a tenant that wait for a runner with one of these profiles, longest waiting first.
+pub async fn list_waiting(
     store: &Store,
     tenant: TenantId,
     only: Option<&str>,
     profiles: &[String],
     limit: u32,
 ) -> Result<Vec<RunId>, StoreError> {
-    let rows =
-        sqlx::query_file!("queries/runs/waiting.sql", tenant.as_uuid(), only, profiles, i64::from(limit))
-            .fetch_all(&store.pool)
-            .await?;
+    let rows = sqlx::query_file!(
+        "queries/runs/list_waiting.sql",
+        tenant.as_uuid(),
+        only,
+        profiles,
+        i64::from(limit)
+    )
+    .fetch_all(&store.pool)
+    .await?;
     Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())
 }
 
-/// Finds runs of any tenant that wait for a runner of these profiles, in the order in which the installation's own pool
-/// takes them.
-pub async fn waiting_anywhere(
+/// Lists the runs of all tenants that wait for a runner with one of these profiles, in the order in which the shared
+/// pool serves them.
+pub async fn list_waiting_in_all_tenants(
     store: &Store,
     only: Option<&str>,
     profiles: &[String],
     limit: u32,
 ) -> Result<Vec<RunId>, StoreError> {
-    let rows = sqlx::query_file!("queries/runs/waiting_anywhere.sql", only, profiles, i64::from(limit))
-        .fetch_all(&store.pool)
-        .await?;
+    let rows =
+        sqlx::query_file!("queries/runs/list_waiting_in_all_tenants.sql", only, profiles, i64::from(limit))
+            .fetch_all(&store.pool)
+            .await?;
     Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())
 }
 
-/// Finds open runs that nobody holds and whose patience is over.
-pub async fn overdue(
+/// Lists open runs without a lease whose waiting time has run out.
+pub async fn list_overdue(
     store: &Store,
     unclaimed_seconds: f64,
     idle_seconds: f64,
     limit: u32,
 ) -> Result<Vec<RunId>, StoreError> {
     let rows =
-        sqlx::query_file!("queries/runs/overdue.sql", unclaimed_seconds, idle_seconds, i64::from(limit))
+        sqlx::query_file!("queries/runs/list_overdue.sql", unclaimed_seconds, idle_seconds, i64::from(limit))
             .fetch_all(&store.pool)
             .await?;
     Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())

@@ -1,4 +1,4 @@
-//! What the database says of itself.
+//! Schema version, incarnation and durability settings of the database.
 
 use guildhall_domain::journal::Incarnation;
 use guildhall_domain::ops::schema::SchemaState;
@@ -7,7 +7,7 @@ use sqlx::PgExecutor;
 use crate::error::is_undefined_table;
 use crate::{Store, StoreError};
 
-/// Whether PostgreSQL is set up to keep what it has confirmed.
+/// The PostgreSQL settings that decide whether commits are durable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Durability {
     pub fsync: String,
@@ -17,17 +17,17 @@ pub struct Durability {
 impl Durability {
     /// Returns whether a confirmed commit survives a power cut.
     #[must_use]
-    pub fn holds(&self) -> bool {
+    pub fn is_durable(&self) -> bool {
         self.fsync == "on" && self.synchronous_commit != "off"
     }
 }
 
-/// Reads how far the schema is. A database without our tables is at zero.
+/// Reads the schema version. A database without our tables is at version 0.
 pub async fn read(store: &Store) -> Result<SchemaState, StoreError> {
-    read_by(&store.pool).await
+    read_with(&store.pool).await
 }
 
-pub(crate) async fn read_by(executor: impl PgExecutor<'_>) -> Result<SchemaState, StoreError> {
+pub(crate) async fn read_with(executor: impl PgExecutor<'_>) -> Result<SchemaState, StoreError> {
     let row = sqlx::query_file!("queries/schema_state/read.sql").fetch_one(executor).await;
     match row {
         Ok(row) => Ok(SchemaState { applied: row.applied, floor: row.floor }),
@@ -36,18 +36,18 @@ pub(crate) async fn read_by(executor: impl PgExecutor<'_>) -> Result<SchemaState
     }
 }
 
-/// Reads which life of the database this is. A restore or a failover begins another.
+/// Reads the incarnation of the database. A restore or a failover starts a new one.
 pub async fn incarnation(store: &Store) -> Result<Incarnation, StoreError> {
     let row = sqlx::query_file!("queries/schema_state/incarnation.sql").fetch_one(&store.pool).await?;
-    Ok(Incarnation::of(row.system_identifier, row.timeline))
+    Ok(Incarnation::new(row.system_identifier, row.timeline))
 }
 
-/// Reads the settings on which durability rests.
+/// Reads the durability settings.
 pub async fn durability(store: &Store) -> Result<Durability, StoreError> {
-    durability_by(&store.pool).await
+    durability_with(&store.pool).await
 }
 
-pub(crate) async fn durability_by(executor: impl PgExecutor<'_>) -> Result<Durability, StoreError> {
+pub(crate) async fn durability_with(executor: impl PgExecutor<'_>) -> Result<Durability, StoreError> {
     let row = sqlx::query_file!("queries/schema_state/durability.sql").fetch_one(executor).await?;
     Ok(Durability { fsync: row.fsync, synchronous_commit: row.synchronous_commit })
 }

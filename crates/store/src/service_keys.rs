@@ -1,16 +1,17 @@
-//! Long-lived keys of tenants, for programs.
+//! Service keys: long-lived API keys of tenants.
 
+use guildhall_domain::access::service_key::ServiceKey;
 use guildhall_domain::ids::{PrincipalId, ServiceKeyId, TenantId};
 use jiff_sqlx::Timestamp;
 
 use crate::{Store, StoreError, Tx};
 
-/// Keys of one tenant that an answer lists.
-const KEYS_AT_MOST: i64 = 1000;
+/// Maximum number of keys in a list.
+const MAX_KEYS: i64 = 1000;
 
-/// A key to write; the secret itself is known to its holder alone.
+/// Values of a new key. Only the hash of the secret is stored.
 #[derive(Debug, Clone)]
-pub struct NewKey<'a> {
+pub struct NewServiceKey<'a> {
     pub id: ServiceKeyId,
     pub tenant: TenantId,
     pub principal: PrincipalId,
@@ -18,26 +19,16 @@ pub struct NewKey<'a> {
     pub hash: &'a [u8],
 }
 
-/// A key as it is checked.
+/// A key that is not revoked.
 #[derive(Debug, Clone)]
-pub struct KeyCheck {
+pub struct ActiveKey {
     pub tenant: TenantId,
     pub principal: PrincipalId,
     pub hash: Vec<u8>,
     pub last_used_at: Option<jiff::Timestamp>,
 }
 
-/// A key as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServiceKey {
-    pub id: ServiceKeyId,
-    pub name: String,
-    pub created_at: jiff::Timestamp,
-    pub last_used_at: Option<jiff::Timestamp>,
-    pub revoked_at: Option<jiff::Timestamp>,
-}
-
-pub async fn insert(tx: &mut Tx, new: &NewKey<'_>) -> Result<(), StoreError> {
+pub async fn insert(tx: &mut Tx, new: &NewServiceKey<'_>) -> Result<(), StoreError> {
     sqlx::query_file!(
         "queries/service_keys/insert.sql",
         new.id.as_uuid(),
@@ -51,11 +42,11 @@ pub async fn insert(tx: &mut Tx, new: &NewKey<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Finds a key that still holds.
-pub async fn find(store: &Store, id: ServiceKeyId) -> Result<Option<KeyCheck>, StoreError> {
+/// Finds a key that is not revoked.
+pub async fn find(store: &Store, id: ServiceKeyId) -> Result<Option<ActiveKey>, StoreError> {
     let row =
         sqlx::query_file!("queries/service_keys/find.sql", id.as_uuid()).fetch_optional(&store.pool).await?;
-    Ok(row.map(|row| KeyCheck {
+    Ok(row.map(|row| ActiveKey {
         tenant: TenantId::from_uuid(row.tenant),
         principal: PrincipalId::from_uuid(row.principal),
         hash: row.hash,
@@ -63,14 +54,14 @@ pub async fn find(store: &Store, id: ServiceKeyId) -> Result<Option<KeyCheck>, S
     }))
 }
 
-/// Notes that a key was used.
+/// Updates the last-used time of a key.
 pub async fn touch(store: &Store, id: ServiceKeyId) -> Result<(), StoreError> {
     sqlx::query_file!("queries/service_keys/touch.sql", id.as_uuid()).execute(&store.pool).await?;
     Ok(())
 }
 
 pub async fn list(store: &Store, tenant: TenantId) -> Result<Vec<ServiceKey>, StoreError> {
-    let rows = sqlx::query_file!("queries/service_keys/list.sql", tenant.as_uuid(), KEYS_AT_MOST)
+    let rows = sqlx::query_file!("queries/service_keys/list.sql", tenant.as_uuid(), MAX_KEYS)
         .fetch_all(&store.pool)
         .await?;
     let keys = rows.into_iter().map(|row| ServiceKey {
@@ -83,7 +74,7 @@ pub async fn list(store: &Store, tenant: TenantId) -> Result<Vec<ServiceKey>, St
     Ok(keys.collect())
 }
 
-/// Ends a key. Returns whether it still held.
+/// Revokes a key. Returns `false` if it was already revoked.
 pub async fn revoke(tx: &mut Tx, tenant: TenantId, id: ServiceKeyId) -> Result<bool, StoreError> {
     let done = sqlx::query_file!("queries/service_keys/revoke.sql", tenant.as_uuid(), id.as_uuid())
         .execute(tx.connection())
@@ -91,7 +82,7 @@ pub async fn revoke(tx: &mut Tx, tenant: TenantId, id: ServiceKeyId) -> Result<b
     Ok(done.rows_affected() == 1)
 }
 
-/// Returns whether a tenant has or had a key.
+/// Returns whether a tenant has a key with this id, revoked or not.
 pub async fn exists(tx: &mut Tx, tenant: TenantId, id: ServiceKeyId) -> Result<bool, StoreError> {
     let row = sqlx::query_file!("queries/service_keys/exists.sql", tenant.as_uuid(), id.as_uuid())
         .fetch_one(tx.connection())

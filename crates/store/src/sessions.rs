@@ -1,16 +1,18 @@
-//! Sessions, and how far each reader has read.
+//! Sessions and the read markers of their readers.
 
+use guildhall_domain::sessions::Session;
+use guildhall_domain::sessions::SessionFilter;
 use std::time::Duration;
 
 use guildhall_domain::ids::{CommandId, PrincipalId, RunId, SessionId, TenantId};
 use guildhall_domain::journal::{Journal, Stream};
-use guildhall_domain::sessions::{ExecutionState, StorageKind, Version};
+use guildhall_domain::sessions::{ExecutionState, SessionVersion};
 use jiff_sqlx::Timestamp;
 use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx, session_storage};
 
-/// A session to write.
+/// Values of a new session.
 #[derive(Debug, Clone)]
 pub struct NewSession<'a> {
     pub id: SessionId,
@@ -18,33 +20,11 @@ pub struct NewSession<'a> {
     pub project: &'a str,
     pub backend_profile: &'a str,
     pub created_by: PrincipalId,
-    /// How long its storage is kept; without it some time after its last use.
+    /// How long its storage is kept; by default a configured time after the last use.
     pub expires_in: Option<Duration>,
 }
 
-/// A session as one reader sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
-    pub id: SessionId,
-    pub tenant: TenantId,
-    pub project: String,
-    pub backend_profile: String,
-    pub created_by: PrincipalId,
-    pub created_at: jiff::Timestamp,
-    pub thread_id: Option<String>,
-    pub version: Version,
-    pub runs: i32,
-    pub state: ExecutionState,
-    pub active_run: Option<RunId>,
-    pub active_command: Option<CommandId>,
-    pub last_run: Option<RunId>,
-    pub storage: StorageKind,
-    pub updated_at: jiff::Timestamp,
-    /// The version that the reader has read.
-    pub read: Version,
-}
-
-/// Who reads: a principal, under a name of its choice.
+/// A reader of sessions: a principal and a client-chosen name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reader<'a> {
     pub principal: PrincipalId,
@@ -71,7 +51,7 @@ struct Row {
 }
 
 impl Row {
-    fn read(self) -> Session {
+    fn into_session(self) -> Session {
         Session {
             id: SessionId::from_uuid(self.id),
             tenant: TenantId::from_uuid(self.tenant),
@@ -80,15 +60,15 @@ impl Row {
             created_by: PrincipalId::from_uuid(self.created_by),
             created_at: self.created_at.to_jiff(),
             thread_id: self.thread_id,
-            version: Version::new(self.version),
+            version: SessionVersion::new(self.version),
             runs: self.runs,
             state: if self.running { ExecutionState::Running } else { ExecutionState::Terminal },
             active_run: self.active_run.map(RunId::from_uuid),
             active_command: self.active_command.map(CommandId::from_uuid),
             last_run: self.last_run.map(RunId::from_uuid),
-            storage: session_storage::kind(&self.storage_kind),
+            storage: session_storage::parse_kind(&self.storage_kind),
             updated_at: self.updated_at.to_jiff(),
-            read: Version::new(self.read_version),
+            read_version: SessionVersion::new(self.read_version),
         }
     }
 }
@@ -108,7 +88,7 @@ pub async fn insert(tx: &mut Tx, new: &NewSession<'_>) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Notes that a session has a new open run. Returns the run's number in it; none where its storage was evicted.
+/// Records a new open run of a session. Returns the run's ordinal, or `None` if the session's storage was evicted.
 pub async fn begin_run(tx: &mut Tx, session: SessionId, run: RunId) -> Result<Option<i32>, StoreError> {
     let row = sqlx::query_file!("queries/sessions/begin_run.sql", session.as_uuid(), run.as_uuid())
         .fetch_optional(tx.connection())
@@ -126,31 +106,22 @@ pub async fn find(store: &Store, id: SessionId, reader: Reader<'_>) -> Result<Op
     )
     .fetch_optional(&store.pool)
     .await?;
-    Ok(row.map(Row::read))
+    Ok(row.map(Row::into_session))
 }
 
-/// Returns the tenant that a session belongs to.
-pub async fn tenant_of(store: &Store, id: SessionId) -> Result<Option<TenantId>, StoreError> {
-    let row =
-        sqlx::query_file!("queries/sessions/tenant_of.sql", id.as_uuid()).fetch_optional(&store.pool).await?;
+/// Finds the tenant of a session.
+pub async fn find_tenant(store: &Store, id: SessionId) -> Result<Option<TenantId>, StoreError> {
+    let row = sqlx::query_file!("queries/sessions/find_tenant.sql", id.as_uuid())
+        .fetch_optional(&store.pool)
+        .await?;
     Ok(row.map(|row| TenantId::from_uuid(row.tenant)))
 }
 
-/// Which sessions a list shows.
-#[derive(Debug, Clone, Default)]
-pub struct Filter<'a> {
-    pub tenant: Option<TenantId>,
-    pub backend_profile: Option<&'a str>,
-    /// Also what is over and was read.
-    pub all: bool,
-    pub before: Option<SessionId>,
-}
-
-/// Lists sessions of the tenants that the reader belongs to, newest first.
+/// Lists sessions of the reader's tenants, newest first.
 pub async fn list(
     store: &Store,
     reader: Reader<'_>,
-    filter: &Filter<'_>,
+    filter: &SessionFilter<'_>,
     limit: u32,
 ) -> Result<Vec<Session>, StoreError> {
     let rows = sqlx::query_file_as!(
@@ -166,20 +137,20 @@ pub async fn list(
     )
     .fetch_all(&store.pool)
     .await?;
-    Ok(rows.into_iter().map(Row::read).collect())
+    Ok(rows.into_iter().map(Row::into_session).collect())
 }
 
-/// What is at work in a session.
+/// The active run and command of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Active {
+pub struct ActiveWork {
     pub run: Option<RunId>,
     pub command: Option<CommandId>,
-    /// How many things have ended since the session was last written.
+    /// Number of commands and runs that ended since the last update; the session's version grows by it.
     pub ended: u32,
 }
 
-/// Writes what is at work in a session, and lets its version grow by what has ended.
-pub async fn set_active(tx: &mut Tx, id: SessionId, active: Active) -> Result<(), StoreError> {
+/// Updates the active run and command, and increases the session's version by `ended`.
+pub async fn set_active(tx: &mut Tx, id: SessionId, active: ActiveWork) -> Result<(), StoreError> {
     sqlx::query_file!(
         "queries/sessions/set_active.sql",
         id.as_uuid(),
@@ -193,7 +164,7 @@ pub async fn set_active(tx: &mut Tx, id: SessionId, active: Active) -> Result<()
     Ok(())
 }
 
-/// Keeps the backend's thread, so that the next run resumes it.
+/// Stores the backend's thread id, so that the next run resumes the thread.
 pub async fn set_thread(tx: &mut Tx, id: SessionId, thread: &str) -> Result<(), StoreError> {
     sqlx::query_file!("queries/sessions/set_thread.sql", id.as_uuid(), thread)
         .execute(tx.connection())
@@ -201,43 +172,47 @@ pub async fn set_thread(tx: &mut Tx, id: SessionId, thread: &str) -> Result<(), 
     Ok(())
 }
 
-/// A run of a session, and its number in it.
+/// A run of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Begun {
+pub(crate) struct SessionRun {
     pub(crate) run: RunId,
     pub(crate) ordinal: i32,
     pub(crate) at: jiff::Timestamp,
 }
 
-/// Reads the runs of a session after a number, in order.
-pub(crate) async fn begun(store: &Store, id: Uuid, after: i32, limit: u32) -> Result<Vec<Begun>, StoreError> {
-    let rows = sqlx::query_file!("queries/sessions/begun.sql", id, after, i64::from(limit))
+/// Lists the runs of a session with a higher ordinal than `after`, in order.
+pub(crate) async fn list_runs(
+    store: &Store,
+    id: Uuid,
+    after: i32,
+    limit: u32,
+) -> Result<Vec<SessionRun>, StoreError> {
+    let rows = sqlx::query_file!("queries/runs/list_by_session.sql", id, after, i64::from(limit))
         .fetch_all(&store.pool)
         .await?;
-    let begun = rows.into_iter().map(|row| Begun {
+    let runs = rows.into_iter().map(|row| SessionRun {
         run: RunId::from_uuid(row.id),
         ordinal: row.ordinal,
         at: row.created_at.to_jiff(),
     });
-    Ok(begun.collect())
+    Ok(runs.collect())
 }
 
-/// Returns the stream of a session's runs.
+/// Returns the journal stream of a session's runs.
 #[must_use]
 pub fn stream(id: SessionId) -> Stream {
     Stream { journal: Journal::Session, owner: id.as_uuid() }
 }
 
-/// Notes that a reader has read a session up to a version. Returns where the reader stands now; none where there is no
-/// such session.
+/// Advances a reader's read marker. Returns the marker after the update, or `None` if the session does not exist.
 pub async fn mark_read(
     store: &Store,
     id: SessionId,
     reader: Reader<'_>,
-    version: Version,
-) -> Result<Option<Version>, StoreError> {
+    version: SessionVersion,
+) -> Result<Option<SessionVersion>, StoreError> {
     let row = sqlx::query_file!(
-        "queries/session_reads/mark.sql",
+        "queries/session_reads/upsert.sql",
         id.as_uuid(),
         reader.principal.as_uuid(),
         reader.name,
@@ -245,5 +220,5 @@ pub async fn mark_read(
     )
     .fetch_optional(&store.pool)
     .await?;
-    Ok(row.map(|row| Version::new(row.version)))
+    Ok(row.map(|row| SessionVersion::new(row.version)))
 }

@@ -1,10 +1,10 @@
-//! A transaction: what a use case writes, it writes whole.
+//! Database transactions.
 
 use sqlx::{PgConnection, Postgres, Transaction};
 
 use crate::{Store, StoreError};
 
-/// An open transaction. Dropping it undoes everything, a moment later; [`Tx::rollback`] waits for it.
+/// An open transaction. Dropping it rolls back in the background; [`Tx::rollback`] waits until that is done.
 #[derive(Debug)]
 pub struct Tx(Transaction<'static, Postgres>);
 
@@ -15,12 +15,12 @@ impl Store {
 }
 
 impl Tx {
-    /// Makes everything durable. After an error the outcome is unknown: look before doing it again.
+    /// Commits. After an error the outcome is unknown: read the state before retrying.
     pub async fn commit(self) -> Result<(), StoreError> {
         Ok(self.0.commit().await?)
     }
 
-    /// Undoes everything, and lets go of what was locked before it returns.
+    /// Rolls back. All locks are released when this returns.
     pub async fn rollback(self) -> Result<(), StoreError> {
         Ok(self.0.rollback().await?)
     }

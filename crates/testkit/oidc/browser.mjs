@@ -1,6 +1,6 @@
-// A person with a real browser: headless Chromium goes to an address, signs in at the provider, and is let through.
-// Told on the command line, as JSON: url, login, until (how the last address begins), profile (a new folder).
-// Prints where it ended, what the page shows and the cookies, as one line of JSON.
+// Signs in with a real browser: headless Chromium opens a URL, signs in at the provider and grants consent.
+// Argument, as JSON: url, login, until (prefix of the final URL), profile (an empty folder).
+// Prints the final URL, the page text and the cookies as one line of JSON.
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 
@@ -26,7 +26,7 @@ try {
   await page.fill('input[name=login]', login);
   await page.fill('input[name=password]', 'any');
   await page.click('button[type=submit]');
-  // The provider asks whether this client may know who it is.
+  // The consent page of the provider.
   await page.waitForSelector('form[action] input[name=prompt][value=consent]', { state: 'attached' });
   await page.click('button[type=submit]');
   await page.waitForURL((at) => at.href.startsWith(until));

@@ -1,12 +1,12 @@
-// A real identity provider for tests: oidc-provider on a free port of this machine. Whoever gives a name is let in.
-// Told on the command line, as JSON: redirectUris. Says where it is on standard output, as one line of JSON.
+// A real identity provider for tests: oidc-provider on a free loopback port. It accepts every login name.
+// Argument, as JSON: redirectUris. Prints its issuer URL as one line of JSON.
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
 
 const { redirectUris } = JSON.parse(process.argv[2]);
 const server = createServer();
 server.listen(0, '127.0.0.1', () => {
-  // Another site than the server's 127.0.0.1, as a provider is in life: cookies must survive the way.
+  // A different site than the server's 127.0.0.1, as in production: cookies must survive the redirects.
   const issuer = `http://localhost:${server.address().port}`;
   const provider = new Provider(issuer, {
     clients: [

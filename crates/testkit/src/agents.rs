@@ -1,39 +1,39 @@
-//! Real coding agents, as `.ci/setup` installs them.
+//! Paths of the real coding agents that `.ci/setup` installs.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Returns the program of the real Codex. A test that needs it fails without it, and says what to do.
+/// Returns the path of the Codex binary. Panics with an instruction if it is not installed.
 ///
-/// This is the native program inside the npm package, not its Node wrapper, which would be one more process to end.
+/// This is the native binary inside the npm package, not its Node wrapper, which would be one more process to kill.
 #[must_use]
-pub fn codex() -> PathBuf {
-    let modules = tools().join("agents/node_modules");
-    let found = natives(&modules.join("@openai")).into_iter().find(|program| program.is_file());
-    found.unwrap_or_else(|| panic!("there is no codex under {}: run .ci/setup", modules.display()))
+pub fn codex_program() -> PathBuf {
+    let modules = tools_folder().join("agents/node_modules");
+    let program = codex_candidates(&modules.join("@openai")).into_iter().find(|program| program.is_file());
+    program.unwrap_or_else(|| panic!("no codex binary under {}: run .ci/setup", modules.display()))
 }
 
-/// Returns the program of the real Qwen Code, which speaks the Agent Client Protocol when it is told `--acp`. It needs
-/// Node on the search path.
+/// Returns the path of Qwen Code, which speaks the Agent Client Protocol with `--acp`. It needs Node on the `PATH`.
 #[must_use]
-pub fn qwen() -> PathBuf {
-    let program = tools().join("agents/node_modules/.bin/qwen");
-    assert!(program.is_file(), "there is no qwen at {}: run .ci/setup", program.display());
+pub fn qwen_program() -> PathBuf {
+    let program = tools_folder().join("agents/node_modules/.bin/qwen");
+    assert!(program.is_file(), "no qwen at {}: run .ci/setup", program.display());
     program
 }
 
-/// Lists where the program stands in a package for some platform: `codex-<platform>/vendor/<target>/bin/codex`.
-fn natives(scope: &Path) -> Vec<PathBuf> {
-    let targets = entries(scope).into_iter().flat_map(|package| entries(&package.join("vendor")));
+/// Lists the possible binary paths, one per platform package: `codex-<platform>/vendor/<target>/bin/codex`.
+fn codex_candidates(scope: &Path) -> Vec<PathBuf> {
+    let targets =
+        folder_entries(scope).into_iter().flat_map(|package| folder_entries(&package.join("vendor")));
     targets.map(|target| target.join("bin/codex")).collect()
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    listed.map(|entry| entry.path()).collect()
+fn folder_entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
 }
 
-fn tools() -> PathBuf {
+fn tools_folder() -> PathBuf {
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")));
     cache.expect("HOME or XDG_CACHE_HOME is set").join("guildhall/tools")

@@ -1,97 +1,103 @@
-//! The history checker: holds what callers were told, what followers saw and what the log says against each other.
+//! The history checker compares what callers were acknowledged, what followers observed and what the log holds.
 //!
-//! Used by every fault test. It is shown planted faults first: a checker that finds nothing proves nothing.
+//! Every fault-injection test uses it. Its own tests plant violations, to prove that it finds them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Seq, Stream};
 
-/// An entry's place: which stream, which number, which id.
-pub type Sighting = (Stream, Seq, EntryId);
+/// The position of an entry: its stream, sequence number and id.
+pub type EntryPosition = (Stream, Seq, EntryId);
 
-/// What happened during a test.
+/// The history of a test.
 #[derive(Debug, Clone, Default)]
 pub struct History {
-    /// Every append that a caller was told is durable.
-    pub acknowledged: Vec<Sighting>,
-    /// The log as it stands at the end.
-    pub log: Vec<Sighting>,
-    /// For each follower, everything it saw over all its connections.
-    pub followed: Vec<Vec<Sighting>>,
+    /// Every append that was acknowledged to a caller.
+    pub acknowledged: Vec<EntryPosition>,
+    /// The log at the end of the test.
+    pub log: Vec<EntryPosition>,
+    /// For each follower, every entry it received over all its connections.
+    pub observed: Vec<Vec<EntryPosition>>,
 }
 
-/// Something that must never happen.
+/// A violation of the journal's guarantees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
-    /// A caller was told that an entry is durable, and it is not there.
-    Lost(Sighting),
-    /// A caller was told another number than the log has.
-    Renumbered { told: Sighting, found: Seq },
-    /// The same entry stands in the log twice.
-    Doubled { id: EntryId, first: Seq, second: Seq },
-    /// Two entries have the same number.
-    SameNumber { stream: Stream, seq: Seq },
-    /// A number is missing in a stream.
+pub enum HistoryViolation {
+    /// An acknowledged entry is not in the log.
+    Lost(EntryPosition),
+    /// An entry was acknowledged with a different sequence number than in the log.
+    Renumbered { acknowledged: EntryPosition, actual: Seq },
+    /// The log contains the same entry twice.
+    Duplicate { id: EntryId, first: Seq, second: Seq },
+    /// Two entries have the same sequence number.
+    DuplicateSeq { stream: Stream, seq: Seq },
+    /// A stream has no entry with this sequence number.
     Gap { stream: Stream, missing: Seq },
-    /// A follower did not see an entry of the log.
-    Missed { follower: usize, entry: Sighting },
-    /// A follower saw an entry that is not in the log.
-    Invented { follower: usize, entry: Sighting },
+    /// A follower did not receive an entry of the log.
+    Missed { follower: usize, entry: EntryPosition },
+    /// A follower received an entry that is not in the log.
+    Unknown { follower: usize, entry: EntryPosition },
 }
 
 impl History {
-    /// Returns every fault, at most a hundred.
+    /// Returns the violations, at most 100.
     #[must_use]
-    pub fn faults(&self) -> Vec<Fault> {
-        let mut faults = self.log_faults();
-        faults.extend(self.acknowledgement_faults());
-        faults.extend(self.follower_faults());
-        faults.truncate(100);
-        faults
+    pub fn violations(&self) -> Vec<HistoryViolation> {
+        let mut violations = self.log_violations();
+        violations.extend(self.acknowledgement_violations());
+        violations.extend(self.follower_violations());
+        violations.truncate(100);
+        violations
     }
 
-    fn log_faults(&self) -> Vec<Fault> {
-        let mut faults = Vec::new();
-        let (mut numbers, mut ids) = (BTreeMap::<Stream, BTreeSet<Seq>>::new(), BTreeMap::new());
+    fn log_violations(&self) -> Vec<HistoryViolation> {
+        let mut violations = Vec::new();
+        let (mut seqs, mut ids) = (BTreeMap::<Stream, BTreeSet<Seq>>::new(), BTreeMap::new());
         for (stream, seq, id) in &self.log {
-            if !numbers.entry(*stream).or_default().insert(*seq) {
-                faults.push(Fault::SameNumber { stream: *stream, seq: *seq });
+            if !seqs.entry(*stream).or_default().insert(*seq) {
+                violations.push(HistoryViolation::DuplicateSeq { stream: *stream, seq: *seq });
             }
             if let Some(first) = ids.insert((*stream, *id), *seq) {
-                faults.push(Fault::Doubled { id: *id, first, second: *seq });
+                violations.push(HistoryViolation::Duplicate { id: *id, first, second: *seq });
             }
         }
-        for (stream, numbers) in numbers {
-            let mut wanted = Seq::ZERO.next();
-            for seq in numbers {
-                while wanted < seq {
-                    faults.push(Fault::Gap { stream, missing: wanted });
-                    wanted = wanted.next();
+        for (stream, seqs) in seqs {
+            let mut expected = Seq::ZERO.next();
+            for seq in seqs {
+                while expected < seq {
+                    violations.push(HistoryViolation::Gap { stream, missing: expected });
+                    expected = expected.next();
                 }
-                wanted = seq.next();
+                expected = seq.next();
             }
         }
-        faults
+        violations
     }
 
-    fn acknowledgement_faults(&self) -> impl Iterator<Item = Fault> + '_ {
-        let places: BTreeMap<(Stream, EntryId), Seq> =
+    fn acknowledgement_violations(&self) -> impl Iterator<Item = HistoryViolation> + '_ {
+        let seqs_by_id: BTreeMap<(Stream, EntryId), Seq> =
             self.log.iter().map(|(stream, seq, id)| ((*stream, *id), *seq)).collect();
-        self.acknowledged.iter().filter_map(move |told| match places.get(&(told.0, told.2)) {
-            None => Some(Fault::Lost(*told)),
-            Some(found) if *found != told.1 => Some(Fault::Renumbered { told: *told, found: *found }),
-            Some(_) => None,
+        self.acknowledged.iter().filter_map(move |acknowledged| {
+            match seqs_by_id.get(&(acknowledged.0, acknowledged.2)) {
+                None => Some(HistoryViolation::Lost(*acknowledged)),
+                Some(actual) if *actual != acknowledged.1 => {
+                    Some(HistoryViolation::Renumbered { acknowledged: *acknowledged, actual: *actual })
+                }
+                Some(_) => None,
+            }
         })
     }
 
-    fn follower_faults(&self) -> impl Iterator<Item = Fault> + '_ {
-        let log: BTreeSet<Sighting> = self.log.iter().copied().collect();
-        self.followed.iter().enumerate().flat_map(move |(follower, seen)| {
-            let seen: BTreeSet<Sighting> = seen.iter().copied().collect();
-            let missed = log.difference(&seen).map(|entry| Fault::Missed { follower, entry: *entry });
-            let invented = seen.difference(&log).map(|entry| Fault::Invented { follower, entry: *entry });
-            missed.chain(invented).collect::<Vec<_>>()
+    fn follower_violations(&self) -> impl Iterator<Item = HistoryViolation> + '_ {
+        let log: BTreeSet<EntryPosition> = self.log.iter().copied().collect();
+        self.observed.iter().enumerate().flat_map(move |(follower, received)| {
+            let received: BTreeSet<EntryPosition> = received.iter().copied().collect();
+            let missed =
+                log.difference(&received).map(|entry| HistoryViolation::Missed { follower, entry: *entry });
+            let unknown =
+                received.difference(&log).map(|entry| HistoryViolation::Unknown { follower, entry: *entry });
+            missed.chain(unknown).collect::<Vec<_>>()
         })
     }
 }
@@ -103,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    fn sighting(number: u32) -> Sighting {
+    fn position(number: u32) -> EntryPosition {
         let stream = Stream { journal: Journal::Audit, owner: Uuid::from_u128(1) };
         (
             stream,
@@ -112,59 +118,63 @@ mod tests {
         )
     }
 
-    fn sound() -> History {
-        let log: Vec<_> = (1..=5).map(sighting).collect();
-        History { acknowledged: log.clone(), log: log.clone(), followed: vec![log.clone(), log] }
+    fn valid_history() -> History {
+        let log: Vec<_> = (1..=5).map(position).collect();
+        History { acknowledged: log.clone(), log: log.clone(), observed: vec![log.clone(), log] }
     }
 
     #[test]
-    fn a_sound_history_has_no_fault() {
-        assert_eq!(sound().faults(), vec![]);
+    fn valid_history_has_no_violation() {
+        assert_eq!(valid_history().violations(), vec![]);
     }
 
     #[test]
-    fn a_planted_loss_is_found() {
-        let mut history = sound();
+    fn lost_entry_is_reported() {
+        let mut history = valid_history();
         history.log.pop();
-        assert!(history.faults().contains(&Fault::Lost(sighting(5))));
+        assert!(history.violations().contains(&HistoryViolation::Lost(position(5))));
     }
 
     #[test]
-    fn a_planted_double_is_found() {
-        let mut history = sound();
-        let (stream, _, id) = sighting(2);
+    fn duplicate_entry_is_reported() {
+        let mut history = valid_history();
+        let (stream, _, id) = position(2);
         let second = Seq::new(6).expect("positive");
         history.log.push((stream, second, id));
-        assert!(history.faults().contains(&Fault::Doubled { id, first: sighting(2).1, second }));
+        assert!(history.violations().contains(&HistoryViolation::Duplicate {
+            id,
+            first: position(2).1,
+            second
+        }));
     }
 
     #[test]
-    fn a_planted_gap_is_found() {
-        let mut history = sound();
+    fn gap_is_reported() {
+        let mut history = valid_history();
         history.log.remove(2);
         history.acknowledged.remove(2);
-        let (stream, missing, _) = sighting(3);
-        assert!(history.faults().contains(&Fault::Gap { stream, missing }));
+        let (stream, missing, _) = position(3);
+        assert!(history.violations().contains(&HistoryViolation::Gap { stream, missing }));
     }
 
     #[test]
-    fn a_number_given_twice_and_a_number_told_wrong_are_found() {
-        let mut history = sound();
-        let (stream, seq, _) = sighting(4);
+    fn duplicate_and_renumbered_seqs_are_reported() {
+        let mut history = valid_history();
+        let (stream, seq, _) = position(4);
         history.log.push((stream, seq, EntryId::from_uuid(Uuid::from_u128(99))));
-        history.acknowledged.push((stream, sighting(1).1, sighting(3).2));
-        let faults = history.faults();
-        assert!(faults.contains(&Fault::SameNumber { stream, seq }));
-        assert!(faults.iter().any(|fault| matches!(fault, Fault::Renumbered { .. })));
+        history.acknowledged.push((stream, position(1).1, position(3).2));
+        let violations = history.violations();
+        assert!(violations.contains(&HistoryViolation::DuplicateSeq { stream, seq }));
+        assert!(violations.iter().any(|violation| matches!(violation, HistoryViolation::Renumbered { .. })));
     }
 
     #[test]
-    fn a_follower_that_missed_or_invented_an_entry_is_found() {
-        let mut history = sound();
-        history.followed[1].remove(0);
-        history.followed[0].push(sighting(9));
-        let faults = history.faults();
-        assert!(faults.contains(&Fault::Missed { follower: 1, entry: sighting(1) }));
-        assert!(faults.contains(&Fault::Invented { follower: 0, entry: sighting(9) }));
+    fn missed_and_unknown_follower_entries_are_reported() {
+        let mut history = valid_history();
+        history.observed[1].remove(0);
+        history.observed[0].push(position(9));
+        let violations = history.violations();
+        assert!(violations.contains(&HistoryViolation::Missed { follower: 1, entry: position(1) }));
+        assert!(violations.contains(&HistoryViolation::Unknown { follower: 0, entry: position(9) }));
     }
 }

@@ -1,12 +1,9 @@
-//! For tests alone: real engines, a database and a subject prefix for each test, engines to kill, a model to drive agents.
+//! Test support: real engines, a database and a NATS subject prefix for each test, engines that a test may kill, and a
+//! fake model that drives real agents.
 //!
-//! Whole servers are built in `crates/server/tests`; this crate deliberately does not know them.
+//! This crate deliberately does not depend on the server; `crates/server/tests` starts whole servers.
 
-#![allow(
-    clippy::expect_used,
-    clippy::missing_panics_doc,
-    reason = "a test that cannot be set up must stop, saying why"
-)]
+#![allow(clippy::expect_used, clippy::missing_panics_doc, reason = "test setup panics with a message")]
 
 mod agents;
 mod database;
@@ -14,15 +11,16 @@ mod engines;
 mod fake_model;
 mod history;
 mod node;
+mod postgres_url;
 mod rounds;
 mod sql;
 mod template;
 
-pub use agents::{codex, qwen};
+pub use agents::{codex_program, qwen_program};
 pub use database::TestDb;
-pub use engines::{Addresses, PrivateEngines, nats_url, subject_prefix};
+pub use engines::{EngineUrls, PrivateEngines, nats_url, subject_prefix};
 pub use fake_model::{BIG_OUTPUT_BYTES, FakeModel, ModelRequest};
-pub use history::{Fault, History, Sighting};
-pub use node::{Node, Script};
+pub use history::{EntryPosition, History, HistoryViolation};
+pub use node::{NodeProcess, NodeScript};
 pub use rounds::Rounds;
-pub use sql::Sql;
+pub use sql::SqlConnection;

@@ -1,8 +1,8 @@
-//! The size and the seed of a fault test: small in CI, whole under `cargo xtask long`.
+//! Size and random seed of a fault-injection test: small in CI, full under `cargo xtask long`.
 
 use std::time::Duration;
 
-/// How often to try, with choices that a seed repeats.
+/// The number of rounds of a test and a reproducible random number generator.
 #[derive(Debug)]
 pub struct Rounds {
     size: u32,
@@ -10,11 +10,11 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Takes size and seed from `cargo xtask long`, or a short run with a fixed seed.
+    /// Reads size and seed that `cargo xtask long` sets; otherwise the default size and a fixed seed.
     #[must_use]
-    pub fn of_this_run(short: u32) -> Self {
-        let size = read("GUILDHALL_LONG_SIZE").and_then(|text| text.parse().ok()).unwrap_or(short);
-        let seed = read("GUILDHALL_LONG_SEED").and_then(|text| text.parse().ok()).unwrap_or(1);
+    pub fn from_env(default_size: u32) -> Self {
+        let size = env_var("GUILDHALL_LONG_SIZE").and_then(|text| text.parse().ok()).unwrap_or(default_size);
+        let seed = env_var("GUILDHALL_LONG_SEED").and_then(|text| text.parse().ok()).unwrap_or(1);
         Self { size, state: seed }
     }
 
@@ -23,13 +23,13 @@ impl Rounds {
         self.size
     }
 
-    /// Returns a source of further choices, for somebody who works at the same time.
+    /// Returns an independent generator, for a concurrent task.
     #[must_use]
     pub fn fork(&mut self) -> Self {
         Self { size: self.size, state: self.random() }
     }
 
-    /// Returns the next random number (SplitMix64: tiny, and the same on every machine).
+    /// Returns the next random number (SplitMix64: small and the same on every machine).
     pub fn random(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -43,7 +43,7 @@ impl Rounds {
         Duration::from_millis(self.random() % millis)
     }
 
-    /// Hands the findings to `cargo xtask long`, which writes them under docs/measured.
+    /// Passes the report to `cargo xtask long`, which writes it under docs/measured.
     pub fn report(&self, text: &str) {
         if let Some(path) = std::env::var_os("GUILDHALL_LONG_REPORT") {
             std::fs::write(path, text).expect("the report is written");
@@ -51,6 +51,6 @@ impl Rounds {
     }
 }
 
-fn read(name: &str) -> Option<String> {
+fn env_var(name: &str) -> Option<String> {
     std::env::var_os(name)?.into_string().ok()
 }

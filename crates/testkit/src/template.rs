@@ -1,4 +1,4 @@
-//! The template that test databases are copied from: migrated once, shared by all test processes.
+//! The template that test databases are copied from. It is migrated once and shared by all test processes.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -6,44 +6,44 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use sqlx::migrate::Migrator;
 
-use crate::Addresses;
-use crate::database::{in_database, role_of};
-use crate::sql::Sql;
+use crate::EngineUrls;
+use crate::postgres_url::{role_name, with_database};
+use crate::sql::SqlConnection;
 
-/// Test processes start at once; one of them makes the template while the others wait here.
+/// Advisory lock: test processes start concurrently; one creates the template while the others wait.
 const LOCK: i64 = 0x6768_7470_6c61_7465;
 
-/// Returns the name of a database with the present migrations applied.
-pub(crate) async fn ensure(addresses: &Addresses) -> String {
+/// Returns the name of a database with the current migrations applied, creating it if needed.
+pub(crate) async fn ensure_template(urls: &EngineUrls) -> String {
     let migrations = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/migrations");
     let name = format!("template_{}", fingerprint(&migrations));
-    let mut admin = Sql::connect(&addresses.postgres_admin).await;
+    let mut admin = SqlConnection::connect(&urls.postgres_admin).await;
     if exists(&mut admin, &name).await {
         return name;
     }
     admin.execute(format!("SELECT pg_advisory_lock({LOCK})")).await;
     if !exists(&mut admin, &name).await {
-        make(&mut admin, addresses, &name, migrations).await;
+        create_template(&mut admin, urls, &name, migrations).await;
     }
     admin.execute(format!("SELECT pg_advisory_unlock({LOCK})")).await;
     name
 }
 
-/// Makes the template under another name first, so that one with its own name is always whole.
-async fn make(admin: &mut Sql, addresses: &Addresses, name: &str, migrations: PathBuf) {
+/// Creates the template under a temporary name first, so that a database with the final name is always complete.
+async fn create_template(admin: &mut SqlConnection, urls: &EngineUrls, name: &str, migrations: PathBuf) {
     let unfinished = format!("{name}_new");
     admin.execute(format!("DROP DATABASE IF EXISTS {unfinished} WITH (FORCE)")).await;
-    let owner = role_of(&addresses.postgres);
+    let owner = role_name(&urls.postgres);
     admin.execute(format!("CREATE DATABASE {unfinished} OWNER {owner} TEMPLATE template0")).await;
-    let url = in_database(&addresses.postgres, &unfinished);
-    let mut role = Sql::connect(&url).await;
+    let url = with_database(&urls.postgres, &unfinished);
+    let mut server_role = SqlConnection::connect(&url).await;
     let migrator = Migrator::new(migrations).await.expect("the migrations are readable");
-    migrator.run(role.connection()).await.expect("the migrations apply");
-    role.close().await;
+    migrator.run(server_role.connection()).await.expect("the migrations apply");
+    server_role.close().await;
     admin.execute(format!("ALTER DATABASE {unfinished} RENAME TO {name}")).await;
 }
 
-async fn exists(admin: &mut Sql, name: &str) -> bool {
+async fn exists(admin: &mut SqlConnection, name: &str) -> bool {
     admin.number(format!("SELECT count(*) FROM pg_database WHERE datname = '{name}'")).await == 1
 }
 

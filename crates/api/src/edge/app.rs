@@ -1,4 +1,4 @@
-//! What handlers work with.
+//! The state that handlers share.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -6,28 +6,14 @@ use std::time::Duration;
 
 use guildhall_domain::ops::capability::Toggles;
 use guildhall_runtime::telemetry::metrics::Metrics;
-use guildhall_service::access::audit::Audit;
-use guildhall_service::access::auth::Auth;
-use guildhall_service::access::invitations::Invitations;
-use guildhall_service::access::keys::Keys;
-use guildhall_service::access::oidc::Oidc;
-use guildhall_service::access::projects::Projects;
-use guildhall_service::access::signing::Signing;
-use guildhall_service::access::tenants::Tenants;
-use guildhall_service::access::users::Users;
-use guildhall_service::ops::health::Health;
-use guildhall_service::ops::rates::Rates;
-use guildhall_service::profiles::Profiles;
-use guildhall_service::runners::Runners;
-use guildhall_service::runners::enrolments::Enrolments;
-use guildhall_service::runners::jobs::RunnerJobs;
-use guildhall_service::runs::Runs;
-
+use guildhall_service::{access, ops, profiles, runners, runs, sessions};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Access, Refusals, Streams};
+use super::access_rules::AccessRules;
+use super::denials::DenialLog;
+use super::stream::Streams;
 
-/// The use cases behind the routes. Cloned several times in every request, hence one pointer.
+/// The application state. Cloned several times per request, hence behind one pointer.
 #[derive(Debug, Clone)]
 pub struct App(Arc<Parts>);
 
@@ -46,58 +32,47 @@ impl Deref for App {
     }
 }
 
-/// What an [`App`] is made of.
+/// The groups of use cases, and the settings of the HTTP edge.
 #[derive(Debug)]
 pub struct Parts {
-    pub access: Access,
-    pub audit: Audit,
-    pub auth: Auth,
-    pub enrolments: Enrolments,
-    pub health: Arc<Health>,
-    pub invitations: Invitations,
-    pub keys: Keys,
-    pub profiles: Profiles,
-    pub projects: Projects,
-    pub runner_jobs: RunnerJobs,
-    pub runners: Runners,
-    pub runs: Runs,
-    /// None where no identity provider is configured.
-    pub oidc: Option<Oidc>,
-    pub signing: Arc<Signing>,
-    pub tenants: Tenants,
-    pub users: Users,
-    pub metrics: Metrics,
+    pub access: access::Group,
+    pub ops: ops::Group,
+    pub profiles: profiles::Group,
+    pub runners: runners::Group,
+    pub runs: runs::Group,
+    pub sessions: sessions::Group,
+    pub access_rules: AccessRules,
+    pub denials: DenialLog,
     pub limits: Limits,
-    pub rates: Rates,
-    pub refusals: Refusals,
+    pub metrics: Metrics,
     pub streams: Streams,
-    /// Cancelled when the door closes: what is held open ends, so that its readers go on at another replica.
+    /// Cancelled when the server stops accepting: long polls end, so that clients continue at another replica.
     pub closing: CancellationToken,
 }
 
 impl Parts {
-    /// Returns the switches that capability tags depend on.
+    /// Returns the settings that capability tags depend on.
     #[must_use]
     pub fn toggles(&self) -> Toggles {
         Toggles {
-            require_auth: self.access.require_auth,
-            allow_origin: !self.access.origins.is_empty(),
-            rate_limit: self.rates.policy().limits_anything(),
+            require_auth: self.access_rules.require_auth,
+            allow_origin: !self.access_rules.origins.is_empty(),
+            rate_limit: self.ops.rates.policy().limits_anything(),
         }
     }
 }
 
-/// The bounds of the front door.
+/// The limits of the HTTP server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Larger request bodies are refused.
+    /// The size of a request body.
     pub body_bytes: usize,
-    /// A request that has no answer by then gets a failure.
+    /// The time until a response must start.
     pub request_timeout: Duration,
-    /// Requests worked on at once; more are refused with a wish to come back.
+    /// Concurrent requests; more fail with 503.
     pub concurrent_requests: usize,
-    /// Connections held at once; more are refused.
+    /// Open connections; more fail with 503.
     pub connections: usize,
-    /// A connection must have sent its request's head by then.
+    /// The time to receive the request headers.
     pub header_timeout: Duration,
 }

@@ -1,61 +1,63 @@
-//! What is wrong with a body, without what stands in it: who mistypes a field may have put a secret there, and these
-//! words go to the log too.
+//! Validation messages for bodies and queries. They never repeat the input, which may contain a secret: the messages
+//! are logged.
 
 use guildhall_domain::redact::redact;
 use serde_json::error::Category;
 
-/// Beginnings of messages that go on with something of the body, and end with what was expected instead.
-const QUOTING: [&str; 5] =
+/// Prefixes of serde messages that quote the input and end with what was expected.
+const QUOTING_PREFIXES: [&str; 5] =
     ["invalid type: ", "invalid value: ", "invalid length ", "unknown field ", "unknown variant "];
 
-/// Beginnings of messages that name a field of ours and nothing of the body.
-const OURS: [&str; 2] = ["missing field `", "duplicate field `"];
+/// Prefixes of serde messages that name a field of the schema and quote no input.
+const SAFE_PREFIXES: [&str; 2] = ["missing field `", "duplicate field `"];
 
-/// Says where a body does not fit and what would.
-pub(crate) fn words(error: &serde_json::Error) -> String {
+/// Returns where a body is invalid and what was expected.
+pub(crate) fn public_message(error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
-    let place = format!("line {line}, column {column}");
+    let position = format!("line {line}, column {column}");
     match error.classify() {
-        Category::Syntax | Category::Eof | Category::Io => format!("the body is not JSON at {place}"),
+        Category::Syntax | Category::Eof | Category::Io => {
+            format!("the body is not valid JSON at {position}")
+        }
         Category::Data => {
-            let said = error.to_string();
-            let said = said.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&said);
-            match expectation(said) {
-                Some(expectation) => format!("the body does not fit at {place}: {expectation}"),
-                None => format!("the body does not fit at {place}"),
+            let text = error.to_string();
+            let text = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
+            match expectation(text) {
+                Some(expectation) => format!("invalid body at {position}: {expectation}"),
+                None => format!("invalid body at {position}"),
             }
         }
     }
 }
 
-/// Says what is wrong with a part of a body. Our own types say it without repeating what they were given; what serde
-/// says is reduced to what it expected.
-pub(crate) fn of_part(error: &serde_json::Error) -> String {
-    without_quotes(&error.to_string())
+/// Returns why a part of a body is invalid. Messages of our own types quote no input; those of serde are reduced to
+/// what was expected.
+pub(crate) fn part_message(error: &serde_json::Error) -> String {
+    without_input(&error.to_string())
 }
 
-/// Says what is wrong with a query, without what stands in it.
-pub(crate) fn of_query(said: &str) -> String {
-    without_quotes(said)
+/// Returns why a query is invalid.
+pub(crate) fn query_message(error: &str) -> String {
+    without_input(error)
 }
 
-fn without_quotes(said: &str) -> String {
-    let quoted = QUOTING.iter().filter_map(|quoting| said.find(quoting)).min();
-    let Some(at) = quoted else { return redact(said).text.into_owned() };
-    let expected = expectation(&said[at..]).unwrap_or_else(|| "not of this form".to_owned());
-    format!("{}{expected}", redact(&said[..at]).text)
+fn without_input(text: &str) -> String {
+    let quoted = QUOTING_PREFIXES.iter().filter_map(|prefix| text.find(prefix)).min();
+    let Some(at) = quoted else { return redact(text).text.into_owned() };
+    let expected = expectation(&text[at..]).unwrap_or_else(|| "invalid value".to_owned());
+    format!("{}{expected}", redact(&text[..at]).text)
 }
 
-fn expectation(said: &str) -> Option<String> {
-    if OURS.iter().any(|ours| said.starts_with(ours)) {
-        return Some(said.to_owned());
+fn expectation(text: &str) -> Option<String> {
+    if SAFE_PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
+        return Some(text.to_owned());
     }
-    let nothing_expected = said.ends_with("there are no fields") || said.ends_with("there are no variants");
-    if nothing_expected || !QUOTING.iter().any(|quoting| said.starts_with(quoting)) {
+    let nothing_expected = text.ends_with("there are no fields") || text.ends_with("there are no variants");
+    if nothing_expected || !QUOTING_PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
         return None;
     }
-    // The last one is ours: what the body says stands before it.
-    let (_, expected) = said.rsplit_once(", expected ")?;
+    // The last occurrence is serde's own: quoted input comes before it.
+    let (_, expected) = text.rsplit_once(", expected ")?;
     Some(format!("expected {expected}"))
 }
 
@@ -68,7 +70,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "read from JSON, and from nowhere else")]
+    #[expect(dead_code, reason = "only deserialized")]
     struct Form {
         name: String,
         count: u8,
@@ -86,12 +88,12 @@ mod tests {
     #[serde(deny_unknown_fields)]
     struct Nothing {}
 
-    fn said(body: &str) -> String {
-        words(&serde_json::from_str::<Form>(body).expect_err("it does not fit"))
+    fn message_for(body: &str) -> String {
+        public_message(&serde_json::from_str::<Form>(body).expect_err("an invalid body"))
     }
 
     #[test]
-    fn what_was_expected_is_said_and_what_came_is_not() {
+    fn message_names_the_expectation_and_not_the_input() {
         insta::assert_snapshot!(
             [
                 r#"{"name":"#,
@@ -103,24 +105,24 @@ mod tests {
                 r#"{"name":"x","count":1,"kind":"hunter2"}"#,
                 r#"["hunter2"]"#,
             ]
-            .map(said)
+            .map(message_for)
             .join("\n"),
             @r"
-        the body is not JSON at line 1, column 8
-        the body does not fit at line 1, column 12: missing field `count`
-        the body does not fit at line 1, column 7: expected one of `name`, `count`, `kind`
-        the body does not fit at line 1, column 9: expected a string
-        the body does not fit at line 1, column 29: expected u8
-        the body does not fit at line 1, column 23: expected u8
-        the body does not fit at line 1, column 38: expected `one` or `other`
-        the body does not fit at line 1, column 11: expected struct Form with 3 elements
+        the body is not valid JSON at line 1, column 8
+        invalid body at line 1, column 12: missing field `count`
+        invalid body at line 1, column 7: expected one of `name`, `count`, `kind`
+        invalid body at line 1, column 9: expected a string
+        invalid body at line 1, column 29: expected u8
+        invalid body at line 1, column 23: expected u8
+        invalid body at line 1, column 38: expected `one` or `other`
+        invalid body at line 1, column 11: expected struct Form with 3 elements
         "
         );
     }
 
     proptest! {
         #[test]
-        fn nothing_of_a_body_is_repeated(
+        fn message_never_contains_input(
             before in "[ -~]{0,12}", after in "[ -~]{0,20}|, expected .{0,10}|`, there are no fields", place in 0..6,
         ) {
             let secret = serde_json::Value::from(format!("{before}Hunter2Canary{after}"));
@@ -132,9 +134,9 @@ mod tests {
                 4 => format!(r#"{{"name":{{{secret}:{secret}}}}}"#),
                 _ => secret.to_string(),
             };
-            prop_assert!(!said(&body).contains("Hunter2Canary"), "{}", said(&body));
-            let nothing = serde_json::from_str::<Nothing>(&format!("{{{secret}:1}}")).expect_err("it does not fit");
-            prop_assert!(!words(&nothing).contains("Hunter2Canary"), "{}", words(&nothing));
+            prop_assert!(!message_for(&body).contains("Hunter2Canary"), "{}", message_for(&body));
+            let nothing = serde_json::from_str::<Nothing>(&format!("{{{secret}:1}}")).expect_err("an invalid body");
+            prop_assert!(!public_message(&nothing).contains("Hunter2Canary"), "{}", public_message(&nothing));
         }
     }
 }

@@ -1,35 +1,35 @@
-//! Cookies of browsers. The prefix `__Host-` makes a browser take them over a safe connection alone, for this host
-//! alone, and keeps pages of neighbouring hosts from planting their own.
+//! Browser cookies. With the prefix `__Host-`, a browser accepts them only over HTTPS and only from this host, so that
+//! sibling hosts cannot set them.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use jiff::SignedDuration;
 use secrecy::{ExposeSecret, SecretString};
 
-/// A browser session.
+/// The cookie of a browser session.
 pub(crate) const SESSION: &str = "__Host-guildhall";
 
-/// A sign-in on its way through an identity provider.
+/// The cookie of a pending sign-in through an identity provider.
 pub(crate) const SIGN_IN: &str = "__Host-guildhall-signin";
 
-/// `Lax`: the browser comes back from an identity provider by a link, and must be known then. What changes something is
-/// guarded by the origin and the CSRF token.
+/// `Lax`, because the redirect back from the identity provider must carry the cookie. The origin check and the
+/// CSRF token protect requests that change something.
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
 
-/// Returns the header that gives a browser a cookie; none if the value cannot stand in one.
-pub(crate) fn set(name: &str, value: &SecretString, lives: SignedDuration) -> Option<HeaderValue> {
-    let (value, seconds) = (value.expose_secret(), lives.as_secs());
+/// Returns the `Set-Cookie` header; none if the value is not valid in a header.
+pub(crate) fn set(name: &str, value: &SecretString, lifetime: SignedDuration) -> Option<HeaderValue> {
+    let (value, seconds) = (value.expose_secret(), lifetime.as_secs());
     let mut header =
         HeaderValue::try_from(format!("{name}={value}; Max-Age={seconds}; {ATTRIBUTES}")).ok()?;
     header.set_sensitive(true);
     Some(header)
 }
 
-/// Returns the header that takes a cookie away.
+/// Returns the `Set-Cookie` header that deletes a cookie.
 pub(crate) fn clear(name: &str) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("{name}=; Max-Age=0; {ATTRIBUTES}")).ok()
 }
 
-/// Finds a cookie of a request. Two of one name are none: nobody can tell which is the browser's own.
+/// Finds a cookie of a request. A name that occurs twice counts as absent: either value may be forged.
 pub(crate) fn find(headers: &HeaderMap, name: &str) -> Option<SecretString> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_is_found_among_others_by_its_whole_name() {
+    fn cookie_is_found_by_its_full_name() {
         assert_eq!(found(&["a=1; __Host-guildhall=x; b=2"]).as_deref(), Some("x"));
         assert_eq!(found(&["a=1", "__Host-guildhall=x=y"]).as_deref(), Some("x=y"));
         assert_eq!(found(&["__Host-guildhall-signin=x; guildhall=y"]), None);
@@ -63,14 +63,15 @@ mod tests {
     }
 
     #[test]
-    fn of_two_cookies_of_one_name_neither_is_believed() {
+    fn duplicate_cookie_counts_as_absent() {
         assert_eq!(found(&["__Host-guildhall=x; __Host-guildhall=y"]), None);
         assert_eq!(found(&["__Host-guildhall=x", "__Host-guildhall=x"]), None);
     }
 
     #[test]
-    fn a_cookie_is_set_for_this_host_alone_and_for_no_script() {
-        let header = set(SESSION, &SecretString::from("x"), SignedDuration::from_secs(60)).expect("fits");
+    fn cookie_is_host_only_secure_and_http_only() {
+        let header =
+            set(SESSION, &SecretString::from("x"), SignedDuration::from_secs(60)).expect("a valid header");
         assert!(header.is_sensitive());
         let text = header.to_str().expect("text");
         assert_eq!(text, "__Host-guildhall=x; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax");

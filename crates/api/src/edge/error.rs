@@ -1,7 +1,7 @@
-//! From a failure to an answer.
+//! Errors of handlers.
 //!
-//! A handler returns [`ApiError`]; it travels inside the response as an extension, and the outermost layer writes
-//! the body, because only there the trace id is known and only there it is logged, once.
+//! A handler returns [`ApiError`], which is stored as an extension of the response. The outermost layer, which knows
+//! the trace id, writes the body and logs the error once.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_service::ServiceError;
 
-/// A failure on its way out, with the cause that only the log sees.
+/// The failure for the response, and its cause for the log.
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError {
     pub(crate) failure: Failure,
@@ -23,7 +23,7 @@ impl ApiError {
         Self { failure: Failure::new(kind, message), cause: None }
     }
 
-    pub(crate) fn because(mut self, cause: impl Error + Send + Sync + 'static) -> Self {
+    pub(crate) fn with_cause(mut self, cause: impl Error + Send + Sync + 'static) -> Self {
         self.cause = Some(Arc::new(cause));
         self
     }

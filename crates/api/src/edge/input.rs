@@ -1,4 +1,4 @@
-//! Reading paths, bodies and headers, with failures that name the part.
+//! Extractors and validation of paths, queries, bodies and headers. Errors name the invalid part.
 
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ use crate::App;
 use crate::edge::body_error;
 use crate::edge::error::ApiError;
 
-/// A JSON body; one that does not fit is refused with what is wrong.
+/// A JSON body. An invalid one is a 400 with the reason.
 pub(crate) struct Body<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
@@ -25,7 +25,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
         if !is_json(request.headers()) {
             return Err(ApiError::new(
                 FailureKind::SchemaInvalid,
-                "send it with `Content-Type: application/json`",
+                "the body must be sent with `Content-Type: application/json`",
             ));
         }
         let bytes =
@@ -34,10 +34,11 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
                     FailureKind::PayloadTooLarge,
                     "the request body is larger than this server accepts",
                 ),
-                _ => ApiError::new(FailureKind::SchemaInvalid, "the body broke off"),
+                _ => ApiError::new(FailureKind::SchemaInvalid, "the body is incomplete"),
             })?;
         let body = serde_json::from_slice(&bytes);
-        body.map(Self).map_err(|error| ApiError::new(FailureKind::SchemaInvalid, body_error::words(&error)))
+        body.map(Self)
+            .map_err(|error| ApiError::new(FailureKind::SchemaInvalid, body_error::public_message(&error)))
     }
 }
 
@@ -47,10 +48,10 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
-/// The segments of a path as ids. One that is no id names no object: not found, like any other that does not exist.
-pub(crate) struct Ids<T>(pub(crate) T);
+/// The ids in the path. A malformed id is a 404, like an unknown one.
+pub(crate) struct PathIds<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Send> FromRequestParts<App> for Ids<T> {
+impl<T: DeserializeOwned + Send> FromRequestParts<App> for PathIds<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
@@ -61,29 +62,30 @@ impl<T: DeserializeOwned + Send> FromRequestParts<App> for Ids<T> {
     }
 }
 
-/// The words of a query; ones that do not fit are refused with what is wrong.
-pub(crate) struct Words<T>(pub(crate) T);
+/// The query parameters. Invalid ones are a 400 with the reason.
+pub(crate) struct ValidatedQuery<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequestParts<App> for Words<T> {
+impl<T: DeserializeOwned> FromRequestParts<App> for ValidatedQuery<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         match Query::from_request_parts(parts, app).await {
-            Ok(Query(words)) => Ok(Self(words)),
-            Err(rejection) => {
-                Err(ApiError::new(FailureKind::SchemaInvalid, body_error::of_query(&rejection.body_text())))
-            }
+            Ok(Query(query)) => Ok(Self(query)),
+            Err(rejection) => Err(ApiError::new(
+                FailureKind::SchemaInvalid,
+                body_error::query_message(&rejection.body_text()),
+            )),
         }
     }
 }
 
-/// Reads the `Idempotency-Key` header.
+/// Parses the `Idempotency-Key` header.
 pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     Ok(Some(value.to_str().unwrap_or_default().parse()?))
 }
 
-/// Parses a word of a body, naming the field in the failure.
+/// Parses a field. The error names it.
 pub(crate) fn parse<T: FromStr>(field: &'static str, text: &str) -> Result<T, ApiError>
 where
     T::Err: std::fmt::Display,
@@ -91,21 +93,21 @@ where
     text.parse().map_err(|error| ApiError::new(FailureKind::SchemaInvalid, format!("{field}: {error}")))
 }
 
-/// Checks how many are asked for at once.
-pub(crate) fn within(field: &'static str, asked: u32, at_most: u32) -> Result<u32, ApiError> {
-    if (1..=at_most).contains(&asked) {
-        return Ok(asked);
+/// Validates a page size.
+pub(crate) fn check_limit(field: &'static str, limit: u32, max: u32) -> Result<u32, ApiError> {
+    if (1..=max).contains(&limit) {
+        return Ok(limit);
     }
-    Err(ApiError::new(FailureKind::SchemaInvalid, format!("{field}: must be 1 to {at_most}")))
+    Err(ApiError::new(FailureKind::SchemaInvalid, format!("{field}: must be 1 to {max}")))
 }
 
-/// Checks a name that people choose: short, and of visible characters.
-pub(crate) fn name(field: &'static str, text: &str) -> Result<(), ApiError> {
+/// Validates a display name: 1 to 100 characters, no control characters.
+pub(crate) fn check_name(field: &'static str, text: &str) -> Result<(), ApiError> {
     if (1..=100).contains(&text.chars().count()) && !text.chars().any(char::is_control) {
         return Ok(());
     }
     Err(ApiError::new(
         FailureKind::SchemaInvalid,
-        format!("{field}: use 1 to 100 characters, none of them invisible"),
+        format!("{field}: use 1 to 100 characters and no control characters"),
     ))
 }

@@ -1,14 +1,14 @@
-//! What every request passes: access rules, the caller, input, rate limits, layers, streams and the accept loop.
+//! What all routes share: access rules, authentication, input, rate limits, layers, streams and the accept loop.
 
-pub(crate) mod access;
+pub(crate) mod access_rules;
 pub(crate) mod app;
 pub(crate) mod body_error;
 pub(crate) mod caller;
 pub(crate) mod cookies;
+pub(crate) mod denials;
 pub(crate) mod error;
 pub(crate) mod input;
 pub(crate) mod layers;
 pub(crate) mod rates;
-pub(crate) mod refusals;
 pub(crate) mod serve;
 pub(crate) mod stream;

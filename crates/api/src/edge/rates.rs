@@ -1,4 +1,4 @@
-//! How often a caller may ask: counted when it is known who asks, shown in the answer.
+//! Rate limits: counts a request once its caller is known, and reports the status in the response.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, OnceLock};
@@ -6,49 +6,50 @@ use std::sync::{Arc, OnceLock};
 use axum::extract::FromRequestParts;
 use axum::http::Method;
 use axum::http::request::Parts;
-use guildhall_domain::ops::rate::{Key, Standing, Tier};
+use guildhall_domain::ops::rate::{RateKey, RateStatus, Tier};
 use guildhall_service::ServiceError;
+use guildhall_service::ops::rates::error::RateError;
 
 use crate::App;
 use crate::edge::error::ApiError;
 
-/// The address that a connection comes from. What a header says about it is not believed.
+/// The peer address of the connection. Forwarding headers are not trusted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) IpAddr);
+pub(crate) struct PeerAddress(pub(crate) IpAddr);
 
-/// Takes the caller's standing from where a request is counted to where its answer is written.
+/// Carries the rate status from the extractor to the response headers.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Meter(Arc<OnceLock<Standing>>);
+pub(crate) struct RateStatusSlot(Arc<OnceLock<RateStatus>>);
 
-impl Meter {
-    pub(crate) fn standing(&self) -> Option<Standing> {
+impl RateStatusSlot {
+    pub(crate) fn get(&self) -> Option<RateStatus> {
         self.0.get().copied()
     }
 }
 
-/// Somebody without a token who may try to get one: a handler that names this is counted by address, before anything
-/// of the request is looked at.
+/// An unauthenticated caller of a sign-in route, counted by address before the request is read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stranger;
+pub(crate) struct AnonymousCaller;
 
-impl FromRequestParts<App> for Stranger {
+impl FromRequestParts<App> for AnonymousCaller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        // Without an address, all who have none are counted together.
-        let address = parts.extensions.get::<Peer>().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0);
-        count(parts, app, Tier::SignIn, Key::of_address(address)).await?;
+        // Connections without an address are counted together.
+        let address =
+            parts.extensions.get::<PeerAddress>().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0);
+        count(parts, app, Tier::SignIn, RateKey::from_address(address)).await?;
         Ok(Self)
     }
 }
 
-/// Counts a request of a caller, and refuses it when there have been too many.
-pub(crate) async fn count(parts: &Parts, app: &App, tier: Tier, key: Key) -> Result<(), ServiceError> {
-    let counted = app.rates.count(tier, key).await;
-    if let Ok(Some(standing)) | Err(ServiceError::RateLimited { standing, .. }) = &counted
-        && let Some(meter) = parts.extensions.get::<Meter>()
+/// Counts a request, and fails when the rate limit is exceeded.
+pub(crate) async fn count(parts: &Parts, app: &App, tier: Tier, key: RateKey) -> Result<(), ServiceError> {
+    let counted = app.ops.rates.count(tier, key).await;
+    if let Ok(Some(status)) | Err(ServiceError::Rate(RateError::Limited { status, .. })) = &counted
+        && let Some(slot) = parts.extensions.get::<RateStatusSlot>()
     {
-        let _only_the_first_counts = meter.0.set(*standing);
+        let _already_set = slot.0.set(*status);
     }
     counted.map(drop)
 }
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_that_may_change_something_is_never_taken_for_one_that_looks() {
+    fn only_get_and_head_count_as_reads() {
         let tier =
             |method: &str| tier_of(&Request::builder().method(method).body(()).expect("fine").into_parts().0);
         for method in ["GET", "HEAD"] {
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_may_name_its_tier() {
+    fn route_extension_overrides_the_tier() {
         let request = Request::builder().method("POST").extension(Tier::Prompt).body(()).expect("fine");
         assert_eq!(tier_of(&request.into_parts().0), Tier::Prompt);
     }

@@ -1,10 +1,10 @@
-//! REST routes, one module a resource.
+//! REST routes, one module per resource.
 
 mod access;
-mod answers;
 mod ops;
 mod pages;
 mod profiles;
+mod responses;
 mod runners;
 mod runs;
 mod sessions;
@@ -21,15 +21,15 @@ use crate::edge::layers::apply;
 #[derive(OpenApi)]
 #[openapi(info(
     title = "Guildhall",
-    description = "The control plane for AI agents: find, trust, talk to, work with and run them.",
+    description = "The API of Guildhall, a control plane for AI agents.",
     license(name = "Apache-2.0", identifier = "Apache-2.0")
-), modifiers(&Credentials))]
+), modifiers(&SecuritySchemes))]
 struct Document;
 
-/// Says how a caller proves who they are.
-struct Credentials;
+/// Adds the security schemes to the API document.
+struct SecuritySchemes;
 
-impl utoipa::Modify for Credentials {
+impl utoipa::Modify for SecuritySchemes {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
         let components = document.components.get_or_insert_default();
@@ -39,11 +39,11 @@ impl utoipa::Modify for Credentials {
     }
 }
 
-/// Returns every route, behind every layer.
+/// Returns all routes with all layers.
 pub(crate) fn router(app: App) -> Router {
     let (router, document) = documented().split_for_parts();
-    let router = router.route("/metrics", axum::routing::get(ops::metrics::show)).with_state(app.clone());
-    let router = router.merge(pages::router(document)).fallback(no_such_address);
+    let router = router.route("/metrics", axum::routing::get(ops::metrics::get)).with_state(app.clone());
+    let router = router.merge(pages::router(document)).fallback(not_found);
     apply(router, &app)
 }
 
@@ -63,10 +63,10 @@ fn documented() -> OpenApiRouter<App> {
         .merge(runners::routes())
 }
 
-/// The address is not repeated: it may hold what belongs into a header, and these words go to the log too.
-async fn no_such_address() -> ApiError {
+/// Does not repeat the address, which may contain a secret: the message is logged.
+async fn not_found() -> ApiError {
     ApiError::new(
         guildhall_domain::FailureKind::NotFound,
-        "no such address; GET /openapi.json lists what there is",
+        "no such address; GET /openapi.json lists the routes",
     )
 }

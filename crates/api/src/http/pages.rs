@@ -5,7 +5,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub(super) fn router(document: OpenApi) -> Router {
-    // The page must work on a machine without a network: it validates nowhere else.
+    // No online validator: the page must work without network access.
     let config = Config::new(["/openapi.json"]).validator_url("none");
     SwaggerUi::new("/docs").config(config).url("/openapi.json", document).into()
 }

@@ -1,6 +1,6 @@
-//! The bus on a real NATS.
+//! Tests of the bus on a real NATS.
 
-#![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
+#![allow(clippy::expect_used, reason = "a failing helper fails its test")]
 
 use std::time::Duration;
 
@@ -13,20 +13,20 @@ fn options(url: SecretString) -> BusOptions {
 }
 
 #[tokio::test]
-async fn a_round_trip_proves_that_the_bus_works() {
-    let bus = Bus::connect(&options(nats_url())).await.expect("prepared");
-    bus.round_trip(Duration::from_secs(2)).await.expect("answered");
+async fn round_trip_succeeds() {
+    let bus = Bus::connect(&options(nats_url())).await.expect("connected");
+    bus.round_trip(Duration::from_secs(2)).await.expect("a reply");
 }
 
 #[tokio::test]
-async fn a_round_trip_fails_while_nats_is_away_and_works_again_after() {
+async fn round_trip_fails_while_nats_is_down_and_recovers() {
     let engines = PrivateEngines::start();
-    let bus = Bus::connect(&options(engines.nats.url())).await.expect("prepared");
-    bus.round_trip(Duration::from_secs(2)).await.expect("answered");
+    let bus = Bus::connect(&options(engines.nats.url())).await.expect("connected");
+    bus.round_trip(Duration::from_secs(2)).await.expect("a reply");
     engines.nats.kill();
     let error = bus.round_trip(Duration::from_millis(500)).await.expect_err("away");
     assert!(matches!(error, BusError::Unavailable), "{error:?}");
-    engines.nats.up().expect("started");
+    engines.nats.restart().expect("started");
     for _ in 0..100 {
         if bus.round_trip(Duration::from_secs(1)).await.is_ok() {
             return;
@@ -37,39 +37,39 @@ async fn a_round_trip_fails_while_nats_is_away_and_works_again_after() {
 }
 
 #[tokio::test]
-async fn hints_reach_the_same_prefix_and_no_other() {
+async fn hints_reach_only_the_same_prefix() {
     let (ours, theirs) = (options(nats_url()), options(nats_url()));
     let (one, other) =
-        (Bus::connect(&ours).await.expect("prepared"), Bus::connect(&ours).await.expect("prepared"));
-    let stranger = Bus::connect(&theirs).await.expect("prepared");
-    let mut heard = other.subscribe("a.b").await.expect("subscribed");
-    let mut strange = stranger.subscribe("a.b").await.expect("subscribed");
-    // A round trip on the same connection proves that the subscription has reached NATS.
-    other.round_trip(Duration::from_secs(2)).await.expect("answered");
-    stranger.round_trip(Duration::from_secs(2)).await.expect("answered");
+        (Bus::connect(&ours).await.expect("connected"), Bus::connect(&ours).await.expect("connected"));
+    let foreign_bus = Bus::connect(&theirs).await.expect("connected");
+    let mut received = other.subscribe("a.b").await.expect("subscribed");
+    let mut foreign = foreign_bus.subscribe("a.b").await.expect("subscribed");
+    // A round trip on the same connection ensures that NATS has processed the subscription.
+    other.round_trip(Duration::from_secs(2)).await.expect("a reply");
+    foreign_bus.round_trip(Duration::from_secs(2)).await.expect("a reply");
     one.publish("a.b", b"7".to_vec()).await;
-    let hint = tokio::time::timeout(Duration::from_secs(2), heard.next()).await.expect("in time");
+    let hint = tokio::time::timeout(Duration::from_secs(2), received.next()).await.expect("in time");
     assert_eq!(hint, Some(b"7".to_vec()));
-    let nothing = tokio::time::timeout(Duration::from_millis(200), strange.next()).await;
-    assert!(nothing.is_err(), "another installation heard it");
+    let nothing = tokio::time::timeout(Duration::from_millis(200), foreign.next()).await;
+    assert!(nothing.is_err(), "another installation received it");
 }
 
 #[tokio::test]
-async fn a_wrong_password_is_no_way_in() {
+async fn wrong_password_is_rejected() {
     let mut url = url::Url::parse(secrecy::ExposeSecret::expose_secret(&nats_url())).expect("an address");
     url.set_password(Some("guessed")).expect("set");
-    let bus = Bus::connect(&options(String::from(url).into())).await.expect("prepared");
+    let bus = Bus::connect(&options(String::from(url).into())).await.expect("connected");
     let error = bus.round_trip(Duration::from_secs(1)).await.expect_err("refused");
     assert!(matches!(error, BusError::Unavailable), "{error:?}");
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_refused_without_repeating_a_secret() {
+async fn invalid_options_are_rejected_without_printing_secrets() {
     let error = Bus::connect(&options("nats://me:hunter2@[broken".into())).await.expect_err("refused");
     assert!(!format!("{error} {error:?}").contains("hunter2"));
     for prefix in ["", "a.b", "a b", "gh.>", "*"] {
         let options = BusOptions { url: nats_url(), subject_prefix: prefix.to_owned() };
         let error = Bus::connect(&options).await.expect_err("refused");
-        assert!(matches!(error, BusError::Prefix(_)), "{prefix}: {error:?}");
+        assert!(matches!(error, BusError::InvalidPrefix(_)), "{prefix}: {error:?}");
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{Args, Command, ValueEnum};
 use clap_complete::{Shell, generate};
 
-use crate::output::line;
+use crate::output::print_line;
 
 const EXAMPLES: &str = "Examples:
   source <(guildhall completions bash)
@@ -14,11 +14,12 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompletionsArgs {
-    shell: ForShell,
+    /// Shell to print the script for
+    shell: ShellArg,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum ForShell {
+enum ShellArg {
     Bash,
     Zsh,
     Fish,
@@ -26,12 +27,12 @@ enum ForShell {
 
 pub(crate) fn run(args: &CompletionsArgs, mut command: Command) -> Result<()> {
     let shell = match args.shell {
-        ForShell::Bash => Shell::Bash,
-        ForShell::Zsh => Shell::Zsh,
-        ForShell::Fish => Shell::Fish,
+        ShellArg::Bash => Shell::Bash,
+        ShellArg::Zsh => Shell::Zsh,
+        ShellArg::Fish => Shell::Fish,
     };
     let mut script = Vec::new();
     generate(shell, &mut command, "guildhall", &mut script);
-    line(String::from_utf8_lossy(&script).trim_end())?;
+    print_line(String::from_utf8_lossy(&script).trim_end())?;
     Ok(())
 }

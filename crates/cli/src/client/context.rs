@@ -4,64 +4,65 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::session::{Common, find_tenant};
-use super::wait;
-use crate::failure::NotThere;
-use crate::kept::{Context, Contexts, Folder, NotSignedIn};
-use crate::output::{show, table};
+use super::connection::{CommonArgs, resolve_tenant};
+use crate::async_runtime::block_on;
+use crate::config_dir::{ConfigDir, Context, Contexts, NotSignedIn};
+use crate::error::NotFoundError;
+use crate::output::{format_table, print_result};
 
 const EXAMPLES: &str = "Examples:
   guildhall context ls
   guildhall context use admin@127.0.0.1:7117
-  guildhall context tenant acme                          whose runs are meant where none is named
-  guildhall whoami --context ada@guildhall.example.com   one command elsewhere
+  guildhall context tenant acme                          Set the default tenant of the context
+  guildhall whoami --context ada@guildhall.example.com   Use another context for one command
 
-A context is a server and your name there; `guildhall login` makes one.";
+A context is a server and your name there; `guildhall login` creates it.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ContextArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: Commands,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Lists the contexts
+enum Commands {
+    /// List the contexts
     Ls {
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Makes a context the current one
+    /// Set the current context
     Use {
+        /// Name of the context
         name: String,
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Chooses the tenant whose runs and sessions are meant in the current context where none is named
+    /// Set the default tenant of a context, for commands without --tenant
     Tenant {
-        /// Its slug or its id
+        /// Slug or id of the tenant
         tenant: String,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Shows the current context
+    /// Show the current context
     Show {
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
 }
 
 pub(crate) fn run(args: &ContextArgs) -> Result<()> {
-    let folder = Folder::find()?;
-    match &args.verb {
-        Verb::Ls { json } => list(&Contexts::read(&folder)?, *json),
-        Verb::Use { name, json } => wait(change(&folder, name, *json)),
-        Verb::Tenant { tenant, common } => wait(choose_tenant(&folder, tenant, common)),
-        Verb::Show { json } => show_one(&Contexts::read(&folder)?, None, *json),
+    let dir = ConfigDir::find()?;
+    match &args.command {
+        Commands::Ls { json } => list(&Contexts::load(&dir)?, *json),
+        Commands::Use { name, json } => block_on(set_current(&dir, name, *json)),
+        Commands::Tenant { tenant, common } => block_on(set_tenant(&dir, tenant, common)),
+        Commands::Show { json } => show_one(&Contexts::load(&dir)?, None, *json),
     }
 }
 
@@ -73,49 +74,49 @@ fn list(contexts: &Contexts, json: bool) -> Result<()> {
             "current": is_current(name),
         })
     });
-    show(json, &json!({ "contexts": all.collect::<Vec<_>>() }), || {
+    print_result(json, &json!({ "contexts": all.collect::<Vec<_>>() }), || {
         if contexts.contexts.is_empty() {
-            return "no contexts yet; `guildhall login` makes one".to_owned();
+            return "no contexts; `guildhall login` creates one".to_owned();
         }
         let rows = contexts.contexts.iter().map(|(name, context)| {
             let mark = if is_current(name) { "*" } else { "" };
             let tenant = context.tenant.clone().unwrap_or_else(|| "-".to_owned());
             [mark.to_owned(), name.clone(), context.name.clone(), tenant, context.url.clone()]
         });
-        table(["", "CONTEXT", "NAME", "TENANT", "URL"], &rows.collect::<Vec<_>>())
+        format_table(["", "CONTEXT", "NAME", "TENANT", "URL"], &rows.collect::<Vec<_>>())
     })?;
     Ok(())
 }
 
-async fn change(folder: &Folder, name: &str, json: bool) -> Result<()> {
-    let lock = folder.lock().await?;
-    let mut contexts = Contexts::read(folder)?;
+async fn set_current(dir: &ConfigDir, name: &str, json: bool) -> Result<()> {
+    let lock = dir.lock().await?;
+    let mut contexts = Contexts::load(dir)?;
     if !contexts.contexts.contains_key(name) {
-        let next = "`guildhall context ls` shows which there are";
-        return Err(NotThere { what: "context", name: name.to_owned(), next }.into());
+        let next = "`guildhall context ls` lists all contexts";
+        return Err(NotFoundError { object: "context", name: name.to_owned(), next }.into());
     }
     contexts.current = Some(name.to_owned());
-    contexts.write(folder, &lock)?;
+    contexts.save(dir, &lock)?;
     show_one(&contexts, Some(name), json)
 }
 
-async fn choose_tenant(folder: &Folder, tenant: &str, common: &Common) -> Result<()> {
-    let session = common.open()?;
-    // One that does not exist would fail each later command instead of this one.
-    find_tenant(&session.client, tenant).await?;
-    let lock = folder.lock().await?;
-    let mut contexts = Contexts::read(folder)?;
-    let context = contexts.contexts.get_mut(&session.context_name).ok_or(NotSignedIn::Never)?;
+async fn set_tenant(dir: &ConfigDir, tenant: &str, common: &CommonArgs) -> Result<()> {
+    let connection = common.connect()?;
+    // Fail now, not in each later command, if the tenant does not exist.
+    resolve_tenant(&connection.client, tenant).await?;
+    let lock = dir.lock().await?;
+    let mut contexts = Contexts::load(dir)?;
+    let context = contexts.contexts.get_mut(&connection.context_name).ok_or(NotSignedIn::NoContext)?;
     context.tenant = Some(tenant.to_owned());
-    contexts.write(folder, &lock)?;
-    show_one(&contexts, Some(&session.context_name), common.json)
+    contexts.save(dir, &lock)?;
+    show_one(&contexts, Some(&connection.context_name), common.json)
 }
 
 fn show_one(contexts: &Contexts, name: Option<&str>, json: bool) -> Result<()> {
-    let (name, context) = contexts.find(name)?.ok_or(NotSignedIn::Never)?;
+    let (name, context) = contexts.find(name)?.ok_or(NotSignedIn::NoContext)?;
     let Context { url, name: user, tenant } = context;
     let value = json!({ "context": name, "url": url, "name": user, "tenant": tenant });
-    show(json, &value, || {
+    print_result(json, &value, || {
         let tenant = tenant.as_ref().map_or(String::new(), |tenant| format!(", tenant {tenant}"));
         format!("{name}: {user} at {url}{tenant}")
     })?;

@@ -1,167 +1,160 @@
-//! One check, and the examination that goes through all of them.
+//! A check, and the function that runs a list of checks.
 
 use std::io::{IsTerminal, Write};
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use guildhall_domain::ops::checkup::{Next, Outcome, Outcomes, Step};
+use guildhall_domain::ops::checks::{CheckAction, CheckOutcome, CheckOutcomes, CheckSpec};
 use serde_json::{Value, json};
 
-use crate::output::clean;
+use super::problem::Problem;
+use crate::output::sanitize_line;
 
-/// A check that only asks.
-pub(super) const QUICK: Duration = Duration::from_secs(5);
+/// Timeout of a check that starts nothing.
+pub(super) const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// All checks together: after it the rest has failed. Whoever waits must get an answer.
-const ALL_WITHIN: Duration = Duration::from_secs(60);
+/// Timeout of all checks together; the remaining checks fail after it.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a check found wrong, and the one command to repair it.
+/// The detail of a passed check, or the problem.
+pub(super) type CheckResult = Result<String, Problem>;
+
+pub(super) type CheckFuture<'a> = Pin<Box<dyn Future<Output = CheckResult> + 'a>>;
+
+/// A check of a target. It can store results in the target for later checks.
+pub(super) struct Check<T> {
+    pub(super) spec: CheckSpec,
+    pub(super) timeout: Duration,
+    pub(super) run: for<'a> fn(&'a mut T) -> CheckFuture<'a>,
+}
+
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Trouble {
-    what: String,
-    fix: String,
-}
-
-impl Trouble {
-    pub(super) fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { what: what.into(), fix: fix.into() }
-    }
-}
-
-/// What a check says when all is well, or the trouble.
-pub(super) type Finding = Result<String, Trouble>;
-
-pub(super) type Looking<'a> = Pin<Box<dyn Future<Output = Finding> + 'a>>;
-
-/// One check of a patient. It may leave what it found for later ones.
-pub(super) struct Check<P> {
-    pub(super) step: Step,
-    pub(super) within: Duration,
-    pub(super) look: for<'a> fn(&'a mut P) -> Looking<'a>,
-}
-
-/// One line of a report.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Line {
+struct ReportLine {
     id: &'static str,
-    outcome: Outcome,
+    outcome: CheckOutcome,
     detail: String,
     fix: Option<String>,
 }
 
-/// What an examination found.
+/// The results of all checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Report {
     mode: &'static str,
-    lines: Vec<Line>,
+    lines: Vec<ReportLine>,
     root_cause: Option<&'static str>,
 }
 
-/// Where the progress is shown.
+/// Prints results while the checks run.
 pub(super) trait Progress {
-    fn line(&mut self, text: &str) -> std::io::Result<()>;
+    fn print_line(&mut self, text: &str) -> std::io::Result<()>;
     fn has_colour(&self) -> bool;
 }
 
-/// Makes the checks in their order, and shows each as it is done.
-pub(super) async fn examine<P>(
+/// Runs the checks in order and prints each result.
+pub(super) async fn run_checks<T>(
     mode: &'static str,
-    patient: &mut P,
-    checks: &[Check<P>],
+    target: &mut T,
+    checks: &[Check<T>],
     progress: &mut dyn Progress,
 ) -> std::io::Result<Report> {
-    let began = Instant::now();
-    let (mut outcomes, mut lines) = (Outcomes::default(), Vec::new());
-    let width = checks.iter().map(|check| check.step.id.len()).max().unwrap_or(0);
+    let started = Instant::now();
+    let (mut outcomes, mut lines) = (CheckOutcomes::default(), Vec::new());
+    let width = checks.iter().map(|check| check.spec.id.len()).max().unwrap_or(0);
     for check in checks {
-        let id = check.step.id;
-        let line = match outcomes.next(&check.step) {
-            Next::Skip { because } => {
-                let detail = format!("skipped: it needs {because}");
-                Line { id, outcome: Outcome::Skipped { because }, detail, fix: None }
+        let id = check.spec.id;
+        let line = match outcomes.next(&check.spec) {
+            CheckAction::Skip { because } => {
+                let detail = format!("skipped: requires {because}");
+                ReportLine { id, outcome: CheckOutcome::Skipped { because }, detail, fix: None }
             }
-            Next::Look => look(patient, check, ALL_WITHIN.saturating_sub(began.elapsed())).await,
+            CheckAction::Run => {
+                run_check(target, check, TOTAL_TIMEOUT.saturating_sub(started.elapsed())).await
+            }
         };
         outcomes.push(id, line.outcome);
-        progress.line(&line.text(width, progress.has_colour()))?;
+        progress.print_line(&line.text(width, progress.has_colour()))?;
         lines.push(line);
     }
     let report = Report { mode, lines, root_cause: outcomes.root_cause() };
-    progress.line(&report.sentence())?;
+    progress.print_line(&report.summary())?;
     Ok(report)
 }
 
-async fn look<P>(patient: &mut P, check: &Check<P>, left: Duration) -> Line {
-    let within = check.within.min(left);
-    let found = tokio::time::timeout(within, (check.look)(patient)).await.unwrap_or_else(|_| {
-        let what = format!("no answer within {} s", within.as_secs_f32().round());
-        Err(Trouble::new(what, "guildhall doctor"))
+async fn run_check<T>(target: &mut T, check: &Check<T>, remaining: Duration) -> ReportLine {
+    let timeout = check.timeout.min(remaining);
+    let result = tokio::time::timeout(timeout, (check.run)(target)).await.unwrap_or_else(|_| {
+        let detail = format!("timed out after {} s", timeout.as_secs_f32().round());
+        Err(Problem::new(detail, "guildhall doctor"))
     });
-    let id = check.step.id;
-    match found {
-        Ok(detail) => Line { id, outcome: Outcome::Passed, detail, fix: None },
-        Err(Trouble { what, fix }) => Line { id, outcome: Outcome::Failed, detail: what, fix: Some(fix) },
+    let id = check.spec.id;
+    match result {
+        Ok(detail) => ReportLine { id, outcome: CheckOutcome::Passed, detail, fix: None },
+        Err(Problem { detail, fix }) => {
+            ReportLine { id, outcome: CheckOutcome::Failed, detail, fix: Some(fix) }
+        }
     }
 }
 
-impl Line {
+impl ReportLine {
     fn text(&self, width: usize, colour: bool) -> String {
-        let (mark, paint) = match self.outcome {
-            Outcome::Passed => ("✓", "32"),
-            Outcome::Failed => ("✗", "31"),
-            Outcome::Skipped { .. } => ("–", "2"),
+        let (mark, colour_code) = match self.outcome {
+            CheckOutcome::Passed => ("✓", "32"),
+            CheckOutcome::Failed => ("✗", "31"),
+            CheckOutcome::Skipped { .. } => ("–", "2"),
         };
-        let mark = if colour { format!("\u{1b}[{paint}m{mark}\u{1b}[0m") } else { mark.to_owned() };
-        let text = format!("  {mark} {:<width$}  {}", self.id, clean(&self.detail));
+        let mark = if colour { format!("\u{1b}[{colour_code}m{mark}\u{1b}[0m") } else { mark.to_owned() };
+        let text = format!("  {mark} {:<width$}  {}", self.id, sanitize_line(&self.detail));
         match &self.fix {
-            Some(fix) => format!("{text}\n    {:<width$}  fix: {}", "", clean(fix)),
+            Some(fix) => format!("{text}\n    {:<width$}  fix: {}", "", sanitize_line(fix)),
             None => text,
         }
     }
 
     fn json(&self) -> Value {
         let (status, because) = match self.outcome {
-            Outcome::Passed => ("ok", None),
-            Outcome::Failed => ("failed", None),
-            Outcome::Skipped { because } => ("skipped", Some(because)),
+            CheckOutcome::Passed => ("ok", None),
+            CheckOutcome::Failed => ("failed", None),
+            CheckOutcome::Skipped { because } => ("skipped", Some(because)),
         };
         json!({ "id": self.id, "status": status, "detail": self.detail, "fix": self.fix, "because": because })
     }
 }
 
 impl Report {
-    pub(super) fn is_well(&self) -> bool {
+    pub(super) fn all_passed(&self) -> bool {
         self.root_cause.is_none()
     }
 
-    /// Writes the report for programs. The form is documented in docs/doctor.md.
+    /// Returns the report as JSON. docs/doctor.md documents the format.
     pub(super) fn json(&self) -> Value {
-        let checks: Vec<Value> = self.lines.iter().map(Line::json).collect();
-        json!({ "v": 1, "mode": self.mode, "ok": self.is_well(), "rootCause": self.root_cause, "checks": checks })
+        let checks: Vec<Value> = self.lines.iter().map(ReportLine::json).collect();
+        json!({ "v": 1, "mode": self.mode, "ok": self.all_passed(), "rootCause": self.root_cause, "checks": checks })
     }
 
-    fn sentence(&self) -> String {
-        let count =
-            |wanted: fn(&Outcome) -> bool| self.lines.iter().filter(|line| wanted(&line.outcome)).count();
-        let Some(root_cause) = self.root_cause else { return "all is well".to_owned() };
-        let failed = count(|outcome| *outcome == Outcome::Failed);
-        let skipped = count(|outcome| matches!(outcome, Outcome::Skipped { .. }));
-        format!("begin with {root_cause}: {failed} failed, {skipped} skipped")
+    fn summary(&self) -> String {
+        let count = |matches: fn(&CheckOutcome) -> bool| {
+            self.lines.iter().filter(|line| matches(&line.outcome)).count()
+        };
+        let Some(root_cause) = self.root_cause else { return "all checks passed".to_owned() };
+        let failed = count(|outcome| *outcome == CheckOutcome::Failed);
+        let skipped = count(|outcome| matches!(outcome, CheckOutcome::Skipped { .. }));
+        format!("{failed} failed, {skipped} skipped; fix {root_cause} first")
     }
 }
 
-/// Shows progress to a person on standard output.
-pub(super) struct ToStdout;
+/// Prints to standard output.
+pub(super) struct StdoutProgress;
 
-/// Shows progress below an error.
-pub(super) struct ToStderr;
+/// Prints to standard error, below the error of a command.
+pub(super) struct StderrProgress;
 
-/// Shows nothing: a program reads the report.
-pub(super) struct Silent;
+/// Prints nothing: the report is printed as JSON at the end.
+pub(super) struct NoProgress;
 
-impl Progress for ToStdout {
-    fn line(&mut self, text: &str) -> std::io::Result<()> {
-        crate::output::line(text)
+impl Progress for StdoutProgress {
+    fn print_line(&mut self, text: &str) -> std::io::Result<()> {
+        crate::output::print_line(text)
     }
 
     fn has_colour(&self) -> bool {
@@ -169,8 +162,8 @@ impl Progress for ToStdout {
     }
 }
 
-impl Progress for ToStderr {
-    fn line(&mut self, text: &str) -> std::io::Result<()> {
+impl Progress for StderrProgress {
+    fn print_line(&mut self, text: &str) -> std::io::Result<()> {
         writeln!(std::io::stderr(), "{text}")
     }
 
@@ -179,8 +172,8 @@ impl Progress for ToStderr {
     }
 }
 
-impl Progress for Silent {
-    fn line(&mut self, _: &str) -> std::io::Result<()> {
+impl Progress for NoProgress {
+    fn print_line(&mut self, _: &str) -> std::io::Result<()> {
         Ok(())
     }
 

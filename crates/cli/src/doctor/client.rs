@@ -1,16 +1,17 @@
-//! The way to a server that somebody is signed in to.
+//! Checks of the connection to the server of a context.
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ops::capability::Protocol;
-use guildhall_domain::ops::checkup::Step;
+use guildhall_domain::ops::checks::CheckSpec;
 use guildhall_protocol::rest::ops::capabilities::CapabilitiesView;
 use guildhall_sdk::ClientError;
 use tokio::net::{TcpStream, lookup_host};
 use url::Url;
 
-use super::check::{Check, Finding, Looking, QUICK, Trouble};
-use crate::client::session::{Common, Session};
-use crate::kept::NotSignedIn;
+use super::check::{CHECK_TIMEOUT, Check, CheckFuture, CheckResult};
+use super::problem::Problem;
+use crate::client::connection::{CommonArgs, Connection};
+use crate::config_dir::NotSignedIn;
 
 pub(super) const CHECKS: &[Check<Client>] = &[
     check("context", &[], |client| Box::pin(async { client.context() })),
@@ -25,146 +26,145 @@ pub(super) const CHECKS: &[Check<Client>] = &[
 const fn check(
     id: &'static str,
     needs: &'static [&'static str],
-    look: for<'a> fn(&'a mut Client) -> Looking<'a>,
+    run: for<'a> fn(&'a mut Client) -> CheckFuture<'a>,
 ) -> Check<Client> {
-    Check { step: Step { id, needs }, within: QUICK, look }
+    Check { spec: CheckSpec { id, needs }, timeout: CHECK_TIMEOUT, run }
 }
 
-/// What is known of the way by now.
+/// The results so far.
 pub(super) struct Client {
-    asked: Option<String>,
-    session: Option<Session>,
+    context_name: Option<String>,
+    connection: Option<Connection>,
     addresses: Vec<std::net::SocketAddr>,
     capabilities: Option<CapabilitiesView>,
 }
 
-fn not_seen() -> Trouble {
-    Trouble::new("an earlier check left nothing to look at", "guildhall doctor")
-}
-
 impl Client {
-    pub(super) fn new(asked: Option<String>) -> Self {
-        let asked = asked.or_else(|| std::env::var_os("GUILDHALL_CONTEXT")?.into_string().ok());
-        Self { asked, session: None, addresses: Vec::new(), capabilities: None }
+    pub(super) fn new(context_name: Option<String>) -> Self {
+        let context_name = context_name.or_else(|| std::env::var_os("GUILDHALL_CONTEXT")?.into_string().ok());
+        Self { context_name, connection: None, addresses: Vec::new(), capabilities: None }
     }
 
-    fn context(&mut self) -> Finding {
-        let opened = Common { context: self.asked.clone(), json: false }.open();
-        let session = opened.map_err(|error| {
+    fn context(&mut self) -> CheckResult {
+        let connected = CommonArgs { context: self.context_name.clone(), json: false }.connect();
+        let connection = connected.map_err(|error| {
             let fix = if error.is::<NotSignedIn>() { "guildhall login" } else { "guildhall context ls" };
-            Trouble::new(error.to_string().lines().next().unwrap_or_default(), fix)
+            Problem::new(error.to_string().lines().next().unwrap_or_default(), fix)
         })?;
-        let said = format!("{}: {} at {}", session.context_name, session.context.name, session.context.url);
-        self.session = Some(session);
-        Ok(said)
+        let (name, context) = (&connection.context_name, &connection.context);
+        let detail = format!("{name}: {} at {}", context.name, context.url);
+        self.connection = Some(connection);
+        Ok(detail)
     }
 
-    fn session(&self) -> Result<&Session, Trouble> {
-        self.session.as_ref().ok_or_else(not_seen)
+    fn connection(&self) -> Result<&Connection, Problem> {
+        self.connection.as_ref().ok_or_else(Problem::missing_input)
     }
 
-    fn place(&self) -> Result<(String, u16), Trouble> {
-        let url = Url::parse(&self.session()?.context.url).ok();
-        let place = url.and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
-        place.ok_or_else(|| {
-            Trouble::new("the context's address cannot be read", "guildhall login --url ADDRESS")
-        })
+    fn host_and_port(&self) -> Result<(String, u16), Problem> {
+        let url = Url::parse(&self.connection()?.context.url).ok();
+        let host_and_port =
+            url.and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
+        host_and_port
+            .ok_or_else(|| Problem::new("the URL of the context is not valid", "guildhall login --url URL"))
     }
 
-    async fn server_name(&mut self) -> Finding {
-        let (host, port) = self.place()?;
-        let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        match lookup_host((bare.as_str(), port)).await.map(Iterator::collect::<Vec<_>>) {
+    async fn server_name(&mut self) -> CheckResult {
+        let (host, port) = self.host_and_port()?;
+        let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        match lookup_host((name.as_str(), port)).await.map(Iterator::collect::<Vec<_>>) {
             Ok(found) if !found.is_empty() => {
                 self.addresses = found;
-                Ok(format!("{host} has an address"))
+                Ok(format!("the name {host} resolves"))
             }
             Ok(_) | Err(_) => {
-                let what = format!("nobody knows an address of {host}");
-                Err(Trouble::new(what, format!("getent hosts {bare}   # check the name and your network")))
+                let detail = format!("cannot resolve the name {host}");
+                Err(Problem::new(detail, format!("getent hosts {name}   # check the name and your network")))
             }
         }
     }
 
-    async fn server_connects(&mut self) -> Finding {
-        let (host, port) = self.place()?;
+    async fn server_connects(&mut self) -> CheckResult {
+        let (host, port) = self.host_and_port()?;
         match TcpStream::connect(self.addresses.as_slice()).await {
-            Ok(_) => Ok(format!("something listens on {host}:{port}")),
+            Ok(_) => Ok(format!("{host}:{port} accepts connections")),
             Err(error) => {
                 let kind = error.kind();
-                let what = format!("cannot connect to {host}:{port}: {kind}");
+                let detail = format!("cannot connect to {host}:{port}: {kind}");
                 let local = self.addresses.iter().all(|address| address.ip().is_loopback());
                 let fix = if local {
                     "guildhall dev".to_owned()
                 } else {
-                    format!("nc -vz {host} {port}   # ask those who run the server")
+                    format!("nc -vz {host} {port}   # or ask the operator of the server")
                 };
-                Err(Trouble::new(what, fix))
+                Err(Problem::new(detail, fix))
             }
         }
     }
 
-    async fn server_guildhall(&mut self) -> Finding {
-        let session = self.session()?;
-        let url = session.context.url.clone();
-        let live = session.client.live().await.map_err(|error| other(&error, &url))?;
-        match session.client.capabilities().await {
+    async fn server_guildhall(&mut self) -> CheckResult {
+        let connection = self.connection()?;
+        let url = connection.context.url.clone();
+        let live = connection.client.live().await.map_err(|error| not_guildhall(&error, &url))?;
+        match connection.client.capabilities().await {
             Ok(capabilities) => self.capabilities = Some(capabilities),
-            // A server that tells nobody else; the next checks ask with a token.
+            // The server requires a token for its capabilities; the next checks send one.
             Err(error) if error.kind() == Some(FailureKind::Unauthenticated) => {}
-            Err(error) => return Err(other(&error, &url)),
+            Err(error) => return Err(not_guildhall(&error, &url)),
         }
-        Ok(format!("Guildhall {} answers at {url}", live.build.version))
+        Ok(format!("Guildhall {} responds at {url}", live.build.version))
     }
 
-    async fn server_version(&mut self) -> Finding {
+    async fn server_version(&mut self) -> CheckResult {
         let capabilities = match &self.capabilities {
             Some(capabilities) => capabilities.clone(),
-            None => match self.session()?.client.capabilities_with_token().await {
+            None => match self.connection()?.client.capabilities_with_token().await {
                 Ok(capabilities) => capabilities,
                 Err(_) => {
-                    return Ok("the server tells its versions to those who are signed in alone".to_owned());
+                    return Ok(
+                        "not checked: the server shows its versions only to signed-in users".to_owned()
+                    );
                 }
             },
         };
         let ours = Protocol::CURRENT.as_str();
         if capabilities.protocol.supported.iter().any(|theirs| theirs == ours) {
-            return Ok(format!("both speak {ours}"));
+            return Ok(format!("both support {ours}"));
         }
         let theirs = capabilities.protocol.supported.join(", ");
-        let what = format!("the server speaks {theirs}, this command speaks {ours}");
-        Err(Trouble::new(what, "guildhall --version   # then install the version of the server"))
+        let detail = format!("the server supports {theirs}, this command supports {ours}");
+        Err(Problem::new(detail, "guildhall --version   # then install the version of the server"))
     }
 
-    async fn signed_in(&mut self) -> Finding {
-        let session = self.session()?;
-        match session.client.whoami().await {
-            Ok(whoami) => Ok(format!("you are {} ({})", session.context.name, whoami.principal)),
-            Err(error) => Err(signed_out(&error, session)),
+    async fn signed_in(&mut self) -> CheckResult {
+        let connection = self.connection()?;
+        match connection.client.whoami().await {
+            Ok(whoami) => Ok(format!("signed in as {} ({})", connection.context.name, whoami.principal)),
+            Err(error) => Err(not_signed_in(&error, connection)),
         }
     }
 
-    async fn token_refresh(&mut self) -> Finding {
-        let session = self.session()?;
-        match session.tokens.exchange().await {
-            Ok(()) => Ok("the server exchanged your refresh token for a new one".to_owned()),
-            Err(error) => Err(signed_out(&error, session)),
+    async fn token_refresh(&mut self) -> CheckResult {
+        let connection = self.connection()?;
+        match connection.tokens.refresh().await {
+            Ok(()) => Ok("the tokens were refreshed".to_owned()),
+            Err(error) => Err(not_signed_in(&error, connection)),
         }
     }
 }
 
-fn other(error: &ClientError, url: &str) -> Trouble {
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    Trouble::new(format!("{error}{cause}"), format!("curl -sv {url}health/live   # is a Guildhall there?"))
+fn not_guildhall(error: &ClientError, url: &str) -> Problem {
+    Problem::with_cause(error, format!("curl -sv {url}health/live   # is this a Guildhall server?"))
 }
 
-fn signed_out(error: &ClientError, session: &Session) -> Trouble {
-    let (name, context) = (&session.context_name, &session.context);
-    let said = error.to_string();
-    let what = said.lines().next().unwrap_or_default();
-    if let Some((_, step)) = said.split_once("next: `").filter(|_| !matches!(error, ClientError::Failed(_))) {
-        return Trouble::new(what, step.split('`').next().unwrap_or(step));
+fn not_signed_in(error: &ClientError, connection: &Connection) -> Problem {
+    let (name, context) = (&connection.context_name, &connection.context);
+    let text = error.to_string();
+    let detail = text.lines().next().unwrap_or_default();
+    // A local error names its own command.
+    if let Some((_, step)) = text.split_once("next: `").filter(|_| !matches!(error, ClientError::Failed(_))) {
+        return Problem::new(detail, step.split('`').next().unwrap_or(step));
     }
     let fix = format!("guildhall login --url {} --name {} --context {name}", context.url, context.name);
-    Trouble::new(what, fix)
+    Problem::new(detail, fix)
 }

@@ -1,50 +1,55 @@
-//! The questions that every mode puts to the engines.
+//! Checks and problems of PostgreSQL and NATS that several modes share.
 
-use guildhall_domain::ops::schema::SchemaVerdict;
-use guildhall_server::checkup::{NoPostgres, PostgresLook, schema};
+use guildhall_domain::ops::schema::SchemaCompatibility;
+use guildhall_server::engine_checks::{PostgresCheck, PostgresCheckError, check_schema};
 
-use super::check::{Finding, Trouble};
+use super::check::CheckResult;
+use super::problem::Problem;
 
-/// What a failed question to a connected PostgreSQL is.
-pub(super) fn broken(error: &dyn std::error::Error) -> Trouble {
-    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-    Trouble::new(format!("{error}{cause}"), "guildhall doctor")
+/// Describes a failed query to a connected PostgreSQL.
+pub(super) fn query_problem(error: &dyn std::error::Error) -> Problem {
+    Problem::with_cause(error, "guildhall doctor")
 }
 
-/// Holds the schema against what this binary knows.
-pub(super) async fn migrations(postgres: &mut PostgresLook) -> Finding {
-    let (state, verdict) = schema(postgres).await.map_err(|error| broken(&error))?;
-    match verdict {
-        SchemaVerdict::Fits => Ok(format!("the schema is at migration {} and fits", state.applied)),
-        SchemaVerdict::Behind { applied: 0, .. } => {
-            Ok("the database is empty; the first start makes its tables".to_owned())
+/// Checks that this binary supports the schema of the database.
+pub(super) async fn check_migrations(postgres: &mut PostgresCheck) -> CheckResult {
+    let (state, compatibility) = check_schema(postgres).await.map_err(|error| query_problem(&error))?;
+    match compatibility {
+        SchemaCompatibility::Compatible => {
+            Ok(format!("the schema is compatible (migration {})", state.applied))
         }
-        SchemaVerdict::Behind { applied, wanted } => {
-            Ok(format!("the schema is at migration {applied}; the next start brings it to {wanted}"))
+        SchemaCompatibility::Behind { applied: 0, .. } => {
+            Ok("the database is empty; the server creates its tables at the first start".to_owned())
         }
-        SchemaVerdict::TooNew { floor, known } => Err(Trouble::new(
-            format!("the database needs a binary that knows migration {floor}, this one knows {known}"),
-            "guildhall --version   # then install the version that the other servers run",
+        SchemaCompatibility::Behind { applied, required } => Ok(format!(
+            "the schema is at migration {applied}; the server migrates it to {required} at the next start"
+        )),
+        SchemaCompatibility::TooNew { floor, known } => Err(Problem::new(
+            format!("the database requires a guildhall with migration {floor}; this one has {known}"),
+            "guildhall --version   # then install the version of the other servers",
         )),
     }
 }
 
-/// Says why there is no connection, with what repairs it.
-pub(super) fn no_postgres(fault: &NoPostgres) -> Trouble {
-    let fix = match fault {
-        NoPostgres::Address(_) => {
+/// Describes a failed connection to PostgreSQL.
+pub(super) fn connection_problem(error: &PostgresCheckError) -> Problem {
+    let fix = match error {
+        PostgresCheckError::InvalidUrl(_) => {
             "export GUILDHALL_POSTGRES_URL=postgres://user:password@host:5432/database".to_owned()
         }
-        NoPostgres::Unreachable { .. } => "systemctl start postgresql   # or correct postgres.url".to_owned(),
-        NoPostgres::NotNow { .. } => "guildhall doctor   # in a moment".to_owned(),
-        NoPostgres::Authentication { role, .. } => {
+        PostgresCheckError::Unreachable { .. } => {
+            "systemctl start postgresql   # or correct postgres.url".to_owned()
+        }
+        PostgresCheckError::Unavailable { .. } => "guildhall doctor   # try again later".to_owned(),
+        PostgresCheckError::Authentication { role, .. } => {
             format!("sudo -u postgres psql -c '\\password {role}'   # or correct GUILDHALL_POSTGRES_URL")
         }
-        NoPostgres::NoDatabase { database, .. } => format!("sudo -u postgres createdb {database}"),
-        NoPostgres::Refused { .. } => {
-            "guildhall config check   # is postgres.url as it should be?".to_owned()
+        PostgresCheckError::UnknownDatabase { database, .. } => {
+            format!("sudo -u postgres createdb {database}")
+        }
+        PostgresCheckError::Rejected { .. } => {
+            "guildhall config check   # then correct postgres.url".to_owned()
         }
     };
-    let cause = std::error::Error::source(fault).map(|cause| format!(": {cause}")).unwrap_or_default();
-    Trouble::new(format!("{fault}{cause}"), fix)
+    Problem::with_cause(error, fix)
 }

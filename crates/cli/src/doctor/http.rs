@@ -1,55 +1,56 @@
-//! Who answers at an address.
+//! Checks of the HTTP listener: who uses a port, and whether a server is ready.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 use guildhall_protocol::rest::ops::health::LiveView;
 use guildhall_sdk::Client;
 
-use super::check::{Finding, Trouble};
+use super::check::CheckResult;
+use super::problem::Problem;
 
-/// What a Guildhall calls itself.
-const SERVICE: &str = "guildhall";
+/// `serviceId` of a Guildhall server.
+const SERVICE_ID: &str = "guildhall";
 
-/// Who has an address that a server shall listen on.
-pub(super) enum Listener {
+/// State of an address that a server wants to listen on.
+pub(super) enum PortState {
     Free,
-    Guildhall(LiveView),
-    Other,
-    Unusable(std::io::Error),
+    UsedByGuildhall(LiveView),
+    UsedByOther,
+    Unavailable(std::io::Error),
 }
 
-/// Finds out who has an address.
-pub(super) async fn listener(address: SocketAddr) -> Listener {
+/// Returns the state of an address.
+pub(super) async fn probe_port(address: SocketAddr) -> PortState {
     match TcpListener::bind(address) {
-        Ok(_) => Listener::Free,
-        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => match live(address).await {
-            Some(live) => Listener::Guildhall(live),
-            None => Listener::Other,
+        Ok(_) => PortState::Free,
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => match fetch_live(address).await {
+            Some(live) => PortState::UsedByGuildhall(live),
+            None => PortState::UsedByOther,
         },
-        Err(error) => Listener::Unusable(error),
+        Err(error) => PortState::Unavailable(error),
     }
 }
 
-async fn live(address: SocketAddr) -> Option<LiveView> {
-    let reached = match address.ip() {
+async fn fetch_live(address: SocketAddr) -> Option<LiveView> {
+    let target = match address.ip() {
         ip if ip.is_unspecified() => SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), address.port()),
         _ => address,
     };
-    let client = Client::new(&format!("http://{reached}")).ok()?;
-    client.live().await.ok().filter(|live| live.service_id == SERVICE)
+    let client = Client::new(&format!("http://{target}")).ok()?;
+    client.live().await.ok().filter(|live| live.service_id == SERVICE_ID)
 }
 
-/// Asks a server that runs whether it is ready.
-pub(super) async fn ready(url: &str) -> Finding {
+/// Checks that a running server is ready.
+pub(super) async fn check_readiness(url: &str) -> CheckResult {
     let fix = format!("curl -s {}/health/readiness", url.trim_end_matches('/'));
-    let away = |error: &dyn std::fmt::Display| Trouble::new(error.to_string(), fix.clone());
-    let client = Client::new(url).map_err(|error| away(&error))?;
-    let live = client.live().await.map_err(|error| away(&error))?;
-    let readiness = client.readiness().await.map_err(|error| away(&error))?;
+    let problem = |error: &dyn std::fmt::Display| Problem::new(error.to_string(), fix.clone());
+    let client = Client::new(url).map_err(|error| problem(&error))?;
+    let live = client.live().await.map_err(|error| problem(&error))?;
+    let readiness = client.readiness().await.map_err(|error| problem(&error))?;
     let version = live.build.version;
     if readiness.status == "ready" {
         return Ok(format!("Guildhall {version} at {url} is ready"));
     }
     let reasons = readiness.reasons.join("; ");
-    Err(Trouble::new(format!("Guildhall {version} at {url} is {}: {reasons}", readiness.status), fix))
+    Err(Problem::new(format!("Guildhall {version} at {url} is {}: {reasons}", readiness.status), fix))
 }

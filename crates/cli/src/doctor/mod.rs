@@ -5,6 +5,7 @@ mod client;
 mod engines;
 mod http;
 mod laptop;
+mod problem;
 mod server;
 
 use std::net::SocketAddr;
@@ -14,148 +15,145 @@ use anyhow::Result;
 use clap::Args;
 use guildhall_server::config::Sources;
 
-use crate::kept::{Contexts, Folder};
-use crate::output::line;
-use crate::serve::runtime;
-use check::{Progress, Report, Silent, ToStderr, ToStdout};
+use crate::async_runtime::new_runtime;
+use crate::config_dir::{ConfigDir, Contexts};
+use crate::error::ChecksFailed;
+use crate::output::print_line;
+use check::{NoProgress, Progress, Report, StderrProgress, StdoutProgress};
 use client::Client;
 use laptop::Laptop;
 use server::Server;
 
-const STATE: &str = ".guildhall";
-const CONFIG: &str = "guildhall.toml";
+const STATE_DIR: &str = ".guildhall";
+const CONFIG_FILE: &str = "guildhall.toml";
 
 const EXAMPLES: &str = "Examples:
-  guildhall doctor                            whatever is here: ./.guildhall, ./guildhall.toml or your login
-  guildhall doctor --config guildhall.toml    a server and its engines, before it starts or while it runs
-  guildhall doctor --context ada@staging      the way to a server that you are signed in to
+  guildhall doctor                            Check ./.guildhall, ./guildhall.toml or your current context
+  guildhall doctor --config guildhall.toml    Check a server and its engines, running or not
+  guildhall doctor --context ada@staging      Check the connection to the server of a context
   guildhall doctor --json | jq -r .rootCause
 
-Checks are made in order. One that cannot pass because of an earlier failure is skipped, so that what failed is what to
-repair; each failure comes with its command. docs/doctor.md explains every check.
+Checks run in order. A check that depends on a failed check is skipped. Each failed check shows a command that fixes it.
+docs/doctor.md describes every check.
 
-Exit codes: 0 all is well, 1 a check failed, 2 wrong usage.";
-
-/// A check failed. All has been said about it.
-#[derive(Debug, thiserror::Error)]
-#[error("a check failed")]
-pub(crate) struct Unwell;
+Exit codes: 0 all checks passed, 1 a check failed, 2 usage error.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DoctorArgs {
-    /// Examines a developer's machine: the state folder of `guildhall dev`
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["config", "context"])]
+    /// Check this machine for `guildhall dev`, with this state directory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["config", "context"])]
     state: Option<PathBuf>,
-    /// Examines a server by its configuration file
+    /// Check a server with this configuration file
     #[arg(long, value_name = "FILE", conflicts_with = "context")]
     config: Option<PathBuf>,
-    /// Examines the way to the server of a context
+    /// Check the connection to the server of this context
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// Prints the findings as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
-    let runtime = runtime()?;
-    let mut progress: Box<dyn Progress> = if args.json { Box::new(Silent) } else { Box::new(ToStdout) };
-    let report = runtime.block_on(examine(args, progress.as_mut()))?;
-    // A check that was given up may still hold a thread; nobody waits for it.
+    let runtime = new_runtime()?;
+    let mut progress: Box<dyn Progress> =
+        if args.json { Box::new(NoProgress) } else { Box::new(StdoutProgress) };
+    let report = runtime.block_on(check(args, progress.as_mut()))?;
+    // A check that timed out may still block a thread: do not wait for it.
     runtime.shutdown_background();
     if args.json {
-        line(&report.json().to_string())?;
+        print_line(&report.json().to_string())?;
     }
-    if report.is_well() { Ok(()) } else { Err(Unwell.into()) }
+    if report.all_passed() { Ok(()) } else { Err(ChecksFailed.into()) }
 }
 
-async fn examine(args: &DoctorArgs, progress: &mut dyn Progress) -> Result<Report> {
+async fn check(args: &DoctorArgs, progress: &mut dyn Progress) -> Result<Report> {
     if let Some(state) = &args.state {
-        return laptop(Some(state.clone()), progress).await;
+        return check_laptop(Some(state.clone()), progress).await;
     }
     if args.config.is_some() {
-        return server(args.config.clone(), progress).await;
+        return check_server(args.config.clone(), progress).await;
     }
     if args.context.is_some() {
-        return client(args.context.clone(), progress).await;
+        return check_client(args.context.clone(), progress).await;
     }
     let config = std::env::var_os("GUILDHALL_CONFIG").map(PathBuf::from);
-    if Path::new(STATE).exists() {
-        laptop(Some(STATE.into()), progress).await
-    } else if config.is_some() || Path::new(CONFIG).exists() {
-        server(config, progress).await
+    if Path::new(STATE_DIR).exists() {
+        check_laptop(Some(STATE_DIR.into()), progress).await
+    } else if config.is_some() || Path::new(CONFIG_FILE).exists() {
+        check_server(config, progress).await
     } else if has_context() {
-        client(None, progress).await
+        check_client(None, progress).await
     } else {
-        laptop(Some(STATE.into()), progress).await
+        check_laptop(Some(STATE_DIR.into()), progress).await
     }
 }
 
-async fn laptop(state: Option<PathBuf>, progress: &mut dyn Progress) -> Result<Report> {
-    progress.line("This machine, for `guildhall dev`:")?;
+async fn check_laptop(state: Option<PathBuf>, progress: &mut dyn Progress) -> Result<Report> {
+    progress.print_line("Checking this machine for `guildhall dev`:")?;
     let config = std::env::var_os("GUILDHALL_CONFIG").map(PathBuf::from);
-    let mut patient = Laptop::new(state, None, Sources::from_process(config, Vec::new()));
-    Ok(check::examine("laptop", &mut patient, laptop::CHECKS, progress).await?)
+    let mut target = Laptop::new(state, None, Sources::from_process(config, Vec::new()));
+    Ok(check::run_checks("laptop", &mut target, laptop::CHECKS, progress).await?)
 }
 
-async fn server(config: Option<PathBuf>, progress: &mut dyn Progress) -> Result<Report> {
-    progress.line("A server by its configuration, for `guildhall serve`:")?;
-    Ok(check::examine("server", &mut Server::new(config), server::CHECKS, progress).await?)
+async fn check_server(config: Option<PathBuf>, progress: &mut dyn Progress) -> Result<Report> {
+    progress.print_line("Checking the configuration and engines for `guildhall serve`:")?;
+    Ok(check::run_checks("server", &mut Server::new(config), server::CHECKS, progress).await?)
 }
 
-async fn client(context: Option<String>, progress: &mut dyn Progress) -> Result<Report> {
-    progress.line("The way to your server:")?;
-    Ok(check::examine("client", &mut Client::new(context), client::CHECKS, progress).await?)
+async fn check_client(context: Option<String>, progress: &mut dyn Progress) -> Result<Report> {
+    progress.print_line("Checking the connection to your server:")?;
+    Ok(check::run_checks("client", &mut Client::new(context), client::CHECKS, progress).await?)
 }
 
 fn has_context() -> bool {
-    let contexts = Folder::find().and_then(|folder| Contexts::read(&folder));
+    let contexts = ConfigDir::find().and_then(|dir| Contexts::load(&dir));
     contexts.is_ok_and(|contexts| !contexts.contexts.is_empty())
         || std::env::var_os("GUILDHALL_CONTEXT").is_some()
 }
 
-/// What a `guildhall dev` was asked for.
-pub(crate) struct FailedDev {
-    /// None: it kept nothing.
+/// The installation that a failed `guildhall dev` was to start.
+pub(crate) struct DevTarget {
+    /// `None` if the state is temporary.
     pub(crate) state: Option<PathBuf>,
     pub(crate) listen: Option<SocketAddr>,
     pub(crate) sources: Sources,
 }
 
-/// Says below the error of a `guildhall dev` what is wrong with this machine. Whatever happens here, the error stays the
-/// command's outcome.
-pub(crate) fn after_failed_dev(failed: FailedDev) {
-    let Ok(runtime) = runtime() else { return };
-    let mut patient = Laptop::new(failed.state, failed.listen, failed.sources);
+/// Prints the checks of this machine below the error of a failed `guildhall dev`. Does not change the exit code.
+pub(crate) fn diagnose_failed_dev(dev: DevTarget) {
+    let Ok(runtime) = new_runtime() else { return };
+    let mut target = Laptop::new(dev.state, dev.listen, dev.sources);
     eprintln!("\nguildhall doctor:");
-    let _said = runtime.block_on(check::examine("laptop", &mut patient, laptop::CHECKS, &mut ToStderr));
-    drop(patient);
+    let _ignored =
+        runtime.block_on(check::run_checks("laptop", &mut target, laptop::CHECKS, &mut StderrProgress));
+    drop(target);
     runtime.shutdown_background();
 }
 
 #[cfg(test)]
 mod tests {
-    use guildhall_domain::ops::checkup::{Step, is_ordered};
+    use guildhall_domain::ops::checks::{CheckSpec, is_ordered};
 
     use super::*;
 
-    fn ids(steps: impl Iterator<Item = Step>) -> Vec<&'static str> {
-        let steps: Vec<Step> = steps.collect();
+    fn ids(steps: impl Iterator<Item = CheckSpec>) -> Vec<&'static str> {
+        let steps: Vec<CheckSpec> = steps.collect();
         assert!(is_ordered(&steps), "{steps:?}");
         steps.iter().map(|step| step.id).collect()
     }
 
     #[test]
-    fn every_check_needs_earlier_ones_alone_and_is_documented() {
+    fn every_check_requires_only_earlier_ones_and_is_documented() {
         let all = [
-            ids(laptop::CHECKS.iter().map(|check| check.step)),
-            ids(server::CHECKS.iter().map(|check| check.step)),
-            ids(client::CHECKS.iter().map(|check| check.step)),
+            ids(laptop::CHECKS.iter().map(|check| check.spec)),
+            ids(server::CHECKS.iter().map(|check| check.spec)),
+            ids(client::CHECKS.iter().map(|check| check.spec)),
         ];
         let page = include_str!("../../../../docs/doctor.md");
         for id in all.concat() {
-            assert!(page.contains(&format!("| `{id}` |")), "docs/doctor.md does not explain {id}");
+            assert!(page.contains(&format!("| `{id}` |")), "docs/doctor.md does not describe {id}");
         }
     }
 }

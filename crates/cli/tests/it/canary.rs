@@ -1,4 +1,4 @@
-//! Secrets go in everywhere; none may come out anywhere.
+//! Puts canary secrets into every input of the system and asserts that no output contains one.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::support::channels::{Channels, collector, tap_nats};
+use crate::support::channels::{CapturedOutput, capture_nats, start_trace_collector};
 use crate::support::guildhall;
-use crate::support::installation::Installation;
-use crate::support::user::{User, stderr, stdout};
+use crate::support::logged_replicas::LoggedReplicas;
+use crate::support::user::{CliUser, stderr, stdout};
 
-/// Stands in the trace id of requests: a value that every channel of a request may show.
+/// Trace id of the requests: a value that may appear on every channel.
 const TRACE: &str = "c0ffee00c0ffee00c0ffee00c0ffee00";
 
-/// Headers that a secret is put into.
+/// Request headers that get a secret.
 const HEADERS: [&str; 11] = [
     "authorization",
     "cookie",
@@ -31,8 +31,8 @@ const HEADERS: [&str; 11] = [
     "content-type",
 ];
 
-/// What a server says of itself.
-const PAGES: [&str; 7] = [
+/// Public endpoints.
+const PUBLIC_ENDPOINTS: [&str; 7] = [
     "health",
     "health/live",
     "health/readiness",
@@ -42,81 +42,86 @@ const PAGES: [&str; 7] = [
     "openapi.json",
 ];
 
-/// What nobody may find again, each with a name of its own.
+/// Named secrets that must not appear in any output.
 pub(crate) struct Canaries(pub(crate) Vec<(&'static str, String)>);
 
 impl Canaries {
-    /// Invents a secret: of letters alone, so that no encoding hides it.
-    pub(crate) fn invent(&mut self, name: &'static str) -> String {
+    /// Generates a secret of letters only, so that no encoding changes it.
+    pub(crate) fn generate(&mut self, name: &'static str) -> String {
         let random = subject_prefix();
         let letters: String = random
             .chars()
             .map(|c| if c.is_ascii_digit() { (c as u8 - b'0' + b'g') as char } else { c })
             .collect();
-        self.keep(name, format!("Canary{letters}"))
+        self.add(name, format!("Canary{letters}"))
     }
 
-    pub(crate) fn keep(&mut self, name: &'static str, value: String) -> String {
+    pub(crate) fn add(&mut self, name: &'static str, value: String) -> String {
         self.0.push((name, value.clone()));
         value
     }
 
-    pub(crate) fn leaks(&self, channels: &Channels) -> Vec<(&'static str, &'static str)> {
-        let places = self.0.iter().map(|(name, value)| (*name, channels.holding(value)));
-        places.flat_map(|(name, places)| places.into_iter().map(move |place| (name, place))).collect()
+    pub(crate) fn leaks(&self, channels: &CapturedOutput) -> Vec<(&'static str, &'static str)> {
+        let by_name = self.0.iter().map(|(name, value)| (*name, channels.channels_containing(value)));
+        by_name.flat_map(|(name, found)| found.into_iter().map(move |channel| (name, channel))).collect()
     }
 }
 
-/// Sends a request and keeps all of its answer, unless the answer is where a secret is handed out.
-async fn send(channels: &mut Channels, request: reqwest::RequestBuilder, hands_out: bool) -> Value {
+/// Sends a request and captures the response; not its body if the body legitimately returns a secret.
+async fn send(
+    channels: &mut CapturedOutput,
+    request: reqwest::RequestBuilder,
+    returns_secret: bool,
+) -> Value {
     let request = request.header("traceparent", format!("00-{TRACE}-00f067aa0ba902b7-01"));
-    let answer = request.timeout(Duration::from_secs(20)).send().await.expect("an answer");
-    channels.add("answers", format!("{} {:?}", answer.status(), answer.headers()));
-    let body = answer.text().await.expect("a body");
-    if !hands_out {
-        channels.add("answers", &body);
+    let response = request.timeout(Duration::from_secs(20)).send().await.expect("a response");
+    channels.add("responses", format!("{} {:?}", response.status(), response.headers()));
+    let body = response.text().await.expect("a body");
+    if !returns_secret {
+        channels.add("responses", &body);
     }
     serde_json::from_str(&body).unwrap_or(Value::Null)
 }
 
-fn text(value: &Value, name: &str) -> String {
+fn string_field(value: &Value, name: &str) -> String {
     value[name].as_str().unwrap_or_else(|| panic!("no {name} in {value}")).to_owned()
 }
 
-/// Signs in, wrongly too, and does what people do. Every secret that is handed out is a canary from then on.
-async fn people(canaries: &mut Canaries, channels: &mut Channels, url: &str, password: &str) {
+/// Signs in, with wrong credentials too, and uses the API. Every secret that the API returns becomes a canary.
+async fn exercise_api(canaries: &mut Canaries, channels: &mut CapturedOutput, url: &str, password: &str) {
     let http = client();
     let post = |path: &str, body: Value| http.post(format!("{url}{path}")).json(&body);
     let login = post("/api/v1/auth/login", json!({ "name": "admin", "password": password }));
     let tokens = send(channels, login, true).await;
-    let access = canaries.keep("access token", text(&tokens, "accessToken"));
-    canaries.keep("signature of an access token", access.rsplit('.').next().expect("a JWT").to_owned());
-    let refresh = canaries.keep("refresh token", text(&tokens, "refreshToken"));
+    let access = canaries.add("access token", string_field(&tokens, "accessToken"));
+    canaries.add("signature of an access token", access.rsplit('.').next().expect("a JWT").to_owned());
+    let refresh = canaries.add("refresh token", string_field(&tokens, "refreshToken"));
     let renewed =
         send(channels, post("/api/v1/auth/refresh", json!({ "refreshToken": refresh })), true).await;
-    canaries.keep("next refresh token", text(&renewed, "refreshToken"));
-    canaries.keep("next access token", text(&renewed, "accessToken"));
+    canaries.add("next refresh token", string_field(&renewed, "refreshToken"));
+    canaries.add("next access token", string_field(&renewed, "accessToken"));
 
-    let wrong = canaries.invent("wrong password");
-    send(channels, post("/api/v1/auth/login", json!({ "name": "admin", "password": wrong })), false).await;
-    let misplaced = canaries.invent("password typed as a name");
-    send(channels, post("/api/v1/auth/login", json!({ "name": misplaced, "password": "x" })), false).await;
-    let made_up = canaries.invent("refresh token that is none");
-    send(channels, post("/api/v1/auth/refresh", json!({ "refreshToken": made_up })), false).await;
-    let user = canaries.invent("password of a new user");
+    let wrong_password = canaries.generate("wrong password");
+    send(channels, post("/api/v1/auth/login", json!({ "name": "admin", "password": wrong_password })), false)
+        .await;
+    let name_canary = canaries.generate("password typed as a name");
+    send(channels, post("/api/v1/auth/login", json!({ "name": name_canary, "password": "x" })), false).await;
+    let invalid = canaries.generate("invalid refresh token");
+    send(channels, post("/api/v1/auth/refresh", json!({ "refreshToken": invalid })), false).await;
+    let user = canaries.generate("password of a new user");
     let name = format!("ada{}", url.rsplit(':').next().expect("a port"));
     let request = post("/api/v1/users", json!({ "name": name, "password": user })).bearer_auth(&access);
     send(channels, request, false).await;
 
     let slug = format!("acme{}", url.rsplit(':').next().expect("a port"));
-    let made = post("/api/v1/tenants", json!({ "slug": slug, "name": "Acme" })).bearer_auth(&access);
-    let tenant = text(&send(channels, made, false).await, "id");
+    let created = post("/api/v1/tenants", json!({ "slug": slug, "name": "Acme" })).bearer_auth(&access);
+    let tenant = string_field(&send(channels, created, false).await, "id");
     let key = post(&format!("/api/v1/tenants/{tenant}/keys"), json!({ "name": "ci", "role": "developer" }));
     let key = send(channels, key.bearer_auth(&access), true).await;
-    let secret = canaries.keep("service key", text(&key, "secret"));
-    canaries.keep("secret part of a service key", secret.splitn(3, '_').nth(2).expect("parts").to_owned());
-    profiles(canaries, channels, url, &tenant, &access).await;
-    let query = canaries.invent("query of a page");
+    let secret = canaries.add("service key", string_field(&key, "secret"));
+    canaries.add("secret part of a service key", secret.splitn(3, '_').nth(2).expect("parts").to_owned());
+    exercise_profiles(canaries, channels, url, &tenant, &access).await;
+    let query = canaries.generate("query of a page");
     for pair in [format!("{query}=1"), format!("limit={query}")] {
         let page = http.get(format!("{url}/api/v1/tenants/{tenant}/audit?{pair}"));
         send(channels, page.bearer_auth(&access), false).await;
@@ -126,46 +131,52 @@ async fn people(canaries: &mut Canaries, channels: &mut Channels, url: &str, pas
     }
 }
 
-/// Gives a provider profile its credential, rightly and wrongly, looks at it everywhere, tries it, and takes it away.
-async fn profiles(canaries: &mut Canaries, channels: &mut Channels, url: &str, tenant: &str, access: &str) {
+/// Sets valid and invalid profile credentials, reads and validates the profile, and deletes it.
+async fn exercise_profiles(
+    canaries: &mut Canaries,
+    channels: &mut CapturedOutput,
+    url: &str,
+    tenant: &str,
+    access: &str,
+) {
     let http = client();
-    let ask = |method: Method, path: &str| {
-        let at = format!("{url}/api/v1/provider-profiles{path}?tenantId={tenant}");
-        http.request(method, at).bearer_auth(access)
+    let request = |method: Method, path: &str| {
+        let url_with_tenant = format!("{url}/api/v1/provider-profiles{path}?tenantId={tenant}");
+        http.request(method, url_with_tenant).bearer_auth(access)
     };
-    let put = |body: Value| ask(Method::PUT, "/codex/credential").json(&body);
-    let credential = canaries.invent("credential of a provider");
-    let kept = send(channels, put(json!({ "credential": credential, "model": "m" })), false).await;
-    assert_eq!(kept["configured"], true, "{kept}");
-    let other = canaries.invent("credential that is refused");
+    let put = |body: Value| request(Method::PUT, "/codex/credential").json(&body);
+    let credential = canaries.generate("credential of a provider");
+    let stored = send(channels, put(json!({ "credential": credential, "model": "m" })), false).await;
+    assert_eq!(stored["configured"], true, "{stored}");
+    let rejected = canaries.generate("rejected credential");
     for body in [
-        json!({ "credential": format!("{other} {other}") }),
-        json!({ "credential": { "value": other } }),
-        json!({ "credential": "x", "baseUrl": format!("https://me:{other}@example.org/v1") }),
-        json!({ "credential": "x", "baseUrl": format!("https://example.org/v1?key={other}") }),
-        json!({ "credential": "x", "baseUrl": format!("https://10.0.0.1/{other}") }),
-        json!({ "credential": "x", "model": format!("password={other}") }),
-        json!({ "credential": "x", "wireApi": other }),
-        json!({ "credential": "x", other.as_str(): "command" }),
+        json!({ "credential": format!("{rejected} {rejected}") }),
+        json!({ "credential": { "value": rejected } }),
+        json!({ "credential": "x", "baseUrl": format!("https://me:{rejected}@example.org/v1") }),
+        json!({ "credential": "x", "baseUrl": format!("https://example.org/v1?key={rejected}") }),
+        json!({ "credential": "x", "baseUrl": format!("https://10.0.0.1/{rejected}") }),
+        json!({ "credential": "x", "model": format!("password={rejected}") }),
+        json!({ "credential": "x", "wireApi": rejected }),
+        json!({ "credential": "x", rejected.as_str(): "command" }),
     ] {
-        let refused = send(channels, put(body), false).await;
-        assert!(refused["failureKind"].is_string(), "{refused}");
+        let response = send(channels, put(body), false).await;
+        assert!(response["failureKind"].is_string(), "{response}");
     }
-    send(channels, ask(Method::POST, "/codex/validate"), false).await;
+    send(channels, request(Method::POST, "/codex/validate"), false).await;
     for path in ["", "/codex"] {
-        send(channels, ask(Method::GET, path), false).await;
+        send(channels, request(Method::GET, path), false).await;
     }
-    send(channels, ask(Method::DELETE, "/codex"), false).await;
+    send(channels, request(Method::DELETE, "/codex"), false).await;
 }
 
-/// Sends what is broken, with a secret in every place that a request has.
-async fn attacks(canaries: &mut Canaries, channels: &mut Channels, url: &str) {
+/// Sends malformed requests with a secret in every part.
+async fn send_malformed_requests(canaries: &mut Canaries, channels: &mut CapturedOutput, url: &str) {
     let http = client();
     for name in HEADERS {
-        let value = canaries.invent("header");
+        let value = canaries.generate("header");
         let value = match name {
             "authorization" => format!("Bearer {value}"),
-            // A refused host or origin is evidence and is written down; what stands before its `@` is not.
+            // A rejected host or origin is logged as evidence, but without the part before its `@`.
             "host" => format!("me:{value}@evil.example"),
             "origin" => format!("https://me:{value}@evil.example"),
             _ => value,
@@ -174,10 +185,10 @@ async fn attacks(canaries: &mut Canaries, channels: &mut Channels, url: &str) {
         send(channels, request, false).await;
     }
     let (path, query, user) =
-        (canaries.invent("path"), canaries.invent("query"), canaries.invent("id in a path"));
-    let verb = canaries.invent("method");
-    let invented = Method::from_bytes(verb.as_bytes()).expect("letters");
-    for method in [Method::GET, Method::POST, Method::DELETE, invented] {
+        (canaries.generate("path"), canaries.generate("query"), canaries.generate("id in a path"));
+    let method_canary = canaries.generate("method");
+    let canary_method = Method::from_bytes(method_canary.as_bytes()).expect("letters");
+    for method in [Method::GET, Method::POST, Method::DELETE, canary_method] {
         send(channels, http.request(method.clone(), format!("{url}/{path}")), false).await;
         send(
             channels,
@@ -187,47 +198,52 @@ async fn attacks(canaries: &mut Canaries, channels: &mut Channels, url: &str) {
         .await;
         send(channels, http.request(method, format!("{url}/api/v1/tenants/{user}/keys/{user}")), false).await;
     }
-    let body = canaries.invent("body");
+    let body = canaries.generate("body");
     let bodies = [
         format!("{{\"name\":\"{body}"),
         format!("{{\"{body}\":1,\"name\":\"x\",\"password\":\"y\"}}"),
         format!("{{\"name\":{{\"x\":\"{body}\"}},\"password\":[\"{body}\"]}}"),
         body.clone(),
     ];
-    for broken in bodies {
+    for malformed in bodies {
         let request =
             http.post(format!("{url}/api/v1/auth/login")).header("content-type", "application/json");
-        send(channels, request.body(broken), false).await;
+        send(channels, request.body(malformed), false).await;
     }
-    for path in PAGES {
+    for path in PUBLIC_ENDPOINTS {
         send(channels, http.get(format!("{url}/{path}")), false).await;
     }
 }
 
-/// Does everything that the command can do, in both of its forms.
-fn commands(canaries: &mut Canaries, channels: &mut Channels, installation: &Installation, password: &str) {
-    let url = &installation.replicas[0].1;
+/// Runs the CLI commands, with text and with JSON output.
+fn run_cli_commands(
+    canaries: &mut Canaries,
+    channels: &mut CapturedOutput,
+    replicas: &LoggedReplicas,
+    password: &str,
+) {
+    let url = &replicas.processes[0].1;
     for json in [false, true] {
-        let user = User::new();
-        let mut run = |args: &[&str], input: &str, hands_out: bool| {
+        let user = CliUser::new();
+        let mut run = |args: &[&str], input: &str, returns_secret: bool| {
             let args: Vec<&str> = args.iter().copied().chain(json.then_some("--json")).collect();
-            let output = user.run_with(&args, input);
+            let output = user.run_with_stdin(&args, input);
             channels.add("command", stderr(&output));
-            if !hands_out {
+            if !returns_secret {
                 channels.add("command", stdout(&output));
             }
             stdout(&output)
         };
         run(&["login", "--url", url, "--name", "admin", "--password-stdin"], password, false);
-        let wrong = canaries.invent("wrong password at the command");
-        run(&["login", "--url", url, "--name", "admin", "--password-stdin"], &wrong, false);
+        let wrong_password = canaries.generate("wrong password at the command");
+        run(&["login", "--url", url, "--name", "admin", "--password-stdin"], &wrong_password, false);
         let slug = if json { "one" } else { "two" };
         run(&["tenants", "create", slug], "", false);
-        let made = run(&["keys", "create", "ci", "--role", "viewer", "--tenant", slug], "", true);
+        let created = run(&["keys", "create", "ci", "--role", "viewer", "--tenant", slug], "", true);
         let secret =
-            made.split(|c: char| c.is_whitespace() || c == '"').find(|word| word.starts_with("ghk_"));
-        canaries.keep("service key at the command", secret.expect("it is shown this once").to_owned());
-        let new = canaries.invent("password of a new user at the command");
+            created.split(|c: char| c.is_whitespace() || c == '"').find(|word| word.starts_with("ghk_"));
+        canaries.add("service key at the command", secret.expect("the key is shown once").to_owned());
+        let new = canaries.generate("password of a new user at the command");
         run(&["users", "create", slug, "--password-stdin"], &new, false);
         for args in [
             ["whoami"].as_slice(),
@@ -245,14 +261,13 @@ fn commands(canaries: &mut Canaries, channels: &mut Channels, installation: &Ins
         }
         let mut server = guildhall();
         server.args(["doctor", "--config", "/dev/null"]).args(json.then_some("--json"));
-        let output =
-            server.envs(installation.environment.iter().map(|(name, value)| (*name, value))).output();
-        let output = output.expect("ran");
+        let output = server.envs(replicas.environment.iter().map(|(name, value)| (*name, value))).output();
+        let output = output.expect("the command runs");
         channels.add("command", [stdout(&output), stderr(&output)].concat());
     }
 }
 
-pub(crate) async fn tables(channels: &mut Channels, db: &TestDb) {
+pub(crate) async fn capture_tables(channels: &mut CapturedOutput, db: &TestDb) {
     let mut sql = db.sql().await;
     let names = sql
         .texts("SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'")
@@ -265,51 +280,51 @@ pub(crate) async fn tables(channels: &mut Channels, db: &TestDb) {
 }
 
 fn client() -> Client {
-    let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
     Client::builder().no_proxy().build().expect("a client")
 }
 
-fn password_of(url: &SecretString) -> String {
-    Url::parse(url.expose_secret()).expect("an address").password().expect("a password").to_owned()
+fn url_password(url: &SecretString) -> String {
+    Url::parse(url.expose_secret()).expect("a valid URL").password().expect("a password").to_owned()
 }
 
 // covers: R14
 #[tokio::test(flavor = "multi_thread")]
-async fn no_secret_that_goes_in_comes_out_anywhere() {
+async fn no_input_secret_appears_in_any_output() {
     let db = TestDb::new().await;
-    let (mut canaries, mut channels) = (Canaries(Vec::new()), Channels::default());
-    canaries.keep("password of PostgreSQL", password_of(&db.url()));
-    canaries.keep("password of NATS", password_of(&nats_url()));
-    let kek = canaries.keep(
+    let (mut canaries, mut channels) = (Canaries(Vec::new()), CapturedOutput::default());
+    canaries.add("password of PostgreSQL", url_password(&db.url()));
+    canaries.add("password of NATS", url_password(&nats_url()));
+    let kek = canaries.add(
         "key-encryption key",
         [subject_prefix(), subject_prefix()].map(|it| it[1..].to_owned()).concat(),
     );
-    let messages = tap_nats(&nats_url());
-    let (endpoint, spans) = collector();
-    let installation = Installation::start(&db, &kek, endpoint);
-    let password = canaries.invent("password");
+    let nats_messages = capture_nats(&nats_url());
+    let (endpoint, spans) = start_trace_collector();
+    let replicas = LoggedReplicas::start(&db, &kek, endpoint);
+    let password = canaries.generate("password");
     let mut init = guildhall();
     init.args(["init", "--password-stdin"])
-        .envs(installation.environment.iter().map(|(name, value)| (*name, value)));
-    let init = User::feed(init, &password);
+        .envs(replicas.environment.iter().map(|(name, value)| (*name, value)));
+    let init = CliUser::run_with_input(init, &password);
     assert!(init.status.success(), "{}", stderr(&init));
     channels.add("command", [stdout(&init), stderr(&init)].concat());
 
-    let urls: Vec<String> = installation.replicas.iter().map(|(_, url)| url.clone()).collect();
+    let urls: Vec<String> = replicas.processes.iter().map(|(_, url)| url.clone()).collect();
     for url in &urls {
-        people(&mut canaries, &mut channels, url, &password).await;
-        attacks(&mut canaries, &mut channels, url).await;
+        exercise_api(&mut canaries, &mut channels, url, &password).await;
+        send_malformed_requests(&mut canaries, &mut channels, url).await;
     }
-    tokio::task::block_in_place(|| commands(&mut canaries, &mut channels, &installation, &password));
-    tables(&mut channels, &db).await;
-    let prefix = installation.environment[2].1.clone();
-    installation.end(&mut channels);
-    channels.add("messages", messages.bytes());
+    tokio::task::block_in_place(|| run_cli_commands(&mut canaries, &mut channels, &replicas, &password));
+    capture_tables(&mut channels, &db).await;
+    let prefix = replicas.environment[2].1.clone();
+    replicas.stop(&mut channels);
+    channels.add("messages", nats_messages.bytes());
     channels.add("spans", spans.bytes());
 
-    // What may be seen is seen on every channel: none of them was deaf.
-    let shown = [
-        ("answers", TRACE),
+    // Public values appear on every channel, so each channel was really captured.
+    let expected = [
+        ("responses", TRACE),
         ("audit", "key.created"),
         ("command", "signed in to "),
         ("logs", TRACE),
@@ -317,19 +332,19 @@ async fn no_secret_that_goes_in_comes_out_anywhere() {
         ("spans", "/api/v1/whoami"),
         ("tables", "Acme"),
     ];
-    for (channel, text) in shown {
-        assert!(channels.holding(text).contains(&channel), "nothing was heard on {channel}");
+    for (channel, text) in expected {
+        assert!(channels.channels_containing(text).contains(&channel), "nothing was captured on {channel}");
     }
     assert_eq!(canaries.leaks(&channels), []);
 }
 
 #[test]
-fn a_leak_on_any_channel_would_be_found_in_any_of_its_forms() {
+fn leak_check_finds_plain_and_hex_secrets_on_every_channel() {
     let mut canaries = Canaries(Vec::new());
-    let secret = canaries.invent("password");
-    for channel in ["logs", "tables", "answers", "messages", "spans", "command", "audit"] {
+    let secret = canaries.generate("password");
+    for channel in ["logs", "tables", "responses", "messages", "spans", "command", "audit"] {
         for leaked in [format!("before {secret} after"), format!("\\\\x{}", hex::encode(&secret))] {
-            let mut channels = Channels::default();
+            let mut channels = CapturedOutput::default();
             channels.add(channel, "something else");
             assert_eq!(canaries.leaks(&channels), []);
             channels.add(channel, leaked);

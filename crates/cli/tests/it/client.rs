@@ -1,15 +1,15 @@
-//! The client commands against a real server.
+//! Client commands against a real server.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::user::{Server, User, stderr, stdout};
+use crate::support::user::{CliUser, DevServer, stderr, stdout};
 
 #[test]
-fn from_login_to_a_revoked_key_in_the_audit_log() {
-    let (server, user) = (Server::ephemeral(), User::new());
+fn key_creation_and_revocation_are_in_the_audit_log() {
+    let (server, user) = (DevServer::ephemeral(), CliUser::new());
     user.login(&server);
     let me = user.json(&["whoami"]);
     assert_eq!((me["kind"].as_str(), me["operator"].as_bool()), (Some("user"), Some(true)));
@@ -27,7 +27,7 @@ fn from_login_to_a_revoked_key_in_the_audit_log() {
     let tail = user.run(&["audit", "tail", "--tenant", "acme"]);
     let text = stdout(&tail);
     assert!(text.contains("key.created") && text.contains("key.revoked") && text.contains(id), "{text}");
-    assert!(!text.contains(secret), "a secret stands in the audit log");
+    assert!(!text.contains(secret), "the audit log contains a secret");
     let installation = stdout(&user.run(&["audit", "tail", "--installation"]));
     assert!(
         installation.contains("login.created") && !installation.contains("key.created"),
@@ -39,14 +39,14 @@ fn from_login_to_a_revoked_key_in_the_audit_log() {
 }
 
 #[test]
-fn people_are_made_given_a_role_and_removed() {
-    let (server, admin, ada) = (Server::ephemeral(), User::new(), User::new());
+fn users_are_created_given_a_role_and_removed() {
+    let (server, admin, ada) = (DevServer::ephemeral(), CliUser::new(), CliUser::new());
     admin.login(&server);
     admin.json(&["tenants", "create", "acme"]);
     let password = "a password of twenty-nine chars";
-    let made = admin.run_with(&["users", "create", "ada", "--password-stdin", "--json"], password);
-    let made: Value = serde_json::from_slice(&made.stdout).expect("JSON");
-    let principal = made["principal"].as_str().expect("an id");
+    let created = admin.run_with_stdin(&["users", "create", "ada", "--password-stdin", "--json"], password);
+    let created: Value = serde_json::from_slice(&created.stdout).expect("JSON");
+    let principal = created["principal"].as_str().expect("an id");
     admin.json(&["members", "set", principal, "--role", "viewer", "--tenant", "acme"]);
     admin.json(&["members", "set", "ada", "--role", "developer", "--tenant", "acme"]);
     let members = stdout(&admin.run(&["members", "ls", "--tenant", "acme"]));
@@ -57,7 +57,7 @@ fn people_are_made_given_a_role_and_removed() {
     assert_eq!(ambiguous.status.code(), Some(2), "{}", stderr(&ambiguous));
 
     let login = ["login", "--url", &server.url, "--name", "ada", "--password-stdin"];
-    assert_eq!(ada.run_with(&login, password).status.code(), Some(0));
+    assert_eq!(ada.run_with_stdin(&login, password).status.code(), Some(0));
     let forbidden = ada.run(&["audit", "tail", "--tenant", "acme"]);
     assert_eq!(forbidden.status.code(), Some(4), "{}", stderr(&forbidden));
     assert!(stderr(&forbidden).contains("audit:read"), "{}", stderr(&forbidden));
@@ -68,8 +68,8 @@ fn people_are_made_given_a_role_and_removed() {
 }
 
 #[test]
-fn projects_and_enrolments_are_made_and_listed_and_an_enrolment_ends() {
-    let (server, user) = (Server::ephemeral(), User::new());
+fn projects_and_enrolments_are_created_listed_and_revoked() {
+    let (server, user) = (DevServer::ephemeral(), CliUser::new());
     user.login(&server);
     user.json(&["tenants", "create", "acme"]);
     let project = user.json(&["projects", "create", "website", "--name", "The website", "--tenant", "acme"]);
@@ -80,8 +80,8 @@ fn projects_and_enrolments_are_made_and_listed_and_an_enrolment_ends() {
 
     let create =
         ["enrolments", "create", "gpu machines", "--pool", "gpu", "--days", "30", "--tenant", "acme"];
-    let made = user.json(&create);
-    let (id, secret) = (made["id"].as_str().expect("an id"), made["secret"].as_str().expect("a token"));
+    let created = user.json(&create);
+    let (id, secret) = (created["id"].as_str().expect("an id"), created["secret"].as_str().expect("a token"));
     let list = stdout(&user.run(&["enrolments", "ls", "--tenant", "acme"]));
     assert!(list.contains(id) && list.contains("gpu") && !list.contains(secret), "{list}");
     user.json(&["enrolments", "revoke", id, "--tenant", "acme"]);
@@ -92,22 +92,23 @@ fn projects_and_enrolments_are_made_and_listed_and_an_enrolment_ends() {
 }
 
 #[test]
-fn somebody_is_invited_and_accepts_and_the_invitation_stands_in_no_list() {
-    let (server, admin, ada) = (Server::ephemeral(), User::new(), User::new());
+fn invitation_is_accepted_and_its_secret_is_never_listed() {
+    let (server, admin, ada) = (DevServer::ephemeral(), CliUser::new(), CliUser::new());
     admin.login(&server);
     admin.json(&["tenants", "create", "acme"]);
     let password = "a password of twenty-nine chars";
-    admin.run_with(&["users", "create", "ada", "--password-stdin", "--json"], password);
-    ada.run_with(&["login", "--url", &server.url, "--name", "ada", "--password-stdin"], password);
+    admin.run_with_stdin(&["users", "create", "ada", "--password-stdin", "--json"], password);
+    ada.run_with_stdin(&["login", "--url", &server.url, "--name", "ada", "--password-stdin"], password);
     let args =
         ["invitations", "create", "--role", "developer", "--email", "ada@example.org", "--tenant", "acme"];
-    let (made, taken_back) = (admin.json(&args), admin.json(&args));
-    let id = taken_back["id"].as_str().expect("an id");
+    let (created, revoked) = (admin.json(&args), admin.json(&args));
+    let id = revoked["id"].as_str().expect("an id");
     admin.json(&["invitations", "revoke", id, "--tenant", "acme"]);
-    let refused = ada.run_with(&["invitations", "accept"], taken_back["secret"].as_str().expect("a secret"));
+    let refused =
+        ada.run_with_stdin(&["invitations", "accept"], revoked["secret"].as_str().expect("a secret"));
     assert_eq!(refused.status.code(), Some(4), "{}", stderr(&refused));
-    let secret = made["secret"].as_str().expect("a secret");
-    let joined = ada.run_with(&["invitations", "accept", "--json"], secret);
+    let secret = created["secret"].as_str().expect("a secret");
+    let joined = ada.run_with_stdin(&["invitations", "accept", "--json"], secret);
     let joined: Value = serde_json::from_slice(&joined.stdout).expect("JSON");
     assert_eq!(joined["role"], "developer");
     let listed = stdout(&admin.run(&["invitations", "ls", "--tenant", "acme"]));
@@ -118,8 +119,8 @@ fn somebody_is_invited_and_accepts_and_the_invitation_stands_in_no_list() {
 }
 
 #[test]
-fn a_command_without_a_login_exits_with_3_and_says_what_to_do() {
-    let user = User::new();
+fn command_without_login_exits_3_with_next_step() {
+    let user = CliUser::new();
     for args in [&["whoami"][..], &["tenants", "ls"], &["audit", "tail", "--tenant", "acme"], &["logout"]] {
         let output = user.run(args);
         assert_eq!(output.status.code(), Some(3), "{args:?}");
@@ -132,30 +133,33 @@ fn a_command_without_a_login_exits_with_3_and_says_what_to_do() {
 }
 
 #[test]
-fn after_logout_nobody_is_signed_in_and_the_tokens_are_gone() {
-    let (server, user) = (Server::ephemeral(), User::new());
+fn logout_deletes_and_invalidates_the_tokens() {
+    let (server, user) = (DevServer::ephemeral(), CliUser::new());
     user.login(&server);
-    let tokens = std::fs::read_to_string(user.kept("tokens.json")).expect("tokens");
+    let tokens = std::fs::read_to_string(user.config_path("tokens.json")).expect("tokens");
     user.json(&["logout"]);
     assert_eq!(user.run(&["whoami"]).status.code(), Some(3));
-    assert_eq!(std::fs::read_to_string(user.kept("tokens.json")).expect("readable"), "{}");
-    // The old tokens put back: the server does not know them any more.
-    std::fs::write(user.kept("tokens.json"), tokens).expect("written");
+    assert_eq!(std::fs::read_to_string(user.config_path("tokens.json")).expect("readable"), "{}");
+    // Restore the old tokens: the server must reject them.
+    std::fs::write(user.config_path("tokens.json"), tokens).expect("written");
     let output = user.run(&["whoami"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    user.expire();
+    user.expire_tokens();
     let output = user.run(&["whoami"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(stderr(&output).contains("has ended\n  next: `guildhall login`"), "{}", stderr(&output));
 }
 
 #[test]
-fn in_the_folder_of_dev_a_login_needs_no_answers() {
-    let user = User::new();
+fn login_in_the_dev_folder_needs_no_input() {
+    let user = CliUser::new();
     let folder = tempfile::Builder::new().prefix("guildhall-cli-").tempdir().expect("a folder");
-    let server = Server::kept(&folder.path().join(".guildhall"), "127.0.0.1:0");
-    let output =
-        user.command(&["login", "--url", &server.url]).current_dir(folder.path()).output().expect("ran");
+    let server = DevServer::persistent(&folder.path().join(".guildhall"), "127.0.0.1:0");
+    let output = user
+        .command(&["login", "--url", &server.url])
+        .current_dir(folder.path())
+        .output()
+        .expect("the command runs");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains("as admin (prn_"), "{}", stdout(&output));
     let host = server.url.strip_prefix("http://").expect("http");
@@ -163,18 +167,18 @@ fn in_the_folder_of_dev_a_login_needs_no_answers() {
 }
 
 #[test]
-fn contexts_are_listed_and_chosen() {
-    let (server, user) = (Server::ephemeral(), User::new());
+fn contexts_are_listed_and_switched() {
+    let (server, user) = (DevServer::ephemeral(), CliUser::new());
     user.login(&server);
     let second =
         ["login", "--url", &server.url, "--name", "admin", "--context", "second", "--password-stdin"];
-    assert_eq!(user.run_with(&second, &server.password).status.code(), Some(0));
-    let all = user.json(&["context", "ls"]);
-    let current = |all: &Value| -> Vec<bool> {
-        all["contexts"].as_array().expect("a list").iter().map(|it| it["current"] == true).collect()
+    assert_eq!(user.run_with_stdin(&second, &server.password).status.code(), Some(0));
+    let contexts = user.json(&["context", "ls"]);
+    let current = |contexts: &Value| -> Vec<bool> {
+        contexts["contexts"].as_array().expect("a list").iter().map(|it| it["current"] == true).collect()
     };
-    assert_eq!(current(&all), [false, true]);
-    let first = all["contexts"][0]["context"].as_str().expect("a name");
+    assert_eq!(current(&contexts), [false, true]);
+    let first = contexts["contexts"][0]["context"].as_str().expect("a name");
     user.json(&["context", "use", first]);
     assert_eq!(current(&user.json(&["context", "ls"])), [true, false]);
     user.json(&["whoami", "--context", "second"]);
@@ -182,31 +186,39 @@ fn contexts_are_listed_and_chosen() {
 }
 
 #[test]
-fn secrets_stand_in_no_argument_no_error_and_no_file_that_others_can_read() {
-    let (server, user) = (Server::ephemeral(), User::new());
-    let wrong = user.run_with(
+fn secrets_are_not_in_errors_or_world_readable_files() {
+    let (server, user) = (DevServer::ephemeral(), CliUser::new());
+    let wrong = user.run_with_stdin(
         &["login", "--url", &server.url, "--name", "admin", "--password-stdin"],
         "not-the-password-hunter2",
     );
     assert_eq!(wrong.status.code(), Some(3));
-    let said = stdout(&wrong) + &stderr(&wrong);
-    assert!(said.contains("next: check the name and the password") && !said.contains("hunter2"), "{said}");
+    let message = stdout(&wrong) + &stderr(&wrong);
+    assert!(
+        message.contains("next: check the name and the password") && !message.contains("hunter2"),
+        "{message}"
+    );
     let in_url = user.run(&["login", "--url", "http://admin:hunter2@127.0.0.1:1", "--name", "admin"]);
     assert!(!stderr(&in_url).contains("hunter2"), "{}", stderr(&in_url));
 
     user.login(&server);
-    let mode = |file: &str| std::fs::metadata(user.kept(file)).expect("a file").permissions().mode() & 0o777;
+    let mode =
+        |file: &str| std::fs::metadata(user.config_path(file)).expect("a file").permissions().mode() & 0o777;
     assert_eq!((mode("tokens.json"), mode("contexts.json"), mode("")), (0o600, 0o600, 0o700));
-    let kept: Value =
-        serde_json::from_slice(&std::fs::read(user.kept("tokens.json")).expect("tokens")).expect("JSON");
-    let kept = kept.as_object().and_then(|all| all.values().next()).expect("a login").clone();
-    let tokens = ["accessToken", "refreshToken"].map(|name| kept[name].as_str().expect("a token").to_owned());
+    let stored: Value =
+        serde_json::from_slice(&std::fs::read(user.config_path("tokens.json")).expect("tokens"))
+            .expect("JSON");
+    let stored = stored.as_object().and_then(|contexts| contexts.values().next()).expect("a login").clone();
+    let tokens =
+        ["accessToken", "refreshToken"].map(|name| stored[name].as_str().expect("a token").to_owned());
 
-    std::fs::set_permissions(user.kept("tokens.json"), std::fs::Permissions::from_mode(0o644)).expect("set");
+    std::fs::set_permissions(user.config_path("tokens.json"), std::fs::Permissions::from_mode(0o644))
+        .expect("set");
     let refused = user.run(&["whoami"]);
     assert!(stderr(&refused).contains("chmod 600"), "{}", stderr(&refused));
-    std::fs::write(user.kept("tokens.json"), format!("{{\"x\": {:?}", tokens[0])).expect("written");
-    std::fs::set_permissions(user.kept("tokens.json"), std::fs::Permissions::from_mode(0o600)).expect("set");
+    std::fs::write(user.config_path("tokens.json"), format!("{{\"x\": {:?}", tokens[0])).expect("written");
+    std::fs::set_permissions(user.config_path("tokens.json"), std::fs::Permissions::from_mode(0o600))
+        .expect("set");
     let broken = user.run(&["whoami"]);
     assert_eq!(broken.status.code(), Some(1));
     for secret in tokens.iter().chain([&server.password]) {
@@ -215,15 +227,15 @@ fn secrets_stand_in_no_argument_no_error_and_no_file_that_others_can_read() {
 }
 
 #[test]
-fn an_export_is_proved_and_a_flipped_byte_is_named() {
-    let (server, user) = (Server::ephemeral(), User::new());
+fn audit_verify_proves_an_export_and_names_a_changed_line() {
+    let (server, user) = (DevServer::ephemeral(), CliUser::new());
     user.login(&server);
     user.json(&["tenants", "create", "acme"]);
     for name in ["a", "b", "c"] {
         user.json(&["keys", "create", name, "--role", "viewer", "--tenant", "acme"]);
     }
-    let verify = |text: &str| user.run_with(&["audit", "verify", "-", "--json"], text);
-    let began = Instant::now();
+    let verify = |text: &str| user.run_with_stdin(&["audit", "verify", "-", "--json"], text);
+    let started = Instant::now();
     let (export, verdict) = loop {
         let export = stdout(&user.run(&["audit", "export", "--tenant", "acme"]));
         let verdict = verify(&export);
@@ -232,7 +244,7 @@ fn an_export_is_proved_and_a_flipped_byte_is_named() {
         if verdict["unsealed"] == 0 {
             break (export, verdict);
         }
-        assert!(began.elapsed() < Duration::from_secs(30), "not sealed after 30 s: {verdict}");
+        assert!(started.elapsed() < Duration::from_secs(30), "not sealed after 30 s: {verdict}");
         std::thread::sleep(Duration::from_millis(200));
     };
     assert_eq!(verdict["proved"].as_u64(), u64::try_from(export.lines().count()).ok());
@@ -245,27 +257,28 @@ fn an_export_is_proved_and_a_flipped_byte_is_named() {
 }
 
 #[test]
-fn a_server_that_is_away_is_named_with_what_to_check() {
-    let user = User::new();
-    let output =
-        user.run_with(&["login", "--url", "http://127.0.0.1:1", "--name", "me", "--password-stdin"], "x");
+fn unreachable_server_is_named_with_next_step() {
+    let user = CliUser::new();
+    let output = user
+        .run_with_stdin(&["login", "--url", "http://127.0.0.1:1", "--name", "me", "--password-stdin"], "x");
     assert_eq!(output.status.code(), Some(1));
-    let said = stderr(&output);
+    let message = stderr(&output);
     assert!(
-        said.contains("cannot reach the server at http://127.0.0.1:1/") && said.contains("next:"),
-        "{said}"
+        message.contains("cannot reach the server at http://127.0.0.1:1/") && message.contains("next:"),
+        "{message}"
     );
 }
 
 #[test]
-fn over_the_rate_a_command_says_how_long_to_wait() {
-    let (server, user) = (Server::ephemeral_with(&[("GUILDHALL_LIMITS_MUTATION", "1/24h")]), User::new());
+fn rate_limited_command_prints_the_wait_time() {
+    let (server, user) =
+        (DevServer::ephemeral_with(&[("GUILDHALL_LIMITS_MUTATION", "1/24h")]), CliUser::new());
     user.login(&server);
     user.json(&["tenants", "create", "acme"]);
     let refused = user.run(&["tenants", "create", "one-too-many"]);
     assert_eq!(refused.status.code(), Some(1));
-    let said = stderr(&refused);
-    let wait = said.split_once("next: wait ").and_then(|(_, rest)| rest.split_once(" s, then send the same"));
-    let seconds: u32 = wait.and_then(|(seconds, _)| seconds.parse().ok()).expect(&said);
-    assert!((1..=86_400).contains(&seconds) && said.contains("the tier mutation"), "{said}");
+    let message = stderr(&refused);
+    let wait = message.split_once("next: wait ").and_then(|(_, rest)| rest.split_once(" s, then retry"));
+    let seconds: u32 = wait.and_then(|(seconds, _)| seconds.parse().ok()).expect(&message);
+    assert!((1..=86_400).contains(&seconds) && message.contains("the tier mutation"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! `guildhall doctor --config`: each fault is planted in real engines, and the whole report compared.
+//! `guildhall doctor --config`: injects each fault into real engines and compares the whole report.
 
 use std::net::TcpListener;
 
@@ -7,11 +7,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::support::surroundings::{Surroundings, summary};
+use crate::support::doctor::{DoctorFixture, report_summary};
 use crate::support::user::stdout;
 
-/// The server checks in order, and what each needs.
-const NEEDS: &[(&str, Option<&str>)] = &[
+/// The server checks in order, with the check that each depends on.
+const CHECKS: &[(&str, Option<&str>)] = &[
     ("config", None),
     ("secrets", Some("config")),
     ("postgres-reachable", Some("config")),
@@ -27,16 +27,16 @@ const NEEDS: &[(&str, Option<&str>)] = &[
     ("listener", Some("config")),
 ];
 
-/// What a report must say when one check fails: what needs it is skipped, everything else is well.
+/// The expected report when one check fails: its dependents are skipped, all others are ok.
 fn expected(failed: Option<(&str, &str, &str)>) -> Value {
-    let mut gone: Vec<&str> = Vec::new();
-    let checks = NEEDS.iter().map(|(id, need)| match failed {
+    let mut unmet: Vec<&str> = Vec::new();
+    let checks = CHECKS.iter().map(|(id, dependency)| match failed {
         Some((root, detail, fix)) if root == *id => {
-            gone.push(id);
+            unmet.push(id);
             json!([id, "failed", detail, fix])
         }
-        Some((root, ..)) if need.is_some_and(|need| gone.contains(&need)) => {
-            gone.push(id);
+        Some((root, ..)) if dependency.is_some_and(|dependency| unmet.contains(&dependency)) => {
+            unmet.push(id);
             json!([id, "skipped", root])
         }
         Some(_) | None => json!([id, "ok"]),
@@ -47,44 +47,49 @@ fn expected(failed: Option<(&str, &str, &str)>) -> Value {
     })
 }
 
-fn assert_found(surroundings: &Surroundings, root: &str, detail: &str, fix: &str) {
-    let (report, text) = surroundings.examine();
-    assert_eq!(summary(&report), expected(Some((root, detail, fix))));
-    let said = stdout(&text);
+fn assert_root_cause(fixture: &DoctorFixture, root: &str, detail: &str, fix: &str) {
+    let (report, text) = fixture.run_doctor();
+    assert_eq!(report_summary(&report), expected(Some((root, detail, fix))));
+    let output = stdout(&text);
     assert_eq!(text.status.code(), Some(1));
-    assert!(said.contains(&format!("✗ {root}")) && said.contains(&format!("fix: {fix}")), "{said}");
-    assert!(said.contains(&format!("begin with {root}: 1 failed")) && !said.contains('\u{1b}'), "{said}");
+    assert!(output.contains(&format!("✗ {root}")) && output.contains(&format!("fix: {fix}")), "{output}");
+    assert!(
+        output.contains("1 failed")
+            && output.contains(&format!("fix {root} first"))
+            && !output.contains('\u{1b}'),
+        "{output}"
+    );
 }
 
-fn changed(url: &SecretString, change: impl FnOnce(&mut Url)) -> String {
-    let mut url = Url::parse(url.expose_secret()).expect("an address");
+fn with_change(url: &SecretString, change: impl FnOnce(&mut Url)) -> String {
+    let mut url = Url::parse(url.expose_secret()).expect("a valid address");
     change(&mut url);
     url.to_string()
 }
 
-fn place(url: &str) -> String {
-    let url = Url::parse(url).expect("an address");
+fn host_and_port(url: &str) -> String {
+    let url = Url::parse(url).expect("a valid address");
     format!("{}:{}", url.host_str().expect("a host"), url.port().expect("a port"))
 }
 
 #[tokio::test]
-async fn a_server_in_good_order_passes_every_check() {
+async fn healthy_server_passes_every_check() {
     let db = TestDb::new().await;
-    let (report, text) = Surroundings::new(&db.url(), &nats_url()).examine();
-    assert_eq!(summary(&report), expected(None));
-    assert_eq!((text.status.code(), stdout(&text).lines().last()), (Some(0), Some("all is well")));
+    let (report, text) = DoctorFixture::new(&db.url(), &nats_url()).run_doctor();
+    assert_eq!(report_summary(&report), expected(None));
+    assert_eq!((text.status.code(), stdout(&text).lines().last()), (Some(0), Some("all checks passed")));
     let empty = TestDb::empty().await;
-    let (report, _) = Surroundings::new(&empty.url(), &nats_url()).examine();
-    assert_eq!(summary(&report), expected(None), "an empty database is what a first start finds");
+    let (report, _) = DoctorFixture::new(&empty.url(), &nats_url()).run_doctor();
+    assert_eq!(report_summary(&report), expected(None), "an empty database is valid before the first start");
 }
 
-/// The whole form, as programs read it. What differs from machine to machine is cut out.
+/// Snapshot of the JSON report without machine-dependent details.
 #[tokio::test]
-async fn the_report_for_programs_has_its_documented_form() {
+async fn json_report_matches_the_documented_format() {
     let db = TestDb::new().await;
-    let surroundings =
-        Surroundings::new(&db.url(), &nats_url()).with("GUILDHALL_NATS_URL", "nats://me:pw-7f3a@127.0.0.1:1");
-    let (mut report, _) = surroundings.examine();
+    let fixture = DoctorFixture::new(&db.url(), &nats_url())
+        .with("GUILDHALL_NATS_URL", "nats://me:pw-7f3a@127.0.0.1:1");
+    let (mut report, _) = fixture.run_doctor();
     for check in report["checks"].as_array_mut().expect("checks") {
         let volatile = ["config", "postgres-reachable", "postgres-version", "postgres-schema", "listener"];
         if volatile.contains(&check["id"].as_str().expect("an id")) {
@@ -96,13 +101,12 @@ async fn the_report_for_programs_has_its_documented_form() {
 }
 
 #[test]
-fn an_unknown_key_is_named_and_nothing_else_is_looked_at() {
-    let surroundings =
-        Surroundings::new(&SecretString::from("postgres://x:pw-51c0@127.0.0.1:1/x"), &nats_url());
-    let surroundings = surroundings.with_file("[http]\nlistne = \"127.0.0.1:0\"\n");
+fn unknown_config_key_is_named_and_other_checks_are_skipped() {
+    let fixture = DoctorFixture::new(&SecretString::from("postgres://x:pw-51c0@127.0.0.1:1/x"), &nats_url());
+    let fixture = fixture.with_file("[http]\nlistne = \"127.0.0.1:0\"\n");
     let detail = "unknown key `http.listne` in guildhall.toml: did you mean `http.listen`?";
-    assert_found(
-        &surroundings,
+    assert_root_cause(
+        &fixture,
         "config",
         detail,
         "guildhall config example   # lists every key; then correct it",
@@ -110,123 +114,128 @@ fn an_unknown_key_is_named_and_nothing_else_is_looked_at() {
 }
 
 #[tokio::test]
-async fn a_secret_that_is_missing_or_that_others_can_read_is_found() {
+async fn missing_or_world_readable_secret_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let db = TestDb::new().await;
-    let without = Surroundings::new(&db.url(), &nats_url()).with("GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY", "");
-    let make = "export GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY=$(openssl rand -hex 32)   # and keep it";
-    assert_found(
-        &without,
+    let without_key =
+        DoctorFixture::new(&db.url(), &nats_url()).with("GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY", "");
+    let generate_fix =
+        "export GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY=$(openssl rand -hex 32)   # and store it";
+    assert_root_cause(
+        &without_key,
         "secrets",
-        "identity.key_encryption_key is not set: no token could be signed",
-        make,
+        "identity.key_encryption_key is not set: the server cannot sign tokens",
+        generate_fix,
     );
 
     let key = "5eed".repeat(16);
-    let open = Surroundings::new(&db.url(), &nats_url())
+    let world_readable = DoctorFixture::new(&db.url(), &nats_url())
         .with_file(&format!("[identity]\nkey_encryption_key = \"{key}\"\n"));
-    let file = open.folder.path().join("guildhall.toml");
+    let file = world_readable.folder.path().join("guildhall.toml");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("set");
-    let detail = "others on this machine can read guildhall.toml, which holds identity.key_encryption_key";
-    assert_found(&open, "secrets", detail, "chmod 600 guildhall.toml");
+    let detail =
+        "other users of this machine can read guildhall.toml, which contains identity.key_encryption_key";
+    assert_root_cause(&world_readable, "secrets", detail, "chmod 600 guildhall.toml");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("set");
-    assert_eq!(summary(&open.examine().0), expected(None), "its command repairs it");
+    assert_eq!(report_summary(&world_readable.run_doctor().0), expected(None), "the suggested fix works");
 }
 
 #[tokio::test]
-async fn engines_that_are_down_are_told_apart_from_everything_behind_them() {
+async fn stopped_engine_is_reported_as_the_root_cause() {
     let engines = PrivateEngines::start();
-    let addresses = engines.addresses();
-    let db = TestDb::migrated(addresses.clone()).await;
-    let surroundings = Surroundings::new(&db.url(), &addresses.nats);
-    assert_eq!(summary(&surroundings.examine().0), expected(None));
+    let urls = engines.urls();
+    let db = TestDb::migrated(urls.clone()).await;
+    let fixture = DoctorFixture::new(&db.url(), &urls.nats);
+    assert_eq!(report_summary(&fixture.run_doctor().0), expected(None));
     engines.nats.kill();
-    let nats = place(addresses.nats.expose_secret());
-    let detail = format!("no NATS answers at {nats}");
-    assert_found(
-        &surroundings,
+    let nats = host_and_port(urls.nats.expose_secret());
+    let detail = format!("cannot reach NATS at {nats}");
+    assert_root_cause(
+        &fixture,
         "nats-reachable",
         &detail,
         "systemctl start nats-server   # or correct nats.url",
     );
-    engines.nats.up().expect("it starts again");
+    engines.nats.restart().expect("the engine restarts");
     engines.postgres.kill();
-    let postgres = place(db.url().expose_secret());
+    let postgres = host_and_port(db.url().expose_secret());
     let detail = format!(
-        "no PostgreSQL answers at {postgres}: error communicating with database: Connection refused (os error 111)"
+        "cannot reach PostgreSQL at {postgres}: error communicating with database: Connection refused (os error 111)"
     );
-    assert_found(
-        &surroundings,
+    assert_root_cause(
+        &fixture,
         "postgres-reachable",
         &detail,
         "systemctl start postgresql   # or correct postgres.url",
     );
-    engines.postgres.up().expect("it starts again");
-    engines.postgres.freeze();
-    let (report, _) = surroundings.examine();
-    engines.postgres.thaw();
-    let detail = "no answer within 5 s";
+    engines.postgres.restart().expect("the engine restarts");
+    engines.postgres.pause();
+    let (report, _) = fixture.run_doctor();
+    engines.postgres.resume();
+    let detail = "timed out after 5 s";
     assert_eq!(
-        summary(&report),
+        report_summary(&report),
         expected(Some(("postgres-reachable", detail, "guildhall doctor"))),
-        "it must not hang"
+        "doctor must not hang"
     );
 }
 
 #[tokio::test]
-async fn a_wrong_password_and_a_missing_database_are_told_apart() {
+async fn wrong_password_and_missing_database_are_distinguished() {
     let db = TestDb::new().await;
-    let wrong = changed(&db.url(), |url| url.set_password(Some("wr0ng-5ecret")).expect("set"));
-    let (place, role) = (place(&wrong), Url::parse(&wrong).expect("an address").username().to_owned());
-    let surroundings = Surroundings::new(&wrong.into(), &nats_url());
-    let detail = format!("PostgreSQL at {place} refuses the role `{role}` or its password");
+    let wrong_url = with_change(&db.url(), |url| url.set_password(Some("wr0ng-5ecret")).expect("set"));
+    let (host_and_port, role) =
+        (host_and_port(&wrong_url), Url::parse(&wrong_url).expect("a valid address").username().to_owned());
+    let fixture = DoctorFixture::new(&wrong_url.into(), &nats_url());
+    let detail = format!("PostgreSQL at {host_and_port} rejected the role `{role}` or its password");
     let fix = format!("sudo -u postgres psql -c '\\password {role}'   # or correct GUILDHALL_POSTGRES_URL");
-    assert_found(&surroundings, "postgres-auth", &detail, &fix);
+    assert_root_cause(&fixture, "postgres-auth", &detail, &fix);
 
-    let missing = changed(&db.url(), |url| url.set_path("no_such_database"));
-    let surroundings = Surroundings::new(&missing.into(), &nats_url());
-    let detail = format!("PostgreSQL at {place} has no database `no_such_database`");
-    assert_found(&surroundings, "postgres-auth", &detail, "sudo -u postgres createdb no_such_database");
+    let missing_url = with_change(&db.url(), |url| url.set_path("no_such_database"));
+    let fixture = DoctorFixture::new(&missing_url.into(), &nats_url());
+    let detail = format!("PostgreSQL at {host_and_port} has no database `no_such_database`");
+    assert_root_cause(&fixture, "postgres-auth", &detail, "sudo -u postgres createdb no_such_database");
 
-    let wrong = changed(&nats_url(), |url| url.set_password(Some("wr0ng-5ecret")).expect("set"));
-    let detail = format!("NATS at {} refuses the name or the password", self::place(&wrong));
-    let surroundings = Surroundings::new(&db.url(), &wrong.into());
-    let fix = "export GUILDHALL_NATS_URL=nats://user:password@host:4222   # as nats-server has them";
-    assert_found(&surroundings, "nats-auth", &detail, fix);
+    let wrong_url = with_change(&nats_url(), |url| url.set_password(Some("wr0ng-5ecret")).expect("set"));
+    let detail = format!("NATS at {} rejected the user name or password", self::host_and_port(&wrong_url));
+    let fixture = DoctorFixture::new(&db.url(), &wrong_url.into());
+    let fix = "export GUILDHALL_NATS_URL=nats://user:password@host:4222   # credentials of nats-server";
+    assert_root_cause(&fixture, "nats-auth", &detail, fix);
 }
 
 #[tokio::test]
-async fn a_schema_that_is_too_new_and_settings_that_lose_data_are_found() {
+async fn too_new_schema_and_unsafe_durability_are_reported() {
     let db = TestDb::new().await;
-    let surroundings = Surroundings::new(&db.url(), &nats_url());
+    let fixture = DoctorFixture::new(&db.url(), &nats_url());
     let mut sql = db.sql().await;
     sql.execute(format!("ALTER DATABASE {} SET synchronous_commit = off", db.name())).await;
-    let detail = "fsync is on, synchronous_commit is off: what was confirmed may be lost in a power cut";
+    let detail = "fsync is on, synchronous_commit is off: committed data can be lost in a power failure";
     let fix =
         "sudo -u postgres psql -c 'ALTER SYSTEM SET synchronous_commit = on' -c 'SELECT pg_reload_conf()'";
-    assert_found(&surroundings, "postgres-durability", detail, fix);
+    assert_root_cause(&fixture, "postgres-durability", detail, fix);
     sql.execute(format!("ALTER DATABASE {} RESET synchronous_commit", db.name())).await;
 
-    let known = sql.number("SELECT max(version) FROM _sqlx_migrations").await;
+    let newest_migration = sql.number("SELECT max(version) FROM _sqlx_migrations").await;
     sql.execute("UPDATE schema_state SET floor = 999999").await;
-    let detail = format!("the database needs a binary that knows migration 999999, this one knows {known}");
-    let fix = "guildhall --version   # then install the version that the other servers run";
-    assert_found(&surroundings, "postgres-schema", &detail, fix);
+    let detail =
+        format!("the database requires a guildhall with migration 999999; this one has {newest_migration}");
+    let fix = "guildhall --version   # then install the version of the other servers";
+    assert_root_cause(&fixture, "postgres-schema", &detail, fix);
 }
 
 #[tokio::test]
-async fn a_port_that_another_program_has_is_found() {
+async fn occupied_port_is_reported() {
     let db = TestDb::new().await;
-    let other = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = other.local_addr().expect("an address");
-    // It takes connections, as any server would, and says nothing.
-    let surroundings =
-        Surroundings::new(&db.url(), &nats_url()).with("GUILDHALL_HTTP_LISTEN", address.to_string());
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("a valid address");
+    // It accepts connections like any server, but never responds.
+    let fixture =
+        DoctorFixture::new(&db.url(), &nats_url()).with("GUILDHALL_HTTP_LISTEN", address.to_string());
     std::thread::spawn(move || {
-        for stream in other.incoming() {
+        for stream in listener.incoming() {
             drop(stream);
         }
     });
-    let fix = format!("ss -ltnp 'sport = :{}'   # then end it, or set http.listen", address.port());
-    assert_found(&surroundings, "listener", &format!("{address} is taken by another program"), &fix);
+    let fix = format!("ss -ltnp 'sport = :{}'   # then stop it, or set http.listen", address.port());
+    assert_root_cause(&fixture, "listener", &format!("{address} is used by another program"), &fix);
 }

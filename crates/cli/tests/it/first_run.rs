@@ -1,4 +1,4 @@
-//! The first run of a developer: `guildhall dev`, `guildhall login`, and a run that shows something at once.
+//! A developer's first run: `guildhall dev`, `guildhall login`, and a run with immediate output.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,37 +6,40 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::runner::Watching;
-use crate::support::user::{User, stderr};
-use crate::support::{Running, guildhall, processes_of, wait_until_gone};
+use crate::support::runner::WatchedCommand;
+use crate::support::user::{CliUser, stderr};
+use crate::support::{ChildProcess, guildhall, processes_of, wait_until_no_process};
 
-fn folder() -> tempfile::TempDir {
+fn temp_folder() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("guildhall-first-").tempdir().expect("a folder")
 }
 
-/// Signs in as the README says: nothing is named, the password is found in the folder.
-fn sign_in(user: &User, state: &Path) {
-    let output =
-        user.command(&["login"]).current_dir(state.parent().expect("a folder")).output().expect("ran");
+/// Signs in as in the README, without arguments: the CLI reads the password from the state folder.
+fn sign_in(user: &CliUser, state: &Path) {
+    let output = user
+        .command(&["login"])
+        .current_dir(state.parent().expect("a folder"))
+        .output()
+        .expect("the command runs");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
-/// Returns the runners that work for a folder.
-fn runners(state: &Path) -> Vec<String> {
+/// Returns the runner processes of a state folder.
+fn runner_processes(state: &Path) -> Vec<String> {
     processes_of(state).into_iter().filter(|line| line.contains("guildhall-runner ")).collect()
 }
 
-fn until(what: &str, pleases: impl Fn() -> bool) {
+fn wait_for(what: &str, condition: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
-    while !pleases() {
+    while !condition() {
         assert!(Instant::now() < deadline, "{what}: not within 20 s");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Waits until a runner waits for a run: it has registered when its log says what it serves.
-fn until_warm(state: &Path) {
-    until("a warm runner", || {
+/// Waits for a warm runner: it has registered when its log names the profile.
+fn wait_for_warm_runner(state: &Path) {
+    wait_for("warm runner", || {
         let attempts = std::fs::read_dir(state.join("launcher/attempts")).into_iter().flatten().flatten();
         attempts
             .map(|attempt| std::fs::read_to_string(attempt.path().join("runner.log")).unwrap_or_default())
@@ -45,100 +48,111 @@ fn until_warm(state: &Path) {
 }
 
 #[test]
-fn the_first_run_streams_something_at_once_without_a_key() {
-    let (folder, user) = (folder(), User::new());
+fn first_run_streams_output_at_once_without_an_api_key() {
+    let (folder, user) = (temp_folder(), CliUser::new());
     let state = folder.path().join(".guildhall");
-    let mut dev = Running::dev(&state);
-    let ready = dev.ready();
+    let mut dev = ChildProcess::start_dev(&state);
+    let ready = dev.wait_ready();
     assert_eq!(ready["runners"]["warm"]["demo"], 1, "{ready}");
     sign_in(&user, &state);
-    until_warm(&state);
-    let began = Instant::now();
+    wait_for_warm_runner(&state);
+    let started = Instant::now();
     let watching =
-        Watching::start(&user, &["runs", "create", "--profile", "demo", "tidy my notes", "--watch"]);
-    let made = watching.line();
-    let claimed = watching.line();
-    let first = began.elapsed();
-    assert!(made.starts_with("made run_") && claimed.contains("has the run"), "{made} {claimed}");
-    let words = watching.line();
-    let whole = began.elapsed();
-    let ended = watching.end();
-    assert!(words.contains("You said: \"tidy my notes\""), "{words}");
+        WatchedCommand::start(&user, &["runs", "create", "--profile", "demo", "tidy my notes", "--watch"]);
+    let created = watching.read_line();
+    let claimed_line = watching.read_line();
+    let claim_time = started.elapsed();
+    assert!(
+        created.starts_with("created run_") && claimed_line.contains("claimed the run"),
+        "{created} {claimed_line}"
+    );
+    let text_line = watching.read_line();
+    let first_sentence = started.elapsed();
+    let ended = watching.wait();
+    assert!(text_line.contains("You said: \"tidy my notes\""), "{text_line}");
     assert_eq!(
-        (ended.code, ended.rest.last().map(String::as_str)),
+        (ended.code, ended.remaining_lines.last().map(String::as_str)),
         (Some(0), Some("completed")),
         "{}",
-        ended.errors
+        ended.stderr
     );
-    println!("a runner had the first run after {first:?}; its first sentence was whole after {whole:?}");
-    assert!(first < Duration::from_secs(5), "{first:?}: a warm runner takes it at once");
+    println!("claimed after {claim_time:?}, first sentence complete after {first_sentence:?}");
+    assert!(claim_time < Duration::from_secs(5), "a warm runner claimed the run only after {claim_time:?}");
 
-    let run = made.split(' ').nth(1).expect("an id").to_owned();
+    let run = created.split(' ').nth(1).expect("an id").to_owned();
     let jobs = user.json(&["runs", "jobs", &run]);
     assert_eq!(jobs["runnerJobs"][0]["kind"], "warm", "{jobs}");
-    let launched = user.run(&["runs", "launch", &run]);
-    assert_eq!(launched.status.code(), Some(1), "{}", stderr(&launched));
-    assert!(stderr(&launched).contains("no command of the run is pending"), "{}", stderr(&launched));
+    let second_launch = user.run(&["runs", "launch", &run]);
+    assert_eq!(second_launch.status.code(), Some(1), "{}", stderr(&second_launch));
+    assert!(
+        stderr(&second_launch).contains("no command of the run is pending"),
+        "{}",
+        stderr(&second_launch)
+    );
     dev.signal(Signal::INT);
     assert!(dev.wait().success());
-    wait_until_gone(&state, Duration::from_secs(2));
+    wait_until_no_process(&state, Duration::from_secs(2));
 }
 
-/// By itself a runner that loses its `dev` stops within half a minute, so that a turn may end. Nobody has to wait for it.
+/// A runner without its server stops by itself within 30 s, to let a turn end. The next start must not wait for that.
 #[test]
-fn runners_of_a_killed_dev_end_at_the_next_start_also_in_the_middle_of_a_turn() {
-    let (folder, user) = (folder(), User::new());
+fn next_dev_start_ends_the_runners_of_a_killed_dev() {
+    let (folder, user) = (temp_folder(), CliUser::new());
     let state = folder.path().join(".guildhall");
-    let mut dev = Running::dev(&state);
-    dev.ready();
+    let mut dev = ChildProcess::start_dev(&state);
+    dev.wait_ready();
     sign_in(&user, &state);
-    until_warm(&state);
-    let watching = Watching::start(&user, &["runs", "create", "run: sleep 300", "--watch"]);
-    let made = watching.line();
-    assert!(made.starts_with("made run_"), "{made}");
-    let tools =
+    wait_for_warm_runner(&state);
+    let watching = WatchedCommand::start(&user, &["runs", "create", "run: sleep 300", "--watch"]);
+    let created = watching.read_line();
+    assert!(created.starts_with("created run_"), "{created}");
+    let tool_processes =
         || processes_of(&state).into_iter().filter(|line| line.contains("sleep 300")).collect::<Vec<_>>();
-    until("its tool", || !tools().is_empty());
-    let (left, tool) = (runners(&state), tools());
+    wait_for("tool process", || !tool_processes().is_empty());
+    let (leftover_runners, leftover_tools) = (runner_processes(&state), tool_processes());
     dev.signal(Signal::KILL);
     dev.wait();
-    let mut next = Running::dev(&state);
-    next.ready();
-    let began = Instant::now();
-    until("the end of what was left", || {
-        let now = processes_of(&state);
-        !left.iter().chain(&tool).any(|line| now.contains(line))
+    let mut next = ChildProcess::start_dev(&state);
+    next.wait_ready();
+    let started = Instant::now();
+    wait_for("exit of the leftover processes", || {
+        let running = processes_of(&state);
+        !leftover_runners.iter().chain(&leftover_tools).any(|line| running.contains(line))
     });
-    println!("what a killed dev left was gone {:?} after the next was ready", began.elapsed());
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    println!("leftover processes exited {:?} after the next dev was ready", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     next.signal(Signal::TERM);
     assert!(next.wait().success());
-    wait_until_gone(&state, Duration::from_secs(2));
+    wait_until_no_process(&state, Duration::from_secs(2));
 }
 
 #[test]
-fn a_launched_runner_is_seen_from_the_command_line() {
-    let (folder, user) = (folder(), User::new());
+fn launched_runner_job_is_listed_by_the_cli() {
+    let (folder, user) = (temp_folder(), CliUser::new());
     let state = folder.path().join(".guildhall");
     let mut command = guildhall();
     command.args(["dev", "--json", "--listen", "127.0.0.1:0", "--state"]).arg(&state);
     command.env("GUILDHALL_LAUNCHER_WARM", "").env("GUILDHALL_LAUNCHER_COLD_START", "false");
-    let mut dev = Running::start(&mut command);
-    dev.ready();
+    let mut dev = ChildProcess::start(&mut command);
+    dev.wait_ready();
     sign_in(&user, &state);
-    let made = user.json(&["runs", "create", "go"]);
-    let run = made["run"]["runId"].as_str().expect("a run").to_owned();
+    let created = user.json(&["runs", "create", "go"]);
+    let run = created["run"]["runId"].as_str().expect("a run").to_owned();
     assert_eq!(user.json(&["runs", "jobs", &run]), serde_json::json!({ "runnerJobs": [] }));
     let launch = ["runs", "launch", &run, "--idempotency-key", "once"];
     let job = user.json(&launch);
-    assert_eq!(user.json(&launch)["runnerJobId"], job["runnerJobId"], "the same key, the same job");
+    assert_eq!(
+        user.json(&launch)["runnerJobId"],
+        job["runnerJobId"],
+        "the same idempotency key returns the same job"
+    );
     let show = || -> Value { user.json(&["runs", "show", &run]) };
-    until("the turn", || show()["openCommandIds"].as_array().is_some_and(Vec::is_empty));
+    wait_for("end of the turn", || show()["openCommandIds"].as_array().is_some_and(Vec::is_empty));
     let table = user.run(&["runs", "jobs", &run]);
     let table = String::from_utf8_lossy(&table.stdout).into_owned();
     let id = job["runnerJobId"].as_str().expect("an id");
     assert!(table.lines().count() == 2 && table.contains(id) && table.contains("asked"), "{table}");
     dev.signal(Signal::INT);
     assert!(dev.wait().success());
-    wait_until_gone(&state, Duration::from_secs(2));
+    wait_until_no_process(&state, Duration::from_secs(2));
 }

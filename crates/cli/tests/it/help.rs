@@ -1,10 +1,11 @@
-//! What the help of each client command says.
+//! Snapshots of the help text of each client command.
 
 use crate::support::guildhall;
 
 fn help(args: &[&str]) -> String {
-    // The width of a terminal must not change what is compared.
-    let output = guildhall().args(args).arg("--help").env("COLUMNS", "100").output().expect("ran");
+    // A fixed width: the terminal must not change the snapshot.
+    let output =
+        guildhall().args(args).arg("--help").env("COLUMNS", "100").output().expect("the command runs");
     assert!(output.status.success(), "{args:?}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
@@ -49,7 +50,7 @@ const COMMANDS: &[&[&str]] = &[
 ];
 
 #[test]
-fn every_client_command_explains_itself() {
+fn client_command_help_matches_snapshot() {
     for args in COMMANDS {
         insta::with_settings!({ snapshot_suffix => args.join("_"), description => args.join(" ") }, {
             insta::assert_snapshot!(help(args));
@@ -58,21 +59,24 @@ fn every_client_command_explains_itself() {
 }
 
 #[test]
-fn every_client_command_has_an_example() {
+fn client_command_help_has_an_example() {
     for args in COMMANDS.iter().filter(|args| args.len() == 1) {
         assert!(help(args).contains("Examples:"), "{args:?}");
     }
 }
 
 #[test]
-fn completions_know_the_commands() {
+fn shell_completions_contain_the_commands() {
     for shell in ["bash", "zsh", "fish"] {
-        let output = guildhall().args(["completions", shell]).output().expect("ran");
+        let output = guildhall().args(["completions", shell]).output().expect("the command runs");
         let script = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(
             output.status.success() && script.contains("tenants") && script.contains("verify"),
             "{shell}"
         );
     }
-    assert_eq!(guildhall().args(["completions", "csh"]).output().expect("ran").status.code(), Some(2));
+    assert_eq!(
+        guildhall().args(["completions", "csh"]).output().expect("the command runs").status.code(),
+        Some(2)
+    );
 }

@@ -1,11 +1,11 @@
-//! The `guildhall` command as a user runs it.
+//! End-to-end tests of the `guildhall` binary.
 
-#![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
+#![allow(clippy::expect_used, reason = "test helpers may panic with a message")]
 
+mod audit_follow;
 mod canary;
 mod canary_agents;
 mod client;
-mod client_follow;
 mod client_tokens;
 mod dev;
 mod dev_kills;
@@ -16,7 +16,7 @@ mod doctor_laptop;
 mod first_run;
 mod help;
 mod journal_faults;
-mod launched;
+mod launched_runners;
 mod login_oidc;
 mod messages;
 mod profiles;

@@ -1,4 +1,4 @@
-//! `guildhall profiles`, with a real runner and a real Codex that read what the server keeps.
+//! `guildhall profiles`, with a real runner and a real Codex that use the stored profiles.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,27 +11,29 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::support::Running;
-use crate::support::agent::{dismiss, program};
-use crate::support::fleet::Fleet;
-use crate::support::runner::Yard;
-use crate::support::user::{Server, User, stderr, stdout};
+use crate::support::ChildProcess;
+use crate::support::agent::{runner_program, stop_runner};
+use crate::support::cluster::Cluster;
+use crate::support::runner::TenantFixture;
+use crate::support::user::{CliUser, DevServer, stderr, stdout};
 
 const KEY: &str = "sk-canary-4711";
 
-fn set(user: &User, model: &FakeModel, key: &str) -> Output {
-    let url = model.base_url_for(KEY);
-    user.run_with(&["profiles", "set", "codex", "--base-url", &url, "--model", "fake-model"], key)
+fn set_profile(user: &CliUser, model: &FakeModel, key: &str) -> Output {
+    let url = model.base_url_requiring_key(KEY);
+    user.run_with_stdin(&["profiles", "set", "codex", "--base-url", &url, "--model", "fake-model"], key)
 }
 
-/// Starts the runner's program on the very folder in which the server keeps the tenant's profiles.
-fn runner(server: &Server, yard: &Yard, folder: &TempDir) -> Running {
-    let tenant =
-        yard.user.json(&["tenants", "ls"])["tenants"][0]["tenant"]["id"].as_str().expect("an id").to_owned();
+/// Starts the runner binary on the folder in which the server stores the tenant's profiles.
+fn start_runner(server: &DevServer, fixture: &TenantFixture, folder: &TempDir) -> ChildProcess {
+    let tenant = fixture.user.json(&["tenants", "ls"])["tenants"][0]["tenant"]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let enrolment = folder.path().join("enrolment");
-    fs::write(&enrolment, &yard.enrolment).expect("written");
-    fs::set_permissions(&enrolment, fs::Permissions::from_mode(0o600)).expect("ours");
-    let mut command = Command::new(program());
+    fs::write(&enrolment, &fixture.enrolment_token).expect("written");
+    fs::set_permissions(&enrolment, fs::Permissions::from_mode(0o600)).expect("set permissions");
+    let mut command = Command::new(runner_program());
     command
         .args(["--url", &server.url, "--profile", "codex", "--enrolment-file"])
         .arg(enrolment)
@@ -40,48 +42,55 @@ fn runner(server: &Server, yard: &Yard, folder: &TempDir) -> Running {
         .arg("--state")
         .arg(folder.path().join("state"))
         .arg("--codex")
-        .arg(guildhall_testkit::codex())
+        .arg(guildhall_testkit::codex_program())
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .stdin(Stdio::null());
-    Running::start_logging(&mut command, Stdio::null())
+    ChildProcess::start_with_stderr(&mut command, Stdio::null())
 }
 
 // covers: R22
 #[test]
-fn a_check_says_whether_the_provider_takes_the_credential() {
-    let server = Server::ephemeral();
-    let yard = Yard::new(&server);
+fn profiles_check_reports_whether_the_credential_works() {
+    let server = DevServer::ephemeral();
+    let fixture = TenantFixture::new(&server);
     let (runtime, folder) = (Runtime::new().expect("a runtime"), tempfile::tempdir().expect("a folder"));
     let model = runtime.block_on(FakeModel::start());
-    let kept = set(&yard.user, &model, &format!("{KEY}\n"));
-    assert_eq!(kept.status.code(), Some(0), "{}", stderr(&kept));
-    let runner = runner(&server, &yard, &folder);
-    let checked = yard.user.run(&["profiles", "check", "codex"]);
+    let stored = set_profile(&fixture.user, &model, &format!("{KEY}\n"));
+    assert_eq!(stored.status.code(), Some(0), "{}", stderr(&stored));
+    let runner = start_runner(&server, &fixture, &folder);
+    let checked = fixture.user.run(&["profiles", "check", "codex"]);
     assert_eq!(checked.status.code(), Some(0), "{} {}", stdout(&checked), stderr(&checked));
-    assert_eq!(stdout(&checked), "codex works: the provider took its credential and answered\n");
+    assert_eq!(stdout(&checked), "codex works: the provider accepted the credential and replied\n");
     assert!(model.requests().iter().any(|request| request.authorization == Some(format!("Bearer {KEY}"))));
 
-    set(&yard.user, &model, "sk-canary-wrong");
-    let checked = yard.user.run(&["profiles", "check", "codex"]);
-    let said = stdout(&checked);
-    assert_eq!(checked.status.code(), Some(1), "{said} {}", stderr(&checked));
-    assert!(said.starts_with("codex does not work: ") && said.contains("(provider-auth-failed)"), "{said}");
-    let shown = yard.user.json(&["profiles", "show", "codex"]);
-    assert_eq!(shown["lastValidation"]["failureKind"], "provider-auth-failed", "{shown}");
-    assert!(!shown.to_string().contains("canary-wrong"), "{shown}");
-    dismiss(runner);
+    set_profile(&fixture.user, &model, "sk-canary-wrong");
+    let checked = fixture.user.run(&["profiles", "check", "codex"]);
+    let output = stdout(&checked);
+    assert_eq!(checked.status.code(), Some(1), "{output} {}", stderr(&checked));
+    assert!(
+        output.starts_with("codex does not work: ") && output.contains("(provider-auth-failed)"),
+        "{output}"
+    );
+    let view = fixture.user.json(&["profiles", "show", "codex"]);
+    assert_eq!(view["lastValidation"]["failureKind"], "provider-auth-failed", "{view}");
+    assert!(!view.to_string().contains("canary-wrong"), "{view}");
+    stop_runner(runner);
 }
 
 #[test]
-fn a_profile_is_set_from_a_pipe_listed_checked_and_removed() {
-    let server = Server::ephemeral_with(&[("GUILDHALL_SECRETS_VALIDATE_WITHIN", "2s")]);
-    let yard = Yard::new(&server);
-    let user = &yard.user;
-    assert_eq!(user.run_with(&["profiles", "set", "codex"], "\n").status.code(), Some(2), "nothing was sent");
-    let kept = user.run_with(&["profiles", "set", "codex", "--model", "m-1", "--json"], KEY);
-    let kept: Value = serde_json::from_slice(&kept.stdout).expect("JSON");
-    assert_eq!((&kept["configured"], &kept["model"]), (&json!(true), &json!("m-1")), "{kept}");
+fn profile_is_set_from_stdin_listed_checked_and_removed() {
+    let server = DevServer::ephemeral_with(&[("GUILDHALL_SECRETS_VALIDATE_WITHIN", "2s")]);
+    let fixture = TenantFixture::new(&server);
+    let user = &fixture.user;
+    assert_eq!(
+        user.run_with_stdin(&["profiles", "set", "codex"], "\n").status.code(),
+        Some(2),
+        "an empty credential is rejected"
+    );
+    let stored = user.run_with_stdin(&["profiles", "set", "codex", "--model", "m-1", "--json"], KEY);
+    let stored: Value = serde_json::from_slice(&stored.stdout).expect("JSON");
+    assert_eq!((&stored["configured"], &stored["model"]), (&json!(true), &json!("m-1")), "{stored}");
     let listed = stdout(&user.run(&["profiles", "ls"]));
     let line = |slug: &str| listed.lines().find(|line| line.starts_with(slug)).expect(slug).to_owned();
     assert!(line("codex").contains("yes") && line("codex").contains("m-1"), "{listed}");
@@ -93,13 +102,14 @@ fn a_profile_is_set_from_a_pipe_listed_checked_and_removed() {
         (Some(1), &json!("infra-failed")),
         "{outcome}"
     );
-    let shared = user.run_with(&["profiles", "set", "house", "--shared"], KEY);
+    let shared = user.run_with_stdin(&["profiles", "set", "house", "--shared"], KEY);
     assert_eq!(shared.status.code(), Some(0), "{}", stderr(&shared));
     assert_eq!(user.json(&["profiles", "show", "house"])["scope"], "shared");
     assert_eq!(user.run(&["profiles", "rm", "codex"]).status.code(), Some(0));
     assert_eq!(user.run(&["profiles", "rm", "codex"]).status.code(), Some(4));
     assert_eq!(user.json(&["profiles", "show", "codex"])["configured"], false);
-    let refused = user.run_with(&["profiles", "set", "codex", "--base-url", "http://example.org/v1"], KEY);
+    let refused =
+        user.run_with_stdin(&["profiles", "set", "codex", "--base-url", "http://example.org/v1"], KEY);
     assert_eq!(refused.status.code(), Some(1));
     assert!(
         !stderr(&refused).contains("canary") && stderr(&refused).contains("baseUrl"),
@@ -110,29 +120,29 @@ fn a_profile_is_set_from_a_pipe_listed_checked_and_removed() {
 
 // covers: R22
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_validation_comes_out_though_the_server_that_began_it_was_killed() {
+async fn validation_completes_after_its_server_is_killed() {
     let folder = tempfile::tempdir().expect("a folder");
     let secrets: &'static str = folder.path().join("secrets").display().to_string().leak();
     let settings = [("GUILDHALL_SECRETS_FOLDER", secrets), ("GUILDHALL_SECRETS_VALIDATE_WITHIN", "3s")];
-    let fleet = Fleet::start(&settings).await;
-    let access = fleet.operator().await;
-    let (_, key) = fleet.tenant(&access, "acme").await;
+    let cluster = Cluster::start(&settings).await;
+    let access = cluster.create_operator().await;
+    let (_, key) = cluster.create_tenant(&access, "acme").await;
     let at = |path: &str| format!("/api/v1/provider-profiles/codex{path}");
-    let put = fleet.request(0, Method::PUT, &at("/credential"), &key).json(&json!({ "credential": KEY }));
-    assert_eq!(put.send().await.expect("an answer").status(), 200);
-    let begun = fleet.request(0, Method::POST, &at("/validate"), &key).send().await.expect("an answer");
-    assert_eq!(begun.status(), 202);
-    let begun: Value = begun.json().await.expect("JSON");
-    fleet.kill_server(0);
-    let id = begun["validationId"].as_str().expect("an id");
-    let began = Instant::now();
+    let put = cluster.request(0, Method::PUT, &at("/credential"), &key).json(&json!({ "credential": KEY }));
+    assert_eq!(put.send().await.expect("a response").status(), 200);
+    let started = cluster.request(0, Method::POST, &at("/validate"), &key).send().await.expect("a response");
+    assert_eq!(started.status(), 202);
+    let started: Value = started.json().await.expect("JSON");
+    cluster.kill_replica(0);
+    let id = started["validationId"].as_str().expect("an id");
+    let poll_started = Instant::now();
     let outcome = loop {
-        let asked = fleet.request(1, Method::GET, &at(&format!("/validations/{id}")), &key);
-        let seen: Value = asked.send().await.expect("an answer").json().await.expect("JSON");
-        if seen["status"] != "pending" {
-            break seen;
+        let request = cluster.request(1, Method::GET, &at(&format!("/validations/{id}")), &key);
+        let view: Value = request.send().await.expect("a response").json().await.expect("JSON");
+        if view["status"] != "pending" {
+            break view;
         }
-        assert!(began.elapsed() < Duration::from_secs(15), "{seen}");
+        assert!(poll_started.elapsed() < Duration::from_secs(15), "{view}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     };
     assert_eq!(outcome["failureKind"], "infra-failed", "{outcome}");

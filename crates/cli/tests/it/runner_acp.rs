@@ -1,40 +1,40 @@
-//! The runner's program with a real agent of the Agent Client Protocol, from the command line.
+//! The runner binary with a real Agent Client Protocol agent, controlled through the CLI.
 
 use guildhall_domain::profiles::{BackendKind, Profile};
 
-use crate::support::agent::{Camp, dismiss};
+use crate::support::agent::{AgentFixture, stop_runner};
 use crate::support::user::{stderr, stdout};
 
 const CREDENTIAL: &str = "canary-credential-88bb";
 
-pub(crate) fn qwen(base_url: String) -> Profile {
-    let program = guildhall_testkit::qwen().to_string_lossy().into_owned();
+pub(crate) fn qwen_profile(base_url: String) -> Profile {
+    let program = guildhall_testkit::qwen_program().to_string_lossy().into_owned();
     Profile {
         base_url: Some(base_url),
         model: Some("fake-model".to_owned()),
         command: vec![program, "--acp".to_owned()],
-        ..Profile::of(BackendKind::Acp)
+        ..Profile::new(BackendKind::Acp)
     }
 }
 
 #[test]
-fn a_run_of_an_acp_profile_streams_the_answer_and_is_resumed_by_the_next_runner() {
-    let camp = Camp::pitch(CREDENTIAL, qwen);
-    let runner = camp.runner();
-    let run = camp.run();
-    let watched = camp.send(&run, "tidy my notes");
-    let said = stdout(&watched);
-    assert_eq!(watched.status.code(), Some(0), "{said} {}", stderr(&watched));
-    assert!(said.contains("Echo: tidy my notes") && said.trim_end().ends_with("completed"), "{said}");
-    dismiss(runner);
-    let runner = camp.runner();
-    let ran = camp.send(&run, "run:echo it was here > made; cat made");
-    assert!(stdout(&ran).contains("it was here"), "{} {}", stdout(&ran), stderr(&ran));
-    let result = camp.result(&run);
+fn acp_run_streams_the_reply_and_the_next_runner_resumes_it() {
+    let fixture = AgentFixture::start(CREDENTIAL, qwen_profile);
+    let runner = fixture.start_runner();
+    let run = fixture.create_run();
+    let watched = fixture.send_and_watch(&run, "tidy my notes");
+    let output = stdout(&watched);
+    assert_eq!(watched.status.code(), Some(0), "{output} {}", stderr(&watched));
+    assert!(output.contains("Echo: tidy my notes") && output.trim_end().ends_with("completed"), "{output}");
+    stop_runner(runner);
+    let runner = fixture.start_runner();
+    let tool_turn = fixture.send_and_watch(&run, "run:echo it was here > made; cat made");
+    assert!(stdout(&tool_turn).contains("it was here"), "{} {}", stdout(&tool_turn), stderr(&tool_turn));
+    let result = fixture.result(&run);
     assert_eq!(result["reply"], "Echo: run:echo it was here > made; cat made", "{result}");
-    dismiss(runner);
-    let requests = camp.model.requests();
+    stop_runner(runner);
+    let requests = fixture.model.requests();
     let last = requests.last().expect("a request");
-    assert!(last.body.to_string().contains("tidy my notes"), "the session goes on");
+    assert!(last.body.to_string().contains("tidy my notes"), "the next runner resumed the session");
     assert_eq!(last.authorization, Some(format!("Bearer {CREDENTIAL}")));
 }

@@ -1,52 +1,52 @@
-//! The runner's program with a real Codex, from the command line.
+//! The runner binary with a real Codex, controlled through the CLI.
 
 use guildhall_domain::profiles::{BackendKind, Profile};
 
-use crate::support::agent::{Camp, dismiss};
+use crate::support::agent::{AgentFixture, stop_runner};
 use crate::support::user::{stderr, stdout};
 
 const CREDENTIAL: &str = "canary-credential-77aa";
 
-fn codex(base_url: String) -> Profile {
+fn codex_profile(base_url: String) -> Profile {
     Profile {
         base_url: Some(base_url),
         model: Some("fake-model".to_owned()),
         env_key: "FAKE_API_KEY".to_owned(),
-        ..Profile::of(BackendKind::Codex)
+        ..Profile::new(BackendKind::Codex)
     }
 }
 
 #[test]
-fn a_run_of_a_codex_profile_streams_the_answer_of_its_model() {
-    let camp = Camp::pitch(CREDENTIAL, codex);
-    let runner = camp.runner();
-    let run = camp.run();
-    let watched = camp.send(&run, "tidy my notes");
-    let said = stdout(&watched);
-    assert_eq!(watched.status.code(), Some(0), "{said} {}", stderr(&watched));
-    assert!(said.contains("Echo: tidy my notes") && said.trim_end().ends_with("completed"), "{said}");
-    let ran = camp.send(&run, "run:echo it was here");
-    assert!(stdout(&ran).contains("it was here"), "{} {}", stdout(&ran), stderr(&ran));
-    let result = camp.result(&run);
+fn codex_run_streams_the_reply_of_its_model() {
+    let fixture = AgentFixture::start(CREDENTIAL, codex_profile);
+    let runner = fixture.start_runner();
+    let run = fixture.create_run();
+    let watched = fixture.send_and_watch(&run, "tidy my notes");
+    let output = stdout(&watched);
+    assert_eq!(watched.status.code(), Some(0), "{output} {}", stderr(&watched));
+    assert!(output.contains("Echo: tidy my notes") && output.trim_end().ends_with("completed"), "{output}");
+    let tool_turn = fixture.send_and_watch(&run, "run:echo it was here");
+    assert!(stdout(&tool_turn).contains("it was here"), "{} {}", stdout(&tool_turn), stderr(&tool_turn));
+    let result = fixture.result(&run);
     assert_eq!(result["reply"], "Echo: run:echo it was here", "{result}");
     assert_eq!(result["toolCallSummary"]["exitCodeCounts"]["0"], 1, "{result}");
-    dismiss(runner);
-    let requests = camp.model.requests();
+    stop_runner(runner);
+    let requests = fixture.model.requests();
     assert!(requests.iter().any(|request| request.authorization == Some(format!("Bearer {CREDENTIAL}"))));
 }
 
 #[test]
-fn a_profile_that_the_runner_does_not_have_fails_the_run_and_nothing_takes_its_place() {
-    let camp = Camp::pitch(CREDENTIAL, codex);
-    std::fs::remove_dir_all(camp.folder.path().join("profiles")).expect("removed");
-    let mut runner = camp.runner();
-    let run = camp.run();
-    let watched = camp.send(&run, "hello");
-    let said = stdout(&watched);
-    assert_eq!(watched.status.code(), Some(1), "{said} {}", stderr(&watched));
-    assert!(said.contains("this runner has no profile `mine`"), "{said}");
+fn missing_profile_fails_the_run_without_a_fallback() {
+    let fixture = AgentFixture::start(CREDENTIAL, codex_profile);
+    std::fs::remove_dir_all(fixture.folder.path().join("profiles")).expect("removed");
+    let mut runner = fixture.start_runner();
+    let run = fixture.create_run();
+    let watched = fixture.send_and_watch(&run, "hello");
+    let output = stdout(&watched);
+    assert_eq!(watched.status.code(), Some(1), "{output} {}", stderr(&watched));
+    assert!(output.contains("this runner has no profile `mine`"), "{output}");
     assert!(!runner.wait().success());
-    let shown = camp.yard.user.json(&["runs", "show", &run]);
-    assert_eq!(shown["failureKind"], "secret-unavailable", "{shown}");
-    assert!(camp.model.requests().is_empty());
+    let view = fixture.tenant.user.json(&["runs", "show", &run]);
+    assert_eq!(view["failureKind"], "secret-unavailable", "{view}");
+    assert!(fixture.model.requests().is_empty());
 }

@@ -1,212 +1,227 @@
-//! Watching runs, with a runner that is played.
+//! `--watch` and `runs events -f`, with a fake runner.
 
 use std::time::{Duration, Instant};
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::runs::{Ending, TerminalStatus};
+use guildhall_domain::runs::{TerminalOutcome, TerminalStatus};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::runner::{Watching, Yard, ending};
-use crate::support::user::{Server, stdout};
-use crate::support::wait_until_gone;
+use crate::support::runner::{TenantFixture, WatchedCommand, outcome};
+use crate::support::user::{DevServer, stdout};
+use crate::support::wait_until_no_process;
 
-/// The ids in what `runs create` says.
-fn made(line: &str) -> (String, String) {
+/// Reads the run and command ids from the output of `runs create`.
+fn created_ids(line: &str) -> (String, String) {
     let mut words = line.split(' ').skip(1);
     let run = words.next().expect("a run").to_owned();
     (run, words.nth(2).expect("a turn").to_owned())
 }
 
 #[test]
-fn a_watched_turn_is_told_as_it_happens_and_its_end_is_the_exit_code() {
-    let server = Server::ephemeral();
-    let yard = Yard::new(&server);
-    let watching = Watching::start(&yard.user, &["runs", "create", "tidy up", "--watch"]);
-    let (run, turn) = made(&watching.line());
-    let mut played = yard.claim(&server, &run);
-    assert!(watching.line().ends_with("has the run"));
-    played.take(&turn);
-    let piece = |text: &str| json!({ "text": text, "itemId": "m1" });
-    for text in ["I look ", "around.\nThere ", "is a leak: ", &yard.enrolment, "."] {
-        played.report(&turn, "assistant_delta", piece(text));
+fn watch_streams_the_turn_and_exits_with_its_outcome() {
+    let server = DevServer::ephemeral();
+    let fixture = TenantFixture::new(&server);
+    let watching = WatchedCommand::start(&fixture.user, &["runs", "create", "tidy up", "--watch"]);
+    let (run, turn) = created_ids(&watching.read_line());
+    let mut runner = fixture.claim_run(&server, &run);
+    assert!(watching.read_line().ends_with("claimed the run"));
+    runner.ack(&turn);
+    let delta = |text: &str| json!({ "text": text, "itemId": "m1" });
+    for text in ["I look ", "around.\nThere ", "is a leak: ", &fixture.enrolment_token, "."] {
+        runner.append_event(&turn, "assistant_delta", delta(text));
     }
-    assert_eq!(watching.line(), "I look around.", "text flows while the turn runs");
+    assert_eq!(watching.read_line(), "I look around.", "text is streamed while the turn runs");
     let call =
         |status: &str| json!({ "callId": "c1", "toolName": "shell", "command": "ls", "status": status });
-    played.report(&turn, "tool_call", call("started"));
-    played.report(&turn, "tool_call", call("completed"));
-    played.report(&turn, "assistant_message", json!({ "text": "Tidy now.", "final": true, "itemId": "m2" }));
-    played.finish(&turn, &Ending::COMPLETED);
-    let watched = watching.end();
-    let said = watched.rest.join("\n");
-    assert_eq!(watched.code, Some(0), "{said} {}", watched.errors);
-    assert!(!said.contains(&yard.enrolment), "a secret was shown");
-    assert_eq!(watched.rest[1..], ["  tool shell: ls ... completed", "Tidy now.", "completed"]);
-    let next = format!("  next: guildhall runs send {run} '...' goes on; the run stays open\n");
-    assert!(watched.errors.ends_with(&next), "{}", watched.errors);
+    runner.append_event(&turn, "tool_call", call("started"));
+    runner.append_event(&turn, "tool_call", call("completed"));
+    runner.append_event(
+        &turn,
+        "assistant_message",
+        json!({ "text": "Tidy now.", "final": true, "itemId": "m2" }),
+    );
+    runner.finish_command(&turn, &TerminalOutcome::COMPLETED);
+    let watched = watching.wait();
+    let received = watched.remaining_lines.join("\n");
+    assert_eq!(watched.code, Some(0), "{received} {}", watched.stderr);
+    assert!(!received.contains(&fixture.enrolment_token), "a secret was shown");
+    assert_eq!(watched.remaining_lines[1..], ["  tool shell: ls ... completed", "Tidy now.", "completed"]);
+    let next = format!("  next: the run stays open; `guildhall runs send {run} '...'` sends the next turn\n");
+    assert!(watched.stderr.ends_with(&next), "{}", watched.stderr);
 
     for (status, kind, code) in [
         (TerminalStatus::Failed, FailureKind::BackendFailed, 1),
         (TerminalStatus::Blocked, FailureKind::ProviderAuthFailed, 1),
         (TerminalStatus::Cancelled, FailureKind::Cancelled, 3),
     ] {
-        let watching = Watching::start(&yard.user, &["runs", "send", &run, "again", "--watch"]);
-        let turn = watching.line().split(' ').nth(1).expect("a command").to_owned();
-        played.take(&turn);
-        played.say(&turn, "hm");
-        played.finish(&turn, &ending(status, kind, "for a reason"));
-        let watched = watching.end();
+        let watching = WatchedCommand::start(&fixture.user, &["runs", "send", &run, "again", "--watch"]);
+        let turn = watching.read_line().split(' ').nth(1).expect("a command").to_owned();
+        runner.ack(&turn);
+        runner.send_message(&turn, "hm");
+        runner.finish_command(&turn, &outcome(status, kind, "for a reason"));
+        let watched = watching.wait();
         let last = if status == TerminalStatus::Cancelled {
             "cancelled: for a reason".to_owned()
         } else {
             format!("{status} ({kind}): for a reason")
         };
-        assert_eq!((watched.code, watched.rest), (Some(code), vec!["hm".to_owned(), last]));
-        assert!(watched.errors.starts_with("  next: "), "{}", watched.errors);
+        assert_eq!((watched.code, watched.remaining_lines), (Some(code), vec!["hm".to_owned(), last]));
+        assert!(watched.stderr.starts_with("  next: "), "{}", watched.stderr);
     }
 }
 
 #[test]
-fn a_steer_is_watched_in_the_turn_that_it_is_for_and_a_turn_without_the_others() {
-    let server = Server::ephemeral();
-    let yard = Yard::new(&server);
-    let made = yard.run(Some("go"));
-    let mut played = yard.claim(&server, &made.run);
-    played.take(&made.command);
-    played.say(&made.command, "before");
-    let steering = Watching::start(&yard.user, &["runs", "send", &made.run, "left", "--steer", "--watch"]);
-    let line = steering.line();
-    assert!(line.ends_with(&format!("(steer) for {}", made.command)), "{line}");
-    let waiting = Watching::start(&yard.user, &["runs", "send", &made.run, "next", "--watch"]);
-    let next = waiting.line().split(' ').nth(1).expect("a command").to_owned();
-    played.say(&made.command, "going left");
-    played.finish(&made.command, &Ending::COMPLETED);
-    let watched = steering.end();
+fn watch_shows_only_the_events_of_its_own_turn() {
+    let server = DevServer::ephemeral();
+    let fixture = TenantFixture::new(&server);
+    let created = fixture.create_run(Some("go"));
+    let mut runner = fixture.claim_run(&server, &created.run);
+    runner.ack(&created.command);
+    runner.send_message(&created.command, "before");
+    let steering =
+        WatchedCommand::start(&fixture.user, &["runs", "send", &created.run, "left", "--steer", "--watch"]);
+    let line = steering.read_line();
+    assert!(line.ends_with(&format!("(steer) for {}", created.command)), "{line}");
+    let waiting = WatchedCommand::start(&fixture.user, &["runs", "send", &created.run, "next", "--watch"]);
+    let next = waiting.read_line().split(' ').nth(1).expect("a command").to_owned();
+    runner.send_message(&created.command, "going left");
+    runner.finish_command(&created.command, &TerminalOutcome::COMPLETED);
+    let watched = steering.wait();
     assert_eq!(
-        (watched.code, watched.rest),
+        (watched.code, watched.remaining_lines),
         (Some(0), vec!["going left".to_owned(), "completed".to_owned()])
     );
-    played.take(&next);
-    played.say(&next, "next");
-    played.end(&ending(TerminalStatus::Failed, FailureKind::InfraFailed, "the disk is full"));
-    let watched = waiting.end();
-    assert_eq!(watched.code, Some(1), "{}", watched.errors);
-    assert_eq!(watched.rest, ["next", "failed (infra-failed): the disk is full"]);
+    runner.ack(&next);
+    runner.send_message(&next, "next");
+    runner.finish_run(&outcome(TerminalStatus::Failed, FailureKind::InfraFailed, "the disk is full"));
+    let watched = waiting.wait();
+    assert_eq!(watched.code, Some(1), "{}", watched.stderr);
+    assert_eq!(watched.remaining_lines, ["next", "failed (infra-failed): the disk is full"]);
 }
 
 #[test]
-fn a_program_that_watches_gets_what_was_made_and_then_the_events() {
-    let server = Server::ephemeral();
-    let yard = Yard::new(&server);
-    let watching = Watching::start(&yard.user, &["runs", "create", "go", "--watch", "--json"]);
+fn watch_json_prints_the_created_run_and_then_its_events() {
+    let server = DevServer::ephemeral();
+    let fixture = TenantFixture::new(&server);
+    let watching = WatchedCommand::start(&fixture.user, &["runs", "create", "go", "--watch", "--json"]);
     let json = |line: &str| serde_json::from_str::<Value>(line).expect("JSON");
-    let made = json(&watching.line());
-    let (run, turn) = (&made["run"]["runId"], &made["command"]["commandId"]);
-    yard.user.json(&["runs", "cancel", run.as_str().expect("an id")]);
-    let watched = watching.end();
-    assert_eq!((watched.code, watched.errors.as_str()), (Some(3), ""));
-    let events: Vec<Value> = watched.rest.iter().map(|line| json(line)).collect();
-    let said: Vec<_> = events.iter().map(|event| (event["seq"].clone(), event["type"].clone())).collect();
+    let created = json(&watching.read_line());
+    let (run, turn) = (&created["run"]["runId"], &created["command"]["commandId"]);
+    fixture.user.json(&["runs", "cancel", run.as_str().expect("an id")]);
+    let watched = watching.wait();
+    assert_eq!((watched.code, watched.stderr.as_str()), (Some(3), ""));
+    let events: Vec<Value> = watched.remaining_lines.iter().map(|line| json(line)).collect();
+    let received: Vec<_> = events.iter().map(|event| (event["seq"].clone(), event["type"].clone())).collect();
     let expected = ["run_status", "command_status", "run_status", "terminal_status"];
-    assert_eq!(said, (1..).zip(expected).map(|(seq, kind)| (json!(seq), json!(kind))).collect::<Vec<_>>());
+    assert_eq!(
+        received,
+        (1..).zip(expected).map(|(seq, kind)| (json!(seq), json!(kind))).collect::<Vec<_>>()
+    );
     assert_eq!(&events[3]["commandId"], turn);
 }
 
 #[test]
-fn who_watches_a_run_that_nobody_has_is_told_so() {
-    let server = Server::ephemeral();
-    let yard = Yard::new(&server);
-    let mut watching = Watching::start(&yard.user, &["runs", "create", "go", "--watch"]);
-    let (run, _turn) = made(&watching.line());
-    let note = watching.note();
-    assert!(note.starts_with("It waits for a runner; next: the run ends by itself"), "{note}");
-    yard.user.json(&["runs", "cancel", &run]);
-    let watched = watching.end();
-    assert_eq!(watched.rest.last().map(String::as_str), Some("cancelled: the run was cancelled"));
+fn watch_reports_that_the_run_waits_for_a_runner() {
+    let server = DevServer::ephemeral();
+    let fixture = TenantFixture::new(&server);
+    let mut watching = WatchedCommand::start(&fixture.user, &["runs", "create", "go", "--watch"]);
+    let (run, _turn) = created_ids(&watching.read_line());
+    let stderr_line = watching.read_stderr_line();
+    assert!(
+        stderr_line.starts_with("It waits for a runner; next: the run ends automatically"),
+        "{stderr_line}"
+    );
+    fixture.user.json(&["runs", "cancel", &run]);
+    let watched = watching.wait();
+    assert_eq!(watched.remaining_lines.last().map(String::as_str), Some("cancelled: the run was cancelled"));
     assert_eq!(
-        (watched.code, watched.errors.as_str()),
+        (watched.code, watched.stderr.as_str()),
         (Some(3), "  next: create another run in the same session\n")
     );
 }
 
 #[test]
-fn what_has_ended_before_is_told_and_not_waited_for() {
-    let server = Server::ephemeral();
-    let yard = Yard::new(&server);
-    let made = yard.run(None);
-    yard.user.json(&["runs", "cancel", &made.run]);
-    let told = ["  being cancelled", "run cancelled: the run was cancelled"];
-    for (after, expected) in [("0", &told[..]), ("900", &told[1..])] {
+fn events_follow_of_an_ended_run_exits_at_once() {
+    let server = DevServer::ephemeral();
+    let fixture = TenantFixture::new(&server);
+    let created = fixture.create_run(None);
+    fixture.user.json(&["runs", "cancel", &created.run]);
+    let expected_lines = ["  cancelling", "run cancelled: the run was cancelled"];
+    for (after, expected) in [("0", &expected_lines[..]), ("900", &expected_lines[1..])] {
         let watched =
-            Watching::start(&yard.user, &["runs", "events", &made.run, "-f", "--after", after]).end();
-        assert_eq!(watched.code, Some(3), "{}", watched.errors);
-        assert_eq!(watched.rest, expected, "after {after}");
+            WatchedCommand::start(&fixture.user, &["runs", "events", &created.run, "-f", "--after", after])
+                .wait();
+        assert_eq!(watched.code, Some(3), "{}", watched.stderr);
+        assert_eq!(watched.remaining_lines, expected, "after {after}");
     }
 }
 
 // covers: R9
 #[test]
-fn following_survives_a_killed_server_with_every_event_once_in_order() {
+fn events_follow_survives_server_kill_without_gap_or_duplicate() {
     let folder = tempfile::Builder::new().prefix("guildhall-runs-").tempdir().expect("a folder");
-    let mut server = Server::kept(folder.path(), "127.0.0.1:0");
-    let yard = Yard::new(&server);
-    let made = yard.run(Some("count"));
-    let following = Watching::start(&yard.user, &["runs", "events", &made.run, "-f", "--json"]);
-    let mut played = yard.claim(&server, &made.run);
-    played.take(&made.command);
-    let command = made.command.clone();
-    let counting = std::thread::spawn(move || {
+    let mut server = DevServer::persistent(folder.path(), "127.0.0.1:0");
+    let fixture = TenantFixture::new(&server);
+    let created = fixture.create_run(Some("count"));
+    let following = WatchedCommand::start(&fixture.user, &["runs", "events", &created.run, "-f", "--json"]);
+    let mut runner = fixture.claim_run(&server, &created.run);
+    runner.ack(&created.command);
+    let command = created.command.clone();
+    let writer = std::thread::spawn(move || {
         for number in 1..=120 {
-            played.say(&command, &format!("{number}"));
+            runner.send_message(&command, &format!("{number}"));
             std::thread::sleep(Duration::from_millis(10));
         }
-        played
+        runner
     });
-    let event = || serde_json::from_str::<Value>(&following.line()).expect("JSON");
-    let mut seen = Vec::new();
-    while !seen.iter().any(|event: &Value| event["payload"]["text"] == "20") {
-        seen.push(event());
+    let event = || serde_json::from_str::<Value>(&following.read_line()).expect("JSON");
+    let mut events = Vec::new();
+    while !events.iter().any(|event: &Value| event["payload"]["text"] == "20") {
+        events.push(event());
     }
-    server.running.signal(Signal::KILL);
-    server.running.wait();
+    server.process.signal(Signal::KILL);
+    server.process.wait();
     let address = server.url.strip_prefix("http://").expect("http").to_owned();
-    wait_until_gone(folder.path(), Duration::from_secs(5));
-    // The follower asks at least once a second: by then it knows.
+    wait_until_no_process(folder.path(), Duration::from_secs(5));
+    // The follower polls at least once a second, so it notices the outage.
     std::thread::sleep(Duration::from_millis(1500));
-    let _server = Server::kept(folder.path(), &address);
-    let played = counting.join().expect("counted to the end");
-    played.finish(&made.command, &Ending::COMPLETED);
-    played.end(&Ending::COMPLETED);
+    let _server = DevServer::persistent(folder.path(), &address);
+    let runner = writer.join().expect("the writer thread finished");
+    runner.finish_command(&created.command, &TerminalOutcome::COMPLETED);
+    runner.finish_run(&TerminalOutcome::COMPLETED);
 
-    let watched = following.end();
-    assert_eq!(watched.code, Some(0), "{}", watched.errors);
-    seen.extend(watched.rest.iter().map(|line| serde_json::from_str(line).expect("JSON")));
-    let seqs: Vec<i64> = seen.iter().map(|event| event["seq"].as_i64().expect("a number")).collect();
-    assert_eq!(seqs, (1..=i64::try_from(seqs.len()).expect("few")).collect::<Vec<_>>());
-    let counted: Vec<&str> = seen.iter().filter_map(|event| event["payload"]["text"].as_str()).collect();
-    assert_eq!(counted, (1..=120).map(|number| number.to_string()).collect::<Vec<_>>());
-    let kept = stdout(&yard.user.run(&["runs", "events", &made.run, "--json"]));
-    let kept: Vec<Value> = kept.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert_eq!(seen, kept, "what was followed is what is kept");
-    let notes: Vec<&str> = watched.errors.lines().collect();
-    assert_eq!(notes.len(), 2, "{notes:?}");
-    assert!(notes[0].contains("cannot reach") && notes[1] == "the server answers again", "{notes:?}");
+    let watched = following.wait();
+    assert_eq!(watched.code, Some(0), "{}", watched.stderr);
+    events.extend(watched.remaining_lines.iter().map(|line| serde_json::from_str(line).expect("JSON")));
+    let seqs: Vec<i64> = events.iter().map(|event| event["seq"].as_i64().expect("a number")).collect();
+    assert_eq!(seqs, (1..=i64::try_from(seqs.len()).expect("fits in i64")).collect::<Vec<_>>());
+    let texts: Vec<&str> = events.iter().filter_map(|event| event["payload"]["text"].as_str()).collect();
+    assert_eq!(texts, (1..=120).map(|number| number.to_string()).collect::<Vec<_>>());
+    let stored = stdout(&fixture.user.run(&["runs", "events", &created.run, "--json"]));
+    let stored: Vec<Value> = stored.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(events, stored, "the followed events differ from the stored events");
+    let stderr_lines: Vec<&str> = watched.stderr.lines().collect();
+    assert_eq!(stderr_lines.len(), 2, "{stderr_lines:?}");
+    assert!(
+        stderr_lines[0].contains("cannot reach") && stderr_lines[1] == "the server is reachable again",
+        "{stderr_lines:?}"
+    );
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_the_following_quietly() {
-    let server = Server::ephemeral();
-    let yard = Yard::new(&server);
-    let made = yard.run(Some("go"));
-    let mut played = yard.claim(&server, &made.run);
-    played.take(&made.command);
-    let mut command = yard.user.command(&["runs", "events", &made.run, "-f", "--json"]);
-    let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("runs");
+fn events_follow_exits_0_when_its_reader_closes_the_pipe() {
+    let server = DevServer::ephemeral();
+    let fixture = TenantFixture::new(&server);
+    let created = fixture.create_run(Some("go"));
+    let mut runner = fixture.claim_run(&server, &created.run);
+    runner.ack(&created.command);
+    let mut command = fixture.user.command(&["runs", "events", &created.run, "-f", "--json"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("the command starts");
     drop(child.stdout.take());
     let deadline = Instant::now() + Duration::from_secs(20);
     let status = loop {
-        played.say(&made.command, "anyone?");
+        runner.send_message(&created.command, "anyone?");
         if let Some(status) = child.try_wait().expect("a status") {
             break status;
         }

@@ -6,20 +6,20 @@ use guildhall_testkit::{TestDb, nats_url, subject_prefix};
 use rustix::process::Signal;
 use secrecy::ExposeSecret;
 
-use crate::support::{Running, get, guildhall};
+use crate::support::{ChildProcess, guildhall, http_get};
 
-/// A port that was free a moment ago; the server says so if somebody was quicker.
+/// Returns a free port. Another process may take it first; the server then fails to start.
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
 }
 
-struct Served {
-    running: Running,
+struct ServeFixture {
+    process: ChildProcess,
     url: String,
     _db: TestDb,
 }
 
-async fn serve(extra: &[(&str, String)]) -> Served {
+async fn start_serve(extra: &[(&str, String)]) -> ServeFixture {
     let (db, port) = (TestDb::new().await, free_port());
     let mut command = guildhall();
     command
@@ -30,60 +30,60 @@ async fn serve(extra: &[(&str, String)]) -> Served {
         .env("GUILDHALL_HTTP_DRAIN_DELAY", "0s")
         .env("GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY", "0".repeat(64))
         .envs(extra.iter().map(|(name, value)| (*name, value)));
-    let running = Running::start(&mut command);
+    let process = ChildProcess::start(&mut command);
     let deadline = Instant::now() + Duration::from_secs(15);
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(Instant::now() < deadline, "nobody listens after 15 s");
+        assert!(Instant::now() < deadline, "the server does not listen after 15 s");
         std::thread::sleep(Duration::from_millis(20));
     }
-    Served { running, url: format!("http://127.0.0.1:{port}"), _db: db }
+    ServeFixture { process, url: format!("http://127.0.0.1:{port}"), _db: db }
 }
 
 #[tokio::test]
-async fn serve_ends_in_good_order_when_it_is_asked_to() {
-    let mut served = serve(&[]).await;
-    assert_eq!(get(&format!("{}/health", served.url), &[]).0, 200);
-    served.running.signal(Signal::TERM);
-    assert!(served.running.wait().success());
+async fn serve_exits_cleanly_on_sigterm() {
+    let mut server = start_serve(&[]).await;
+    assert_eq!(http_get(&format!("{}/health", server.url), &[]).0, 200);
+    server.process.signal(Signal::TERM);
+    assert!(server.process.wait().success());
 }
 
 #[test]
-fn serve_without_postgres_fails_fast_and_says_what_to_check() {
-    let began = Instant::now();
+fn serve_without_postgres_fails_fast_with_a_clear_error() {
+    let started = Instant::now();
     let output = guildhall()
         .args(["serve", "--listen", "127.0.0.1:0", "--pg-url", "postgres://nobody@127.0.0.1:1/nothing"])
         .output()
-        .expect("ran");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && began.elapsed() < Duration::from_secs(15));
-    assert!(said.contains("PostgreSQL does not answer"), "{said}");
+        .expect("the command runs");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && started.elapsed() < Duration::from_secs(15));
+    assert!(message.contains("PostgreSQL does not answer"), "{message}");
 }
 
 #[tokio::test]
-async fn spans_go_to_the_configured_collector_under_the_callers_trace() {
+async fn spans_reach_the_collector_with_the_callers_trace_id() {
     let collector = TcpListener::bind("127.0.0.1:0").expect("a port");
     let endpoint = format!("http://{}/v1/traces", collector.local_addr().expect("an address"));
     let received = std::thread::spawn(move || receive_one(&collector));
-    let mut served = serve(&[("GUILDHALL_TELEMETRY_OTLP_ENDPOINT", endpoint)]).await;
+    let mut server = start_serve(&[("GUILDHALL_TELEMETRY_OTLP_ENDPOINT", endpoint)]).await;
     let parent = ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
-    let (status, body) = get(&format!("{}/nowhere", served.url), &[parent]);
+    let (status, body) = http_get(&format!("{}/nowhere", server.url), &[parent]);
     assert_eq!((status, body["traceId"].as_str()), (404, Some("4bf92f3577b34da6a3ce929d0e0e4736")));
-    served.running.signal(Signal::TERM);
-    assert!(served.running.wait().success());
-    let sent = received.join().expect("the collector got something");
+    server.process.signal(Signal::TERM);
+    assert!(server.process.wait().success());
+    let sent = received.join().expect("the collector received a request");
     let trace_id = 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736_u128.to_be_bytes();
     assert!(sent.starts_with(b"POST /v1/traces"), "{}", String::from_utf8_lossy(&sent));
-    assert!(sent.windows(16).any(|window| window == trace_id), "the span of the request is not among them");
+    assert!(sent.windows(16).any(|window| window == trace_id), "the span of the request is missing");
 }
 
-/// Accepts one request and returns all of it.
+/// Accepts one HTTP request and returns its bytes.
 fn receive_one(collector: &TcpListener) -> Vec<u8> {
     let (mut stream, _) = collector.accept().expect("a client");
     stream.set_read_timeout(Some(Duration::from_secs(10))).expect("set");
-    let (mut sent, mut piece) = (Vec::new(), [0u8; 4096]);
+    let (mut sent, mut chunk) = (Vec::new(), [0u8; 4096]);
     loop {
-        let count = stream.read(&mut piece).expect("readable");
-        sent.extend_from_slice(&piece[..count]);
+        let count = stream.read(&mut chunk).expect("readable");
+        sent.extend_from_slice(&chunk[..count]);
         let text = String::from_utf8_lossy(&sent).to_ascii_lowercase();
         let head = text.split_once("\r\n\r\n").map(|(head, _)| head.to_owned());
         let length = head.as_deref().and_then(|head| {
@@ -96,6 +96,6 @@ fn receive_one(collector: &TcpListener) -> Vec<u8> {
             break;
         }
     }
-    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").expect("answered");
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").expect("a result");
     sent
 }

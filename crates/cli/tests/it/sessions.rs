@@ -1,51 +1,54 @@
-//! `guildhall sessions`, with a runner that is played.
+//! `guildhall sessions`, with a fake runner.
 
-use guildhall_domain::runs::Ending;
+use guildhall_domain::runs::TerminalOutcome;
 use serde_json::{Value, json};
 
-use crate::support::runner::Yard;
-use crate::support::user::{Server, stderr, stdout};
+use crate::support::runner::TenantFixture;
+use crate::support::user::{DevServer, stderr, stdout};
 
 // covers: R20
 #[test]
-fn a_session_is_new_until_it_is_read_and_its_output_is_what_was_said() {
-    let server = Server::ephemeral();
-    let yard = Yard::new(&server);
-    let user = &yard.user;
-    assert!(stdout(&user.run(&["sessions", "ls"])).starts_with("nothing runs"));
-    let made = yard.run(Some("go"));
-    let listed = |args: &[&str]| user.json(args)["sessions"].as_array().expect("sessions").len();
-    assert_eq!(listed(&["sessions", "ls"]), 1, "it runs");
-    let mut played = yard.claim(&server, &made.run);
-    assert_eq!(played.run().to_string(), made.run);
-    played.take(&made.command);
-    played.say(&made.command, "said in the session");
-    played.report(
-        &made.command,
+fn session_is_unread_until_marked_read_and_output_shows_text() {
+    let server = DevServer::ephemeral();
+    let fixture = TenantFixture::new(&server);
+    let user = &fixture.user;
+    assert!(stdout(&user.run(&["sessions", "ls"])).starts_with("no running or unread sessions"));
+    let created = fixture.create_run(Some("go"));
+    let session_count = |args: &[&str]| user.json(args)["sessions"].as_array().expect("sessions").len();
+    assert_eq!(session_count(&["sessions", "ls"]), 1, "a session with an open run is listed");
+    let mut runner = fixture.claim_run(&server, &created.run);
+    assert_eq!(runner.run().to_string(), created.run);
+    runner.ack(&created.command);
+    runner.send_message(&created.command, "said in the session");
+    runner.append_event(
+        &created.command,
         "tool_call",
         json!({ "callId": "a", "toolName": "shell", "status": "completed" }),
     );
-    played.finish(&made.command, &Ending::COMPLETED);
-    user.json(&["runs", "cancel", &made.run]);
+    runner.finish_command(&created.command, &TerminalOutcome::COMPLETED);
+    user.json(&["runs", "cancel", &created.run]);
 
     let line = stdout(&user.run(&["sessions", "ls"]));
     let line = line.lines().nth(1).expect("the session");
-    assert!(line.starts_with(&made.session) && line.contains(" new ") && line.ends_with(&made.run), "{line}");
-    let shown = user.json(&["sessions", "show", &made.session]);
-    assert_eq!((&shown["unread"], &shown["run"]["runId"]), (&json!(true), &json!(made.run)));
-    let text = stdout(&user.run(&["sessions", "show", &made.session]));
+    assert!(
+        line.starts_with(&created.session) && line.contains(" unread ") && line.ends_with(&created.run),
+        "{line}"
+    );
+    let view = user.json(&["sessions", "show", &created.session]);
+    assert_eq!((&view["unread"], &view["run"]["runId"]), (&json!(true), &json!(created.run)));
+    let text = stdout(&user.run(&["sessions", "show", &created.session]));
     assert!(text.contains("cancelled: It has ended"), "{text}");
 
-    let output = stdout(&user.run(&["sessions", "output", &made.session]));
+    let output = stdout(&user.run(&["sessions", "output", &created.session]));
     assert_eq!(output, "said in the session\ncompleted\nrun cancelled: the run was cancelled\n");
-    let trace = stdout(&user.run(&["sessions", "trace", &made.session, "--json"]));
-    assert_eq!(trace, stdout(&user.run(&["runs", "events", &made.run, "--json"])));
+    let trace = stdout(&user.run(&["sessions", "trace", &created.session, "--json"]));
+    assert_eq!(trace, stdout(&user.run(&["runs", "events", &created.run, "--json"])));
     let after = stdout(&user.run(&[
         "sessions",
         "trace",
-        &made.session,
+        &created.session,
         "--run",
-        &made.run,
+        &created.run,
         "--after",
         "5",
         "--json",
@@ -53,28 +56,32 @@ fn a_session_is_new_until_it_is_read_and_its_output_is_what_was_said() {
     let first: Value = serde_json::from_str(after.lines().next().expect("an event")).expect("JSON");
     assert_eq!(first["seq"], 6);
 
-    let read = user.json(&["sessions", "read", &made.session]);
+    let read = user.json(&["sessions", "read", &created.session]);
     assert_eq!((&read["unread"], &read["readVersion"]), (&json!(false), &read["version"]));
-    assert_eq!(listed(&["sessions", "ls"]), 0);
-    assert_eq!(listed(&["sessions", "ls", "--all"]), 1);
-    assert_eq!(listed(&["sessions", "ls", "--reader", "another"]), 1, "each reader has a place of its own");
+    assert_eq!(session_count(&["sessions", "ls"]), 0);
+    assert_eq!(session_count(&["sessions", "ls", "--all"]), 1);
+    assert_eq!(
+        session_count(&["sessions", "ls", "--reader", "another"]),
+        1,
+        "each reader has its own read position"
+    );
 }
 
 #[test]
-fn cancelling_a_session_ends_what_is_at_work_in_it() {
-    let server = Server::ephemeral();
-    let yard = Yard::new(&server);
-    let made = yard.run(Some("go"));
-    let cancel = || yard.user.json(&["sessions", "cancel", &made.session]);
+fn session_cancel_cancels_the_command_and_then_the_run() {
+    let server = DevServer::ephemeral();
+    let fixture = TenantFixture::new(&server);
+    let created = fixture.create_run(Some("go"));
+    let cancel = || fixture.user.json(&["sessions", "cancel", &created.session]);
     assert_eq!(
         cancel(),
         json!({
-            "cancelled": "command", "runId": made.run, "commandId": made.command, "status": "cancelled",
+            "cancelled": "command", "runId": created.run, "commandId": created.command, "status": "cancelled",
         })
     );
     assert_eq!(cancel()["cancelled"], "run");
-    let nothing = yard.user.run(&["sessions", "cancel", &made.session]);
-    assert_eq!(stdout(&nothing), "nothing is at work in this session\n", "{}", stderr(&nothing));
-    let again = yard.user.json(&["runs", "create", "more", "--session", &made.session]);
-    assert_eq!(again["run"]["sessionId"], json!(made.session));
+    let nothing = fixture.user.run(&["sessions", "cancel", &created.session]);
+    assert_eq!(stdout(&nothing), "nothing to cancel in this session\n", "{}", stderr(&nothing));
+    let again = fixture.user.json(&["runs", "create", "more", "--session", &created.session]);
+    assert_eq!(again["run"]["sessionId"], json!(created.session));
 }

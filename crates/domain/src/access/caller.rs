@@ -1,96 +1,103 @@
-//! The caller: whom the edge found behind a token, and what they may do.
+//! The authenticated caller and their permissions.
 //!
-//! Every object is loaded through a caller. What a caller may not know of is reported as not found, with the same words
-//! as for an id that never existed.
+//! Every object is loaded through a caller. An object that the caller may not see is reported as not found, with the
+//! same message as an id that does not exist.
 
 use jiff::Timestamp;
 
 use crate::access::principal::TokenKind;
-use crate::access::role::{Right, Role};
+use crate::access::role::{Permission, Role};
 use crate::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
 
-/// A tenant and the role that the caller has in it. Loaded with each request, never read from a token.
+/// The caller's role in a tenant. Loaded from the database for each request, never taken from a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Acting {
+pub struct TenantRole {
     pub tenant: TenantId,
     pub role: Role,
 }
 
-impl Acting {
-    /// Asks for a right in this tenant.
-    pub fn require(self, right: Right) -> Result<(), Denied> {
-        if self.role.allows(right) { Ok(()) } else { Err(Denied::Forbidden(right)) }
+impl TenantRole {
+    /// Requires a permission in this tenant.
+    pub fn require(self, permission: Permission) -> Result<(), AccessDenied> {
+        if self.role.allows(permission) { Ok(()) } else { Err(AccessDenied::Forbidden(permission)) }
     }
 }
 
-/// Who asks, and on whose behalf.
+/// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub principal: PrincipalId,
     pub kind: TokenKind,
     pub login: Option<LoginId>,
-    /// The service key that asks, or that vouches for the external subject who asks.
+    /// The service key of the caller, or the one that issued the token of an external subject.
     pub key: Option<ServiceKeyId>,
-    pub tenant: Option<Acting>,
-    /// The tenant whose application an external subject belongs to. They have no role there.
+    pub tenant: Option<TenantRole>,
+    /// The tenant whose application an external subject belongs to. The subject has no role in it.
     pub subject_of: Option<TenantId>,
     pub expires_at: Timestamp,
-    /// Whether they operate the whole installation. That alone opens no tenant.
+    /// Whether the caller operates the installation. This alone gives no access to tenants.
     pub is_operator: bool,
 }
 
-/// Why a caller does not get what they ask for.
+/// Why access is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Denied {
-    /// The caller may not know whether the object exists.
-    #[error("no such object, or it is not yours to know of")]
+pub enum AccessDenied {
+    /// The caller must not learn whether the object exists.
+    #[error("no such object, or you have no access to it")]
     NotFound,
-    /// The caller is a member, so may know, but their role lacks the right.
-    #[error("your role lacks the right {0}: ask an owner or operator of the tenant for a role that has it")]
-    Forbidden(Right),
-    /// The caller may know, but only a program of the tenant may do this.
-    #[error("only a service key of the tenant may do this: use one in place of your own token")]
-    NotAKey,
+    /// The caller is a member, but their role lacks the permission.
+    #[error(
+        "your role lacks the permission {0}: ask an owner or operator of the tenant for a role that has it"
+    )]
+    Forbidden(Permission),
+    /// The caller is a member, but only a service key may do this.
+    #[error("only a service key of the tenant can do this: use one instead of your own token")]
+    ServiceKeyRequired,
 }
 
 impl Caller {
-    /// Returns the caller's standing in a tenant, if it is the one they act in.
-    pub fn acting(&self, tenant: TenantId) -> Result<Acting, Denied> {
-        self.standing().filter(|acting| acting.tenant == tenant).ok_or(Denied::NotFound)
+    /// Returns the caller's role in a tenant, if it is the tenant of this request.
+    pub fn in_tenant(&self, tenant: TenantId) -> Result<TenantRole, AccessDenied> {
+        self.effective_role().filter(|role| role.tenant == tenant).ok_or(AccessDenied::NotFound)
     }
 
-    /// Asks for a right in the tenant that the caller acts in.
-    pub fn require(&self, right: Right) -> Result<(), Denied> {
-        self.standing().ok_or(Denied::NotFound)?.require(right)
+    /// Requires a permission in the tenant of this request.
+    pub fn require(&self, permission: Permission) -> Result<(), AccessDenied> {
+        self.effective_role().ok_or(AccessDenied::NotFound)?.require(permission)
     }
 
-    /// Asks that the caller operates the installation. Who does not, learns of nothing there.
-    pub fn require_operator(&self) -> Result<(), Denied> {
-        if self.is_operator && holds_rights(self.kind) { Ok(()) } else { Err(Denied::NotFound) }
+    /// Requires an operator of the installation. For everyone else the object does not exist.
+    pub fn require_operator(&self) -> Result<(), AccessDenied> {
+        if self.is_operator && can_hold_permissions(self.kind) { Ok(()) } else { Err(AccessDenied::NotFound) }
     }
 
-    /// Asks for a right in a tenant as one of its service keys, and returns the key.
-    pub fn require_key(&self, tenant: TenantId, right: Right) -> Result<ServiceKeyId, Denied> {
-        let acting = self.acting(tenant)?;
-        let key = self.key.filter(|_| self.kind == TokenKind::Service).ok_or(Denied::NotAKey)?;
-        acting.require(right)?;
+    /// Requires a service key of the tenant with a permission, and returns the key.
+    pub fn require_key(
+        &self,
+        tenant: TenantId,
+        permission: Permission,
+    ) -> Result<ServiceKeyId, AccessDenied> {
+        let role = self.in_tenant(tenant)?;
+        let key =
+            self.key.filter(|_| self.kind == TokenKind::Service).ok_or(AccessDenied::ServiceKeyRequired)?;
+        role.require(permission)?;
         Ok(key)
     }
 
-    /// Returns whether the caller's authority is over, and with it every stream opened under it.
+    /// Returns whether the caller's token has expired. Its open streams end with it.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         now >= self.expires_at
     }
 
-    fn standing(&self) -> Option<Acting> {
-        self.tenant.filter(|_| holds_rights(self.kind))
+    fn effective_role(&self) -> Option<TenantRole> {
+        self.tenant.filter(|_| can_hold_permissions(self.kind))
     }
 }
 
-/// Returns whether a token of this kind can carry rights over a tenant at all. External subjects, enrolling runners and
-/// runs reach what their token names and nothing else, even where a membership was loaded beside it.
-fn holds_rights(kind: TokenKind) -> bool {
+/// Returns whether tokens of this kind can hold tenant permissions. Tokens of external subjects, enrolments and runs
+/// give access to the object they name and to nothing else, even if a membership was loaded.
+fn can_hold_permissions(kind: TokenKind) -> bool {
     match kind {
         TokenKind::User | TokenKind::Agent | TokenKind::Service => true,
         TokenKind::External | TokenKind::Enrolment | TokenKind::Run => false,
@@ -108,80 +115,84 @@ mod tests {
         TenantId::from_uuid(Uuid::from_u128(number))
     }
 
-    fn caller(kind: TokenKind, acting: Option<(u128, Role)>) -> Caller {
+    fn caller(kind: TokenKind, role: Option<(u128, Role)>) -> Caller {
         Caller {
             principal: PrincipalId::from_uuid(Uuid::from_u128(1)),
             kind,
             login: None,
             key: None,
             subject_of: None,
-            tenant: acting.map(|(number, role)| Acting { tenant: tenant(number), role }),
+            tenant: role.map(|(number, role)| TenantRole { tenant: tenant(number), role }),
             expires_at: Timestamp::from_second(1_800_000_000).expect("in range"),
             is_operator: false,
         }
     }
 
     #[test]
-    fn a_member_without_the_right_is_told_which_one_is_missing() {
+    fn member_without_the_permission_gets_its_name() {
         let viewer = caller(TokenKind::User, Some((7, Role::Viewer)));
-        let denied = viewer.require(Right::RunsWrite).expect_err("a viewer only sees");
-        assert_eq!(denied, Denied::Forbidden(Right::RunsWrite));
+        let denied = viewer.require(Permission::RunsWrite).expect_err("a viewer cannot write");
+        assert_eq!(denied, AccessDenied::Forbidden(Permission::RunsWrite));
         assert_eq!(
             denied.to_string(),
-            "your role lacks the right runs:write: ask an owner or operator of the tenant for a role that has it"
+            "your role lacks the permission runs:write: ask an owner or operator of the tenant for a role that has it"
         );
-        assert_eq!(viewer.require(Right::RunsRead), Ok(()));
+        assert_eq!(viewer.require(Permission::RunsRead), Ok(()));
     }
 
     #[test]
-    fn another_tenant_does_not_exist_for_the_caller() {
+    fn other_tenant_is_not_found() {
         let owner = caller(TokenKind::User, Some((7, Role::Owner)));
-        assert_eq!(owner.acting(tenant(7)), Ok(Acting { tenant: tenant(7), role: Role::Owner }));
-        assert_eq!(owner.acting(tenant(8)), Err(Denied::NotFound));
-        assert_eq!(caller(TokenKind::User, None).acting(tenant(7)), Err(Denied::NotFound));
+        assert_eq!(owner.in_tenant(tenant(7)), Ok(TenantRole { tenant: tenant(7), role: Role::Owner }));
+        assert_eq!(owner.in_tenant(tenant(8)), Err(AccessDenied::NotFound));
+        assert_eq!(caller(TokenKind::User, None).in_tenant(tenant(7)), Err(AccessDenied::NotFound));
     }
 
     #[test]
-    fn to_operate_the_installation_opens_no_tenant() {
+    fn installation_operator_has_no_tenant_permissions() {
         let operator = Caller { is_operator: true, ..caller(TokenKind::User, None) };
         assert_eq!(operator.require_operator(), Ok(()));
-        for right in Right::ALL {
-            assert_eq!(operator.require(*right), Err(Denied::NotFound), "{right}");
+        for permission in Permission::ALL {
+            assert_eq!(operator.require(*permission), Err(AccessDenied::NotFound), "{permission}");
         }
-        assert_eq!(caller(TokenKind::User, None).require_operator(), Err(Denied::NotFound));
+        assert_eq!(caller(TokenKind::User, None).require_operator(), Err(AccessDenied::NotFound));
     }
 
-    /// Even a token whose bearer is an owner, and operator besides.
+    /// Even for an owner of the tenant who also operates the installation.
     #[test]
-    fn external_enrolment_and_run_tokens_have_no_right_over_any_tenant() {
+    fn external_enrolment_and_run_tokens_have_no_tenant_permissions() {
         for kind in [TokenKind::External, TokenKind::Enrolment, TokenKind::Run] {
             let caller = Caller { is_operator: true, ..caller(kind, Some((7, Role::Owner))) };
-            for right in Right::ALL {
-                assert_eq!(caller.require(*right), Err(Denied::NotFound), "{kind} {right}");
+            for permission in Permission::ALL {
+                assert_eq!(caller.require(*permission), Err(AccessDenied::NotFound), "{kind} {permission}");
             }
-            assert_eq!(caller.acting(tenant(7)), Err(Denied::NotFound), "{kind}");
-            assert_eq!(caller.require_operator(), Err(Denied::NotFound), "{kind}");
+            assert_eq!(caller.in_tenant(tenant(7)), Err(AccessDenied::NotFound), "{kind}");
+            assert_eq!(caller.require_operator(), Err(AccessDenied::NotFound), "{kind}");
         }
     }
 
     #[test]
-    fn what_is_for_service_keys_is_refused_to_everybody_else() {
+    fn require_key_accepts_only_service_keys_of_the_tenant() {
         let key = ServiceKeyId::from_uuid(Uuid::from_u128(9));
         let holder = |kind, role| Caller { key: Some(key), ..caller(kind, Some((7, role))) };
-        let asks = |caller: &Caller, number| caller.require_key(tenant(number), Right::SubjectsVouch);
+        let require_key =
+            |caller: &Caller, number| caller.require_key(tenant(number), Permission::SubjectsVouch);
         let service = holder(TokenKind::Service, Role::Developer);
-        assert_eq!(asks(&service, 7), Ok(key));
-        assert_eq!(asks(&service, 8), Err(Denied::NotFound));
+        assert_eq!(require_key(&service, 7), Ok(key));
+        assert_eq!(require_key(&service, 8), Err(AccessDenied::NotFound));
         let viewer = holder(TokenKind::Service, Role::Viewer);
-        assert_eq!(asks(&viewer, 7), Err(Denied::Forbidden(Right::SubjectsVouch)));
-        assert_eq!(asks(&caller(TokenKind::User, Some((7, Role::Owner))), 7), Err(Denied::NotAKey));
+        assert_eq!(require_key(&viewer, 7), Err(AccessDenied::Forbidden(Permission::SubjectsVouch)));
+        assert_eq!(
+            require_key(&caller(TokenKind::User, Some((7, Role::Owner))), 7),
+            Err(AccessDenied::ServiceKeyRequired)
+        );
         for kind in [TokenKind::External, TokenKind::Enrolment, TokenKind::Run] {
-            assert_eq!(asks(&holder(kind, Role::Owner), 7), Err(Denied::NotFound), "{kind}");
+            assert_eq!(require_key(&holder(kind, Role::Owner), 7), Err(AccessDenied::NotFound), "{kind}");
         }
     }
 
     #[test]
-    fn authority_ends_at_the_instant_it_expires() {
+    fn caller_is_expired_from_the_expiry_time_on() {
         let caller = caller(TokenKind::User, None);
         let second_before = Timestamp::from_second(1_799_999_999).expect("in range");
         assert!(!caller.is_expired(second_before));
@@ -190,23 +201,23 @@ mod tests {
 
     fn any_caller() -> impl Strategy<Value = Caller> {
         let kind = proptest::sample::select(TokenKind::ALL);
-        let acting = proptest::option::of((0u128..3, proptest::sample::select(Role::ALL)));
-        (kind, acting, any::<bool>())
-            .prop_map(|(kind, acting, is_operator)| Caller { is_operator, ..caller(kind, acting) })
+        let role = proptest::option::of((0u128..3, proptest::sample::select(Role::ALL)));
+        (kind, role, any::<bool>())
+            .prop_map(|(kind, role, is_operator)| Caller { is_operator, ..caller(kind, role) })
     }
 
     proptest! {
         #[test]
-        fn a_right_is_had_only_in_the_tenant_acted_in_and_only_by_its_role(
+        fn permission_requires_the_role_in_the_tenant_of_the_request(
             caller in any_caller(),
             number in 0u128..3,
-            right in proptest::sample::select(Right::ALL),
+            permission in proptest::sample::select(Permission::ALL),
         ) {
-            let allowed = caller.acting(tenant(number)).and_then(|acting| acting.require(right));
-            let expected = match caller.tenant.filter(|acting| acting.tenant == tenant(number)) {
-                Some(acting) if holds_rights(caller.kind) && acting.role.allows(right) => Ok(()),
-                Some(_) if holds_rights(caller.kind) => Err(Denied::Forbidden(right)),
-                Some(_) | None => Err(Denied::NotFound),
+            let allowed = caller.in_tenant(tenant(number)).and_then(|role| role.require(permission));
+            let expected = match caller.tenant.filter(|role| role.tenant == tenant(number)) {
+                Some(found) if can_hold_permissions(caller.kind) && found.role.allows(permission) => Ok(()),
+                Some(_) if can_hold_permissions(caller.kind) => Err(AccessDenied::Forbidden(permission)),
+                Some(_) | None => Err(AccessDenied::NotFound),
             };
             prop_assert_eq!(allowed, expected);
         }

@@ -1,13 +1,14 @@
-//! Invitations: a role in a tenant, offered once to whoever holds the secret.
+//! Invitations: a role in a tenant for whoever presents the secret first.
 
+use crate::ids::{InviteId, PrincipalId};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::access::role::{Role, add_member};
 
-/// How long an invitation may lie before it is accepted: a week of holidays, not a forgotten mailbox.
+/// Lifetime of an invitation: long enough for a holiday, too short for a forgotten mailbox.
 pub const LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// What is offered, and what became of it.
+/// An invitation and its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Invitation {
     pub role: Role,
@@ -18,32 +19,46 @@ pub struct Invitation {
 
 /// Why an invitation is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum InvitationRefusal {
-    /// The same words for each reason: whoever holds it need not know what became of it.
-    #[error("this invitation is not valid, or no longer: ask for a new one")]
+pub enum InvitationError {
+    /// One message for all reasons: the bearer must not learn the state of the invitation.
+    #[error("invalid or expired invitation: ask for a new one")]
     Invalid,
-    #[error("you are a member already, with the role {0}: there is nothing to accept")]
+    #[error("you are already a member with the role {0}: no need to accept")]
     AlreadyMember(Role),
 }
 
-/// Decides whether an invitation is accepted, and returns the role that it gives. `inviter` is what the one who invited
-/// is in the tenant now: an invitation gives no more than they could give themselves. `current` is what the one who
-/// accepts is there already; an invitation raises a role and never lowers one.
+/// Decides whether an invitation can be accepted, and returns the role that it grants. `inviter` is the inviter's
+/// current role in the tenant: they must still be allowed to grant the offered role. `current` is the current role of
+/// the accepting user: an invitation can raise a role, but never lowers it.
 pub fn accept(
     invitation: &Invitation,
     inviter: Option<Role>,
     current: Option<Role>,
     now: Timestamp,
-) -> Result<Role, InvitationRefusal> {
-    let open = invitation.revoked_at.is_none() && invitation.accepted_at.is_none();
+) -> Result<Role, InvitationError> {
+    let is_open = invitation.revoked_at.is_none() && invitation.accepted_at.is_none();
     let may_still_invite = inviter.is_some_and(|inviter| add_member(inviter, invitation.role).is_ok());
-    if !open || !may_still_invite || now >= invitation.expires_at {
-        return Err(InvitationRefusal::Invalid);
+    if !is_open || !may_still_invite || now >= invitation.expires_at {
+        return Err(InvitationError::Invalid);
     }
     match current {
-        Some(current) if current >= invitation.role => Err(InvitationRefusal::AlreadyMember(current)),
+        Some(current) if current >= invitation.role => Err(InvitationError::AlreadyMember(current)),
         Some(_) | None => Ok(invitation.role),
     }
+}
+
+/// An invitation in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvitationSummary {
+    pub id: InviteId,
+    pub role: String,
+    pub note: Option<String>,
+    pub invited_by: PrincipalId,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub revoked_at: Option<Timestamp>,
+    pub accepted_at: Option<Timestamp>,
+    pub accepted_by: Option<PrincipalId>,
 }
 
 #[cfg(test)]
@@ -61,20 +76,20 @@ mod tests {
     }
 
     #[test]
-    fn an_open_invitation_gives_its_role_until_the_instant_it_expires() {
+    fn open_invitation_grants_its_role_until_it_expires() {
         let invitation = open(Role::Developer);
         assert_eq!(accept(&invitation, Some(Role::Operator), None, at(99)), Ok(Role::Developer));
         let late = accept(&invitation, Some(Role::Operator), None, at(100));
-        assert_eq!(late, Err(InvitationRefusal::Invalid));
+        assert_eq!(late, Err(InvitationError::Invalid));
     }
 
     #[test]
-    fn one_that_was_used_or_revoked_gives_nothing() {
+    fn accepted_or_revoked_invitation_is_rejected() {
         let used = Invitation { accepted_at: Some(at(1)), ..open(Role::Viewer) };
         let revoked = Invitation { revoked_at: Some(at(1)), ..open(Role::Viewer) };
         for invitation in [used, revoked] {
-            let refused = accept(&invitation, Some(Role::Owner), None, at(2));
-            assert_eq!(refused, Err(InvitationRefusal::Invalid));
+            let result = accept(&invitation, Some(Role::Owner), None, at(2));
+            assert_eq!(result, Err(InvitationError::Invalid));
         }
     }
 
@@ -84,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_gets_what_the_inviter_cannot_give_now_and_nobody_is_lowered(
+        fn granted_role_is_within_the_inviters_and_never_lowers_a_role(
             offered in any_role(),
             inviter in proptest::option::of(any_role()),
             current in proptest::option::of(any_role()),
@@ -95,8 +110,8 @@ mod tests {
                     prop_assert!(current.is_none_or(|current| current < given));
                     prop_assert_eq!(given, offered);
                 }
-                Err(InvitationRefusal::AlreadyMember(now)) => prop_assert!(current == Some(now) && now >= offered),
-                Err(InvitationRefusal::Invalid) => {
+                Err(InvitationError::AlreadyMember(now)) => prop_assert!(current == Some(now) && now >= offered),
+                Err(InvitationError::Invalid) => {
                     prop_assert!(!inviter.is_some_and(|inviter| inviter.may_grant(offered)));
                 }
             }

@@ -1,42 +1,42 @@
-//! Failed sign-ins: after a few in a short time the next ones are not even tried.
+//! Lockout after failed sign-ins.
 //!
-//! A lock stops guessing at one name; it also lets anyone shut that name out for a while. It therefore ends by itself,
-//! and attempts during it neither count nor extend it.
+//! A lock stops password guessing for one name, but anyone can cause it. It therefore ends by itself, and attempts
+//! during the lock neither count nor extend it.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Failures until the lock. Five allow for a person's typing and leave a guesser 480 tries a day.
-pub const FAILURES: usize = 5;
+/// Failures until the lock. Five tolerate typing errors and leave an attacker 480 attempts per day.
+pub const MAX_FAILURES: usize = 5;
 
-/// The time in which they must happen to count together.
+/// Period in which failures are counted together.
 pub const WINDOW: SignedDuration = SignedDuration::from_mins(15);
 
-/// How long the lock holds after the last failure. Not less than [`WINDOW`], so that its end is a fresh start.
-pub const LOCKED_FOR: SignedDuration = SignedDuration::from_mins(15);
+/// Duration of the lock after the last failure. At least [`WINDOW`], so that the count restarts at its end.
+pub const LOCK_DURATION: SignedDuration = SignedDuration::from_mins(15);
 
-/// The recent failures of one name, oldest first, [`FAILURES`] at most.
+/// The recent failures of one name: at most [`MAX_FAILURES`], oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Attempts {
+pub struct SignInAttempts {
     failed_at: Vec<Timestamp>,
 }
 
-/// Whether a sign-in may be tried.
+/// Whether a password may be checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
-    Try,
-    /// Not before this time, whatever the password. Do not check it: the answer must not tell whether it was right.
+pub enum SignInDecision {
+    Allowed,
+    /// No sign-in before this time. The password must not be checked, so that the response does not depend on it.
     Locked {
         until: Timestamp,
     },
 }
 
-impl Attempts {
-    /// Makes the state from stored failures, in any order.
+impl SignInAttempts {
+    /// Creates the state from stored failures, in any order.
     #[must_use]
     pub fn from_failures(failures: impl IntoIterator<Item = Timestamp>) -> Self {
         let mut failed_at: Vec<Timestamp> = failures.into_iter().collect();
         failed_at.sort_unstable();
-        failed_at.drain(..failed_at.len().saturating_sub(FAILURES));
+        failed_at.drain(..failed_at.len().saturating_sub(MAX_FAILURES));
         Self { failed_at }
     }
 
@@ -48,33 +48,33 @@ impl Attempts {
 
     /// Decides whether the password may be checked now.
     #[must_use]
-    pub fn admit(&self, now: Timestamp) -> Admission {
+    pub fn check(&self, now: Timestamp) -> SignInDecision {
         match self.locked_until() {
-            Some(until) if now < until => Admission::Locked { until },
-            Some(_) | None => Admission::Try,
+            Some(until) if now < until => SignInDecision::Locked { until },
+            Some(_) | None => SignInDecision::Allowed,
         }
     }
 
-    /// Returns the state after the password was checked and was wrong.
+    /// Returns the state after a wrong password.
     #[must_use]
-    pub fn failed(mut self, now: Timestamp) -> Self {
-        // A clock that went back must not shorten what is counted.
+    pub fn record_failure(mut self, now: Timestamp) -> Self {
+        // A clock that goes back must not discard counted failures.
         let now = self.failed_at.last().map_or(now, |last| now.max(*last));
         self.failed_at.retain(|at| now.duration_since(*at) < WINDOW);
         self.failed_at.push(now);
         Self::from_failures(self.failed_at)
     }
 
-    /// Returns the state after the password was right: nothing is held against the name.
+    /// Returns the state after a correct password: all failures are cleared.
     #[must_use]
-    pub fn succeeded(self) -> Self {
+    pub fn record_success(self) -> Self {
         Self::default()
     }
 
     fn locked_until(&self) -> Option<Timestamp> {
         let (first, last) = (self.failed_at.first()?, self.failed_at.last()?);
-        let locks = self.failed_at.len() >= FAILURES && last.duration_since(*first) < WINDOW;
-        locks.then(|| last.checked_add(LOCKED_FOR).unwrap_or(Timestamp::MAX))
+        let locks = self.failed_at.len() >= MAX_FAILURES && last.duration_since(*first) < WINDOW;
+        locks.then(|| last.checked_add(LOCK_DURATION).unwrap_or(Timestamp::MAX))
     }
 }
 
@@ -88,80 +88,85 @@ mod tests {
         Timestamp::from_second(1_800_000_000 + seconds).expect("in range")
     }
 
-    fn failed_at(seconds: &[i64]) -> Attempts {
-        seconds.iter().fold(Attempts::default(), |attempts, second| attempts.failed(at(*second)))
+    fn failed_at(seconds: &[i64]) -> SignInAttempts {
+        seconds
+            .iter()
+            .fold(SignInAttempts::default(), |attempts, second| attempts.record_failure(at(*second)))
     }
 
     #[test]
-    fn the_fifth_failure_locks_for_a_quarter_of_an_hour() {
-        assert_eq!(failed_at(&[0, 1, 2, 3]).admit(at(3)), Admission::Try);
+    fn fifth_failure_locks_for_15_minutes() {
+        assert_eq!(failed_at(&[0, 1, 2, 3]).check(at(3)), SignInDecision::Allowed);
         let locked = failed_at(&[0, 1, 2, 3, 4]);
-        assert_eq!(locked.admit(at(4)), Admission::Locked { until: at(904) });
-        assert_eq!(locked.admit(at(903)), Admission::Locked { until: at(904) });
-        assert_eq!(locked.admit(at(904)), Admission::Try);
+        assert_eq!(locked.check(at(4)), SignInDecision::Locked { until: at(904) });
+        assert_eq!(locked.check(at(903)), SignInDecision::Locked { until: at(904) });
+        assert_eq!(locked.check(at(904)), SignInDecision::Allowed);
     }
 
     #[test]
-    fn after_the_lock_the_count_begins_anew() {
-        let again = failed_at(&[0, 1, 2, 3, 4]).failed(at(904));
+    fn count_restarts_after_the_lock() {
+        let again = failed_at(&[0, 1, 2, 3, 4]).record_failure(at(904));
         assert_eq!(again, failed_at(&[904]));
     }
 
     #[test]
-    fn failures_far_apart_do_not_add_up() {
-        assert_eq!(failed_at(&[0, 300, 600, 899, 900]).admit(at(900)), Admission::Try);
-        assert_eq!(failed_at(&[0, 300, 600, 800, 899]).admit(at(899)), Admission::Locked { until: at(1799) });
+    fn failures_outside_the_window_do_not_count() {
+        assert_eq!(failed_at(&[0, 300, 600, 899, 900]).check(at(900)), SignInDecision::Allowed);
+        assert_eq!(
+            failed_at(&[0, 300, 600, 800, 899]).check(at(899)),
+            SignInDecision::Locked { until: at(1799) }
+        );
     }
 
     #[test]
-    fn a_success_clears_what_was_counted() {
-        let cleared = failed_at(&[0, 1, 2, 3]).succeeded();
-        assert_eq!(cleared, Attempts::default());
-        assert_eq!(cleared.failed(at(4)).admit(at(4)), Admission::Try);
+    fn success_clears_the_failures() {
+        let cleared = failed_at(&[0, 1, 2, 3]).record_success();
+        assert_eq!(cleared, SignInAttempts::default());
+        assert_eq!(cleared.record_failure(at(4)).check(at(4)), SignInDecision::Allowed);
     }
 
     #[test]
-    fn stored_failures_are_read_back_in_any_order() {
+    fn stored_failures_are_accepted_in_any_order() {
         let attempts = failed_at(&[0, 1, 2, 3, 4]);
         let stored: Vec<Timestamp> = attempts.failures().iter().rev().copied().collect();
-        assert_eq!(Attempts::from_failures(stored), attempts);
+        assert_eq!(SignInAttempts::from_failures(stored), attempts);
     }
 
     proptest! {
         #[test]
-        fn a_guesser_gets_at_most_five_tries_in_any_window(waits in proptest::collection::vec(0i64..400, 0..200)) {
-            let (mut attempts, mut now, mut tried) = (Attempts::default(), 0, Vec::new());
+        fn at_most_five_attempts_are_allowed_in_any_window(waits in proptest::collection::vec(0i64..400, 0..200)) {
+            let (mut attempts, mut now, mut tried) = (SignInAttempts::default(), 0, Vec::new());
             for wait in waits {
                 now += wait;
-                if attempts.admit(at(now)) == Admission::Try {
-                    attempts = attempts.failed(at(now));
+                if attempts.check(at(now)) == SignInDecision::Allowed {
+                    attempts = attempts.record_failure(at(now));
                     tried.push(at(now));
                 }
             }
-            for six in tried.windows(FAILURES + 1) {
-                prop_assert!(six[FAILURES].duration_since(six[0]) >= WINDOW);
+            for six in tried.windows(MAX_FAILURES + 1) {
+                prop_assert!(six[MAX_FAILURES].duration_since(six[0]) >= WINDOW);
             }
         }
 
         #[test]
-        fn knocking_at_a_locked_door_does_not_keep_it_locked(knocks in proptest::collection::vec(0i64..900, 0..50)) {
+        fn attempts_during_the_lock_do_not_extend_it(attempts in proptest::collection::vec(0i64..900, 0..50)) {
             let locked = failed_at(&[0, 0, 0, 0, 0]);
-            for knock in knocks {
-                prop_assert_eq!(locked.admit(at(knock)), Admission::Locked { until: at(900) });
+            for second in attempts {
+                prop_assert_eq!(locked.check(at(second)), SignInDecision::Locked { until: at(900) });
             }
-            prop_assert_eq!(locked.admit(at(900)), Admission::Try);
+            prop_assert_eq!(locked.check(at(900)), SignInDecision::Allowed);
         }
 
         #[test]
-        fn a_clock_that_jumps_neither_panics_nor_opens_a_lock_early(seconds in proptest::collection::vec(-2000i64..2000, 5..40)) {
-            let mut attempts = Attempts::default();
+        fn clock_jump_does_not_panic_or_shorten_a_lock(seconds in proptest::collection::vec(-2000i64..2000, 5..40)) {
+            let mut attempts = SignInAttempts::default();
             for second in &seconds {
-                let before = attempts.admit(at(*second));
-                let next = attempts.clone().failed(at(*second));
-                if let (Admission::Locked { until }, Some(after)) = (before, next.locked_until()) {
+                let before = attempts.check(at(*second));
+                let next = attempts.clone().record_failure(at(*second));
+                if let (SignInDecision::Locked { until }, Some(after)) = (before, next.locked_until()) {
                     prop_assert!(after >= until);
                 }
-                prop_assert!(next.failures().is_sorted() && next.failures().len() <= FAILURES);
+                prop_assert!(next.failures().is_sorted() && next.failures().len() <= MAX_FAILURES);
                 attempts = next;
             }
         }

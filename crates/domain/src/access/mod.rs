@@ -1,12 +1,15 @@
-//! Who may do what: principals, roles, sign-in, tokens, invitations and the audit log.
+//! Identity and access: principals, roles, sign-in, tokens, invitations and the audit log.
 
 pub mod audit_chain;
 pub mod caller;
 pub mod invitation;
 pub mod lockout;
+pub mod oidc;
 pub mod principal;
 pub mod refresh;
 pub mod return_path;
 pub mod role;
+pub mod service_key;
 pub mod signing;
 pub mod subject;
+pub mod tenant;

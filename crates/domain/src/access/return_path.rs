@@ -1,17 +1,17 @@
-//! Where a browser goes after a sign-in: somewhere on this server, and nowhere else.
+//! Redirect target after a browser sign-in: always a path on this server.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A path on this server, with its query. Whoever reads it as an address ends on this server, also a browser that
-/// takes a backslash for a slash and leaves out what cannot be seen.
+/// A path on this server, with its query. It cannot lead to another host, even in browsers that treat a backslash as a
+/// slash or drop invisible characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReturnPath(String);
 
-/// A text that leads elsewhere, or may. It is not repeated: it is a stranger's.
+/// A path that is invalid or may leave this server. The input is not repeated, because it is untrusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "must be a path on this server: one slash at its beginning, at most {} visible ASCII characters, no backslash and no #",
+    "must be a path on this server: start with a single slash, at most {} visible ASCII characters, no backslash and no #",
     ReturnPath::MAX_LENGTH
 )]
 pub struct InvalidReturnPath;
@@ -35,9 +35,9 @@ impl FromStr for ReturnPath {
     type Err = InvalidReturnPath;
 
     fn from_str(text: &str) -> Result<Self, InvalidReturnPath> {
-        let visible = text.bytes().all(|b| b.is_ascii_graphic() && b != b'\\' && b != b'#');
-        let one_slash = text.starts_with('/') && !text.starts_with("//");
-        if visible && one_slash && text.len() <= Self::MAX_LENGTH {
+        let is_visible = text.bytes().all(|b| b.is_ascii_graphic() && b != b'\\' && b != b'#');
+        let has_single_slash = text.starts_with('/') && !text.starts_with("//");
+        if is_visible && has_single_slash && text.len() <= Self::MAX_LENGTH {
             Ok(Self(text.to_owned()))
         } else {
             Err(InvalidReturnPath)
@@ -59,13 +59,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_this_server_pass_and_ways_out_do_not() {
+    fn local_paths_are_accepted_and_external_targets_rejected() {
         for inside in
             ["/", "/console/runs?tenant=acme&x=https://example.org", "/@evil.example", "/.//evil.example"]
         {
             assert_eq!(inside.parse::<ReturnPath>().map(|path| path.to_string()), Ok(inside.to_owned()));
         }
-        for out in [
+        for outside in [
             "",
             "https://evil.example",
             "//evil.example",
@@ -79,18 +79,18 @@ mod tests {
             "/é",
             "/a#b",
         ] {
-            assert_eq!(out.parse::<ReturnPath>(), Err(InvalidReturnPath), "{out:?}");
+            assert_eq!(outside.parse::<ReturnPath>(), Err(InvalidReturnPath), "{outside:?}");
         }
         assert!(format!("/{}", "a".repeat(1024)).parse::<ReturnPath>().is_err());
     }
 
     proptest! {
         #[test]
-        fn what_passes_stays_on_the_server_however_it_is_joined(text in "/[/\\\\@:.?#\t\r\n a-z%2fF]{0,12}") {
+        fn accepted_path_stays_on_the_server(text in "/[/\\\\@:.?#\t\r\n a-z%2fF]{0,12}") {
             if let Ok(path) = text.parse::<ReturnPath>() {
-                let base = Url::parse("https://guildhall.example.org").expect("an address");
+                let base = Url::parse("https://guildhall.example.org").expect("a URL");
                 prop_assert_eq!(base.join(path.as_str()).expect("joins").origin(), base.origin());
-                let written = Url::parse(&format!("https://guildhall.example.org{path}")).expect("an address");
+                let written = Url::parse(&format!("https://guildhall.example.org{path}")).expect("a URL");
                 prop_assert_eq!(written.origin(), base.origin());
             }
         }

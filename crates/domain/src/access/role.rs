@@ -1,38 +1,38 @@
-//! What a member may do in a tenant: one table of roles and rights, and the rules of giving roles away.
+//! Roles and permissions in a tenant, and the rules for granting roles.
 
-use crate::access::principal::named;
+use crate::named_enum::named_enum;
 
-named! {
-    /// What a member is in a tenant, in rising order.
+named_enum! {
+    /// Role of a member in a tenant, in ascending order.
     Role, "role";
-    /// Sees what there is.
+    /// Can read.
     Viewer = "viewer",
-    /// Works: starts and steers runs.
+    /// Can start and control runs.
     Developer = "developer",
-    /// Keeps the tenant going: members, keys, runners, profiles.
+    /// Can manage members, keys, runners and profiles.
     Operator = "operator",
-    /// Decides over the tenant itself.
+    /// Can manage the tenant itself.
     Owner = "owner",
 }
 
-/// One line of the matrix.
+/// One row of the matrix.
 struct Row {
-    right: Right,
+    permission: Permission,
     roles: &'static [Role],
     allows: &'static str,
 }
 
 macro_rules! matrix {
-    ($($right:ident = $name:literal: [$($role:ident),*], $allows:literal;)+) => {
-        named! {
-            /// Something that a member may or may not do in a tenant.
-            Right, "right";
-            $(#[doc = $allows] $right = $name,)+
+    ($($permission:ident = $name:literal: [$($role:ident),*], $allows:literal;)+) => {
+        named_enum! {
+            /// A permission in a tenant.
+            Permission, "permission";
+            $(#[doc = $allows] $permission = $name,)+
         }
 
-        /// Who may do what. There is no other place: docs/roles.md is rendered from here.
+        /// The permissions of each role. docs/roles.md is generated from it.
         const MATRIX: &[Row] = &[
-            $(Row { right: Right::$right, roles: &[$(Role::$role),*], allows: $allows },)+
+            $(Row { permission: Permission::$permission, roles: &[$(Role::$role),*], allows: $allows },)+
         ];
     };
 }
@@ -40,104 +40,113 @@ macro_rules! matrix {
 matrix! {
     TenantRead     = "tenant:read":     [Owner, Operator, Developer, Viewer], "See the tenant and its settings";
     TenantManage   = "tenant:manage":   [Owner],                              "Rename and delete the tenant";
-    MembersRead    = "members:read":    [Owner, Operator, Developer, Viewer], "See who is a member, and as what";
+    MembersRead    = "members:read":    [Owner, Operator, Developer, Viewer], "See members and their roles";
     MembersManage  = "members:manage":  [Owner, Operator],                    "Invite and remove members, change roles";
-    KeysRead       = "keys:read":       [Owner, Operator, Developer],         "See which service keys exist";
+    KeysRead       = "keys:read":       [Owner, Operator, Developer],         "See service keys";
     KeysManage     = "keys:manage":     [Owner, Operator],                    "Create and revoke service keys";
     AuditRead      = "audit:read":      [Owner, Operator],                    "Read the audit log";
     ProjectsRead   = "projects:read":   [Owner, Operator, Developer, Viewer], "See projects";
     ProjectsManage = "projects:manage": [Owner, Operator],                    "Create, change and delete projects";
     RunsRead       = "runs:read":       [Owner, Operator, Developer, Viewer], "Read runs, their events and results";
     RunsWrite      = "runs:write":      [Owner, Operator, Developer],         "Create, command and cancel runs";
-    RunsErase      = "runs:erase":      [Owner, Operator],                    "Erase what an event of a run says";
+    RunsErase      = "runs:erase":      [Owner, Operator],                    "Erase the content of run events";
     RunnersManage  = "runners:manage":  [Owner, Operator],                    "Issue, see and revoke enrolment tokens for runners";
     ProfilesManage = "profiles:manage": [Owner, Operator],                    "Create, change and delete profiles";
-    SubjectsVouch  = "subjects:vouch":  [Owner, Operator, Developer],         "As a service key, mint tokens for external subjects";
+    SubjectsVouch  = "subjects:vouch":  [Owner, Operator, Developer],         "Issue tokens for external subjects (service keys only)";
 }
 
 impl Role {
-    /// Returns whether a member of this role has the right.
+    /// Returns whether this role has a permission.
     #[must_use]
-    pub fn allows(self, right: Right) -> bool {
-        MATRIX.iter().find(|row| row.right == right).is_some_and(|row| row.roles.contains(&self))
+    pub fn allows(self, permission: Permission) -> bool {
+        MATRIX.iter().find(|row| row.permission == permission).is_some_and(|row| row.roles.contains(&self))
     }
 
-    /// Returns whether a member of this role may give `granted` to someone, or take it away: only who manages members
-    /// may, and nothing above their own role. So only owners make owners.
+    /// Returns whether this role can grant or revoke `granted`: it needs `members:manage`, and `granted` must not be
+    /// above it. Therefore only owners create owners.
     #[must_use]
     pub fn may_grant(self, granted: Self) -> bool {
-        self.allows(Right::MembersManage) && granted <= self
+        self.allows(Permission::MembersManage) && granted <= self
     }
 }
 
-/// Who asks for a change of a membership.
+/// Who changes a membership.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// The member, of their own. Leaving and stepping down need no right.
+pub enum MembershipActor {
+    /// The member themselves. Leaving and taking a lower role need no permission.
     Themselves,
-    /// Another member, of this role.
-    Member(Role),
+    /// Another member with this role.
+    Other(Role),
 }
 
-/// Why a membership stays as it is.
+/// Why a membership cannot be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum MemberRefusal {
-    #[error("your role does not manage members: ask an owner or operator of the tenant")]
-    NotYours,
-    #[error("the role {0} is above yours: ask a member who has it")]
-    AboveYou(Role),
-    #[error("a tenant keeps at least one owner: make another member an owner first")]
+pub enum MembershipError {
+    #[error("your role cannot manage members: ask an owner or operator of the tenant")]
+    NotAllowed,
+    #[error("the role {0} is above yours: ask a member with that role")]
+    RoleTooHigh(Role),
+    #[error("a tenant needs at least one owner: make another member an owner first")]
     LastOwner,
 }
 
-/// Decides whether a member may be added, or invited, with a role.
-pub fn add_member(actor: Role, role: Role) -> Result<(), MemberRefusal> {
-    may_hand(By::Member(actor), role)
+/// Decides whether a member can be added or invited with a role.
+pub fn add_member(actor: Role, role: Role) -> Result<(), MembershipError> {
+    check_grant(MembershipActor::Other(actor), role)
 }
 
-/// Decides whether a member of role `current` may be removed. `owners` counts the tenant's owners now, the member
-/// among them; it must be read under a lock that a second removal waits for.
-pub fn remove_member(by: By, current: Role, owners: usize) -> Result<(), MemberRefusal> {
-    may_hand(by, current)?;
-    keeps_an_owner(current, None, owners)
+/// Decides whether a member with the role `current` can be removed. `owners` is the number of owners of the tenant,
+/// including this member. It must be read under a lock that blocks concurrent removals.
+pub fn remove_member(actor: MembershipActor, current: Role, owners: usize) -> Result<(), MembershipError> {
+    check_grant(actor, current)?;
+    check_owner_remains(current, None, owners)
 }
 
-/// Decides whether a member's role may change from `current` to `to`. For `owners` see [`remove_member`].
-pub fn change_role(by: By, current: Role, to: Role, owners: usize) -> Result<(), MemberRefusal> {
-    may_hand(by, current)?;
-    match by {
-        By::Themselves if to > current => return Err(MemberRefusal::AboveYou(to)),
-        By::Themselves => {}
-        By::Member(_) => may_hand(by, to)?,
+/// Decides whether a member's role can change from `current` to `to`. See [`remove_member`] for `owners`.
+pub fn change_role(
+    actor: MembershipActor,
+    current: Role,
+    to: Role,
+    owners: usize,
+) -> Result<(), MembershipError> {
+    check_grant(actor, current)?;
+    match actor {
+        MembershipActor::Themselves if to > current => return Err(MembershipError::RoleTooHigh(to)),
+        MembershipActor::Themselves => {}
+        MembershipActor::Other(_) => check_grant(actor, to)?,
     }
-    keeps_an_owner(current, Some(to), owners)
+    check_owner_remains(current, Some(to), owners)
 }
 
-fn may_hand(by: By, role: Role) -> Result<(), MemberRefusal> {
-    match by {
-        By::Themselves => Ok(()),
-        By::Member(actor) if !actor.allows(Right::MembersManage) => Err(MemberRefusal::NotYours),
-        By::Member(actor) if !actor.may_grant(role) => Err(MemberRefusal::AboveYou(role)),
-        By::Member(_) => Ok(()),
+fn check_grant(actor: MembershipActor, role: Role) -> Result<(), MembershipError> {
+    match actor {
+        MembershipActor::Themselves => Ok(()),
+        MembershipActor::Other(role_of_actor) if !role_of_actor.allows(Permission::MembersManage) => {
+            Err(MembershipError::NotAllowed)
+        }
+        MembershipActor::Other(role_of_actor) if !role_of_actor.may_grant(role) => {
+            Err(MembershipError::RoleTooHigh(role))
+        }
+        MembershipActor::Other(_) => Ok(()),
     }
 }
 
-fn keeps_an_owner(current: Role, to: Option<Role>, owners: usize) -> Result<(), MemberRefusal> {
-    let loses_an_owner = current == Role::Owner && to != Some(Role::Owner);
-    if loses_an_owner && owners <= 1 { Err(MemberRefusal::LastOwner) } else { Ok(()) }
+fn check_owner_remains(current: Role, to: Option<Role>, owners: usize) -> Result<(), MembershipError> {
+    let removes_owner = current == Role::Owner && to != Some(Role::Owner);
+    if removes_owner && owners <= 1 { Err(MembershipError::LastOwner) } else { Ok(()) }
 }
 
-/// Renders the matrix as the table that stands in docs/roles.md.
+/// Renders the matrix as the Markdown table of docs/roles.md.
 #[must_use]
 pub fn matrix_markdown() -> String {
     let roles: Vec<Role> = Role::ALL.iter().rev().copied().collect();
     let names: Vec<&str> = roles.iter().map(|role| role.as_str()).collect();
-    let mut table = format!("| right | {} | what it allows |\n", names.join(" | "));
+    let mut table = format!("| permission | {} | what it allows |\n", names.join(" | "));
     table.push_str(&format!("|---|{}---|\n", "---|".repeat(roles.len())));
     for row in MATRIX {
-        let cells = roles.iter().map(|role| if role.allows(row.right) { "yes" } else { "no" });
+        let cells = roles.iter().map(|role| if role.allows(row.permission) { "yes" } else { "no" });
         let cells: Vec<&str> = cells.collect();
-        table.push_str(&format!("| `{}` | {} | {} |\n", row.right, cells.join(" | "), row.allows));
+        table.push_str(&format!("| `{}` | {} | {} |\n", row.permission, cells.join(" | "), row.allows));
     }
     table
 }
@@ -155,48 +164,48 @@ mod tests {
     }
 
     #[test]
-    fn every_right_has_one_line_and_is_found_by_its_name() {
-        let lines: Vec<Right> = MATRIX.iter().map(|row| row.right).collect();
-        assert_eq!(lines, Right::ALL);
-        for right in Right::ALL {
-            assert_eq!(Right::from_name(right.as_str()), Ok(*right));
+    fn every_permission_has_one_row_and_a_unique_name() {
+        let rows: Vec<Permission> = MATRIX.iter().map(|row| row.permission).collect();
+        assert_eq!(rows, Permission::ALL);
+        for permission in Permission::ALL {
+            assert_eq!(Permission::from_name(permission.as_str()), Ok(*permission));
         }
-        assert!(Right::from_name("everything").is_err());
+        assert!(Permission::from_name("everything").is_err());
         assert!(Role::from_name("admin").is_err());
     }
 
     #[test]
-    fn each_role_has_all_rights_of_the_role_below_and_more() {
-        let rights =
-            |role: Role| Right::ALL.iter().filter(move |right| role.allows(**right)).collect::<Vec<_>>();
+    fn each_role_extends_the_role_below() {
+        let permissions =
+            |role: Role| Permission::ALL.iter().filter(move |it| role.allows(**it)).collect::<Vec<_>>();
         for pair in Role::ALL.windows(2) {
-            let (below, above) = (rights(pair[0]), rights(pair[1]));
-            assert!(below.iter().all(|right| above.contains(right)), "{} ⊉ {}", pair[1], pair[0]);
+            let (below, above) = (permissions(pair[0]), permissions(pair[1]));
+            assert!(below.iter().all(|permission| above.contains(permission)), "{} ⊉ {}", pair[1], pair[0]);
             assert!(below.len() < above.len(), "{} adds nothing to {}", pair[1], pair[0]);
         }
-        assert_eq!(rights(Role::Owner).len(), Right::ALL.len(), "an owner may do everything");
+        assert_eq!(permissions(Role::Owner).len(), Permission::ALL.len(), "an owner has all permissions");
     }
 
     #[test]
-    fn only_owners_make_owners() {
-        let makers: Vec<_> = Role::ALL.iter().filter(|role| role.may_grant(Role::Owner)).collect();
-        assert_eq!(makers, [&Role::Owner]);
+    fn only_owners_create_owners() {
+        let granting: Vec<_> = Role::ALL.iter().filter(|role| role.may_grant(Role::Owner)).collect();
+        assert_eq!(granting, [&Role::Owner]);
     }
 
     #[test]
-    fn the_last_owner_neither_leaves_nor_steps_down_nor_is_removed() {
-        for by in [By::Themselves, By::Member(Role::Owner)] {
-            assert_eq!(remove_member(by, Role::Owner, 1), Err(MemberRefusal::LastOwner));
-            assert_eq!(change_role(by, Role::Owner, Role::Operator, 1), Err(MemberRefusal::LastOwner));
-            assert_eq!(change_role(by, Role::Owner, Role::Owner, 1), Ok(()), "nothing changes");
-            assert_eq!(remove_member(by, Role::Owner, 2), Ok(()));
+    fn last_owner_cannot_leave_be_demoted_or_removed() {
+        for actor in [MembershipActor::Themselves, MembershipActor::Other(Role::Owner)] {
+            assert_eq!(remove_member(actor, Role::Owner, 1), Err(MembershipError::LastOwner));
+            assert_eq!(change_role(actor, Role::Owner, Role::Operator, 1), Err(MembershipError::LastOwner));
+            assert_eq!(change_role(actor, Role::Owner, Role::Owner, 1), Ok(()), "the role stays the same");
+            assert_eq!(remove_member(actor, Role::Owner, 2), Ok(()));
         }
     }
 
     #[test]
-    fn an_operator_neither_removes_nor_demotes_nor_makes_an_owner() {
-        let operator = By::Member(Role::Operator);
-        let above = Err(MemberRefusal::AboveYou(Role::Owner));
+    fn operator_cannot_remove_demote_or_create_owners() {
+        let operator = MembershipActor::Other(Role::Operator);
+        let above = Err(MembershipError::RoleTooHigh(Role::Owner));
         assert_eq!(remove_member(operator, Role::Owner, 9), above);
         assert_eq!(change_role(operator, Role::Owner, Role::Viewer, 9), above);
         assert_eq!(change_role(operator, Role::Viewer, Role::Owner, 9), above);
@@ -222,24 +231,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_grants_a_role_above_their_own(actor in any_role(), granted in any_role()) {
+        fn granted_role_is_never_above_the_actors_role(actor in any_role(), granted in any_role()) {
             if actor.may_grant(granted) {
                 prop_assert!(granted <= actor);
-                prop_assert!(actor.allows(Right::MembersManage));
-                for right in Right::ALL {
-                    prop_assert!(actor.allows(*right) || !granted.allows(*right), "{actor} hands out {right}");
+                prop_assert!(actor.allows(Permission::MembersManage));
+                for permission in Permission::ALL {
+                    let is_held = actor.allows(*permission) || !granted.allows(*permission);
+                    prop_assert!(is_held, "{actor} grants {permission}");
                 }
             }
         }
 
         #[test]
-        fn whatever_members_do_to_each_other_an_owner_is_left(steps in steps()) {
+        fn random_membership_changes_keep_an_owner(steps in steps()) {
             let mut members = vec![Role::Owner];
             for (actor, step) in steps {
                 let owners = members.iter().filter(|role| **role == Role::Owner).count();
                 let by = |member: usize| match actor {
-                    Some(actor) if actor != member => By::Member(members[actor % members.len()]),
-                    Some(_) | None => By::Themselves,
+                    Some(actor) if actor != member => MembershipActor::Other(members[actor % members.len()]),
+                    Some(_) | None => MembershipActor::Themselves,
                 };
                 match step {
                     Step::Add(role) => {
@@ -259,8 +269,11 @@ mod tests {
                         let member = member % members.len();
                         let by = by(member);
                         if change_role(by, members[member], to, owners).is_ok() {
-                            let most = match by { By::Themselves => members[member], By::Member(actor) => actor };
-                            prop_assert!(to <= most, "{by:?} made a {to}");
+                            let max = match by {
+                                MembershipActor::Themselves => members[member],
+                                MembershipActor::Other(actor) => actor,
+                            };
+                            prop_assert!(to <= max, "{by:?} made a {to}");
                             members[member] = to;
                         }
                     }
@@ -276,16 +289,20 @@ mod tests {
     const RENEW: &str = "GUILDHALL_RENEW_DOCS=1 cargo test -p guildhall-domain role";
 
     #[test]
-    fn the_page_shows_the_matrix() {
+    fn roles_page_contains_the_matrix() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(PAGE);
         let page = std::fs::read_to_string(&path).expect("docs/roles.md can be read");
         let parts = page.split_once(BEGIN).and_then(|(head, rest)| Some((head, rest.split_once(END)?)));
-        let (head, (shown, tail)) = parts.expect("docs/roles.md has the two marker lines");
+        let (head, (shown, tail)) = parts.expect("docs/roles.md has both marker lines");
         if std::env::var_os("GUILDHALL_RENEW_DOCS").is_some() {
             let renewed = format!("{head}{BEGIN}{}{END}{tail}", matrix_markdown());
             std::fs::write(&path, renewed).expect("docs/roles.md can be written");
             return;
         }
-        assert_eq!(shown, matrix_markdown(), "{PAGE} is behind crates/domain/src/role.rs: run `{RENEW}`");
+        assert_eq!(
+            shown,
+            matrix_markdown(),
+            "{PAGE} is out of date with crates/domain/src/access/role.rs: run `{RENEW}`"
+        );
     }
 }

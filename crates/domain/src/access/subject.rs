@@ -1,14 +1,14 @@
-//! External subjects: end users of a tenant's application, under the application's own names for them.
+//! External subjects: end users of a tenant's application, identified by the application's own user ids.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The name that an application has for one of its users. It is compared character by character and never read.
+/// An application's id of one of its users. An opaque string, compared exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Subject(String);
 
 impl Subject {
-    /// As long as the `sub` of OpenID Connect may be.
+    /// The maximum length of `sub` in OpenID Connect.
     pub const MAX_LENGTH: usize = 255;
 
     #[must_use]
@@ -17,17 +17,17 @@ impl Subject {
     }
 }
 
-/// Why a text is no subject. It is not repeated: it names a person.
+/// A malformed subject. The input is not repeated, because it identifies a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("use 1 to {} characters, none of them invisible", Subject::MAX_LENGTH)]
+#[error("use 1 to {} characters and no control characters", Subject::MAX_LENGTH)]
 pub struct InvalidSubject;
 
 impl FromStr for Subject {
     type Err = InvalidSubject;
 
     fn from_str(text: &str) -> Result<Self, InvalidSubject> {
-        let fits = (1..=Self::MAX_LENGTH).contains(&text.chars().count());
-        if fits && !text.chars().any(char::is_control) {
+        let has_valid_length = (1..=Self::MAX_LENGTH).contains(&text.chars().count());
+        if has_valid_length && !text.chars().any(char::is_control) {
             Ok(Self(text.to_owned()))
         } else {
             Err(InvalidSubject)
@@ -48,16 +48,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_an_overlong_and_an_invisible_subject_are_refused() {
+    fn empty_long_and_control_characters_are_rejected() {
         for text in ["", &"x".repeat(256), "tab\there", "nul\0", "\u{85}"] {
             assert_eq!(text.parse::<Subject>(), Err(InvalidSubject), "{text:?}");
         }
-        assert_eq!(InvalidSubject.to_string(), "use 1 to 255 characters, none of them invisible");
+        assert_eq!(InvalidSubject.to_string(), "use 1 to 255 characters and no control characters");
     }
 
     proptest! {
         #[test]
-        fn a_subject_stays_as_it_was_written(text in "\\PC{1,255}") {
+        fn valid_subject_is_kept_unchanged(text in "\\PC{1,255}") {
             prop_assert_eq!(text.parse::<Subject>().map(|subject| subject.to_string()), Ok(text));
         }
     }

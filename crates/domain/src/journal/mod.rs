@@ -1,27 +1,29 @@
-//! The journal: an append-only list of facts with a strictly increasing, gapless number in each stream.
+//! Journals: append-only streams of entries with gapless, increasing sequence numbers.
 //!
-//! Run events, inbox messages, task events, directory changes and the audit log are all journals. The rules are the
-//! same for each: who may append (the fence), which number an entry gets, and what a repeated entry means.
+//! Run events and the audit log are journals. All journals share the same rules: who may append (the fence), which
+//! number an entry gets, and how a repeated entry is treated.
 
-mod admit;
+mod append;
 mod cursor;
+mod entry;
 pub mod follow;
 
-pub use admit::{Admission, Earlier, Fence, Head, Placed, Refusal, admit};
-pub use cursor::{Cursor, Gap, Incarnation, InvalidCursor, Place, Position, SessionCursor};
+pub use append::{AppendPlan, AppendRejection, AppendedEntry, ExistingEntry, Fence, Head, plan_append};
+pub use cursor::{Cursor, Gap, Incarnation, InvalidCursor, ResumePosition, SessionCursor, SessionPosition};
+pub use entry::Entry;
 
 use std::fmt;
 
 use uuid::Uuid;
 
-/// The kinds of journal. The number is stored: it never changes and is never used again.
+/// Kinds of journals. The number is stored, so it is never changed or reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Journal {
-    /// Every change of authority, one stream a tenant.
+    /// Changes of authority, one stream per tenant.
     Audit,
-    /// What happens in a run, one stream a run.
+    /// Events of a run, one stream per run.
     Run,
-    /// The runs of a session, in order. Read from the runs themselves: nothing is appended.
+    /// The runs of a session in order. Derived from the run streams; nothing is appended to it.
     Session,
 }
 
@@ -53,11 +55,11 @@ impl Journal {
     }
 }
 
-/// One list of entries: a journal's, for one owner.
+/// Identifies a stream: the journal of one owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Stream {
     pub journal: Journal,
-    /// The object that the stream belongs to.
+    /// The object that owns the stream.
     pub owner: Uuid,
 }
 
@@ -67,7 +69,7 @@ impl fmt::Display for Stream {
     }
 }
 
-/// An entry's number in its stream. The first is 1; 0 means "before the first".
+/// Sequence number of an entry in its stream. The first is 1; 0 means "before the first".
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize, serde::Deserialize,
 )]
@@ -77,7 +79,7 @@ pub struct Seq(i64);
 impl Seq {
     pub const ZERO: Self = Self(0);
 
-    /// Makes a number, unless it is negative.
+    /// Creates a sequence number; `None` if it is negative.
     #[must_use]
     pub const fn new(number: i64) -> Option<Self> {
         if number >= 0 { Some(Self(number)) } else { None }
@@ -88,15 +90,15 @@ impl Seq {
         self.0
     }
 
-    /// Returns the number after this one. At a million entries a second the last is 292,000 years away.
+    /// Returns the next number. At a million entries per second, the range lasts 292,000 years.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 
-    /// Returns the number so many before this one, and zero where there are not so many.
+    /// Returns this number minus `count`, at least zero.
     #[must_use]
-    pub fn back(self, count: u32) -> Self {
+    pub fn saturating_sub(self, count: u32) -> Self {
         Self(self.0.saturating_sub(i64::from(count)).max(0))
     }
 }
@@ -107,7 +109,7 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Counts the holders of a stream: each new one gets the next number, and a write under an old one is refused.
+/// Fencing token of a stream: each new holder gets the next number, and writes with an older one are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Epoch(i64);
 

@@ -1,16 +1,15 @@
-//! The capability registry: what a server may advertise, and under which configuration it does.
+//! The capability registry: the tags that a server can advertise, and the configuration that each depends on.
 //!
-//! A tag means behaviour. New behaviour gets a new tag; a tag is never given another meaning. Clients look at tags
-//! before they rely on anything, and at nothing else.
+//! A tag stands for a behaviour. New behaviour gets a new tag, and the meaning of a tag never changes. Clients detect
+//! features by tags alone.
 
-/// The version of the envelope that carries the tags: its `v`. One of three axes that move without each other; the
-/// others are [`Protocol`] and [`EVENT_SCHEMA_VERSION`].
+/// Version of the capabilities response: its `v`. Independent of [`Protocol`] and [`EVENT_SCHEMA_VERSION`].
 pub const ENVELOPE_VERSION: u32 = 1;
 
-/// The version of the form of facts and of frames: the `v` on each, in streams and in pages.
+/// Version of the event and frame format: the `v` of each, in streams and in pages.
 pub const EVENT_SCHEMA_VERSION: u32 = 1;
 
-/// The versions of the protocol that tags belong to, oldest first.
+/// Protocol versions, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
     V1,
@@ -28,7 +27,7 @@ impl Protocol {
     }
 }
 
-/// The switches of a deployment that tags depend on.
+/// Deployment settings that tags depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Toggles {
     pub require_auth: bool,
@@ -36,10 +35,10 @@ pub struct Toggles {
     pub rate_limit: bool,
 }
 
-/// Who decides when an agent asks for permission.
+/// How permission requests of agents are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PermissionPolicy {
-    /// Nobody can be asked yet: every request for permission is declined.
+    /// Every request is declined: there is no approval flow yet.
     Decline,
 }
 
@@ -54,16 +53,16 @@ impl PermissionPolicy {
     }
 }
 
-/// How far agents are kept from what is not theirs.
+/// Isolation of agents from the server and from each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Containment {
-    /// This server starts no runners: whoever does answers for it.
+    /// This server starts no runners; isolation depends on whatever starts them.
     Elsewhere,
-    /// Runners are processes of the server's machine, and the kernel keeps their agents from its state, the credentials and
-    /// the engines.
+    /// Runners are processes on the server's machine. The kernel denies their agents access to the server's state, the
+    /// credentials, PostgreSQL and NATS.
     Contained,
-    /// Runners are processes under the server's own account: an agent reaches what that reaches. For one tenant, or for
-    /// those who trust each other.
+    /// Runners are processes under the server's own account, and agents can access whatever that account can. Only for
+    /// a single tenant, or for tenants that trust each other.
     Uncontained,
 }
 
@@ -78,16 +77,16 @@ impl Containment {
     }
 }
 
-/// A tag and what is known of it.
+/// A registered tag.
 #[derive(Debug, Clone, Copy)]
 pub struct Capability {
     pub tag: &'static str,
     pub since: Protocol,
-    /// The ways in which it can work, where there are several.
+    /// Supported modes, if there are several.
     pub modes: &'static [&'static str],
 }
 
-/// Every tag that this build knows.
+/// All tags of this build.
 pub const REGISTRY: &[Capability] = &[
     Capability { tag: "health", since: Protocol::V1, modes: &[] },
     Capability { tag: "capabilities", since: Protocol::V1, modes: &[] },
@@ -100,34 +99,35 @@ pub const REGISTRY: &[Capability] = &[
     Capability { tag: "client_identity", since: Protocol::V1, modes: &[] },
 ];
 
-/// Decides whether a deployment has a tag's behaviour.
+/// Decides whether a deployment advertises a tag.
 pub type Predicate = fn(&Toggles) -> bool;
 
-/// Tags that depend on the deployment, each with its predicate. A tag that is not here is always advertised.
-pub const CONDITIONAL: &[(&str, Predicate)] = &[
+/// Tags that depend on the deployment, with their predicates. All other tags are always advertised.
+pub const CONDITIONAL_TAGS: &[(&str, Predicate)] = &[
     ("require_auth", |toggles| toggles.require_auth),
     ("allow_origin", |toggles| toggles.allow_origin),
     ("rate_limit", |toggles| toggles.rate_limit),
 ];
 
-/// Returns every tag there is, whatever the deployment.
-pub fn registered() -> impl Iterator<Item = &'static str> {
+/// Returns all registered tags, regardless of the deployment.
+pub fn registered_tags() -> impl Iterator<Item = &'static str> {
     REGISTRY.iter().map(|capability| capability.tag)
 }
 
-/// Returns the tags that a client of a protocol version can rely on in a deployment.
-pub fn advertised(version: Protocol, toggles: &Toggles) -> impl Iterator<Item = &'static str> {
-    let holds =
-        |tag: &str| CONDITIONAL.iter().find(|(known, _)| *known == tag).is_none_or(|(_, when)| when(toggles));
+/// Returns the tags that a deployment advertises to a client of a protocol version.
+pub fn advertised_tags(version: Protocol, toggles: &Toggles) -> impl Iterator<Item = &'static str> {
+    let is_enabled = |tag: &str| {
+        CONDITIONAL_TAGS.iter().find(|(known, _)| *known == tag).is_none_or(|(_, when)| when(toggles))
+    };
     REGISTRY
         .iter()
-        .filter(move |capability| capability.since <= version && holds(capability.tag))
+        .filter(move |capability| capability.since <= version && is_enabled(capability.tag))
         .map(|capability| capability.tag)
 }
 
-/// Returns the protocol versions: the current one and all that are supported.
+/// Returns the current protocol version and all supported ones.
 #[must_use]
-pub fn versions() -> (Protocol, &'static [Protocol]) {
+pub fn protocol_versions() -> (Protocol, &'static [Protocol]) {
     (Protocol::CURRENT, Protocol::SUPPORTED)
 }
 
@@ -141,34 +141,34 @@ mod tests {
 
     // covers: C2
     #[test]
-    fn each_tag_is_registered_once_and_everything_registered_can_be_advertised() {
-        let tags: BTreeSet<_> = registered().collect();
+    fn tags_are_unique_and_all_advertised_when_all_toggles_are_on() {
+        let tags: BTreeSet<_> = registered_tags().collect();
         assert_eq!(tags.len(), REGISTRY.len());
-        assert_eq!(advertised(Protocol::CURRENT, &ALL_ON).collect::<BTreeSet<_>>(), tags);
+        assert_eq!(advertised_tags(Protocol::CURRENT, &ALL_ON).collect::<BTreeSet<_>>(), tags);
     }
 
     // covers: C3
     #[test]
-    fn every_conditional_tag_follows_its_toggle_and_no_other() {
+    fn each_conditional_tag_depends_on_its_own_toggle_only() {
         let switches: [(&str, Toggles); 3] = [
             ("require_auth", Toggles { require_auth: true, ..Toggles::default() }),
             ("allow_origin", Toggles { allow_origin: true, ..Toggles::default() }),
             ("rate_limit", Toggles { rate_limit: true, ..Toggles::default() }),
         ];
-        let conditional: BTreeSet<_> = CONDITIONAL.iter().map(|(tag, _)| *tag).collect();
+        let conditional: BTreeSet<_> = CONDITIONAL_TAGS.iter().map(|(tag, _)| *tag).collect();
         assert_eq!(
             switches.iter().map(|(tag, _)| *tag).collect::<BTreeSet<_>>(),
             conditional,
             "a tag without a test"
         );
         assert!(
-            conditional.iter().all(|tag| registered().any(|known| known == *tag)),
+            conditional.iter().all(|tag| registered_tags().any(|known| known == *tag)),
             "a predicate without a tag"
         );
-        let off: BTreeSet<_> = advertised(Protocol::CURRENT, &Toggles::default()).collect();
+        let off: BTreeSet<_> = advertised_tags(Protocol::CURRENT, &Toggles::default()).collect();
         assert!(off.is_disjoint(&conditional), "advertised without its toggle");
         for (tag, on) in switches {
-            let with: BTreeSet<_> = advertised(Protocol::CURRENT, &on).collect();
+            let with: BTreeSet<_> = advertised_tags(Protocol::CURRENT, &on).collect();
             assert_eq!(with.difference(&off).copied().collect::<Vec<_>>(), vec![tag]);
         }
     }

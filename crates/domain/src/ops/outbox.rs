@@ -1,55 +1,55 @@
-//! Effects on the world outside: when one that failed is tried again, and when it is given up.
+//! Retry schedule of outbox effects.
 
 use std::time::Duration;
 
 use crate::ids::EffectId;
 
-/// Attempts at one effect. With the waits below, the last comes six to eight hours after the first.
-pub const ATTEMPTS_AT_MOST: u32 = 20;
+/// Maximum attempts per effect. With the backoff below, the last is six to eight hours after the first.
+pub const MAX_ATTEMPTS: u32 = 20;
 
-/// The wait after the first failure; it doubles with each.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// Backoff after the first failure. It doubles with each further failure.
+const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
 
-/// No wait is longer: what comes back shall not wait for half a day more.
-const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+/// Limit of the backoff, so that delivery resumes soon after the target recovers.
+const MAX_BACKOFF: Duration = Duration::from_secs(3600);
 
-/// What a failed attempt says of the next.
+/// Whether a failed attempt can be retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The same attempt may succeed later.
-    Passing,
-    /// It would fail again, however often it is tried.
-    Lasting,
+pub enum FailureClass {
+    /// A retry may succeed.
+    Transient,
+    /// Every retry would fail.
+    Permanent,
 }
 
-/// What becomes of an effect after a failed attempt.
+/// What to do after a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum RetryDecision {
     Retry { after: Duration },
     GiveUp,
 }
 
-impl Next {
-    /// Decides after the failure of attempt number `attempts`, counted from 1.
+impl RetryDecision {
+    /// Decides after attempt number `attempts` (from 1) has failed.
     #[must_use]
-    pub fn decide(id: EffectId, attempts: u32, fault: Fault) -> Self {
-        match fault {
-            Fault::Lasting => Self::GiveUp,
-            Fault::Passing if attempts >= ATTEMPTS_AT_MOST => Self::GiveUp,
-            Fault::Passing => Self::Retry { after: wait(id, attempts) },
+    pub fn decide(id: EffectId, attempts: u32, failure: FailureClass) -> Self {
+        match failure {
+            FailureClass::Permanent => Self::GiveUp,
+            FailureClass::Transient if attempts >= MAX_ATTEMPTS => Self::GiveUp,
+            FailureClass::Transient => Self::Retry { after: backoff(id, attempts) },
         }
     }
 }
 
-/// Returns a wait between three quarters and the whole of the doubled one. Which, is drawn from the id: those that
-/// failed together do not come back together, and the rule stays a rule.
-fn wait(id: EffectId, attempts: u32) -> Duration {
+/// Returns the exponential backoff with up to 25 % jitter. The jitter is derived from the id, which keeps the function
+/// deterministic and spreads effects that failed together.
+fn backoff(id: EffectId, attempts: u32) -> Duration {
     let doublings = attempts.saturating_sub(1).min(31);
-    let whole = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
-    // Ids made in a row differ little; the multiplication spreads every bit into the ten highest.
+    let whole = INITIAL_BACKOFF.saturating_mul(1 << doublings).min(MAX_BACKOFF);
+    // Consecutive ids differ in few bits: the multiplication spreads them into the ten highest bits.
     let (_, bits) = id.as_uuid().as_u64_pair();
-    let drawn = (bits ^ u64::from(attempts)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54;
-    whole - (whole / 4).mul_f64(drawn as f64 / 1024.0)
+    let jitter = (bits ^ u64::from(attempts)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54;
+    whole - (whole / 4).mul_f64(jitter as f64 / 1024.0)
 }
 
 #[cfg(test)]
@@ -64,15 +64,17 @@ mod tests {
     }
 
     fn waits(id: EffectId) -> Vec<Duration> {
-        let waits = (1..ATTEMPTS_AT_MOST).map(|attempts| match Next::decide(id, attempts, Fault::Passing) {
-            Next::Retry { after } => after,
-            Next::GiveUp => panic!("given up after attempt {attempts}"),
+        let waits = (1..MAX_ATTEMPTS).map(|attempts| {
+            match RetryDecision::decide(id, attempts, FailureClass::Transient) {
+                RetryDecision::Retry { after } => after,
+                RetryDecision::GiveUp => panic!("given up after attempt {attempts}"),
+            }
         });
         waits.collect()
     }
 
     #[test]
-    fn effects_that_failed_together_do_not_come_back_together() {
+    fn backoff_differs_between_effects_that_failed_together() {
         let ids = (0..1000).map(|_| EffectId::generate());
         let mut after: Vec<_> = ids.map(|id| waits(id)[9]).collect();
         after.sort_unstable();
@@ -82,24 +84,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn waits_grow_and_stay_within_their_bounds(bits in any::<u128>()) {
+        fn backoff_grows_and_stays_within_its_limits(bits in any::<u128>()) {
             let waits = waits(id(bits));
-            prop_assert!(waits.iter().all(|wait| *wait >= FIRST_WAIT * 3 / 4 && *wait <= LONGEST_WAIT));
-            let doubling = waits.iter().filter(|wait| **wait < LONGEST_WAIT * 3 / 4).collect::<Vec<_>>();
+            prop_assert!(waits.iter().all(|wait| *wait >= INITIAL_BACKOFF * 3 / 4 && *wait <= MAX_BACKOFF));
+            let doubling = waits.iter().filter(|wait| **wait < MAX_BACKOFF * 3 / 4).collect::<Vec<_>>();
             prop_assert!(doubling.is_sorted(), "{waits:?}");
-            // Twelve doublings, then an hour each.
+            // Twelve doublings, then one hour each.
             let (total, whole) = (waits.iter().sum::<Duration>(), Duration::from_secs(4095 + 7 * 3600));
             prop_assert!(total <= whole && total >= whole * 3 / 4, "{total:?}");
         }
 
         #[test]
-        fn an_effect_is_given_up_after_its_last_attempt_or_a_lasting_fault_and_never_before(
+        fn effect_is_given_up_only_after_max_attempts_or_a_permanent_failure(
             bits in any::<u128>(),
             attempts in any::<u32>(),
         ) {
-            let gives_up = |fault| Next::decide(id(bits), attempts, fault) == Next::GiveUp;
-            prop_assert_eq!(gives_up(Fault::Passing), attempts >= ATTEMPTS_AT_MOST);
-            prop_assert!(gives_up(Fault::Lasting));
+            let gives_up = |failure| RetryDecision::decide(id(bits), attempts, failure) == RetryDecision::GiveUp;
+            prop_assert_eq!(gives_up(FailureClass::Transient), attempts >= MAX_ATTEMPTS);
+            prop_assert!(gives_up(FailureClass::Permanent));
         }
     }
 }

@@ -1,40 +1,40 @@
-//! Whether a replica should get traffic, decided from what it last saw of its engines and its housekeeping.
+//! Readiness of a replica, decided from its last probes and its background tasks.
 
 use std::fmt;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::ops::schema::SchemaVerdict;
+use crate::ops::schema::SchemaCompatibility;
 
-/// How old an observation may be before it says nothing: three missed probes of a second each, and slack.
-const OBSERVATION_FRESH_FOR: SignedDuration = SignedDuration::from_secs(5);
+/// Maximum age of a valid observation: three missed probes of one second each, plus slack.
+const MAX_OBSERVATION_AGE: SignedDuration = SignedDuration::from_secs(5);
 
-/// How late housekeeping may be before it shows: one whole interval, and at least this for short ones.
-const LATE_AFTER_AT_LEAST: SignedDuration = SignedDuration::from_secs(10);
+/// Minimum delay after which a task counts as late. For longer intervals the delay is one interval.
+const MIN_LATE_AFTER: SignedDuration = SignedDuration::from_secs(10);
 
-/// What was last seen of something, and when.
+/// A probe result and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observation<T> {
     pub at: Timestamp,
-    pub seen: T,
+    pub value: T,
 }
 
-/// What a probe of PostgreSQL found.
+/// Result of a PostgreSQL probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoreSeen {
+pub enum StoreProbe {
     Unreachable,
-    Reachable(SchemaVerdict),
+    Reachable(SchemaCompatibility),
 }
 
-/// What a probe of NATS found.
+/// Result of a NATS probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BusSeen {
+pub enum BusProbe {
     Unreachable,
     Reachable,
 }
 
-/// What a reconciler says of itself.
+/// Status of a background task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Housekeeping {
     pub name: &'static str,
@@ -46,32 +46,32 @@ pub struct Housekeeping {
 }
 
 impl Housekeeping {
-    /// Returns whether this has not succeeded for so long that someone should look.
+    /// Returns whether the last success is too long ago.
     #[must_use]
     pub fn is_late(&self, started_at: Timestamp, now: Timestamp) -> bool {
         let every = SignedDuration::try_from(self.every).unwrap_or(SignedDuration::MAX);
-        let patience = every.saturating_add(every.max(LATE_AFTER_AT_LEAST));
+        let max_age = every.saturating_add(every.max(MIN_LATE_AFTER));
         let since = self.last_success_at.unwrap_or(started_at);
-        now.duration_since(since) > patience
+        now.duration_since(since) > max_age
     }
 }
 
-/// Everything that the verdict depends on.
+/// The input of the readiness decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Observed {
+pub struct ReplicaObservations {
     pub started_at: Timestamp,
     pub draining: bool,
-    pub store: Option<Observation<StoreSeen>>,
-    pub bus: Option<Observation<BusSeen>>,
+    pub store: Option<Observation<StoreProbe>>,
+    pub bus: Option<Observation<BusProbe>>,
     pub housekeeping: Vec<Housekeeping>,
 }
 
-/// One cause for a verdict below `Ready`.
+/// A reason for not being `Ready`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     Draining,
     StoreUnreachable,
-    SchemaBehind { applied: i64, wanted: i64 },
+    SchemaBehind { applied: i64, required: i64 },
     SchemaTooNew { floor: i64, known: i64 },
     BusUnreachable,
     HousekeepingLate { name: &'static str },
@@ -92,10 +92,10 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Draining => f.write_str("the server is shutting down and takes no new work"),
+            Self::Draining => f.write_str("the server is shutting down and accepts no new work"),
             Self::StoreUnreachable => f.write_str("PostgreSQL does not answer"),
-            Self::SchemaBehind { applied, wanted } => {
-                write!(f, "the database has migration {applied}, this server needs {wanted}")
+            Self::SchemaBehind { applied, required } => {
+                write!(f, "the database has migration {applied}, this server needs {required}")
             }
             Self::SchemaTooNew { floor, known } => {
                 write!(f, "the database needs a server that knows migration {floor}, this one knows {known}")
@@ -106,7 +106,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The verdict. A degraded replica serves; an unready one must not get traffic.
+/// Readiness of a replica. A degraded replica serves requests; an unready one must not receive traffic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
     Ready,
@@ -115,9 +115,8 @@ pub enum Readiness {
 }
 
 impl Readiness {
-    /// Decides from what was observed.
     #[must_use]
-    pub fn decide(observed: &Observed, now: Timestamp) -> Self {
+    pub fn decide(observed: &ReplicaObservations, now: Timestamp) -> Self {
         let reasons: Vec<Reason> = [
             observed.draining.then_some(Reason::Draining),
             store_reason(observed.store, now),
@@ -137,7 +136,7 @@ impl Readiness {
         }
     }
 
-    /// Returns the word that probes and people read.
+    /// Returns the status name.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -156,27 +155,27 @@ impl Readiness {
     }
 }
 
-fn store_reason(store: Option<Observation<StoreSeen>>, now: Timestamp) -> Option<Reason> {
+fn store_reason(store: Option<Observation<StoreProbe>>, now: Timestamp) -> Option<Reason> {
     match fresh(store, now) {
-        None | Some(StoreSeen::Unreachable) => Some(Reason::StoreUnreachable),
-        Some(StoreSeen::Reachable(SchemaVerdict::Fits)) => None,
-        Some(StoreSeen::Reachable(SchemaVerdict::Behind { applied, wanted })) => {
-            Some(Reason::SchemaBehind { applied, wanted })
+        None | Some(StoreProbe::Unreachable) => Some(Reason::StoreUnreachable),
+        Some(StoreProbe::Reachable(SchemaCompatibility::Compatible)) => None,
+        Some(StoreProbe::Reachable(SchemaCompatibility::Behind { applied, required })) => {
+            Some(Reason::SchemaBehind { applied, required })
         }
-        Some(StoreSeen::Reachable(SchemaVerdict::TooNew { floor, known })) => {
+        Some(StoreProbe::Reachable(SchemaCompatibility::TooNew { floor, known })) => {
             Some(Reason::SchemaTooNew { floor, known })
         }
     }
 }
 
-fn bus_reason(bus: Option<Observation<BusSeen>>, now: Timestamp) -> Option<Reason> {
+fn bus_reason(bus: Option<Observation<BusProbe>>, now: Timestamp) -> Option<Reason> {
     match fresh(bus, now) {
-        None | Some(BusSeen::Unreachable) => Some(Reason::BusUnreachable),
-        Some(BusSeen::Reachable) => None,
+        None | Some(BusProbe::Unreachable) => Some(Reason::BusUnreachable),
+        Some(BusProbe::Reachable) => None,
     }
 }
 
-fn late_housekeeping(observed: &Observed, now: Timestamp) -> impl Iterator<Item = Reason> + '_ {
+fn late_housekeeping(observed: &ReplicaObservations, now: Timestamp) -> impl Iterator<Item = Reason> + '_ {
     observed
         .housekeeping
         .iter()
@@ -184,9 +183,9 @@ fn late_housekeeping(observed: &Observed, now: Timestamp) -> impl Iterator<Item 
         .map(|task| Reason::HousekeepingLate { name: task.name })
 }
 
-/// Returns what was seen, unless it is too old to rely on: a stuck probe must not look like health.
+/// Returns the value unless it is too old: a stuck probe must not look healthy.
 fn fresh<T>(observation: Option<Observation<T>>, now: Timestamp) -> Option<T> {
-    observation.filter(|o| now.duration_since(o.at) <= OBSERVATION_FRESH_FOR).map(|o| o.seen)
+    observation.filter(|o| now.duration_since(o.at) <= MAX_OBSERVATION_AGE).map(|o| o.value)
 }
 
 #[cfg(test)]
@@ -201,12 +200,15 @@ mod tests {
         Timestamp::from_second(NOW - seconds_ago).expect("in range")
     }
 
-    fn healthy() -> Observed {
-        Observed {
+    fn healthy() -> ReplicaObservations {
+        ReplicaObservations {
             started_at: at(3600),
             draining: false,
-            store: Some(Observation { at: at(0), seen: StoreSeen::Reachable(SchemaVerdict::Fits) }),
-            bus: Some(Observation { at: at(0), seen: BusSeen::Reachable }),
+            store: Some(Observation {
+                at: at(0),
+                value: StoreProbe::Reachable(SchemaCompatibility::Compatible),
+            }),
+            bus: Some(Observation { at: at(0), value: BusProbe::Reachable }),
             housekeeping: vec![task(5)],
         }
     }
@@ -222,62 +224,66 @@ mod tests {
         }
     }
 
-    fn decide(observed: &Observed) -> Readiness {
+    fn decide(observed: &ReplicaObservations) -> Readiness {
         Readiness::decide(observed, at(0))
     }
 
     #[test]
-    fn all_well_is_ready() {
+    fn healthy_replica_is_ready() {
         assert_eq!(decide(&healthy()), Readiness::Ready);
     }
 
     #[test]
-    fn without_nats_the_replica_serves_degraded() {
-        let observed = Observed { bus: None, ..healthy() };
+    fn replica_without_nats_is_degraded() {
+        let observed = ReplicaObservations { bus: None, ..healthy() };
         assert_eq!(decide(&observed), Readiness::Degraded(vec![Reason::BusUnreachable]));
     }
 
     #[test]
-    fn a_probe_that_stopped_reporting_counts_as_unreachable() {
-        let stale = Observation { at: at(6), seen: StoreSeen::Reachable(SchemaVerdict::Fits) };
-        let observed = Observed { store: Some(stale), ..healthy() };
+    fn stale_probe_counts_as_unreachable() {
+        let stale = Observation { at: at(6), value: StoreProbe::Reachable(SchemaCompatibility::Compatible) };
+        let observed = ReplicaObservations { store: Some(stale), ..healthy() };
         assert_eq!(decide(&observed), Readiness::Unready(vec![Reason::StoreUnreachable]));
     }
 
     #[test]
-    fn housekeeping_is_late_after_a_second_missed_interval() {
-        assert_eq!(decide(&Observed { housekeeping: vec![task(30)], ..healthy() }), Readiness::Ready);
+    fn task_is_late_after_two_intervals() {
         assert_eq!(
-            decide(&Observed { housekeeping: vec![task(31)], ..healthy() }),
+            decide(&ReplicaObservations { housekeeping: vec![task(30)], ..healthy() }),
+            Readiness::Ready
+        );
+        assert_eq!(
+            decide(&ReplicaObservations { housekeeping: vec![task(31)], ..healthy() }),
             Readiness::Degraded(vec![Reason::HousekeepingLate { name: "replicas" }])
         );
     }
 
     #[test]
-    fn housekeeping_that_never_ran_is_late_once_it_had_time_to() {
+    fn task_that_never_ran_is_late_two_intervals_after_start() {
         let never = Housekeeping { last_run_at: None, last_success_at: None, ..task(0) };
-        let fresh_start = Observed { started_at: at(5), housekeeping: vec![never.clone()], ..healthy() };
+        let fresh_start =
+            ReplicaObservations { started_at: at(5), housekeeping: vec![never.clone()], ..healthy() };
         assert_eq!(decide(&fresh_start), Readiness::Ready);
-        let long_ago = Observed { housekeeping: vec![never], ..healthy() };
+        let long_ago = ReplicaObservations { housekeeping: vec![never], ..healthy() };
         assert_eq!(decide(&long_ago).as_str(), "degraded");
     }
 
-    fn any_observed() -> impl Strategy<Value = Observed> {
+    fn any_observed() -> impl Strategy<Value = ReplicaObservations> {
         let store = prop_oneof![
-            Just(StoreSeen::Unreachable),
-            Just(StoreSeen::Reachable(SchemaVerdict::Fits)),
-            Just(StoreSeen::Reachable(SchemaVerdict::Behind { applied: 1, wanted: 2 })),
-            Just(StoreSeen::Reachable(SchemaVerdict::TooNew { floor: 3, known: 2 })),
+            Just(StoreProbe::Unreachable),
+            Just(StoreProbe::Reachable(SchemaCompatibility::Compatible)),
+            Just(StoreProbe::Reachable(SchemaCompatibility::Behind { applied: 1, required: 2 })),
+            Just(StoreProbe::Reachable(SchemaCompatibility::TooNew { floor: 3, known: 2 })),
         ];
-        let bus = prop_oneof![Just(BusSeen::Unreachable), Just(BusSeen::Reachable)];
+        let bus = prop_oneof![Just(BusProbe::Unreachable), Just(BusProbe::Reachable)];
         let store = proptest::option::of((0i64..20, store));
         let bus = proptest::option::of((0i64..20, bus));
         (any::<bool>(), store, bus, proptest::collection::vec(0i64..120, 0..3)).prop_map(
-            |(draining, store, bus, tasks)| Observed {
+            |(draining, store, bus, tasks)| ReplicaObservations {
                 started_at: at(3600),
                 draining,
-                store: store.map(|(age, seen)| Observation { at: at(age), seen }),
-                bus: bus.map(|(age, seen)| Observation { at: at(age), seen }),
+                store: store.map(|(age, value)| Observation { at: at(age), value }),
+                bus: bus.map(|(age, value)| Observation { at: at(age), value }),
                 housekeeping: tasks.into_iter().map(task).collect(),
             },
         )
@@ -285,18 +291,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn traffic_flows_only_with_a_fresh_fitting_store_and_no_drain(observed in any_observed()) {
-            let fits = observed.store.is_some_and(|o| {
-                o.at >= at(5) && o.seen == StoreSeen::Reachable(SchemaVerdict::Fits)
+        fn replica_serves_only_with_a_fresh_compatible_store_and_no_drain(observed in any_observed()) {
+            let is_compatible = observed.store.is_some_and(|o| {
+                o.at >= at(5) && o.value == StoreProbe::Reachable(SchemaCompatibility::Compatible)
             });
             let serves = !matches!(decide(&observed), Readiness::Unready(_));
-            prop_assert_eq!(serves, fits && !observed.draining);
+            prop_assert_eq!(serves, is_compatible && !observed.draining);
         }
 
         #[test]
-        fn the_verdict_is_ready_exactly_when_there_is_no_reason(observed in any_observed()) {
-            let verdict = decide(&observed);
-            prop_assert_eq!(verdict.reasons().is_empty(), verdict == Readiness::Ready);
+        fn replica_is_ready_exactly_without_reasons(observed in any_observed()) {
+            let readiness = decide(&observed);
+            prop_assert_eq!(readiness.reasons().is_empty(), readiness == Readiness::Ready);
         }
     }
 }

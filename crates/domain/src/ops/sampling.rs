@@ -1,38 +1,38 @@
-//! What anyone can cause without limit is written down within one, and the rest is counted.
+//! Sampling of log entries that untrusted callers can cause: a limited number is written, the rest is counted.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// How long one window lasts.
+/// Length of a window.
 pub const WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
-/// What is written down in one window. A person who mistypes is far below; a flood shows as one, and fills no disk:
-/// 43,200 short entries a day.
-pub const AT_MOST: u32 = 30;
+/// Maximum entries per window. Typing errors of a person stay far below it, and a flood is limited to 43,200 short
+/// entries per day.
+pub const MAX_PER_WINDOW: u32 = 30;
 
-/// Decides what is written down.
+/// Decides which entries are written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Sampling {
-    began_at: Option<Timestamp>,
+pub struct LogSampler {
+    started_at: Option<Timestamp>,
     written: u32,
-    left_out: u64,
+    suppressed: u64,
 }
 
-impl Sampling {
-    /// Takes notice of one more. Returns how many were left out before it, when this one may be written down.
-    pub fn take(&mut self, now: Timestamp) -> Option<u64> {
-        // A clock that went back begins a new window too: a window must not last for ever.
-        let goes_on = self
-            .began_at
-            .is_some_and(|began| (SignedDuration::ZERO..WINDOW).contains(&now.duration_since(began)));
-        if !goes_on {
-            (self.began_at, self.written) = (Some(now), 0);
+impl LogSampler {
+    /// Counts one entry. If it may be written, returns the number of entries suppressed before it.
+    pub fn sample(&mut self, now: Timestamp) -> Option<u64> {
+        // A clock that goes back starts a new window, too: a window must not last forever.
+        let is_same_window = self
+            .started_at
+            .is_some_and(|started| (SignedDuration::ZERO..WINDOW).contains(&now.duration_since(started)));
+        if !is_same_window {
+            (self.started_at, self.written) = (Some(now), 0);
         }
-        if self.written >= AT_MOST {
-            self.left_out = self.left_out.saturating_add(1);
+        if self.written >= MAX_PER_WINDOW {
+            self.suppressed = self.suppressed.saturating_add(1);
             return None;
         }
         self.written += 1;
-        Some(std::mem::take(&mut self.left_out))
+        Some(std::mem::take(&mut self.suppressed))
     }
 }
 
@@ -48,40 +48,40 @@ mod tests {
 
     proptest! {
         #[test]
-        fn everything_is_written_down_or_counted_by_what_is(waits in proptest::collection::vec(0i64..20, 0..400)) {
-            let (mut sampling, mut now, mut told) = (Sampling::default(), 0, 0);
+        fn every_entry_is_written_or_counted_as_suppressed(waits in proptest::collection::vec(0i64..20, 0..400)) {
+            let (mut sampling, mut now, mut total) = (LogSampler::default(), 0, 0);
             for wait in &waits {
                 now += wait;
-                if let Some(left_out) = sampling.take(at(now)) {
-                    told += 1 + left_out;
+                if let Some(suppressed) = sampling.sample(at(now)) {
+                    total += 1 + suppressed;
                 }
             }
-            prop_assert_eq!(usize::try_from(told + sampling.left_out), Ok(waits.len()));
+            prop_assert_eq!(usize::try_from(total + sampling.suppressed), Ok(waits.len()));
         }
 
         #[test]
-        fn no_window_has_more_than_its_share(waits in proptest::collection::vec(0i64..4, 0..400)) {
-            let (mut sampling, mut now, mut written) = (Sampling::default(), 0, Vec::new());
+        fn no_window_exceeds_its_limit(waits in proptest::collection::vec(0i64..4, 0..400)) {
+            let (mut sampling, mut now, mut written) = (LogSampler::default(), 0, Vec::new());
             for wait in waits {
                 now += wait;
-                if sampling.take(at(now)).is_some() {
+                if sampling.sample(at(now)).is_some() {
                     written.push(at(now));
                 }
             }
-            // Windows do not slide, so that two of them can meet: twice the share within the length of one.
-            for these in written.windows(2 * AT_MOST as usize + 1) {
-                prop_assert!(these[these.len() - 1].duration_since(these[0]) >= WINDOW);
+            // Windows are fixed: two adjacent ones can hold twice the limit within the length of one.
+            for entries in written.windows(2 * MAX_PER_WINDOW as usize + 1) {
+                prop_assert!(entries[entries.len() - 1].duration_since(entries[0]) >= WINDOW);
             }
         }
 
         #[test]
-        fn a_clock_that_jumps_silences_nothing_for_longer_than_a_window(jump in -100_000i64..100_000) {
-            let mut sampling = Sampling::default();
-            for _ in 0..2 * AT_MOST {
-                let _written_or_not = sampling.take(at(0));
+        fn clock_jump_suppresses_entries_for_at_most_one_window(jump in -100_000i64..100_000) {
+            let mut sampling = LogSampler::default();
+            for _ in 0..2 * MAX_PER_WINDOW {
+                let _ = sampling.sample(at(0));
             }
             let after = if jump < 0 { jump } else { jump + WINDOW.as_secs() };
-            prop_assert_eq!(sampling.take(at(after)), Some(u64::from(AT_MOST)));
+            prop_assert_eq!(sampling.sample(at(after)), Some(u64::from(MAX_PER_WINDOW)));
         }
     }
 }

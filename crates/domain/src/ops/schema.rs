@@ -1,28 +1,28 @@
-//! Which binary may work with which database: the rule that lets upgrades roll.
+//! Compatibility of server binaries and database schemas, for rolling upgrades.
 //!
-//! Migrations are numbered. A binary knows them up to some number. A database has them applied up to some
-//! number and states a floor: the lowest number a binary must know to work with it. Adding a column leaves the
-//! floor alone, so old replicas go on beside new ones; removing what old replicas read raises it.
+//! Migrations are numbered. A binary knows migrations up to some number. A database records the highest applied
+//! migration and a floor: the lowest migration that a binary must know to use it. Adding a column keeps the floor, so
+//! old and new replicas run side by side. Removing something that old replicas read raises it.
 
-/// What a database says of its schema.
+/// Schema version of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaState {
-    /// The highest migration applied.
+    /// The highest applied migration.
     pub applied: i64,
-    /// The lowest migration number that a binary must know.
+    /// The lowest migration that a binary must know.
     pub floor: i64,
 }
 
-/// Whether a binary may serve on a database.
+/// Whether a binary can use a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchemaVerdict {
-    Fits,
-    /// The database lacks migrations that the binary needs.
+pub enum SchemaCompatibility {
+    Compatible,
+    /// The database lacks migrations of the binary.
     Behind {
         applied: i64,
-        wanted: i64,
+        required: i64,
     },
-    /// The database has moved on past what the binary can read.
+    /// The floor of the database is above the migrations of the binary.
     TooNew {
         floor: i64,
         known: i64,
@@ -30,15 +30,15 @@ pub enum SchemaVerdict {
 }
 
 impl SchemaState {
-    /// Decides whether a binary that knows migrations up to `known` may serve here.
+    /// Decides whether a binary that knows migrations up to `known` can use this database.
     #[must_use]
-    pub fn verdict(self, known: i64) -> SchemaVerdict {
+    pub fn compatibility(self, known: i64) -> SchemaCompatibility {
         if self.floor > known {
-            SchemaVerdict::TooNew { floor: self.floor, known }
+            SchemaCompatibility::TooNew { floor: self.floor, known }
         } else if self.applied < known {
-            SchemaVerdict::Behind { applied: self.applied, wanted: known }
+            SchemaCompatibility::Behind { applied: self.applied, required: known }
         } else {
-            SchemaVerdict::Fits
+            SchemaCompatibility::Compatible
         }
     }
 }
@@ -50,24 +50,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_older_binary_serves_a_newer_database_until_the_floor_passes_it() {
-        let moved_on = SchemaState { applied: 9, floor: 5 };
-        assert_eq!(moved_on.verdict(5), SchemaVerdict::Fits);
-        assert_eq!(moved_on.verdict(4), SchemaVerdict::TooNew { floor: 5, known: 4 });
+    fn older_binary_is_compatible_until_the_floor_exceeds_it() {
+        let newer = SchemaState { applied: 9, floor: 5 };
+        assert_eq!(newer.compatibility(5), SchemaCompatibility::Compatible);
+        assert_eq!(newer.compatibility(4), SchemaCompatibility::TooNew { floor: 5, known: 4 });
     }
 
     proptest! {
         #[test]
-        fn after_its_own_migrations_a_binary_always_fits(known in 1i64..100, floor in 0i64..100) {
+        fn binary_is_compatible_after_its_own_migrations(known in 1i64..100, floor in 0i64..100) {
             let floor = floor.min(known);
-            prop_assert_eq!(SchemaState { applied: known, floor }.verdict(known), SchemaVerdict::Fits);
+            prop_assert_eq!(SchemaState { applied: known, floor }.compatibility(known), SchemaCompatibility::Compatible);
         }
 
         #[test]
-        fn a_database_that_lacks_migrations_never_fits(known in 1i64..100, applied in 0i64..100) {
+        fn database_that_lacks_migrations_is_behind(known in 1i64..100, applied in 0i64..100) {
             prop_assume!(applied < known);
-            let verdict = SchemaState { applied, floor: 0 }.verdict(known);
-            prop_assert_eq!(verdict, SchemaVerdict::Behind { applied, wanted: known });
+            let compatibility = SchemaState { applied, floor: 0 }.compatibility(known);
+            prop_assert_eq!(compatibility, SchemaCompatibility::Behind { applied, required: known });
         }
     }
 }

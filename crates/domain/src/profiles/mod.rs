@@ -1,26 +1,29 @@
-//! What a backend profile is: which agent a runner drives for it, and how the agent reaches its model.
+//! Backend profiles: which agent a runner starts, and how the agent reaches its model.
 //!
-//! The server writes it and the runner reads it, as `profile.toml` in a folder of the profile's name. It holds no
-//! secret: the credential is a file beside it, and the profile says under which name the agent finds it.
+//! The server writes a profile to `profile.toml` in a directory named after it, and the runner reads it. It contains no
+//! secret: the credential is a separate file, and the profile names the environment variable for it.
 
+mod stored;
 pub mod validation;
+
+pub use stored::{ProfileOwner, StoredProfile};
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Which backend drives the agent.
+/// Kind of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendKind {
     Codex,
-    /// Any agent that speaks the Agent Client Protocol.
+    /// Any agent that supports the Agent Client Protocol.
     Acp,
-    /// No agent and no model.
+    /// A script, without an agent or a model.
     Script,
 }
 
-/// How the agent speaks with its model provider.
+/// API of the model provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WireApi {
@@ -28,65 +31,64 @@ pub enum WireApi {
     Chat,
 }
 
-/// A backend profile, as it stands in `profile.toml`.
+/// A backend profile: the content of `profile.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     pub backend: BackendKind,
-    /// The model; without it the agent's own choice.
+    /// The model. By default the agent chooses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where the provider answers; without it the agent's own choice.
+    /// The provider's URL. By default the agent chooses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire_api: Option<WireApi>,
-    /// The name of the environment variable in which the agent finds its credential.
+    /// The environment variable that passes the credential to the agent.
     #[serde(default = "Profile::default_env_key")]
     pub env_key: String,
-    /// The program of an ACP agent and its arguments. Whoever sets it runs code where the runner is: it is the
-    /// operator's alone.
+    /// The program of an ACP agent and its arguments. It runs code on the runner's machine, so only operators can set
+    /// it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// What else stands in the environment of an ACP agent. Nothing secret.
+    /// Additional environment variables of an ACP agent. Must not contain secrets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Files that an ACP agent finds in its home, by their path there.
+    /// Files in the home directory of an ACP agent, by relative path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
 }
 
-/// Why a text is no profile. Of the text itself nothing is repeated: somebody may have put a key into it.
+/// Why a profile is invalid. The input is not repeated, because it may contain a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
-    #[error("line {0} of the profile cannot be read")]
+    #[error("invalid profile: syntax error or unknown field in line {0}")]
     Line(usize),
-    #[error("a model's name has 1 to 128 printable letters and no space")]
+    #[error("invalid model name: use 1 to 128 printable ASCII characters without spaces")]
     Model,
-    #[error("a base URL begins with http:// or https:// and holds no user, no query and no space")]
+    #[error("invalid base URL: use http:// or https:// without user, query or spaces")]
     BaseUrl,
-    #[error("codex speaks the wire API `responses` alone")]
+    #[error("the codex backend supports only the wire API `responses`")]
     WireApi,
-    #[error(
-        "the name of a credential is of upper-case letters, digits and underscores and ends in _KEY or _TOKEN"
-    )]
+    #[error("invalid env_key: use upper-case letters, digits and underscores, ending in _KEY or _TOKEN")]
     EnvKey,
     #[error(
-        "an acp profile has a command of 1 to 32 words, the first a full path or a bare name; no other has one"
+        "invalid command: an acp profile requires 1 to 32 arguments, the first an absolute path or a program name; \
+         other backends have no command"
     )]
     Command,
     #[error(
-        "only an acp profile has `env` and `settings`: names of variables, and paths inside the agent's home"
+        "invalid env or settings: only for acp profiles, with variable names and paths inside the agent's home"
     )]
-    Surroundings,
+    EnvOrSettings,
 }
 
 impl Profile {
-    pub const ENV_KEY: &'static str = "OPENAI_API_KEY";
+    pub const DEFAULT_ENV_KEY: &'static str = "OPENAI_API_KEY";
 
-    /// Begins a profile of a kind, with nothing set.
+    /// Creates a profile with default values.
     #[must_use]
-    pub fn of(backend: BackendKind) -> Self {
+    pub fn new(backend: BackendKind) -> Self {
         Self {
             backend,
             model: None,
@@ -99,42 +101,42 @@ impl Profile {
         }
     }
 
-    /// Reads `profile.toml`.
+    /// Parses and validates the content of `profile.toml`.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let profile: Self = toml::from_str(text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             ProfileError::Line(before.matches('\n').count() + 1)
         })?;
-        profile.check()?;
+        profile.validate()?;
         Ok(profile)
     }
 
-    /// Writes `profile.toml`.
+    /// Returns the content of `profile.toml`.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        // Texts, lists and tables of texts have a form in TOML.
+        // Strings and lists and maps of strings always serialise.
         toml::to_string(self).unwrap_or_default()
     }
 
-    /// Says whether each part is what it should be.
-    pub fn check(&self) -> Result<(), ProfileError> {
+    /// Validates all fields.
+    pub fn validate(&self) -> Result<(), ProfileError> {
         let ensure = |holds: bool, error: ProfileError| if holds { Ok(()) } else { Err(error) };
         let is_acp = self.backend == BackendKind::Acp;
-        let speaks_chat = self.wire_api == Some(WireApi::Chat);
+        let uses_chat = self.wire_api == Some(WireApi::Chat);
         ensure(self.model.as_deref().is_none_or(is_model), ProfileError::Model)?;
         ensure(self.base_url.as_deref().is_none_or(is_base_url), ProfileError::BaseUrl)?;
-        ensure(!(self.backend == BackendKind::Codex && speaks_chat), ProfileError::WireApi)?;
+        ensure(!(self.backend == BackendKind::Codex && uses_chat), ProfileError::WireApi)?;
         ensure(is_env_key(&self.env_key), ProfileError::EnvKey)?;
         ensure(is_command(&self.command) == is_acp, ProfileError::Command)?;
         ensure(is_acp || self.command.is_empty(), ProfileError::Command)?;
-        let is_bare = self.env.is_empty() && self.settings.is_empty();
-        let fits =
+        let is_unset = self.env.is_empty() && self.settings.is_empty();
+        let is_valid =
             self.env.keys().all(|name| is_variable(name)) && self.settings.keys().all(|path| is_inside(path));
-        ensure(fits && (is_acp || is_bare), ProfileError::Surroundings)
+        ensure(is_valid && (is_acp || is_unset), ProfileError::EnvOrSettings)
     }
 
     fn default_env_key() -> String {
-        Self::ENV_KEY.to_owned()
+        Self::DEFAULT_ENV_KEY.to_owned()
     }
 }
 
@@ -149,21 +151,23 @@ fn is_base_url(text: &str) -> bool {
         && rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && is_plain(rest))
 }
 
-/// Nothing that a program or its loader obeys has such a name: a tenant that chooses it and its value runs no code.
+/// No variable with such a name controls a program or the loader, so a tenant that sets it cannot run code.
 fn is_env_key(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
-    let begins = name.starts_with(|c: char| c.is_ascii_uppercase());
+    let has_valid_start = name.starts_with(|c: char| c.is_ascii_uppercase());
     name.len() <= 64
-        && begins
+        && has_valid_start
         && name.bytes().all(plain)
         && (name.ends_with("_KEY") || name.ends_with("_TOKEN"))
 }
 
-fn is_command(words: &[String]) -> bool {
-    let is_word = |word: &String| !word.is_empty() && !word.contains('\0');
-    // A path that depends on where it is read could name a program of the workspace.
-    let is_program = |word: &String| word.starts_with('/') || !word.contains('/');
-    (1..=32).contains(&words.len()) && words.iter().all(is_word) && words.first().is_some_and(is_program)
+fn is_command(arguments: &[String]) -> bool {
+    let is_valid = |argument: &String| !argument.is_empty() && !argument.contains('\0');
+    // A relative path could refer to a program in the workspace.
+    let is_program = |argument: &String| argument.starts_with('/') || !argument.contains('/');
+    (1..=32).contains(&arguments.len())
+        && arguments.iter().all(is_valid)
+        && arguments.first().is_some_and(is_program)
 }
 
 fn is_variable(name: &str) -> bool {
@@ -173,7 +177,7 @@ fn is_variable(name: &str) -> bool {
         && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Says whether a path stays inside the folder that it begins in.
+/// Returns whether a relative path stays inside its base directory.
 fn is_inside(path: &str) -> bool {
     let is_part = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\0', '\\']);
     path.len() <= 255 && path.split('/').all(is_part)
@@ -186,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_is_read_as_it_was_written() {
+    fn profile_round_trips_through_toml() {
         let qwen = Profile {
             model: Some("qwen3-coder".to_owned()),
             base_url: Some("http://127.0.0.1:8000/v1".to_owned()),
@@ -194,23 +198,23 @@ mod tests {
             command: vec!["qwen".to_owned(), "--acp".to_owned()],
             env: BTreeMap::from([("LANG".to_owned(), "C.UTF-8".to_owned())]),
             settings: BTreeMap::from([(".agent/settings.json".to_owned(), "{\"a\":\n\"b\"}".to_owned())]),
-            ..Profile::of(BackendKind::Acp)
+            ..Profile::new(BackendKind::Acp)
         };
-        for profile in [qwen, Profile::of(BackendKind::Codex), Profile::of(BackendKind::Script)] {
+        for profile in [qwen, Profile::new(BackendKind::Codex), Profile::new(BackendKind::Script)] {
             assert_eq!(Profile::parse(&profile.to_toml()), Ok(profile.clone()), "{}", profile.to_toml());
         }
     }
 
     #[test]
-    fn the_shortest_profile_has_the_usual_credential() {
+    fn minimal_profile_has_the_default_env_key() {
         let profile = Profile::parse("backend = \"codex\"").expect("a profile");
-        assert_eq!(profile, Profile::of(BackendKind::Codex));
+        assert_eq!(profile, Profile::new(BackendKind::Codex));
         assert_eq!(profile.env_key, "OPENAI_API_KEY");
     }
 
     #[test]
-    fn what_is_no_profile_is_refused_and_not_repeated() {
-        use ProfileError::{BaseUrl, Command, EnvKey, Line, Model, Surroundings};
+    fn invalid_profile_is_rejected_and_not_repeated() {
+        use ProfileError::{BaseUrl, Command, EnvKey, EnvOrSettings, Line, Model};
         for (text, error) in [
             ("", Line(1)),
             ("backend = \"codex\"\nkey = \"sk-canary\"", Line(2)),
@@ -224,20 +228,20 @@ mod tests {
             ("backend = \"acp\"\ncommand = [\"./evil\"]", Command),
             ("backend = \"codex\"\ncommand = [\"sh\"]", Command),
             ("backend = \"script\"\ncommand = [\"\"]", Command),
-            ("backend = \"codex\"\nenv = { LD_PRELOAD = \"x\" }", Surroundings),
-            ("backend = \"acp\"\ncommand = [\"a\"]\nenv = { \"A=B\" = \"x\" }", Surroundings),
-            ("backend = \"acp\"\ncommand = [\"a\"]\nsettings = { \"../evil\" = \"x\" }", Surroundings),
-            ("backend = \"acp\"\ncommand = [\"a\"]\nsettings = { \"/etc/evil\" = \"x\" }", Surroundings),
+            ("backend = \"codex\"\nenv = { LD_PRELOAD = \"x\" }", EnvOrSettings),
+            ("backend = \"acp\"\ncommand = [\"a\"]\nenv = { \"A=B\" = \"x\" }", EnvOrSettings),
+            ("backend = \"acp\"\ncommand = [\"a\"]\nsettings = { \"../evil\" = \"x\" }", EnvOrSettings),
+            ("backend = \"acp\"\ncommand = [\"a\"]\nsettings = { \"/etc/evil\" = \"x\" }", EnvOrSettings),
             ("backend = \"codex\"\nenv_key = \"\"", EnvKey),
         ] {
-            let refused = Profile::parse(text).expect_err(text);
-            assert_eq!(refused, error, "{text}");
-            assert!(!refused.to_string().contains("canary"), "{refused}");
+            let actual = Profile::parse(text).expect_err(text);
+            assert_eq!(actual, error, "{text}");
+            assert!(!actual.to_string().contains("canary"), "{actual}");
         }
     }
 
     #[test]
-    fn no_variable_that_a_program_obeys_can_carry_a_credential() {
+    fn env_key_cannot_be_a_variable_that_controls_programs() {
         for name in
             ["PATH", "LD_PRELOAD", "NODE_OPTIONS", "BASH_ENV", "HOME", "CODEX_HOME", "key", "_KEY", "A-KEY"]
         {
@@ -252,19 +256,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_breaks_out_of_its_place(model in "[!-~]{1,128}", value in "\\PC{0,40}") {
+        fn special_characters_round_trip_through_toml(model in "[!-~]{1,128}", value in "\\PC{0,40}") {
             let profile = Profile {
                 model: Some(model),
                 command: vec!["x".to_owned(), format!("-{value}")],
                 env: BTreeMap::from([("A".to_owned(), value.clone())]),
                 settings: BTreeMap::from([("a/b".to_owned(), value)]),
-                ..Profile::of(BackendKind::Acp)
+                ..Profile::new(BackendKind::Acp)
             };
             prop_assert_eq!(Profile::parse(&profile.to_toml()), Ok(profile));
         }
 
         #[test]
-        fn whatever_is_read_does_not_panic(text in "\\PC{0,200}") {
+        fn parsing_random_text_does_not_panic(text in "\\PC{0,200}") {
             let _read = Profile::parse(&text);
         }
     }

@@ -1,54 +1,71 @@
-//! Whether a provider profile works: one short turn is run with it, and how that turn ended is the answer.
+//! Validation of a provider profile: a short test turn, whose outcome is the result.
 
+use crate::ids::{CommandId, PrincipalId, RunId, TenantId, ValidationId};
 use jiff::Timestamp;
 
 use crate::FailureKind;
 use crate::runs::command::CommandState;
-use crate::runs::{Blocker, Ending, TerminalStatus};
+use crate::runs::{FailureReason, TerminalOutcome, TerminalStatus};
 
-/// What the canary turn is asked. Short, and the same for everybody: it is paid for.
-pub const PROMPT: &str = "Answer with the single word ok. Use no tools.";
+/// The prompt of the test turn. Short, because the tenant pays for it.
+pub const CANARY_PROMPT: &str = "Answer with the single word ok. Use no tools.";
 
-/// How a validation came out.
+/// Outcome of a validation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// The provider took the credential and the turn was completed.
+pub enum ValidationOutcome {
+    /// The provider accepted the credential and the turn completed.
     Ok,
-    Failed(Blocker),
+    Failed(FailureReason),
 }
 
-impl Outcome {
-    /// Returns how the canary's run ends, where it is still open.
+impl ValidationOutcome {
+    /// Returns the outcome for the run of the test turn, if it is still open.
     #[must_use]
-    pub fn ending(&self) -> Ending {
+    pub fn run_outcome(&self) -> TerminalOutcome {
         match self {
-            Self::Ok => Ending::COMPLETED,
-            Self::Failed(blocker) => {
-                Ending { status: TerminalStatus::Failed, failure: Some(blocker.clone()) }
+            Self::Ok => TerminalOutcome::COMPLETED,
+            Self::Failed(reason) => {
+                TerminalOutcome { status: TerminalStatus::Failed, failure: Some(reason.clone()) }
             }
         }
     }
 }
 
-/// Decides how a validation came out, from its turn as it stands; none while it may still end by itself.
+/// Returns the outcome of a validation from the state of its test turn; `None` while the turn may still end.
 #[must_use]
-pub fn outcome(turn: &CommandState, deadline: Timestamp, now: Timestamp) -> Option<Outcome> {
-    let late = |words: &str| {
-        let blocker = Blocker { kind: FailureKind::InfraFailed, message: words.to_owned() };
-        (now >= deadline).then_some(Outcome::Failed(blocker))
+pub fn decide_outcome(turn: &CommandState, deadline: Timestamp, now: Timestamp) -> Option<ValidationOutcome> {
+    let timed_out = |message: &str| {
+        let reason = FailureReason { kind: FailureKind::InfraFailed, message: message.to_owned() };
+        (now >= deadline).then_some(ValidationOutcome::Failed(reason))
     };
     match turn {
-        CommandState::Ended(ending) => Some(match (ending.status, &ending.failure) {
-            (TerminalStatus::Completed, _) => Outcome::Ok,
-            (_, Some(failure)) => Outcome::Failed(failure.clone()),
-            (_, None) => Outcome::Failed(Blocker {
+        CommandState::Ended(outcome) => Some(match (outcome.status, &outcome.failure) {
+            (TerminalStatus::Completed, _) => ValidationOutcome::Ok,
+            (_, Some(failure)) => ValidationOutcome::Failed(failure.clone()),
+            (_, None) => ValidationOutcome::Failed(FailureReason {
                 kind: FailureKind::BackendFailed,
-                message: "the canary turn ended without a reason".to_owned(),
+                message: "the test turn ended without a reason".to_owned(),
             }),
         }),
-        CommandState::Pending => late("no runner that serves this profile came in time: start one"),
-        CommandState::Running { .. } => late("the canary turn took too long and was ended"),
+        CommandState::Pending => timed_out("no runner for this profile was available in time: start one"),
+        CommandState::Running { .. } => timed_out("the test turn took too long and was stopped"),
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Validation {
+    pub id: ValidationId,
+    pub tenant: TenantId,
+    pub profile: String,
+    pub resource_version: Option<String>,
+    pub run: RunId,
+    pub command: CommandId,
+    pub created_by: PrincipalId,
+    pub created_at: Timestamp,
+    pub deadline_at: Timestamp,
+    /// `None` while it is pending.
+    pub outcome: Option<ValidationOutcome>,
+    pub settled_at: Option<Timestamp>,
 }
 
 #[cfg(test)]
@@ -66,33 +83,34 @@ mod tests {
         vec![
             CommandState::Pending,
             CommandState::Running { epoch: Epoch::new(1), cancelling: false },
-            CommandState::Ended(Ending::COMPLETED),
-            CommandState::Ended(Ending::failed(FailureKind::ProviderAuthFailed, "refused")),
-            CommandState::Ended(Ending::cancelled("asked for")),
+            CommandState::Ended(TerminalOutcome::COMPLETED),
+            CommandState::Ended(TerminalOutcome::failed(FailureKind::ProviderAuthFailed, "refused")),
+            CommandState::Ended(TerminalOutcome::cancelled("requested")),
         ]
     }
 
     #[test]
-    fn the_answer_is_how_the_turn_ended() {
-        let outcomes: Vec<_> = turns().iter().map(|turn| outcome(turn, at(10), at(0))).collect();
-        let failed =
-            |kind, message: &str| Some(Outcome::Failed(Blocker { kind, message: message.to_owned() }));
+    fn outcome_is_that_of_the_test_turn() {
+        let outcomes: Vec<_> = turns().iter().map(|turn| decide_outcome(turn, at(10), at(0))).collect();
+        let failed = |kind, message: &str| {
+            Some(ValidationOutcome::Failed(FailureReason { kind, message: message.to_owned() }))
+        };
         assert_eq!(
             outcomes,
             [
                 None,
                 None,
-                Some(Outcome::Ok),
+                Some(ValidationOutcome::Ok),
                 failed(FailureKind::ProviderAuthFailed, "refused"),
-                failed(FailureKind::Cancelled, "asked for"),
+                failed(FailureKind::Cancelled, "requested"),
             ]
         );
     }
 
     proptest! {
         #[test]
-        fn every_validation_has_come_out_by_its_deadline(which in 0usize..5, late in 0i64..1000) {
-            let outcome = outcome(&turns()[which], at(10), at(10 + late));
+        fn every_validation_has_an_outcome_at_its_deadline(which in 0usize..5, late in 0i64..1000) {
+            let outcome = decide_outcome(&turns()[which], at(10), at(10 + late));
             prop_assert!(outcome.is_some());
         }
     }

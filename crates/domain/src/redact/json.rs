@@ -1,48 +1,49 @@
-//! Redaction of a JSON value: the same keys and lengths, with strings replaced.
+//! Redaction of JSON values. The structure is kept; only strings and keys change.
 
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
-use super::{Counts, Kind, redact};
+use super::{CredentialKind, RedactionCounts, redact};
 
-/// Names whose value is secret when it has [`FIELD_LENGTH`] characters, without their dashes and underscores.
-const FIELDS: &[&str] = &["apikey", "accesskey", "privatekey", "token", "secret", "authorization"];
+/// Key suffixes, without dashes and underscores, whose value is secret if it has at least [`MIN_SECRET_LENGTH`]
+/// characters.
+const SECRET_KEYS: &[&str] = &["apikey", "accesskey", "privatekey", "token", "secret", "authorization"];
 
-/// Names whose value is secret whatever its length.
-const PASSWORDS: &[&str] = &["password", "passwd"];
+/// Key suffixes whose value is secret regardless of its length.
+const PASSWORD_KEYS: &[&str] = &["password", "passwd"];
 
-/// Shorter ones are words: a piece of a model's output is called a token, too.
-const FIELD_LENGTH: usize = 8;
+/// Shorter values are ordinary words: parts of a model's output are called tokens, too.
+const MIN_SECRET_LENGTH: usize = 8;
 
-/// Replaces every credential in the strings and names of a value, and every string below a name that says secret.
+/// Replaces every credential in the strings and keys of a value, and every string below a key that denotes a secret.
 ///
-/// What was an object, a list, a number, a truth value or null stays one: a reader of the shape is not surprised. The
-/// depth is that of the value; one that was parsed has 128 levels at most.
-pub fn redact_json(value: &mut Value) -> Counts {
-    let mut found = Counts::default();
+/// Objects, arrays, numbers, booleans and nulls keep their type. The recursion depth is that of the value; parsed JSON
+/// has at most 128 levels.
+pub fn redact_json(value: &mut Value) -> RedactionCounts {
+    let mut found = RedactionCounts::default();
     walk(value, None, &mut found);
     found
 }
 
-fn walk(value: &mut Value, named: Option<Kind>, found: &mut Counts) {
+fn walk(value: &mut Value, inherited: Option<CredentialKind>, found: &mut RedactionCounts) {
     match value {
-        Value::String(text) => clean(text, named, found),
-        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, named, found)),
+        Value::String(text) => redact_string(text, inherited, found),
+        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, inherited, found)),
         Value::Object(entries) => {
             for (name, item) in entries.iter_mut() {
-                walk(item, secret_name(name).or(named), found);
+                walk(item, secret_key_kind(name).or(inherited), found);
             }
-            clean_names(entries, found);
+            redact_keys(entries, found);
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-fn clean(text: &mut String, named: Option<Kind>, found: &mut Counts) {
-    if let Some(kind) = named
-        && long_enough(text, kind)
+fn redact_string(text: &mut String, inherited: Option<CredentialKind>, found: &mut RedactionCounts) {
+    if let Some(kind) = inherited
+        && is_long_enough(text, kind)
     {
-        if !Kind::is_marker(text) {
+        if !CredentialKind::is_marker(text) {
             found.add(kind);
             kind.marker().clone_into(text);
         }
@@ -55,39 +56,43 @@ fn clean(text: &mut String, named: Option<Kind>, found: &mut Counts) {
     }
 }
 
-fn long_enough(text: &str, kind: Kind) -> bool {
+fn is_long_enough(text: &str, kind: CredentialKind) -> bool {
     match kind {
-        Kind::Password => !text.is_empty(),
-        Kind::Field
-        | Kind::Url
-        | Kind::Authorization
-        | Kind::Jwt
-        | Kind::PrivateKey
-        | Kind::ProviderKey
-        | Kind::Guildhall => text.chars().nth(FIELD_LENGTH - 1).is_some(),
+        CredentialKind::Password => !text.is_empty(),
+        CredentialKind::Field
+        | CredentialKind::Url
+        | CredentialKind::Authorization
+        | CredentialKind::Jwt
+        | CredentialKind::PrivateKey
+        | CredentialKind::ProviderKey
+        | CredentialKind::Guildhall => text.chars().nth(MIN_SECRET_LENGTH - 1).is_some(),
     }
 }
 
-fn secret_name(name: &str) -> Option<Kind> {
-    let bare: String =
+fn secret_key_kind(name: &str) -> Option<CredentialKind> {
+    let normalized: String =
         name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect();
-    let ends_in = |words: &[&str]| words.iter().any(|word| bare.ends_with(word));
-    if ends_in(PASSWORDS) { Some(Kind::Password) } else { ends_in(FIELDS).then_some(Kind::Field) }
+    let has_suffix = |suffixes: &[&str]| suffixes.iter().any(|suffix| normalized.ends_with(suffix));
+    if has_suffix(PASSWORD_KEYS) {
+        Some(CredentialKind::Password)
+    } else {
+        has_suffix(SECRET_KEYS).then_some(CredentialKind::Field)
+    }
 }
 
-/// Cleans the names themselves. Two that become the same are told apart by a number, so that no entry is lost.
-fn clean_names(entries: &mut Map<String, Value>, found: &mut Counts) {
+/// Redacts the keys. Keys that become equal get a number, so that no entry is lost.
+fn redact_keys(entries: &mut Map<String, Value>, found: &mut RedactionCounts) {
     if entries.keys().all(|name| redact(name).found.is_empty()) {
         return;
     }
     let mut copies = 1_u64;
-    let mut cleaned = Map::new();
+    let mut redacted = Map::new();
     for (name, value) in std::mem::take(entries) {
         let redaction = redact(&name);
         found.merge(&redaction.found);
         let mut name = redaction.text.into_owned();
         loop {
-            match cleaned.entry(name) {
+            match redacted.entry(name) {
                 Entry::Vacant(free) => {
                     free.insert(value);
                     break;
@@ -99,5 +104,5 @@ fn clean_names(entries: &mut Map<String, Value>, found: &mut Counts) {
             }
         }
     }
-    *entries = cleaned;
+    *entries = redacted;
 }

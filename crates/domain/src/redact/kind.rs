@@ -1,21 +1,21 @@
-//! What was recognised: the kinds of credential, their marks, and how many were found.
+//! Kinds of credentials, their markers, and counts.
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
-        /// What a credential was recognised as.
+        /// Kind of a recognised credential.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Kind { $($(#[$doc])* $variant,)+ }
+        pub enum CredentialKind { $($(#[$doc])* $variant,)+ }
 
-        impl Kind {
+        impl CredentialKind {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// Returns the name that stands in the mark and in metrics.
+            /// Returns the name in markers and metrics.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Returns the text that stands where the credential was.
+            /// Returns the text that replaces the credential.
             #[must_use]
             pub const fn marker(self) -> &'static str {
                 match self { $(Self::$variant => concat!("[redacted:", $name, "]"),)+ }
@@ -25,11 +25,11 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// User and password in front of a host.
+    /// User and password in a URL.
     Url = "url",
-    /// The value of something called a password, of any length.
+    /// The value of a password field, of any length.
     Password = "password",
-    /// What follows `Authorization`, `Bearer` or `Basic`.
+    /// The value after `Authorization`, `Bearer` or `Basic`.
     Authorization = "authorization",
     Jwt = "jwt",
     PrivateKey = "private-key",
@@ -37,29 +37,29 @@ kinds! {
     ProviderKey = "provider-key",
     /// A service key, refresh token, invite, enrolment token or browser session of Guildhall.
     Guildhall = "guildhall",
-    /// The value of something called a token, a secret or a key.
+    /// The value of a token, secret or key field.
     Field = "field",
 }
 
-impl Kind {
-    /// Returns the text without our marks: what is left of it may still be secret.
+impl CredentialKind {
+    /// Returns the text without markers; the rest may still be secret.
     pub(super) fn without_markers(text: &str) -> String {
         Self::ALL.iter().fold(text.to_owned(), |text, kind| text.replace(kind.marker(), ""))
     }
 
-    /// Says whether a text is one of our marks and nothing else.
+    /// Returns whether a text is exactly one marker.
     pub(super) fn is_marker(text: &str) -> bool {
         Self::ALL.iter().any(|kind| kind.marker() == text)
     }
 }
 
-/// How many credentials of each kind were replaced.
+/// Number of replaced credentials per kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts([u32; Kind::ALL.len()]);
+pub struct RedactionCounts([u32; CredentialKind::ALL.len()]);
 
-impl Counts {
+impl RedactionCounts {
     #[must_use]
-    pub fn of(&self, kind: Kind) -> u32 {
+    pub fn get(&self, kind: CredentialKind) -> u32 {
         self.0[kind as usize]
     }
 
@@ -68,18 +68,18 @@ impl Counts {
         self.0.iter().all(|count| *count == 0)
     }
 
-    /// Returns the kinds that were found, each with its number.
-    pub fn iter(&self) -> impl Iterator<Item = (Kind, u32)> + '_ {
-        Kind::ALL.iter().map(|kind| (*kind, self.of(*kind))).filter(|(_, count)| *count > 0)
+    /// Returns the kinds with a count above zero.
+    pub fn iter(&self) -> impl Iterator<Item = (CredentialKind, u32)> + '_ {
+        CredentialKind::ALL.iter().map(|kind| (*kind, self.get(*kind))).filter(|(_, count)| *count > 0)
     }
 
-    pub(super) fn add(&mut self, kind: Kind) {
+    pub(super) fn add(&mut self, kind: CredentialKind) {
         self.0[kind as usize] = self.0[kind as usize].saturating_add(1);
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
-            *mine = mine.saturating_add(theirs);
+        for (count, other) in self.0.iter_mut().zip(other.0) {
+            *count = count.saturating_add(other);
         }
     }
 }

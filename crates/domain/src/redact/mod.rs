@@ -1,69 +1,70 @@
-//! The server's second look for credentials, by their shape, before a text is kept.
+//! Pattern-based redaction of credentials, before the server stores a text.
 //!
-//! A runner knows the secrets of its run and removes them by value. Whatever it sends is searched here again, by
-//! pattern, because a runner may be old, wrong or not ours. A credential that is found is replaced by
-//! `[redacted:<kind>]`; text around it stays as it is.
+//! A runner knows the secrets of its run and removes them by value. The server searches everything it receives again,
+//! by pattern, because a runner may be outdated, faulty or malicious. A credential is replaced by `[redacted:<kind>]`;
+//! the text around it is unchanged.
 //!
-//! What this cannot do:
-//! - A secret without a shape (a bare password in a sentence, random letters alone) passes. So does one that was
-//!   split over two texts, encoded (base64, percent signs, a picture), or written as a number.
-//! - A password in a URL that contains an unencoded `/`, `?` or `#` passes: what follows looks like a path.
-//! - Cookies and signatures of requests (Digest, AWS) pass; what makes them does not.
-//! - It errs towards removing: `token: CancellationToken` in source code reads like a token in YAML and is replaced,
-//!   and so is all text that a private key's first line is followed by, up to the first sign that no key contains.
+//! Limitations:
+//! - A secret without a recognisable pattern (a password in a sentence, random letters) is not found. Neither is one
+//!   that is split over two texts, encoded (base64, percent encoding, an image), or written as a number.
+//! - A URL password with an unencoded `/`, `?` or `#` is not found, because the rest looks like a path.
+//! - Cookies and request signatures (Digest, AWS) are not found; the keys that create them are.
+//! - False positives are preferred: `token: CancellationToken` in source code looks like a token in YAML and is
+//!   replaced, and so is the text after the first line of a private key, up to the first character that no key
+//!   contains.
 //!
-//! Cost: one pass of one automaton, in time linear in the text, whatever the text; a text without findings is not
-//! copied, one with findings grows to [`GROWTH`] times its length at most. Measured on one busy core (`measure` in the
-//! tests, optimised): prose 160 MB/s, JSON, logs and base64 290 to 340 MB/s, a key in each line 24 MB/s, texts made
-//! to be slow 9 MB/s and more. An event of 4 KiB thus costs about 25 µs. The automaton is its own filter:
-//! the groups are looked for only where it has matched.
+//! Cost: one pass of one automaton, linear in the length of the text. A text without credentials is not copied; one
+//! with credentials grows to at most [`MAX_GROWTH`] times its length. Measured on one busy core (`measure` in the
+//! tests, optimised): prose 160 MB/s; JSON, logs and base64 290 to 340 MB/s; a key in each line 24 MB/s; worst-case
+//! texts at least 9 MB/s. An event of 4 KiB costs about 25 µs. Capture groups are resolved only where the automaton
+//! has matched.
 
-mod glance;
 mod json;
 mod kind;
 mod pattern;
+mod prefilter;
 #[cfg(test)]
 mod tests;
 
 pub use json::redact_json;
-pub use kind::{Counts, Kind};
+pub use kind::{CredentialKind, RedactionCounts};
 
 use std::borrow::Cow;
 
-use pattern::Finding;
+use pattern::CredentialMatch;
 
-/// How many times longer a redacted text can be, at most: the shortest thing that is recognised is `pwd=` with one
-/// letter behind it, five characters that become 23.
-pub const GROWTH: usize = 5;
+/// Maximum growth factor of a redacted text: the shortest match is `pwd=` plus one character, and these five characters
+/// become 23.
+pub const MAX_GROWTH: usize = 5;
 
-/// A text without the credentials that were recognised in it.
+/// A text with its recognised credentials replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redaction<'a> {
     pub text: Cow<'a, str>,
-    pub found: Counts,
+    pub found: RedactionCounts,
 }
 
-/// Replaces every credential that has a recognisable shape. Doing it twice changes nothing more.
+/// Replaces every credential with a recognisable pattern. Idempotent.
 #[must_use]
 pub fn redact(text: &str) -> Redaction<'_> {
-    let mut found = Counts::default();
-    if !glance::may_hold(text) {
+    let mut found = RedactionCounts::default();
+    if !prefilter::may_contain_credential(text) {
         return Redaction { text: Cow::Borrowed(text), found };
     }
-    let mut clean = String::new();
+    let mut redacted = String::new();
     let mut copied = 0;
     let mut from = 0;
-    while let Some(Finding { secret, kind, resume }) = pattern::next(text, from) {
+    while let Some(CredentialMatch { secret, kind, resume }) = pattern::find_next(text, from) {
         from = resume;
         let Some(kind) = kind else { continue };
         found.add(kind);
-        clean.push_str(&text[copied..secret.start]);
-        clean.push_str(kind.marker());
+        redacted.push_str(&text[copied..secret.start]);
+        redacted.push_str(kind.marker());
         copied = secret.end;
     }
     if found.is_empty() {
         return Redaction { text: Cow::Borrowed(text), found };
     }
-    clean.push_str(&text[copied..]);
-    Redaction { text: Cow::Owned(clean), found }
+    redacted.push_str(&text[copied..]);
+    Redaction { text: Cow::Owned(redacted), found }
 }

@@ -1,31 +1,31 @@
-//! The shapes of credentials, as one expression, and the second thoughts about what it matches.
+//! The credential patterns as one regular expression, and the filter for its false positives.
 //!
-//! The expression engine searches in linear time; going through all matches of a text stays linear only when no match
-//! makes the next search read far ahead again. Two rules see to that: nothing waits for an end that may never
-//! come (a quoted value needs no closing quote, a private key no last line), and a key found inside a run of key
-//! characters takes the whole run.
+//! The regex engine searches in linear time. Iterating over all matches stays linear only if no match makes the next
+//! search read far ahead again. Two rules ensure that: no pattern requires a terminator that may be missing (a quoted
+//! value needs no closing quote, a private key no last line), and a key inside a run of key characters consumes the
+//! whole run.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::kind::Kind;
+use super::kind::CredentialKind;
 
-/// What the next match is, and where to search on.
-pub(super) struct Finding {
-    /// The part that is secret.
+/// A match of the regular expression.
+pub(super) struct CredentialMatch {
+    /// The range of the secret.
     pub(super) secret: Range<usize>,
-    /// None for what only looked like a credential.
-    pub(super) kind: Option<Kind>,
-    /// Always behind the start of the match.
+    /// `None` for a false positive.
+    pub(super) kind: Option<CredentialKind>,
+    /// Where to continue the search. Always after the start of the match.
     pub(super) resume: usize,
 }
 
-// In the expression below, `\s` and `\b` are spelled out in ASCII: the tables of Unicode are left out of the build. A
-// key may follow an escape in JSON text (`\nghp_…`), where the letter of the escape hides the beginning of the word.
+// The expression spells out `\s` and `\b` in ASCII, because the build excludes the Unicode tables. A key may follow an
+// escape in JSON text (`\nghp_…`), where the letter of the escape hides the word boundary.
 const PATTERN: &str = r##"(?x)
-    # scheme://user:password@host; without a password only for HTTP, where a lone user is a token
+    # scheme://user:password@host; without a password only for HTTP, where a user alone is a token
       ://(?P<url> [^\x20\t\r\n/?\#"'<>\\@:]* : [^\x20\t\r\n/?\#"'<>\\]+ ) @
     | (?i-u:https?)://(?P<url_token> [^\x20\t\r\n/?\#"'<>\\]+ ) @
 
@@ -71,85 +71,87 @@ const PATTERN: &str = r##"(?x)
       )
 "##;
 
-/// The groups of the expression, in their order in it, with what each one means.
-const GROUPS: &[(&str, Kind, Doubt)] = &[
-    ("url", Kind::Url, Doubt::UserAlone),
-    ("url_token", Kind::Url, Doubt::Marker),
-    ("pem", Kind::PrivateKey, Doubt::None),
-    ("guildhall", Kind::Guildhall, Doubt::None),
-    ("jwt", Kind::Jwt, Doubt::None),
-    ("provider", Kind::ProviderKey, Doubt::None),
-    ("sk", Kind::ProviderKey, Doubt::PlainWords),
-    ("scheme", Kind::Authorization, Doubt::PlainWord),
-    ("header", Kind::Authorization, Doubt::Marker),
-    ("bearer", Kind::Authorization, Doubt::PlainWord),
-    ("password_double", Kind::Password, Doubt::Marker),
-    ("password_single", Kind::Password, Doubt::Marker),
-    ("password_escaped", Kind::Password, Doubt::Marker),
-    ("password_dsn", Kind::Password, Doubt::Marker),
-    ("password_bare", Kind::Password, Doubt::Marker),
-    ("pwd", Kind::Password, Doubt::Marker),
-    ("field_double", Kind::Field, Doubt::Marker),
-    ("field_single", Kind::Field, Doubt::Marker),
-    ("field_escaped", Kind::Field, Doubt::Marker),
-    ("field_bare", Kind::Field, Doubt::Marker),
+/// The capture groups in order, with their credential kind and false-positive filter.
+const GROUPS: &[(&str, CredentialKind, FalsePositive)] = &[
+    ("url", CredentialKind::Url, FalsePositive::UserOnly),
+    ("url_token", CredentialKind::Url, FalsePositive::Marker),
+    ("pem", CredentialKind::PrivateKey, FalsePositive::None),
+    ("guildhall", CredentialKind::Guildhall, FalsePositive::None),
+    ("jwt", CredentialKind::Jwt, FalsePositive::None),
+    ("provider", CredentialKind::ProviderKey, FalsePositive::None),
+    ("sk", CredentialKind::ProviderKey, FalsePositive::PlainWords),
+    ("scheme", CredentialKind::Authorization, FalsePositive::PlainWord),
+    ("header", CredentialKind::Authorization, FalsePositive::Marker),
+    ("bearer", CredentialKind::Authorization, FalsePositive::PlainWord),
+    ("password_double", CredentialKind::Password, FalsePositive::Marker),
+    ("password_single", CredentialKind::Password, FalsePositive::Marker),
+    ("password_escaped", CredentialKind::Password, FalsePositive::Marker),
+    ("password_dsn", CredentialKind::Password, FalsePositive::Marker),
+    ("password_bare", CredentialKind::Password, FalsePositive::Marker),
+    ("pwd", CredentialKind::Password, FalsePositive::Marker),
+    ("field_double", CredentialKind::Field, FalsePositive::Marker),
+    ("field_single", CredentialKind::Field, FalsePositive::Marker),
+    ("field_escaped", CredentialKind::Field, FalsePositive::Marker),
+    ("field_bare", CredentialKind::Field, FalsePositive::Marker),
 ];
 
-/// What can speak against a match.
+/// How to recognise a false positive of a group.
 #[derive(Debug, Clone, Copy)]
-enum Doubt {
+enum FalsePositive {
     None,
-    /// It was redacted before.
+    /// The value is already a marker.
     Marker,
-    /// A user without a password, whose name holds one of our marks.
-    UserAlone,
-    /// One word of prose, as in "basic understanding".
+    /// A user without a password, whose name contains a marker.
+    UserOnly,
+    /// A word of prose, as in "basic understanding".
     PlainWord,
-    /// Words with dashes between them, as in a style's `sk-circle-fade-dot`.
+    /// Words joined by dashes, as in the CSS class `sk-circle-fade-dot`.
     PlainWords,
 }
 
-#[expect(clippy::expect_used, reason = "a constant, compiled by every test of this module")]
+#[expect(clippy::expect_used, reason = "a constant that every test of this module compiles")]
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| Regex::new(PATTERN).expect("the pattern is valid"));
 
-/// Finds the first credential at or behind a place.
-pub(super) fn next(text: &str, from: usize) -> Option<Finding> {
-    // Without groups first: most texts have no match, and this search is several times faster.
+/// Finds the first match at or after `from`.
+pub(super) fn find_next(text: &str, from: usize) -> Option<CredentialMatch> {
+    // Search without capture groups first: most texts have no match, and this is several times faster.
     let start = CREDENTIAL.find_at(text, from)?.start();
     let captures = CREDENTIAL.captures_at(text, start)?;
-    Some(weigh(&captures))
+    Some(classify(&captures))
 }
 
-fn weigh(captures: &Captures<'_>) -> Finding {
+fn classify(captures: &Captures<'_>) -> CredentialMatch {
     let whole = captures.get_match().range();
-    let matched = GROUPS.iter().find_map(|(name, kind, doubt)| Some((captures.name(name)?, *kind, *doubt)));
-    let Some((secret, kind, doubt)) = matched else {
-        return Finding { secret: whole.clone(), kind: None, resume: whole.end };
+    let matched = GROUPS.iter().find_map(|(name, kind, filter)| Some((captures.name(name)?, *kind, *filter)));
+    let Some((secret, kind, filter)) = matched else {
+        return CredentialMatch { secret: whole.clone(), kind: None, resume: whole.end };
     };
     let value = secret.as_str();
-    let dismissed = match doubt {
-        Doubt::None => false,
-        Doubt::Marker => Kind::is_marker(value.trim()),
-        Doubt::UserAlone => !Kind::without_markers(value).contains(':'),
-        Doubt::PlainWord => Kind::is_marker(value) || is_plain(value),
-        Doubt::PlainWords => is_plain(value),
+    let is_false_positive = match filter {
+        FalsePositive::None => false,
+        FalsePositive::Marker => CredentialKind::is_marker(value.trim()),
+        FalsePositive::UserOnly => !CredentialKind::without_markers(value).contains(':'),
+        FalsePositive::PlainWord => CredentialKind::is_marker(value) || looks_like_words(value),
+        FalsePositive::PlainWords => looks_like_words(value),
     };
-    let resume = match (dismissed, doubt) {
-        // Another credential may stand inside; these matches do not overlap each other, so the text is read twice at most.
-        (true, Doubt::UserAlone | Doubt::PlainWord) => whole.start + 1,
-        (true, Doubt::None | Doubt::Marker | Doubt::PlainWords) | (false, _) => whole.end,
+    let resume = match (is_false_positive, filter) {
+        // The match may contain another credential. Such matches do not overlap, so the text is read at most twice.
+        (true, FalsePositive::UserOnly | FalsePositive::PlainWord) => whole.start + 1,
+        (true, FalsePositive::None | FalsePositive::Marker | FalsePositive::PlainWords) | (false, _) => {
+            whole.end
+        }
     };
-    Finding { secret: secret.range(), kind: (!dismissed).then_some(kind), resume }
+    CredentialMatch { secret: secret.range(), kind: (!is_false_positive).then_some(kind), resume }
 }
 
-/// Says whether a text is words rather than something drawn at random: no digit and no capital behind its first letter.
-fn is_plain(text: &str) -> bool {
+/// Returns whether a text looks like words, not random characters: no digits, and capitals only at the start.
+fn looks_like_words(text: &str) -> bool {
     !text.bytes().skip(1).any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
 }
 
-/// Names the groups that [`GROUPS`] lacks: a match of one would be dismissed.
+/// Returns capture groups that are missing in [`GROUPS`]; their matches would be ignored.
 #[cfg(test)]
-pub(super) fn groups_without_meaning() -> Vec<String> {
+pub(super) fn unlisted_groups() -> Vec<String> {
     let known = |name: &&str| GROUPS.iter().any(|(group, ..)| group == name);
     CREDENTIAL.capture_names().flatten().filter(|name| !known(name)).map(str::to_owned).collect()
 }

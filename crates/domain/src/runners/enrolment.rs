@@ -1,6 +1,6 @@
-//! What a runner may show: that it is enrolled, and then that it holds a run.
+//! Credentials of runners: enrolments, and grants for claimed runs.
 //!
-//! A runner is an untrusted client. Its tokens are no callers: they open the routes of runners and no others.
+//! A runner is an untrusted client. Its tokens are valid for the runner endpoints only.
 
 use jiff::Timestamp;
 
@@ -8,65 +8,77 @@ use crate::access::principal::Slug;
 use crate::ids::{EnrolmentId, PrincipalId, RunId, RunnerId, TenantId};
 use crate::journal::Epoch;
 
-/// Leave to register runners and to claim runs, and to do nothing else.
+/// Permission to register runners and to claim runs, and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enrolment {
     pub id: EnrolmentId,
-    /// Whom the audit log names for what runners do under it. It has no role anywhere.
+    /// The actor in the audit log for actions of these runners. It has no role in any tenant.
     pub principal: PrincipalId,
-    /// The one tenant whose runs may be claimed. None is the installation's own pool: whichever run it claims first is
-    /// the only one that it ever gets.
+    /// The tenant whose runs can be claimed. `None` for the installation pool, where an enrolment can claim a single
+    /// run: the first one.
     pub tenant: Option<TenantId>,
-    /// The one backend profile whose runs may be claimed; any without it.
+    /// The backend profile whose runs can be claimed; any if `None`.
     pub profile: Option<Slug>,
-    /// The one pool whose runs may be claimed; any without it.
+    /// The pool whose runs can be claimed; any if `None`.
     pub pool: Option<Slug>,
-    /// The one run that may be claimed; any without it. An enrolment of the pool has none until its first claim.
+    /// The only run that can be claimed; any if `None`. Set by the first claim for the installation pool.
     pub run: Option<RunId>,
     pub expires_at: Timestamp,
 }
 
-/// A run, as far as a claim looks at it.
+/// The run that a runner wants to claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted<'a> {
+pub struct ClaimTarget<'a> {
     pub run: RunId,
     pub tenant: TenantId,
     pub profile: &'a str,
 }
 
 impl Enrolment {
-    /// Returns whether a run may be claimed under this enrolment. One that may not does not exist for its runners.
+    /// Returns whether a run can be claimed with this enrolment. Other runs are not found for its runners.
     #[must_use]
-    pub fn covers(&self, wanted: Wanted<'_>) -> bool {
-        self.tenant.is_none_or(|tenant| tenant == wanted.tenant)
-            && self.profile.as_ref().is_none_or(|profile| profile.as_str() == wanted.profile)
-            && self.run.is_none_or(|run| run == wanted.run)
+    pub fn allows_claim(&self, target: ClaimTarget<'_>) -> bool {
+        self.tenant.is_none_or(|tenant| tenant == target.tenant)
+            && self.profile.as_ref().is_none_or(|profile| profile.as_str() == target.profile)
+            && self.run.is_none_or(|run| run == target.run)
     }
 
-    /// Returns whether this is an enrolment of the installation's own pool.
+    /// Returns whether this enrolment belongs to the installation pool.
     #[must_use]
-    pub fn is_of_pool(&self) -> bool {
+    pub fn is_installation_pool(&self) -> bool {
         self.tenant.is_none()
     }
 
-    /// Returns what a runner under this enrolment holds after it has claimed a run. The grant is for the tenant of the
-    /// run, whoever the enrolment belongs to.
+    /// Returns the grant for a claimed run. It is valid for the tenant of the run, also for the installation pool.
     #[must_use]
-    pub fn claimed(&self, tenant: TenantId, run: RunId, epoch: Epoch, runner: RunnerId) -> RunGrant {
+    pub fn grant(&self, tenant: TenantId, run: RunId, epoch: Epoch, runner: RunnerId) -> RunGrant {
         RunGrant { principal: self.principal, tenant, runner, run, epoch }
     }
 }
 
-/// What a claim gives a runner: one run, under one epoch of its lease. Whether the epoch is still the run's is decided
-/// under the lock of the run's head, by whoever writes: a grant alone proves only that it once was.
+/// A runner's access to one run in one lease epoch. Every write checks under the lock of the stream head that the
+/// epoch is still current: a grant alone only proves that it was current once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunGrant {
-    /// The enrolment's principal. The grant ends when that enrolment is revoked.
+    /// The principal of the enrolment. The grant ends when the enrolment is revoked.
     pub principal: PrincipalId,
     pub tenant: TenantId,
     pub runner: RunnerId,
     pub run: RunId,
     pub epoch: Epoch,
+}
+
+/// An enrolment in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnrolmentSummary {
+    pub id: EnrolmentId,
+    pub name: String,
+    pub profile: Option<String>,
+    pub pool: Option<String>,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub last_used_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
 }
 
 #[cfg(test)]
@@ -86,11 +98,11 @@ mod tests {
     }
 
     #[test]
-    fn each_bound_of_an_enrolment_keeps_out_what_is_not_within_it() {
+    fn enrolment_allows_only_runs_that_match_all_its_restrictions() {
         let (tenant, run) = (TenantId::generate(), RunId::generate());
-        let wanted = Wanted { run, tenant, profile: "demo" };
+        let target = ClaimTarget { run, tenant, profile: "demo" };
         let others = (TenantId::generate(), RunId::generate());
-        for (bounds, covers) in [
+        for (enrolment, allowed) in [
             (enrolment(Some(tenant), None, None), true),
             (enrolment(Some(tenant), Some("demo"), Some(run)), true),
             (enrolment(None, Some("demo"), None), true),
@@ -102,7 +114,7 @@ mod tests {
             (enrolment(None, Some("codex"), None), false),
             (enrolment(None, Some("demo"), Some(others.1)), false),
         ] {
-            assert_eq!(bounds.covers(wanted), covers, "{bounds:?}");
+            assert_eq!(enrolment.allows_claim(target), allowed, "{enrolment:?}");
         }
     }
 }

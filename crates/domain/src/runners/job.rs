@@ -1,39 +1,39 @@
-//! Runner jobs: a runner that is started for a run, or kept warm for whichever comes.
+//! Runner jobs: runners started for a run, or kept warm for the next one.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::access::principal::named;
-use crate::ids::{AttemptId, CommandId, PlaceId, RunnerId, RunnerJobId};
+use crate::ids::{AttemptId, CommandId, EnrolmentId, PlaceId, RunId, RunnerId, RunnerJobId};
+use crate::named_enum::named_enum;
 use crate::runs::command::CommandState;
 use crate::runs::lease::Lease;
 use crate::runs::{RunState, TerminalStatus};
 
-named! {
-    /// Why a job is there.
+named_enum! {
+    /// Why a job was created.
     JobKind, "kind of runner job";
-    /// Somebody asked for it.
-    Asked = "asked",
-    /// Its run had waited and no warm runner took it.
+    /// A client requested it.
+    Requested = "asked",
+    /// Its run waited and no warm runner claimed it.
     Cold = "cold",
-    /// Waits for whichever run comes.
+    /// Waits for the next run.
     Warm = "warm",
 }
 
-named! {
-    /// Where a job stands.
+named_enum! {
+    /// Phase of a job.
     JobPhase, "phase of a runner job";
-    /// Written down; nothing was started yet.
+    /// Stored, not started yet.
     Pending = "pending",
-    /// A launcher is at it.
+    /// A launcher is starting it.
     Launching = "launching",
     Running = "running",
-    /// Its process ended as it should.
+    /// Its process exited successfully.
     Succeeded = "succeeded",
-    /// It could not be started, was not needed any more, or its process ended otherwise.
+    /// It could not be started, was no longer needed, or its process failed.
     Failed = "failed",
-    /// The place where it ran is not heard of: nobody knows.
+    /// Its launcher no longer reports; the outcome is unknown.
     Lost = "lost",
 }
 
@@ -47,144 +47,171 @@ impl JobPhase {
     }
 }
 
-/// Returns the name under which an attempt is found where it runs; it fits Kubernetes.
+/// Returns the job name of an attempt, which is a valid Kubernetes name.
 #[must_use]
 pub fn job_name(attempt: AttemptId) -> String {
     let digits = attempt.as_uuid().simple().to_string();
     format!("guildhall-runner-{}", &digits[20..])
 }
 
-/// Returns where the log of an attempt is found at its place. It names no path of a machine.
+/// Returns the location of an attempt's log, without a machine path.
 #[must_use]
 pub fn log_identity(place: PlaceId, attempt: AttemptId) -> String {
     format!("{place}/attempts/{attempt}/runner.log")
 }
 
-/// Whether a session's storage can be worked in.
+/// Whether a session's storage can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Storage {
-    There,
+pub enum StorageState {
+    Available,
     Evicted,
 }
 
-/// What a decision on a new job looks at.
+/// The data that the decision on a new job needs.
 #[derive(Debug, Clone)]
-pub struct Facts<'a> {
+pub struct JobInput<'a> {
     pub run: &'a RunState,
     pub lease: Option<&'a Lease>,
     /// The open commands of the run, in order.
     pub open: &'a [(CommandId, CommandState)],
-    /// A job of the run that has not ended.
+    /// An active job of the run.
     pub job: Option<RunnerJobId>,
-    pub storage: Storage,
+    pub storage: StorageState,
 }
 
-/// Why no runner is started.
+/// Why no runner can be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum JobRefusal {
-    #[error("the run has ended ({0}): create another in the same session")]
+pub enum JobError {
+    #[error("the run has ended ({0}): create another run in the same session")]
     RunEnded(TerminalStatus),
     #[error("the run is being cancelled")]
     RunCancelling,
-    #[error("the session's storage is gone: begin another session")]
+    #[error("the session's storage was deleted: create another session")]
     StorageEvicted,
     #[error("no command of the run is pending: send one first")]
-    NothingPending,
-    #[error("the command is not pending: it runs, or has ended")]
-    NotPending,
-    #[error("the run is held by {owner} until {expires_at}: it takes the command")]
-    Held { owner: RunnerId, expires_at: Timestamp },
-    #[error("{0} was started for this run and has not ended")]
-    Started(RunnerJobId),
+    NoPendingCommand,
+    #[error("the command is not pending: it is running or has ended")]
+    CommandNotPending,
+    #[error("the run is held by {owner} until {expires_at}: that runner takes the command")]
+    RunHeld { owner: RunnerId, expires_at: Timestamp },
+    #[error("runner job {0} is already active for this run")]
+    AlreadyStarted(RunnerJobId),
 }
 
-/// Decides whether a runner is started for a run, and for which of its commands.
-pub fn admit(facts: &Facts<'_>, asked: Option<CommandId>) -> Result<CommandId, JobRefusal> {
-    match facts.run {
-        RunState::Ended(ending) => return Err(JobRefusal::RunEnded(ending.status)),
-        RunState::Cancelling => return Err(JobRefusal::RunCancelling),
+/// Decides whether a runner can be started for a run, and returns the command that it is started for.
+pub fn select_command(input: &JobInput<'_>, requested: Option<CommandId>) -> Result<CommandId, JobError> {
+    match input.run {
+        RunState::Ended(outcome) => return Err(JobError::RunEnded(outcome.status)),
+        RunState::Cancelling => return Err(JobError::RunCancelling),
         RunState::Open => {}
     }
-    if facts.storage == Storage::Evicted {
-        return Err(JobRefusal::StorageEvicted);
+    if input.storage == StorageState::Evicted {
+        return Err(JobError::StorageEvicted);
     }
     let mut pending =
-        facts.open.iter().filter(|(_, state)| *state == CommandState::Pending).map(|(id, _)| *id);
-    let command = match asked {
-        Some(asked) => pending.find(|id| *id == asked).ok_or(JobRefusal::NotPending)?,
-        None => pending.next().ok_or(JobRefusal::NothingPending)?,
+        input.open.iter().filter(|(_, state)| *state == CommandState::Pending).map(|(id, _)| *id);
+    let command = match requested {
+        Some(requested) => pending.find(|id| *id == requested).ok_or(JobError::CommandNotPending)?,
+        None => pending.next().ok_or(JobError::NoPendingCommand)?,
     };
-    if let Some(Lease { runner, expires_at, .. }) = facts.lease {
-        return Err(JobRefusal::Held { owner: *runner, expires_at: *expires_at });
+    if let Some(Lease { runner, expires_at, .. }) = input.lease {
+        return Err(JobError::RunHeld { owner: *runner, expires_at: *expires_at });
     }
-    facts.job.map_or(Ok(command), |job| Err(JobRefusal::Started(job)))
+    input.job.map_or(Ok(command), |job| Err(JobError::AlreadyStarted(job)))
 }
 
-/// Attempts that a command is worth by itself. Then somebody has to look: the jobs say why they ended.
-pub const COLD_STARTS_AT_MOST: u32 = 5;
+/// Maximum automatic attempts per command. After that, an operator must check why the jobs ended.
+pub const MAX_COLD_STARTS: u32 = 5;
 
-/// Returns how long after the last end the next attempt is made, when so many have ended without the command being
-/// taken.
+/// Returns the delay before the next attempt after `ended` attempts without a claim; `None` after the last.
 #[must_use]
-pub fn cold_start_after(ended: u32) -> Option<Duration> {
-    (ended < COLD_STARTS_AT_MOST).then(|| match ended {
+pub fn cold_start_backoff(ended: u32) -> Option<Duration> {
+    (ended < MAX_COLD_STARTS).then(|| match ended {
         0 => Duration::ZERO,
         more => Duration::from_secs(1 << more),
     })
+}
+
+/// A runner job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    pub id: RunnerJobId,
+    pub attempt: AttemptId,
+    pub kind: JobKind,
+    pub profile: String,
+    pub run: Option<RunId>,
+    pub command: Option<CommandId>,
+    pub launcher: String,
+    pub place: Option<PlaceId>,
+    pub phase: JobPhase,
+    pub enrolment: Option<EnrolmentId>,
+    pub exit_code: Option<i32>,
+    pub message: Option<String>,
+    pub created_at: Timestamp,
+    pub launched_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    /// The state of its command.
+    pub command_state: Option<String>,
+    /// The runner that the job's process registered as.
+    pub runner: Option<RunnerId>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::journal::Epoch;
-    use crate::runs::Ending;
+    use crate::runs::TerminalOutcome;
 
-    fn facts<'a>(run: &'a RunState, open: &'a [(CommandId, CommandState)]) -> Facts<'a> {
-        Facts { run, lease: None, open, job: None, storage: Storage::There }
+    fn input<'a>(run: &'a RunState, open: &'a [(CommandId, CommandState)]) -> JobInput<'a> {
+        JobInput { run, lease: None, open, job: None, storage: StorageState::Available }
     }
 
     #[test]
-    fn the_first_pending_command_is_taken_where_none_is_named() {
+    fn first_pending_command_is_selected_by_default() {
         let running = CommandState::Running { epoch: Epoch::new(1), cancelling: false };
         let open = [
             (CommandId::generate(), running),
             (CommandId::generate(), CommandState::Pending),
             (CommandId::generate(), CommandState::Pending),
         ];
-        let facts = facts(&RunState::Open, &open);
-        assert_eq!(admit(&facts, None), Ok(open[1].0));
-        assert_eq!(admit(&facts, Some(open[2].0)), Ok(open[2].0));
-        assert_eq!(admit(&facts, Some(open[0].0)), Err(JobRefusal::NotPending));
-        assert_eq!(admit(&facts, Some(CommandId::generate())), Err(JobRefusal::NotPending));
+        let input = input(&RunState::Open, &open);
+        assert_eq!(select_command(&input, None), Ok(open[1].0));
+        assert_eq!(select_command(&input, Some(open[2].0)), Ok(open[2].0));
+        assert_eq!(select_command(&input, Some(open[0].0)), Err(JobError::CommandNotPending));
+        assert_eq!(select_command(&input, Some(CommandId::generate())), Err(JobError::CommandNotPending));
     }
 
     #[test]
-    fn nothing_is_started_for_what_cannot_be_served() {
+    fn ended_cancelling_idle_or_evicted_runs_get_no_runner() {
         let open = [(CommandId::generate(), CommandState::Pending)];
-        let ended = RunState::Ended(Ending::cancelled("enough"));
-        assert_eq!(admit(&facts(&ended, &open), None), Err(JobRefusal::RunEnded(TerminalStatus::Cancelled)));
-        assert_eq!(admit(&facts(&RunState::Cancelling, &open), None), Err(JobRefusal::RunCancelling));
-        assert_eq!(admit(&facts(&RunState::Open, &[]), None), Err(JobRefusal::NothingPending));
-        let evicted = Facts { storage: Storage::Evicted, ..facts(&RunState::Open, &open) };
-        assert_eq!(admit(&evicted, None), Err(JobRefusal::StorageEvicted));
+        let ended = RunState::Ended(TerminalOutcome::cancelled("enough"));
+        assert_eq!(
+            select_command(&input(&ended, &open), None),
+            Err(JobError::RunEnded(TerminalStatus::Cancelled))
+        );
+        assert_eq!(select_command(&input(&RunState::Cancelling, &open), None), Err(JobError::RunCancelling));
+        assert_eq!(select_command(&input(&RunState::Open, &[]), None), Err(JobError::NoPendingCommand));
+        let evicted = JobInput { storage: StorageState::Evicted, ..input(&RunState::Open, &open) };
+        assert_eq!(select_command(&evicted, None), Err(JobError::StorageEvicted));
     }
 
     #[test]
-    fn a_run_has_one_runner_at_a_time_and_one_on_its_way() {
+    fn held_run_or_active_job_prevents_another_runner() {
         let open = [(CommandId::generate(), CommandState::Pending)];
         let lease =
             Lease { runner: RunnerId::generate(), epoch: Epoch::new(1), expires_at: Timestamp::UNIX_EPOCH };
-        let held = Facts { lease: Some(&lease), ..facts(&RunState::Open, &open) };
-        let expected = JobRefusal::Held { owner: lease.runner, expires_at: lease.expires_at };
-        assert_eq!(admit(&held, None), Err(expected));
+        let with_lease = JobInput { lease: Some(&lease), ..input(&RunState::Open, &open) };
+        let expected = JobError::RunHeld { owner: lease.runner, expires_at: lease.expires_at };
+        assert_eq!(select_command(&with_lease, None), Err(expected));
         let job = RunnerJobId::generate();
-        let started = Facts { job: Some(job), ..facts(&RunState::Open, &open) };
-        assert_eq!(admit(&started, None), Err(JobRefusal::Started(job)));
+        let with_job = JobInput { job: Some(job), ..input(&RunState::Open, &open) };
+        assert_eq!(select_command(&with_job, None), Err(JobError::AlreadyStarted(job)));
     }
 
     #[test]
-    fn attempts_come_slower_and_then_no_more() {
-        let waits: Vec<_> = (0..7).map(|ended| cold_start_after(ended).map(|wait| wait.as_secs())).collect();
+    fn cold_start_backoff_grows_and_then_stops() {
+        let waits: Vec<_> =
+            (0..7).map(|ended| cold_start_backoff(ended).map(|wait| wait.as_secs())).collect();
         assert_eq!(waits, [Some(0), Some(2), Some(4), Some(8), Some(16), None, None]);
     }
 }

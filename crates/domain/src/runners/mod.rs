@@ -1,4 +1,5 @@
-//! Runners: their enrolment, the run that they hold, and the jobs that start them.
+//! Runners: enrolments, run grants, and the jobs that start them.
 
 pub mod enrolment;
 pub mod job;
+pub mod runner;

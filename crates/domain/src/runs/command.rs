@@ -1,32 +1,36 @@
-//! Commands: one instruction to a run each. A command's end never ends the run.
+//! Commands: instructions to a run. The end of a command never ends the run.
 
-use crate::access::principal::named;
+use jiff::Timestamp;
+
+use crate::ids::{CommandId, PrincipalId, RunId};
 use crate::journal::Epoch;
-use crate::runs::{Ending, RunState};
+use crate::journal::Seq;
+use crate::named_enum::named_enum;
+use crate::runs::{RunState, TerminalOutcome};
 
-named! {
-    /// What a command asks for.
+named_enum! {
+    /// Type of a command.
     CommandKind, "command type";
     /// One turn of the conversation.
     Turn = "turn",
-    /// Words for the turn that runs now; never polled as a turn of its own.
+    /// Input for the running turn. It is never delivered as a turn of its own.
     Steer = "steer",
-    /// Kept for the record: the runner interrupts the turn that runs now. To cancel, use the cancel routes.
+    /// Asks the runner to interrupt the running turn. To cancel a run or command, use the cancel endpoints.
     Interrupt = "interrupt",
 }
 
-/// Where a command stands.
+/// State of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandState {
-    /// No runner has taken it.
+    /// Not acknowledged by a runner yet.
     Pending,
-    /// The runner of this epoch has taken it. From here on it may have had side effects.
+    /// Acknowledged by the runner of this epoch. From now on it may have side effects.
     Running {
         epoch: Epoch,
-        /// Whether the runner was asked to interrupt it.
+        /// Whether the runner has been asked to interrupt it.
         cancelling: bool,
     },
-    Ended(Ending),
+    Ended(TerminalOutcome),
 }
 
 impl CommandState {
@@ -46,59 +50,59 @@ impl CommandState {
         }
     }
 
-    /// Returns the word that is stored and sent.
+    /// Returns the stored and transmitted name.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Running { .. } => "running",
-            Self::Ended(ending) => ending.status.as_str(),
+            Self::Ended(outcome) => outcome.status.as_str(),
         }
     }
 }
 
-/// Why a command does not change as asked.
+/// Why a command operation is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CommandRefusal {
-    #[error("the run has ended ({0}): create another in the same session")]
+pub enum CommandError {
+    #[error("the run has ended ({0}): create another run in the same session")]
     RunEnded(&'static str),
-    #[error("the run is being cancelled: create another in the same session when it has ended")]
+    #[error("the run is being cancelled: create another run in the same session when it has ended")]
     RunCancelling,
     #[error("there is no turn to steer: send a command of type turn")]
-    NoTurn,
-    #[error("another turn runs: wait for its end, or send a command of type steer")]
-    TurnRuns,
-    #[error("the command has ended ({0}) and stays so")]
+    NoOpenTurn,
+    #[error("another turn is running: wait for it to end, or send a command of type steer")]
+    TurnRunning,
+    #[error("the command has already ended ({0})")]
     Ended(&'static str),
-    #[error("the command was not taken by this runner: acknowledge it first")]
-    NotTaken,
+    #[error("this runner has not acknowledged the command: acknowledge it first")]
+    NotAcknowledged,
 }
 
-/// Decides whether a run takes a new command. `turn_open` says whether a turn of the run is pending or running.
-pub fn submit(run: &RunState, kind: CommandKind, turn_open: bool) -> Result<(), CommandRefusal> {
+/// Decides whether a run accepts a new command. `turn_open` tells whether a turn of the run is pending or running.
+pub fn submit(run: &RunState, kind: CommandKind, turn_open: bool) -> Result<(), CommandError> {
     match run {
-        RunState::Ended(ending) => Err(CommandRefusal::RunEnded(ending.status.as_str())),
-        RunState::Cancelling => Err(CommandRefusal::RunCancelling),
+        RunState::Ended(outcome) => Err(CommandError::RunEnded(outcome.status.as_str())),
+        RunState::Cancelling => Err(CommandError::RunCancelling),
         RunState::Open => match kind {
-            CommandKind::Steer | CommandKind::Interrupt if !turn_open => Err(CommandRefusal::NoTurn),
+            CommandKind::Steer | CommandKind::Interrupt if !turn_open => Err(CommandError::NoOpenTurn),
             CommandKind::Turn | CommandKind::Steer | CommandKind::Interrupt => Ok(()),
         },
     }
 }
 
-/// Decides on a runner taking a command. Taking it again changes nothing.
+/// Decides on a runner's acknowledgement of a command. Repeating it has no effect.
 pub fn ack(
     state: &CommandState,
     kind: CommandKind,
     epoch: Epoch,
     another_turn_runs: bool,
-) -> Result<CommandState, CommandRefusal> {
+) -> Result<CommandState, CommandError> {
     match state {
-        CommandState::Ended(ending) => Err(CommandRefusal::Ended(ending.status.as_str())),
-        CommandState::Running { epoch: taken, .. } if *taken == epoch => Ok(state.clone()),
-        CommandState::Running { .. } => Err(CommandRefusal::NotTaken),
+        CommandState::Ended(outcome) => Err(CommandError::Ended(outcome.status.as_str())),
+        CommandState::Running { epoch: acked_in, .. } if *acked_in == epoch => Ok(state.clone()),
+        CommandState::Running { .. } => Err(CommandError::NotAcknowledged),
         CommandState::Pending => match kind {
-            CommandKind::Turn if another_turn_runs => Err(CommandRefusal::TurnRuns),
+            CommandKind::Turn if another_turn_runs => Err(CommandError::TurnRunning),
             CommandKind::Turn | CommandKind::Steer | CommandKind::Interrupt => {
                 Ok(CommandState::Running { epoch, cancelling: false })
             }
@@ -106,62 +110,83 @@ pub fn ack(
     }
 }
 
-/// Decides on a runner's word that a command has ended. Saying the same again changes nothing; a pending command can
-/// only be said to have failed, since nobody began it.
+/// Decides on a runner's report that a command has ended. Repeating the report has no effect. A pending command can
+/// only be reported as failed, because no runner started it.
 pub fn finish(
     state: &CommandState,
     epoch: Epoch,
-    ending: Ending,
-) -> Result<Option<CommandState>, CommandRefusal> {
+    outcome: TerminalOutcome,
+) -> Result<Option<CommandState>, CommandError> {
     match state {
-        CommandState::Ended(there) if there.status == ending.status => Ok(None),
-        CommandState::Ended(there) => Err(CommandRefusal::Ended(there.status.as_str())),
-        CommandState::Running { epoch: taken, .. } if *taken == epoch => {
-            Ok(Some(CommandState::Ended(ending)))
+        CommandState::Ended(existing) if existing.status == outcome.status => Ok(None),
+        CommandState::Ended(existing) => Err(CommandError::Ended(existing.status.as_str())),
+        CommandState::Running { epoch: acked_in, .. } if *acked_in == epoch => {
+            Ok(Some(CommandState::Ended(outcome)))
         }
-        CommandState::Running { .. } => Err(CommandRefusal::NotTaken),
-        CommandState::Pending if ending.failure.is_some() => Ok(Some(CommandState::Ended(ending))),
-        CommandState::Pending => Err(CommandRefusal::NotTaken),
+        CommandState::Running { .. } => Err(CommandError::NotAcknowledged),
+        CommandState::Pending if outcome.failure.is_some() => Ok(Some(CommandState::Ended(outcome))),
+        CommandState::Pending => Err(CommandError::NotAcknowledged),
     }
 }
 
-/// What asking a command to end does.
+/// The effect of a request to cancel a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CancelCommand {
-    /// Nobody began it: it ends now.
-    Ends(Ending),
-    /// Its runner was told to interrupt it.
+pub enum CommandCancellation {
+    /// No runner has started it, so it ends now.
+    EndsNow(TerminalOutcome),
+    /// Its runner is asked to interrupt it.
     Requested(CommandState),
-    /// It has ended already, like this.
-    Already(Ending),
+    /// It has already ended with this outcome.
+    AlreadyEnded(TerminalOutcome),
 }
 
-/// Decides on a request to cancel a command. Asking again changes nothing.
+/// Decides on a request to cancel a command. Repeating it has no effect.
 #[must_use]
-pub fn cancel(state: &CommandState) -> CancelCommand {
+pub fn cancel(state: &CommandState) -> CommandCancellation {
     match state {
-        CommandState::Ended(ending) => CancelCommand::Already(ending.clone()),
-        CommandState::Pending => CancelCommand::Ends(Ending::cancelled("the command was cancelled")),
+        CommandState::Ended(outcome) => CommandCancellation::AlreadyEnded(outcome.clone()),
+        CommandState::Pending => {
+            CommandCancellation::EndsNow(TerminalOutcome::cancelled("the command was cancelled"))
+        }
         CommandState::Running { epoch, .. } => {
-            CancelCommand::Requested(CommandState::Running { epoch: *epoch, cancelling: true })
+            CommandCancellation::Requested(CommandState::Running { epoch: *epoch, cancelling: true })
         }
     }
 }
 
-/// Returns how a command ends when its run ends under it, if it was still open.
+/// Returns the outcome of an open command when its run ends.
 #[must_use]
-pub fn ended_with_run(state: &CommandState, run: &Ending) -> Option<Ending> {
+pub fn outcome_with_run(state: &CommandState, run: &TerminalOutcome) -> Option<TerminalOutcome> {
     state.is_open().then(|| run.clone())
 }
 
-/// Returns how a command ends whose runner was lost. A pending one waits for the next runner.
+/// Returns the outcome of a command when its runner is lost. A pending command waits for the next runner.
 #[must_use]
-pub fn lost(state: &CommandState) -> Option<Ending> {
+pub fn outcome_after_runner_loss(state: &CommandState) -> Option<TerminalOutcome> {
     match state {
-        CommandState::Running { cancelling: true, .. } => Some(Ending::cancelled(
-            "the command was cancelled; its runner was lost before it said so, side effects unknown",
+        CommandState::Running { cancelling: true, .. } => Some(TerminalOutcome::cancelled(
+            "the command was cancelled, but its runner was lost before it confirmed; side effects unknown",
         )),
-        CommandState::Running { cancelling: false, .. } => Some(Ending::runner_lost()),
+        CommandState::Running { cancelling: false, .. } => Some(TerminalOutcome::runner_lost()),
         CommandState::Pending | CommandState::Ended(_) => None,
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    pub id: CommandId,
+    pub run: RunId,
+    pub ordinal: i32,
+    pub kind: CommandKind,
+    /// JSON, exactly as the client sent it.
+    pub payload: String,
+    /// For a steer: the turn that it targets.
+    pub target: Option<CommandId>,
+    pub state: CommandState,
+    pub created_by: PrincipalId,
+    pub created_at: Timestamp,
+    pub acked_at: Option<Timestamp>,
+    /// The last event of the target turn when this command was delivered.
+    pub delivered_seq: Option<Seq>,
+    pub ended_at: Option<Timestamp>,
 }

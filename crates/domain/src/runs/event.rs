@@ -1,7 +1,7 @@
-//! Events of a run: what a runner reports, and what of it counts for the result.
+//! Run events: what runners report, and the parts that the result is computed from.
 //!
-//! A payload is the backend's own and passes on as it is. What the fold needs of it is read once, at the edge, into a
-//! [`Mark`]; an event that cannot be understood is still an event.
+//! Payloads are defined by the backend and stored unchanged. The parts that the fold needs are parsed once, when the
+//! event arrives, into a [`ParsedEvent`]. An event with an unknown payload is still accepted.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -10,9 +10,9 @@ use uuid::Uuid;
 use crate::ids::{CommandId, EntryId, RunId};
 use crate::journal::follow::notice;
 
-/// The types of event that mean something here. Others pass on untouched.
+/// Event types that the server interprets. Other types are stored unchanged.
 pub const ASSISTANT_MESSAGE: &str = "assistant_message";
-/// A piece of a message that is still being written; the whole message follows. It is never the reply.
+/// A part of a message in progress; the complete message follows. It is never the reply.
 pub const ASSISTANT_DELTA: &str = "assistant_delta";
 pub const TOOL_CALL: &str = "tool_call";
 pub const COMMAND_OUTPUT: &str = "command_output";
@@ -21,92 +21,92 @@ pub const BACKEND_STATUS: &str = "backend_status";
 pub const ERROR: &str = "error";
 pub const USAGE: &str = "usage";
 
-/// The types that the server alone writes, in the transaction of the change that they describe.
+/// Event types that only the server writes, in the transaction of the change that they describe.
 pub const TERMINAL_STATUS: &str = "terminal_status";
 pub const RUN_STATUS: &str = "run_status";
 pub const COMMAND_STATUS: &str = "command_status";
 
-const SERVERS_OWN: [&str; 3] = [TERMINAL_STATUS, RUN_STATUS, COMMAND_STATUS];
+const SERVER_TYPES: [&str; 3] = [TERMINAL_STATUS, RUN_STATUS, COMMAND_STATUS];
 
-/// A type's name: what a reader may filter by.
-const TYPE_BYTES: std::ops::RangeInclusive<usize> = 1..=64;
+/// Length of an event type.
+const TYPE_LENGTH: std::ops::RangeInclusive<usize> = 1..=64;
 
-/// A runner's own id of an event.
-const ID_BYTES: std::ops::RangeInclusive<usize> = 1..=128;
+/// Length of a runner's event id.
+const ID_LENGTH: std::ops::RangeInclusive<usize> = 1..=128;
 
-/// Words kept of a tool call: longer ones are cut.
-const WORD_CHARS: usize = 64;
+/// Maximum length of a tool call id or status. Longer ones are truncated.
+const MAX_TOOL_TEXT: usize = 64;
 
-/// Why an event is not taken.
+/// Why an event is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidEvent {
-    #[error("id: use 1 to 128 visible ASCII characters, the same when the event is sent again")]
+    #[error("id: use 1 to 128 visible ASCII characters, and the same id for a retry")]
     Id,
     #[error("type: use 1 to 64 lower-case letters, digits and `_`")]
     Type,
-    #[error("type: `{0}` is written by the server: use the status routes")]
+    #[error("type: `{0}` is reserved for the server: use the status endpoints")]
     Reserved(&'static str),
-    #[error("type: `{0}` is what a stream says of itself: use another name")]
+    #[error("type: `{0}` is reserved for stream notices: use another name")]
     Notice(&'static str),
 }
 
-/// Returns the entry id of a runner's event: the same for the same event of the same run, whoever sends it again.
+/// Returns the entry id of a runner's event. It is the same for every retry of the event.
 ///
-/// An id that says its place, a UUIDv7 or one that ends in a number, keeps it in front: events that are written together
-/// then stand together in the index, and a busy run costs PostgreSQL a page of it and not one an event.
-pub fn entry_id(run: RunId, own: &str) -> Result<EntryId, InvalidEvent> {
-    if !ID_BYTES.contains(&own.len()) || !own.bytes().all(|b| b.is_ascii_graphic()) {
+/// If the event id is a UUIDv7 or ends in a number, the entry id starts with that time or number. Consecutive events
+/// are then adjacent in the index, and a busy run touches few index pages instead of one per event.
+pub fn entry_id(run: RunId, event_id: &str) -> Result<EntryId, InvalidEvent> {
+    if !ID_LENGTH.contains(&event_id.len()) || !event_id.bytes().all(|b| b.is_ascii_graphic()) {
         return Err(InvalidEvent::Id);
     }
-    let digest = Sha256::new().chain_update(run.as_uuid()).chain_update(own).finalize();
+    let digest = Sha256::new().chain_update(run.as_uuid()).chain_update(event_id).finalize();
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&digest[..16]);
-    if let Some(place) = place(own) {
-        bytes[..PLACE_BYTES].copy_from_slice(&place);
+    if let Some(prefix) = sort_prefix(event_id) {
+        bytes[..PREFIX_BYTES].copy_from_slice(&prefix);
     }
     Ok(EntryId::from_uuid(uuid::Builder::from_custom_bytes(bytes).into_uuid()))
 }
 
-/// As many as the time of a UUIDv7 has.
-const PLACE_BYTES: usize = 6;
+/// Length of the timestamp in a UUIDv7.
+const PREFIX_BYTES: usize = 6;
 
-/// Digits of a number that fits into its place.
-const PLACE_DIGITS: usize = 14;
+/// Decimal digits that fit into the prefix.
+const PREFIX_DIGITS: usize = 14;
 
-fn place(own: &str) -> Option<[u8; PLACE_BYTES]> {
-    let mut place = [0; PLACE_BYTES];
-    if let Some(timed) = Uuid::try_parse(own).ok().filter(|id| id.get_version_num() == 7) {
-        place.copy_from_slice(&timed.as_bytes()[..PLACE_BYTES]);
-        return Some(place);
+fn sort_prefix(event_id: &str) -> Option<[u8; PREFIX_BYTES]> {
+    let mut prefix = [0; PREFIX_BYTES];
+    if let Some(timed) = Uuid::try_parse(event_id).ok().filter(|id| id.get_version_num() == 7) {
+        prefix.copy_from_slice(&timed.as_bytes()[..PREFIX_BYTES]);
+        return Some(prefix);
     }
-    let digits = own.bytes().rev().take(PLACE_DIGITS).take_while(u8::is_ascii_digit).count();
-    let number: u64 = own[own.len() - digits..].parse().ok()?;
-    place.copy_from_slice(&number.to_be_bytes()[8 - PLACE_BYTES..]);
-    Some(place)
+    let digits = event_id.bytes().rev().take(PREFIX_DIGITS).take_while(u8::is_ascii_digit).count();
+    let number: u64 = event_id[event_id.len() - digits..].parse().ok()?;
+    prefix.copy_from_slice(&number.to_be_bytes()[8 - PREFIX_BYTES..]);
+    Some(prefix)
 }
 
-/// Checks the type of an event that a runner sends.
-pub fn check_type(name: &str) -> Result<(), InvalidEvent> {
-    if let Some(own) = SERVERS_OWN.into_iter().find(|own| *own == name) {
-        return Err(InvalidEvent::Reserved(own));
+/// Validates the type of an event from a runner.
+pub fn validate_type(name: &str) -> Result<(), InvalidEvent> {
+    if let Some(reserved) = SERVER_TYPES.into_iter().find(|reserved| *reserved == name) {
+        return Err(InvalidEvent::Reserved(reserved));
     }
-    // A reader must not take a runner's word for the server's: `closed` would end its stream.
-    if let Some(own) = notice::ALL.into_iter().find(|own| *own == name) {
-        return Err(InvalidEvent::Notice(own));
+    // Readers would mistake such an event for a notice of the server: `closed` would end their stream.
+    if let Some(notice) = notice::ALL.into_iter().find(|notice| *notice == name) {
+        return Err(InvalidEvent::Notice(notice));
     }
     let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
-    if TYPE_BYTES.contains(&name.len()) && name.bytes().all(is_plain) {
+    if TYPE_LENGTH.contains(&name.len()) && name.bytes().all(is_plain) {
         Ok(())
     } else {
         Err(InvalidEvent::Type)
     }
 }
 
-/// An event's words as they are kept.
+/// The stored body of an event.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Body {
-    /// The runner's own id; none where the server wrote it.
+pub struct EventBody {
+    /// The runner's event id. `None` for events of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,44 +114,45 @@ pub struct Body {
     pub payload: Value,
 }
 
-impl Body {
+impl EventBody {
     #[must_use]
-    pub fn write(&self) -> String {
-        // Values that came from JSON go back into it.
+    pub fn to_json(&self) -> String {
+        // Serialising parsed JSON cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// Reads what counts of an event as it is kept. One that was erased counts as one that says nothing.
+/// Parses a stored event. An erased body is treated as unknown content.
 #[must_use]
-pub fn mark_of(kind: &str, body: Option<&str>) -> Mark {
-    match body.and_then(|body| serde_json::from_str::<Body>(body).ok()) {
-        Some(body) => Mark::of(kind, body.command_id, &body.payload),
-        None => Mark { command: None, what: What::Other },
+pub fn parse_stored(kind: &str, body: Option<&str>) -> ParsedEvent {
+    match body.and_then(|body| serde_json::from_str::<EventBody>(body).ok()) {
+        Some(body) => ParsedEvent::new(kind, body.command_id, &body.payload),
+        None => ParsedEvent { command: None, content: EventContent::Other },
     }
 }
 
-/// What of an event counts for the result of its run.
+/// The parts of an event that the result of a run is computed from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
-    /// The command that it belongs to, where it belongs to one.
+pub struct ParsedEvent {
+    /// The command that the event belongs to, if any.
     pub command: Option<CommandId>,
-    pub what: What,
+    pub content: EventContent,
 }
 
+/// The interpreted content of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum EventContent {
     Assistant {
-        /// Whether the backend itself says that this is the reply.
+        /// Whether the backend marks this message as the reply.
         authority: bool,
         is_final: bool,
         text_truncated: bool,
         output_truncated: bool,
         is_empty: bool,
     },
-    /// A piece of a message.
-    Piece,
-    ToolBegan {
+    /// A part of a message.
+    Delta,
+    ToolStarted {
         call: String,
     },
     ToolEnded {
@@ -175,7 +176,7 @@ pub enum What {
     Other,
 }
 
-/// What something cost.
+/// Resource usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
@@ -199,57 +200,63 @@ impl Usage {
     }
 }
 
-impl Mark {
-    /// Reads what counts of an event.
+impl ParsedEvent {
+    /// Parses an event.
     #[must_use]
-    pub fn of(kind: &str, command: Option<CommandId>, payload: &Value) -> Self {
-        let what = match kind {
+    pub fn new(kind: &str, command: Option<CommandId>, payload: &Value) -> Self {
+        let content = match kind {
             ASSISTANT_MESSAGE => assistant(payload),
-            ASSISTANT_DELTA => What::Piece,
+            ASSISTANT_DELTA => EventContent::Delta,
             TOOL_CALL => tool(payload),
             COMMAND_OUTPUT => {
-                What::Output { bytes: size(payload), truncated: is(payload, "outputTruncated") }
+                EventContent::Output { bytes: size(payload), truncated: flag(payload, "outputTruncated") }
             }
-            ARTIFACT => What::Artifact { bytes: size(payload), truncated: is(payload, "truncated") },
+            ARTIFACT => {
+                EventContent::Artifact { bytes: size(payload), truncated: flag(payload, "truncated") }
+            }
             BACKEND_STATUS => status(payload),
-            USAGE => What::Usage(usage(payload)),
-            TERMINAL_STATUS => What::Terminal,
-            _ => What::Other,
+            USAGE => EventContent::Usage(usage(payload)),
+            TERMINAL_STATUS => EventContent::Terminal,
+            _ => EventContent::Other,
         };
-        Self { command, what }
+        Self { command, content }
     }
 }
 
-fn assistant(payload: &Value) -> What {
+fn assistant(payload: &Value) -> EventContent {
     let text = payload.get("text").and_then(Value::as_str).unwrap_or_default();
-    What::Assistant {
-        authority: is(payload, "replyAuthority"),
-        is_final: is(payload, "final"),
-        text_truncated: is(payload, "textTruncated"),
-        output_truncated: is(payload, "outputTruncated"),
+    EventContent::Assistant {
+        authority: flag(payload, "replyAuthority"),
+        is_final: flag(payload, "final"),
+        text_truncated: flag(payload, "textTruncated"),
+        output_truncated: flag(payload, "outputTruncated"),
         is_empty: text.trim().is_empty(),
     }
 }
 
-fn tool(payload: &Value) -> What {
-    let word = |name: &str| {
+fn tool(payload: &Value) -> EventContent {
+    let text_of = |name: &str| {
         let text = payload.get(name).and_then(Value::as_str)?;
-        Some(text.chars().take(WORD_CHARS).collect::<String>())
+        Some(text.chars().take(MAX_TOOL_TEXT).collect::<String>())
     };
-    let call = word("callId").or_else(|| word("itemId")).unwrap_or_default();
-    match word("status") {
+    let call = text_of("callId").or_else(|| text_of("itemId")).unwrap_or_default();
+    match text_of("status") {
         Some(status) if !["started", "running", "in_progress", "inProgress"].contains(&status.as_str()) => {
-            What::ToolEnded { call, status, exit_code: payload.get("exitCode").and_then(Value::as_i64) }
+            EventContent::ToolEnded {
+                call,
+                status,
+                exit_code: payload.get("exitCode").and_then(Value::as_i64),
+            }
         }
-        Some(_) | None => What::ToolBegan { call },
+        Some(_) | None => EventContent::ToolStarted { call },
     }
 }
 
-fn status(payload: &Value) -> What {
+fn status(payload: &Value) -> EventContent {
     match payload.get("phase").and_then(Value::as_str) {
-        Some("transport-disconnected") => What::Transport { connected: false },
-        Some("transport-connected") => What::Transport { connected: true },
-        Some(_) | None => What::Other,
+        Some("transport-disconnected") => EventContent::Transport { connected: false },
+        Some("transport-connected") => EventContent::Transport { connected: true },
+        Some(_) | None => EventContent::Other,
     }
 }
 
@@ -265,24 +272,24 @@ fn usage(payload: &Value) -> Usage {
     }
 }
 
-fn is(payload: &Value, name: &str) -> bool {
+fn flag(payload: &Value, name: &str) -> bool {
     payload.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// Returns how large something is: what its `bytes` say, else the length of its text.
+/// Returns the size in bytes: the `bytes` field, or else the length of the text.
 fn size(payload: &Value) -> u64 {
     let text = || payload.get("text").and_then(Value::as_str).map_or(0, str::len);
     payload.get("bytes").and_then(Value::as_u64).unwrap_or_else(|| u64::try_from(text()).unwrap_or(0))
 }
 
-/// Returns the id of an entry that the server writes once for a cause, so that a repeat finds it there.
+/// Returns a deterministic id for an entry that the server writes once per cause, so that a repeat is detected.
 #[must_use]
-pub fn servers_entry(run: RunId, cause: &str, of: Uuid, number: i64) -> EntryId {
+pub fn server_entry_id(run: RunId, cause: &str, object: Uuid, number: i64) -> EntryId {
     let digest = Sha256::new()
         .chain_update(run.as_uuid())
         .chain_update([0])
         .chain_update(cause)
-        .chain_update(of)
+        .chain_update(object)
         .chain_update(number.to_be_bytes())
         .finalize();
     let mut bytes = [0; 16];
@@ -298,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_event_of_a_run_has_the_same_entry_id_and_another_run_another() {
+    fn entry_id_depends_on_run_and_event_id() {
         let (one, other) = (RunId::generate(), RunId::generate());
         assert_eq!(entry_id(one, "evt-1"), entry_id(one, "evt-1"));
         assert_ne!(entry_id(one, "evt-1"), entry_id(one, "evt-2"));
@@ -307,46 +314,46 @@ mod tests {
     }
 
     #[test]
-    fn events_that_follow_each_other_stand_next_to_each_other_and_are_never_the_same() {
+    fn consecutive_event_ids_have_adjacent_and_distinct_entry_ids() {
         let run = RunId::generate();
         let counted: Vec<_> = (8..12).filter_map(|n| entry_id(run, &format!("3-{n}")).ok()).collect();
         assert!(counted.is_sorted(), "{counted:?}");
         let timed = |at| uuid::Builder::from_unix_timestamp_millis(at, &[7; 10]).into_uuid().to_string();
         let timed: Vec<_> = (1_000..1_004).filter_map(|at| entry_id(run, &timed(at)).ok()).collect();
         assert!(timed.is_sorted(), "{timed:?}");
-        assert_ne!(entry_id(run, "1-7"), entry_id(run, "2-7"), "of two lives of a runner");
-        assert_ne!(entry_id(run, "no-place"), entry_id(run, "no-place-either"));
+        assert_ne!(entry_id(run, "1-7"), entry_id(run, "2-7"), "two incarnations of a runner");
+        assert_ne!(entry_id(run, "no-number"), entry_id(run, "no-number-either"));
     }
 
     #[test]
-    fn a_runner_cannot_write_what_only_the_server_may_say() {
-        assert_eq!(check_type("terminal_status"), Err(InvalidEvent::Reserved("terminal_status")));
-        for own in notice::ALL {
-            assert_eq!(
-                check_type(own),
-                Err(InvalidEvent::Notice(own)),
-                "a runner would speak for the server"
-            );
+    fn reserved_event_types_are_rejected() {
+        assert_eq!(validate_type("terminal_status"), Err(InvalidEvent::Reserved("terminal_status")));
+        for notice in notice::ALL {
+            assert_eq!(validate_type(notice), Err(InvalidEvent::Notice(notice)));
         }
-        assert_eq!(check_type("a_new_kind_of_event"), Ok(()));
-        assert_eq!(check_type("With-Dash"), Err(InvalidEvent::Type));
+        assert_eq!(validate_type("a_new_kind_of_event"), Ok(()));
+        assert_eq!(validate_type("With-Dash"), Err(InvalidEvent::Type));
     }
 
     #[test]
-    fn a_tool_call_without_an_end_has_begun() {
-        let began = Mark::of(TOOL_CALL, None, &json!({ "callId": "c1", "status": "inProgress" }));
-        assert_eq!(began.what, What::ToolBegan { call: "c1".into() });
-        let ended =
-            Mark::of(TOOL_CALL, None, &json!({ "callId": "c1", "status": "completed", "exitCode": 3 }));
-        let expected = What::ToolEnded { call: "c1".into(), status: "completed".into(), exit_code: Some(3) };
-        assert_eq!(ended.what, expected);
+    fn tool_call_is_started_until_it_has_a_final_status() {
+        let started = ParsedEvent::new(TOOL_CALL, None, &json!({ "callId": "c1", "status": "inProgress" }));
+        assert_eq!(started.content, EventContent::ToolStarted { call: "c1".into() });
+        let ended = ParsedEvent::new(
+            TOOL_CALL,
+            None,
+            &json!({ "callId": "c1", "status": "completed", "exitCode": 3 }),
+        );
+        let expected =
+            EventContent::ToolEnded { call: "c1".into(), status: "completed".into(), exit_code: Some(3) };
+        assert_eq!(ended.content, expected);
     }
 
     proptest! {
         #[test]
-        fn any_payload_of_any_type_is_an_event(kind in "[a-z_]{1,20}", payload in "[ -~]{0,200}") {
+        fn any_payload_of_any_type_is_parsed(kind in "[a-z_]{1,20}", payload in "[ -~]{0,200}") {
             let payload = serde_json::from_str(&payload).unwrap_or(Value::String(payload));
-            let _read = Mark::of(&kind, None, &payload);
+            let _parsed = ParsedEvent::new(&kind, None, &payload);
         }
     }
 }

@@ -1,28 +1,28 @@
-//! What a result needs of a run's events, kept as counters and pointers while they are appended.
+//! Incremental summary of the events of a run, updated on every append.
 //!
-//! A fold is small whatever the run's length, so a result costs the same after ten events and after a million. It
-//! copies no text: it points to the entries that hold it. There is one for the whole run and one for each command.
+//! A fold has a bounded size, so that computing a result costs the same after ten events and after a million. It holds
+//! counters and sequence numbers of entries, but no text. There is one fold per run and one per command.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Usage, What};
+use super::event::{EventContent, Usage};
 use crate::journal::Seq;
 
-/// The form of a fold. One that was kept by an older binary is folded anew from the events.
+/// Format version. A fold with another version is rebuilt from the events.
 pub const VERSION: u32 = 1;
 
-/// Tool calls and artifacts that are named one by one; older ones are only counted.
-const RECENT: usize = 10;
+/// Number of recent tool calls and artifacts to keep. Older ones are only counted.
+const MAX_RECENT: usize = 10;
 
-/// Tool calls that may be open at once; an older one is taken to have ended unseen.
-const OPEN_TOOLS: usize = 32;
+/// Maximum open tool calls. When exceeded, the oldest is considered ended.
+const MAX_OPEN_TOOLS: usize = 32;
 
-/// Different words and exit codes counted apart; further ones are counted together, under `other`.
-const COUNTED_APART: usize = 16;
+/// Maximum distinct statuses and exit codes. Further ones are counted as `other`.
+const MAX_DISTINCT_KEYS: usize = 16;
 
-/// What was seen of a run, or of one of its commands, so far.
+/// The summary of a run or of one of its commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fold {
     #[serde(rename = "v")]
@@ -31,18 +31,18 @@ pub struct Fold {
     pub events: u64,
     #[serde(rename = "last")]
     pub last_seq: Seq,
-    /// The last message that the backend itself says is the reply.
+    /// The last message that the backend marked as the reply.
     #[serde(rename = "auth", skip_serializing_if = "Option::is_none")]
-    pub authoritative: Option<Reply>,
-    /// The last message with any text.
+    pub authoritative: Option<ReplyCandidate>,
+    /// The last message with text.
     #[serde(rename = "text", skip_serializing_if = "Option::is_none")]
-    pub last_text: Option<Reply>,
+    pub last_text: Option<ReplyCandidate>,
     #[serde(rename = "tools")]
-    pub tools: Tools,
+    pub tools: ToolTotals,
     #[serde(rename = "out")]
-    pub output: Bulk,
+    pub output: OutputTotals,
     #[serde(rename = "art")]
-    pub artifacts: Bulk,
+    pub artifacts: OutputTotals,
     #[serde(rename = "use")]
     pub usage: Usage,
     #[serde(rename = "act")]
@@ -55,7 +55,7 @@ pub struct Fold {
 
 /// A message that may be the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct ReplyCandidate {
     #[serde(rename = "s")]
     pub seq: Seq,
     #[serde(rename = "a")]
@@ -68,27 +68,28 @@ pub struct Reply {
     pub output_truncated: bool,
 }
 
+/// Totals of the tool calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Tools {
+pub struct ToolTotals {
     #[serde(rename = "n")]
     pub count: u64,
     #[serde(rename = "st")]
     pub statuses: BTreeMap<String, u64>,
     #[serde(rename = "ex")]
     pub exit_codes: BTreeMap<String, u64>,
-    /// Calls that have begun and not ended.
+    /// Started calls that have not ended.
     #[serde(rename = "op")]
     pub open: VecDeque<String>,
-    /// Where the last calls that ended stand.
+    /// Sequence numbers of the last ended calls.
     #[serde(rename = "re")]
     pub recent: VecDeque<Seq>,
 }
 
-/// Something that is counted and measured, and named only at its end.
+/// Totals of command output or artifacts, with the sequence numbers of the last ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Bulk {
+pub struct OutputTotals {
     #[serde(rename = "n")]
     pub count: u64,
     #[serde(rename = "b")]
@@ -99,7 +100,7 @@ pub struct Bulk {
     pub recent: VecDeque<Seq>,
 }
 
-/// What happened last, for those who wonder whether anything happens.
+/// The last activity, for the liveness of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Activity {
     #[default]
@@ -123,9 +124,9 @@ impl Default for Fold {
             last_seq: Seq::ZERO,
             authoritative: None,
             last_text: None,
-            tools: Tools::default(),
-            output: Bulk::default(),
-            artifacts: Bulk::default(),
+            tools: ToolTotals::default(),
+            output: OutputTotals::default(),
+            artifacts: OutputTotals::default(),
             usage: Usage::default(),
             activity: Activity::None,
             disconnected: false,
@@ -135,13 +136,13 @@ impl Default for Fold {
 }
 
 impl Fold {
-    /// Takes the next event in. Events come in the order of their numbers, each once.
-    pub fn take(&mut self, seq: Seq, what: &What) {
+    /// Adds the next event. Events must be applied once each, in sequence order.
+    pub fn apply(&mut self, seq: Seq, content: &EventContent) {
         self.events = self.events.saturating_add(1);
         self.last_seq = seq;
-        match what {
-            What::Assistant { authority, is_final, text_truncated, output_truncated, is_empty } => {
-                let reply = Reply {
+        match content {
+            EventContent::Assistant { authority, is_final, text_truncated, output_truncated, is_empty } => {
+                let reply = ReplyCandidate {
                     seq,
                     authority: *authority,
                     is_final: *is_final,
@@ -156,93 +157,93 @@ impl Fold {
                 }
                 self.activity = Activity::Text;
             }
-            What::Piece => self.activity = Activity::Text,
-            What::ToolBegan { call } => {
-                self.tools.began(call);
+            EventContent::Delta => self.activity = Activity::Text,
+            EventContent::ToolStarted { call } => {
+                self.tools.start(call);
                 self.activity = Activity::Tool;
             }
-            What::ToolEnded { call, status, exit_code } => {
-                self.tools.ended(seq, call, status, *exit_code);
+            EventContent::ToolEnded { call, status, exit_code } => {
+                self.tools.end(seq, call, status, *exit_code);
                 self.activity = Activity::ToolEnded;
             }
-            What::Output { bytes, truncated } => {
+            EventContent::Output { bytes, truncated } => {
                 self.output.add(seq, *bytes, *truncated);
                 self.activity = Activity::Tool;
             }
-            What::Artifact { bytes, truncated } => self.artifacts.add(seq, *bytes, *truncated),
-            What::Transport { connected } => self.disconnected = !connected,
-            What::Usage(usage) => self.usage = self.usage.plus(*usage),
-            What::Terminal => self.terminal = Some(seq),
-            What::Other => self.activity = Activity::Other,
+            EventContent::Artifact { bytes, truncated } => self.artifacts.add(seq, *bytes, *truncated),
+            EventContent::Transport { connected } => self.disconnected = !connected,
+            EventContent::Usage(usage) => self.usage = self.usage.plus(*usage),
+            EventContent::Terminal => self.terminal = Some(seq),
+            EventContent::Other => self.activity = Activity::Other,
         }
     }
 
-    /// Returns the message that is the reply: the last that says so, else the last with any text.
+    /// Returns the reply: the last message marked as such, or else the last message with text.
     #[must_use]
-    pub fn reply(&self) -> Option<Reply> {
+    pub fn reply(&self) -> Option<ReplyCandidate> {
         self.authoritative.or(self.last_text)
     }
 
-    /// Returns what it cost, the tool calls among it.
+    /// Returns the usage, including the number of tool calls.
     #[must_use]
-    pub fn cost(&self) -> Usage {
+    pub fn total_usage(&self) -> Usage {
         Usage { tool_calls: self.tools.count, ..self.usage }
     }
 
-    /// Reads a fold back. One of another form is none: it is folded anew.
+    /// Parses a stored fold. `None` if it has another version and must be rebuilt.
     #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
+    pub fn from_json(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok().filter(|fold: &Self| fold.version == VERSION)
     }
 
     #[must_use]
-    pub fn write(&self) -> String {
-        // Numbers, short words and lists of them: nothing here can fail to be written.
+    pub fn to_json(&self) -> String {
+        // Numbers, strings and lists of them always serialise.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-impl Tools {
-    fn began(&mut self, call: &str) {
+impl ToolTotals {
+    fn start(&mut self, call: &str) {
         if self.open.iter().any(|open| open == call) {
             return;
         }
         self.count = self.count.saturating_add(1);
-        push_bounded(&mut self.open, call.to_owned(), OPEN_TOOLS);
+        push_bounded(&mut self.open, call.to_owned(), MAX_OPEN_TOOLS);
     }
 
-    fn ended(&mut self, seq: Seq, call: &str, status: &str, exit_code: Option<i64>) {
+    fn end(&mut self, seq: Seq, call: &str, status: &str, exit_code: Option<i64>) {
         match self.open.iter().position(|open| open == call) {
             Some(at) => drop(self.open.remove(at)),
             None => self.count = self.count.saturating_add(1),
         }
-        count_apart(&mut self.statuses, status);
+        count_key(&mut self.statuses, status);
         if let Some(code) = exit_code {
-            count_apart(&mut self.exit_codes, &code.to_string());
+            count_key(&mut self.exit_codes, &code.to_string());
         }
-        push_bounded(&mut self.recent, seq, RECENT);
+        push_bounded(&mut self.recent, seq, MAX_RECENT);
     }
 }
 
-impl Bulk {
+impl OutputTotals {
     fn add(&mut self, seq: Seq, bytes: u64, truncated: bool) {
         self.count = self.count.saturating_add(1);
         self.bytes = self.bytes.saturating_add(bytes);
         self.truncated |= truncated;
-        push_bounded(&mut self.recent, seq, RECENT);
+        push_bounded(&mut self.recent, seq, MAX_RECENT);
     }
 }
 
-fn push_bounded<T>(list: &mut VecDeque<T>, item: T, at_most: usize) {
-    if list.len() >= at_most {
+fn push_bounded<T>(list: &mut VecDeque<T>, item: T, max: usize) {
+    if list.len() >= max {
         list.pop_front();
     }
     list.push_back(item);
 }
 
-fn count_apart(counts: &mut BTreeMap<String, u64>, word: &str) {
-    let known = counts.contains_key(word) || counts.len() < COUNTED_APART;
-    let count = counts.entry(if known { word } else { "other" }.to_owned()).or_default();
+fn count_key(counts: &mut BTreeMap<String, u64>, key: &str) {
+    let is_distinct = counts.contains_key(key) || counts.len() < MAX_DISTINCT_KEYS;
+    let count = counts.entry(if is_distinct { key } else { "other" }.to_owned()).or_default();
     *count = count.saturating_add(1);
 }
 
@@ -256,21 +257,28 @@ mod tests {
         Seq::new(i64::try_from(number).expect("small")).expect("positive")
     }
 
-    fn fold(events: &[What]) -> Fold {
+    fn fold(events: &[EventContent]) -> Fold {
         let mut fold = Fold::default();
-        for (at, what) in events.iter().enumerate() {
-            fold.take(seq(at + 1), what);
+        for (at, content) in events.iter().enumerate() {
+            fold.apply(seq(at + 1), content);
         }
         fold
     }
 
-    fn text(authority: bool, is_final: bool, is_empty: bool) -> What {
-        What::Assistant { authority, is_final, text_truncated: false, output_truncated: false, is_empty }
+    fn text(authority: bool, is_final: bool, is_empty: bool) -> EventContent {
+        EventContent::Assistant {
+            authority,
+            is_final,
+            text_truncated: false,
+            output_truncated: false,
+            is_empty,
+        }
     }
 
     #[test]
-    fn the_last_message_that_says_so_is_the_reply_else_the_last_with_text() {
-        let reply = |events: &[What]| fold(events).reply().map(|reply| (reply.seq.get(), reply.authority));
+    fn reply_is_the_last_marked_message_or_the_last_text() {
+        let reply =
+            |events: &[EventContent]| fold(events).reply().map(|reply| (reply.seq.get(), reply.authority));
         assert_eq!(reply(&[text(false, false, false), text(false, false, true)]), Some((1, false)));
         assert_eq!(reply(&[text(true, false, false), text(false, false, false)]), Some((1, true)));
         assert_eq!(reply(&[text(true, false, false), text(true, true, false)]), Some((2, true)));
@@ -278,15 +286,15 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_begins_and_ends_is_one_call() {
-        let began = What::ToolBegan { call: "a".into() };
-        let ended = |call: &str| What::ToolEnded {
+    fn started_and_ended_call_counts_once() {
+        let started = EventContent::ToolStarted { call: "a".into() };
+        let ended = |call: &str| EventContent::ToolEnded {
             call: call.into(),
             status: "completed".into(),
             exit_code: Some(0),
         };
-        let tools = fold(&[began.clone(), began, ended("a"), ended("b")]).tools;
-        let expected = Tools {
+        let tools = fold(&[started.clone(), started, ended("a"), ended("b")]).tools;
+        let expected = ToolTotals {
             count: 2,
             statuses: BTreeMap::from([("completed".to_owned(), 2)]),
             exit_codes: BTreeMap::from([("0".to_owned(), 2)]),
@@ -296,44 +304,46 @@ mod tests {
         assert_eq!(tools, expected);
     }
 
-    fn any_what() -> impl Strategy<Value = What> {
+    fn any_content() -> impl Strategy<Value = EventContent> {
         let call = "[a-f]";
         prop_oneof![
             (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(a, f, e)| text(a, f, e)),
-            call.prop_map(|call| What::ToolBegan { call }),
+            call.prop_map(|call| EventContent::ToolStarted { call }),
             (call, "[a-z]{1,2}", proptest::option::of(-3i64..300))
-                .prop_map(|(call, status, exit_code)| What::ToolEnded { call, status, exit_code }),
-            (0u64..10_000, any::<bool>()).prop_map(|(bytes, truncated)| What::Output { bytes, truncated }),
-            (0u64..10_000, any::<bool>()).prop_map(|(bytes, truncated)| What::Artifact { bytes, truncated }),
-            any::<bool>().prop_map(|connected| What::Transport { connected }),
-            (0u64..1000).prop_map(|n| What::Usage(Usage { input_tokens: n, ..Usage::default() })),
-            Just(What::Piece),
-            Just(What::Terminal),
-            Just(What::Other),
+                .prop_map(|(call, status, exit_code)| EventContent::ToolEnded { call, status, exit_code }),
+            (0u64..10_000, any::<bool>())
+                .prop_map(|(bytes, truncated)| EventContent::Output { bytes, truncated }),
+            (0u64..10_000, any::<bool>())
+                .prop_map(|(bytes, truncated)| EventContent::Artifact { bytes, truncated }),
+            any::<bool>().prop_map(|connected| EventContent::Transport { connected }),
+            (0u64..1000).prop_map(|n| EventContent::Usage(Usage { input_tokens: n, ..Usage::default() })),
+            Just(EventContent::Delta),
+            Just(EventContent::Terminal),
+            Just(EventContent::Other),
         ]
     }
 
     proptest! {
         #[test]
-        fn a_fold_that_was_kept_and_read_at_any_point_goes_on_as_if_it_never_was(
-            events in proptest::collection::vec(any_what(), 0..80),
-            kept_at in 0usize..80,
+        fn stored_and_reloaded_fold_continues_unchanged(
+            events in proptest::collection::vec(any_content(), 0..80),
+            stored_at in 0usize..80,
         ) {
-            let mut kept = fold(&events[..kept_at.min(events.len())]);
-            kept = Fold::read(&kept.write()).expect("just written");
-            for (at, what) in events.iter().enumerate().skip(kept_at) {
-                kept.take(seq(at + 1), what);
+            let mut stored = fold(&events[..stored_at.min(events.len())]);
+            stored = Fold::from_json(&stored.to_json()).expect("valid JSON");
+            for (at, content) in events.iter().enumerate().skip(stored_at) {
+                stored.apply(seq(at + 1), content);
             }
-            prop_assert_eq!(kept, fold(&events));
+            prop_assert_eq!(stored, fold(&events));
         }
 
         #[test]
-        fn a_fold_stays_small_whatever_is_taken_in(events in proptest::collection::vec(any_what(), 0..150)) {
-            prop_assert!(fold(&events).write().len() < 3_000);
+        fn fold_size_is_bounded(events in proptest::collection::vec(any_content(), 0..150)) {
+            prop_assert!(fold(&events).to_json().len() < 3_000);
         }
 
         #[test]
-        fn counters_count_every_event(events in proptest::collection::vec(any_what(), 0..100)) {
+        fn event_count_and_last_seq_cover_every_event(events in proptest::collection::vec(any_content(), 0..100)) {
             let fold = fold(&events);
             prop_assert_eq!(fold.events, events.len() as u64);
             prop_assert_eq!(fold.last_seq, seq(events.len()));

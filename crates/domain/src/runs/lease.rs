@@ -1,4 +1,4 @@
-//! Leases: who holds a run, and until when. The time is the database's.
+//! Leases: which runner holds a run, and until when. All times are database times.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,7 +6,7 @@ use crate::ids::RunnerId;
 use crate::journal::Epoch;
 use crate::runs::{RunState, TerminalStatus};
 
-/// A runner's hold on a run.
+/// The lease of a runner on a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub runner: RunnerId,
@@ -15,47 +15,47 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Returns whether the holder may still be at work. It kills its backend before the expiry; the grace is for what
-    /// takes time to die.
+    /// Returns whether the holder may still be working. A runner kills its backend before the lease expires; the grace
+    /// period covers processes that exit slowly.
     #[must_use]
     pub fn is_live(&self, now: Timestamp, grace: SignedDuration) -> bool {
         now < self.expires_at.checked_add(grace).unwrap_or(Timestamp::MAX)
     }
 }
 
-/// Who held a run before a claim.
+/// The holder of a run before a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Before<'a> {
-    /// Nobody, or one who gave it back.
-    Nobody,
-    Holds(&'a Lease),
-    /// A runner that was lost; the run was taken from it already.
+pub enum PreviousHolder<'a> {
+    /// The run was never claimed, or it was released.
+    None,
+    Active(&'a Lease),
+    /// The previous runner was lost and its lease was already revoked.
     Lost(RunnerId),
 }
 
-/// What a claim does.
+/// An accepted claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Claim {
-    /// The runner holds the run already; asking again renews its lease.
-    Kept(Epoch),
-    /// Nobody held it, and nobody was lost.
-    Taken(Epoch),
-    /// The runner before was lost; what it left running has ended.
+pub enum ClaimDecision {
+    /// The runner already holds the run; its lease is renewed.
+    Renewed(Epoch),
+    /// The run had no holder.
+    Granted(Epoch),
+    /// The previous runner was lost; its running commands have ended.
     Recovered { epoch: Epoch, from: RunnerId },
 }
 
-impl Claim {
+impl ClaimDecision {
     #[must_use]
     pub fn epoch(&self) -> Epoch {
         match self {
-            Self::Kept(epoch) | Self::Taken(epoch) | Self::Recovered { epoch, .. } => *epoch,
+            Self::Renewed(epoch) | Self::Granted(epoch) | Self::Recovered { epoch, .. } => *epoch,
         }
     }
 }
 
-/// Why a claim is refused.
+/// Why a claim is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ClaimRefusal {
+pub enum ClaimError {
     #[error("the run is held by {owner} until {expires_at}: claim again after that")]
     Held { owner: RunnerId, expires_at: Timestamp },
     #[error("the run has ended ({0})")]
@@ -64,35 +64,37 @@ pub enum ClaimRefusal {
     Cancelling,
 }
 
-/// Decides on a claim. `epoch` is the one that the head of the run's journal has now.
+/// Decides on a claim. `epoch` is the current epoch of the run's journal stream.
 pub fn claim(
     run: &RunState,
     epoch: Epoch,
-    before: Before<'_>,
+    previous: PreviousHolder<'_>,
     runner: RunnerId,
     now: Timestamp,
     grace: SignedDuration,
-) -> Result<Claim, ClaimRefusal> {
+) -> Result<ClaimDecision, ClaimError> {
     match run {
-        RunState::Ended(ending) => return Err(ClaimRefusal::Ended(ending.status)),
-        RunState::Cancelling => return Err(ClaimRefusal::Cancelling),
+        RunState::Ended(outcome) => return Err(ClaimError::Ended(outcome.status)),
+        RunState::Cancelling => return Err(ClaimError::Cancelling),
         RunState::Open => {}
     }
-    match before {
-        Before::Nobody => Ok(Claim::Taken(epoch.next())),
-        Before::Lost(from) => Ok(Claim::Recovered { epoch: epoch.next(), from }),
-        Before::Holds(lease) if lease.is_live(now, grace) => {
+    match previous {
+        PreviousHolder::None => Ok(ClaimDecision::Granted(epoch.next())),
+        PreviousHolder::Lost(from) => Ok(ClaimDecision::Recovered { epoch: epoch.next(), from }),
+        PreviousHolder::Active(lease) if lease.is_live(now, grace) => {
             if lease.runner == runner && lease.epoch == epoch && now < lease.expires_at {
-                return Ok(Claim::Kept(epoch));
+                return Ok(ClaimDecision::Renewed(epoch));
             }
-            Err(ClaimRefusal::Held { owner: lease.runner, expires_at: lease.expires_at })
+            Err(ClaimError::Held { owner: lease.runner, expires_at: lease.expires_at })
         }
-        Before::Holds(lease) => Ok(Claim::Recovered { epoch: epoch.next(), from: lease.runner }),
+        PreviousHolder::Active(lease) => {
+            Ok(ClaimDecision::Recovered { epoch: epoch.next(), from: lease.runner })
+        }
     }
 }
 
-/// Decides whether a holder may go on writing. Who lost the run must learn it.
+/// Returns whether a writer with the epoch `given` still holds the run.
 #[must_use]
-pub fn holds(current: Epoch, given: Epoch, run: &RunState) -> bool {
+pub fn may_write(current: Epoch, given: Epoch, run: &RunState) -> bool {
     current == given && !run.is_ended()
 }

@@ -1,4 +1,4 @@
-//! Is anything happening? Decided when asked, from what is known; never stored.
+//! Liveness of a run: what it waits for and what happens next. Computed on request, never stored.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,15 +6,15 @@ use super::command::CommandState;
 use super::fold::{Activity, Fold};
 use super::lease::Lease;
 use super::{RunState, TerminalStatus};
-use crate::access::principal::named;
+use crate::named_enum::named_enum;
 
-named! {
-    /// What a run, or a command, waits for.
+named_enum! {
+    /// What a run or a command waits for.
     Phase, "phase";
     WaitingRunner = "waiting-runner",
     WaitingModel = "waiting-model",
     WaitingTool = "waiting-tool",
-    /// A tool has ended and the model has not gone on yet.
+    /// A tool has ended and the model has not continued yet.
     IdleAfterTool = "idle-after-tool",
     TransportDisconnected = "transport-disconnected",
     RunnerHeartbeatStale = "runner-heartbeat-stale",
@@ -23,9 +23,9 @@ named! {
     Terminal = "terminal",
 }
 
-named! {
-    /// Something that a person, or a program, can do now.
-    Recovery, "recovery action";
+named_enum! {
+    /// An action that a client can take now.
+    RecoveryAction, "recovery action";
     StartRunner = "start-runner",
     Wait = "wait",
     CancelCommand = "cancel-command",
@@ -35,13 +35,13 @@ named! {
     ReadResult = "read-result",
 }
 
-impl Recovery {
-    /// Returns what it means, in words.
+impl RecoveryAction {
+    /// Returns a description for people.
     #[must_use]
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::StartRunner => "start a runner that serves the run's profile",
-            Self::Wait => "wait: this goes on by itself",
+            Self::Wait => "wait: it continues automatically",
             Self::CancelCommand => "cancel the command; the run stays open",
             Self::CancelRun => "cancel the run with all its open commands",
             Self::SendCommand => "send the next command; the thread is resumed",
@@ -51,39 +51,39 @@ impl Recovery {
     }
 }
 
-/// What happens next without anyone doing anything.
+/// The next automatic step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextStep {
-    pub what: &'static str,
+    pub description: &'static str,
     pub at: Option<Timestamp>,
 }
 
-/// What is known when somebody asks.
+/// The data that liveness is computed from.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
+pub struct LivenessInput<'a> {
     pub run: &'a RunState,
     pub command: Option<&'a CommandState>,
     pub lease: Option<&'a Lease>,
     pub fold: &'a Fold,
     pub now: Timestamp,
     pub grace: SignedDuration,
-    /// When the run ends by itself, unless a runner comes.
-    pub patience_ends_at: Timestamp,
+    /// When the run ends unless a runner claims it.
+    pub wait_deadline: Timestamp,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Liveness {
     pub phase: Phase,
-    /// Whether something is at work.
+    /// Whether a command is being processed.
     pub active: bool,
     pub next: NextStep,
-    pub actions: Vec<Recovery>,
+    pub actions: Vec<RecoveryAction>,
 }
 
-/// Decides on the phase, on what happens next by itself, and on what can be done.
+/// Computes the phase, the next automatic step and the possible actions.
 #[must_use]
-pub fn look(facts: &Facts<'_>) -> Liveness {
-    let phase = phase(facts);
+pub fn assess(input: &LivenessInput<'_>) -> Liveness {
+    let phase = phase(input);
     Liveness {
         phase,
         active: match phase {
@@ -93,96 +93,107 @@ pub fn look(facts: &Facts<'_>) -> Liveness {
             | Phase::TransportDisconnected => true,
             Phase::WaitingRunner | Phase::RunnerHeartbeatStale | Phase::Idle | Phase::Terminal => false,
         },
-        next: next(facts, phase),
-        actions: actions(facts, phase),
+        next: next(input, phase),
+        actions: actions(input, phase),
     }
 }
 
-fn phase(facts: &Facts<'_>) -> Phase {
-    let ended = facts.run.is_ended() || facts.command.is_some_and(|command| !command.is_open());
+fn phase(input: &LivenessInput<'_>) -> Phase {
+    let ended = input.run.is_ended() || input.command.is_some_and(|command| !command.is_open());
     if ended {
         return Phase::Terminal;
     }
-    let Some(lease) = facts.lease else { return Phase::WaitingRunner };
-    if facts.now >= lease.expires_at {
+    let Some(lease) = input.lease else { return Phase::WaitingRunner };
+    if input.now >= lease.expires_at {
         return Phase::RunnerHeartbeatStale;
     }
-    match facts.command {
+    match input.command {
         Some(CommandState::Running { .. }) => {}
         Some(CommandState::Pending | CommandState::Ended(_)) => return Phase::WaitingRunner,
         None => return Phase::Idle,
     }
-    if facts.fold.disconnected {
+    if input.fold.disconnected {
         return Phase::TransportDisconnected;
     }
-    match facts.fold.activity {
-        _ if !facts.fold.tools.open.is_empty() => Phase::WaitingTool,
+    match input.fold.activity {
+        _ if !input.fold.tools.open.is_empty() => Phase::WaitingTool,
         Activity::ToolEnded => Phase::IdleAfterTool,
         Activity::Tool | Activity::Text | Activity::Other | Activity::None => Phase::WaitingModel,
     }
 }
 
-fn next(facts: &Facts<'_>, phase: Phase) -> NextStep {
-    let lost_at = facts.lease.and_then(|lease| lease.expires_at.checked_add(facts.grace).ok());
+fn next(input: &LivenessInput<'_>, phase: Phase) -> NextStep {
+    let lost_at = input.lease.and_then(|lease| lease.expires_at.checked_add(input.grace).ok());
     match phase {
-        Phase::Terminal => NextStep { what: "nothing: it has ended", at: None },
-        Phase::WaitingRunner if facts.lease.is_none() => NextStep {
-            what: "the run ends by itself unless a runner claims it",
-            at: Some(facts.patience_ends_at),
+        Phase::Terminal => NextStep { description: "nothing: it has ended", at: None },
+        Phase::WaitingRunner if input.lease.is_none() => NextStep {
+            description: "the run ends automatically unless a runner claims it",
+            at: Some(input.wait_deadline),
         },
         Phase::WaitingRunner => NextStep {
-            what: "the runner takes the command at its next poll; without a sign of life it is taken for lost",
+            description: "the runner takes the command at its next poll; without a heartbeat it is considered lost",
             at: lost_at,
         },
         Phase::RunnerHeartbeatStale => NextStep {
-            what: "the runner is taken for lost: what runs ends as failed, and the run is offered to the next",
+            description: "the runner is considered lost: running commands fail, and the run is offered to another runner",
             at: lost_at,
         },
-        Phase::Idle => NextStep { what: "the runner waits for the next command", at: lost_at },
+        Phase::Idle => NextStep { description: "the runner waits for the next command", at: lost_at },
         Phase::WaitingModel | Phase::WaitingTool | Phase::IdleAfterTool | Phase::TransportDisconnected => {
-            NextStep { what: "the runner goes on; without a sign of life it is taken for lost", at: lost_at }
+            NextStep {
+                description: "the runner continues; without a heartbeat it is considered lost",
+                at: lost_at,
+            }
         }
     }
 }
 
-fn actions(facts: &Facts<'_>, phase: Phase) -> Vec<Recovery> {
+fn actions(input: &LivenessInput<'_>, phase: Phase) -> Vec<RecoveryAction> {
     match phase {
-        Phase::Terminal if facts.run.is_ended() => vec![Recovery::ReadResult, Recovery::CreateRun],
-        Phase::Terminal => match facts.command {
-            Some(CommandState::Ended(ending)) if ending.status == TerminalStatus::Completed => {
-                vec![Recovery::ReadResult]
+        Phase::Terminal if input.run.is_ended() => {
+            vec![RecoveryAction::ReadResult, RecoveryAction::CreateRun]
+        }
+        Phase::Terminal => match input.command {
+            Some(CommandState::Ended(outcome)) if outcome.status == TerminalStatus::Completed => {
+                vec![RecoveryAction::ReadResult]
             }
-            Some(_) | None => vec![Recovery::ReadResult, Recovery::SendCommand],
+            Some(_) | None => vec![RecoveryAction::ReadResult, RecoveryAction::SendCommand],
         },
-        Phase::WaitingRunner if facts.lease.is_none() => vec![Recovery::StartRunner, Recovery::CancelRun],
-        Phase::WaitingRunner | Phase::RunnerHeartbeatStale => vec![Recovery::Wait, Recovery::CancelRun],
-        Phase::Idle => vec![Recovery::SendCommand, Recovery::CancelRun],
+        Phase::WaitingRunner if input.lease.is_none() => {
+            vec![RecoveryAction::StartRunner, RecoveryAction::CancelRun]
+        }
+        Phase::WaitingRunner | Phase::RunnerHeartbeatStale => {
+            vec![RecoveryAction::Wait, RecoveryAction::CancelRun]
+        }
+        Phase::Idle => vec![RecoveryAction::SendCommand, RecoveryAction::CancelRun],
         Phase::WaitingModel | Phase::WaitingTool | Phase::IdleAfterTool | Phase::TransportDisconnected => {
-            vec![Recovery::Wait, Recovery::CancelCommand]
+            vec![RecoveryAction::Wait, RecoveryAction::CancelCommand]
         }
     }
 }
 
 impl Liveness {
-    /// Says it in one sentence, for a person.
+    /// Summarises the liveness in one sentence for people.
     #[must_use]
     pub fn sentence(&self, last_event_age: Option<SignedDuration>) -> String {
         let phase = match self.phase {
             Phase::WaitingRunner => "It waits for a runner",
-            Phase::WaitingModel => "The model is at work",
-            Phase::WaitingTool => "A tool is at work",
-            Phase::IdleAfterTool => "A tool has ended and the model has not gone on yet",
-            Phase::TransportDisconnected => "The runner lost its connection to the model and tries again",
-            Phase::RunnerHeartbeatStale => "The runner gives no sign of life",
-            Phase::Idle => "A runner holds it and waits for a command",
+            Phase::WaitingModel => "The model is working",
+            Phase::WaitingTool => "A tool is running",
+            Phase::IdleAfterTool => "A tool has ended and the model has not continued yet",
+            Phase::TransportDisconnected => "The runner lost its connection to the model and is retrying",
+            Phase::RunnerHeartbeatStale => "The runner sends no heartbeats",
+            Phase::Idle => "A runner holds the run and waits for a command",
             Phase::Terminal => "It has ended",
         };
         let age =
             last_event_age.map_or(String::new(), |age| format!(" (last event {} s ago)", age.as_secs()));
         let at = self.next.at.map_or(String::new(), |at| format!(" at {at:.0}"));
-        let can =
-            self.actions.first().map_or(String::new(), |action| format!(" You can: {}.", action.about()));
-        format!("{phase}{age}; next: {}{at}.{can}", self.next.what)
+        let action = self
+            .actions
+            .first()
+            .map_or(String::new(), |action| format!(" You can: {}.", action.description()));
+        format!("{phase}{age}; next: {}{at}.{action}", self.next.description)
     }
 }
 
@@ -190,8 +201,8 @@ impl Liveness {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::Ending;
-    use super::super::event::What;
+    use super::super::TerminalOutcome;
+    use super::super::event::EventContent;
     use super::*;
     use crate::ids::RunnerId;
     use crate::journal::{Epoch, Seq};
@@ -200,59 +211,59 @@ mod tests {
         Timestamp::from_second(1_800_000_000 + second).expect("in range")
     }
 
-    fn see(command: Option<&CommandState>, expires: Option<i64>, events: &[What]) -> Phase {
+    fn phase_of(command: Option<&CommandState>, expires: Option<i64>, events: &[EventContent]) -> Phase {
         let mut fold = Fold::default();
-        for (number, what) in (1..).zip(events) {
-            fold.take(Seq::new(number).expect("positive"), what);
+        for (number, content) in (1..).zip(events) {
+            fold.apply(Seq::new(number).expect("positive"), content);
         }
         let lease = expires.map(|second| Lease {
             runner: RunnerId::generate(),
             epoch: Epoch::ZERO,
             expires_at: at(second),
         });
-        let facts = Facts {
+        let input = LivenessInput {
             run: &RunState::Open,
             command,
             lease: lease.as_ref(),
             fold: &fold,
             now: at(0),
             grace: SignedDuration::from_secs(5),
-            patience_ends_at: at(60),
+            wait_deadline: at(60),
         };
-        look(&facts).phase
+        assess(&input).phase
     }
 
     const RUNNING: CommandState = CommandState::Running { epoch: Epoch::ZERO, cancelling: false };
 
     #[test]
-    fn each_phase_is_told_apart() {
-        let began = What::ToolBegan { call: "a".into() };
-        let ended = What::ToolEnded { call: "a".into(), status: "completed".into(), exit_code: None };
-        let cut = What::Transport { connected: false };
-        let done = CommandState::Ended(Ending::COMPLETED);
-        assert_eq!(see(Some(&CommandState::Pending), None, &[]), Phase::WaitingRunner);
-        assert_eq!(see(Some(&CommandState::Pending), Some(9), &[]), Phase::WaitingRunner);
-        assert_eq!(see(Some(&RUNNING), Some(9), &[]), Phase::WaitingModel);
-        assert_eq!(see(Some(&RUNNING), Some(9), std::slice::from_ref(&began)), Phase::WaitingTool);
-        assert_eq!(see(Some(&RUNNING), Some(9), &[began, ended]), Phase::IdleAfterTool);
-        assert_eq!(see(Some(&RUNNING), Some(9), &[cut]), Phase::TransportDisconnected);
-        assert_eq!(see(Some(&RUNNING), Some(0), &[]), Phase::RunnerHeartbeatStale);
-        assert_eq!(see(None, Some(9), &[]), Phase::Idle);
-        assert_eq!(see(Some(&done), Some(9), &[]), Phase::Terminal);
+    fn each_phase_is_detected() {
+        let started = EventContent::ToolStarted { call: "a".into() };
+        let ended = EventContent::ToolEnded { call: "a".into(), status: "completed".into(), exit_code: None };
+        let cut = EventContent::Transport { connected: false };
+        let done = CommandState::Ended(TerminalOutcome::COMPLETED);
+        assert_eq!(phase_of(Some(&CommandState::Pending), None, &[]), Phase::WaitingRunner);
+        assert_eq!(phase_of(Some(&CommandState::Pending), Some(9), &[]), Phase::WaitingRunner);
+        assert_eq!(phase_of(Some(&RUNNING), Some(9), &[]), Phase::WaitingModel);
+        assert_eq!(phase_of(Some(&RUNNING), Some(9), std::slice::from_ref(&started)), Phase::WaitingTool);
+        assert_eq!(phase_of(Some(&RUNNING), Some(9), &[started, ended]), Phase::IdleAfterTool);
+        assert_eq!(phase_of(Some(&RUNNING), Some(9), &[cut]), Phase::TransportDisconnected);
+        assert_eq!(phase_of(Some(&RUNNING), Some(0), &[]), Phase::RunnerHeartbeatStale);
+        assert_eq!(phase_of(None, Some(9), &[]), Phase::Idle);
+        assert_eq!(phase_of(Some(&done), Some(9), &[]), Phase::Terminal);
     }
 
     proptest! {
         #[test]
-        fn whatever_is_not_over_says_what_happens_next_and_what_can_be_done(
+        fn open_command_has_a_next_step_and_an_action(
             pending in any::<bool>(), held in any::<bool>(), expires in -20i64..20,
         ) {
             let command = if pending { CommandState::Pending } else { RUNNING };
             let lease = held.then(|| Lease { runner: RunnerId::generate(), epoch: Epoch::ZERO, expires_at: at(expires) });
-            let facts = Facts {
+            let input = LivenessInput {
                 run: &RunState::Open, command: Some(&command), lease: lease.as_ref(), fold: &Fold::default(),
-                now: at(0), grace: SignedDuration::from_secs(5), patience_ends_at: at(60),
+                now: at(0), grace: SignedDuration::from_secs(5), wait_deadline: at(60),
             };
-            let liveness = look(&facts);
+            let liveness = assess(&input);
             prop_assert!(!liveness.actions.is_empty());
             prop_assert!(liveness.next.at.is_some());
             prop_assert!(!liveness.sentence(None).is_empty());

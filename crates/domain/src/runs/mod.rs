@@ -1,81 +1,87 @@
-//! Runs: an open execution inside a session, held by one runner at a time, for many commands.
+//! Runs: executions in a session. A run is held by one runner at a time and processes many commands.
 //!
-//! A finished command never ends its run. A run ends when it is cancelled, when its runner says that it cannot go on,
-//! or when nobody came for it in time.
+//! The end of a command does not end its run. A run ends when it is cancelled, when its runner reports that it cannot
+//! continue, or when it waits too long.
 
 pub mod command;
 pub mod event;
 pub mod fold;
 pub mod lease;
 pub mod liveness;
-#[cfg(test)]
-mod model;
 pub mod policy;
 pub mod result;
+mod run;
+#[cfg(test)]
+mod state_machine_tests;
+
+pub use run::{Run, RunFilter};
 
 use jiff::Timestamp;
 
 use crate::FailureKind;
-use crate::access::principal::named;
+use crate::named_enum::named_enum;
 use command::CommandState;
 
-named! {
-    /// How a run or a command ended.
+named_enum! {
+    /// Final status of a run or a command.
     TerminalStatus, "terminal status";
     Completed = "completed",
     Failed = "failed",
-    /// It cannot go on without something that only a person can give.
+    /// It cannot continue without human input.
     Blocked = "blocked",
     Cancelled = "cancelled",
 }
 
-/// The end of a run or a command. There is no way back from it.
+/// The outcome of an ended run or command. It never changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
+pub struct TerminalOutcome {
     pub status: TerminalStatus,
-    /// Why; none where it completed.
-    pub failure: Option<Blocker>,
+    /// `None` if it completed.
+    pub failure: Option<FailureReason>,
 }
 
-/// What kept something from completing: a kind for programs, a sentence for people. Holds no secret.
+/// Why a run or command did not complete: a kind for programs and a message for people. Contains no secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blocker {
+pub struct FailureReason {
     pub kind: FailureKind,
     pub message: String,
 }
 
-impl Ending {
+impl TerminalOutcome {
     pub const COMPLETED: Self = Self { status: TerminalStatus::Completed, failure: None };
 
     #[must_use]
     pub fn failed(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { status: TerminalStatus::Failed, failure: Some(Blocker { kind, message: message.into() }) }
+        Self {
+            status: TerminalStatus::Failed,
+            failure: Some(FailureReason { kind, message: message.into() }),
+        }
     }
 
     #[must_use]
     pub fn cancelled(message: impl Into<String>) -> Self {
-        let failure = Blocker { kind: FailureKind::Cancelled, message: message.into() };
+        let failure = FailureReason { kind: FailureKind::Cancelled, message: message.into() };
         Self { status: TerminalStatus::Cancelled, failure: Some(failure) }
     }
 
-    /// Returns how a command ends whose runner was lost while it ran. It is never rerun by itself.
+    /// The outcome of a command whose runner was lost while it was running. It is never rerun automatically.
     #[must_use]
     pub fn runner_lost() -> Self {
         Self::failed(
             FailureKind::RunnerLost,
-            "the runner was lost while this ran, side effects unknown: look at the workspace, then send the next command; the thread is resumed",
+            "the runner was lost while the command was running, side effects unknown: check the workspace, then send the next command to resume the thread",
         )
     }
 }
 
-/// Where a run stands.
+/// State of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunState {
-    /// Takes commands.
+    /// Accepts commands.
     Open,
-    /// Was asked to end while its runner was at work; ends when the last running command has.
+    /// Cancelled while commands were running. It ends with its last running command.
     Cancelling,
-    Ended(Ending),
+    Ended(TerminalOutcome),
 }
 
 impl RunState {
@@ -88,8 +94,8 @@ impl RunState {
     }
 }
 
-named! {
-    /// What a reader is told of a run, derived from its state, its lease and its commands.
+named_enum! {
+    /// Status of a run as shown to clients, derived from its state, lease and commands.
     RunStatus, "run status";
     /// No runner holds it.
     Pending = "pending",
@@ -115,11 +121,11 @@ impl From<TerminalStatus> for RunStatus {
 }
 
 impl RunStatus {
-    /// Derives the status. `running` says whether a command is at work.
+    /// Derives the status. `running` tells whether a command is running.
     #[must_use]
-    pub fn of(state: &RunState, held: bool, running: bool) -> Self {
+    pub fn from_state(state: &RunState, held: bool, running: bool) -> Self {
         match state {
-            RunState::Ended(ending) => ending.status.into(),
+            RunState::Ended(outcome) => outcome.status.into(),
             RunState::Cancelling => Self::Cancelling,
             RunState::Open if held && running => Self::Running,
             RunState::Open if held => Self::Claimed,
@@ -128,78 +134,82 @@ impl RunStatus {
     }
 }
 
-/// What asking a run to end does.
+/// The effect of a request to cancel a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cancel {
-    /// It ends now, and with it every open command.
-    Ends(Ending),
-    /// Its runner is at work and was told; it ends with the last running command.
+pub enum RunCancellation {
+    /// The run and its open commands end now.
+    EndsNow(TerminalOutcome),
+    /// A command is running. Its runner is notified, and the run ends with its last running command.
     Requested,
-    /// It has ended already, like this.
-    Already(Ending),
+    /// It has already ended with this outcome.
+    AlreadyEnded(TerminalOutcome),
 }
 
-/// Decides on a request to cancel a run. Asking again changes nothing.
+/// Decides on a request to cancel a run. Repeating it has no effect.
 #[must_use]
-pub fn cancel(state: &RunState, commands: &[CommandState]) -> Cancel {
-    let at_work = commands.iter().any(CommandState::is_running);
+pub fn cancel(state: &RunState, commands: &[CommandState]) -> RunCancellation {
+    let is_running = commands.iter().any(CommandState::is_running);
     match state {
-        RunState::Ended(ending) => Cancel::Already(ending.clone()),
-        RunState::Open | RunState::Cancelling if at_work => Cancel::Requested,
-        RunState::Open | RunState::Cancelling => Cancel::Ends(Ending::cancelled("the run was cancelled")),
+        RunState::Ended(outcome) => RunCancellation::AlreadyEnded(outcome.clone()),
+        RunState::Open | RunState::Cancelling if is_running => RunCancellation::Requested,
+        RunState::Open | RunState::Cancelling => {
+            RunCancellation::EndsNow(TerminalOutcome::cancelled("the run was cancelled"))
+        }
     }
 }
 
-/// Decides how a run goes on when one of its commands has ended: a run that is being cancelled ends with its last
-/// running command, any other stays open.
+/// Returns the outcome of a run after one of its commands ended. A cancelling run ends with its last running command;
+/// any other run stays open.
 #[must_use]
-pub fn after_command(state: &RunState, commands: &[CommandState]) -> Option<Ending> {
-    let at_work = commands.iter().any(CommandState::is_running);
+pub fn outcome_after_command(state: &RunState, commands: &[CommandState]) -> Option<TerminalOutcome> {
+    let is_running = commands.iter().any(CommandState::is_running);
     match state {
-        RunState::Cancelling if !at_work => Some(Ending::cancelled("the run was cancelled")),
+        RunState::Cancelling if !is_running => Some(TerminalOutcome::cancelled("the run was cancelled")),
         RunState::Open | RunState::Cancelling | RunState::Ended(_) => None,
     }
 }
 
-/// What becomes of a run whose runner was lost.
+/// What to do with a run whose runner was lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lost {
-    /// It is offered to the next runner.
-    Reoffered,
-    Ends(Ending),
+pub enum LostRunnerAction {
+    /// Offer the run to the next runner.
+    Reoffer,
+    End(TerminalOutcome),
 }
 
-/// Decides what becomes of a run whose lease ran out. Its running commands end by [`command::lost`].
+/// Decides what to do with a run whose lease expired. See [`command::outcome_after_runner_loss`] for its commands.
 #[must_use]
-pub fn lost(state: &RunState) -> Option<Lost> {
+pub fn action_after_runner_loss(state: &RunState) -> Option<LostRunnerAction> {
     match state {
-        RunState::Open => Some(Lost::Reoffered),
-        RunState::Cancelling => Some(Lost::Ends(Ending::cancelled("the run was cancelled"))),
+        RunState::Open => Some(LostRunnerAction::Reoffer),
+        RunState::Cancelling => {
+            Some(LostRunnerAction::End(TerminalOutcome::cancelled("the run was cancelled")))
+        }
         RunState::Ended(_) => None,
     }
 }
 
-/// How long a run may wait before it ends by itself.
+/// How long a run can wait without a runner before it ends automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
-    /// With an open command and no runner.
+pub struct WaitLimits {
+    /// With an open command.
     pub unclaimed: jiff::SignedDuration,
-    /// With nothing to do.
+    /// Without an open command.
     pub idle: jiff::SignedDuration,
 }
 
-/// Returns when an unheld run ends by itself, and how. `waiting_since` is when it last had a runner or a new command.
+/// Returns when and how a run without a runner ends. `waiting_since` is when it last had a runner or got a new command.
 #[must_use]
-pub fn patience_ends(
+pub fn wait_deadline(
     has_open_command: bool,
     waiting_since: Timestamp,
-    patience: Patience,
-) -> (Timestamp, Ending) {
+    limits: WaitLimits,
+) -> (Timestamp, TerminalOutcome) {
     let after = |time| waiting_since.checked_add(time).unwrap_or(Timestamp::MAX);
     if has_open_command {
-        let words = "no runner came for this run in time: start one that serves its profile";
-        (after(patience.unclaimed), Ending::failed(FailureKind::InfraFailed, words))
+        let message = "no runner claimed the run in time: start a runner that serves its profile";
+        (after(limits.unclaimed), TerminalOutcome::failed(FailureKind::InfraFailed, message))
     } else {
-        (after(patience.idle), Ending::cancelled("the run had nothing to do for too long"))
+        (after(limits.idle), TerminalOutcome::cancelled("the run was idle for too long"))
     }
 }

@@ -1,52 +1,52 @@
-//! The verdict of a result: whether a command, or a run, is done, and who says so.
+//! Status of a result: whether a command or run has completed, and the source of that information.
 
 use super::command::CommandState;
-use super::{Blocker, Ending, RunState, RunStatus, TerminalStatus};
-use crate::access::principal::named;
+use super::{FailureReason, RunState, RunStatus, TerminalOutcome, TerminalStatus};
 use crate::journal::Seq;
+use crate::named_enum::named_enum;
 
-named! {
-    /// Where the end of a result stands.
+named_enum! {
+    /// Source of the terminal status.
     TerminalSource, "terminal source";
-    /// An event of the run says it.
+    /// An event of the run.
     Event = "terminal_status",
-    /// The record of the run or the command says it, and no event that is kept.
+    /// The record of the run or command; there is no event.
     Record = "record",
-    /// There is no end yet.
+    /// It has not ended.
     None = "none",
 }
 
-/// What a result says of the end.
+/// The status part of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ResultStatus {
     pub status: &'static str,
     pub terminal_status: Option<TerminalStatus>,
-    /// Only ever from an end that is `completed`: no text, no silence and no closed connection makes it so.
+    /// True only for the terminal status `completed`, never inferred from text, silence or a closed connection.
     pub completed: bool,
     pub terminal_source: TerminalSource,
-    pub failure: Option<Blocker>,
+    pub failure: Option<FailureReason>,
 }
 
-/// Decides the verdict on a command.
+/// Returns the result status of a command.
 #[must_use]
-pub fn of_command(command: &CommandState, terminal: Option<Seq>) -> Verdict {
+pub fn command_result_status(command: &CommandState, terminal: Option<Seq>) -> ResultStatus {
     match command {
         CommandState::Pending | CommandState::Running { .. } => open(command.as_str()),
-        CommandState::Ended(ending) => ended(ending, terminal),
+        CommandState::Ended(outcome) => ended(outcome, terminal),
     }
 }
 
-/// Decides the verdict on a run that has no command.
+/// Returns the result status of a run without commands.
 #[must_use]
-pub fn of_run(run: &RunState, held: bool, running: bool, terminal: Option<Seq>) -> Verdict {
+pub fn run_result_status(run: &RunState, held: bool, running: bool, terminal: Option<Seq>) -> ResultStatus {
     match run {
-        RunState::Open | RunState::Cancelling => open(RunStatus::of(run, held, running).as_str()),
-        RunState::Ended(ending) => ended(ending, terminal),
+        RunState::Open | RunState::Cancelling => open(RunStatus::from_state(run, held, running).as_str()),
+        RunState::Ended(outcome) => ended(outcome, terminal),
     }
 }
 
-fn open(status: &'static str) -> Verdict {
-    Verdict {
+fn open(status: &'static str) -> ResultStatus {
+    ResultStatus {
         status,
         terminal_status: None,
         completed: false,
@@ -55,13 +55,13 @@ fn open(status: &'static str) -> Verdict {
     }
 }
 
-fn ended(ending: &Ending, terminal: Option<Seq>) -> Verdict {
-    Verdict {
-        status: ending.status.as_str(),
-        terminal_status: Some(ending.status),
-        completed: ending.status == TerminalStatus::Completed,
+fn ended(outcome: &TerminalOutcome, terminal: Option<Seq>) -> ResultStatus {
+    ResultStatus {
+        status: outcome.status.as_str(),
+        terminal_status: Some(outcome.status),
+        completed: outcome.status == TerminalStatus::Completed,
         terminal_source: if terminal.is_some() { TerminalSource::Event } else { TerminalSource::Record },
-        failure: ending.failure.clone(),
+        failure: outcome.failure.clone(),
     }
 }
 
@@ -72,31 +72,31 @@ mod tests {
     use crate::journal::Epoch;
 
     #[test]
-    fn only_an_end_that_is_completed_completes() {
+    fn only_the_completed_status_completes() {
         let running = CommandState::Running { epoch: Epoch::ZERO, cancelling: false };
-        // A terminal event of something else, even, does not end what runs.
-        let verdict = of_command(&running, Seq::new(9));
-        assert_eq!((verdict.completed, verdict.terminal_status), (false, None));
-        assert_eq!(verdict.terminal_source, TerminalSource::None);
+        // A terminal event of something else does not end a running command.
+        let result = command_result_status(&running, Seq::new(9));
+        assert_eq!((result.completed, result.terminal_status), (false, None));
+        assert_eq!(result.terminal_source, TerminalSource::None);
         for status in TerminalStatus::ALL {
-            let ending = Ending { status: *status, failure: None };
-            let verdict = of_command(&CommandState::Ended(ending), Seq::new(9));
-            assert_eq!(verdict.completed, *status == TerminalStatus::Completed);
-            assert_eq!(verdict.terminal_source, TerminalSource::Event);
+            let outcome = TerminalOutcome { status: *status, failure: None };
+            let result = command_result_status(&CommandState::Ended(outcome), Seq::new(9));
+            assert_eq!(result.completed, *status == TerminalStatus::Completed);
+            assert_eq!(result.terminal_source, TerminalSource::Event);
         }
     }
 
     #[test]
-    fn a_failed_run_says_why() {
-        let ending = Ending::failed(FailureKind::BackendFailed, "it broke");
-        let verdict = of_run(&RunState::Ended(ending.clone()), false, false, None);
-        let expected = Verdict {
+    fn failed_run_has_a_failure_reason() {
+        let outcome = TerminalOutcome::failed(FailureKind::BackendFailed, "it broke");
+        let result = run_result_status(&RunState::Ended(outcome.clone()), false, false, None);
+        let expected = ResultStatus {
             status: "failed",
             terminal_status: Some(TerminalStatus::Failed),
             completed: false,
             terminal_source: TerminalSource::Record,
-            failure: ending.failure,
+            failure: outcome.failure,
         };
-        assert_eq!(verdict, expected);
+        assert_eq!(result, expected);
     }
 }

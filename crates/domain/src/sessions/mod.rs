@@ -1,32 +1,37 @@
-//! Sessions as a reader sees them: what runs, and what is new.
+//! Sessions as seen by readers: execution state and unread changes.
 
-use crate::access::principal::named;
+mod session;
+pub mod storage;
 
-named! {
-    /// Whether something of a session is at work.
+pub use session::{Session, SessionFilter};
+
+use crate::named_enum::named_enum;
+
+named_enum! {
+    /// Whether a session is being processed.
     ExecutionState, "execution state";
-    /// A run of it is open and has an open command.
+    /// It has an open run with an open command.
     Running = "running",
-    /// Nothing is at work.
+    /// No open command.
     Terminal = "terminal",
 }
 
-named! {
-    /// Where the backend of a session keeps its threads.
+named_enum! {
+    /// Where the backend stores the threads of a session.
     StorageKind, "storage kind";
-    /// Nothing was kept yet.
+    /// Nothing is stored yet.
     None = "none",
-    /// A folder of the runner's machine.
+    /// A directory on the runner's machine.
     Directory = "directory",
-    /// It is gone, or to be gone: nobody goes on with such a session.
+    /// Deleted or about to be deleted: the session cannot be continued.
     Evicted = "evicted",
 }
 
-/// Counts what a reader ought to look at: each finished command, and each finished run, is one more.
+/// Version of a session. Every ended command and every ended run increments it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Version(i64);
+pub struct SessionVersion(i64);
 
-impl Version {
+impl SessionVersion {
     #[must_use]
     pub const fn new(number: i64) -> Self {
         Self(number)
@@ -38,22 +43,25 @@ impl Version {
     }
 }
 
-/// Returns whether a session is new to a reader that has read up to `read`.
+/// Returns whether a session has changes that a reader has not read.
 #[must_use]
-pub fn is_unread(version: Version, read: Version) -> bool {
+pub fn is_unread(version: SessionVersion, read: SessionVersion) -> bool {
     version > read
 }
 
-/// Returns where a reader stands after it said that it has read up to `read`. It never goes back, and nobody has read
-/// what is not there yet.
+/// Returns the new read version of a reader that reports `read`. It never decreases and never exceeds `version`.
 #[must_use]
-pub fn mark_read(before: Version, read: Version, version: Version) -> Version {
+pub fn advance_read_version(
+    before: SessionVersion,
+    read: SessionVersion,
+    version: SessionVersion,
+) -> SessionVersion {
     before.max(read.min(version))
 }
 
-/// Returns whether a session stands in the default list of a reader: what runs, and what is new.
+/// Returns whether a session is in the default list of a reader: running or unread.
 #[must_use]
-pub fn is_listed(state: ExecutionState, version: Version, read: Version) -> bool {
+pub fn is_listed_by_default(state: ExecutionState, version: SessionVersion, read: SessionVersion) -> bool {
     match state {
         ExecutionState::Running => true,
         ExecutionState::Terminal => is_unread(version, read),
@@ -68,20 +76,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_reader_never_goes_back_and_never_gets_ahead(before in 0i64..50, read in 0i64..100, version in 0i64..50) {
-            let (before, version) = (Version(before.min(version)), Version(version));
-            let after = mark_read(before, Version(read), version);
+        fn read_version_never_decreases_or_exceeds_the_session(before in 0i64..50, read in 0i64..100, version in 0i64..50) {
+            let (before, version) = (SessionVersion(before.min(version)), SessionVersion(version));
+            let after = advance_read_version(before, SessionVersion(read), version);
             prop_assert!(after >= before && after <= version);
         }
 
         #[test]
-        fn what_finished_after_the_reader_looked_is_new_to_it(seen in 0i64..50, finished in 1i64..50) {
-            let read = mark_read(Version(0), Version(seen), Version(seen));
-            let version = Version(seen + finished);
+        fn session_is_unread_after_a_change_until_it_is_read(seen in 0i64..50, finished in 1i64..50) {
+            let read = advance_read_version(SessionVersion(0), SessionVersion(seen), SessionVersion(seen));
+            let version = SessionVersion(seen + finished);
             prop_assert!(is_unread(version, read));
-            prop_assert!(is_listed(ExecutionState::Terminal, version, read));
-            let read = mark_read(read, version, version);
-            prop_assert!(!is_listed(ExecutionState::Terminal, version, read));
+            prop_assert!(is_listed_by_default(ExecutionState::Terminal, version, read));
+            let read = advance_read_version(read, version, version);
+            prop_assert!(!is_listed_by_default(ExecutionState::Terminal, version, read));
         }
     }
 }

@@ -1,19 +1,19 @@
-//! The special addresses: IANA's IPv4 and IPv6 Special-Purpose Address Registries, read strictly. A range in which only
-//! single addresses are global (192.0.0.0/24, 2001::/23) is refused as a whole.
+//! Special-purpose addresses: IANA's IPv4 and IPv6 Special-Purpose Address Registries, interpreted strictly. A range in
+//! which only single addresses are global (192.0.0.0/24, 2001::/23) is blocked as a whole.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
-use super::Refusal::{self, *};
+use super::blocked::BlockedAddress::{self, *};
 
-/// The first row that holds an address names why it is refused; no row, no refusal.
-pub(super) const IPV4: &[(Ipv4Net, Refusal)] = &[
-    (v4([0, 0, 0, 0], 8), Unspecified), // "this network"; Linux takes 0.0.0.0 for loopback
+/// The first matching row determines why an address is blocked; without a match it is allowed.
+pub(super) const IPV4: &[(Ipv4Net, BlockedAddress)] = &[
+    (v4([0, 0, 0, 0], 8), Unspecified), // "this network"; Linux treats 0.0.0.0 as loopback
     (v4([10, 0, 0, 0], 8), Private),
     (v4([100, 64, 0, 0], 10), CarrierShared),
     (v4([127, 0, 0, 0], 8), Loopback),
-    (v4([168, 63, 129, 16], 32), CloudPlatform), // Azure's host agent, on every virtual machine
+    (v4([168, 63, 129, 16], 32), CloudPlatform), // Azure's host agent
     (v4([169, 254, 0, 0], 16), LinkLocal),       // the metadata service of most clouds
     (v4([172, 16, 0, 0], 12), Private),
     (v4([192, 0, 0, 0], 24), Reserved), // protocol assignments; Oracle's metadata service
@@ -28,15 +28,15 @@ pub(super) const IPV4: &[(Ipv4Net, Refusal)] = &[
     (v4([240, 0, 0, 0], 4), Reserved),
 ];
 
-/// The IPv6 addresses that are given out. Whatever lies outside is refused.
+/// The assigned global unicast space. Everything outside is blocked.
 pub(super) const GLOBAL_UNICAST: Ipv6Net = v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
 
-/// The well-known prefix of NAT64. A machine without IPv4 reaches the IPv4 internet through it, so it is judged by
-/// the IPv4 address inside.
+/// The well-known NAT64 prefix. Machines without IPv4 reach the IPv4 internet through it, so the embedded IPv4 address
+/// is checked.
 pub(super) const NAT64: Ipv6Net = v6([0x64, 0xff9b, 0, 0, 0, 0, 0, 0], 96);
 
-/// Exceptions inside global unicast, and names for what lies outside of it.
-pub(super) const IPV6: &[(Ipv6Net, Refusal)] = &[
+/// Exceptions inside global unicast, and specific reasons for ranges outside of it.
+pub(super) const IPV6: &[(Ipv6Net, BlockedAddress)] = &[
     (v6([0, 0, 0, 0, 0, 0, 0, 0], 128), Unspecified),
     (v6([0, 0, 0, 0, 0, 0, 0, 1], 128), Loopback),
     (v6([0, 0, 0, 0, 0, 0, 0, 0], 96), EmbeddedIpv4), // IPv4-compatible

@@ -1,4 +1,4 @@
-//! The rules hold for any address, not only for those somebody thought of.
+//! Tests of the address rules, with examples and with arbitrary addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,9 +6,9 @@ use ipnet::{IpNet, Ipv4Net};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::{AddressRules, Refusal, table};
+use super::{AddressRules, BlockedAddress, table};
 
-/// What the IANA registries do not call globally reachable, written down a second time and by their words.
+/// Ranges that the IANA registries do not list as globally reachable: a second, independent list.
 const NOT_GLOBAL: &[&str] = &[
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -43,8 +43,8 @@ const NOT_GLOBAL: &[&str] = &[
     "ff00::/8",
 ];
 
-fn judge(address: &str) -> Result<(), Refusal> {
-    AddressRules::default().judge(address.parse().expect("an address"))
+fn check(address: &str) -> Result<(), BlockedAddress> {
+    AddressRules::default().check(address.parse().expect("an address"))
 }
 
 fn nets(texts: &[&str]) -> Vec<IpNet> {
@@ -52,54 +52,54 @@ fn nets(texts: &[&str]) -> Vec<IpNet> {
 }
 
 #[test]
-fn each_kind_of_address_is_refused_by_its_name() {
-    for (address, refusal) in [
-        ("0.0.0.0", Refusal::Unspecified),
-        ("0.1.2.3", Refusal::Unspecified),
-        ("127.0.0.1", Refusal::Loopback),
-        ("127.255.255.254", Refusal::Loopback),
-        ("10.0.0.1", Refusal::Private),
-        ("172.31.255.255", Refusal::Private),
-        ("192.168.1.1", Refusal::Private),
-        ("169.254.169.254", Refusal::LinkLocal),
-        ("100.100.100.200", Refusal::CarrierShared),
-        ("168.63.129.16", Refusal::CloudPlatform),
-        ("192.0.0.192", Refusal::Reserved),
-        ("203.0.113.7", Refusal::Documentation),
-        ("198.19.255.255", Refusal::Benchmarking),
-        ("224.0.0.1", Refusal::Multicast),
-        ("240.0.0.1", Refusal::Reserved),
-        ("255.255.255.255", Refusal::Broadcast),
-        ("::", Refusal::Unspecified),
-        ("::1", Refusal::Loopback),
-        ("::ffff:127.0.0.1", Refusal::Loopback),
-        ("::127.0.0.1", Refusal::EmbeddedIpv4),
-        ("::ffff:0:127.0.0.1", Refusal::EmbeddedIpv4),
-        ("64:ff9b::127.0.0.1", Refusal::Loopback),
-        ("64:ff9b::169.254.169.254", Refusal::LinkLocal),
-        ("64:ff9b:1::127.0.0.1", Refusal::EmbeddedIpv4),
-        ("2002:7f00:1::", Refusal::EmbeddedIpv4),
-        ("2001:0:7f00:1::", Refusal::EmbeddedIpv4),
-        ("2a00:1450::5efe:127.0.0.1", Refusal::Loopback),
-        ("2a00:1450::200:5efe:10.0.0.1", Refusal::Private),
-        ("fd00:ec2::254", Refusal::Private),
-        ("fec0::1", Refusal::Private),
-        ("fe80::1", Refusal::LinkLocal),
-        ("ff02::1", Refusal::Multicast),
-        ("2001:db8::1", Refusal::Documentation),
-        ("3fff:fff::1", Refusal::Documentation),
-        ("2001:2::1", Refusal::Benchmarking),
-        ("2001:10::1", Refusal::Reserved),
-        ("100::1", Refusal::Reserved),
-        ("4000::1", Refusal::Reserved),
+fn each_kind_of_address_is_blocked_with_its_reason() {
+    for (address, kind) in [
+        ("0.0.0.0", BlockedAddress::Unspecified),
+        ("0.1.2.3", BlockedAddress::Unspecified),
+        ("127.0.0.1", BlockedAddress::Loopback),
+        ("127.255.255.254", BlockedAddress::Loopback),
+        ("10.0.0.1", BlockedAddress::Private),
+        ("172.31.255.255", BlockedAddress::Private),
+        ("192.168.1.1", BlockedAddress::Private),
+        ("169.254.169.254", BlockedAddress::LinkLocal),
+        ("100.100.100.200", BlockedAddress::CarrierShared),
+        ("168.63.129.16", BlockedAddress::CloudPlatform),
+        ("192.0.0.192", BlockedAddress::Reserved),
+        ("203.0.113.7", BlockedAddress::Documentation),
+        ("198.19.255.255", BlockedAddress::Benchmarking),
+        ("224.0.0.1", BlockedAddress::Multicast),
+        ("240.0.0.1", BlockedAddress::Reserved),
+        ("255.255.255.255", BlockedAddress::Broadcast),
+        ("::", BlockedAddress::Unspecified),
+        ("::1", BlockedAddress::Loopback),
+        ("::ffff:127.0.0.1", BlockedAddress::Loopback),
+        ("::127.0.0.1", BlockedAddress::EmbeddedIpv4),
+        ("::ffff:0:127.0.0.1", BlockedAddress::EmbeddedIpv4),
+        ("64:ff9b::127.0.0.1", BlockedAddress::Loopback),
+        ("64:ff9b::169.254.169.254", BlockedAddress::LinkLocal),
+        ("64:ff9b:1::127.0.0.1", BlockedAddress::EmbeddedIpv4),
+        ("2002:7f00:1::", BlockedAddress::EmbeddedIpv4),
+        ("2001:0:7f00:1::", BlockedAddress::EmbeddedIpv4),
+        ("2a00:1450::5efe:127.0.0.1", BlockedAddress::Loopback),
+        ("2a00:1450::200:5efe:10.0.0.1", BlockedAddress::Private),
+        ("fd00:ec2::254", BlockedAddress::Private),
+        ("fec0::1", BlockedAddress::Private),
+        ("fe80::1", BlockedAddress::LinkLocal),
+        ("ff02::1", BlockedAddress::Multicast),
+        ("2001:db8::1", BlockedAddress::Documentation),
+        ("3fff:fff::1", BlockedAddress::Documentation),
+        ("2001:2::1", BlockedAddress::Benchmarking),
+        ("2001:10::1", BlockedAddress::Reserved),
+        ("100::1", BlockedAddress::Reserved),
+        ("4000::1", BlockedAddress::Reserved),
     ] {
-        assert_eq!(judge(address), Err(refusal), "{address}");
+        assert_eq!(check(address), Err(kind), "{address}");
     }
 }
 
-/// The neighbours of each range: a prefix that is one bit too short would refuse the public internet.
+/// The neighbours of each range: a prefix that is one bit too short would block public addresses.
 #[test]
-fn the_public_internet_is_called() {
+fn public_addresses_are_allowed() {
     for address in [
         "1.0.0.0",
         "1.1.1.1",
@@ -143,57 +143,57 @@ fn the_public_internet_is_called() {
         "64:ff9b::8.8.8.8",
         "2a00:1450::5efe:8.8.8.8",
     ] {
-        assert_eq!(judge(address), Ok(()), "{address}");
+        assert_eq!(check(address), Ok(()), "{address}");
     }
 }
 
 #[test]
-fn both_ends_of_every_range_are_refused() {
+fn both_ends_of_every_range_are_blocked() {
     let v4 = table::IPV4.iter().map(|(range, _)| IpNet::V4(*range));
     let v6 = table::IPV6.iter().map(|(range, _)| IpNet::V6(*range));
     for range in v4.chain(v6).chain(nets(NOT_GLOBAL)) {
         for address in [range.network(), range.broadcast()] {
             let mapped_public = matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some());
-            assert!(mapped_public || AddressRules::default().judge(address).is_err(), "{address} of {range}");
+            assert!(mapped_public || AddressRules::default().check(address).is_err(), "{address} of {range}");
         }
     }
 }
 
 #[test]
-fn development_opens_loopback_and_nothing_else() {
+fn allow_loopback_allows_only_loopback() {
     let rules = AddressRules { allow_loopback: true, allow: Vec::new() };
     for address in ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"] {
-        assert_eq!(rules.judge(address.parse().expect("an address")), Ok(()), "{address}");
+        assert_eq!(rules.check(address.parse().expect("an address")), Ok(()), "{address}");
     }
     for address in
         ["0.0.0.0", "::", "10.0.0.1", "169.254.169.254", "::127.0.0.1", "64:ff9b::127.0.0.1", "2002:7f00:1::"]
     {
-        assert!(rules.judge(address.parse().expect("an address")).is_err(), "{address}");
+        assert!(rules.check(address.parse().expect("an address")).is_err(), "{address}");
     }
 }
 
 #[test]
-fn an_opened_range_holds_its_ipv4_mapped_addresses_but_no_other_disguise() {
+fn allowed_range_includes_only_ipv4_mapped_embeddings() {
     let rules = AddressRules { allow_loopback: false, allow: nets(&["10.0.0.0/8", "fd12::/16"]) };
     for address in ["10.1.2.3", "::ffff:10.1.2.3", "fd12::1"] {
-        assert_eq!(rules.judge(address.parse().expect("an address")), Ok(()), "{address}");
+        assert_eq!(rules.check(address.parse().expect("an address")), Ok(()), "{address}");
     }
     for address in ["64:ff9b::10.1.2.3", "::10.1.2.3", "2002:a01:203::", "fd13::1", "192.168.0.1"] {
-        assert!(rules.judge(address.parse().expect("an address")).is_err(), "{address}");
+        assert!(rules.check(address.parse().expect("an address")).is_err(), "{address}");
     }
 }
 
-/// An address in a special range, any of them.
+/// Any address in a special range.
 fn special_v4() -> impl Strategy<Value = Ipv4Addr> {
     (select(table::IPV4), any::<u32>()).prop_map(|((range, _), bits)| {
         Ipv4Addr::from(u32::from(range.network()) | (bits & u32::from(range.hostmask())))
     })
 }
 
-/// Every way to write an IPv4 address inside an IPv6 address, under any prefix that the form leaves free.
-fn embeddings(v4: Ipv4Addr, noise: u128) -> Vec<Ipv6Addr> {
+/// All ways to embed an IPv4 address in an IPv6 address, with arbitrary free bits.
+fn embeddings(v4: Ipv4Addr, free_bits: u128) -> Vec<Ipv6Addr> {
     let low = u128::from(u32::from(v4));
-    let global = (0b001_u128 << 125) | (noise >> 3);
+    let global = (0b001_u128 << 125) | (free_bits >> 3);
     let prefix64 = global & !u128::from(u64::MAX);
     let nat64_local = 0x0064_ff9b_0001_u128 << 80;
     [
@@ -203,9 +203,9 @@ fn embeddings(v4: Ipv4Addr, noise: u128) -> Vec<Ipv6Addr> {
         (0x0064_ff9b_u128 << 96) | low,
         nat64_local | low,
         nat64_local | ((low >> 16) << 64) | ((low & 0xffff) << 40),
-        (0x2002_u128 << 112) | (low << 80) | (noise >> 48),
-        (0x2001_u128 << 112) | (low << 64) | (noise >> 64),
-        (0x2001_u128 << 112) | ((noise >> 32) & !0xffff_ffff & (u128::MAX >> 32)) | (low ^ 0xffff_ffff),
+        (0x2002_u128 << 112) | (low << 80) | (free_bits >> 48),
+        (0x2001_u128 << 112) | (low << 64) | (free_bits >> 64),
+        (0x2001_u128 << 112) | ((free_bits >> 32) & !0xffff_ffff & (u128::MAX >> 32)) | (low ^ 0xffff_ffff),
         prefix64 | (0x0000_5efe_u128 << 32) | low,
         prefix64 | (0x0200_5efe_u128 << 32) | low,
     ]
@@ -214,7 +214,7 @@ fn embeddings(v4: Ipv4Addr, noise: u128) -> Vec<Ipv6Addr> {
     .collect()
 }
 
-/// Any address, with as many special ones as ordinary ones.
+/// Any address; special and ordinary ones are about equally likely.
 fn any_address() -> impl Strategy<Value = IpAddr> {
     prop_oneof![
         any::<Ipv4Addr>().prop_map(IpAddr::V4),
@@ -223,10 +223,12 @@ fn any_address() -> impl Strategy<Value = IpAddr> {
         (select(table::IPV6), any::<u128>()).prop_map(|((range, _), bits)| {
             Ipv6Addr::from(u128::from(range.network()) | (bits & u128::from(range.hostmask()))).into()
         }),
-        (any::<Ipv4Addr>(), any::<u128>(), any::<prop::sample::Index>()).prop_map(|(v4, noise, index)| {
-            let all = embeddings(v4, noise);
-            IpAddr::V6(all[index.index(all.len())])
-        }),
+        (any::<Ipv4Addr>(), any::<u128>(), any::<prop::sample::Index>()).prop_map(
+            |(v4, free_bits, index)| {
+                let all = embeddings(v4, free_bits);
+                IpAddr::V6(all[index.index(all.len())])
+            }
+        ),
     ]
 }
 
@@ -242,7 +244,7 @@ fn any_rules() -> impl Strategy<Value = AddressRules> {
         .prop_map(|(allow_loopback, allow)| AddressRules { allow_loopback, allow })
 }
 
-/// Whether an address is global unicast, said without the table: by the standard library and the registries' words.
+/// Returns whether an address is global unicast, independently of the table.
 fn is_global_unicast(address: IpAddr) -> bool {
     if nets(NOT_GLOBAL).iter().any(|range| range.contains(&address)) || address.is_multicast() {
         return false;
@@ -270,47 +272,47 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
     #[test]
-    fn no_disguise_of_a_refused_ipv4_address_is_called(v4 in special_v4(), noise: u128) {
+    fn embeddings_of_a_blocked_ipv4_address_are_blocked(v4 in special_v4(), free_bits: u128) {
         let rules = AddressRules::default();
-        prop_assert!(rules.judge(v4.into()).is_err());
-        for disguise in embeddings(v4, noise) {
-            prop_assert!(rules.judge(disguise.into()).is_err(), "{} as {}", v4, disguise);
+        prop_assert!(rules.check(v4.into()).is_err());
+        for embedding in embeddings(v4, free_bits) {
+            prop_assert!(rules.check(embedding.into()).is_err(), "{} as {}", v4, embedding);
         }
     }
 
     #[test]
-    fn opening_an_ipv4_range_opens_no_disguise_but_the_mapped_one(v4 in special_v4(), noise: u128, prefix in 0_u8..=32) {
+    fn allowed_ipv4_range_allows_only_the_mapped_embedding(v4 in special_v4(), free_bits: u128, prefix in 0_u8..=32) {
         let range = Ipv4Net::new(v4, prefix).expect("the prefix fits").trunc();
         let rules = AddressRules { allow_loopback: true, allow: vec![range.into()] };
-        for disguise in embeddings(v4, noise).into_iter().filter(|v6| v6.to_ipv4_mapped().is_none()) {
-            // The only IPv6 address that development opens is ::1, whoever else it could be read as.
-            prop_assert!(disguise.is_loopback() || rules.judge(disguise.into()).is_err(), "{} as {}", v4, disguise);
+        for embedding in embeddings(v4, free_bits).into_iter().filter(|v6| v6.to_ipv4_mapped().is_none()) {
+            // `allow_loopback` allows ::1, which is also an embedding of 0.0.0.1.
+            prop_assert!(embedding.is_loopback() || rules.check(embedding.into()).is_err(), "{} as {}", v4, embedding);
         }
     }
 
     #[test]
-    fn what_is_called_is_global_unicast_or_was_opened(address in any_address(), rules in any_rules()) {
-        let dialled = address.to_canonical();
-        let opened = rules.allow.iter().any(|range| range.contains(&dialled));
-        let opened = opened || (rules.allow_loopback && dialled.is_loopback());
-        if rules.judge(address).is_ok() {
-            prop_assert!(opened || is_global_unicast(dialled), "{}", address);
+    fn allowed_address_is_global_unicast_or_in_an_allowed_range(address in any_address(), rules in any_rules()) {
+        let canonical = address.to_canonical();
+        let allowed = rules.allow.iter().any(|range| range.contains(&canonical));
+        let allowed = allowed || (rules.allow_loopback && canonical.is_loopback());
+        if rules.check(address).is_ok() {
+            prop_assert!(allowed || is_global_unicast(canonical), "{}", address);
         } else {
-            prop_assert!(!opened, "{} was opened", address);
+            prop_assert!(!allowed, "{} is in an allowed range", address);
         }
     }
 
     #[test]
-    fn a_range_changes_nothing_outside_of_it(address in any_address(), rules in any_rules(), more in any_range()) {
+    fn allowed_range_has_no_effect_outside_of_it(address in any_address(), rules in any_rules(), more in any_range()) {
         let mut wider = rules.clone();
         wider.allow.push(more);
         if !more.contains(&address.to_canonical()) {
-            prop_assert_eq!(rules.judge(address), wider.judge(address));
+            prop_assert_eq!(rules.check(address), wider.check(address));
         }
     }
 
     #[test]
-    fn a_mapped_address_is_judged_as_what_it_dials(v4: Ipv4Addr, rules in any_rules()) {
-        prop_assert_eq!(rules.judge(v4.into()), rules.judge(v4.to_ipv6_mapped().into()));
+    fn mapped_address_is_checked_as_its_ipv4_address(v4: Ipv4Addr, rules in any_rules()) {
+        prop_assert_eq!(rules.check(v4.into()), rules.check(v4.to_ipv6_mapped().into()));
     }
 }

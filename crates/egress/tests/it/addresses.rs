@@ -1,13 +1,13 @@
-//! Attack: an address of this machine, written in every way that a URL allows.
+//! Addresses of this machine and network in all notations that a URL allows.
 
 use std::net::{Ipv6Addr, SocketAddr};
 
-use guildhall_egress::{EgressError, EgressOptions, Refusal, Request};
+use guildhall_egress::{BlockedAddress, EgressError, EgressOptions, Request};
 
-use crate::support::{Answer, Server, dev_options, egress, options};
+use crate::support::{ScriptedResponse, Server, dev_options, egress, options};
 
-/// Ways to write this machine. Each was read as 127.0.0.1 or ::1 by some client once.
-const THIS_MACHINE: &[&str] = &[
+/// Notations of loopback addresses. Each has been accepted by some client.
+const LOOPBACK_NOTATIONS: &[&str] = &[
     "127.0.0.1",
     "127.0.0.1.",
     "127.1",
@@ -46,8 +46,8 @@ const THIS_MACHINE: &[&str] = &[
     "[2a00:1450::5efe:7f00:1]",
 ];
 
-/// Addresses that answer inside a network and nowhere else.
-const INSIDE: &[&str] = &[
+/// Internal addresses.
+const INTERNAL_ADDRESSES: &[&str] = &[
     "169.254.169.254",
     "2852039166",
     "0xa9fea9fe",
@@ -73,26 +73,28 @@ const INSIDE: &[&str] = &[
     "[2001:db8::1]",
 ];
 
-/// Notations with a zone, which are no URL at all.
+/// Notations with a zone, which are invalid in a URL.
 const ZONES: &[&str] = &["[::1%25lo]", "[::1%lo]", "[fe80::1%25eth0]", "[fe80::1%251]"];
 
 #[tokio::test]
-async fn no_notation_of_this_machine_or_network_is_called() {
-    let victim = Server::start(Answer::Text("secret")).await;
-    let victim_v6 =
-        Server::start_at(SocketAddr::from((Ipv6Addr::LOCALHOST, victim.port())), Answer::Text("secret"))
-            .await;
+async fn all_notations_of_internal_addresses_are_blocked() {
+    let victim = Server::start(ScriptedResponse::Text("secret")).await;
+    let victim_v6 = Server::start_at(
+        SocketAddr::from((Ipv6Addr::LOCALHOST, victim.port())),
+        ScriptedResponse::Text("secret"),
+    )
+    .await;
     let egress = egress(&options());
-    for host in THIS_MACHINE.iter().chain(INSIDE) {
+    for host in LOOPBACK_NOTATIONS.iter().chain(INTERNAL_ADDRESSES) {
         let request = Request::get(&victim.url_as(host, "/latest/meta-data/")).expect(host);
         let checked = egress.check(&request).expect_err(host);
-        assert!(matches!(checked, EgressError::Refused { .. }), "{host}: {checked:?}");
+        assert!(matches!(checked, EgressError::Blocked { .. }), "{host}: {checked:?}");
         let error = egress.send(request).await.expect_err(host);
-        assert!(matches!(error, EgressError::Refused { .. }), "{host}: {error:?}");
+        assert!(matches!(error, EgressError::Blocked { .. }), "{host}: {error:?}");
     }
     for host in ZONES {
         let error = Request::get(&victim.url_as(host, "/")).expect_err(host);
-        assert!(matches!(error, EgressError::BadRequest(_)), "{host}: {error:?}");
+        assert!(matches!(error, EgressError::InvalidRequest(_)), "{host}: {error:?}");
     }
     assert_eq!(victim.connections().await, 0);
     if let Some(victim_v6) = victim_v6 {
@@ -101,8 +103,8 @@ async fn no_notation_of_this_machine_or_network_is_called() {
 }
 
 #[tokio::test]
-async fn development_calls_this_machine() {
-    let server = Server::start(Answer::Text("hello")).await;
+async fn dev_options_allow_loopback() {
+    let server = Server::start(ScriptedResponse::Text("hello")).await;
     let egress = egress(&dev_options());
     for host in ["127.0.0.1", "localhost", "2130706433", "[::ffff:127.0.0.1]"] {
         let request = Request::get(&server.url_as(host, "/")).expect("a URL");
@@ -117,38 +119,39 @@ async fn development_calls_this_machine() {
 }
 
 #[tokio::test]
-async fn development_opens_this_machine_and_not_its_network() {
+async fn dev_options_block_the_internal_network() {
     let egress = egress(&dev_options());
     for host in ["169.254.169.254", "10.0.0.1", "0.0.0.0", "[64:ff9b::7f00:1]", "[::127.0.0.1]"] {
         let request = Request::get(&format!("http://{host}/")).expect("a URL");
         let error = egress.send(request).await.expect_err(host);
-        assert!(matches!(error, EgressError::Refused { .. }), "{host}: {error:?}");
+        assert!(matches!(error, EgressError::Blocked { .. }), "{host}: {error:?}");
     }
 }
 
 #[tokio::test]
-async fn an_operator_opens_one_range_and_no_more() {
-    let opened = Server::start_at("127.0.0.2:0".parse().expect("an address"), Answer::Text("opened")).await;
-    let opened = opened.expect("127.0.0.0/8 is this machine");
+async fn only_the_allowed_range_can_be_called() {
+    let allowed =
+        Server::start_at("127.0.0.2:0".parse().expect("an address"), ScriptedResponse::Text("allowed")).await;
+    let allowed = allowed.expect("127.0.0.0/8 is this machine");
     let allow = vec!["127.0.0.2/32".parse().expect("a range")];
     let egress = egress(&EgressOptions { allow, ..options() });
-    let request = Request::get(&opened.url("/")).expect("a URL");
-    assert_eq!(egress.send(request).await.expect("opened").body, b"opened");
+    let request = Request::get(&allowed.url("/")).expect("a URL");
+    assert_eq!(egress.send(request).await.expect("allowed").body, b"allowed");
     for host in ["127.0.0.1", "127.0.0.3", "localhost"] {
         let error =
-            egress.send(Request::get(&opened.url_as(host, "/")).expect("a URL")).await.expect_err(host);
-        let EgressError::Refused { reason, .. } = error else { panic!("{host}: {error:?}") };
-        assert_eq!(reason, Refusal::Loopback);
+            egress.send(Request::get(&allowed.url_as(host, "/")).expect("a URL")).await.expect_err(host);
+        let EgressError::Blocked { reason, .. } = error else { panic!("{host}: {error:?}") };
+        assert_eq!(reason, BlockedAddress::Loopback);
     }
 }
 
 #[tokio::test]
-async fn a_refusal_says_who_why_and_what_to_do() {
+async fn blocked_call_error_names_host_reason_and_setting() {
     let request = Request::get("http://169.254.169.254/latest/?token=hunter2").expect("a URL");
     let error = egress(&options()).send(request).await.expect_err("refused");
     assert_eq!(
         error.to_string(),
-        "refused to call 169.254.169.254: it is at a link-local address; an operator can open its range with \
+        "blocked the call to 169.254.169.254: it is at a link-local address; an operator can allow its range with \
          `egress.allow`"
     );
 }

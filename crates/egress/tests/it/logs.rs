@@ -1,4 +1,4 @@
-//! What is written down about a call: how it ended and whom it went to, no more.
+//! Logs and metrics of calls: outcome and host only.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -7,17 +7,18 @@ use guildhall_egress::{EgressOptions, Request};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::environment::{again, assert_passed, handed_over};
-use crate::support::{Answer, Server, dev_options, egress};
+use crate::environment::{assert_passed, child_url, run_in_child};
+use crate::support::{ScriptedResponse, Server, dev_options, egress};
 
 #[tokio::test]
-async fn every_call_is_counted_by_its_outcome() {
+async fn calls_are_counted_by_outcome() {
     let recorder = PrometheusBuilder::new().build_recorder();
     let scrape = recorder.handle();
-    // The runtime of this test has one thread, so that all is counted here.
+    // The runtime of this test has one thread, so all calls use the local recorder.
     let _counting = metrics::set_default_local_recorder(&recorder);
     let egress = egress(&EgressOptions { max_response_bytes: 10, ..dev_options() });
-    let (small, large) = (Server::start(Answer::Text("ok")).await, Server::start(Answer::Bytes(11)).await);
+    let (small, large) =
+        (Server::start(ScriptedResponse::Text("ok")).await, Server::start(ScriptedResponse::Bytes(11)).await);
     let urls = [
         small.url("/"),
         small.url("/"),
@@ -44,9 +45,9 @@ async fn every_call_is_counted_by_its_outcome() {
 }
 
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Lines {
+impl Write for LogBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().expect("no panic inside").extend_from_slice(bytes);
         Ok(bytes.len())
@@ -57,7 +58,7 @@ impl Write for Lines {
     }
 }
 
-impl<'a> MakeWriter<'a> for Lines {
+impl<'a> MakeWriter<'a> for LogBuffer {
     type Writer = Self;
 
     fn make_writer(&'a self) -> Self {
@@ -66,25 +67,25 @@ impl<'a> MakeWriter<'a> for Lines {
 }
 
 #[tokio::test]
-async fn a_call_is_logged_with_its_host_and_without_its_secrets() {
-    // Whether a line is wanted is remembered for the whole process, so other tests must not be in it.
-    if handed_over().is_none() {
-        let test = "logs::a_call_is_logged_with_its_host_and_without_its_secrets";
-        return assert_passed(&again(test, "alone", &[]));
+async fn log_of_a_call_has_the_host_and_no_secrets() {
+    // tracing caches callsite interest per process, so this test needs its own process.
+    if child_url().is_none() {
+        let test = "logs::log_of_a_call_has_the_host_and_no_secrets";
+        return assert_passed(&run_in_child(test, "alone", &[]));
     }
-    let lines = Lines::default();
+    let lines = LogBuffer::default();
     let subscriber = tracing_subscriber::fmt()
         .with_ansi(false)
         .with_max_level(tracing::Level::TRACE)
         .with_writer(lines.clone())
         .finish();
     let _logging = tracing::subscriber::set_default(subscriber);
-    let server = Server::start(Answer::Text("hunter2")).await;
+    let server = Server::start(ScriptedResponse::Text("hunter2")).await;
     let request = Request::post(&server.url("/hunter2?token=hunter2"), "hunter2")
         .and_then(|request| request.header("authorization", "Bearer hunter2"))
         .expect("a request");
-    let response = egress(&dev_options()).send(request).await.expect("answered");
-    tracing::debug!(?response, "the answer itself, should somebody print it");
+    let response = egress(&dev_options()).send(request).await.expect("a response");
+    tracing::debug!(?response, "the response itself");
     let text = String::from_utf8(lines.0.lock().expect("no panic inside").clone()).expect("text");
     assert!(text.contains("DEBUG") && text.contains("called 127.0.0.1"), "{text}");
     assert!(text.contains("egress.outcome=\"answered\""), "{text}");

@@ -1,12 +1,12 @@
-//! Calls over real sockets: what must arrive, and what must never leave.
+//! Tests of outbound calls over real sockets.
 
-#![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
+#![allow(clippy::expect_used, reason = "a failing helper fails its test")]
 
 mod addresses;
-mod answers;
 mod environment;
 mod logs;
 mod names;
 mod redirects;
+mod responses;
 mod support;
 mod tls;

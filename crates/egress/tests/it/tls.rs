@@ -1,4 +1,4 @@
-//! Certificates: a name is called only where it is proved.
+//! Certificate verification.
 
 use std::error::Error;
 use std::net::Ipv4Addr;
@@ -15,12 +15,12 @@ use rustls::crypto::aws_lc_rs;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::environment::{again, assert_passed, handed_over};
-use crate::support::{Answer, Script, Server, dev_options, egress, egress_with};
+use crate::environment::{assert_passed, child_url, run_in_child};
+use crate::support::{ScriptedResolver, ScriptedResponse, Server, dev_options, egress, egress_with};
 
 const NAME: &str = "issuer.example";
 
-/// A TLS server with a certificate for [`NAME`] under an authority of its own; says which HTTP it was asked in.
+/// A TLS server with a certificate for [`NAME`] from its own authority; responds with the HTTP version.
 struct TlsServer {
     port: u16,
     authority_pem: String,
@@ -29,7 +29,7 @@ struct TlsServer {
 
 impl TlsServer {
     async fn start() -> Self {
-        let (config, authority_pem) = certified();
+        let (config, authority_pem) = server_config();
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
         let port = listener.local_addr().expect("bound").port();
@@ -41,11 +41,11 @@ impl TlsServer {
                     let acceptor = acceptor.clone();
                     tasks.spawn("connection", async move {
                         let Ok(stream) = acceptor.accept(stream).await else { return };
-                        let answer = service_fn(async |request: hyper::Request<hyper::body::Incoming>| {
+                        let service = service_fn(async |request: hyper::Request<hyper::body::Incoming>| {
                             Ok::<_, hyper::Error>(hyper::Response::new(format!("{:?}", request.version())))
                         });
                         let server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
-                        let _closed = server.serve_connection(TokioIo::new(stream), answer).await;
+                        let _closed = server.serve_connection(TokioIo::new(stream), service).await;
                     });
                 }
             }
@@ -58,7 +58,7 @@ impl TlsServer {
     }
 }
 
-fn certified() -> (ServerConfig, String) {
+fn server_config() -> (ServerConfig, String) {
     let mut params = CertificateParams::new(Vec::new()).expect("valid");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority =
@@ -79,23 +79,23 @@ fn certified() -> (ServerConfig, String) {
 }
 
 #[tokio::test]
-async fn a_certificate_of_an_unknown_authority_is_no_proof() {
+async fn certificate_of_an_unknown_authority_is_rejected() {
     let server = TlsServer::start().await;
-    let egress = egress_with(&dev_options(), &Script::new(&["127.0.0.1"]));
+    let egress = egress_with(&dev_options(), &ScriptedResolver::new(&["127.0.0.1"]));
     let request = Request::get(&server.url_as(NAME)).expect("a URL");
-    let error = egress.send(request).await.expect_err("not proved");
+    let error = egress.send(request).await.expect_err("unknown authority");
     assert!(matches!(&error, EgressError::Unreachable { .. }), "{error:?}");
     let causes: Vec<_> =
         std::iter::successors(error.source(), |cause| (*cause).source()).map(ToString::to_string).collect();
     assert!(causes.iter().any(|cause| cause.contains("certificate")), "{causes:?}");
 }
 
-/// The connection goes to a judged address, the proof is asked for the name.
+/// The connection goes to a checked address, the certificate is verified for the name.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proved_name_is_called_over_http2_and_another_name_is_not() {
-    if let Some(url) = handed_over() {
-        let egress = egress_with(&dev_options(), &Script::new(&["127.0.0.1"]));
-        let response = egress.send(Request::get(&url).expect("a URL")).await.expect("answered");
+async fn certificate_must_match_the_name_and_http2_is_used() {
+    if let Some(url) = child_url() {
+        let egress = egress_with(&dev_options(), &ScriptedResolver::new(&["127.0.0.1"]));
+        let response = egress.send(Request::get(&url).expect("a URL")).await.expect("a response");
         assert_eq!(response.body, b"HTTP/2.0");
         for other in ["other.example", "127.0.0.1"] {
             let request = Request::get(&url.replace(NAME, other)).expect("a URL");
@@ -108,22 +108,25 @@ async fn a_proved_name_is_called_over_http2_and_another_name_is_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let bundle = folder.path().join("authority.pem");
     std::fs::write(&bundle, &server.authority_pem).expect("written");
-    let test = "tls::a_proved_name_is_called_over_http2_and_another_name_is_not";
-    assert_passed(&again(test, &server.url_as(NAME), &[("SSL_CERT_FILE", bundle.as_os_str())]));
+    let test = "tls::certificate_must_match_the_name_and_http2_is_used";
+    assert_passed(&run_in_child(test, &server.url_as(NAME), &[("SSL_CERT_FILE", bundle.as_os_str())]));
 }
 
-/// A server that accepts and never says a word of TLS.
+/// A server that accepts connections and never starts TLS.
 #[tokio::test]
-async fn a_handshake_that_never_ends_times_out() {
-    let server = Server::start(Answer::Text("not TLS")).await;
+async fn unfinished_handshake_times_out() {
+    let server = Server::start(ScriptedResponse::Text("not TLS")).await;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
-    let mute = listener.local_addr().expect("bound");
+    let silent = listener.local_addr().expect("bound");
     let limit = Duration::from_millis(200);
     let egress = egress(&EgressOptions { connect_timeout: limit, ..dev_options() });
     let error =
-        egress.send(Request::get(&format!("https://{mute}/")).expect("a URL")).await.expect_err("mute");
-    assert!(matches!(&error, EgressError::TimedOut { limit: said, .. } if *said == limit), "{error:?}");
-    // And one that speaks something else is unreachable, not misread.
+        egress.send(Request::get(&format!("https://{silent}/")).expect("a URL")).await.expect_err("silent");
+    assert!(
+        matches!(&error, EgressError::TimedOut { limit: reported, .. } if *reported == limit),
+        "{error:?}"
+    );
+    // A server that does not speak TLS is unreachable.
     let url = server.url("/").replace("http:", "https:");
     let error = egress.send(Request::get(&url).expect("a URL")).await.expect_err("not TLS");
     assert!(matches!(error, EgressError::Unreachable { .. } | EgressError::TimedOut { .. }), "{error:?}");

@@ -1,5 +1,5 @@
-//! The engines as real child processes.
+//! Tests with real child processes.
 
-#![allow(clippy::expect_used, reason = "a test says what it relied on")]
+#![allow(clippy::expect_used, reason = "a failing helper fails its test")]
 
 mod supervision;

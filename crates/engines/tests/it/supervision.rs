@@ -1,11 +1,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use guildhall_engines::{Home, Nats, Postgres, Restart};
+use guildhall_engines::{Nats, Postgres, RestartPolicy, StateDir};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tempfile::TempDir;
 
-/// A folder that the account of PostgreSQL can enter.
+/// A directory that the account of PostgreSQL can access.
 fn folder() -> TempDir {
     tempfile::Builder::new().prefix("guildhall-engines-").tempdir().expect("a folder")
 }
@@ -19,20 +19,20 @@ fn alive(pid: Pid) -> bool {
     test_kill_process(pid).is_ok()
 }
 
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+fn wait_until(condition_text: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < deadline, "waited 20 s until {what}");
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited 20 s until {condition_text}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
-fn engines_answer_after_the_start_and_are_gone_after_the_drop() {
+fn engines_run_until_they_are_dropped() {
     let folder = folder();
-    let home = Home::open(folder.path()).expect("free");
-    let postgres = Postgres::start(&home, Restart::WhenAsked).expect("started");
-    let nats = Nats::start(&home, Restart::WhenAsked).expect("started");
+    let state = StateDir::open(folder.path()).expect("free");
+    let postgres = Postgres::start(&state, RestartPolicy::OnDemand).expect("started");
+    let nats = Nats::start(&state, RestartPolicy::OnDemand).expect("started");
     let pids = [pid(postgres.pid()), pid(nats.pid())];
     assert!(pids.iter().all(|pid| alive(*pid)));
     drop((postgres, nats));
@@ -40,76 +40,76 @@ fn engines_answer_after_the_start_and_are_gone_after_the_drop() {
 }
 
 #[test]
-fn an_engine_that_crashes_is_started_again_where_that_is_wanted() {
+fn crashed_engine_is_restarted_by_policy_always() {
     let folder = folder();
-    let home = Home::open(folder.path()).expect("free");
-    let nats = Nats::start(&home, Restart::Always).expect("started");
+    let state = StateDir::open(folder.path()).expect("free");
+    let nats = Nats::start(&state, RestartPolicy::Always).expect("started");
     let first = pid(nats.pid());
     kill_process(first, Signal::KILL).expect("killed");
     wait_until("another one runs", || nats.pid().is_some_and(|_| pid(nats.pid()) != first));
 }
 
 #[test]
-fn a_killed_postgres_stays_down_until_asked_and_comes_back_on_its_port() {
+fn killed_postgres_is_restarted_on_demand_on_the_same_port() {
     let folder = folder();
-    let home = Home::open(folder.path()).expect("free");
-    let postgres = Postgres::start(&home, Restart::WhenAsked).expect("started");
+    let state = StateDir::open(folder.path()).expect("free");
+    let postgres = Postgres::start(&state, RestartPolicy::OnDemand).expect("started");
     let port = postgres.port();
     postgres.kill();
     assert_eq!(postgres.pid(), None);
-    postgres.up().expect("recovered");
+    postgres.restart().expect("recovered");
     assert_eq!(postgres.port(), port);
 }
 
 #[test]
-fn the_next_start_ends_what_a_killed_process_left_and_keeps_the_data() {
+fn next_start_kills_orphaned_engines_and_keeps_the_data() {
     let folder = folder();
-    let home = Home::open(folder.path()).expect("free");
-    let orphan = Postgres::start(&home, Restart::WhenAsked).expect("started");
-    let left = pid(orphan.pid());
+    let state = StateDir::open(folder.path()).expect("free");
+    let orphan = Postgres::start(&state, RestartPolicy::OnDemand).expect("started");
+    let orphan_pid = pid(orphan.pid());
     let data = system_identifier(orphan.data_folder());
-    // A killed process runs no destructor, and its lock is let go by the kernel.
+    // Like a killed process: no destructor runs, and the kernel releases the lock.
     std::mem::forget(orphan);
-    drop(home);
+    drop(state);
 
-    let home = Home::open(folder.path()).expect("free again");
-    let next = Postgres::start(&home, Restart::WhenAsked).expect("started");
-    assert_ne!(pid(next.pid()), left);
-    wait_until("the orphan is gone", || !alive(left) || is_zombie(left));
+    let state = StateDir::open(folder.path()).expect("free again");
+    let next = Postgres::start(&state, RestartPolicy::OnDemand).expect("started");
+    assert_ne!(pid(next.pid()), orphan_pid);
+    wait_until("the orphan is gone", || !alive(orphan_pid) || is_zombie(orphan_pid));
     assert_eq!(system_identifier(next.data_folder()), data);
 }
 
 #[test]
-fn an_unfinished_data_folder_is_made_anew() {
+fn partial_data_directory_is_recreated() {
     let folder = folder();
-    let home = Home::open(folder.path()).expect("free");
-    let half: PathBuf = folder.path().join("postgres/data.new");
-    std::fs::create_dir_all(half.join("base")).expect("made");
-    std::fs::write(half.join("PG_VERSION"), "15").expect("written");
-    let postgres = Postgres::start(&home, Restart::WhenAsked).expect("started");
-    assert!(postgres.pid().is_some() && !half.exists());
+    let state = StateDir::open(folder.path()).expect("free");
+    let partial: PathBuf = folder.path().join("postgres/data.new");
+    std::fs::create_dir_all(partial.join("base")).expect("created");
+    std::fs::write(partial.join("PG_VERSION"), "15").expect("written");
+    let postgres = Postgres::start(&state, RestartPolicy::OnDemand).expect("started");
+    assert!(postgres.pid().is_some() && !partial.exists());
 }
 
 #[test]
-fn passwords_stand_in_no_argument_list() {
+fn passwords_are_not_in_arguments_or_environment() {
     use secrecy::ExposeSecret;
     let folder = folder();
-    let home = Home::open(folder.path()).expect("free");
-    let postgres = Postgres::start(&home, Restart::WhenAsked).expect("started");
-    let nats = Nats::start(&home, Restart::WhenAsked).expect("started");
+    let state = StateDir::open(folder.path()).expect("free");
+    let postgres = Postgres::start(&state, RestartPolicy::OnDemand).expect("started");
+    let nats = Nats::start(&state, RestartPolicy::OnDemand).expect("started");
     for (url, process) in [(postgres.url(), postgres.pid()), (nats.url(), nats.pid())] {
         let url = url.expose_secret().to_owned();
         let password = url.split([':', '@']).nth(2).expect("a password");
         let args = std::fs::read(format!("/proc/{}/cmdline", process.expect("it runs"))).expect("read");
         let environment =
             std::fs::read(format!("/proc/{}/environ", process.expect("it runs"))).expect("read");
-        let seen = format!("{}{}", String::from_utf8_lossy(&args), String::from_utf8_lossy(&environment));
+        let visible = format!("{}{}", String::from_utf8_lossy(&args), String::from_utf8_lossy(&environment));
         assert_eq!(password.len(), 64);
-        assert!(!seen.contains(password), "a password can be seen by everyone on this machine");
+        assert!(!visible.contains(password), "a password is visible to other users");
     }
 }
 
-/// Returns the number that PostgreSQL gives a data folder once, when it is made.
+/// Returns the system identifier, which initdb assigns once.
 fn system_identifier(data: &Path) -> Vec<u8> {
     std::fs::read(data.join("global/pg_control")).expect("read")[..8].to_vec()
 }

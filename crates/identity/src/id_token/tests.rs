@@ -1,4 +1,4 @@
-//! What is accepted, and every attack we know of.
+//! Accepted tokens, and all attacks that we know of.
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeySize;
@@ -20,7 +20,7 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// A key of a provider, or of somebody who plays one.
+/// A key of the provider or of an attacker.
 enum TestKey {
     Ec(EcdsaKeyPair),
     Ed(Ed25519KeyPair),
@@ -29,12 +29,16 @@ enum TestKey {
 
 impl TestKey {
     fn ec() -> Self {
-        Self::Ec(EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).expect("made"))
+        Self::Ec(EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).expect("created"))
     }
 
     fn all() -> [Self; 3] {
-        let ed = Ed25519KeyPair::generate().expect("made");
-        [Self::ec(), Self::Ed(ed), Self::Rsa(Box::new(RsaKeyPair::generate(KeySize::Rsa2048).expect("made")))]
+        let ed = Ed25519KeyPair::generate().expect("created");
+        [
+            Self::ec(),
+            Self::Ed(ed),
+            Self::Rsa(Box::new(RsaKeyPair::generate(KeySize::Rsa2048).expect("created"))),
+        ]
     }
 
     fn algorithm(&self) -> &'static str {
@@ -54,7 +58,7 @@ impl TestKey {
             Self::Ed(key) => {
                 json!({ "kty": "OKP", "crv": "Ed25519", "x": encode(key.public_key()), "kid": "k" })
             }
-            // PKCS #1: the modulus stands after nine bytes that say what comes.
+            // PKCS #1: the modulus starts after a header of nine bytes.
             Self::Rsa(key) => {
                 let der = key.public_key().as_ref();
                 json!({ "kty": "RSA", "n": encode(&der[9..265]), "e": "AQAB", "kid": "k" })
@@ -93,7 +97,7 @@ fn claims() -> Value {
     })
 }
 
-/// The usual claims with some of them changed, or left out.
+/// Returns valid claims with changes; null removes a claim.
 fn with(changes: &Value) -> Value {
     let mut claims = claims();
     for (name, value) in changes.as_object().expect("changes") {
@@ -103,18 +107,22 @@ fn with(changes: &Value) -> Value {
     claims
 }
 
-fn check(token: &str, keys: &ProviderKeys) -> Result<Subject, IdTokenError> {
+fn check(token: &str, keys: &ProviderKeys) -> Result<IdTokenSubject, IdTokenError> {
     let now = Timestamp::from_second(NOW + 1).expect("in range");
-    verify(token, keys, &Expected { issuer: ISSUER, client_id: CLIENT, nonce: NONCE, now })
+    verify(token, keys, &ExpectedClaims { issuer: ISSUER, client_id: CLIENT, nonce: NONCE, now })
 }
 
 #[test]
-fn a_token_of_the_provider_says_who_signed_in_whatever_the_kind_of_key() {
-    let ada = Subject { issuer: ISSUER.to_owned(), subject: "1234".to_owned(), name: Some("Ada".to_owned()) };
+fn valid_token_is_accepted_for_all_key_types() {
+    let ada = IdTokenSubject {
+        issuer: ISSUER.to_owned(),
+        subject: "1234".to_owned(),
+        name: Some("Ada".to_owned()),
+    };
     for key in TestKey::all() {
         assert_eq!(check(&key.token(&claims()), &key.keys()), Ok(ada.clone()), "{}", key.algorithm());
         let without_kid = key.sign(&json!({ "alg": key.algorithm() }), &claims());
-        assert_eq!(check(&without_kid, &key.keys()), Ok(ada.clone()), "the only key needs no name");
+        assert_eq!(check(&without_kid, &key.keys()), Ok(ada.clone()), "a single key needs no kid");
     }
     let key = TestKey::ec();
     for fine in [
@@ -128,7 +136,7 @@ fn a_token_of_the_provider_says_who_signed_in_whatever_the_kind_of_key() {
 }
 
 #[test]
-fn every_claim_that_does_not_fit_is_refused_for_its_reason() {
+fn each_invalid_claim_has_its_own_error() {
     let key = TestKey::ec();
     for (changes, reason) in [
         (json!({ "iss": "https://provider.example/" }), IdTokenError::Issuer),
@@ -159,7 +167,7 @@ fn every_claim_that_does_not_fit_is_refused_for_its_reason() {
 }
 
 #[test]
-fn an_unsigned_token_and_one_signed_with_the_public_key_as_a_secret_are_refused() {
+fn unsigned_and_hmac_tokens_are_rejected() {
     let key = TestKey::ec();
     let payload = encode(claims().to_string());
     let unsigned = format!("{}.{payload}.", encode(json!({ "alg": "none" }).to_string()));
@@ -174,7 +182,7 @@ fn an_unsigned_token_and_one_signed_with_the_public_key_as_a_secret_are_refused(
 }
 
 #[test]
-fn a_token_of_another_key_or_with_changed_claims_is_refused() {
+fn foreign_key_or_tampered_claims_are_rejected() {
     let (key, other) = (TestKey::ec(), TestKey::ec());
     assert_eq!(check(&other.token(&claims()), &key.keys()), Err(IdTokenError::Signature));
     let token = key.token(&claims());
@@ -190,16 +198,16 @@ fn a_token_of_another_key_or_with_changed_claims_is_refused() {
     assert_eq!(check(&"a".repeat(MAX_BYTES + 1), &key.keys()), Err(IdTokenError::TooLong));
 }
 
-/// The key in the header is the attacker's own.
+/// The header contains the attacker's key.
 #[test]
-fn a_key_that_the_token_brings_along_is_not_used() {
+fn key_in_the_token_header_is_ignored() {
     let (key, evil) = (TestKey::ec(), TestKey::ec());
     let header = json!({ "alg": "ES256", "kid": "k", "jwk": evil.jwk() });
     assert_eq!(check(&evil.sign(&header, &claims()), &key.keys()), Err(IdTokenError::Signature));
 }
 
 #[test]
-fn a_key_is_used_for_what_it_is_for_and_two_of_one_name_for_nothing() {
+fn key_use_is_enforced_and_duplicate_kids_are_rejected() {
     let key = TestKey::ec();
     for (changes, fits) in [
         (json!({ "use": "enc" }), false),

@@ -1,32 +1,32 @@
-//! What a runner and all that it starts may use.
+//! Resource limits of runners.
 
-/// The limits of each process. They are inherited; none of them bounds a tree of processes as a whole.
+/// Limits per process. Child processes inherit them; none limits a process tree as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Memory that one process may have; none without it. Agents on Node reserve much more than they use.
+    /// Memory of one process; `None` is unlimited. Agents on Node reserve much more than they use.
     pub memory_bytes: Option<u64>,
     pub open_files: Option<u64>,
-    /// Processes of the account, not of this runner alone: the kernel counts by user. Root is not bound.
+    /// Processes of the user, not of one runner: the kernel counts per user. Root is not limited.
     pub processes: Option<u64>,
-    /// How much they yield to others, 0 to 19.
+    /// Nice value, 0 to 19.
     pub nice: u8,
 }
 
 impl Limits {
-    /// Returns the words that a program is started with so that it, and all that it starts, is bound from its beginning:
-    /// the runner's guard starts the process that works at once, and limits that came later would miss it.
-    pub(super) fn words(&self) -> Vec<String> {
-        let bounds = [
+    /// Returns the command prefix that applies the limits before the program starts: the runner's guard starts its
+    /// worker process immediately, and limits that are set later would not reach it.
+    pub(super) fn command_prefix(&self) -> Vec<String> {
+        let limits = [
             ("data", self.memory_bytes),
             ("nofile", self.open_files),
             ("nproc", self.processes),
-            // What a runner dumps may hold a credential.
+            // A core dump may contain a credential.
             ("core", Some(0)),
         ];
-        let mut words = vec!["prlimit".to_owned()];
-        words.extend(bounds.iter().filter_map(|(name, bound)| Some(format!("--{name}={0}:{0}", (*bound)?))));
-        words.extend(["--", "nice", "-n"].map(str::to_owned));
-        words.push(self.nice.min(19).to_string());
-        words
+        let mut prefix = vec!["prlimit".to_owned()];
+        prefix.extend(limits.iter().filter_map(|(name, limit)| Some(format!("--{name}={0}:{0}", (*limit)?))));
+        prefix.extend(["--", "nice", "-n"].map(str::to_owned));
+        prefix.push(self.nice.min(19).to_string());
+        prefix
     }
 }

@@ -1,70 +1,73 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use guildhall_domain::profiles::{BackendKind, Profile};
 use rustix::process::Signal;
 use secrecy::SecretString;
 use tempfile::TempDir;
 
-use super::processes::{Identity, Life, send};
+use super::processes::{ProcessIdentity, ProcessState, send_signal};
 use super::*;
-use crate::End;
-use crate::secrets::{NewProfile, Owner, SecretStore};
+use crate::ExitReason;
+use crate::secrets::{FileStore, NewProfile, SecretStore};
+use guildhall_domain::profiles::ProfileOwner;
 
 const TOKEN: &str = "ghe_the_token_of_a_test";
 
-/// A place whose runner is a shell script. Everything that it started is ended with it.
-struct Yard {
+/// A place whose runner is a shell script. Dropping it kills everything that was started.
+struct TestPlace {
     folder: TempDir,
 }
 
-impl Yard {
+impl TestPlace {
     fn new(script: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("guildhall-launcher-").tempdir().expect("a folder");
-        let yard = Self { folder };
-        fs::write(yard.path("runner"), format!("#!/bin/sh\n{script}\n")).expect("written");
-        fs::set_permissions(yard.path("runner"), fs::Permissions::from_mode(0o700)).expect("set");
-        yard
+        let place = Self { folder };
+        fs::write(place.path("runner"), format!("#!/bin/sh\n{script}\n")).expect("written");
+        fs::set_permissions(place.path("runner"), fs::Permissions::from_mode(0o700)).expect("set");
+        place
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn options(&self) -> Options {
-        Options {
+    fn options(&self) -> LocalOptions {
+        LocalOptions {
             runner: self.path("runner"),
             state: self.path("state"),
             profiles: Some(self.path("operators")),
             secrets: None,
-            out_of_reach: None,
+            deny_list: None,
             url: "http://127.0.0.1:1".into(),
-            idle: Duration::from_secs(1),
-            claim_within: Duration::from_secs(1),
+            idle_timeout: Duration::from_secs(1),
+            claim_timeout: Duration::from_secs(1),
             limits: Limits { memory_bytes: None, open_files: Some(333), processes: None, nice: 7 },
             log_bytes: 4000,
-            lifetime: Lifetime::Own,
+            lifetime: Lifetime::Independent,
             environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         }
     }
 
-    fn open(&self) -> Local {
-        Local::open(self.options()).expect("a place")
+    fn open(&self) -> LocalLauncher {
+        LocalLauncher::open(self.options()).expect("a place")
     }
 
     fn attempt(&self, attempt: AttemptId, file: &str) -> PathBuf {
         self.path("state/attempts").join(attempt.to_string()).join(file)
     }
 
-    /// Waits for what a script writes, and reads the process that it names.
-    fn process(&self, name: &str) -> Identity {
+    /// Waits for the pid file of a script, and returns the process.
+    fn process(&self, name: &str) -> ProcessIdentity {
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
             let text = fs::read_to_string(self.path(name)).unwrap_or_default();
-            if let Some(identity) = text.strip_suffix('\n').and_then(|pid| Identity::of(pid.parse().ok()?)) {
+            if let Some(identity) =
+                text.strip_suffix('\n').and_then(|pid| ProcessIdentity::of(pid.parse().ok()?))
+            {
                 return identity;
             }
             assert!(Instant::now() < deadline, "{name} was not written");
@@ -73,20 +76,20 @@ impl Yard {
     }
 }
 
-impl Drop for Yard {
+impl Drop for TestPlace {
     fn drop(&mut self) {
-        let files = Files::open(&self.path("state"), None, None).expect("there");
-        for attempt in files.attempts() {
-            if let Some(identity) = worker::find(&files.attempt(attempt)) {
-                tree::end(&identity);
-                tree::end_leftovers(attempt, &files.storage(), &Default::default());
+        let dir = place_dir::PlaceDir::open(&self.path("state"), None, None).expect("there");
+        for attempt in dir.attempts() {
+            if let Some(identity) = worker::find_process(&dir.attempt(attempt)) {
+                process_tree::kill_tree(&identity);
+                process_tree::kill_leftovers(attempt, &dir.storage(), &Default::default());
             }
         }
     }
 }
 
-fn launch(profile: &str) -> Launch {
-    Launch {
+fn launch(profile: &str) -> LaunchRequest {
+    LaunchRequest {
         attempt: AttemptId::generate(),
         tenant: None,
         profile: profile.parse().expect("a profile"),
@@ -95,114 +98,117 @@ fn launch(profile: &str) -> Launch {
     }
 }
 
-async fn until_ended(local: &Local, attempt: AttemptId) -> End {
+async fn until_ended(local: &LocalLauncher, attempt: AttemptId) -> ExitReason {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
-        if let Seen::Ended(end) = local.look(attempt).await.expect("looked") {
+        if let ProcessStatus::Ended(end) = local.status(attempt).await.expect("a status") {
             return end;
         }
-        assert!(Instant::now() < deadline, "it has not ended");
+        assert!(Instant::now() < deadline, "the runner has not ended");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
-fn is_dead(identity: &Identity) -> bool {
-    identity.life() != Life::Alive
+fn is_dead(identity: &ProcessIdentity) -> bool {
+    identity.state() != ProcessState::Alive
 }
 
-/// Writes the number of the shell that runs it into a file beside the script.
-fn note(name: &str) -> String {
+/// Returns a shell command that writes its pid into a file beside the script.
+fn write_pid(name: &str) -> String {
     format!("echo $$ > \"$(dirname \"$0\")/{name}\"")
 }
 
 #[tokio::test]
-async fn an_attempt_is_started_once_whoever_asks_and_however_often() {
-    let yard = Yard::new("echo $$ >> \"$(dirname \"$0\")/starts\"; exec sleep 300");
-    let (one, other) = (yard.open(), yard.open());
+async fn concurrent_launches_start_an_attempt_once() {
+    let place = TestPlace::new("echo $$ >> \"$(dirname \"$0\")/starts\"; exec sleep 300");
+    let (one, other) = (place.open(), place.open());
     assert_eq!(one.place(), other.place());
-    let wanted = launch("demo");
-    let asked = futures::future::join_all((0..10).map(|at| {
+    let request = launch("demo");
+    let launches = futures::future::join_all((0..10).map(|at| {
         let local = if at % 2 == 0 { &one } else { &other };
-        local.launch(wanted.clone())
+        local.launch(request.clone())
     }));
-    let answers = asked.await;
-    assert!(answers.iter().any(Result::is_ok), "{answers:?}");
-    assert!(answers.iter().all(|answer| matches!(answer, Ok(()) | Err(LaunchError::Busy))), "{answers:?}");
-    yard.process("starts");
+    let results = launches.await;
+    assert!(results.iter().any(Result::is_ok), "{results:?}");
+    assert!(results.iter().all(|result| matches!(result, Ok(()) | Err(LaunchError::Busy))), "{results:?}");
+    place.process("starts");
     for local in [&one, &other] {
-        assert_eq!(local.look(wanted.attempt).await.expect("looked"), Seen::Running);
+        assert_eq!(local.status(request.attempt).await.expect("a status"), ProcessStatus::Running);
     }
-    one.end(wanted.attempt).await.expect("ended");
-    one.launch(wanted.clone()).await.expect("nothing to do");
-    let starts = fs::read_to_string(yard.path("starts")).expect("written");
+    one.kill(request.attempt).await.expect("ended");
+    one.launch(request.clone()).await.expect("nothing to do");
+    let starts = fs::read_to_string(place.path("starts")).expect("written");
     assert_eq!(starts.lines().count(), 1, "{starts}");
 }
 
 #[tokio::test]
-async fn a_runner_outlives_its_server_and_the_next_one_finds_it_and_proves_its_death() {
-    let yard = Yard::new(&format!("{}; sleep 300", note("runner.pid")));
-    let wanted = launch("demo");
-    let first = yard.open();
-    first.launch(wanted.clone()).await.expect("started");
+async fn runner_outlives_its_server_and_is_found_by_the_next() {
+    let place = TestPlace::new(&format!("{}; sleep 300", write_pid("runner.pid")));
+    let request = launch("demo");
+    let first = place.open();
+    first.launch(request.clone()).await.expect("started");
     first.close().await;
     drop(first);
-    let runner = yard.process("runner.pid");
-    // As after a kill between the start and the note.
-    fs::remove_file(yard.attempt(wanted.attempt, "process.json")).expect("it was noted");
-    let second = yard.open();
-    assert_eq!(second.look(wanted.attempt).await.expect("looked"), Seen::Running);
-    assert_eq!(second.look(AttemptId::generate()).await.expect("looked"), Seen::Absent);
-    send(runner.pid, Signal::KILL);
-    assert_eq!(until_ended(&second, wanted.attempt).await, End::Unseen);
+    let runner = place.process("runner.pid");
+    // As if the server was killed between the start and the record.
+    fs::remove_file(place.attempt(request.attempt, "process.json")).expect("recorded");
+    let second = place.open();
+    assert_eq!(second.status(request.attempt).await.expect("a status"), ProcessStatus::Running);
+    assert_eq!(second.status(AttemptId::generate()).await.expect("a status"), ProcessStatus::Absent);
+    send_signal(runner.pid, Signal::KILL);
+    assert_eq!(until_ended(&second, request.attempt).await, ExitReason::Unknown);
     assert!(is_dead(&runner));
 }
 
 #[tokio::test]
-async fn the_exit_of_a_runner_is_seen_and_what_it_was_given_goes() {
-    let yard = Yard::new("exit 3");
-    let local = yard.open();
-    let wanted = launch("demo");
-    local.launch(wanted.clone()).await.expect("started");
-    assert_eq!(until_ended(&local, wanted.attempt).await, End::Exited(3));
-    assert!(!yard.attempt(wanted.attempt, "enrolment").exists());
+async fn exit_is_recorded_and_the_token_is_deleted() {
+    let place = TestPlace::new("exit 3");
+    let local = place.open();
+    let request = launch("demo");
+    local.launch(request.clone()).await.expect("started");
+    assert_eq!(until_ended(&local, request.attempt).await, ExitReason::Exited(3));
+    assert!(!place.attempt(request.attempt, "enrolment").exists());
 }
 
 #[tokio::test]
-async fn of_two_servers_the_one_that_started_a_runner_says_how_it_ended() {
-    let yard = Yard::new("sleep 0.3; exit 3");
-    let (one, other) = (yard.open(), yard.open());
+async fn exit_code_is_known_to_both_servers_of_a_place() {
+    let place = TestPlace::new("sleep 0.3; exit 3");
+    let (one, other) = (place.open(), place.open());
     for _ in 0..5 {
-        let wanted = launch("demo");
-        one.launch(wanted.clone()).await.expect("started");
+        let request = launch("demo");
+        one.launch(request.clone()).await.expect("started");
         let (one, other) =
-            tokio::join!(until_ended(&one, wanted.attempt), until_ended(&other, wanted.attempt));
-        assert_eq!((one, other), (End::Exited(3), End::Exited(3)));
+            tokio::join!(until_ended(&one, request.attempt), until_ended(&other, request.attempt));
+        assert_eq!((one, other), (ExitReason::Exited(3), ExitReason::Exited(3)));
     }
 }
 
 #[tokio::test]
-async fn a_runner_ends_with_all_that_it_started_however_far_that_has_run() {
+async fn kill_ends_all_descendants_including_daemons() {
     let script = format!(
         "(setsid sh -c '{}; exec sleep 300' \"$0\" &)\nsetsid sh -c '{}; exec sleep 300' \"$0\" &\n{}; exec sleep 300",
-        note("daemon.pid"),
-        note("child.pid"),
-        note("runner.pid")
+        write_pid("daemon.pid"),
+        write_pid("child.pid"),
+        write_pid("runner.pid")
     );
-    let yard = Yard::new(&script);
-    let local = yard.open();
-    let wanted = launch("demo");
-    local.launch(wanted.clone()).await.expect("started");
-    let started = ["daemon.pid", "child.pid", "runner.pid"].map(|name| yard.process(name));
-    assert_eq!(local.end(wanted.attempt).await.expect("ended"), Seen::Ended(End::Killed(9)));
+    let place = TestPlace::new(&script);
+    let local = place.open();
+    let request = launch("demo");
+    local.launch(request.clone()).await.expect("started");
+    let started = ["daemon.pid", "child.pid", "runner.pid"].map(|name| place.process(name));
+    assert_eq!(
+        local.kill(request.attempt).await.expect("ended"),
+        ProcessStatus::Ended(ExitReason::Killed(9))
+    );
     for identity in &started {
         assert!(is_dead(identity), "{identity:?} of {started:?}");
     }
 }
 
 #[tokio::test]
-async fn a_killed_runners_agent_is_dead_before_its_death_is_said_and_no_other_is_touched() {
-    // As agents and their tools are started: with nothing of the environment but a home in the storage, or with not even
-    // that in a workspace; in sessions of their own.
+async fn leftovers_of_a_killed_runner_are_killed_before_it_counts_as_ended() {
+    // Agents and tools run in their own sessions, with only a home in the storage, or with no environment but a working
+    // directory in a workspace.
     let script = r#"
         while [ $# -gt 0 ]; do case $1 in --state) s=$2;; --name) n=$2;; esac; shift; done
         here=$(dirname "$0"); mkdir -p "$s/workspaces/$n"
@@ -210,32 +216,32 @@ async fn a_killed_runners_agent_is_dead_before_its_death_is_said_and_no_other_is
         cd "$s/workspaces/$n"
         (env -i PATH=/usr/bin:/bin setsid sh -c 'echo $$ > '"$here/tool-$n"'; exec sleep 300' &)
         cd /; echo $$ > "$here/runner-$n"; sleep 300"#;
-    let yard = Yard::new(script);
-    let local = yard.open();
+    let place = TestPlace::new(script);
+    let local = place.open();
     let (one, other) = (launch("demo"), launch("demo"));
     local.launch(one.clone()).await.expect("started");
     let [agent, tool, runner] =
-        ["agent", "tool", "runner"].map(|name| yard.process(&format!("{name}-{}", one.attempt)));
+        ["agent", "tool", "runner"].map(|name| place.process(&format!("{name}-{}", one.attempt)));
     local.launch(other.clone()).await.expect("started");
-    yard.process(&format!("runner-{}", other.attempt));
-    send(runner.pid, Signal::KILL);
-    assert_eq!(until_ended(&local, one.attempt).await, End::Killed(9));
-    assert!(is_dead(&agent) && is_dead(&tool), "{agent:?} or {tool:?} lives on");
-    assert_eq!(local.look(other.attempt).await.expect("looked"), Seen::Running);
+    place.process(&format!("runner-{}", other.attempt));
+    send_signal(runner.pid, Signal::KILL);
+    assert_eq!(until_ended(&local, one.attempt).await, ExitReason::Killed(9));
+    assert!(is_dead(&agent) && is_dead(&tool), "{agent:?} or {tool:?} is alive");
+    assert_eq!(local.status(other.attempt).await.expect("a status"), ProcessStatus::Running);
 }
 
 #[tokio::test]
-async fn the_token_is_in_a_private_file_and_nowhere_else() {
-    let yard = Yard::new(&format!("{}; sleep 300", note("runner.pid")));
-    let local = yard.open();
-    let wanted = launch("demo");
-    local.launch(wanted.clone()).await.expect("started");
-    let runner = yard.process("runner.pid");
+async fn token_is_only_in_a_private_file() {
+    let place = TestPlace::new(&format!("{}; sleep 300", write_pid("runner.pid")));
+    let local = place.open();
+    let request = launch("demo");
+    local.launch(request.clone()).await.expect("started");
+    let runner = place.process("runner.pid");
     for file in ["cmdline", "environ"] {
         let text = fs::read(format!("/proc/{}/{file}", runner.pid)).expect("readable");
         assert!(!String::from_utf8_lossy(&text).contains(TOKEN), "{file}");
     }
-    let file = yard.attempt(wanted.attempt, "enrolment");
+    let file = place.attempt(request.attempt, "enrolment");
     assert_eq!(fs::read_to_string(&file).expect("written"), TOKEN);
     for (path, mode) in [(file.as_path(), 0o600), (file.parent().expect("a folder"), 0o700)] {
         assert_eq!(fs::metadata(path).expect("there").permissions().mode() & 0o777, mode, "{path:?}");
@@ -249,119 +255,127 @@ async fn the_token_is_in_a_private_file_and_nowhere_else() {
 }
 
 #[tokio::test]
-async fn a_log_does_not_grow_for_ever() {
-    let yard = Yard::new("while true; do echo 0123456789012345678901234567890123456789; done");
-    let local = yard.open();
-    let wanted = launch("demo");
-    local.launch(wanted.clone()).await.expect("started");
-    let (log, aside) =
-        (yard.attempt(wanted.attempt, "runner.log"), yard.attempt(wanted.attempt, "runner.log.1"));
-    let size = |path: &Path| fs::metadata(path).map_or(0, |about| about.len());
+async fn log_is_rotated() {
+    let place = TestPlace::new("while true; do echo 0123456789012345678901234567890123456789; done");
+    let local = place.open();
+    let request = launch("demo");
+    local.launch(request.clone()).await.expect("started");
+    let (log, rotated) =
+        (place.attempt(request.attempt, "runner.log"), place.attempt(request.attempt, "runner.log.1"));
+    let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
     let deadline = Instant::now() + Duration::from_secs(10);
-    while size(&aside) == 0 {
-        assert!(Instant::now() < deadline, "it was not cut at {}", size(&log));
-        local.look(wanted.attempt).await.expect("looked");
+    while size(&rotated) == 0 {
+        assert!(Instant::now() < deadline, "not rotated at {} bytes", size(&log));
+        local.status(request.attempt).await.expect("a status");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert_eq!(size(&aside), 2000);
-    local.end(wanted.attempt).await.expect("ended");
+    assert_eq!(size(&rotated), 2000);
+    local.kill(request.attempt).await.expect("ended");
 }
 
 #[tokio::test]
-async fn what_was_to_end_with_a_killed_server_ends_at_the_next_start() {
-    let yard = Yard::new(&format!("{}; exec sleep 300", note("runner.pid")));
-    let wanted = launch("demo");
-    let killed = yard.open();
-    killed.launch(wanted.clone()).await.expect("started");
-    let runner = yard.process("runner.pid");
+async fn runner_bound_to_a_killed_server_is_killed_at_next_start() {
+    let place = TestPlace::new(&format!("{}; exec sleep 300", write_pid("runner.pid")));
+    let request = launch("demo");
+    let killed = place.open();
+    killed.launch(request.clone()).await.expect("started");
+    let runner = place.process("runner.pid");
     drop(killed);
-    let next = Local::open(Options { lifetime: Lifetime::OfServer, ..yard.options() }).expect("a place");
-    assert!(matches!(next.look(wanted.attempt).await.expect("looked"), Seen::Ended(_)));
+    let next = LocalLauncher::open(LocalOptions { lifetime: Lifetime::WithServer, ..place.options() })
+        .expect("a place");
+    assert!(matches!(next.status(request.attempt).await.expect("a status"), ProcessStatus::Ended(_)));
     assert!(is_dead(&runner));
 }
 
 #[tokio::test]
-async fn a_runner_gets_a_copy_of_its_own_profile_and_of_no_other() {
-    let yard = Yard::new("exec sleep 300");
+async fn runner_gets_a_copy_of_its_own_profile_only() {
+    let place = TestPlace::new("exec sleep 300");
     for profile in ["mine", "theirs"] {
-        fs::create_dir_all(yard.path("operators").join(profile)).expect("made");
-        fs::write(yard.path("operators").join(profile).join("profile.toml"), "backend = \"codex\"")
+        fs::create_dir_all(place.path("operators").join(profile)).expect("created");
+        fs::write(place.path("operators").join(profile).join("profile.toml"), "backend = \"codex\"")
             .expect("ok");
-        fs::write(yard.path("operators").join(profile).join("credential"), profile).expect("ok");
+        fs::write(place.path("operators").join(profile).join("credential"), profile).expect("ok");
     }
-    let local = yard.open();
-    let wanted = launch("mine");
-    local.launch(wanted.clone()).await.expect("started");
-    let copied = yard.attempt(wanted.attempt, "profiles");
+    let local = place.open();
+    let request = launch("mine");
+    local.launch(request.clone()).await.expect("started");
+    let copied = place.attempt(request.attempt, "profiles");
     let names: Vec<_> = fs::read_dir(&copied).expect("copied").flatten().map(|e| e.file_name()).collect();
     assert_eq!(names, ["mine"]);
     let credential = copied.join("mine/credential");
     assert_eq!(fs::metadata(&credential).expect("there").permissions().mode() & 0o777, 0o600);
-    local.end(wanted.attempt).await.expect("ended");
-    assert!(!credential.exists(), "the copy outlives the runner");
+    local.kill(request.attempt).await.expect("ended");
+    assert!(!credential.exists(), "the copy still exists");
 
     let unknown = launch("unknown");
-    let refused = local.launch(unknown.clone()).await.expect_err("there is no such profile");
-    assert!(matches!(refused, LaunchError::Profile(NoProfile(_))), "{refused:?}");
-    assert!(local.check(None, &unknown.profile).is_err() && local.check(None, &wanted.profile).is_ok());
-    assert_eq!(local.look(unknown.attempt).await.expect("looked"), Seen::Absent);
+    let error = local.launch(unknown.clone()).await.expect_err("there is no such profile");
+    assert!(matches!(error, LaunchError::Profile(ProfileUnavailable(_))), "{error:?}");
+    assert!(
+        local.check_profile(None, &unknown.profile).is_err()
+            && local.check_profile(None, &request.profile).is_ok()
+    );
+    assert_eq!(local.status(unknown.attempt).await.expect("a status"), ProcessStatus::Absent);
 }
 
 #[tokio::test]
-async fn what_was_set_over_the_api_comes_before_the_operators_folder_and_a_tenants_own_before_all() {
-    let yard = Yard::new("exec sleep 300");
-    fs::create_dir_all(yard.path("operators/mine")).expect("made");
-    fs::write(yard.path("operators/mine/profile.toml"), "backend = \"codex\"").expect("ok");
-    fs::write(yard.path("operators/mine/credential"), "operators").expect("ok");
-    let store = FileStore::open(&yard.path("secrets")).expect("a store");
-    let local = Local::open(Options { secrets: Some(store.clone()), ..yard.options() }).expect("a place");
+async fn profile_precedence_is_tenant_then_shared_then_directory() {
+    let place = TestPlace::new("exec sleep 300");
+    fs::create_dir_all(place.path("operators/mine")).expect("created");
+    fs::write(place.path("operators/mine/profile.toml"), "backend = \"codex\"").expect("ok");
+    fs::write(place.path("operators/mine/credential"), "operators").expect("ok");
+    let store = FileStore::open(&place.path("secrets")).expect("a store");
+    let local = LocalLauncher::open(LocalOptions { secrets: Some(store.clone()), ..place.options() })
+        .expect("a place");
     let (tenant, other) = (TenantId::generate(), TenantId::generate());
-    let given = async |tenant: Option<TenantId>| {
-        let wanted = Launch { tenant, ..launch("mine") };
-        local.launch(wanted.clone()).await.expect("started");
-        let file = yard.attempt(wanted.attempt, "profiles/mine/credential");
+    let credential_for = async |tenant: Option<TenantId>| {
+        let request = LaunchRequest { tenant, ..launch("mine") };
+        local.launch(request.clone()).await.expect("started");
+        let file = place.attempt(request.attempt, "profiles/mine/credential");
         assert_eq!(fs::metadata(&file).expect("there").permissions().mode() & 0o777, 0o600);
         let text = fs::read_to_string(file).expect("copied").trim().to_owned();
-        local.end(wanted.attempt).await.expect("ended");
+        local.kill(request.attempt).await.expect("ended");
         text
     };
-    assert_eq!(given(Some(tenant)).await, "operators");
-    for (owner, key) in [(Owner::Shared, "shared"), (Owner::Tenant(tenant), "own")] {
-        let new = NewProfile { settings: Profile::of(BackendKind::Codex), credential: key.into() };
-        store.put(owner, &launch("mine").profile, new).await.expect("kept");
+    assert_eq!(credential_for(Some(tenant)).await, "operators");
+    for (owner, key) in [(ProfileOwner::Shared, "shared"), (ProfileOwner::Tenant(tenant), "own")] {
+        let new = NewProfile { settings: Profile::new(BackendKind::Codex), credential: key.into() };
+        store.put(owner, &launch("mine").profile, new).await.expect("stored");
     }
-    assert_eq!(given(Some(tenant)).await, "own");
-    assert_eq!(given(Some(other)).await, "shared");
-    assert_eq!(given(None).await, "shared");
+    assert_eq!(credential_for(Some(tenant)).await, "own");
+    assert_eq!(credential_for(Some(other)).await, "shared");
+    assert_eq!(credential_for(None).await, "shared");
 
-    // One of the tenant's own that is broken is not made up for by another.
-    let file = yard.path("secrets/providers").join(tenant.to_string()).join("mine/credential");
+    // A broken profile of the tenant has no fallback.
+    let file = place.path("secrets/providers").join(tenant.to_string()).join("mine/credential");
     fs::remove_file(file).expect("removed");
     let profile = launch("mine").profile;
-    assert!(local.check(Some(tenant), &profile).is_err() && local.check(Some(other), &profile).is_ok());
+    assert!(
+        local.check_profile(Some(tenant), &profile).is_err()
+            && local.check_profile(Some(other), &profile).is_ok()
+    );
 }
 
 #[tokio::test]
-async fn a_runner_is_told_what_is_out_of_reach_or_that_nothing_is() {
-    let yard = Yard::new(&format!("{}; sleep 300", note("runner.pid")));
-    let hidden = OutOfReach { paths: vec![yard.path("server")], ports: vec![6001, 6002] };
-    for out_of_reach in [Some(hidden), None] {
-        let local = Local::open(Options { out_of_reach, ..yard.options() }).expect("a place");
-        let wanted = launch("demo");
-        local.launch(wanted.clone()).await.expect("started");
-        let runner = yard.process("runner.pid");
-        let words = fs::read(format!("/proc/{}/cmdline", runner.pid)).expect("readable");
-        let words = String::from_utf8_lossy(&words).replace('\0', " ");
-        let has = |name: &str| words.contains(&format!("--out-of-reach {} ", yard.path(name).display()));
+async fn runner_gets_the_deny_list_or_uncontained_flag() {
+    let place = TestPlace::new(&format!("{}; sleep 300", write_pid("runner.pid")));
+    let denied = DenyList { paths: vec![place.path("server")], ports: vec![6001, 6002] };
+    for deny_list in [Some(denied), None] {
+        let local = LocalLauncher::open(LocalOptions { deny_list, ..place.options() }).expect("a place");
+        let request = launch("demo");
+        local.launch(request.clone()).await.expect("started");
+        let runner = place.process("runner.pid");
+        let arguments = fs::read(format!("/proc/{}/cmdline", runner.pid)).expect("readable");
+        let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
+        let has = |name: &str| arguments.contains(&format!("--out-of-reach {} ", place.path(name).display()));
         let hides = has("state") && has("operators") && has("server");
-        let closes = words.contains("--closed-port 6001 --closed-port 6002");
+        let closes = arguments.contains("--closed-port 6001 --closed-port 6002");
         let expected = local.is_contained();
         assert_eq!(
-            (hides, closes, words.contains("--uncontained")),
+            (hides, closes, arguments.contains("--uncontained")),
             (expected, expected, !expected),
-            "{words}"
+            "{arguments}"
         );
-        local.end(wanted.attempt).await.expect("ended");
-        fs::remove_file(yard.path("runner.pid")).expect("removed");
+        local.kill(request.attempt).await.expect("ended");
+        fs::remove_file(place.path("runner.pid")).expect("removed");
     }
 }

@@ -1,4 +1,4 @@
-//! The thread that starts, looks at and ends the processes of a place.
+//! The thread that starts, monitors and kills the processes of a place.
 
 use std::collections::{BTreeSet, HashMap};
 use std::os::unix::process::ExitStatusExt;
@@ -10,233 +10,252 @@ use guildhall_domain::ids::AttemptId;
 use rustix::process::Signal;
 use tracing::{info, warn};
 
-use super::files::{Attempt, Files};
-use super::processes::{self, Identity, Life};
-use super::{Ask, Lifetime, Options, tree};
-use crate::{End, Launch, LaunchError, Seen};
+use super::options::{Lifetime, LocalOptions};
+use super::place_dir::{AttemptDir, PlaceDir};
+use super::process_tree;
+use super::processes::{self, ProcessIdentity, ProcessState};
+use super::request::WorkerRequest;
+use crate::{ExitReason, LaunchError, LaunchRequest, ProcessStatus};
 
-/// A process of another server is seen dead before that server has written down how it ended. One that has not in this
-/// time is gone too.
-const TOLD_WITHIN: Duration = Duration::from_secs(3);
+/// How long to wait for another server to record the exit of its child. After that the other server is dead too.
+const EXIT_RECORD_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// When the server ends and its runners with it, they have this long to end by themselves.
-const CLOSE_WITHIN: Duration = Duration::from_millis(1500);
+/// How long runners may take to exit after SIGTERM when the server shuts down.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1500);
 
 #[derive(Debug)]
 pub(super) struct Worker {
-    files: Files,
-    options: Options,
-    /// The processes that this server started: how they end is told to their parent alone.
+    dir: PlaceDir,
+    options: LocalOptions,
+    /// Child processes of this server: only the parent can read an exit status.
     children: HashMap<AttemptId, Child>,
-    /// Since when others' processes are seen dead.
-    seen_dead: HashMap<AttemptId, Instant>,
-    /// Nothing is started any more: it would have to end at once.
+    /// When processes of other servers were first found dead.
+    found_dead_at: HashMap<AttemptId, Instant>,
+    /// After shutdown nothing is started.
     is_closed: bool,
 }
 
 impl Worker {
-    pub(super) fn new(files: Files, options: Options) -> Self {
-        Self { files, options, children: HashMap::new(), seen_dead: HashMap::new(), is_closed: false }
+    pub(super) fn new(dir: PlaceDir, options: LocalOptions) -> Self {
+        Self { dir, options, children: HashMap::new(), found_dead_at: HashMap::new(), is_closed: false }
     }
 
-    /// Ends what was to end with a server that was killed.
-    pub(super) fn begin(&mut self) {
-        if self.options.lifetime == Lifetime::OfServer {
-            self.end_all();
+    /// Kills runners that should have ended with a killed server.
+    pub(super) fn start(&mut self) {
+        if self.options.lifetime == Lifetime::WithServer {
+            self.kill_all();
         }
     }
 
-    pub(super) fn answer(&mut self, ask: Ask) {
-        match ask {
-            Ask::Launch(launch, answer) => {
-                let _nobody_waits = answer.send(self.launch(&launch));
+    pub(super) fn handle(&mut self, request: WorkerRequest) {
+        match request {
+            WorkerRequest::Launch(request, reply) => {
+                let _caller_gone = reply.send(self.launch(&request));
             }
-            Ask::Look(attempt, answer) => {
-                let _nobody_waits = answer.send(self.look(attempt));
+            WorkerRequest::Status(attempt, reply) => {
+                let _caller_gone = reply.send(self.status(attempt));
             }
-            Ask::End(attempt, answer) => {
-                let _nobody_waits = answer.send(self.end(attempt));
+            WorkerRequest::Kill(attempt, reply) => {
+                let _caller_gone = reply.send(self.kill(attempt));
             }
-            Ask::Close(answer) => {
-                if self.options.lifetime == Lifetime::OfServer {
+            WorkerRequest::Close(reply) => {
+                if self.options.lifetime == Lifetime::WithServer {
                     self.is_closed = true;
-                    self.ask_to_end();
-                    self.end_all();
+                    self.terminate_all();
+                    self.kill_all();
                 }
-                let _nobody_waits = answer.send(());
+                let _caller_gone = reply.send(());
             }
         }
     }
 
-    fn launch(&mut self, launch: &Launch) -> Result<(), LaunchError> {
+    fn launch(&mut self, request: &LaunchRequest) -> Result<(), LaunchError> {
         if self.is_closed {
             return Err(LaunchError::Closed);
         }
-        let attempt = self.files.attempt(launch.attempt);
-        attempt.make().map_err(LaunchError::io("make", "the attempt's folder"))?;
-        let _held = attempt.lock().map_err(|_held| LaunchError::Busy)?;
-        if attempt.end().is_some() || find(&attempt).is_some() {
+        let attempt = self.dir.attempt(request.attempt);
+        attempt.create().map_err(LaunchError::io("create", "the attempt's directory"))?;
+        let _lock = attempt.lock().map_err(|_locked| LaunchError::Busy)?;
+        if attempt.exit_reason().is_some() || find_process(&attempt).is_some() {
             return Ok(());
         }
-        self.files.prune();
-        attempt.write_enrolment(&launch.enrolment).map_err(LaunchError::io("write", "the enrolment"))?;
+        self.dir.prune();
+        attempt.write_enrolment(&request.enrolment).map_err(LaunchError::io("write", "the enrolment"))?;
         let mut child = self
-            .command(launch, &attempt)?
+            .command(request, &attempt)?
             .spawn()
             .map_err(LaunchError::io("start", "the runner's program"))?;
-        let identity = Identity::of(child.id()).ok_or_else(|| std::io::Error::other("it is gone"));
-        if let Err(error) = identity.and_then(|identity| attempt.note_process(&identity)) {
-            // One that nobody would find again must not run.
+        let identity =
+            ProcessIdentity::of(child.id()).ok_or_else(|| std::io::Error::other("the process is gone"));
+        if let Err(error) = identity.and_then(|identity| attempt.record_process(&identity)) {
+            // A process without a record could not be found again, so it must not run.
             let _already_gone = child.kill();
-            let _buried = child.wait();
-            return Err(LaunchError::io("note", "the runner's process")(error));
+            let _reaped = child.wait();
+            return Err(LaunchError::io("record", "the runner's process")(error));
         }
-        info!(attempt = %launch.attempt, pid = child.id(), "started a runner for the profile {}", launch.profile.as_str());
-        self.children.insert(launch.attempt, child);
+        info!(attempt = %request.attempt, pid = child.id(), "started a runner for the profile {}", request.profile.as_str());
+        self.children.insert(request.attempt, child);
         Ok(())
     }
 
-    fn command(&self, launch: &Launch, attempt: &Attempt) -> Result<Command, LaunchError> {
+    fn command(&self, request: &LaunchRequest, attempt: &AttemptDir) -> Result<Command, LaunchError> {
         let options = &self.options;
-        // Each becomes the next: the process stays the same. A session of its own has no terminal, so that neither Ctrl-C
-        // in the server's is for it, nor can an agent write to it.
-        let mut words = options.limits.words();
-        if options.lifetime == Lifetime::OfServer {
-            // The kernel tells the runner when this thread is gone.
-            words.extend(["setpriv", "--pdeathsig=TERM", "--"].map(str::to_owned));
+        // Each program replaces itself by the next with exec. The new session has no terminal: Ctrl-C in the server's
+        // terminal does not reach it, and agents cannot write to that terminal.
+        let mut prefix = options.limits.command_prefix();
+        if options.lifetime == Lifetime::WithServer {
+            // The kernel signals the runner when this thread ends.
+            prefix.extend(["setpriv", "--pdeathsig=TERM", "--"].map(str::to_owned));
         }
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).arg("setsid").arg(&options.runner);
+        let mut command = Command::new(&prefix[0]);
+        command.args(&prefix[1..]).arg("setsid").arg(&options.runner);
         command.arg("--url").arg(&options.url);
-        command.arg("--enrolment-file").arg(attempt.enrolment());
-        command.arg("--name").arg(launch.attempt.to_string());
-        command.arg("--profile").arg(launch.profile.as_str());
-        command.arg("--state").arg(self.files.storage());
-        command.arg("--one-shot").arg("--idle-seconds").arg(options.idle.as_secs().to_string());
-        match launch.run {
+        command.arg("--enrolment-file").arg(attempt.enrolment_file());
+        command.arg("--name").arg(request.attempt.to_string());
+        command.arg("--profile").arg(request.profile.as_str());
+        command.arg("--state").arg(self.dir.storage());
+        command.arg("--one-shot").arg("--idle-seconds").arg(options.idle_timeout.as_secs().to_string());
+        match request.run {
             Some(run) => command.arg("--run").arg(run.to_string()),
-            None => command.arg("--claim-seconds").arg(options.claim_within.as_secs().to_string()),
+            None => command.arg("--claim-seconds").arg(options.claim_timeout.as_secs().to_string()),
         };
-        match &options.out_of_reach {
-            Some(out_of_reach) => command.args(out_of_reach.words(&self.files, options)),
+        match &options.deny_list {
+            Some(deny_list) => {
+                let launcher_dirs = [Some(self.dir.root()), options.profiles.as_deref()];
+                command.args(deny_list.arguments(launcher_dirs.into_iter().flatten()))
+            }
             None => command.arg("--uncontained"),
         };
-        if let Some(source) = self.files.profile(launch.tenant, &launch.profile)? {
-            command.arg("--profiles").arg(attempt.copy_profile(launch, &source)?);
+        if let Some(source) = self.dir.profile(request.tenant, &request.profile)? {
+            command.arg("--profiles").arg(attempt.copy_profile(request, &source)?);
         }
         let log = attempt.log().and_then(|log| Ok((log.try_clone()?, log)));
         let (errors, log) = log.map_err(LaunchError::io("open", "the runner's log"))?;
-        // Nothing of ours goes along but what was chosen: a secret of the server is not the runner's to know.
+        // Only selected variables are passed on: the server's environment may contain secrets.
         command.env_clear().envs(options.environment.iter().map(|(name, value)| (name, value)));
-        command.env(tree::MARK, launch.attempt.to_string()).env("HOME", attempt.folder());
+        command
+            .env(process_tree::ATTEMPT_VARIABLE, request.attempt.to_string())
+            .env("HOME", attempt.folder());
         command.current_dir(attempt.folder()).stdin(Stdio::null()).stdout(log).stderr(errors);
         Ok(command)
     }
 
-    fn look(&mut self, id: AttemptId) -> Result<Seen, LaunchError> {
-        let attempt = self.files.attempt(id);
-        if let Some(end) = attempt.end() {
+    fn status(&mut self, id: AttemptId) -> Result<ProcessStatus, LaunchError> {
+        let attempt = self.dir.attempt(id);
+        if let Some(reason) = attempt.exit_reason() {
             self.children.remove(&id);
-            self.seen_dead.remove(&id);
-            return Ok(Seen::Ended(end));
+            self.found_dead_at.remove(&id);
+            return Ok(ProcessStatus::Ended(reason));
         }
-        let Some(identity) = find(&attempt) else { return Ok(Seen::Absent) };
-        let end = match self.children.get_mut(&id).map(Child::try_wait) {
-            Some(Ok(Some(status))) => Some(read(status)),
+        let Some(identity) = find_process(&attempt) else { return Ok(ProcessStatus::Absent) };
+        let reason = match self.children.get_mut(&id).map(Child::try_wait) {
+            Some(Ok(Some(status))) => Some(exit_reason(status)),
             Some(Ok(None)) => None,
-            Some(Err(_)) | None => self.end_of_anothers(id, &identity),
+            Some(Err(_)) | None => self.foreign_exit(id, &identity),
         };
-        let Some(end) = end else {
-            attempt.cut_log(self.options.log_bytes).map_err(LaunchError::io("cut", "the runner's log"))?;
-            return Ok(Seen::Running);
+        let Some(reason) = reason else {
+            attempt
+                .rotate_log(self.options.log_bytes)
+                .map_err(LaunchError::io("rotate", "the runner's log"))?;
+            return Ok(ProcessStatus::Running);
         };
-        self.bury(id, &attempt, end)
+        self.finish(id, &attempt, reason)
     }
 
-    /// Says how a process ended that another server started, once it is certain that it has.
-    fn end_of_anothers(&mut self, id: AttemptId, identity: &Identity) -> Option<End> {
-        match identity.life() {
-            Life::Alive => None,
-            Life::Zombie | Life::Gone => {
-                let since = *self.seen_dead.entry(id).or_insert_with(Instant::now);
-                (since.elapsed() > TOLD_WITHIN).then_some(End::Unseen)
+    /// Returns the exit reason of a process of another server, once it is certain that it ended.
+    fn foreign_exit(&mut self, id: AttemptId, identity: &ProcessIdentity) -> Option<ExitReason> {
+        match identity.state() {
+            ProcessState::Alive => None,
+            ProcessState::Zombie | ProcessState::Gone => {
+                let since = *self.found_dead_at.entry(id).or_insert_with(Instant::now);
+                (since.elapsed() > EXIT_RECORD_TIMEOUT).then_some(ExitReason::Unknown)
             }
         }
     }
 
-    /// Ends what a dead runner left, and then says that it is dead.
-    fn bury(&mut self, id: AttemptId, attempt: &Attempt, end: End) -> Result<Seen, LaunchError> {
-        if !tree::end_leftovers(id, &self.files.storage(), &self.living()) {
-            warn!(attempt = %id, "what a dead runner left cannot be ended; it is tried again");
-            return Ok(Seen::Running);
+    /// Kills the leftover processes of a dead runner, and then records its exit.
+    fn finish(
+        &mut self,
+        id: AttemptId,
+        attempt: &AttemptDir,
+        reason: ExitReason,
+    ) -> Result<ProcessStatus, LaunchError> {
+        if !process_tree::kill_leftovers(id, &self.dir.storage(), &self.live_runners()) {
+            warn!(attempt = %id, "cannot kill the leftover processes of a dead runner; will retry");
+            return Ok(ProcessStatus::Running);
         }
-        attempt.note_end(&end).map_err(LaunchError::io("note", "the runner's end"))?;
+        attempt.record_exit(&reason).map_err(LaunchError::io("record", "the runner's exit"))?;
         self.children.remove(&id);
-        self.seen_dead.remove(&id);
-        info!(attempt = %id, ?end, "a runner has ended");
-        Ok(Seen::Ended(end))
+        self.found_dead_at.remove(&id);
+        info!(attempt = %id, ?reason, "a runner has ended");
+        Ok(ProcessStatus::Ended(reason))
     }
 
-    fn end(&mut self, id: AttemptId) -> Result<Seen, LaunchError> {
-        let attempt = self.files.attempt(id);
-        let ended = attempt.end().is_some();
-        let Some(identity) = find(&attempt).filter(|_| !ended) else { return self.look(id) };
-        if !tree::end(&identity) {
-            return Ok(Seen::Running);
+    fn kill(&mut self, id: AttemptId) -> Result<ProcessStatus, LaunchError> {
+        let attempt = self.dir.attempt(id);
+        let ended = attempt.exit_reason().is_some();
+        let Some(identity) = find_process(&attempt).filter(|_| !ended) else { return self.status(id) };
+        if !process_tree::kill_tree(&identity) {
+            return Ok(ProcessStatus::Running);
         }
         let status = self.children.get_mut(&id).and_then(|child| child.wait().ok());
-        self.bury(id, &attempt, status.map_or(End::Unseen, read))
+        self.finish(id, &attempt, status.map_or(ExitReason::Unknown, exit_reason))
     }
 
-    /// Returns the runners of this place that live.
-    fn living(&self) -> BTreeSet<u32> {
-        let attempts = self.files.attempts().into_iter().map(|attempt| self.files.attempt(attempt));
-        let open = attempts.filter(|attempt| attempt.end().is_none());
-        let alive = open.filter_map(|attempt| attempt.process()).filter(|id| id.life() == Life::Alive);
+    /// Returns the pids of the live runners of this place.
+    fn live_runners(&self) -> BTreeSet<u32> {
+        let attempts = self.dir.attempts().into_iter().map(|attempt| self.dir.attempt(attempt));
+        let open = attempts.filter(|attempt| attempt.exit_reason().is_none());
+        let alive =
+            open.filter_map(|attempt| attempt.process()).filter(|id| id.state() == ProcessState::Alive);
         alive.map(|identity| identity.pid).collect()
     }
 
-    fn open(&self) -> Vec<AttemptId> {
-        let is_open = |attempt: &AttemptId| self.files.attempt(*attempt).end().is_none();
-        self.files.attempts().into_iter().filter(is_open).collect()
+    fn open_attempts(&self) -> Vec<AttemptId> {
+        let is_open = |attempt: &AttemptId| self.dir.attempt(*attempt).exit_reason().is_none();
+        self.dir.attempts().into_iter().filter(is_open).collect()
     }
 
-    /// Asks every runner to end, and gives them a moment.
-    fn ask_to_end(&mut self) {
-        let open: Vec<Identity> =
-            self.open().iter().filter_map(|attempt| find(&self.files.attempt(*attempt))).collect();
+    /// Sends SIGTERM to every runner, and waits a moment.
+    fn terminate_all(&mut self) {
+        let open: Vec<ProcessIdentity> = self
+            .open_attempts()
+            .iter()
+            .filter_map(|attempt| find_process(&self.dir.attempt(*attempt)))
+            .collect();
         for identity in &open {
             identity.signal(Signal::TERM);
         }
-        let deadline = Instant::now() + CLOSE_WITHIN;
-        while open.iter().any(|identity| identity.life() == Life::Alive) && Instant::now() < deadline {
+        let deadline = Instant::now() + SHUTDOWN_TIMEOUT;
+        while open.iter().any(|identity| identity.state() == ProcessState::Alive) && Instant::now() < deadline
+        {
             sleep(Duration::from_millis(10));
         }
     }
 
-    fn end_all(&mut self) {
-        for attempt in self.open() {
-            if let Err(error) = self.end(attempt) {
-                warn!(%attempt, error = &error as &dyn std::error::Error, "cannot end a runner");
+    fn kill_all(&mut self) {
+        for attempt in self.open_attempts() {
+            if let Err(error) = self.kill(attempt) {
+                warn!(%attempt, error = &error as &dyn std::error::Error, "cannot kill a runner");
             }
         }
     }
 }
 
-/// Finds the process of an attempt: as it was noted, or by its arguments where a kill came before the note.
-pub(super) fn find(attempt: &Attempt) -> Option<Identity> {
-    if let Some(noted) = attempt.process() {
-        return Some(noted);
+/// Finds the process of an attempt: by its record, or by its arguments if the server was killed before it wrote one.
+pub(super) fn find_process(attempt: &AttemptDir) -> Option<ProcessIdentity> {
+    if let Some(recorded) = attempt.process() {
+        return Some(recorded);
     }
-    let found = processes::with_argument(&attempt.enrolment())?;
-    let _found_again_next_time = attempt.note_process(&found);
+    let found = processes::find_by_argument(&attempt.enrolment_file())?;
+    let _found_again_next_time = attempt.record_process(&found);
     Some(found)
 }
 
-fn read(status: ExitStatus) -> End {
+fn exit_reason(status: ExitStatus) -> ExitReason {
     match (status.code(), status.signal()) {
-        (Some(code), _) => End::Exited(code),
-        (None, Some(signal)) => End::Killed(signal),
-        (None, None) => End::Unseen,
+        (Some(code), _) => ExitReason::Exited(code),
+        (None, Some(signal)) => ExitReason::Killed(signal),
+        (None, None) => ExitReason::Unknown,
     }
 }

@@ -1,4 +1,4 @@
-//! REST bodies, one module per feature group and resource.
+//! Request and response bodies of the REST API, one module per feature group and resource.
 
 pub mod access;
 pub mod ops;

@@ -1,90 +1,97 @@
-//! What a backend reports, in our own words.
+//! Events that a backend reports.
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::runs::event::Usage;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-/// Something that happened in a turn. The pump cleans it, merges it and numbers it.
+/// An event of a turn. The pump redacts, coalesces and numbers it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BackendEvent {
-    /// A piece of what the agent says.
+    /// A chunk of the agent's text.
     TextDelta {
         item: String,
         text: String,
     },
-    /// All of what the agent said in one item; `is_final` where the backend says that it is the answer of the turn.
+    /// The complete text of one item; `is_final` when the backend marks it as the answer of the turn.
     Text {
         item: String,
         text: String,
         is_final: bool,
     },
-    ToolBegan {
+    ToolStarted {
         call: String,
         tool: String,
         command: Option<String>,
     },
-    /// A piece of what a tool printed.
+    /// A chunk of a tool's output.
     ToolOutput {
         call: String,
         text: String,
     },
-    /// All that a tool printed, as far as it was kept: sent where the pieces were not all of it, or there were none.
-    /// It stands in place of the pieces.
-    ToolPrinted {
+    /// The complete output of a tool call, up to a limit. Sent when the chunks were incomplete or missing; it replaces
+    /// them.
+    ToolFullOutput {
         call: String,
         text: String,
         truncated: bool,
     },
-    ToolEnded {
+    ToolFinished {
         call: String,
         tool: String,
         status: String,
         exit_code: Option<i64>,
         command: Option<String>,
     },
-    /// What it cost since the last report.
+    /// Usage since the last report.
     Usage(Usage),
-    /// Something about the backend itself, such as a lost connection to its model.
+    /// A status of the backend itself, such as a lost connection to its model.
     Status {
         phase: String,
         detail: Value,
     },
-    /// Something went wrong that did not end the turn.
+    /// An error that did not end the turn.
     Error {
         kind: FailureKind,
         message: String,
     },
-    /// The backend asked for leave and did not get it.
-    Declined {
+    /// The backend asked for permission and was declined.
+    ApprovalDeclined {
         what: String,
         detail: Value,
     },
-    /// A file that the turn changed, or the sum of those that are not named.
+    /// A file that the turn changed, or a summary of the remaining ones.
     Artifact(Value),
-    /// Something that we do not know. It passes on as it is.
+    /// An event that we do not know; passed through unchanged.
     Other {
         kind: String,
         payload: Value,
     },
 }
 
-/// Where a backend reports to. It holds a bounded number of events; a backend that is faster waits.
+/// Where a backend reports its events. The queue is bounded: a backend that is faster than the pump waits.
 #[derive(Debug, Clone)]
-pub struct Sink(mpsc::Sender<BackendEvent>);
+pub struct EventSink(mpsc::Sender<BackendEvent>);
 
-/// Events that wait for the pump: one batch ahead.
-const WAITING: usize = 256;
+/// Events that wait for the pump: more than one batch.
+const SINK_CAPACITY: usize = 256;
 
-impl Sink {
+impl EventSink {
     #[must_use]
     pub fn new() -> (Self, mpsc::Receiver<BackendEvent>) {
-        let (sender, receiver) = mpsc::channel(WAITING);
+        let (sender, receiver) = mpsc::channel(SINK_CAPACITY);
         (Self(sender), receiver)
     }
 
-    /// Reports. When the pump is gone the runner is ending, and nobody is left to tell.
+    /// Reports an event. When the pump is gone the runner is shutting down, and the event is dropped.
     pub async fn report(&self, event: BackendEvent) {
-        let _nobody_is_left = self.0.send(event).await;
+        let _pump_gone = self.0.send(event).await;
+    }
+
+    /// Reports events in order.
+    pub async fn report_all(&self, events: impl IntoIterator<Item = BackendEvent>) {
+        for event in events {
+            self.report(event).await;
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What goes wrong with a backend, in the words of the failure table.
+//! Failures of a backend.
 
 use guildhall_domain::FailureKind;
 
@@ -7,9 +7,9 @@ use guildhall_domain::FailureKind;
 #[error("{kind}: {message}")]
 pub struct BackendFailure {
     pub kind: FailureKind,
-    /// For people; it may go to the server, and holds no secret and no address of a provider.
+    /// Shown to users and sent to the server: it contains no secret and no provider address.
     pub message: String,
-    /// Whether the process is gone: it must be started again, and the thread resumed.
+    /// Whether the process is gone: it must be started again and the thread resumed.
     pub died: bool,
 }
 
@@ -19,19 +19,9 @@ impl BackendFailure {
         Self { kind, message: message.into(), died: false }
     }
 
+    /// The process exited, or can no longer be used.
     #[must_use]
-    pub fn dead(message: impl Into<String>) -> Self {
+    pub fn died(message: impl Into<String>) -> Self {
         Self { kind: FailureKind::BackendFailed, message: message.into(), died: true }
     }
-}
-
-/// Why a backend does not do what it is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    #[error("this backend cannot do that")]
-    Unable,
-    #[error("no turn runs")]
-    NoTurn,
-    #[error("the backend did not answer in time")]
-    Silent,
 }

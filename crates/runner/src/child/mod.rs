@@ -1,10 +1,10 @@
-//! The process of an agent: started with an environment of its own, read within bounds, ended with all its descendants.
+//! The process of an agent: started with its own environment, read with limits, killed with all of its descendants.
 
-mod confine;
-mod lines;
-mod reach;
-mod tail;
-mod tree;
+mod confinement;
+mod deny_list;
+mod line_reader;
+mod process_tree;
+mod stderr_tail;
 
 use std::ffi::OsString;
 use std::io;
@@ -18,78 +18,78 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
-pub use confine::{Bounds, By};
-pub use lines::Line;
-use lines::Lines;
-pub use reach::OutOfReach;
-use tail::Tail;
-use tree::Root;
-pub use tree::{adopt_orphans, end_backends, end_everything, end_orphans};
+pub use confinement::{Confinement, ConfinementMethod};
+pub use deny_list::DenyList;
+pub use line_reader::Line;
+use line_reader::LineReader;
+use process_tree::ProcessTree;
+pub use process_tree::{become_subreaper, kill_backends, kill_descendants, kill_orphans};
+use stderr_tail::StderrTail;
 
-/// What a process may still have written before its end is read for so long.
-const DRAIN_WITHIN: Duration = Duration::from_millis(500);
+/// How long to read the remaining output of a process that has exited.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A process that does not read what it is told for so long hangs.
-const WRITE_WITHIN: Duration = Duration::from_secs(10);
+/// A process that does not read its input for this long hangs.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What to start, and in which surroundings. Nothing of our own environment goes along.
+/// What to start, and how. The runner's own environment is not inherited.
 #[derive(Debug)]
-pub struct Spec<'a> {
+pub struct ProcessSpec<'a> {
     pub program: &'a Path,
     pub arguments: &'a [&'a str],
-    pub folder: &'a Path,
+    pub dir: &'a Path,
     pub environment: Vec<(String, SecretString)>,
-    /// How far it may reach, and what it starts.
-    pub bounds: Bounds,
+    /// What the process and its descendants may access.
+    pub confinement: Confinement,
 }
 
-/// What was heard of a process.
+/// What was read from a process.
 #[derive(Debug)]
-pub enum Heard {
+pub enum ProcessOutput {
     Line(Line),
-    /// It has ended, or closed its side; nothing more comes.
-    End,
+    /// It has exited or closed its output.
+    Eof,
 }
 
-/// What to wait for.
+/// What to read next.
 #[derive(Clone, Copy)]
-enum For {
+enum ReadUnit {
     Line,
-    Piece,
+    Chunk,
 }
 
-/// A process that speaks in lines. Dropping it ends it, and everything that it started.
+/// A process that communicates over its standard streams. Dropping it kills it and its descendants.
 #[derive(Debug)]
 pub struct Child {
     process: tokio::process::Child,
     input: Option<ChildStdin>,
-    lines: Lines<ChildStdout>,
-    complaints: Tail,
+    output: LineReader<ChildStdout>,
+    stderr: StderrTail,
     drain_until: Option<Instant>,
-    // After the process, so that the process is known to be ours until its descendants are ended.
-    root: Root,
+    // Dropped after `process`, so that the process stays an active root until its descendants are killed.
+    tree: ProcessTree,
 }
 
 impl Child {
-    /// Starts a process at the head of its own group.
-    pub fn start(spec: &Spec<'_>) -> io::Result<Self> {
-        tree::adopt_orphans()?;
+    /// Starts a process as the leader of a new process group.
+    pub fn start(spec: &ProcessSpec<'_>) -> io::Result<Self> {
+        process_tree::become_subreaper()?;
         let environment = spec.environment.iter().map(|(name, value)| (name, value.expose_secret()));
-        let hidden = spec.bounds.out_of_reach.resolved(&spec.bounds.own)?;
-        let mut words = match spec.bounds.by {
-            By::Mounts if !hidden.is_empty() => {
-                // Asked here: the program that makes the mounts would only fail.
+        let denied = spec.confinement.deny.resolve(&spec.confinement.own_dirs)?;
+        let mut args = match spec.confinement.method {
+            ConfinementMethod::Mounts if !denied.is_empty() => {
+                // Fail here when the program is missing: bwrap would hide the cause.
                 spec.program.metadata()?;
-                confine::mounts(&spec.bounds, &hidden)
+                confinement::bwrap_command(&spec.confinement, &denied)
             }
-            By::Mounts | By::Rules => Vec::new(),
+            ConfinementMethod::Mounts | ConfinementMethod::Landlock => Vec::new(),
         };
-        words.push(spec.program.into());
-        words.extend(spec.arguments.iter().map(OsString::from));
-        let mut command = Command::new(&words[0]);
+        args.push(spec.program.into());
+        args.extend(spec.arguments.iter().map(OsString::from));
+        let mut command = Command::new(&args[0]);
         command
-            .args(&words[1..])
-            .current_dir(spec.folder)
+            .args(&args[1..])
+            .current_dir(spec.dir)
             .env_clear()
             .envs(environment)
             .stdin(Stdio::piped())
@@ -97,108 +97,110 @@ impl Child {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        let mut process = if spec.bounds.are_none() {
+        let mut process = if spec.confinement.is_unrestricted() {
             command.spawn()?
         } else {
-            confine::spawn(&mut command, &spec.bounds, &hidden)?
+            confinement::spawn(&mut command, &spec.confinement, &denied)?
         };
-        let missing = || io::Error::other("the process has no pipes");
-        let root = Root::new(process.id().ok_or_else(missing)?);
-        let lines = Lines::new(process.stdout.take().ok_or_else(missing)?);
-        let complaints = Tail::default();
-        let stderr = process.stderr.take().ok_or_else(missing)?;
-        // Ends with the process: then nobody is left who holds the other end.
-        Tasks::new().spawn("agent's stderr", complaints.clone().follow(stderr));
+        let missing_pipe = || io::Error::other("the process has no pipes");
+        let tree = ProcessTree::new(process.id().ok_or_else(missing_pipe)?);
+        let output = LineReader::new(process.stdout.take().ok_or_else(missing_pipe)?);
+        let stderr = StderrTail::default();
+        let stderr_pipe = process.stderr.take().ok_or_else(missing_pipe)?;
+        // The task ends when the last process that holds the pipe exits.
+        Tasks::new().spawn("agent's stderr", stderr.clone().follow(stderr_pipe));
         let input = process.stdin.take();
-        Ok(Self { process, input, lines, complaints, drain_until: None, root })
+        Ok(Self { process, input, output, stderr, drain_until: None, tree })
     }
 
     #[must_use]
     pub fn id(&self) -> u32 {
-        self.root.id()
+        self.tree.root()
     }
 
-    /// Says something to the process: one line.
-    pub async fn say(&mut self, line: &str) -> io::Result<()> {
+    /// Writes one line to the process's input.
+    pub async fn write_line(&mut self, line: &str) -> io::Result<()> {
         let input = self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        let saying = async {
+        let write = async {
             input.write_all(line.as_bytes()).await?;
             input.write_all(b"\n").await?;
             input.flush().await
         };
-        timeout(WRITE_WITHIN, saying).await.map_err(|_elapsed| io::ErrorKind::TimedOut)?
+        timeout(WRITE_TIMEOUT, write).await.map_err(|_elapsed| io::ErrorKind::TimedOut)?
     }
 
-    /// Waits for the next line. Nothing is lost when the wait is given up.
+    /// Reads the next line. Cancel safe.
     ///
-    /// The process may end while a descendant holds its output open, so its end is watched as well.
-    pub async fn hear(&mut self) -> Heard {
-        self.listen(For::Line).await
+    /// A descendant may keep the output open after the process has exited, so the exit is awaited as well.
+    pub async fn read_line(&mut self) -> ProcessOutput {
+        self.read(ReadUnit::Line).await
     }
 
-    /// Waits for the next piece of what the process prints, lines or not. Nothing is lost when the wait is given up.
-    pub async fn hear_piece(&mut self) -> Heard {
-        self.listen(For::Piece).await
+    /// Reads the next chunk of output, regardless of line breaks. Cancel safe.
+    pub async fn read_chunk(&mut self) -> ProcessOutput {
+        self.read(ReadUnit::Chunk).await
     }
 
-    async fn listen(&mut self, what: For) -> Heard {
+    async fn read(&mut self, unit: ReadUnit) -> ProcessOutput {
         loop {
             let line = match self.drain_until {
-                Some(until) => timeout_at(until, Self::read(&mut self.lines, what)).await.unwrap_or(Ok(None)),
+                Some(until) => {
+                    timeout_at(until, Self::read_output(&mut self.output, unit)).await.unwrap_or(Ok(None))
+                }
                 None => tokio::select! {
-                    line = Self::read(&mut self.lines, what) => line,
-                    _ended = self.process.wait() => {
-                        self.drain_until = Some(Instant::now() + DRAIN_WITHIN);
+                    line = Self::read_output(&mut self.output, unit) => line,
+                    _exited = self.process.wait() => {
+                        self.drain_until = Some(Instant::now() + DRAIN_TIMEOUT);
                         continue;
                     }
                 },
             };
             if let Ok(Some(line)) = line {
-                return Heard::Line(line);
+                return ProcessOutput::Line(line);
             }
-            // The pipe closes a moment before the process can be seen to have ended.
-            let _it_lives_on = timeout(DRAIN_WITHIN, self.process.wait()).await;
-            return Heard::End;
+            // The pipe closes shortly before the exit status is available.
+            let _still_running = timeout(DRAIN_TIMEOUT, self.process.wait()).await;
+            return ProcessOutput::Eof;
         }
     }
 
-    async fn read(lines: &mut Lines<ChildStdout>, what: For) -> io::Result<Option<Line>> {
-        match what {
-            For::Line => lines.next().await,
-            For::Piece => lines.piece().await,
+    async fn read_output(output: &mut LineReader<ChildStdout>, unit: ReadUnit) -> io::Result<Option<Line>> {
+        match unit {
+            ReadUnit::Line => output.next_line().await,
+            ReadUnit::Chunk => output.next_chunk().await,
         }
     }
 
-    /// Lets the process know that nothing more will be said.
+    /// Closes the process's input.
     pub fn close_input(&mut self) {
         drop(self.input.take());
     }
 
-    /// Returns the code with which the process ended; none when it runs, or a signal ended it.
+    /// Returns the exit code; `None` while the process runs, or when a signal killed it.
     pub fn exit_code(&mut self) -> Option<i32> {
         self.process.try_wait().ok().flatten().and_then(|status| status.code())
     }
 
-    /// Says how the process ended, and nothing that it wrote: that may hold anything.
-    pub fn epitaph(&mut self) -> String {
+    /// Describes how the process exited, without its output, which may contain anything.
+    pub fn exit_description(&mut self) -> String {
         match self.process.try_wait() {
             Ok(Some(status)) => status.to_string(),
             Ok(None) => "it closed its output".to_owned(),
-            Err(_) => "its end was not seen".to_owned(),
+            Err(_) => "its exit status is unknown".to_owned(),
         }
     }
 
-    /// Returns the last that the process wrote to stderr, for a log that is redacted.
+    /// Returns the end of the process's stderr. Redact it before it is stored or logged.
     #[must_use]
-    pub fn complaints(&self) -> String {
-        self.complaints.read()
+    pub fn stderr_tail(&self) -> String {
+        self.stderr.read()
     }
 
-    /// Closes its input and waits until it has ended, at most so long. What is left ends with the drop.
-    pub async fn finish(mut self, patience: Duration) {
-        drop(self.input.take());
-        let reading = async { while let Heard::Line(_) = self.hear().await {} };
-        let _late = timeout(patience, reading).await;
+    /// Closes the input and waits for the process to exit. After the timeout, dropping it kills what is left.
+    pub async fn shutdown(mut self, exit_timeout: Duration) {
+        self.close_input();
+        let read_to_end = async { while let ProcessOutput::Line(_) = self.read_line().await {} };
+        let _timed_out = timeout(exit_timeout, read_to_end).await;
     }
 }
 

@@ -3,12 +3,18 @@ use std::path::Path;
 
 use super::*;
 
-fn shell<'a>(folder: &'a Path, arguments: &'a [&'a str]) -> Spec<'a> {
+fn shell<'a>(dir: &'a Path, arguments: &'a [&'a str]) -> ProcessSpec<'a> {
     let environment = vec![("PATH".to_owned(), SecretString::from("/usr/bin:/bin"))];
-    Spec { program: Path::new("/bin/sh"), arguments, folder, environment, bounds: Bounds::default() }
+    ProcessSpec {
+        program: Path::new("/bin/sh"),
+        arguments,
+        dir,
+        environment,
+        confinement: Confinement::default(),
+    }
 }
 
-async fn written(file: &Path) -> String {
+async fn wait_for_file(file: &Path) -> String {
     for _ in 0..500 {
         match fs::read_to_string(file) {
             Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
@@ -18,120 +24,127 @@ async fn written(file: &Path) -> String {
     panic!("{} was not written", file.display());
 }
 
-fn lives(id: &str) -> bool {
+fn is_alive(id: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     !stat.is_empty() && !stat.contains(") Z ")
 }
 
 #[tokio::test]
-async fn a_child_that_forked_twice_and_left_its_session_ends_with_its_process() {
-    let folder = tempfile::tempdir().expect("a folder");
+async fn dropping_a_child_kills_detached_descendants() {
+    let dir = tempfile::tempdir().expect("temporary directory");
     let script = "(setsid sh -c 'echo $$ > daemon; exec sleep 300' &) ; setsid sh -c 'echo $$ > shell; exec sleep 300'";
-    let child = Child::start(&shell(folder.path(), &["-c", script])).expect("a shell");
+    let child = Child::start(&shell(dir.path(), &["-c", script])).expect("start the shell");
     let (daemon, inner) =
-        (written(&folder.path().join("daemon")).await, written(&folder.path().join("shell")).await);
-    assert!(lives(&daemon) && lives(&inner));
+        (wait_for_file(&dir.path().join("daemon")).await, wait_for_file(&dir.path().join("shell")).await);
+    assert!(is_alive(&daemon) && is_alive(&inner));
     drop(child);
-    assert!(!lives(&daemon) && !lives(&inner), "{daemon} {inner}");
+    assert!(!is_alive(&daemon) && !is_alive(&inner), "{daemon} {inner}");
 }
 
 #[tokio::test]
-async fn what_a_killed_process_started_ends_with_the_drop() {
-    let folder = tempfile::tempdir().expect("a folder");
+async fn descendants_of_a_killed_child_die_when_it_is_dropped() {
+    let dir = tempfile::tempdir().expect("temporary directory");
     let script = "setsid sh -c 'echo $$ > shell; exec sleep 300' & kill -9 $$";
-    let mut child = Child::start(&shell(folder.path(), &["-c", script])).expect("a shell");
-    let inner = written(&folder.path().join("shell")).await;
-    assert!(matches!(child.hear().await, Heard::End));
-    assert_eq!(child.epitaph(), "signal: 9 (SIGKILL)");
-    assert!(lives(&inner));
+    let mut child = Child::start(&shell(dir.path(), &["-c", script])).expect("start the shell");
+    let inner = wait_for_file(&dir.path().join("shell")).await;
+    assert!(matches!(child.read_line().await, ProcessOutput::Eof));
+    assert_eq!(child.exit_description(), "signal: 9 (SIGKILL)");
+    assert!(is_alive(&inner));
     drop(child);
-    assert!(!lives(&inner), "{inner}");
+    assert!(!is_alive(&inner), "{inner}");
 }
 
 #[tokio::test]
-async fn one_child_ends_without_the_other() {
-    let folder = tempfile::tempdir().expect("a folder");
+async fn dropping_one_child_leaves_the_other_running() {
+    let dir = tempfile::tempdir().expect("temporary directory");
     let keep =
-        Child::start(&shell(folder.path(), &["-c", "echo $$ > kept; exec sleep 300"])).expect("a shell");
-    let kept = written(&folder.path().join("kept")).await;
-    drop(Child::start(&shell(folder.path(), &["-c", "sleep 300"])).expect("a shell"));
-    assert!(lives(&kept));
+        Child::start(&shell(dir.path(), &["-c", "echo $$ > kept; exec sleep 300"])).expect("start the shell");
+    let kept = wait_for_file(&dir.path().join("kept")).await;
+    drop(Child::start(&shell(dir.path(), &["-c", "sleep 300"])).expect("start the shell"));
+    assert!(is_alive(&kept));
     drop(keep);
-    assert!(!lives(&kept));
+    assert!(!is_alive(&kept));
 }
 
 #[tokio::test]
-async fn nothing_of_our_environment_goes_along() {
-    let folder = tempfile::tempdir().expect("a folder");
+async fn child_does_not_inherit_the_environment() {
+    let dir = tempfile::tempdir().expect("temporary directory");
     let mut child =
-        Child::start(&shell(folder.path(), &["-c", "env | cut -d= -f1 | sort"])).expect("a shell");
+        Child::start(&shell(dir.path(), &["-c", "env | cut -d= -f1 | sort"])).expect("start the shell");
     let mut names = Vec::new();
-    while let Heard::Line(Line::Whole(line)) = child.hear().await {
-        names.push(String::from_utf8(line).expect("text"));
+    while let ProcessOutput::Line(Line::Complete(line)) = child.read_line().await {
+        names.push(String::from_utf8(line).expect("UTF-8"));
     }
     names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(&name.as_str()));
     assert_eq!(names, ["PATH"]);
 }
 
 #[tokio::test]
-async fn an_end_is_heard_though_a_descendant_holds_the_output() {
-    let folder = tempfile::tempdir().expect("a folder");
+async fn exit_is_detected_while_a_descendant_holds_the_output() {
+    let dir = tempfile::tempdir().expect("temporary directory");
     let mut child =
-        Child::start(&shell(folder.path(), &["-c", "echo hi; sleep 300 & exit 3"])).expect("a shell");
-    let first = child.hear().await;
-    assert!(matches!(&first, Heard::Line(Line::Whole(line)) if line == b"hi"), "{first:?}");
-    assert!(matches!(child.hear().await, Heard::End));
-    assert_eq!(child.epitaph(), "exit status: 3");
+        Child::start(&shell(dir.path(), &["-c", "echo hi; sleep 300 & exit 3"])).expect("start the shell");
+    let first = child.read_line().await;
+    assert!(matches!(&first, ProcessOutput::Line(Line::Complete(line)) if line == b"hi"), "{first:?}");
+    assert!(matches!(child.read_line().await, ProcessOutput::Eof));
+    assert_eq!(child.exit_description(), "exit status: 3");
 }
 
 #[tokio::test]
-async fn the_last_words_are_kept() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut child = Child::start(&shell(folder.path(), &["-c", "echo trouble >&2; read line; echo $line"]))
-        .expect("a shell");
-    child.say("heard you").await.expect("it reads");
-    let first = child.hear().await;
-    assert!(matches!(&first, Heard::Line(Line::Whole(line)) if line == b"heard you"), "{first:?}");
+async fn stderr_is_kept_while_the_child_runs() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let mut child = Child::start(&shell(dir.path(), &["-c", "echo trouble >&2; read line; echo $line"]))
+        .expect("start the shell");
+    child.write_line("heard you").await.expect("write line");
+    let first = child.read_line().await;
+    assert!(matches!(&first, ProcessOutput::Line(Line::Complete(line)) if line == b"heard you"), "{first:?}");
     for _ in 0..200 {
-        if child.complaints() == "trouble\n" {
+        if child.stderr_tail() == "trouble\n" {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("{:?}", child.complaints());
+    panic!("{:?}", child.stderr_tail());
 }
 
 #[tokio::test]
-async fn a_confined_process_and_what_it_starts_write_into_their_folders_and_nowhere_else() {
-    let (inside, outside) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+async fn confined_child_writes_only_to_its_writable_directories() {
+    let (inside, outside) = (
+        tempfile::tempdir().expect("temporary directory"),
+        tempfile::tempdir().expect("temporary directory"),
+    );
     let kept = outside.path().join("kept");
-    fs::write(&kept, "kept").expect("written");
+    fs::write(&kept, "kept").expect("write file");
     let script = format!(
         "touch inside; setsid sh -c 'touch {0}/made; truncate -s 0 {0}/kept; true > {0}/kept; rm {0}/kept; mv inside {0}/moved; ln -s x {0}/link; \
          mkdir {0}/dir; chmod 600 {0}/none; echo tried > tried'; cat {0}/kept; echo > /dev/null && echo . ended",
         outside.path().display()
     );
     let arguments = ["-c", script.as_str()];
-    let bounds = Bounds { writable: Some(vec![inside.path().to_owned()]), ..Bounds::default() };
-    let spec = Spec { bounds, ..shell(inside.path(), &arguments) };
-    let mut child = Child::start(&spec).expect("a shell");
-    let first = child.hear().await;
-    assert!(matches!(&first, Heard::Line(Line::Whole(line)) if line == b"kept. ended"), "{first:?}");
+    let confinement =
+        Confinement { writable: Some(vec![inside.path().to_owned()]), ..Confinement::default() };
+    let spec = ProcessSpec { confinement, ..shell(inside.path(), &arguments) };
+    let mut child = Child::start(&spec).expect("start the shell");
+    let first = child.read_line().await;
+    assert!(
+        matches!(&first, ProcessOutput::Line(Line::Complete(line)) if line == b"kept. ended"),
+        "{first:?}"
+    );
     assert!(inside.path().join("inside").exists() && inside.path().join("tried").exists());
-    assert_eq!(fs::read_dir(outside.path()).expect("a folder").count(), 1);
-    assert_eq!(fs::read_to_string(&kept).expect("a file"), "kept");
+    assert_eq!(fs::read_dir(outside.path()).expect("read directory").count(), 1);
+    assert_eq!(fs::read_to_string(&kept).expect("read file"), "kept");
     fs::write(outside.path().join("ours"), "").expect("the runner itself stays free");
 }
 
 #[tokio::test]
-async fn what_a_process_prints_comes_in_pieces_however_long_its_lines() {
-    let folder = tempfile::tempdir().expect("a folder");
+async fn read_chunk_returns_long_lines_in_chunks() {
+    let dir = tempfile::tempdir().expect("temporary directory");
     let script = "printf '%1000000s' x; sleep 0.2; printf end";
-    let mut child = Child::start(&shell(folder.path(), &["-c", script])).expect("a shell");
+    let mut child = Child::start(&shell(dir.path(), &["-c", script])).expect("start the shell");
     child.close_input();
     let (mut bytes, mut longest) = (0, 0);
-    while let Heard::Line(Line::Whole(piece)) = child.hear_piece().await {
-        (bytes, longest) = (bytes + piece.len(), longest.max(piece.len()));
+    while let ProcessOutput::Line(Line::Complete(chunk)) = child.read_chunk().await {
+        (bytes, longest) = (bytes + chunk.len(), longest.max(chunk.len()));
     }
     assert_eq!((bytes, child.exit_code()), (1_000_003, Some(0)));
     assert!(longest <= 64 * 1024, "{longest}");

@@ -1,12 +1,12 @@
-//! The guard: the runner's parent, which does nothing but outlive it.
+//! The guard: the parent process of the runner, which cleans up when the runner dies.
 //!
-//! A runner that is killed cannot end its backend any more. So the program starts itself once more: the first process
-//! guards, the second works. When the worker ends, however it does, the guard is handed what it left and ends that too.
-//! When the guard ends, the worker sees it and ends itself with everything below. And the worker tells the guard until
-//! when its lease lasts: one that hangs, or was stopped, is killed before somebody else may take its run.
+//! A runner that is killed cannot kill its backend. So the program starts itself a second time: the first process is
+//! the guard, the second is the worker. When the worker exits for any reason, the guard inherits its orphans and
+//! kills them. When the guard exits, the worker notices and kills itself and its descendants. The worker also reports
+//! its lease: a worker that hangs or was stopped is killed before another runner can claim its run.
 
-mod leash;
-mod word;
+mod link;
+mod message;
 
 use std::ffi::OsString;
 use std::io;
@@ -20,82 +20,86 @@ use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
-pub use leash::Leash;
-use word::Word;
+pub use link::GuardLink;
+use message::GuardMessage;
 
 use crate::child;
 
-/// How the program is told that it is the worker.
-pub const WORKER: &str = "--under-guard";
+/// Marks the worker process on its command line.
+pub const WORKER_FLAG: &str = "--under-guard";
 
-/// Later than anything that a worker says.
-const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Longer than any lease: used while no run is held.
+const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// How the worker ended.
+/// How the worker exited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    ByItself(ExitStatus),
-    /// It gave no sign of life until its lease was almost over, and was killed.
-    Silent,
+pub enum WorkerExit {
+    Exited(ExitStatus),
+    /// It sent no message until its lease had almost expired, and was killed.
+    TimedOut,
 }
 
-impl Ended {
-    /// Returns the worker's own code; 128 and the number of the signal that killed it, as shells do.
+impl WorkerExit {
+    /// Returns the worker's exit code, or 128 plus the number of the signal that killed it, as shells do.
     #[must_use]
     pub fn code(self) -> ExitCode {
         let status = match self {
-            Self::ByItself(status) => status,
-            Self::Silent => return ExitCode::FAILURE,
+            Self::Exited(status) => status,
+            Self::TimedOut => return ExitCode::FAILURE,
         };
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
         ExitCode::from(u8::try_from(code).unwrap_or(1))
     }
 }
 
-/// Starts this program once more with the same arguments, and guards it to its end. Nothing that it started is left.
-pub async fn guard(arguments: Vec<OsString>) -> io::Result<Ended> {
-    child::adopt_orphans()?;
+/// Starts this program again as a worker with the same arguments, waits for it, and kills everything that it started.
+pub async fn guard(arguments: Vec<OsString>) -> io::Result<WorkerExit> {
+    child::become_subreaper()?;
     let mut worker = Command::new("/proc/self/exe")
         .arg0("guildhall-runner")
         .args(arguments)
-        .arg(WORKER)
+        .arg(WORKER_FLAG)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // A signal to our group is ours to pass on, once.
+        // A group of its own: the guard forwards signals, so the worker gets each of them once.
         .process_group(0)
         .spawn()?;
-    let ended = watch(&mut worker).await;
-    child::end_everything();
-    ended
+    let exit = supervise(&mut worker).await;
+    child::kill_descendants();
+    exit
 }
 
-async fn watch(worker: &mut Child) -> io::Result<Ended> {
-    let missing = || io::Error::other("the worker has no pipes");
-    // Closed when we are gone, however that comes; the worker waits for nothing else there.
-    let _held_open = worker.stdin.take().ok_or_else(missing)?;
-    let mut words = BufReader::new(worker.stdout.take().ok_or_else(missing)?).lines();
+async fn supervise(worker: &mut Child) -> io::Result<WorkerExit> {
+    let missing_pipe = || io::Error::other("the worker has no pipes");
+    // The pipe closes when the guard exits for any reason; the worker waits for that.
+    let _held_open = worker.stdin.take().ok_or_else(missing_pipe)?;
+    let mut lines = BufReader::new(worker.stdout.take().ok_or_else(missing_pipe)?).lines();
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let (mut until, mut speaks) = (None, true);
+    let (mut deadline, mut is_open) = (None, true);
     loop {
-        let silent_at = until.unwrap_or_else(|| Instant::now() + FAR);
+        let timeout_at = deadline.unwrap_or_else(|| Instant::now() + NO_TIMEOUT);
         tokio::select! {
-            // A word that has come counts before the time that is over.
+            // A message that has arrived is handled before the timeout.
             biased;
-            status = worker.wait() => return Ok(Ended::ByItself(status?)),
-            line = words.next_line(), if speaks => match line.ok().flatten().as_deref().map(Word::parse) {
-                Some(Some(Word::Until(left))) => until = Some(Instant::now() + left),
-                Some(Some(Word::Free)) => until = None,
-                Some(None) => {}
-                None => speaks = false,
-            },
-            () = sleep_until(silent_at) => return Ok(Ended::Silent),
-            _ = terminate.recv() => pass_on(worker, Signal::TERM),
-            _ = interrupt.recv() => pass_on(worker, Signal::INT),
+            status = worker.wait() => return Ok(WorkerExit::Exited(status?)),
+            line = lines.next_line(), if is_open => {
+                match line.ok().flatten().as_deref().map(GuardMessage::parse) {
+                    Some(Some(GuardMessage::LeaseHeld(time_left))) => {
+                        deadline = Some(Instant::now() + time_left);
+                    }
+                    Some(Some(GuardMessage::Idle)) => deadline = None,
+                    Some(None) => {}
+                    None => is_open = false,
+                }
+            }
+            () = sleep_until(timeout_at) => return Ok(WorkerExit::TimedOut),
+            _ = terminate.recv() => forward_signal(worker, Signal::TERM),
+            _ = interrupt.recv() => forward_signal(worker, Signal::INT),
         }
     }
 }
 
-fn pass_on(worker: &Child, signal: Signal) {
+fn forward_signal(worker: &Child, signal: Signal) {
     let pid = worker.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     if let Some(pid) = pid {
         let _already_gone = kill_process(pid, signal);

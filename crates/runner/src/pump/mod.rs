@@ -1,6 +1,6 @@
-//! The one way of a backend's events to the server: mapped, merged, cleaned, batched, sent until acknowledged.
+//! The path of a backend's events to the server: redacted, coalesced, batched, and sent until acknowledged.
 
-pub mod mixer;
-pub mod note;
-pub mod send;
-pub mod veil;
+pub mod coalesce;
+pub mod event_pump;
+pub mod redact;
+pub mod runner_status;

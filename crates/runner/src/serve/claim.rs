@@ -1,80 +1,86 @@
-//! Getting a run: the one that is asked for, or the one that has waited longest.
+//! Registers the runner and claims a run: the requested one, or the one that has waited longest.
 
 use std::time::Duration;
 
 use guildhall_domain::ids::RunnerId;
 use guildhall_protocol::rest::runners::RegisterRunner;
-use guildhall_sdk::runner::{Claim, ClaimAgain, Grant, HeldRun, RunnerClient};
+use guildhall_sdk::runner::{ClaimOutcome, ClaimRetry, Grant, LeasedRun, RunnerClient};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::{Options, POLL_WAIT, REST, ServeError};
-use crate::pump::send::is_over;
+use super::options::{POLL_TIMEOUT, RETRY_DELAY, ServeError, ServeOptions};
+use crate::lease::is_lease_lost;
 
-/// Registers the runner; a server that is away is waited for as long as a run is.
+/// Delay between claims of one particular run.
+const CLAIM_RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// Registers the runner. Retries while the server is unreachable, up to the claim timeout. Returns `None` when `stop`
+/// is cancelled.
 pub(super) async fn register(
     client: &RunnerClient,
-    options: &Options,
+    options: &ServeOptions,
     stop: &CancellationToken,
 ) -> Result<Option<RunnerId>, ServeError> {
-    let about = RegisterRunner {
+    let request = RegisterRunner {
         name: options.name.clone(),
         placement: json!({ "pid": std::process::id() }),
         backend_profiles: options.profiles.clone(),
     };
-    let give_up = Instant::now() + options.claim_within;
+    let deadline = Instant::now() + options.claim_timeout;
     loop {
-        match client.register(&about).await {
-            Ok(known) => {
-                let id = known.runner_id.parse().map_err(|_| ServeError::Answer("a runner's id"))?;
+        match client.register(&request).await {
+            Ok(runner) => {
+                let id = runner.runner_id.parse().map_err(|_| ServeError::InvalidResponse("runner id"))?;
                 return Ok(Some(id));
             }
-            Err(error) if !error.is_passing() || Instant::now() >= give_up => return Err(error.into()),
+            Err(error) if !error.is_transient() || Instant::now() >= deadline => return Err(error.into()),
             Err(error) => warn!("cannot register: {error}"),
         }
         tokio::select! {
-            () = sleep(REST) => {}
+            () = sleep(RETRY_DELAY) => {}
             () = stop.cancelled() => return Ok(None),
         }
     }
 }
 
-/// A run that was claimed.
-pub(super) struct Claimed {
-    pub(super) held: HeldRun,
+/// A claimed run.
+pub(super) struct ClaimedRun {
+    pub(super) held: LeasedRun,
     pub(super) grant: Box<Grant>,
-    /// Before the claim was sent: the lease lasts at least from here.
-    pub(super) asked: Instant,
+    /// Taken before the claim was sent: the lease starts at this time or later.
+    pub(super) requested_at: Instant,
 }
 
-/// Claims the run that is asked for, or the one that has waited longest.
+/// Claims the requested run, or the one that has waited longest. Returns `None` when there was none in time.
 pub(super) async fn claim(
     client: &RunnerClient,
     runner: RunnerId,
-    options: &Options,
+    options: &ServeOptions,
     stop: &CancellationToken,
-) -> Result<Option<Claimed>, ServeError> {
-    let give_up = Instant::now() + options.claim_within;
+) -> Result<Option<ClaimedRun>, ServeError> {
+    let deadline = Instant::now() + options.claim_timeout;
     loop {
-        let asked = Instant::now();
-        let claimed = match options.run {
-            Some(run) => client.claim(run, runner, ClaimAgain::Yes).await,
-            None => client.claim_next(runner, POLL_WAIT).await,
+        let requested_at = Instant::now();
+        let claim = match options.run {
+            Some(run) => client.claim(run, runner, ClaimRetry::Yes).await,
+            None => client.claim_next(runner, POLL_TIMEOUT).await,
         };
-        match claimed {
-            Ok(Claim::Granted { held, grant }) => return Ok(Some(Claimed { held, grant, asked })),
-            Ok(Claim::Ended) if options.run.is_some() => return Ok(None),
-            Ok(Claim::Ended | Claim::Held { .. }) => {}
-            Err(error) if is_over(&error) => return Err(error.into()),
+        match claim {
+            Ok(ClaimOutcome::Granted { run: held, grant }) => {
+                return Ok(Some(ClaimedRun { held, grant, requested_at }));
+            }
+            Ok(ClaimOutcome::Ended) if options.run.is_some() => return Ok(None),
+            Ok(ClaimOutcome::Ended | ClaimOutcome::Held { .. }) => {}
+            Err(error) if is_lease_lost(&error) => return Err(error.into()),
             Err(error) => warn!("cannot claim: {error}"),
         }
-        if Instant::now() >= give_up || stop.is_cancelled() {
+        if Instant::now() >= deadline || stop.is_cancelled() {
             return Ok(None);
         }
         tokio::select! {
-            () = sleep(if options.run.is_some() { Duration::from_secs(1) } else { REST }) => {}
+            () = sleep(if options.run.is_some() { CLAIM_RETRY_DELAY } else { RETRY_DELAY }) => {}
             () = stop.cancelled() => return Ok(None),
         }
     }

@@ -1,197 +1,209 @@
-//! One command: taken, played by the backend, ended when the server has all of its events.
+//! Runs one command: acknowledged, worked on by the backend, and finished once the server has all of its events.
 
 use std::pin::pin;
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::CommandId;
-use guildhall_domain::runs::{Blocker, Ending, TerminalStatus};
+use guildhall_domain::runs::{FailureReason, TerminalOutcome, TerminalStatus};
 use guildhall_protocol::rest::runs::commands::CommandView;
-use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::REST;
-use super::run::Serving;
-use super::take::{Taken, take_command};
-use super::watch::{Drain, Stopping, Watch};
-use crate::backend::{BackendEvent, BackendFailure, Begin, Sink, TurnEnd};
+use super::ack::{AckResult, acknowledge_command};
+use super::active_run::ActiveRun;
+use super::options::RETRY_DELAY;
+use super::prompt::prompt_text;
+use super::watch::{DrainSettings, StopState, TurnWatcher};
+use crate::backend::{BackendEvent, BackendFailure, EventSink, ThreadStart, TurnOutcome};
 use crate::child;
-use crate::pump::send::{Flushed, Told, is_over};
+use crate::lease::is_lease_lost;
+use crate::pump::event_pump::{FlushResult, PumpMessage};
 
-/// How long a turn may take to stop; a backend's own patience ends before.
-const STOP_WITHIN: Duration = Duration::from_secs(12);
+/// How long a turn may take to stop; longer than the backend's own timeout.
+const STOP_TIMEOUT: Duration = Duration::from_secs(12);
 
-impl Serving {
-    /// Works through one command, and says how it ended when the server has all of its events.
-    pub(super) async fn turn(&mut self, command: CommandView, stop: &CancellationToken) -> Flushed {
-        let Ok(id) = command.command_id.parse::<CommandId>() else { return Flushed::Whole };
+/// Controls that wait for the backend.
+const CONTROL_CAPACITY: usize = 8;
+
+impl ActiveRun {
+    /// Runs one command, and reports its outcome once the server has all of its events.
+    pub(super) async fn run_command(
+        &mut self,
+        command: CommandView,
+        stop: &CancellationToken,
+    ) -> FlushResult {
+        let Ok(id) = command.command_id.parse::<CommandId>() else { return FlushResult::Delivered };
         if command.r#type != "turn" {
-            let words = "no turn runs that this could go into";
-            return self.end(id, &Ending::failed(FailureKind::Conflict, words)).await;
+            let message = "no turn is running that this command could apply to";
+            return self.finish_command(id, &TerminalOutcome::failed(FailureKind::Conflict, message)).await;
         }
-        match take_command(&self.held, id, &self.lost).await {
-            Taken::Ours => {}
-            // It was cancelled before it began.
-            Taken::Gone => return Flushed::Whole,
-            Taken::Lost => return Flushed::Lost,
+        match acknowledge_command(&self.held, id, &self.lost).await {
+            AckResult::Acknowledged => {}
+            // It was cancelled before it started.
+            AckResult::AlreadyEnded => return FlushResult::Delivered,
+            AckResult::LeaseLost => return FlushResult::LeaseLost,
         }
-        let (sink, reports) = Sink::new();
-        let mut telling = Telling { id, told: self.told.clone(), reports };
-        let ended = match self.ready(&sink, &mut telling).await {
-            Ok(()) => self.play(&words(&command.payload), &sink, &mut telling, stop).await,
-            Err(failure) => TurnEnd::Failed(failure),
+        let (sink, events) = EventSink::new();
+        let mut forwarder = EventForwarder { id, pump: self.pump.clone(), events };
+        let outcome = match self.start_backend(&sink, &mut forwarder).await {
+            Ok(()) => self.run_turn(&prompt_text(&command.payload), &sink, &mut forwarder, stop).await,
+            Err(failure) => TurnOutcome::Failed(failure),
         };
-        telling.rest().await;
-        if self.flush().await == Flushed::Lost {
-            return Flushed::Lost;
+        forwarder.forward_remaining().await;
+        if self.flush().await == FlushResult::LeaseLost {
+            return FlushResult::LeaseLost;
         }
-        self.end(id, &ending(ended)).await
+        self.finish_command(id, &ending(outcome)).await
     }
 
-    /// Begins or resumes the thread, once for each life of the backend.
-    async fn ready(&mut self, sink: &Sink, telling: &mut Telling) -> Result<(), BackendFailure> {
-        if self.begun {
+    /// Starts the backend with a new or resumed thread, unless it already runs.
+    async fn start_backend(
+        &mut self,
+        sink: &EventSink,
+        forwarder: &mut EventForwarder,
+    ) -> Result<(), BackendFailure> {
+        if self.is_started {
             return Ok(());
         }
-        let begin = self.thread.clone().map_or(Begin::New, Begin::Resume);
-        let began = tokio::select! {
+        let thread = self.thread.clone().map_or(ThreadStart::New, ThreadStart::Resume);
+        let started = tokio::select! {
             biased;
-            () = self.lost.cancelled() => Err(BackendFailure::dead("the run was lost")),
-            began = telling.during(self.backend.begin(begin, sink)) => began,
+            () = self.lost.cancelled() => Err(lease_lost()),
+            started = forwarder.forward_during(self.backend.start(thread, sink)) => started,
         };
-        self.thread = Some(began?);
-        self.begun = true;
+        self.thread = Some(started?);
+        self.is_started = true;
         Ok(())
     }
 
-    /// Plays a turn: its events go to the pump, and what the server asks for meanwhile goes to the backend. One that
-    /// does not stop when it is asked to is ended with all that it started.
-    async fn play(
+    /// Runs a turn: its events go to the pump, and the server's requests go to the backend. A backend that does not
+    /// stop in time is killed with everything that it started.
+    async fn run_turn(
         &mut self,
-        words: &str,
-        sink: &Sink,
-        telling: &mut Telling,
+        prompt: &str,
+        sink: &EventSink,
+        forwarder: &mut EventForwarder,
         stop: &CancellationToken,
-    ) -> TurnEnd {
-        let (controls, mut control) = mpsc::channel(8);
-        let (id, stopping) = (telling.id, Stopping::default());
-        let Self { backend, told, held, lost, from, waiting, epoch, drain_within, .. } = self;
-        let drain = Drain { stop, within: *drain_within, told, epoch: *epoch };
-        let watch =
-            Watch { held, from, waiting, id, controls: &controls, lost, stopping: &stopping, drain }.run();
-        let overdue = async {
-            stopping.asked().await;
-            sleep(STOP_WITHIN).await;
+    ) -> TurnOutcome {
+        let (controls, mut control) = mpsc::channel(CONTROL_CAPACITY);
+        let (id, stop_state) = (forwarder.id, StopState::default());
+        let Self { backend, pump, held, lost, poll_from, queue, epoch, drain_timeout, .. } = self;
+        let drain = DrainSettings { stop, timeout: *drain_timeout, pump, epoch: *epoch };
+        let stop_state = &stop_state;
+        let watcher =
+            TurnWatcher { held, poll_from, queue, id, controls: &controls, lost, stop_state, drain }.run();
+        let stop_overdue = async {
+            stop_state.requested().await;
+            sleep(STOP_TIMEOUT).await;
         };
-        let end = tokio::select! {
+        let outcome = tokio::select! {
             biased;
-            () = lost.cancelled() => TurnEnd::Failed(BackendFailure::dead("the run was lost")),
-            end = telling.during(backend.turn(words, sink, &mut control)) => end,
-            () = overdue => {
-                child::end_backends();
-                TurnEnd::Failed(BackendFailure::dead("the turn did not stop, and was ended"))
+            () = lost.cancelled() => TurnOutcome::Failed(lease_lost()),
+            outcome = forwarder.forward_during(backend.run_turn(prompt, sink, &mut control)) => outcome,
+            () = stop_overdue => {
+                child::kill_backends();
+                TurnOutcome::Failed(BackendFailure::died("the turn did not stop in time, and was killed"))
             }
-            never = watch => match never {},
+            never = watcher => match never {},
         };
-        if let TurnEnd::Failed(failure) = &end {
-            self.begun &= !failure.died;
+        if let TurnOutcome::Failed(failure) = &outcome {
+            self.is_started &= !failure.died;
         }
-        settled(end, &stopping)
+        outcome_after_stop(outcome, stop_state)
     }
 
-    pub(super) async fn flush(&self) -> Flushed {
-        let (answer, flushed) = oneshot::channel();
-        if self.told.send(Told::Flush(answer)).await.is_err() {
-            return Flushed::Lost;
+    /// Delivers all events to the server.
+    pub(super) async fn flush(&self) -> FlushResult {
+        let (reply, result) = oneshot::channel();
+        if self.pump.send(PumpMessage::Flush(reply)).await.is_err() {
+            return FlushResult::LeaseLost;
         }
-        flushed.await.unwrap_or(Flushed::Lost)
+        result.await.unwrap_or(FlushResult::LeaseLost)
     }
 
-    /// Says how a command ended, until the server has heard it.
-    async fn end(&self, id: CommandId, ending: &Ending) -> Flushed {
+    /// Reports the outcome of a command. Retries until the server responds.
+    async fn finish_command(&self, id: CommandId, ending: &TerminalOutcome) -> FlushResult {
         loop {
             let thread = self.thread.as_ref().map(|thread| thread.0.as_str());
-            let said = tokio::select! {
-                said = self.held.finish(id, ending, thread) => said,
-                () = self.lost.cancelled() => return Flushed::Lost,
+            let response = tokio::select! {
+                response = self.held.finish(id, ending, thread) => response,
+                () = self.lost.cancelled() => return FlushResult::LeaseLost,
             };
-            match said {
-                Ok(_) => return Flushed::Whole,
-                Err(error) if is_over(&error) => return Flushed::Lost,
-                Err(error) if error.kind() == Some(FailureKind::Conflict) => return Flushed::Whole,
-                Err(error) => warn!("cannot say how {id} ended: {error}"),
+            match response {
+                Ok(_) => return FlushResult::Delivered,
+                Err(error) if is_lease_lost(&error) => return FlushResult::LeaseLost,
+                Err(error) if error.kind() == Some(FailureKind::Conflict) => return FlushResult::Delivered,
+                Err(error) => warn!("cannot report the outcome of {id}: {error}"),
             }
             tokio::select! {
-                () = sleep(REST) => {}
-                () = self.lost.cancelled() => return Flushed::Lost,
+                () = sleep(RETRY_DELAY) => {}
+                () = self.lost.cancelled() => return FlushResult::LeaseLost,
             }
         }
     }
 }
 
-/// Says how a turn ended that may have been asked to stop.
-fn settled(end: TurnEnd, stopping: &Stopping) -> TurnEnd {
-    let died = matches!(&end, TurnEnd::Failed(failure) if failure.died);
-    if !stopping.is_asked() || !(died || end == TurnEnd::Interrupted) {
-        return end;
-    }
-    // A backend ends what it knows of; what has left its parents behind is ended here.
-    child::end_orphans();
-    if stopping.drains() {
-        let words = "the runner was told to stop and interrupted the turn: what it did until then is done";
-        return TurnEnd::Failed(BackendFailure::new(FailureKind::InfraFailed, words));
-    }
-    TurnEnd::Interrupted
+fn lease_lost() -> BackendFailure {
+    BackendFailure::died("the lease of the run was lost")
 }
 
-/// Where the reports of one command's backend go.
-struct Telling {
+/// Returns the outcome of a turn that may have been told to stop.
+fn outcome_after_stop(outcome: TurnOutcome, stop_state: &StopState) -> TurnOutcome {
+    let died = matches!(&outcome, TurnOutcome::Failed(failure) if failure.died);
+    if !stop_state.is_requested() || !(died || outcome == TurnOutcome::Interrupted) {
+        return outcome;
+    }
+    // The backend stops the processes that it knows of; detached ones are killed here.
+    child::kill_orphans();
+    if stop_state.is_draining() {
+        let message = "the runner was told to stop and interrupted the turn: its effects until then remain";
+        return TurnOutcome::Failed(BackendFailure::new(FailureKind::InfraFailed, message));
+    }
+    TurnOutcome::Interrupted
+}
+
+/// Forwards the events of one command from the backend to the pump.
+struct EventForwarder {
     id: CommandId,
-    told: mpsc::Sender<Told>,
-    reports: mpsc::Receiver<BackendEvent>,
+    pump: mpsc::Sender<PumpMessage>,
+    events: mpsc::Receiver<BackendEvent>,
 }
 
-impl Telling {
-    /// Waits for something of the backend; what it reports meanwhile goes to the pump.
-    async fn during<T>(&mut self, work: impl Future<Output = T>) -> T {
+impl EventForwarder {
+    /// Awaits a future of the backend and forwards its events meanwhile.
+    async fn forward_during<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         loop {
             tokio::select! {
                 biased;
-                Some(event) = self.reports.recv() => self.tell(event).await,
-                done = &mut work => return done,
+                Some(event) = self.events.recv() => self.forward(event).await,
+                result = &mut work => return result,
             }
         }
     }
 
-    /// Passes on what was reported last: also by a backend that could not begin.
-    async fn rest(&mut self) {
-        while let Ok(event) = self.reports.try_recv() {
-            self.tell(event).await;
+    /// Forwards the events that are left, also those of a backend that failed to start.
+    async fn forward_remaining(&mut self) {
+        while let Ok(event) = self.events.try_recv() {
+            self.forward(event).await;
         }
     }
 
-    async fn tell(&self, event: BackendEvent) {
-        let _pump_gone = self.told.send(Told::Event(self.id, event)).await;
+    async fn forward(&self, event: BackendEvent) {
+        let _pump_gone = self.pump.send(PumpMessage::Event(self.id, event)).await;
     }
 }
 
-/// Returns the words of a command.
-pub(super) fn words(payload: &Value) -> String {
-    let word = |name: &str| payload.get(name).and_then(Value::as_str);
-    word("prompt").or_else(|| word("message")).or_else(|| word("text")).unwrap_or_default().to_owned()
-}
-
-fn ending(end: TurnEnd) -> Ending {
-    match end {
-        TurnEnd::Completed => Ending::COMPLETED,
-        TurnEnd::Interrupted => Ending::cancelled("the turn was interrupted"),
-        TurnEnd::Failed(failure) => Ending {
+fn ending(outcome: TurnOutcome) -> TerminalOutcome {
+    match outcome {
+        TurnOutcome::Completed => TerminalOutcome::COMPLETED,
+        TurnOutcome::Interrupted => TerminalOutcome::cancelled("the turn was interrupted"),
+        TurnOutcome::Failed(failure) => TerminalOutcome {
             status: TerminalStatus::Failed,
-            failure: Some(Blocker { kind: failure.kind, message: failure.message }),
+            failure: Some(FailureReason { kind: failure.kind, message: failure.message }),
         },
     }
 }
@@ -201,23 +213,24 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_backend_that_says_more_than_the_sink_holds_and_does_not_begin_is_heard_to_the_end() {
-        let (sink, reports) = Sink::new();
-        let (told, mut tellings) = mpsc::channel(1000);
-        let mut telling = Telling { id: CommandId::generate(), told, reports };
-        let beginning = async {
+    async fn all_events_are_forwarded_when_the_backend_fails_to_start() {
+        let (sink, events) = EventSink::new();
+        let (pump, mut messages) = mpsc::channel(1000);
+        let mut forwarder = EventForwarder { id: CommandId::generate(), pump, events };
+        // More events than the sink holds.
+        let start = async {
             for number in 0..600 {
                 let (item, text) = (number.to_string(), String::new());
                 sink.report(BackendEvent::TextDelta { item, text }).await;
             }
-            "does not begin"
+            "start failed"
         };
-        let within = Duration::from_secs(10);
-        assert_eq!(tokio::time::timeout(within, telling.during(beginning)).await, Ok("does not begin"));
-        telling.rest().await;
-        drop(telling);
+        let timeout = Duration::from_secs(10);
+        assert_eq!(tokio::time::timeout(timeout, forwarder.forward_during(start)).await, Ok("start failed"));
+        forwarder.forward_remaining().await;
+        drop(forwarder);
         let mut items = Vec::new();
-        while let Some(Told::Event(_, BackendEvent::TextDelta { item, .. })) = tellings.recv().await {
+        while let Some(PumpMessage::Event(_, BackendEvent::TextDelta { item, .. })) = messages.recv().await {
             items.push(item);
         }
         assert_eq!(items, (0..600).map(|number| number.to_string()).collect::<Vec<_>>());

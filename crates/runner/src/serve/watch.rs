@@ -1,4 +1,4 @@
-//! What the server asks for while a turn runs: to interrupt it, to put words into it, to wait for the next.
+//! Handles what the server requests while a turn runs: to interrupt it, to steer it, or to queue the next command.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,102 +6,102 @@ use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::CommandId;
-use guildhall_domain::runs::Ending;
+use guildhall_domain::runs::TerminalOutcome;
 use guildhall_protocol::rest::runners::WorkView;
 use guildhall_protocol::rest::runs::commands::CommandView;
-use guildhall_sdk::runner::{HeldRun, PollFrom};
+use guildhall_sdk::runner::{LeasedRun, PollCursor};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::take::{Taken, take_command};
-use super::turn::words;
-use super::{POLL_WAIT, REST};
-use crate::backend::{Control, Refusal};
-use crate::pump::note::Note;
-use crate::pump::send::Told;
+use super::ack::{AckResult, acknowledge_command};
+use super::options::{POLL_TIMEOUT, RETRY_DELAY};
+use super::prompt::prompt_text;
+use crate::backend::{SteerError, TurnControl};
+use crate::pump::event_pump::PumpMessage;
+use crate::pump::runner_status::RunnerStatus;
 
-/// How long a backend may take to say whether it took words into a turn.
-const STEER_WITHIN: Duration = Duration::from_secs(10);
+/// How long a backend may take to accept or reject a steer.
+const STEER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Looks what the server asks for while a turn runs.
-pub(super) struct Watch<'a> {
-    pub(super) held: &'a HeldRun,
-    pub(super) from: &'a mut PollFrom,
-    pub(super) waiting: &'a mut Vec<CommandView>,
+/// Polls the server while a turn runs.
+pub(super) struct TurnWatcher<'a> {
+    pub(super) held: &'a LeasedRun,
+    pub(super) poll_from: &'a mut PollCursor,
+    pub(super) queue: &'a mut Vec<CommandView>,
     pub(super) id: CommandId,
-    pub(super) controls: &'a mpsc::Sender<Control>,
+    pub(super) controls: &'a mpsc::Sender<TurnControl>,
     pub(super) lost: &'a CancellationToken,
-    pub(super) stopping: &'a Stopping,
-    pub(super) drain: Drain<'a>,
+    pub(super) stop_state: &'a StopState,
+    pub(super) drain: DrainSettings<'a>,
 }
 
-/// How a turn comes to its end when the runner was told to stop.
-pub(super) struct Drain<'a> {
+/// How to end a turn when the runner is told to stop.
+pub(super) struct DrainSettings<'a> {
     pub(super) stop: &'a CancellationToken,
-    pub(super) within: Duration,
-    pub(super) told: &'a mpsc::Sender<Told>,
+    pub(super) timeout: Duration,
+    pub(super) pump: &'a mpsc::Sender<PumpMessage>,
     pub(super) epoch: i64,
 }
 
-/// That a turn was asked to stop, and on whose account.
+/// Whether the turn was told to stop, and by whom.
 #[derive(Debug, Default)]
-pub(super) struct Stopping {
-    asked: CancellationToken,
-    drains: AtomicBool,
+pub(super) struct StopState {
+    requested: CancellationToken,
+    is_draining: AtomicBool,
 }
 
-impl Stopping {
-    /// Waits until somebody asks.
-    pub(super) async fn asked(&self) {
-        self.asked.cancelled().await;
+impl StopState {
+    /// Waits until a stop is requested.
+    pub(super) async fn requested(&self) {
+        self.requested.cancelled().await;
     }
 
-    pub(super) fn is_asked(&self) -> bool {
-        self.asked.is_cancelled()
+    pub(super) fn is_requested(&self) -> bool {
+        self.requested.is_cancelled()
     }
 
-    /// Returns whether the runner itself asked first, because it has to go.
-    pub(super) fn drains(&self) -> bool {
-        self.drains.load(Ordering::SeqCst)
+    /// Returns whether the runner itself requested the stop first, because it shuts down.
+    pub(super) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::SeqCst)
     }
 }
 
-impl Watch<'_> {
-    /// Never ends by itself: a run that is lost is noticed by whoever holds it.
+impl TurnWatcher<'_> {
+    /// Polls until it is dropped. A lost lease is handled by the lease keeper.
     pub(super) async fn run(mut self) -> Infallible {
         let mut drain_at: Option<Instant> = None;
         loop {
-            let drained = sleep_until(drain_at.unwrap_or_else(Instant::now));
-            let polled = tokio::select! {
-                polled = self.held.poll(*self.from, POLL_WAIT) => polled,
+            let drain_timeout = sleep_until(drain_at.unwrap_or_else(Instant::now));
+            let response = tokio::select! {
+                response = self.held.poll(*self.poll_from, POLL_TIMEOUT) => response,
                 () = self.drain.stop.cancelled(), if drain_at.is_none() => {
-                    drain_at = Some(Instant::now() + self.drain.within);
-                    let note = Note::draining(self.drain.epoch, self.drain.within);
-                    let _pump_gone = self.drain.told.send(Told::Note(note)).await;
+                    drain_at = Some(Instant::now() + self.drain.timeout);
+                    let status = RunnerStatus::draining(self.drain.epoch, self.drain.timeout);
+                    let _pump_gone = self.drain.pump.send(PumpMessage::RunnerStatus(status)).await;
                     continue;
                 }
-                () = drained, if drain_at.is_some() && !self.stopping.is_asked() => {
-                    self.stopping.drains.store(true, Ordering::SeqCst);
+                () = drain_timeout, if drain_at.is_some() && !self.stop_state.is_requested() => {
+                    self.stop_state.is_draining.store(true, Ordering::SeqCst);
                     self.interrupt().await;
                     continue;
                 }
             };
-            match polled {
-                Ok(work) => self.heed(work).await,
+            match response {
+                Ok(work) => self.handle(work).await,
                 Err(error) => {
-                    warn!("cannot look for what the server asks: {error}");
-                    sleep(REST).await;
+                    warn!("cannot poll for commands: {error}");
+                    sleep(RETRY_DELAY).await;
                 }
             }
         }
     }
 
-    async fn heed(&mut self, work: WorkView) {
-        *self.from = PollFrom::after(&work);
-        let is_ours = work.cancel_command_ids.iter().any(|id| *id == self.id.to_string());
-        if is_ours || work.run_status == "cancelling" {
+    async fn handle(&mut self, work: WorkView) {
+        *self.poll_from = PollCursor::after(&work);
+        let is_cancelled = work.cancel_command_ids.iter().any(|id| *id == self.id.to_string());
+        if is_cancelled || work.run_status == "cancelling" {
             self.interrupt().await;
         }
         for steer in work.steers {
@@ -110,45 +110,50 @@ impl Watch<'_> {
         for command in work.commands {
             if command.r#type == "interrupt" {
                 self.interrupt().await;
-                self.settle(&command, &Ending::COMPLETED).await;
+                self.finish_command(&command, &TerminalOutcome::COMPLETED).await;
             } else {
-                self.waiting.push(command);
+                self.queue.push(command);
             }
         }
     }
 
     async fn interrupt(&self) {
-        self.stopping.asked.cancel();
-        let _turn_over = self.controls.send(Control::Interrupt).await;
+        self.stop_state.requested.cancel();
+        let _turn_over = self.controls.send(TurnControl::Interrupt).await;
     }
 
-    /// Puts words into the turn. The command completes only when the backend has taken them.
+    /// Sends a steer to the turn. The command completes only when the backend has accepted it.
     async fn steer(&self, command: CommandView) {
-        let (taken, answer) = oneshot::channel();
-        let control = Control::Steer { words: words(&command.payload), taken };
+        let (reply, response) = oneshot::channel();
+        let control = TurnControl::Steer { text: prompt_text(&command.payload), reply };
         let Ok(id) = command.command_id.parse::<CommandId>() else { return };
-        if take_command(self.held, id, self.lost).await != Taken::Ours {
+        if acknowledge_command(self.held, id, self.lost).await != AckResult::Acknowledged {
             return;
         }
-        let sent = self.controls.send(control).await.is_ok();
-        let outcome = if sent { timeout(STEER_WITHIN, answer).await } else { Ok(Ok(Err(Refusal::NoTurn))) };
-        let ending = match outcome {
-            Ok(Ok(Ok(()))) => Ending::COMPLETED,
-            Ok(Ok(Err(refusal))) => Ending::failed(FailureKind::BackendFailed, refusal.to_string()),
-            Ok(Err(_)) | Err(_) => Ending::failed(FailureKind::BackendFailed, Refusal::Silent.to_string()),
+        let is_sent = self.controls.send(control).await.is_ok();
+        let result = if is_sent {
+            timeout(STEER_TIMEOUT, response).await
+        } else {
+            Ok(Ok(Err(SteerError::NoActiveTurn)))
         };
-        self.settle(&command, &ending).await;
+        let failed =
+            |error: SteerError| TerminalOutcome::failed(FailureKind::BackendFailed, error.to_string());
+        let ending = match result {
+            Ok(Ok(Ok(()))) => TerminalOutcome::COMPLETED,
+            Ok(Ok(Err(error))) => failed(error),
+            Ok(Err(_)) | Err(_) => failed(SteerError::Timeout),
+        };
+        self.finish_command(&command, &ending).await;
     }
 
-    async fn settle(&self, command: &CommandView, ending: &Ending) {
+    async fn finish_command(&self, command: &CommandView, ending: &TerminalOutcome) {
         let Ok(id) = command.command_id.parse::<CommandId>() else { return };
-        let taken = self.held.ack(id).await;
-        let settled = match taken {
+        let finished = match self.held.ack(id).await {
             Ok(_) => self.held.finish(id, ending, None).await,
             Err(error) => Err(error),
         };
-        if let Err(error) = settled {
-            warn!("cannot say how {id} ended: {error}");
+        if let Err(error) = finished {
+            warn!("cannot report the outcome of {id}: {error}");
         }
     }
 }

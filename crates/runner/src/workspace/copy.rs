@@ -1,4 +1,4 @@
-//! Parts of a checkout, each put somewhere in the workspace. Links are copied as links and never followed.
+//! Copies parts of a checkout into the workspace. Symbolic links are copied as links and never followed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,86 +6,91 @@ use std::path::{Path, PathBuf};
 
 use guildhall_domain::runs::policy::Bundle;
 
-use super::WorkspaceError;
+use super::error::WorkspaceError;
 
-/// Files and folders that a workspace is made of.
-const ENTRIES_AT_MOST: usize = 200_000;
+/// Files and directories in a workspace.
+const MAX_ENTRIES: usize = 200_000;
 
-/// Folders within folders.
-const DEPTH_AT_MOST: usize = 64;
+/// Nesting of directories.
+const MAX_DEPTH: usize = 64;
 
-/// Copies parts, on a thread that may wait for a disk.
-pub(super) async fn parts(checkout: &Path, bundles: &[Bundle], into: &Path) -> Result<(), WorkspaceError> {
+/// Copies bundles on a blocking thread.
+pub(super) async fn copy_bundles(
+    checkout: &Path,
+    bundles: &[Bundle],
+    into: &Path,
+) -> Result<(), WorkspaceError> {
     let (checkout, bundles, into) = (checkout.to_owned(), bundles.to_vec(), into.to_owned());
-    let copying = tokio::task::spawn_blocking(move || {
-        let mut left = ENTRIES_AT_MOST;
+    let task = tokio::task::spawn_blocking(move || {
+        let mut budget = MAX_ENTRIES;
         for bundle in &bundles {
-            let from = part(&checkout, bundle.subpath.as_str())?;
-            let to = target(&into, bundle.target_path.as_str())?;
-            copy(&from, &to, 0, &mut left)?;
+            let from = source_path(&checkout, bundle.subpath.as_str())?;
+            let to = target_path(&into, bundle.target_path.as_str())?;
+            copy(&from, &to, 0, &mut budget)?;
         }
         Ok(())
     });
-    copying.await.map_err(std::io::Error::other)?
+    task.await.map_err(std::io::Error::other)?
 }
 
-/// Finds a part of the checkout, step by step: none of the steps may be a link, or git's own folder.
-fn part(checkout: &Path, subpath: &str) -> Result<PathBuf, WorkspaceError> {
-    let mut at = checkout.to_owned();
-    for step in subpath.split('/') {
-        at.push(step);
-        let found = fs::symlink_metadata(&at).map_err(|_| WorkspaceError::Part)?;
-        if found.is_symlink() || step.eq_ignore_ascii_case(".git") {
-            return Err(WorkspaceError::Part);
+/// Resolves a path in the checkout. No component may be a symbolic link or `.git`.
+fn source_path(checkout: &Path, subpath: &str) -> Result<PathBuf, WorkspaceError> {
+    let mut path = checkout.to_owned();
+    for component in subpath.split('/') {
+        path.push(component);
+        let metadata = fs::symlink_metadata(&path).map_err(|_| WorkspaceError::InvalidBundlePath)?;
+        if metadata.is_symlink() || component.eq_ignore_ascii_case(".git") {
+            return Err(WorkspaceError::InvalidBundlePath);
         }
     }
-    Ok(at)
+    Ok(path)
 }
 
-/// Makes the way to a target: what an earlier part put there may be a link that leads out.
-fn target(into: &Path, path: &str) -> Result<PathBuf, WorkspaceError> {
-    let mut at = into.to_owned();
-    let mut steps = path.split('/').peekable();
-    while let Some(step) = steps.next() {
-        at.push(step);
-        match fs::symlink_metadata(&at) {
-            Ok(found) if !found.is_dir() => return Err(WorkspaceError::Part),
+/// Creates the parent directories of a target. An earlier bundle may have put a link there that leads out, so each
+/// component is checked.
+fn target_path(into: &Path, target: &str) -> Result<PathBuf, WorkspaceError> {
+    let mut path = into.to_owned();
+    let mut components = target.split('/').peekable();
+    while let Some(component) = components.next() {
+        path.push(component);
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if !metadata.is_dir() => return Err(WorkspaceError::InvalidBundlePath),
             Ok(_) => {}
-            Err(_) if steps.peek().is_some() => fs::create_dir(&at)?,
+            Err(_) if components.peek().is_some() => fs::create_dir(&path)?,
             Err(_) => {}
         }
     }
-    Ok(at)
+    Ok(path)
 }
 
-fn copy(from: &Path, to: &Path, depth: usize, left: &mut usize) -> Result<(), WorkspaceError> {
-    *left = left.checked_sub(1).ok_or(WorkspaceError::Repository("it has too many files"))?;
-    let found = fs::symlink_metadata(from)?;
-    if found.is_symlink() {
+fn copy(from: &Path, to: &Path, depth: usize, budget: &mut usize) -> Result<(), WorkspaceError> {
+    *budget = budget.checked_sub(1).ok_or(WorkspaceError::InvalidRepository("it has too many files"))?;
+    let metadata = fs::symlink_metadata(from)?;
+    if metadata.is_symlink() {
         if fs::symlink_metadata(to).is_ok() {
-            return Err(WorkspaceError::Part);
+            return Err(WorkspaceError::InvalidBundlePath);
         }
         return Ok(symlink(fs::read_link(from)?, to)?);
     }
-    if found.is_file() {
-        // A link in the way would be followed.
-        if fs::symlink_metadata(to).is_ok_and(|there| !there.is_file()) {
-            return Err(WorkspaceError::Part);
+    if metadata.is_file() {
+        // An existing link would be followed.
+        if fs::symlink_metadata(to).is_ok_and(|existing| !existing.is_file()) {
+            return Err(WorkspaceError::InvalidBundlePath);
         }
         fs::copy(from, to)?;
         return Ok(());
     }
-    if depth >= DEPTH_AT_MOST {
-        return Err(WorkspaceError::Repository("its folders are too deep"));
+    if depth >= MAX_DEPTH {
+        return Err(WorkspaceError::InvalidRepository("its directories are nested too deeply"));
     }
     match fs::symlink_metadata(to) {
-        Ok(there) if there.is_dir() => {}
-        Ok(_) => return Err(WorkspaceError::Part),
+        Ok(existing) if existing.is_dir() => {}
+        Ok(_) => return Err(WorkspaceError::InvalidBundlePath),
         Err(_) => fs::create_dir(to)?,
     }
     for entry in fs::read_dir(from)? {
         let name = entry?.file_name();
-        copy(&from.join(&name), &to.join(&name), depth + 1, left)?;
+        copy(&from.join(&name), &to.join(&name), depth + 1, budget)?;
     }
     Ok(())
 }

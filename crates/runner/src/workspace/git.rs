@@ -1,20 +1,20 @@
-//! Checkouts of repositories of this machine. A repository is somebody's data: nothing in it may run.
+//! Clones repositories of this machine. A repository is untrusted data: nothing in it may be executed.
 
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use guildhall_domain::runs::policy::GitPoint;
+use guildhall_domain::runs::policy::GitRevision;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::WorkspaceError;
+use super::error::WorkspaceError;
 
-/// A large repository on a slow disk; more has hung.
-const WITHIN: Duration = Duration::from_secs(300);
+/// Enough for a large repository on a slow disk.
+const GIT_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What holds for every call: no hooks, no helpers, no other repositories, and no transport but this machine's files.
-const SETTINGS: [&str; 9] = [
+/// Configuration of every call: no hooks, no helpers, no submodules, and no transport but local files.
+const GIT_CONFIG: [&str; 9] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.askPass=",
@@ -26,9 +26,9 @@ const SETTINGS: [&str; 9] = [
     "gc.auto=0",
 ];
 
-/// Clones a repository, or a bundle, into a folder that is not there yet, at a branch, tag or commit. Objects are copied:
-/// the clone shares no file with its source, and an agent that spoils it spoils nothing else.
-pub(super) async fn check_out(source: &Path, at: &GitPoint, into: &Path) -> Result<(), WorkspaceError> {
+/// Clones a repository or bundle file into a new directory, at a branch, tag or commit. Objects are copied: the clone
+/// shares no file with its source, so an agent cannot damage the source through it.
+pub(super) async fn clone_at(source: &Path, at: &GitRevision, into: &Path) -> Result<(), WorkspaceError> {
     let mut clone = git();
     clone.args([
         "clone",
@@ -39,30 +39,30 @@ pub(super) async fn check_out(source: &Path, at: &GitPoint, into: &Path) -> Resu
         "--template=",
     ]);
     match at {
-        GitPoint::Default => {}
-        // Its type lets no option through, and nothing that git would read as a range.
-        GitPoint::Ref(name) => {
+        GitRevision::Default => {}
+        // Its type excludes options and ranges.
+        GitRevision::Ref(name) => {
             clone.args(["--branch", name.as_str()]);
         }
-        GitPoint::Commit(_) => {
+        GitRevision::Commit(_) => {
             clone.arg("--no-checkout");
         }
     }
     clone.arg("--").arg(source).arg(into);
     run(clone, "clone the repository").await?;
-    if let GitPoint::Commit(id) = at {
+    if let GitRevision::Commit(id) = at {
         let mut checkout = git();
         checkout.arg("-C").arg(into).args(["checkout", "--quiet", "--detach", id.as_str(), "--"]);
-        run(checkout, "find that commit").await?;
+        run(checkout, "check out the commit").await?;
     }
-    // The way back is closed: an agent does not push into the operator's repository by accident.
-    let mut forget = git();
-    forget.arg("-C").arg(into).args(["remote", "remove", "origin"]);
-    run(forget, "forget where it came from").await
+    // Without the remote, an agent cannot push into the operator's repository by accident.
+    let mut remove_remote = git();
+    remove_remote.arg("-C").arg(into).args(["remote", "remove", "origin"]);
+    run(remove_remote, "remove the remote").await
 }
 
-/// Begins a call of git that reads no configuration but ours, and asks nobody. A repository of another user is refused by
-/// git itself: such a one could have been prepared.
+/// Returns a git command that reads no configuration but ours and never prompts. Git itself rejects repositories of
+/// other users, which could contain a malicious configuration.
 fn git() -> Command {
     let mut command = Command::new("git");
     command
@@ -82,17 +82,17 @@ fn git() -> Command {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .kill_on_drop(true);
-    for setting in SETTINGS {
-        command.args(["-c", setting]);
+    for entry in GIT_CONFIG {
+        command.args(["-c", entry]);
     }
     command
 }
 
-async fn run(mut command: Command, what: &'static str) -> Result<(), WorkspaceError> {
-    match timeout(WITHIN, command.status()).await {
+async fn run(mut command: Command, action: &'static str) -> Result<(), WorkspaceError> {
+    match timeout(GIT_TIMEOUT, command.status()).await {
         Ok(Ok(status)) if status.success() => Ok(()),
-        Ok(Ok(_)) => Err(WorkspaceError::Git(what)),
+        Ok(Ok(_)) => Err(WorkspaceError::GitFailed(action)),
         Ok(Err(error)) => Err(error.into()),
-        Err(_) => Err(WorkspaceError::Slow(what)),
+        Err(_) => Err(WorkspaceError::GitTimeout(action)),
     }
 }

@@ -1,130 +1,111 @@
-//! The folder that an agent works in, prepared from what the run refers to.
+//! The directory that an agent works in, prepared from the run's workspace reference.
 //!
-//! An empty workspace or a checkout is made once for a session and found again by its next run. A folder or a repository of
-//! this machine is used only below a place that the operator named (`--workspace-root`): the server has an allow-list of its
-//! own, but whose machine it is decides last.
+//! An empty workspace or a checkout is created once per session and reused by its next run. A directory or repository
+//! of this machine is used only below a root that the operator allowed (`--workspace-root`): the server has an
+//! allow-list too, but the operator of the machine has the last word.
 
+mod allowed_path;
 mod changes;
 mod copy;
+mod error;
 mod git;
-mod place;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
 
-use guildhall_domain::runs::policy::{GitSource, WorkspacePath, WorkspaceRef};
+use guildhall_domain::runs::policy::{GitSource, WorkspaceRef};
 use serde_json::Value;
 use tokio::fs;
 
-pub(crate) use changes::{Snapshot, events};
+pub(crate) use changes::{Snapshot, change_events};
+pub use error::WorkspaceError;
 
-/// Why there is no workspace. Nothing that a caller wrote is repeated but the kind.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkspaceError {
-    #[error("this runner cannot prepare a workspace of kind `{0}`")]
-    Unable(String),
-    #[error("the workspace's folder is not there, or not below a --workspace-root of this runner")]
-    Outside,
-    #[error("the repository cannot be used: {0}")]
-    Repository(&'static str),
-    #[error("git could not {0}")]
-    Git(&'static str),
-    #[error("git did not {0} in time")]
-    Slow(&'static str),
-    #[error("a part of the repository is not there, or leads out of it")]
-    Part,
-    #[error("cannot prepare the workspace")]
-    Io(#[from] std::io::Error),
-}
-
-/// Where workspaces are made, and which places of this machine they may come from.
+/// Where workspaces are created, and which directories of this machine they may come from.
 #[derive(Debug, Clone)]
-pub struct Places {
-    /// Made workspaces stand here, by session.
-    pub made: PathBuf,
-    /// What a run may name: folders below these.
-    pub roots: Vec<PathBuf>,
+pub struct WorkspaceDirs {
+    /// Parent of the created workspaces, one per session.
+    pub managed: PathBuf,
+    /// A run may name paths below these.
+    pub allowed_roots: Vec<PathBuf>,
 }
 
 /// Prepares the workspace of a session.
-pub async fn prepare(places: &Places, session: &str, reference: &Value) -> Result<PathBuf, WorkspaceError> {
-    let unable = || {
+pub async fn prepare(
+    dirs: &WorkspaceDirs,
+    session: &str,
+    reference: &Value,
+) -> Result<PathBuf, WorkspaceError> {
+    let unsupported = || {
         let kind = reference.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let is_word = kind.len() <= 20 && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        WorkspaceError::Unable(if is_word { kind } else { "unknown" }.to_owned())
+        let is_plain = kind.len() <= 20 && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        WorkspaceError::UnsupportedKind(if is_plain { kind } else { "unknown" }.to_owned())
     };
-    // Checked again here: the server may be newer, older, or not the one that we believe.
-    let reference: WorkspaceRef = serde_json::from_value(reference.clone()).map_err(|_| unable())?;
-    let folder = places.made.join(session);
+    // Validated again here: the server may be of another version, or not the one that we trust.
+    let reference: WorkspaceRef = serde_json::from_value(reference.clone()).map_err(|_| unsupported())?;
+    let dir = dirs.managed.join(session);
     match reference {
         WorkspaceRef::Empty => {
-            fs::create_dir_all(&folder).await?;
-            Ok(folder)
+            fs::create_dir_all(&dir).await?;
+            Ok(dir)
         }
-        WorkspaceRef::Directory { path } => place::folder(&places.roots, &path),
-        WorkspaceRef::Git { source: GitSource::Path(path), at } => {
-            let source = place::repository(&places.roots, &path)?;
-            once(&folder, async |fresh| git::check_out(&source, &at, fresh).await).await
+        WorkspaceRef::Directory { path } => allowed_path::resolve_dir(&dirs.allowed_roots, &path),
+        WorkspaceRef::Git { source: GitSource::Path(path), revision: at } => {
+            let source = allowed_path::resolve_repository(&dirs.allowed_roots, &path)?;
+            create_once(&dir, async |new| git::clone_at(&source, &at, new).await).await
         }
-        WorkspaceRef::GitBundle { source: GitSource::Path(path), at, bundles } => {
-            let source = place::repository(&places.roots, &path)?;
-            once(&folder, async |fresh| {
-                let checkout = fresh.with_extension("checkout");
-                clear(&checkout).await?;
-                let taken = async {
-                    git::check_out(&source, &at, &checkout).await?;
-                    fs::create_dir_all(fresh).await?;
-                    copy::parts(&checkout, &bundles, fresh).await
+        WorkspaceRef::GitBundle { source: GitSource::Path(path), revision: at, bundles } => {
+            let source = allowed_path::resolve_repository(&dirs.allowed_roots, &path)?;
+            create_once(&dir, async |new| {
+                let checkout = new.with_extension("checkout");
+                remove_dir_if_exists(&checkout).await?;
+                let copy = async {
+                    git::clone_at(&source, &at, &checkout).await?;
+                    fs::create_dir_all(new).await?;
+                    copy::copy_bundles(&checkout, &bundles, new).await
                 };
-                let taken = taken.await;
-                clear(&checkout).await?;
-                taken
+                let copied = copy.await;
+                remove_dir_if_exists(&checkout).await?;
+                copied
             })
             .await
         }
-        // Fetching from elsewhere needs credentials and a way out, which a runner does not have yet.
+        // Fetching from a URL needs credentials and network access, which a runner does not have yet.
         WorkspaceRef::Git { source: GitSource::Url(_), .. }
-        | WorkspaceRef::GitBundle { source: GitSource::Url(_), .. } => Err(unable()),
+        | WorkspaceRef::GitBundle { source: GitSource::Url(_), .. } => Err(unsupported()),
     }
 }
 
-/// Makes a folder whole or not at all: beside its place first, then in one step. One that is there is what an earlier run
-/// of the session left, and stays as it is.
-async fn once(
-    folder: &Path,
-    make: impl AsyncFnOnce(&Path) -> Result<(), WorkspaceError>,
+/// Creates a directory atomically: under a temporary name first, then by renaming. An existing directory is left as it
+/// is, since an earlier run of the session created it.
+async fn create_once(
+    dir: &Path,
+    create: impl AsyncFnOnce(&Path) -> Result<(), WorkspaceError>,
 ) -> Result<PathBuf, WorkspaceError> {
-    if fs::try_exists(folder).await? {
-        return Ok(folder.to_owned());
+    if fs::try_exists(dir).await? {
+        return Ok(dir.to_owned());
     }
-    let fresh = folder.with_extension("new");
-    clear(&fresh).await?;
-    if let Some(parent) = folder.parent() {
+    let new = dir.with_extension("new");
+    remove_dir_if_exists(&new).await?;
+    if let Some(parent) = dir.parent() {
         fs::create_dir_all(parent).await?;
     }
-    match make(&fresh).await {
+    match create(&new).await {
         Ok(()) => {
-            fs::rename(&fresh, folder).await?;
-            Ok(folder.to_owned())
+            fs::rename(&new, dir).await?;
+            Ok(dir.to_owned())
         }
         Err(error) => {
-            clear(&fresh).await?;
+            remove_dir_if_exists(&new).await?;
             Err(error)
         }
     }
 }
 
-/// Removes what a runner that was killed left half-made.
-async fn clear(folder: &Path) -> Result<(), WorkspaceError> {
-    match fs::remove_dir_all(folder).await {
+/// Removes a directory, such as an incomplete one that a killed runner left.
+async fn remove_dir_if_exists(dir: &Path) -> Result<(), WorkspaceError> {
+    match fs::remove_dir_all(dir).await {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         Ok(()) | Err(_) => Ok(()),
     }
-}
-
-/// Names the path as a run does, for the places' own checks.
-fn named(roots: &[PathBuf], path: &WorkspacePath) -> Option<PathBuf> {
-    let path = Path::new(path.as_str());
-    if path.is_absolute() { Some(path.to_owned()) } else { Some(roots.first()?.join(path)) }
 }

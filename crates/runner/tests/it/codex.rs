@@ -1,124 +1,122 @@
-//! Codex 0.166.0, on the suite and on what is its own.
+//! Codex 0.166.0: the suite and its own tests.
 
 use std::fs;
+use std::path::PathBuf;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::runs::policy::{Network, Sandbox};
-use guildhall_runner::backend::codex::{Codex, Profile};
-use guildhall_runner::backend::{Backend, Begin, Capabilities, Setting, TurnEnd};
+use guildhall_runner::backend::codex::{CodexBackend, CodexProfile};
+use guildhall_runner::backend::{Backend, BackendConfig, Capabilities, ThreadStart, TurnOutcome};
 
-use crate::suite::desk::{CREDENTIAL, CREDENTIAL_VALUE};
-use crate::suite::{Bench, Desk, behaviours};
+use crate::suite::harness::{CREDENTIAL, CREDENTIAL_VALUE};
+use crate::suite::{BackendFixture, Harness, behaviour_tests};
 
-behaviours!(crate::codex::bench());
+behaviour_tests!(crate::codex::fixture());
 
-fn bench() -> Bench {
+pub(crate) fn fixture() -> BackendFixture {
     let capabilities = Capabilities {
         name: "codex",
-        steers: true,
-        interrupts: true,
-        resumes: true,
-        asks: true,
-        unplugs: true,
-        lives_apart: true,
+        can_steer: true,
+        can_interrupt: true,
+        can_resume: true,
+        asks_approval: true,
+        isolates_network: true,
+        is_separate_process: true,
     };
-    Bench::new(make, capabilities)
+    BackendFixture::new(create, capabilities)
 }
 
-fn make(base_url: &str, setting: Setting) -> Box<dyn Backend> {
-    let profile = Profile {
-        program: guildhall_testkit::codex(),
+pub(crate) fn profile(program: PathBuf, base_url: &str) -> CodexProfile {
+    CodexProfile {
+        program,
         model: Some("fake-model".to_owned()),
         base_url: base_url.to_owned(),
         credential: Some(CREDENTIAL.to_owned()),
         retries: 1,
-    };
-    Box::new(Codex::new(setting, profile))
+    }
+}
+
+fn create(base_url: &str, config: BackendConfig) -> Box<dyn Backend> {
+    Box::new(CodexBackend::new(config, profile(guildhall_testkit::codex_program(), base_url)))
 }
 
 #[tokio::test]
-async fn the_credential_reaches_the_model_and_no_command_of_the_agent() {
-    let bench = bench();
-    let mut desk = Desk::ready(&bench).await;
-    let report =
-        desk.turn("run:env; cat /proc/[0-9]*/environ | tr '\\0' '\\n'; cat ../state/codex/config.toml").await;
-    assert_eq!(report.end, TurnEnd::Completed, "{report:?}");
-    let printed = report.printed().0;
-    assert!(printed.contains("PATH=") && printed.contains(CREDENTIAL), "{printed}");
+async fn credential_reaches_the_model_and_no_command() {
+    let fixture = fixture();
+    let mut harness = Harness::started(&fixture).await;
+    let report = harness
+        .turn("run:env; cat /proc/[0-9]*/environ | tr '\\0' '\\n'; cat ../state/codex/config.toml")
+        .await;
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    let output = report.tool_output().0;
+    assert!(output.contains("PATH=") && output.contains(CREDENTIAL), "{output}");
     assert!(!format!("{report:?}").contains(CREDENTIAL_VALUE), "{report:?}");
-    for request in desk.model.requests() {
+    for request in harness.model.requests() {
         assert_eq!(request.authorization, Some(format!("Bearer {CREDENTIAL_VALUE}")));
         assert!(!request.body.to_string().contains(CREDENTIAL_VALUE));
     }
-    desk.leave();
+    harness.finish();
 }
 
 #[tokio::test]
-async fn a_workspace_cannot_tell_the_agent_what_to_run() {
-    let bench = bench();
-    let mut desk = Desk::set(&bench).await;
-    let evil = desk.setting.workspace.join("evil");
-    fs::create_dir(desk.path(".codex")).expect("a folder");
+async fn workspace_configuration_is_not_applied() {
+    let fixture = fixture();
+    let mut harness = Harness::new(&fixture).await;
+    let evil = harness.config.workspace.join("evil");
+    fs::create_dir(harness.path(".codex")).expect("create directory");
     let text = format!("[mcp_servers.evil]\ncommand = \"/usr/bin/touch\"\nargs = [\"{}\"]\n", evil.display());
-    fs::write(desk.path(".codex/config.toml"), text).expect("written");
-    desk.begin(Begin::New).await.expect("a new thread");
-    assert_eq!(desk.turn("hello").await.end, TurnEnd::Completed);
-    assert!(!evil.exists(), "the workspace's own configuration was obeyed");
-    desk.leave();
+    fs::write(harness.path(".codex/config.toml"), text).expect("write file");
+    harness.start(ThreadStart::New).await.expect("start a thread");
+    assert_eq!(harness.turn("hello").await.outcome, TurnOutcome::Completed);
+    assert!(!evil.exists(), "the configuration of the workspace was applied");
+    harness.finish();
 }
 
 #[tokio::test]
-async fn a_sandbox_that_may_only_read_does_not_write() {
-    let bench = bench();
-    let mut desk = Desk::set(&bench).await;
-    desk.setting.sandbox = Sandbox::ReadOnly;
-    desk.begin(Begin::New).await.expect("a new thread");
-    let report = desk.turn("run:touch made").await;
-    assert_eq!(report.end, TurnEnd::Completed, "{report:?}");
-    assert!(!desk.path("made").exists());
-    desk.leave();
+async fn read_only_sandbox_blocks_writes() {
+    let fixture = fixture();
+    let mut harness = Harness::new(&fixture).await;
+    harness.config.sandbox = Sandbox::ReadOnly;
+    harness.start(ThreadStart::New).await.expect("start a thread");
+    let report = harness.turn("run:touch made").await;
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    assert!(!harness.path("made").exists());
+    harness.finish();
 }
 
 #[tokio::test]
-async fn commands_reach_the_network_only_when_they_may() {
-    let bench = bench();
+async fn commands_reach_the_network_only_when_enabled() {
+    let fixture = fixture();
     for (network, reached) in [(Network::Disabled, false), (Network::Enabled, true)] {
-        let mut desk = Desk::set(&bench).await;
-        desk.setting.network = network;
-        desk.begin(Begin::New).await.expect("a new thread");
-        let address = desk.model.base_url().replace("http://", "").replace("/v1", "").replace(':', "/");
-        let report = desk.turn(&format!("run:bash -c ': < /dev/tcp/{address}' && echo reached it")).await;
-        assert_eq!(report.printed().0.contains("reached it"), reached, "{network:?} {report:?}");
-        desk.leave();
+        let mut harness = Harness::new(&fixture).await;
+        harness.config.network = network;
+        harness.start(ThreadStart::New).await.expect("start a thread");
+        let address = harness.model.base_url().replace("http://", "").replace("/v1", "").replace(':', "/");
+        let report = harness.turn(&format!("run:bash -c ': < /dev/tcp/{address}' && echo reached it")).await;
+        assert_eq!(report.tool_output().0.contains("reached it"), reached, "{network:?} {report:?}");
+        harness.finish();
     }
 }
 
 #[tokio::test]
-async fn a_policy_that_cannot_be_kept_is_refused() {
-    let bench = bench();
-    let mut desk = Desk::set(&bench).await;
-    desk.setting.sandbox = Sandbox::DangerFullAccess;
-    let failure = desk.begin(Begin::New).await.expect_err("nothing keeps it off the network");
+async fn unenforceable_policy_is_rejected() {
+    let fixture = fixture();
+    let mut harness = Harness::new(&fixture).await;
+    harness.config.sandbox = Sandbox::DangerFullAccess;
+    let failure = harness.start(ThreadStart::New).await.expect_err("network access cannot be blocked");
     assert_eq!(failure.kind, FailureKind::TenantPolicyDenied);
-    desk.leave();
+    harness.finish();
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_a_failure() {
-    let missing = |base_url: &str, setting: Setting| -> Box<dyn Backend> {
-        let profile = Profile {
-            program: "/nonexistent/codex".into(),
-            model: Some("fake-model".to_owned()),
-            base_url: base_url.to_owned(),
-            credential: Some(CREDENTIAL.to_owned()),
-            retries: 1,
-        };
-        Box::new(Codex::new(setting, profile))
+async fn missing_program_is_a_failure() {
+    let missing = |base_url: &str, config: BackendConfig| -> Box<dyn Backend> {
+        Box::new(CodexBackend::new(config, profile("/nonexistent/codex".into(), base_url)))
     };
-    let bench = Bench { make: missing, ..bench() };
-    let mut desk = Desk::set(&bench).await;
-    let failure = desk.begin(Begin::New).await.expect_err("there is none");
+    let fixture = BackendFixture { create: missing, ..fixture() };
+    let mut harness = Harness::new(&fixture).await;
+    let failure = harness.start(ThreadStart::New).await.expect_err("the program is missing");
     assert_eq!((failure.kind, failure.died), (FailureKind::BackendFailed, true));
     assert_eq!(failure.message, "cannot start codex: entity not found");
-    desk.leave();
+    harness.finish();
 }

@@ -1,12 +1,9 @@
-//! The backends as the runner drives them: real agents, a fake model.
-#![expect(
-    clippy::expect_used,
-    reason = "a helper that fails shall fail its test; clippy knows only the tests themselves"
-)]
+//! Integration tests of the backends: real agents, a fake model.
+#![expect(clippy::expect_used, reason = "clippy allows it in test functions only, not in their helpers")]
 
 mod acp;
-mod acp_wire;
+mod acp_protocol;
 mod codex;
-mod codex_wire;
+mod codex_protocol;
 mod script;
 mod suite;

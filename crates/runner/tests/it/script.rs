@@ -1,47 +1,47 @@
-//! The backend that needs no model, on the suite.
+//! The script backend, which needs no model.
 
 use std::fs;
 use std::path::Path;
 
-use guildhall_runner::backend::script::Script;
-use guildhall_runner::backend::{Backend, Capabilities, Setting};
+use guildhall_runner::backend::script::ScriptBackend;
+use guildhall_runner::backend::{Backend, BackendConfig, Capabilities};
 use guildhall_testkit::FakeModel;
 
-use crate::suite::{Bench, Model, behaviours};
+use crate::suite::{BackendFixture, ModelState, behaviour_tests};
 
-behaviours!(crate::script::bench());
+behaviour_tests!(crate::script::fixture());
 
-/// The words that mean something to it.
-const KNOWN: [&str; 9] = ["run:", "ask:", "big:", "loop:", "slow", "boom", "r401", "r429", "cut"];
+/// The keywords of its prompts.
+const KEYWORDS: [&str; 9] = ["run:", "ask:", "big:", "loop:", "slow", "boom", "r401", "r429", "cut"];
 
-fn bench() -> Bench {
+fn fixture() -> BackendFixture {
     let capabilities = Capabilities {
         name: "script",
-        steers: true,
-        interrupts: true,
-        resumes: true,
-        asks: true,
-        unplugs: false,
-        lives_apart: false,
+        can_steer: true,
+        can_interrupt: true,
+        can_resume: true,
+        asks_approval: true,
+        isolates_network: false,
+        is_separate_process: false,
     };
-    Bench { make, capabilities, words, told }
+    BackendFixture { create, capabilities, prompt, received }
 }
 
-fn make(_base_url: &str, setting: Setting) -> Box<dyn Backend> {
-    Box::new(Script::new(setting))
+fn create(_base_url: &str, config: BackendConfig) -> Box<dyn Backend> {
+    Box::new(ScriptBackend::new(config))
 }
 
-fn words(words: &str, model: Model) -> String {
+fn prompt(prompt: &str, model: ModelState) -> String {
     match model {
-        Model::IsAway => format!("away:{words}"),
-        Model::Answers if KNOWN.iter().any(|known| words.starts_with(known)) => words.to_owned(),
-        Model::Answers => format!("echo:{words}"),
+        ModelState::Offline => format!("away:{prompt}"),
+        ModelState::Online if KEYWORDS.iter().any(|keyword| prompt.starts_with(keyword)) => prompt.to_owned(),
+        ModelState::Online => format!("echo:{prompt}"),
     }
 }
 
-/// Reads what it remembers of its one thread.
-fn told(_model: &FakeModel, state: &Path) -> Vec<String> {
+/// Reads the history of its thread.
+fn received(_model: &FakeModel, state: &Path) -> Vec<String> {
     let entries = fs::read_dir(state).into_iter().flatten().flatten().map(|entry| entry.path());
     let threads = entries.filter(|path| path.extension().is_some_and(|it| it == "thread"));
-    threads.map(|path| fs::read_to_string(path).expect("a record")).collect()
+    threads.map(|path| fs::read_to_string(path).expect("read the history")).collect()
 }

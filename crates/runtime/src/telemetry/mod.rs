@@ -17,48 +17,48 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-/// How long the last spans may take to leave when the process ends.
-const FLUSH_AT_MOST: Duration = Duration::from_secs(3);
+/// How long exporting the last spans may take at shutdown.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// One readable line an event.
+    /// One readable line per event.
     #[default]
     Text,
-    /// One JSON object an event.
+    /// One JSON object per event.
     Json,
 }
 
-/// What to log and where to send spans.
+/// Options of logging and tracing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TelemetryOptions {
-    /// The name spans are sent under.
+    /// The service name of spans.
     pub service_name: &'static str,
     /// A filter such as `info,guildhall_api=debug`.
     pub log_filter: String,
     pub log_format: LogFormat,
-    /// Where spans go (OTLP over HTTP); none means that they stay here.
+    /// The OTLP/HTTP endpoint for spans; `None` disables the export.
     pub otlp_endpoint: Option<String>,
 }
 
-/// Why telemetry could not start.
+/// Telemetry could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    #[error("the log filter `{filter}` is not valid")]
+    #[error("invalid log filter `{filter}`")]
     Filter {
         filter: String,
         #[source]
         source: tracing_subscriber::filter::ParseError,
     },
-    #[error("cannot prepare the span exporter")]
+    #[error("cannot create the span exporter")]
     Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
-    #[error("telemetry was started before")]
-    Twice(#[from] tracing_subscriber::util::TryInitError),
+    #[error("telemetry is already started")]
+    AlreadyStarted(#[from] tracing_subscriber::util::TryInitError),
 }
 
-/// Keeps telemetry alive; sends what is left when dropped.
+/// Keeps telemetry alive; flushes it when dropped.
 #[must_use]
 #[derive(Debug)]
 pub struct Telemetry(Option<SdkTracerProvider>);
@@ -67,21 +67,24 @@ pub struct Telemetry(Option<SdkTracerProvider>);
 pub fn start(options: &TelemetryOptions) -> Result<Telemetry, TelemetryError> {
     let filter = EnvFilter::try_new(&options.log_filter)
         .map_err(|source| TelemetryError::Filter { filter: options.log_filter.clone(), source })?;
-    let provider =
-        options.otlp_endpoint.as_deref().map(|to| provider(options.service_name, to)).transpose()?;
+    let provider = options
+        .otlp_endpoint
+        .as_deref()
+        .map(|endpoint| provider(options.service_name, endpoint))
+        .transpose()?;
     let spans = provider.as_ref().map(|provider| {
         tracing_opentelemetry::layer()
             .with_tracer(provider.tracer(options.service_name))
             .with_filter(LevelFilter::INFO)
     });
     tracing_subscriber::registry()
-        .with(log_lines(options.log_format).with_filter(filter))
+        .with(log_layer(options.log_format).with_filter(filter))
         .with(spans)
         .try_init()?;
     Ok(Telemetry(provider))
 }
 
-fn log_lines<S>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync>
+fn log_layer<S>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
@@ -102,9 +105,9 @@ fn provider(service_name: &'static str, endpoint: &str) -> Result<SdkTracerProvi
 impl Drop for Telemetry {
     fn drop(&mut self) {
         if let Some(provider) = &self.0
-            && let Err(error) = provider.shutdown_with_timeout(FLUSH_AT_MOST)
+            && let Err(error) = provider.shutdown_with_timeout(FLUSH_TIMEOUT)
         {
-            tracing::warn!(%error, "cannot send the last spans");
+            tracing::warn!(%error, "cannot export the last spans");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! W3C trace context: joins a request to its caller's trace, and names the trace in every answer.
+//! W3C trace context: joins a request to its caller's trace, and returns the trace in every response.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator};
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// The trace that a request belongs to.
+/// The trace of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceContext {
     trace_id: TraceId,
@@ -19,14 +19,14 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Joins `span` to the trace of a `traceparent` header, or begins a trace of its own.
-    /// A header that is not valid is ignored, as the W3C recommendation asks.
+    /// Joins `span` to the trace of a `traceparent` header, or starts a new trace. An invalid header is ignored, as the
+    /// W3C recommendation requires.
     #[must_use]
-    pub fn adopt(span: &Span, traceparent: Option<&str>) -> Self {
+    pub fn from_traceparent(span: &Span, traceparent: Option<&str>) -> Self {
         let remote = traceparent.and_then(parse);
         if let Some(remote) = &remote {
             let parent = opentelemetry::Context::new().with_remote_span_context(remote.clone());
-            // Fails only where no exporter is configured; the ids below are then ours.
+            // Fails only without an exporter; then the ids are generated below.
             let _no_exporter = span.set_parent(parent);
         }
         let exported = span.context().span().span_context().clone();
@@ -52,7 +52,7 @@ impl TraceContext {
     }
 }
 
-/// Writes the `traceparent` header that goes out.
+/// Formats the outgoing `traceparent` header.
 impl fmt::Display for TraceContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "00-{}-{}-{:02x}", self.trace_id, self.span_id, u8::from(self.sampled))
@@ -64,7 +64,7 @@ fn parse(traceparent: &str) -> Option<SpanContext> {
     let context =
         TraceContextPropagator::new().extract_with_context(&opentelemetry::Context::new(), &carrier);
     let found = context.span().span_context().clone();
-    // The state of other vendors is theirs; we neither read nor pass it.
+    // The vendor state is neither read nor forwarded.
     found.is_valid().then(|| {
         let flags = if found.is_sampled() { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
         SpanContext::new(found.trace_id(), found.span_id(), flags, true, TraceState::NONE)
@@ -80,8 +80,8 @@ mod tests {
     const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     #[test]
-    fn a_request_joins_its_callers_trace_under_a_new_span() {
-        let joined = TraceContext::adopt(&Span::none(), Some(PARENT));
+    fn valid_traceparent_gives_the_same_trace_and_a_new_span() {
+        let joined = TraceContext::from_traceparent(&Span::none(), Some(PARENT));
         assert_eq!(joined.trace_id(), "4bf92f3577b34da6a3ce929d0e0e4736");
         let out = joined.to_string();
         assert!(out.ends_with("-01") && !out.contains("00f067aa0ba902b7"), "{out}");
@@ -89,8 +89,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_header_leads_to_a_valid_trace(header in "\\PC{0,60}") {
-            let out = TraceContext::adopt(&Span::none(), Some(&header)).to_string();
+        fn any_header_gives_a_valid_trace(header in "\\PC{0,60}") {
+            let out = TraceContext::from_traceparent(&Span::none(), Some(&header)).to_string();
             prop_assert!(parse(&out).is_some(), "{out}");
         }
     }

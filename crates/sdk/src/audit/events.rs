@@ -1,9 +1,9 @@
-//! Server-sent events, as far as our servers use them.
+//! A decoder for the subset of server-sent events that Guildhall servers use.
 
-/// The largest event that is read: an audit entry of 64 KiB, with room.
-const EVENT_BYTES: usize = 1024 * 1024;
+/// Maximum size of an event: an audit entry has at most 64 KiB.
+const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
-/// One event.
+/// A server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) kind: String,
@@ -11,11 +11,11 @@ pub(super) struct Event {
     pub(super) id: Option<String>,
 }
 
-/// An event that is too large to be one of ours.
+/// The event exceeds [`MAX_EVENT_BYTES`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLarge;
+pub(super) struct EventTooLarge;
 
-/// Puts events together from the pieces in which they arrive.
+/// Assembles events from chunks.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     line: Vec<u8>,
@@ -24,14 +24,14 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// Takes a piece and returns the events that it completes.
-    pub(super) fn push(&mut self, piece: &[u8]) -> Result<Vec<Event>, TooLarge> {
+    /// Adds a chunk and returns the events that it completes.
+    pub(super) fn push(&mut self, chunk: &[u8]) -> Result<Vec<Event>, EventTooLarge> {
         let mut complete = Vec::new();
-        for byte in piece {
+        for byte in chunk {
             if *byte != b'\n' {
                 self.size += 1;
-                if self.size > EVENT_BYTES {
-                    return Err(TooLarge);
+                if self.size > MAX_EVENT_BYTES {
+                    return Err(EventTooLarge);
                 }
                 self.line.push(*byte);
                 continue;
@@ -50,7 +50,7 @@ impl Decoder {
     fn finish(&mut self) -> Option<Event> {
         self.size = 0;
         let mut event = std::mem::take(&mut self.event);
-        // Each line of data ended with one; the last is not part of it.
+        // Each data line added a newline; the last one is not part of the data.
         event.data.pop()?;
         Some(event)
     }
@@ -65,7 +65,7 @@ impl Decoder {
                 self.event.data.push('\n');
             }
             "id" => self.event.id = Some(value.to_owned()),
-            // A comment (an empty name), a retry time, or something newer.
+            // A comment (empty name), a retry time, or a field of a newer server.
             _ => {}
         }
     }
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn events_are_the_same_however_the_stream_is_cut(cuts in proptest::collection::vec(0..STREAM.len(), 0..12)) {
+        fn events_do_not_depend_on_chunk_boundaries(cuts in proptest::collection::vec(0..STREAM.len(), 0..12)) {
             let mut cuts = cuts;
             cuts.extend([0, STREAM.len()]);
             cuts.sort_unstable();
@@ -108,10 +108,10 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_event_is_refused() {
+    fn oversized_event_is_rejected() {
         let mut decoder = Decoder::default();
-        let piece = vec![b'x'; EVENT_BYTES];
-        assert_eq!(decoder.push(&piece), Ok(Vec::new()));
-        assert_eq!(decoder.push(b"x"), Err(TooLarge));
+        let chunk = vec![b'x'; MAX_EVENT_BYTES];
+        assert_eq!(decoder.push(&chunk), Ok(Vec::new()));
+        assert_eq!(decoder.push(b"x"), Err(EventTooLarge));
     }
 }

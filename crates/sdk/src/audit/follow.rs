@@ -1,4 +1,4 @@
-//! A log as it grows.
+//! Follows an audit log over server-sent events.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,120 +7,134 @@ use guildhall_domain::ids::TenantId;
 use reqwest::{Method, Response};
 use secrecy::ExposeSecret;
 
-use super::AuditEntry;
+use super::entry::AuditEntry;
 use super::events::{Decoder, Event};
 use crate::backoff::Backoff;
 use crate::{Client, ClientError};
 
-/// What a follower sees.
+/// An item of an audit log stream.
 #[derive(Debug)]
-pub enum Followed {
+pub enum AuditStreamItem {
     Entry(Box<AuditEntry>),
-    /// The database was restored meanwhile: the log begins anew, and what stood in the old one may be gone.
+    /// The database was restored: the log starts again, and earlier entries may be missing.
     Restored,
-    /// The connection is lost. The next call waits and connects again.
-    Away(ClientError),
+    /// The connection is lost. The next call waits and reconnects.
+    Disconnected(ClientError),
 }
 
-/// Follows one log. Connects again by itself, also across restarts of the server, and yields no entry twice.
+/// Follows one log. Reconnects automatically, also after server restarts, and yields every entry once.
 #[derive(Debug)]
-pub struct AuditFollow {
+pub struct AuditFollower {
     client: Client,
     tenant: TenantId,
     last_seq: i64,
-    /// The server's cursor of the last event, to go on after.
+    /// The server's cursor of the last event.
     cursor: Option<String>,
-    open: Option<Open>,
+    connection: Option<Connection>,
     backoff: Backoff,
 }
 
 #[derive(Debug)]
-struct Open {
+struct Connection {
     response: Response,
     decoder: Decoder,
     events: VecDeque<Event>,
 }
 
-impl AuditFollow {
+impl AuditFollower {
     pub(super) fn new(client: Client, tenant: TenantId, after_seq: i64) -> Self {
-        Self { client, tenant, last_seq: after_seq, cursor: None, open: None, backoff: Backoff::default() }
+        Self {
+            client,
+            tenant,
+            last_seq: after_seq,
+            cursor: None,
+            connection: None,
+            backoff: Backoff::default(),
+        }
     }
 
-    /// Waits for the next thing to tell. After an error it is over: trying again would fail again.
-    pub async fn next(&mut self) -> Result<Followed, ClientError> {
+    /// Waits for the next item. An error is final: a retry would fail again.
+    pub async fn next(&mut self) -> Result<AuditStreamItem, ClientError> {
         loop {
-            let event = match self.event().await {
+            let event = match self.next_event().await {
                 Ok(Some(event)) => event,
-                // Ended in good order, by a server that stops or for a token that has expired.
+                // Closed by the server, because it stops or the token expired.
                 Ok(None) => {
-                    self.lost(None);
+                    self.disconnected(None);
                     continue;
                 }
-                Err(error) if error.is_passing() => {
-                    self.lost(error.retry_after());
-                    return Ok(Followed::Away(error));
+                Err(error) if error.is_transient() => {
+                    self.disconnected(error.retry_after());
+                    return Ok(AuditStreamItem::Disconnected(error));
                 }
                 Err(error) => return Err(error),
             };
-            if let Some(told) = self.take(event)? {
-                return Ok(told);
+            if let Some(item) = self.handle_event(event)? {
+                return Ok(item);
             }
         }
     }
 
-    fn lost(&mut self, asked_to_wait: Option<Duration>) {
-        self.open = None;
-        self.backoff.failed(asked_to_wait);
+    fn disconnected(&mut self, retry_after: Option<Duration>) {
+        self.connection = None;
+        self.backoff.record_failure(retry_after);
     }
 
-    fn take(&mut self, event: Event) -> Result<Option<Followed>, ClientError> {
+    fn handle_event(&mut self, event: Event) -> Result<Option<AuditStreamItem>, ClientError> {
         match event.kind.as_str() {
             "entry" => {
                 let raw = serde_json::value::RawValue::from_string(event.data);
                 let entry =
-                    raw.and_then(AuditEntry::read).map_err(|error| self.client.not_understood(&error))?;
-                self.backoff.succeeded();
+                    raw.and_then(AuditEntry::parse).map_err(|error| self.client.parse_error(&error))?;
+                self.backoff.reset();
                 self.cursor = event.id.or(self.cursor.take());
                 let new = entry.view.seq > self.last_seq;
                 self.last_seq = self.last_seq.max(entry.view.seq);
-                Ok(new.then(|| Followed::Entry(Box::new(entry))))
+                Ok(new.then(|| AuditStreamItem::Entry(Box::new(entry))))
             }
             "gap" => {
                 self.last_seq = 0;
                 self.cursor = None;
-                Ok(Some(Followed::Restored))
+                Ok(Some(AuditStreamItem::Restored))
             }
             "closed" => {
-                self.lost(None);
+                self.disconnected(None);
                 Ok(None)
             }
-            // Something newer than this client.
+            // An event kind of a newer server.
             _ => Ok(None),
         }
     }
 
-    /// Waits for an event on the open connection, or on a new one. None is the connection's end.
-    async fn event(&mut self) -> Result<Option<Event>, ClientError> {
-        let open = match &mut self.open {
-            Some(open) => open,
+    /// Waits for an event, and connects first if necessary. Returns `None` when the server closes the stream.
+    async fn next_event(&mut self) -> Result<Option<Event>, ClientError> {
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
             None => {
                 let response = self.connect().await?;
-                self.open.insert(Open { response, decoder: Decoder::default(), events: VecDeque::new() })
+                self.connection.insert(Connection {
+                    response,
+                    decoder: Decoder::default(),
+                    events: VecDeque::new(),
+                })
             }
         };
         loop {
-            if let Some(event) = open.events.pop_front() {
+            if let Some(event) = connection.events.pop_front() {
                 return Ok(Some(event));
             }
-            let piece = open.response.chunk().await.map_err(|source| self.client.unreachable(source))?;
-            let Some(piece) = piece else { return Ok(None) };
-            let events = open.decoder.push(&piece);
-            open.events.extend(events.map_err(|_| self.client.bad_answer("an event of it is too large"))?);
+            let chunk =
+                connection.response.chunk().await.map_err(|source| self.client.unreachable(source))?;
+            let Some(chunk) = chunk else { return Ok(None) };
+            let events = connection.decoder.push(&chunk);
+            connection
+                .events
+                .extend(events.map_err(|_| self.client.invalid_response("an event is too large"))?);
         }
     }
 
     async fn connect(&mut self) -> Result<Response, ClientError> {
-        tokio::time::sleep(self.backoff.wait()).await;
+        tokio::time::sleep(self.backoff.delay()).await;
         let token = self.client.token().await?;
         let segments = ["tenants", &self.tenant.to_string(), "audit", "stream"];
         let mut request = self.client.request(Method::GET, &segments).bearer_auth(token.expose_secret());

@@ -1,4 +1,4 @@
-//! Runs: made, read and followed by those who want something done.
+//! Runs: create, read, list, follow and cancel.
 
 mod events;
 mod follow;
@@ -9,15 +9,15 @@ use guildhall_protocol::rest::runs::{CreateRun, RunView, RunsView};
 use reqwest::Method;
 
 pub use events::{RunEvent, RunEventPage};
-pub use follow::{RunFollowed, RunFollower};
+pub use follow::{RunFollower, RunStreamItem};
 
-use crate::client::keyed;
+use crate::client::with_idempotency_key;
 use crate::{Client, ClientError};
 
-/// Which runs to list.
+/// Filter of [`Client::list_runs`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunScope {
-    /// Those that have not ended.
+    /// Runs that have not ended.
     Open,
     All,
 }
@@ -34,18 +34,18 @@ impl RunScope {
 impl Client {
     pub async fn create_run(
         &self,
-        wanted: &CreateRun,
+        request_body: &CreateRun,
         idempotency_key: Option<&str>,
     ) -> Result<RunView, ClientError> {
-        let request = self.request(Method::POST, &["runs"]).json(wanted);
-        self.call(keyed(request, idempotency_key)).await
+        let request = self.request(Method::POST, &["runs"]).json(request_body);
+        self.call(with_idempotency_key(request, idempotency_key)).await
     }
 
-    pub async fn show_run(&self, run: RunId) -> Result<RunView, ClientError> {
+    pub async fn get_run(&self, run: RunId) -> Result<RunView, ClientError> {
         self.call(self.request(Method::GET, &["runs", &run.to_string()])).await
     }
 
-    /// Lists runs of a tenant, newest first: those made before one, or the newest. 100 is the most that a page holds.
+    /// Lists at most 100 runs of a tenant, newest first, optionally only those created before a run.
     pub async fn list_runs(
         &self,
         tenant: TenantId,
@@ -62,7 +62,7 @@ impl Client {
         self.call(self.query(&["runs"], &query)).await
     }
 
-    /// Reads the result of a command of a run; of the newest without one.
+    /// Returns the result of a command; by default of the newest command.
     pub async fn run_result(
         &self,
         run: RunId,
@@ -72,7 +72,7 @@ impl Client {
         self.call(self.query(&["runs", &run.to_string(), "result"], &query)).await
     }
 
-    /// Asks a run to end, with all its commands. Asking again changes nothing.
+    /// Requests the cancellation of a run and all its commands. Idempotent.
     pub async fn cancel_run(&self, run: RunId) -> Result<RunView, ClientError> {
         self.call(self.request(Method::POST, &["runs", &run.to_string(), "cancel"])).await
     }

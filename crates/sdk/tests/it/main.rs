@@ -1,9 +1,9 @@
-//! The client against servers that misbehave on purpose.
+//! Tests of the client against scripted servers.
 
-#![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
+#![allow(clippy::expect_used, reason = "a failing helper fails its test")]
 
-mod answers;
 mod follow;
+mod responses;
 mod run_follow;
 mod runner;
 mod support;

@@ -2,11 +2,11 @@ use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{CommandId, RunId, RunnerId};
-use guildhall_domain::runs::Ending;
-use guildhall_sdk::runner::{Claim, ClaimAgain, PollFrom, RunnerClient};
+use guildhall_domain::runs::TerminalOutcome;
+use guildhall_sdk::runner::{ClaimOutcome, ClaimRetry, PollCursor, RunnerClient};
 use secrecy::SecretString;
 
-use crate::support::{answer, client, problem, scripted};
+use crate::support::{client, problem, response, scripted_server};
 
 fn grant(run: RunId, runner: RunnerId, token: &str) -> String {
     let at = "2026-01-02T03:04:05Z";
@@ -31,28 +31,29 @@ fn bearer(head: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_held_run_uses_the_token_of_its_last_renewal_and_prints_none() {
+async fn leased_run_uses_its_latest_token_and_does_not_print_it() {
     let (run, runner) = (RunId::generate(), RunnerId::generate());
     let work = r#"{"commands":[],"steers":[],"cancelCommandIds":[],"runStatus":"claimed","cancelSeq":7,"nextAfterSeq":2}"#;
     let renewed = format!(r#"{{"released":false,"grant":{}}}"#, grant(run, runner, "token-two"));
-    let (url, heads) = scripted(vec![
-        answer(200, &grant(run, runner, "token-one")),
-        answer(200, work),
-        answer(200, &renewed),
-        answer(200, work),
-        answer(409, &problem(409, "runner-lease-conflict", "")),
+    let (url, heads) = scripted_server(vec![
+        response(200, &grant(run, runner, "token-one")),
+        response(200, work),
+        response(200, &renewed),
+        response(200, work),
+        response(409, &problem(409, "runner-lease-conflict", "")),
     ]);
     let client = RunnerClient::new(client(&url), SecretString::from("enrolment-token"));
-    let claim = client.claim(run, runner, ClaimAgain::Yes).await.expect("granted");
-    let Claim::Granted { held, grant } = claim else { panic!("not granted: {claim:?}") };
+    let claim = client.claim(run, runner, ClaimRetry::Yes).await.expect("granted");
+    let ClaimOutcome::Granted { run: held, grant } = claim else { panic!("not granted: {claim:?}") };
     assert_eq!((grant.runner, grant.epoch, grant.lease), (runner, 3, Duration::from_secs(30)));
 
     let other = held.clone();
-    let work = other.poll(PollFrom::default(), Duration::from_secs(3600)).await.expect("work");
+    let work = other.poll(PollCursor::default(), Duration::from_secs(3600)).await.expect("work");
     held.renew().await.expect("renewed");
-    other.poll(PollFrom::after(&work), Duration::ZERO).await.expect("work");
-    let lost = other.finish(CommandId::generate(), &Ending::COMPLETED, None).await.expect_err("lost");
-    assert_eq!((lost.kind(), lost.is_passing()), (Some(FailureKind::RunnerLeaseConflict), false));
+    other.poll(PollCursor::after(&work), Duration::ZERO).await.expect("work");
+    let lost =
+        other.finish(CommandId::generate(), &TerminalOutcome::COMPLETED, None).await.expect_err("lost");
+    assert_eq!((lost.kind(), lost.is_transient()), (Some(FailureKind::RunnerLeaseConflict), false));
 
     let heads: Vec<String> = heads.iter().take(5).collect();
     let bearers: Vec<String> = heads.iter().map(|head| bearer(head)).collect();
@@ -64,25 +65,25 @@ async fn a_held_run_uses_the_token_of_its_last_renewal_and_prints_none() {
 }
 
 #[tokio::test]
-async fn a_claim_that_is_not_granted_says_who_has_the_run_or_that_it_is_over() {
+async fn rejected_claim_returns_the_holder_or_ended() {
     let (run, owner) = (RunId::generate(), RunnerId::generate());
     let held = format!(r#","owner":"{owner}","leaseExpiresAt":"2026-01-02T03:04:05Z""#);
-    let (url, _heads) = scripted(vec![
-        answer(409, &problem(409, "runner-lease-conflict", &held)),
-        answer(409, &problem(409, "conflict", "")),
-        answer(404, &problem(404, "not-found", "")),
-        // Not the words of a server that we know: an error, and no guess.
-        answer(409, &problem(409, "runner-lease-conflict", "")),
+    let (url, _heads) = scripted_server(vec![
+        response(409, &problem(409, "runner-lease-conflict", &held)),
+        response(409, &problem(409, "conflict", "")),
+        response(404, &problem(404, "not-found", "")),
+        // A response without the holder stays an error.
+        response(409, &problem(409, "runner-lease-conflict", "")),
     ]);
     let client = RunnerClient::new(client(&url), SecretString::from("enrolment-token"));
-    let claim = async || client.claim(run, RunnerId::generate(), ClaimAgain::No).await;
+    let claim = async || client.claim(run, RunnerId::generate(), ClaimRetry::No).await;
     let until = "2026-01-02T03:04:05Z".parse().expect("a time");
-    let refused = claim().await.expect("an outcome");
+    let outcome = claim().await.expect("an outcome");
     assert!(
-        matches!(&refused, Claim::Held { owner: by, lease_expires_at } if (*by, *lease_expires_at) == (owner, until)),
-        "{refused:?}"
+        matches!(&outcome, ClaimOutcome::Held { owner: by, lease_expires_at } if (*by, *lease_expires_at) == (owner, until)),
+        "{outcome:?}"
     );
-    assert!(matches!(claim().await, Ok(Claim::Ended)));
+    assert!(matches!(claim().await, Ok(ClaimOutcome::Ended)));
     for kind in [FailureKind::NotFound, FailureKind::RunnerLeaseConflict] {
         assert_eq!(claim().await.expect_err("an error").kind(), Some(kind));
     }

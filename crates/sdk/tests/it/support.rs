@@ -1,19 +1,19 @@
-//! A server that answers from a script.
+//! A server with scripted_server responses.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 
-/// Gives each connection the next answer and then closes it. Returns the address, and the head of each request.
-pub(crate) fn scripted(answers: Vec<String>) -> (String, Receiver<String>) {
+/// Sends the next response to each connection, then closes it. Returns the URL, and the head of each request.
+pub(crate) fn scripted_server(responses: Vec<String>) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let (sender, heads) = channel();
     std::thread::spawn(move || {
-        for answer in answers {
+        for response in responses {
             let Ok((mut stream, _)) = listener.accept() else { return };
-            let _nobody_reads = sender.send(head(&mut stream));
-            let _gone = stream.write_all(answer.as_bytes());
+            let _receiver_gone = sender.send(head(&mut stream));
+            let _client_gone = stream.write_all(response.as_bytes());
         }
     });
     (url, heads)
@@ -27,19 +27,19 @@ fn head(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&head).to_ascii_lowercase()
 }
 
-pub(crate) fn answer(status: u16, body: &str) -> String {
+pub(crate) fn response(status: u16, body: &str) -> String {
     let length = body.len();
-    format!("HTTP/1.1 {status} Said\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
+    format!("HTTP/1.1 {status} Status\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
 }
 
-/// The body of a failure, with what it tells besides.
-pub(crate) fn problem(status: u16, kind: &str, besides: &str) -> String {
+/// Returns a problem body with additional members.
+pub(crate) fn problem(status: u16, kind: &str, extra: &str) -> String {
     format!(
-        r#"{{"type":"t","title":"t","status":{status},"detail":"no","failureKind":"{kind}","message":"no","retry":"after-change","traceId":"0"{besides}}}"#
+        r#"{{"type":"t","title":"t","status":{status},"detail":"no","failureKind":"{kind}","message":"no","retry":"after-change","traceId":"0"{extra}}}"#
     )
 }
 
 pub(crate) fn client(url: &str) -> guildhall_sdk::Client {
-    let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
     guildhall_sdk::Client::new(url).expect("a client")
 }

@@ -1,16 +1,16 @@
 use super::section::section;
 
 section! {
-    /// Who may reach the server at all.
+    /// Access checks that apply to every request.
     Access = "access" {
-        /// Closes every route but liveness, sign-in and the public keys to those without a token.
+        /// Require a token on every route, except liveness, sign-in and the public keys.
         require_auth: bool = "false";
-        /// Host names under which clients reach this server, besides the address it listens on and loopback; in the
-        /// environment divided by commas.
-        /// A request for another is refused: it may come from a web page that made its name point here.
+        /// Host names that clients may use for this server, besides loopback and the listen address. In the
+        /// environment, separate them with commas. Requests with another Host header are rejected, against DNS
+        /// rebinding.
         #[serde(deserialize_with = "super::list::list")]
         allow_hosts: Vec<String> = "[]";
-        /// Web pages of these origins (such as `https://console.example.org`) may call the API; others may not.
+        /// Origins of web pages that may call the API, such as `https://console.example.org`.
         #[serde(deserialize_with = "super::list::list")]
         allow_origins: Vec<String> = "[]";
     }

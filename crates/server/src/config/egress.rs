@@ -4,19 +4,18 @@ use std::time::Duration;
 use super::section::section;
 
 section! {
-    /// The one way out: calls of the server to others, such as an identity provider. Only public addresses are called.
+    /// Outbound calls of the server, such as to an identity provider. By default, only public addresses are allowed.
     Egress = "egress" {
-        /// Ranges beyond the public internet that may be called all the same, such as `10.1.0.0/16`. `guildhall dev`
-        /// opens this machine itself.
+        /// Additional address ranges that may be called, such as `10.1.0.0/16`. `guildhall dev` adds loopback.
         #[serde(deserialize_with = "super::list::list")]
         allow: Vec<String> = "[]";
-        /// From a name to a connection, TLS included.
+        /// Timeout for name resolution, connection and TLS handshake together.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         connect_timeout: Duration = "\"3s\"";
-        /// From the first step to the last byte of an answer; below `http.request_timeout`, so that a caller is told.
+        /// Timeout of a whole call. Keep it below `http.request_timeout`, so that the caller gets a specific error.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         request_timeout: Duration = "\"5s\"";
-        /// Larger answers are refused.
+        /// Maximum size of a response body in bytes. Larger responses are rejected.
         max_response_bytes: NonZeroUsize = "1048576";
     }
 }

@@ -3,15 +3,15 @@ use std::time::Duration;
 use super::section::section;
 
 section! {
-    /// How often the background tasks come round. Each shows its last and next run in /health/readiness.
+    /// Intervals of the background tasks. /health/readiness shows the last and next run of each.
     Housekeeping = "housekeeping" {
-        /// Says that this replica lives, and forgets those that have been silent four times as long.
+        /// Heartbeat of this replica. Replicas without a heartbeat for four intervals are removed from the list.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         replicas_every: Duration = "\"15s\"";
-        /// Seals new entries of the audit logs into their hash chains.
+        /// Adds new audit log entries to the hash chains.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         audit_seal_every: Duration = "\"2s\"";
-        /// Forgets how many requests were counted in windows that have ended.
+        /// Deletes the counters of rate limit windows that are over.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         rate_windows_every: Duration = "\"30s\"";
     }

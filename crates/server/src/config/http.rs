@@ -5,32 +5,33 @@ use std::time::Duration;
 use super::section::section;
 
 section! {
-    /// The front door: one port for everything.
+    /// The HTTP server. API, streams, metrics and health checks share one port.
     Http = "http" {
-        /// Where the server listens.
+        /// Address and port to listen on.
         listen: SocketAddr = "\"127.0.0.1:7117\"";
-        /// The address under which browsers reach this server, such as `https://guildhall.example.org`; every replica
-        /// needs the same. Empty: the address that it listens on.
+        /// Public URL of this server for browsers, such as `https://guildhall.example.org`. Use the same on every
+        /// replica. Empty: the listen address.
         public_url: String = "\"\"";
-        /// Larger request bodies are refused with `payload-too-large`.
+        /// Maximum size of a request body in bytes. Larger bodies get `payload-too-large`.
         max_body_bytes: NonZeroUsize = "2097152";
-        /// A request that has no answer by then gets `timeout`.
+        /// Time limit of a request. Requests that take longer get `timeout`.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         request_timeout: Duration = "\"10s\"";
-        /// A connection that has not sent the head of its request by then is closed.
+        /// Time limit for receiving the request headers. Slower connections are closed.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         header_timeout: Duration = "\"10s\"";
-        /// Requests worked on at once; more get `overloaded` and a Retry-After.
+        /// Maximum number of concurrent requests. Further requests get `overloaded` and a Retry-After header.
         max_concurrent_requests: NonZeroUsize = "1024";
-        /// Connections held at once; more get `overloaded` and are closed.
+        /// Maximum number of open connections. Further connections get `overloaded` and are closed.
         max_connections: NonZeroUsize = "20000";
-        /// Streams that one caller may hold open on one run, session or log, on one replica; more get `rate-limited`.
+        /// Maximum number of open streams of one caller on one run, session or log, per replica. Further streams get
+        /// `rate-limited`.
         max_streams_each: NonZeroUsize = "64";
-        /// On shutdown: how long readiness says no before connections are turned away, so that a load
-        /// balancer has looked.
+        /// On shutdown: how long the server reports not ready before it stops accepting connections. Set it longer than
+        /// the probe interval of the load balancer.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         drain_delay: Duration = "\"3s\"";
-        /// On shutdown: how long open requests may take to end.
+        /// On shutdown: how long the server waits for open requests.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         drain_timeout: Duration = "\"30s\"";
     }

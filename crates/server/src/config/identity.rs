@@ -3,12 +3,12 @@ use secrecy::SecretString;
 use super::section::section;
 
 section! {
-    /// Who is who.
+    /// Signing keys and tokens.
     Identity = "identity" {
-        /// The name of this installation: it stands in every token, and tokens of another are refused.
+        /// Issuer name of this installation. It is written into every token; tokens of other issuers are rejected.
         issuer: String = "\"guildhall.local\"";
-        /// 64 hexadecimal digits under which private keys are sealed in the database; every replica needs the same.
-        /// Make one with `openssl rand -hex 32` and keep it apart from the database's backups.
+        /// Key that encrypts the private signing keys in the database: 64 hexadecimal digits, the same on every
+        /// replica. Create one with `openssl rand -hex 32` and store it apart from the database backups.
         key_encryption_key: SecretString = "\"\"";
     }
 }

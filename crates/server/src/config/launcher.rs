@@ -9,80 +9,83 @@ use serde::{Deserialize, Deserializer};
 use super::list::list;
 use super::section::section;
 
-/// Who starts runners.
+/// How runners are started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LauncherKind {
-    /// Nobody here: runners come with enrolment tokens.
+    /// The server starts no runners. Runners register with enrolment tokens.
     None,
-    /// This server, as processes of its own machine.
+    /// The server starts runners as local processes.
     Local,
 }
 
 section! {
-    /// Starting runners. Without a launcher they come by themselves, with enrolment tokens.
+    /// The launcher starts runners. Without it, start runners yourself, with enrolment tokens.
     Launcher = "launcher" {
-        /// none, or local: processes of this machine. The kernel keeps their agents from what is out of their reach (Linux
-        /// 6.7 or newer); where it cannot, they reach what this server's account reaches: /capabilities says which.
+        /// none, or local: start runners as processes on this machine. On Linux 6.7 or newer, the kernel blocks their
+        /// agents from the files and ports of `out_of_reach`. Elsewhere, agents can reach everything that this server's
+        /// account can reach. /capabilities shows which case applies.
         kind: LauncherKind = "\"none\"";
-        /// The program guildhall-runner; empty for the one beside this program.
+        /// Path of the program guildhall-runner. Empty: beside this program.
         runner: PathBuf = "\"\"";
-        /// Where runners, their logs and the storage of sessions are kept. Servers of one machine may share it.
+        /// Folder for runners, their logs and session storage. Several servers on one machine can share it.
         state: PathBuf = "\"./.guildhall/launcher\"";
-        /// Profiles that runners may be given: a folder each, with profile.toml and credential. The profile demo needs none.
+        /// Folder of the profiles that runners can use: one subfolder per profile, with the files profile.toml and
+        /// credential. The profile demo needs none.
         profiles: PathBuf = "\"\"";
-        /// More files and folders that no agent may reach, such as this server's configuration. Always out of reach are the
-        /// launcher's folders, secrets.folder, and the ports of PostgreSQL and NATS where they are on this machine.
+        /// Files and folders that agents cannot reach, such as this server's configuration. Always blocked: the
+        /// launcher's folders, `secrets.folder`, and the ports of PostgreSQL and NATS if they run on this machine.
         #[serde(deserialize_with = "list")]
         out_of_reach: Vec<String> = "[]";
-        /// Where runners reach this server; empty for the address that it listens on.
+        /// URL under which runners reach this server. Empty: the listen address.
         url: String = "\"\"";
-        /// How many idle runners of each profile wait for the next run of any tenant: a table of profiles and numbers; in
-        /// the environment demo=1,codex=2.
-        #[serde(deserialize_with = "warm")]
+        /// Warm pool: the number of idle runners to keep per profile, for runs of any tenant. A table of profiles and
+        /// numbers; in the environment demo=1,codex=2.
+        #[serde(deserialize_with = "warm_pool")]
         warm: BTreeMap<Slug, u32> = "{}";
-        /// Whether a run that no warm runner has taken within a second gets a runner of its own.
+        /// Start a new runner for a run that no warm runner has claimed within a second.
         cold_start: bool = "true";
-        /// Runners at a time, warm ones among them.
+        /// Maximum number of runners at a time, including warm ones.
         max_processes: NonZeroU32 = "16";
-        /// How often runners are looked after.
+        /// Interval of the reconciler that starts and stops runners.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         tend_every: Duration = "\"1s\"";
-        /// A run without a command for this long is given back, and its runner ends.
+        /// Idle timeout: a runner without a command for this long releases its run and exits.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         idle: Duration = "\"5m\"";
-        /// A warm runner that got no run for this long ends, and another takes its place.
+        /// Maximum waiting time of a warm runner. A runner without a run for this long is replaced.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         warm_for: Duration = "\"12h\"";
-        /// Memory of each process in MiB; 0 for no limit.
+        /// Memory limit of each process in MiB. 0: no limit.
         memory_mib: u64 = "0";
-        /// Files that each process may have open; 0 for no limit.
+        /// Maximum number of open files of each process. 0: no limit.
         open_files: u64 = "4096";
-        /// Processes of the account under which runners run; 0 for no limit. The kernel counts all of that account.
+        /// Maximum number of processes of the account that runs the runners. The kernel counts all processes of the
+        /// account. 0: no limit.
         processes: u64 = "0";
-        /// How much runners yield to other processes: 0 to 19.
+        /// Scheduling priority of runners (nice value): 0 to 19, 19 is the lowest priority.
         nice: u8 = "5";
-        /// A runner's log that has grown past this is cut.
+        /// Maximum size of a runner's log in bytes. Larger logs are truncated.
         log_bytes: u64 = "4194304";
-        /// Whether runners end with this server. They outlive it otherwise, and the next one finds them.
+        /// Stop runners when this server stops. Otherwise they keep running, and the next server takes them over.
         end_with_server: bool = "false";
     }
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum TableOrString {
     Table(BTreeMap<Slug, u32>),
-    Words(String),
+    String(String),
 }
 
-fn warm<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Slug, u32>, D::Error> {
-    let words = match Written::deserialize(deserializer)? {
-        Written::Table(table) => return Ok(table),
-        Written::Words(words) => words,
+fn warm_pool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Slug, u32>, D::Error> {
+    let text = match TableOrString::deserialize(deserializer)? {
+        TableOrString::Table(table) => return Ok(table),
+        TableOrString::String(text) => text,
     };
-    let invalid = || serde::de::Error::custom("launcher.warm: use PROFILE=NUMBER, divided by commas");
-    let pairs = words.split(',').map(str::trim).filter(|pair| !pair.is_empty()).map(|pair| {
+    let invalid = || serde::de::Error::custom("launcher.warm: write PROFILE=NUMBER, separated by commas");
+    let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty()).map(|pair| {
         let (profile, count) = pair.split_once('=').ok_or_else(invalid)?;
         let profile = profile.trim().parse().map_err(|_| invalid())?;
         Ok((profile, count.trim().parse().map_err(|_| invalid())?))

@@ -3,20 +3,20 @@ use guildhall_domain::ops::rate::Rate;
 use super::section::section;
 
 section! {
-    /// How often callers may ask, over all replicas together. A rate is so many in so long, such as `30/60s`; empty is no
-    /// limit. More get `rate-limited` and a Retry-After.
+    /// Rate limits, counted over all replicas. A rate is a number of requests per window, such as `30/60s`; empty means
+    /// no limit. Further requests get `rate-limited` and a Retry-After header.
     Limits = "limits" {
-        /// Signing in and refreshing, for each address that connects; an IPv6 network of 64 bits counts as one. Behind a
-        /// proxy all clients have its address.
+        /// Sign-ins and token refreshes per client IP address; an IPv6 /64 network counts as one address. Behind a
+        /// proxy, all clients share the address of the proxy.
         #[serde(deserialize_with = "super::rate::rate")]
         sign_in: Option<Rate> = "\"\"";
-        /// Requests that change something, for each principal: all its tokens share.
+        /// Requests that change something, per principal. All tokens of a principal share the limit.
         #[serde(deserialize_with = "super::rate::rate")]
         mutation: Option<Rate> = "\"\"";
-        /// Requests that look, for each principal. To open a stream is one; what comes over it is none.
+        /// Read requests, per principal. Opening a stream counts as one request; its events do not count.
         #[serde(deserialize_with = "super::rate::rate")]
         read: Option<Rate> = "\"\"";
-        /// Turns of agents, for each principal. There is no such request yet.
+        /// Agent turns, per principal. Not used yet.
         #[serde(deserialize_with = "super::rate::rate")]
         prompt: Option<Rate> = "\"\"";
     }

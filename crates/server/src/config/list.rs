@@ -1,19 +1,19 @@
-//! Several words: a TOML list, or words divided by commas in the environment, where there are no lists.
+//! Deserializes a list of strings: a TOML array, or a comma-separated string in an environment variable.
 
 use serde::{Deserialize, Deserializer};
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum ListOrString {
     List(Vec<String>),
-    Words(String),
+    String(String),
 }
 
 pub(super) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    Ok(match Written::deserialize(deserializer)? {
-        Written::List(list) => list,
-        Written::Words(words) => {
-            words.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    Ok(match ListOrString::deserialize(deserializer)? {
+        ListOrString::List(list) => list,
+        ListOrString::String(text) => {
+            text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
         }
     })
 }

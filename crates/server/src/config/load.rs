@@ -1,4 +1,4 @@
-//! Reads the sources and lays them over each other.
+//! Reads the configuration sources and merges them.
 
 use std::path::{Path, PathBuf};
 
@@ -6,60 +6,60 @@ use config::{File, FileFormat};
 
 use super::{Config, SECTIONS, example};
 
-/// The file that is read when no other is named.
-const USUAL_FILE: &str = "guildhall.toml";
+/// The file that is read without `--config`.
+const DEFAULT_FILE: &str = "guildhall.toml";
 
-/// Where the configuration comes from. The environment is passed in, so that tests can have their own.
+/// The sources of the configuration. The environment is passed in, so that tests can set their own.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// A file that must exist; without one, `guildhall.toml` is read where there is one.
+    /// A file that must exist. Without it, `guildhall.toml` is read if it exists.
     pub file: Option<PathBuf>,
     pub environment: Vec<(String, String)>,
-    /// Other defaults than the usual: everything else wins over them.
+    /// Values that override the built-in defaults. All other sources override them.
     pub defaults: Vec<(&'static str, String)>,
     /// Keys set by flags, such as `("http.listen", "127.0.0.1:0")`.
     pub flags: Vec<(&'static str, String)>,
 }
 
 impl Sources {
-    /// Takes the environment of this process.
+    /// Uses the environment of this process.
     #[must_use]
     pub fn from_process(file: Option<PathBuf>, flags: Vec<(&'static str, String)>) -> Self {
-        let readable = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        let unicode = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
-        let environment = std::env::vars_os().filter_map(readable).collect();
+        let environment = std::env::vars_os().filter_map(unicode).collect();
         Self { file, environment, defaults: Vec::new(), flags }
     }
 }
 
-/// Why the configuration cannot be used. No message repeats a value that may be secret.
+/// Why the configuration cannot be loaded. No message repeats a value that may be secret.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("unknown key `{key}` in {origin}{hint}\n  `guildhall config example` lists every key")]
     UnknownKey { key: String, origin: String, hint: String },
-    #[error("cannot read the configuration file {}: name another with --config, or leave the flag out", path.display())]
+    #[error("cannot read the configuration file {}: pass another file to --config, or omit the flag", path.display())]
     Unreadable {
         path: PathBuf,
         #[source]
         source: std::io::Error,
     },
-    /// Says where, not what: the line may hold a password.
-    #[error("{} is not TOML at line {line}: {message}", path.display())]
+    /// Names the line without its content: it may hold a password.
+    #[error("invalid TOML in {} at line {line}: {message}", path.display())]
     Syntax { path: PathBuf, line: usize, message: String },
-    #[error("cannot use the configuration")]
+    #[error("invalid configuration")]
     Invalid(#[from] config::ConfigError),
 }
 
 pub(super) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     let mut builder =
         config::Config::builder().add_source(File::from_str(&example::defaults(), FileFormat::Toml));
-    builder = builder.add_source(other_defaults(&sources.defaults)?);
+    builder = builder.add_source(overriding_defaults(&sources.defaults)?);
     if let Some((path, text)) = read_file(sources.file.as_deref())? {
-        refuse_unknown_keys(&parse(&path, &text)?, &path)?;
+        reject_unknown_keys(&parse(&path, &text)?, &path)?;
         builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
     }
-    for (key, value) in from_environment(&sources.environment)? {
+    for (key, value) in read_environment(&sources.environment)? {
         builder = builder.set_override(key, value)?;
     }
     for (key, value) in &sources.flags {
@@ -68,8 +68,8 @@ pub(super) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     Ok(builder.build()?.try_deserialize()?)
 }
 
-/// Returns other defaults as a source of their own, above the usual ones and below everything else.
-fn other_defaults(defaults: &[(&'static str, String)]) -> Result<config::Config, config::ConfigError> {
+/// Returns the overriding defaults as a separate source, above the built-in defaults and below all other sources.
+fn overriding_defaults(defaults: &[(&'static str, String)]) -> Result<config::Config, config::ConfigError> {
     let mut builder = config::Config::builder();
     for (key, value) in defaults {
         builder = builder.set_override(*key, value.as_str())?;
@@ -77,24 +77,24 @@ fn other_defaults(defaults: &[(&'static str, String)]) -> Result<config::Config,
     builder.build()
 }
 
-fn read_file(named: Option<&Path>) -> Result<Option<(PathBuf, String)>, ConfigError> {
-    let path = named.unwrap_or(Path::new(USUAL_FILE));
+fn read_file(requested: Option<&Path>) -> Result<Option<(PathBuf, String)>, ConfigError> {
+    let path = requested.unwrap_or(Path::new(DEFAULT_FILE));
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some((path.to_owned(), text))),
-        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if requested.is_none() && error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     }
 }
 
-/// Returns the secret settings that a file holds, and the file. None where there is no file.
-pub fn secrets_in_file(named: Option<&Path>) -> Result<Option<(PathBuf, Vec<String>)>, ConfigError> {
-    let Some((path, text)) = read_file(named)? else { return Ok(None) };
+/// Returns the path of the configuration file and the secret keys that it sets. Returns none where there is no file.
+pub fn secret_keys_in_file(requested: Option<&Path>) -> Result<Option<(PathBuf, Vec<String>)>, ConfigError> {
+    let Some((path, text)) = read_file(requested)? else { return Ok(None) };
     let table = parse(&path, &text)?;
-    let holds = |key: &String| {
+    let value_of = |key: &String| {
         let (section, field) = key.split_once('.')?;
         table.get(section)?.get(field).filter(|value| value.as_str() != Some(""))
     };
-    Ok(Some((path, super::secrets().filter(|key| holds(key).is_some()).collect())))
+    Ok(Some((path, super::secret_keys().filter(|key| value_of(key).is_some()).collect())))
 }
 
 fn parse(path: &Path, text: &str) -> Result<toml::Table, ConfigError> {
@@ -105,11 +105,11 @@ fn parse(path: &Path, text: &str) -> Result<toml::Table, ConfigError> {
     })
 }
 
-fn refuse_unknown_keys(file: &toml::Table, path: &Path) -> Result<(), ConfigError> {
+fn reject_unknown_keys(file: &toml::Table, path: &Path) -> Result<(), ConfigError> {
     let origin = path.display().to_string();
     for (section, value) in file {
         let Some(known) = SECTIONS.iter().find(|known| known.name == section) else {
-            return Err(unknown(
+            return Err(unknown_key(
                 section.clone(),
                 &origin,
                 SECTIONS.iter().map(|section| section.name.to_owned()),
@@ -117,16 +117,16 @@ fn refuse_unknown_keys(file: &toml::Table, path: &Path) -> Result<(), ConfigErro
         };
         for field in value.as_table().into_iter().flat_map(toml::Table::keys) {
             if !known.fields.iter().any(|known| known.name == field) {
-                return Err(unknown(format!("{section}.{field}"), &origin, known_keys().into_iter()));
+                return Err(unknown_key(format!("{section}.{field}"), &origin, all_keys().into_iter()));
             }
         }
     }
     Ok(())
 }
 
-/// Returns what the environment sets. A variable of one of our sections that names no key is refused; those that
-/// Kubernetes makes for a Service called guildhall, guildhall-nats and the like are none of our business.
-fn from_environment(environment: &[(String, String)]) -> Result<Vec<(String, String)>, ConfigError> {
+/// Returns the keys that environment variables set. A variable with the prefix of a section must name a key of it.
+/// Variables that Kubernetes creates for Services such as guildhall or guildhall-nats are ignored.
+fn read_environment(environment: &[(String, String)]) -> Result<Vec<(String, String)>, ConfigError> {
     let mut set = Vec::new();
     for (variable, value) in environment {
         let Some(section) = SECTIONS.iter().find(|section| variable.starts_with(&section.variable_prefix()))
@@ -139,18 +139,18 @@ fn from_environment(environment: &[(String, String)]) -> Result<Vec<(String, Str
         }
         let Some(field) = section.fields.iter().find(|field| section.variable(field) == *variable) else {
             let known = SECTIONS.iter().flat_map(|s| s.fields.iter().map(|field| s.variable(field)));
-            return Err(unknown(variable.clone(), "the environment", known));
+            return Err(unknown_key(variable.clone(), "the environment", known));
         };
         set.push((section.key(field), value.clone()));
     }
     Ok(set)
 }
 
-fn known_keys() -> Vec<String> {
+fn all_keys() -> Vec<String> {
     SECTIONS.iter().flat_map(|section| section.fields.iter().map(|field| section.key(field))).collect()
 }
 
-fn unknown(key: String, origin: &str, known: impl Iterator<Item = String>) -> ConfigError {
+fn unknown_key(key: String, origin: &str, known: impl Iterator<Item = String>) -> ConfigError {
     let nearest = known
         .map(|candidate| (strsim::damerau_levenshtein(&key, &candidate), candidate))
         .min()

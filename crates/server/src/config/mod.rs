@@ -1,7 +1,7 @@
-//! The configuration: defaults, then a file, then the environment, then flags.
+//! The configuration: defaults, file, environment, flags. Later sources override earlier ones.
 //!
-//! Each section is a file of its own. What a key means and what it is by default is written once, beside its field:
-//! the example file, the default values and the check for unknown keys all come from there.
+//! Each section has its own file. The doc comment and the default of a key are written once, at its field: the example
+//! file, the default values and the check for unknown keys are generated from there.
 
 mod access;
 mod egress;
@@ -34,11 +34,11 @@ pub use http::Http;
 pub use identity::Identity;
 pub use launcher::{Launcher, LauncherKind};
 pub use limits::Limits;
-pub use load::{ConfigError, Sources, secrets_in_file};
+pub use load::{ConfigError, Sources, secret_keys_in_file};
 pub use nats::Nats;
 pub use oidc::Oidc;
 pub use postgres::Postgres;
-pub use runs::{InvalidRuns, Runs};
+pub use runs::{Runs, RunsConfigError};
 pub use secrets::Secrets;
 pub use section::{Field, Section};
 pub use sessions::Sessions;
@@ -83,14 +83,14 @@ pub struct Config {
 }
 
 impl Config {
-    /// Loads the configuration from its sources; the later ones win.
+    /// Loads the configuration from its sources. Later sources override earlier ones.
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
         load::load(sources)
     }
 }
 
 impl Config {
-    /// Returns whether a secret setting has a value.
+    /// Returns whether a secret key has a value.
     pub(crate) fn is_set(&self, key: &str) -> bool {
         let value = match key {
             "postgres.url" => &self.postgres.url,
@@ -103,16 +103,16 @@ impl Config {
     }
 }
 
-/// Returns the default of a key as it stands in a TOML file.
+/// Returns the default of a key as TOML text.
 #[must_use]
-pub fn default_of(key: &str) -> Option<&'static str> {
+pub fn default_value(key: &str) -> Option<&'static str> {
     let (section, field) = key.split_once('.')?;
     let section = SECTIONS.iter().find(|known| known.name == section)?;
     section.fields.iter().find(|known| known.name == field).map(|field| field.default)
 }
 
-/// Returns the names of the settings that hold secrets.
-pub fn secrets() -> impl Iterator<Item = String> {
+/// Returns the keys that hold secrets.
+pub fn secret_keys() -> impl Iterator<Item = String> {
     SECTIONS.iter().flat_map(|section| {
         section.fields.iter().filter(|field| field.is_secret()).map(|field| section.key(field))
     })

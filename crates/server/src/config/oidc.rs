@@ -3,14 +3,15 @@ use secrecy::SecretString;
 use super::section::section;
 
 section! {
-    /// Signing in through an identity provider (OpenID Connect). docs/sign-in.md says how to set it up.
+    /// Sign-in through an identity provider (OpenID Connect). docs/sign-in.md describes the setup.
     Oidc = "oidc" {
-        /// The provider's name for itself, such as `https://accounts.example.org`; empty turns it off. Its discovery
-        /// document is read below that address.
+        /// Issuer URL of the provider, such as `https://accounts.example.org`. The discovery document is fetched from
+        /// there. Empty: off.
         issuer: String = "\"\"";
-        /// How the provider knows this server.
+        /// Client ID of this server at the provider.
         client_id: String = "\"\"";
-        /// What this server proves itself with; empty for a client without a secret. Prefer the environment to a file.
+        /// Client secret of this server at the provider. Empty: public client. Set it in the environment rather than in
+        /// a file.
         client_secret: SecretString = "\"\"";
     }
 }

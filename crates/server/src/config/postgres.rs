@@ -6,19 +6,20 @@ use secrecy::SecretString;
 use super::section::section;
 
 section! {
-    /// PostgreSQL 15 or newer: every fact.
+    /// PostgreSQL 15 or newer. It stores all data.
     Postgres = "postgres" {
-        /// Its address. Holds a password: prefer the environment to a file.
+        /// Connection URL. It contains a password: set it in the environment rather than in a file.
         url: SecretString = "\"postgres://guildhall@127.0.0.1:5432/guildhall\"";
-        /// Connections of this replica; all replicas together must stay below PostgreSQL's own limit.
+        /// Maximum number of connections of this replica. The total of all replicas must stay below the limit of
+        /// PostgreSQL.
         max_connections: NonZeroU32 = "20";
-        /// How long a request waits for a connection before it gets `infra-failed`.
+        /// How long a request waits for a connection. After that it gets `infra-failed`.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         acquire_timeout: Duration = "\"3s\"";
-        /// How long one statement may take.
+        /// Time limit of a statement.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         statement_timeout: Duration = "\"8s\"";
-        /// How long a start waits for the migrations, another replica's included, before it gives up.
+        /// Time limit of the migrations at start, including the wait for another replica that migrates.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         migrate_within: Duration = "\"10m\"";
     }

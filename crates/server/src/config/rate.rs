@@ -1,4 +1,4 @@
-//! A rate: so many in so long, or an empty text for none.
+//! Deserializes a rate such as `30/60s`. An empty string means no limit.
 
 use guildhall_domain::ops::rate::Rate;
 use serde::de::Error;

@@ -1,73 +1,74 @@
 use std::time::Duration;
 
 use guildhall_domain::runs::policy::{
-    AllowList, Approval, Bounds, InvalidPattern, InvalidTimeout, Network, RunTimeout, Sandbox, SecretBounds,
-    WidestPolicy,
+    AllowList, Approval, InvalidPattern, InvalidTimeout, MaxPolicy, Network, RunTimeout, Sandbox,
+    SecretBounds, TenantBounds,
 };
-use guildhall_service::runs::Times;
+use guildhall_service::run_steps::timeouts::RunTimeouts;
 
 use super::section::section;
 
 section! {
-    /// Runs: how long a runner holds one, and what a run may ask for. Lists hold names, `*`, or a beginning with `*`.
+    /// Leases of runs, and what a run may request. List items are names, `*`, or a prefix followed by `*`.
     Runs = "runs" {
-        /// How long a runner holds a run without a sign of life.
+        /// Lease: how long a runner holds a run without contacting the server.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         lease: Duration = "\"30s\"";
-        /// How long after that it is taken for lost: what it ran ends as failed, and the run is offered to the next.
+        /// How long after the end of its lease a runner counts as lost. Its running command then fails, and another
+        /// runner can claim the run.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         lease_grace: Duration = "\"5s\"";
-        /// How often lost runners are looked for.
+        /// Interval of the check for lost runners and expired runs.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         tend_every: Duration = "\"2s\"";
-        /// A run with a command that no runner came for ends after this long.
+        /// A run with a pending command ends if no runner claims it for this long.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         unclaimed_after: Duration = "\"1h\"";
-        /// A run with nothing to do, and no runner, ends after this long.
+        /// A run without a command and without a runner ends after this long.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         idle_after: Duration = "\"168h\"";
-        /// Projects that runs may name.
+        /// Projects that runs may use.
         #[serde(deserialize_with = "super::list::list")]
         projects: Vec<String> = "[\"*\"]";
-        /// Providers that runs may name.
+        /// Providers that runs may use.
         #[serde(deserialize_with = "super::list::list")]
         providers: Vec<String> = "[\"*\"]";
-        /// Backend profiles that runs may name.
+        /// Backend profiles that runs may use.
         #[serde(deserialize_with = "super::list::list")]
         profiles: Vec<String> = "[\"*\"]";
-        /// Folders of a runner's machine that runs may work in.
+        /// Folders on the runner's machine that runs may work in.
         #[serde(deserialize_with = "super::list::list")]
         directories: Vec<String> = "[]";
-        /// Sinks that runs may send their trace to.
+        /// Trace sinks that runs may use.
         #[serde(deserialize_with = "super::list::list")]
         trace_sinks: Vec<String> = "[]";
-        /// Secrets that runs may name.
+        /// Secrets that runs may use.
         #[serde(deserialize_with = "super::list::list")]
         secrets: Vec<String> = "[\"guildhall-provider-*\", \"guildhall-tool-*\"]";
-        /// The widest sandbox of a run: read-only, workspace-write or danger-full-access.
+        /// The least restrictive sandbox that a run may request: read-only, workspace-write or danger-full-access.
         sandbox: Sandbox = "\"workspace-write\"";
-        /// The least that a run asks a person: untrusted, on-request or never.
+        /// The least restrictive approval policy that a run may request: untrusted, on-request or never.
         approval: Approval = "\"never\"";
-        /// Whether a run's commands may reach the network: disabled or enabled.
+        /// Whether the commands of a run may access the network: disabled or enabled.
         network: Network = "\"enabled\"";
-        /// The longest that a turn may take.
+        /// The longest turn timeout that a run may request.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         turn_timeout: Duration = "\"30m\"";
     }
 }
 
-/// Why the boundary of runs cannot be used.
+/// Why the section `runs` is invalid.
 #[derive(Debug, thiserror::Error)]
-pub enum InvalidRuns {
-    #[error("a list in the section runs is not usable")]
+pub enum RunsConfigError {
+    #[error("invalid list in section `runs`")]
     Pattern(#[from] InvalidPattern),
-    #[error("runs.turn_timeout is not usable")]
+    #[error("invalid runs.turn_timeout")]
     Timeout(#[from] InvalidTimeout),
 }
 
 impl Runs {
-    pub(crate) fn times(&self) -> Times {
-        Times {
+    pub(crate) fn timeouts(&self) -> RunTimeouts {
+        RunTimeouts {
             hold: self.lease,
             grace: self.lease_grace,
             unclaimed: self.unclaimed_after,
@@ -75,15 +76,15 @@ impl Runs {
         }
     }
 
-    pub(crate) fn bounds(&self) -> Result<Bounds, InvalidRuns> {
+    pub(crate) fn bounds(&self) -> Result<TenantBounds, RunsConfigError> {
         let timeout_ms = u64::try_from(self.turn_timeout.as_millis()).unwrap_or(u64::MAX);
-        Ok(Bounds {
+        Ok(TenantBounds {
             projects: AllowList::parse(&self.projects)?,
             providers: AllowList::parse(&self.providers)?,
             profiles: AllowList::parse(&self.profiles)?,
             directories: AllowList::parse(&self.directories)?,
             trace_sinks: AllowList::parse(&self.trace_sinks)?,
-            widest: WidestPolicy {
+            max_policy: MaxPolicy {
                 sandbox: self.sandbox,
                 approval: self.approval,
                 timeout: RunTimeout::from_millis(timeout_ms)?,

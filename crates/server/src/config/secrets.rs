@@ -3,15 +3,16 @@ use std::time::Duration;
 use super::section::section;
 
 section! {
-    /// Credentials of provider profiles. They are kept in files, never in the database.
+    /// Credentials of provider profiles. They are stored in files, never in the database.
     Secrets = "secrets" {
-        /// The folder that keeps them, for this server's user alone; replicas on several machines need one that they
-        /// share. Without it none are kept here and runners bring their own. `guildhall dev` keeps them in its state.
+        /// Folder for the credentials, accessible only to this server's user. Replicas on several machines need a
+        /// shared folder. Empty: the server stores no credentials, and runners bring their own. `guildhall dev` uses
+        /// its state folder.
         folder: String = "\"\"";
-        /// How long trying a profile may take, a runner's coming included.
+        /// Time limit of a profile validation, including the wait for a runner.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         validate_within: Duration = "\"2m\"";
-        /// How often outcomes of such trials are looked for.
+        /// Interval of the check for finished validations.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         settle_every: Duration = "\"1s\"";
     }

@@ -1,4 +1,4 @@
-//! The form of a section: fields with their words and defaults, as data.
+//! A configuration section as data: its fields with their doc comments and defaults.
 
 /// One section of the configuration.
 #[derive(Debug, Clone, Copy)]
@@ -13,13 +13,13 @@ pub struct Section {
 pub struct Field {
     pub name: &'static str,
     pub about: &'static [&'static str],
-    /// The default as it stands in a TOML file.
+    /// The default as TOML text.
     pub default: &'static str,
     pub kind: &'static str,
 }
 
 impl Field {
-    /// Returns whether the value must never be shown.
+    /// Returns whether the value is a secret and must not be shown.
     #[must_use]
     pub fn is_secret(&self) -> bool {
         self.kind == "SecretString"
@@ -50,14 +50,14 @@ macro_rules! section {
     (
         $(#[doc = $about:literal])+
         $name:ident = $key:literal {
-            $( $(#[doc = $words:literal])+ $(#[serde($($serde:tt)+)])? $field:ident: $kind:ty = $default:literal; )+
+            $( $(#[doc = $doc:literal])+ $(#[serde($($serde:tt)+)])? $field:ident: $kind:ty = $default:literal; )+
         }
     ) => {
         $(#[doc = $about])+
         #[derive(Debug, Clone, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct $name {
-            $( $(#[doc = $words])+ $(#[serde($($serde)+)])? pub $field: $kind, )+
+            $( $(#[doc = $doc])+ $(#[serde($($serde)+)])? pub $field: $kind, )+
         }
 
         impl $name {
@@ -67,7 +67,7 @@ macro_rules! section {
                 fields: &[$(
                     $crate::config::Field {
                         name: stringify!($field),
-                        about: &[$($words),+],
+                        about: &[$($doc),+],
                         default: $default,
                         kind: stringify!($kind),
                     },

@@ -3,16 +3,17 @@ use std::time::Duration;
 use super::section::section;
 
 section! {
-    /// Sessions: how long the storage is kept in which their agents keep their threads. Workspaces are not touched.
+    /// Retention of session storage, where agents keep their threads. Workspaces are never deleted.
     Sessions = "sessions" {
-        /// Storage goes this long after its session was last used, unless the session was made with another time.
+        /// Storage is evicted this long after the last use of its session. A session can be created with another time.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         expire_after: Duration = "\"720h\"";
-        /// How often storage is looked for that has had its time.
+        /// Interval of the check for expired storage.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         collect_every: Duration = "\"5m\"";
-        /// The state folder of the runners of this machine (`guildhall-runner --state`): what is given up is removed in it.
-        /// Empty for that of the runners that this server starts; where it starts none, whoever runs them removes it.
+        /// State folder of the runners on this machine (`guildhall-runner --state`), where evicted storage is deleted.
+        /// Empty: the folder of the runners that this server starts. If it starts none, delete evicted storage
+        /// yourself.
         runner_state: String = "\"\"";
     }
 }

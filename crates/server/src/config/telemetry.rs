@@ -3,13 +3,13 @@ use guildhall_runtime::telemetry::LogFormat;
 use super::section::section;
 
 section! {
-    /// Logs and traces. Metrics are always at /metrics.
+    /// Logs and traces. Metrics are always available at /metrics.
     Telemetry = "telemetry" {
-        /// What to log, such as `info` or `warn,guildhall_api=debug`.
+        /// Log filter, such as `info` or `warn,guildhall_api=debug`.
         log_filter: String = "\"info\"";
-        /// text or json.
+        /// Log format: text or json.
         log_format: LogFormat = "\"text\"";
-        /// Where spans are sent by OTLP over HTTP, such as `http://127.0.0.1:4318/v1/traces`; empty sends none.
+        /// OTLP/HTTP endpoint for spans, such as `http://127.0.0.1:4318/v1/traces`. Empty: spans are not exported.
         otlp_endpoint: String = "\"\"";
     }
 }

@@ -1,41 +1,50 @@
-//! The hash chain over an audit log, as a reader of the API can check it.
+//! The hash chain of an audit log, verified with the data of the API.
 
 use std::time::{Duration, Instant};
 
-use guildhall_domain::access::audit_chain::{Digest, Link, body_hash};
+use guildhall_domain::access::audit_chain::{ChainLink, Digest, body_hash};
 use guildhall_domain::journal::Seq;
-use guildhall_testkit::{Sql, TestDb};
+use guildhall_testkit::{SqlConnection, TestDb};
 use serde_json::Value;
 
-use crate::support::people::{Person, World};
+use crate::support::cluster::{Cluster, SignedInUser};
 use crate::support::{Setup, TestServer};
 
-const SOON: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 fn setup(db: &TestDb) -> Setup {
-    Setup::on(db).with("housekeeping.audit_seal_every", "200ms")
+    Setup::new(db).with("housekeeping.audit_seal_every", "200ms")
 }
 
-/// Waits until a log has this many entries and all are sealed.
-async fn sealed(server: &TestServer, reader: &Person, tenant: &str, count: usize) -> Vec<Value> {
+/// Waits until a log has this many entries and all of them are sealed.
+async fn wait_until_sealed(
+    server: &TestServer,
+    reader: &SignedInUser,
+    tenant: &str,
+    count: usize,
+) -> Vec<Value> {
     let began = Instant::now();
     loop {
-        let entries = read(server, reader, tenant).await;
+        let entries = read_log(server, reader, tenant).await;
         let unsealed = entries.iter().find(|entry| !entry["hash"].is_string());
         if entries.len() == count && unsealed.is_none() {
             return entries;
         }
-        assert!(began.elapsed() < SOON, "after {SOON:?} {} entries, not sealed: {unsealed:?}", entries.len());
+        assert!(
+            began.elapsed() < TIMEOUT,
+            "after {TIMEOUT:?} {} entries, unsealed: {unsealed:?}",
+            entries.len()
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
 /// Reads a whole log.
-async fn read(server: &TestServer, reader: &Person, tenant: &str) -> Vec<Value> {
+async fn read_log(server: &TestServer, reader: &SignedInUser, tenant: &str) -> Vec<Value> {
     let (mut entries, mut after) = (Vec::new(), Value::from(0));
     loop {
         let path = format!("/api/v1/tenants/{tenant}/audit?limit=500&afterSeq={after}");
-        let page = server.get_as(&path, &reader.access).await;
+        let page = server.get_as(&path, &reader.token).await;
         let more = page.body["entries"].as_array().expect("entries");
         if more.is_empty() {
             return entries;
@@ -45,15 +54,15 @@ async fn read(server: &TestServer, reader: &Person, tenant: &str) -> Vec<Value> 
     }
 }
 
-/// Says what is wrong with a chain: numbers of entries whose body is not what was sealed, and of those whose hash
-/// does not follow from what is shown.
-fn faults(entries: &[Value]) -> (Vec<i64>, Vec<i64>) {
+/// Verifies a chain. Returns the numbers of entries whose body does not match its hash, and of entries whose hash does
+/// not match the entry and its predecessor.
+fn chain_faults(entries: &[Value]) -> (Vec<i64>, Vec<i64>) {
     let (mut bodies, mut hashes, mut previous) = (Vec::new(), Vec::new(), Digest::ZERO);
     for entry in entries {
         let text = |name: &str| entry[name].as_str().expect(name);
         let digest = |name: &str| text(name).parse::<Digest>().expect(name);
         let seq = entry["seq"].as_i64().expect("a number");
-        let link = Link {
+        let link = ChainLink {
             seq: Seq::new(seq).expect("positive"),
             id: text("id").parse().expect("an id"),
             action: text("action"),
@@ -71,9 +80,9 @@ fn faults(entries: &[Value]) -> (Vec<i64>, Vec<i64>) {
     (bodies, hashes)
 }
 
-const NONE: (Vec<i64>, Vec<i64>) = (Vec::new(), Vec::new());
+const NO_FAULTS: (Vec<i64>, Vec<i64>) = (Vec::new(), Vec::new());
 
-async fn unsealed(sql: &mut Sql) -> i64 {
+async fn count_unsealed(sql: &mut SqlConnection) -> i64 {
     sql.number(
         "SELECT (SELECT count(*) FROM journal_entries) - (SELECT count(*) FROM journal_seals INNER JOIN
          journal_entries USING (journal, owner, seq))",
@@ -82,45 +91,45 @@ async fn unsealed(sql: &mut Sql) -> i64 {
 }
 
 #[tokio::test]
-async fn every_entry_is_sealed_once_by_two_replicas_and_a_third_goes_on_after_them() {
+async fn entries_are_sealed_once_and_a_third_replica_extends_the_chain() {
     let db = TestDb::new().await;
     let (mut sql, setup) = (db.sql().await, setup(&db));
-    let world = World::on(setup.clone(), db).await;
-    let (acme, globex) = (world.tenant("acme").await, world.tenant("globex").await);
+    let cluster = Cluster::with_setup(setup.clone(), db).await;
+    let (acme, globex) = (cluster.create_tenant("acme").await, cluster.create_tenant("globex").await);
     for _ in 0..20 {
-        world.key(&acme, "viewer").await;
-        world.key(&globex, "viewer").await;
+        cluster.create_key(&acme, "viewer").await;
+        cluster.create_key(&globex, "viewer").await;
     }
-    let first = sealed(&world.one, &world.operator, &acme, 21).await;
-    for (server, tenant) in [(&world.one, &acme), (&world.other, &acme), (&world.other, &globex)] {
-        assert_eq!(faults(&sealed(server, &world.operator, tenant, 21).await), NONE);
+    let first = wait_until_sealed(&cluster.first, &cluster.operator, &acme, 21).await;
+    for (server, tenant) in [(&cluster.first, &acme), (&cluster.second, &acme), (&cluster.second, &globex)] {
+        assert_eq!(chain_faults(&wait_until_sealed(server, &cluster.operator, tenant, 21).await), NO_FAULTS);
     }
     let heads = sql.texts("SELECT DISTINCT encode(hash, 'hex') FROM journal_seal_heads").await;
-    assert_eq!(heads.len(), 3, "the installation has a log too, and each has a chain of its own");
-    let metrics = world.one.get("/metrics").await.text;
+    assert_eq!(heads.len(), 3, "two tenants and the installation have one chain each");
+    let metrics = cluster.first.get("/metrics").await.text;
     let rounds =
         |outcome| format!(r#"guildhall_reconcile_rounds_total{{name="audit-seal",outcome="{outcome}"}}"#);
     assert!(metrics.contains(&rounds("ok")) && !metrics.contains(&rounds("error")), "{metrics}");
 
-    let World { one, other, operator, .. } = world;
-    assert!(one.server.shutdown().await && other.server.shutdown().await, "both end in good order");
+    let Cluster { first: one, second: other, operator, .. } = cluster;
+    assert!(one.server.shutdown().await && other.server.shutdown().await, "both shut down gracefully");
     let third = setup.start().await;
     for _ in 0..3 {
         let body = serde_json::json!({ "name": "ci", "role": "viewer" });
-        let made = third.post_as(&format!("/api/v1/tenants/{acme}/keys"), &operator.access, body).await;
-        assert_eq!(made.status, 201, "{}", made.text);
+        let created = third.post_as(&format!("/api/v1/tenants/{acme}/keys"), &operator.token, body).await;
+        assert_eq!(created.status, 201, "{}", created.text);
     }
-    let longer = sealed(&third, &operator, &acme, 24).await;
-    assert_eq!((faults(&longer), &longer[..21]), (NONE, first.as_slice()));
-    assert_eq!(unsealed(&mut sql).await, 0, "in no log");
+    let longer = wait_until_sealed(&third, &operator, &acme, 24).await;
+    assert_eq!((chain_faults(&longer), &longer[..21]), (NO_FAULTS, first.as_slice()));
+    assert_eq!(count_unsealed(&mut sql).await, 0, "all logs are sealed");
 }
 
 #[tokio::test]
-async fn arrears_of_more_than_a_batch_become_one_chain() {
+async fn backlog_larger_than_a_batch_is_sealed_into_one_chain() {
     let db = TestDb::new().await;
     let (mut sql, setup) = (db.sql().await, setup(&db));
-    let world = World::on(setup, db).await;
-    let tenant = world.tenant("acme").await;
+    let cluster = Cluster::with_setup(setup, db).await;
+    let tenant = cluster.create_tenant("acme").await;
     let owner = tenant.strip_prefix("ten_").expect("a tenant's id");
     sql.execute(format!(
         "BEGIN;
@@ -131,71 +140,79 @@ async fn arrears_of_more_than_a_batch_become_one_chain() {
          COMMIT"
     ))
     .await;
-    assert_eq!(faults(&sealed(&world.one, &world.operator, &tenant, 2501).await), NONE);
+    assert_eq!(
+        chain_faults(&wait_until_sealed(&cluster.first, &cluster.operator, &tenant, 2501).await),
+        NO_FAULTS
+    );
 }
 
 #[tokio::test]
-async fn a_stream_shows_the_hashes_of_what_was_sealed_before() {
+async fn audit_stream_shows_hashes_of_sealed_entries() {
     let db = TestDb::new().await;
     let setup = setup(&db);
-    let world = World::on(setup, db).await;
-    let tenant = world.tenant("acme").await;
+    let cluster = Cluster::with_setup(setup, db).await;
+    let tenant = cluster.create_tenant("acme").await;
     for _ in 0..3 {
-        world.key(&tenant, "viewer").await;
+        cluster.create_key(&tenant, "viewer").await;
     }
-    let paged = sealed(&world.one, &world.operator, &tenant, 4).await;
+    let paged = wait_until_sealed(&cluster.first, &cluster.operator, &tenant, 4).await;
     let path = format!("/api/v1/tenants/{tenant}/audit/stream");
-    let mut stream = world.other.events(&path, &world.operator.access, None).await;
+    let mut stream = cluster.second.open_stream(&path, &cluster.operator.token, None).await;
     for entry in paged {
         assert_eq!(stream.next().await.expect("an event").data, entry);
     }
-    world.key(&tenant, "viewer").await;
+    cluster.create_key(&tenant, "viewer").await;
     let live = stream.next().await.expect("an event").data;
     assert_eq!((&live["seq"], live.get("hash")), (&Value::from(5), Some(&Value::Null)), "not sealed yet");
 }
 
 #[tokio::test]
-async fn what_is_changed_behind_the_servers_back_shows_and_what_is_erased_does_not() {
+async fn chain_detects_changed_entries_and_accepts_erased_ones() {
     let db = TestDb::new().await;
     let (mut sql, setup) = (db.sql().await, setup(&db));
-    let world = World::on(setup, db).await;
-    let (tenant, reader) = (world.tenant("acme").await, &world.operator);
+    let cluster = Cluster::with_setup(setup, db).await;
+    let (tenant, reader) = (cluster.create_tenant("acme").await, &cluster.operator);
     for _ in 0..5 {
-        world.key(&tenant, "viewer").await;
+        cluster.create_key(&tenant, "viewer").await;
     }
-    assert_eq!(faults(&sealed(&world.one, reader, &tenant, 6).await), NONE);
+    assert_eq!(chain_faults(&wait_until_sealed(&cluster.first, reader, &tenant, 6).await), NO_FAULTS);
     let owner = tenant.strip_prefix("ten_").expect("a tenant's id");
-    let mut change = async |what: &str, seq: i64| {
+    let mut update_entry = async |assignment: &str, seq: i64| {
         let sql = &mut sql;
-        sql.execute(format!("UPDATE journal_entries SET {what} WHERE owner = '{owner}' AND seq = {seq}"))
-            .await;
-        faults(&sealed(&world.other, reader, &tenant, 6).await)
+        sql.execute(format!(
+            "UPDATE journal_entries SET {assignment} WHERE owner = '{owner}' AND seq = {seq}"
+        ))
+        .await;
+        chain_faults(&wait_until_sealed(&cluster.second, reader, &tenant, 6).await)
     };
-    assert_eq!(change("body = NULL, erased_at = now()", 1).await, NONE, "erased");
-    assert_eq!(change("body = replace(body, 'viewer', 'owner')", 2).await, (vec![2], vec![]));
-    assert_eq!(change("recorded_at = recorded_at + interval '1 microsecond'", 4).await, (vec![2], vec![4]));
-    assert_eq!(change("kind = 'key.revoked'", 5).await, (vec![2], vec![4, 5]));
+    assert_eq!(update_entry("body = NULL, erased_at = now()", 1).await, NO_FAULTS, "erased");
+    assert_eq!(update_entry("body = replace(body, 'viewer', 'owner')", 2).await, (vec![2], vec![]));
+    assert_eq!(
+        update_entry("recorded_at = recorded_at + interval '1 microsecond'", 4).await,
+        (vec![2], vec![4])
+    );
+    assert_eq!(update_entry("kind = 'key.revoked'", 5).await, (vec![2], vec![4, 5]));
 }
 
 #[tokio::test]
-async fn a_log_with_a_missing_entry_is_sealed_no_further_and_keeps_no_other_from_it() {
+async fn log_with_a_missing_entry_stops_sealing_and_blocks_no_other_log() {
     let db = TestDb::new().await;
-    // Rare enough that the entry is gone before anyone has looked.
-    let (mut sql, setup) = (db.sql().await, Setup::on(&db).with("housekeeping.audit_seal_every", "1h"));
-    let world = World::on(setup.clone(), db).await;
-    let (broken, whole) = (world.tenant("broken").await, world.tenant("whole").await);
-    for tenant in [&broken, &whole] {
-        world.key(tenant, "viewer").await;
+    // An interval so long that the entry is deleted before the first sealing.
+    let (mut sql, setup) = (db.sql().await, Setup::new(&db).with("housekeeping.audit_seal_every", "1h"));
+    let cluster = Cluster::with_setup(setup.clone(), db).await;
+    let (broken, intact) = (cluster.create_tenant("broken").await, cluster.create_tenant("intact").await);
+    for tenant in [&broken, &intact] {
+        cluster.create_key(tenant, "viewer").await;
     }
     let owner = broken.strip_prefix("ten_").expect("a tenant's id");
     sql.execute(format!("DELETE FROM journal_entries WHERE owner = '{owner}' AND seq = 1")).await;
 
     let third = setup.with("housekeeping.audit_seal_every", "200ms").start().await;
-    assert_eq!(faults(&sealed(&third, &world.operator, &whole, 2).await), NONE);
-    let says = |answer: &crate::support::Answer| {
-        let tasks = answer.body["housekeeping"].as_array().expect("a list");
+    assert_eq!(chain_faults(&wait_until_sealed(&third, &cluster.operator, &intact, 2).await), NO_FAULTS);
+    let reports_error = |response: &crate::support::TestResponse| {
+        let tasks = response.body["housekeeping"].as_array().expect("a list");
         tasks.iter().any(|task| task["lastError"] == "cannot seal 1 of the audit logs")
     };
-    third.until("/health/readiness", SOON, says).await;
-    assert_eq!(unsealed(&mut sql).await, 1, "what stands after the hole");
+    third.wait_until("/health/readiness", TIMEOUT, reports_error).await;
+    assert_eq!(count_unsealed(&mut sql).await, 1, "the entry after the missing one");
 }

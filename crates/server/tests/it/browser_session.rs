@@ -1,180 +1,195 @@
-//! Browser sessions, and what other web pages try with them; on two replicas.
+//! Browser sessions and attacks of other web pages on them, on two replicas.
 
 use std::time::{Duration, Instant};
 
-use guildhall_testkit::{Sql, TestDb};
+use guildhall_testkit::{SqlConnection, TestDb};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::browser::{Browser, SESSION, own};
-use crate::support::people::{PASSWORD, World};
-use crate::support::{Answer, Setup, TestServer};
+use crate::support::browser::{Browser, SESSION_COOKIE, origin_of};
+use crate::support::cluster::{Cluster, PASSWORD};
+use crate::support::{Setup, TestResponse, TestServer};
 
-async fn world() -> (World, Sql) {
+async fn start_cluster() -> (Cluster, SqlConnection) {
     let db = TestDb::new().await;
     let sql = db.sql().await;
-    (World::on(Setup::on(&db), db).await, sql)
+    (Cluster::with_setup(Setup::new(&db), db).await, sql)
 }
 
-/// Tries to make a tenant with nothing but what a page can make a browser send.
-async fn make_tenant(browser: &mut Browser, server: &TestServer, headers: &[(&str, &str)]) -> Answer {
+/// Sends a request that creates a tenant, with the cookies of a browser and these headers.
+async fn create_tenant(browser: &mut Browser, server: &TestServer, headers: &[(&str, &str)]) -> TestResponse {
     let body = json!({ "slug": "acme", "name": "Acme" });
     browser.send(server, Method::POST, "/api/v1/tenants", headers, Some(body)).await
 }
 
-async fn audited(sql: &mut Sql, action: &str) -> Vec<Value> {
+async fn audit_entries(sql: &mut SqlConnection, action: &str) -> Vec<Value> {
     let rows = format!("SELECT body FROM journal_entries WHERE kind = '{action}' ORDER BY seq");
     sql.texts(rows).await.iter().map(|body| serde_json::from_str(body).expect("JSON")).collect()
 }
 
 #[tokio::test]
-async fn a_browser_signs_in_and_its_session_is_good_on_every_replica_with_the_same_csrf_token() {
-    let (world, _) = world().await;
-    let (mut browser, csrf) = Browser::sign_in(&world.one, "operator").await;
-    let who = browser.get(&world.other, "/api/v1/whoami").await;
+async fn browser_session_is_valid_on_both_replicas_with_one_csrf_token() {
+    let (cluster, _) = start_cluster().await;
+    let (mut browser, csrf) = Browser::sign_in(&cluster.first, "operator").await;
+    let whoami = browser.get(&cluster.second, "/api/v1/whoami").await;
     assert_eq!(
-        who.body,
-        json!({ "principal": world.operator.principal, "kind": "user", "operator": true, "tenants": [] })
+        whoami.body,
+        json!({ "principal": cluster.operator.principal, "kind": "user", "operator": true, "tenants": [] })
     );
-    let shown = browser.get(&world.other, "/api/v1/auth/browser-session").await;
-    assert_eq!((shown.body["csrfToken"].as_str(), shown.header("cache-control")), (Some(&*csrf), "no-store"));
-    let origin = own(&world.other);
-    let made =
-        make_tenant(&mut browser, &world.other, &[("origin", &origin), ("x-guildhall-csrf", &csrf)]).await;
-    assert_eq!(made.status, 201, "{}", made.text);
+    let session = browser.get(&cluster.second, "/api/v1/auth/browser-session").await;
+    assert_eq!(
+        (session.body["csrfToken"].as_str(), session.header("cache-control")),
+        (Some(&*csrf), "no-store")
+    );
+    let origin = origin_of(&cluster.second);
+    let created =
+        create_tenant(&mut browser, &cluster.second, &[("origin", &origin), ("x-guildhall-csrf", &csrf)])
+            .await;
+    assert_eq!(created.status, 201, "{}", created.text);
 }
 
 #[tokio::test]
-async fn the_cookie_is_for_this_host_alone_and_out_of_reach_of_scripts() {
-    let (world, mut sql) = world().await;
+async fn session_cookie_is_host_only_secure_and_http_only() {
+    let (cluster, mut sql) = start_cluster().await;
     let body = json!({ "name": "operator", "password": PASSWORD });
-    let answer = world.one.post("/api/v1/auth/browser-session", body).await;
-    let line = answer.header("set-cookie").to_owned();
+    let response = cluster.first.post("/api/v1/auth/browser-session", body).await;
+    let line = response.header("set-cookie").to_owned();
     let (pair, attributes) = line.split_once("; ").expect("attributes");
     assert_eq!(attributes, "Max-Age=604800; Path=/; Secure; HttpOnly; SameSite=Lax");
-    let secret = pair.strip_prefix(&format!("{SESSION}=")).expect("our cookie");
-    assert!(!answer.text.contains(secret), "a script could read it in the body");
+    let secret = pair.strip_prefix(&format!("{SESSION_COOKIE}=")).expect("the session cookie");
+    assert!(!response.text.contains(secret), "the body contains the cookie");
     for table in ["logins", "journal_entries"] {
         let rows = sql.texts(format!("SELECT t::text FROM {table} t")).await.join("\n");
-        assert!(!rows.contains(&secret[40..]), "{table} holds the cookie");
+        assert!(!rows.contains(&secret[40..]), "{table} contains the cookie");
         assert!(
-            !rows.contains(answer.body["csrfToken"].as_str().expect("one")),
-            "{table} holds the CSRF token"
+            !rows.contains(response.body["csrfToken"].as_str().expect("a CSRF token")),
+            "{table} contains the CSRF token"
         );
     }
 }
 
-/// The attack: a page of another site makes the browser send a request, and the cookie goes along.
+/// The attack is CSRF: a page of another site makes the browser send a request with the cookie.
 #[tokio::test]
-async fn a_change_by_cookie_needs_the_own_origin_and_the_csrf_token_of_this_session() {
-    let (world, mut sql) = world().await;
-    let (mut browser, csrf) = Browser::sign_in(&world.one, "operator").await;
-    let (_, of_another) = Browser::sign_in(&world.one, "operator").await;
-    let (origin, elsewhere) = (own(&world.one), own(&world.other));
+async fn cookie_mutation_needs_own_origin_and_session_csrf_token() {
+    let (cluster, mut sql) = start_cluster().await;
+    let (mut browser, csrf) = Browser::sign_in(&cluster.first, "operator").await;
+    let (_, other_csrf) = Browser::sign_in(&cluster.first, "operator").await;
+    let (origin, elsewhere) = (origin_of(&cluster.first), origin_of(&cluster.second));
     let attacks: [&[(&str, &str)]; 6] = [
         &[],
         &[("origin", &origin)],
         &[("x-guildhall-csrf", &csrf)],
         &[("origin", &origin), ("x-guildhall-csrf", "")],
         &[("origin", &origin), ("x-guildhall-csrf", "1")],
-        &[("origin", &origin), ("x-guildhall-csrf", &of_another)],
+        &[("origin", &origin), ("x-guildhall-csrf", &other_csrf)],
     ];
     for headers in attacks {
-        make_tenant(&mut browser, &world.one, headers).await.assert_failure(403, "csrf-refused");
+        create_tenant(&mut browser, &cluster.first, headers).await.assert_failure(403, "csrf-refused");
     }
     for foreign in ["https://evil.example", "null", &elsewhere] {
         let headers = [("origin", foreign), ("x-guildhall-csrf", csrf.as_str())];
-        make_tenant(&mut browser, &world.one, &headers).await.assert_failure(403, "origin-refused");
+        create_tenant(&mut browser, &cluster.first, &headers).await.assert_failure(403, "origin-refused");
     }
-    let out =
-        browser.send(&world.one, Method::POST, "/api/v1/auth/logout", &[("origin", &origin)], None).await;
-    out.assert_failure(403, "csrf-refused");
+    let sign_out =
+        browser.send(&cluster.first, Method::POST, "/api/v1/auth/logout", &[("origin", &origin)], None).await;
+    sign_out.assert_failure(403, "csrf-refused");
 
-    assert_eq!(sql.number("SELECT count(*) FROM tenants").await, 0, "it was done all the same");
-    assert_eq!(browser.get(&world.one, "/api/v1/whoami").await.status, 200, "it was signed out all the same");
-    let noted = audited(&mut sql, "request.csrf_refused").await;
-    assert_eq!(noted.len(), attacks.len() + 1);
-    assert!(noted.iter().all(|entry| entry["actor"] == world.operator.principal.as_str()), "{noted:#?}");
-    assert_eq!(audited(&mut sql, "request.origin_refused").await.len(), 3);
+    assert_eq!(sql.number("SELECT count(*) FROM tenants").await, 0, "the refused request had an effect");
+    assert_eq!(
+        browser.get(&cluster.first, "/api/v1/whoami").await.status,
+        200,
+        "a refused sign-out ended the session"
+    );
+    let audited = audit_entries(&mut sql, "request.csrf_refused").await;
+    assert_eq!(audited.len(), attacks.len() + 1);
+    assert!(
+        audited.iter().all(|entry| entry["actor"] == cluster.operator.principal.as_str()),
+        "{audited:#?}"
+    );
+    assert_eq!(audit_entries(&mut sql, "request.origin_refused").await.len(), 3);
 }
 
 #[tokio::test]
-async fn an_origin_that_may_call_with_tokens_still_may_not_use_a_browser_session() {
+async fn allowed_cors_origin_cannot_use_a_browser_session() {
     let db = TestDb::new().await;
     let origin = "https://console.example.org";
-    let world = World::on(Setup::on(&db).with("access.allow_origins", origin), db).await;
-    let (mut browser, csrf) = Browser::sign_in(&world.one, "operator").await;
+    let cluster = Cluster::with_setup(Setup::new(&db).with("access.allow_origins", origin), db).await;
+    let (mut browser, csrf) = Browser::sign_in(&cluster.first, "operator").await;
     let headers = [("origin", origin), ("x-guildhall-csrf", csrf.as_str())];
-    let refused = make_tenant(&mut browser, &world.one, &headers).await;
+    let refused = create_tenant(&mut browser, &cluster.first, &headers).await;
     refused.assert_failure(403, "csrf-refused");
     assert_eq!(refused.header("access-control-allow-credentials"), "");
-    let read = browser.send(&world.one, Method::GET, "/api/v1/whoami", &[("origin", origin)], None).await;
+    let read = browser.send(&cluster.first, Method::GET, "/api/v1/whoami", &[("origin", origin)], None).await;
     read.assert_failure(403, "csrf-refused");
-    let own = own(&world.one);
-    let read = browser.send(&world.one, Method::GET, "/api/v1/whoami", &[("origin", &own)], None).await;
+    let own = origin_of(&cluster.first);
+    let read = browser.send(&cluster.first, Method::GET, "/api/v1/whoami", &[("origin", &own)], None).await;
     assert_eq!(read.status, 200, "{}", read.text);
 }
 
 #[tokio::test]
-async fn a_token_wins_over_a_cookie_and_two_callers_are_refused() {
-    let (world, mut sql) = world().await;
-    let ada = world.user("ada").await;
-    let (mut browser, _) = Browser::sign_in(&world.one, "operator").await;
+async fn token_overrides_cookie_and_different_callers_are_refused() {
+    let (cluster, mut sql) = start_cluster().await;
+    let ada = cluster.create_user("ada").await;
+    let (mut browser, _) = Browser::sign_in(&cluster.first, "operator").await;
     let bearer = |token: &str| format!("Bearer {token}");
-    let mut ask = async |authorization: &str| {
+    let mut whoami_with = async |authorization: &str| {
         let headers = [("authorization", authorization)];
-        browser.send(&world.other, Method::GET, "/api/v1/whoami", &headers, None).await
+        browser.send(&cluster.second, Method::GET, "/api/v1/whoami", &headers, None).await
     };
-    assert_eq!(ask(&bearer(&world.operator.access)).await.status, 200);
-    ask(&bearer(&ada.access)).await.assert_failure(400, "schema-invalid");
-    ask("Bearer nonsense").await.assert_failure(401, "unauthenticated");
-    ask("Basic b3BlcmF0b3I6eA==").await.assert_failure(401, "unauthenticated");
-    assert_eq!(audited(&mut sql, "request.two_callers_refused").await.len(), 1);
+    assert_eq!(whoami_with(&bearer(&cluster.operator.token)).await.status, 200);
+    whoami_with(&bearer(&ada.token)).await.assert_failure(400, "schema-invalid");
+    whoami_with("Bearer nonsense").await.assert_failure(401, "unauthenticated");
+    whoami_with("Basic b3BlcmF0b3I6eA==").await.assert_failure(401, "unauthenticated");
+    assert_eq!(audit_entries(&mut sql, "request.two_callers_refused").await.len(), 1);
 
-    let cookie = browser.cookies[SESSION].clone();
-    world.one.get_as("/api/v1/whoami", &cookie).await.assert_failure(401, "unauthenticated");
+    let cookie = browser.cookies[SESSION_COOKIE].clone();
+    cluster.first.get_as("/api/v1/whoami", &cookie).await.assert_failure(401, "unauthenticated");
     let refresh = cookie.replacen("ghb", "ghr", 1);
-    let exchanged = world.one.post("/api/v1/auth/refresh", json!({ "refreshToken": refresh })).await;
+    let exchanged = cluster.first.post("/api/v1/auth/refresh", json!({ "refreshToken": refresh })).await;
     exchanged.assert_failure(401, "unauthenticated");
-    assert_eq!(browser.get(&world.one, "/api/v1/whoami").await.status, 200, "the attempt ended the session");
+    assert_eq!(
+        browser.get(&cluster.first, "/api/v1/whoami").await.status,
+        200,
+        "a refused request ended the session"
+    );
 }
 
 #[tokio::test]
-async fn signing_out_takes_the_cookie_and_ends_the_session_and_its_streams_on_the_other_replica() {
-    let (world, _) = world().await;
-    let tenant = world.tenant("acme").await;
-    let (mut browser, csrf) = Browser::sign_in(&world.one, "operator").await;
-    let kept = browser.clone();
+async fn sign_out_ends_session_and_streams_on_the_other_replica() {
+    let (cluster, _) = start_cluster().await;
+    let tenant = cluster.create_tenant("acme").await;
+    let (mut browser, csrf) = Browser::sign_in(&cluster.first, "operator").await;
+    let copy = browser.clone();
     let path = format!("/api/v1/tenants/{tenant}/audit/stream");
-    let stream = world.other.client.get(world.other.url(&path));
-    let cookie = format!("{SESSION}={}", browser.cookies[SESSION]);
-    let mut stream = stream.header("cookie", cookie).send().await.expect("an answer");
+    let stream = cluster.second.client.get(cluster.second.url(&path));
+    let cookie = format!("{SESSION_COOKIE}={}", browser.cookies[SESSION_COOKIE]);
+    let mut stream = stream.header("cookie", cookie).send().await.expect("a response");
     assert_eq!(stream.status(), 200);
-    let (origin, path) = (own(&world.one), "/api/v1/auth/logout");
+    let (origin, path) = (origin_of(&cluster.first), "/api/v1/auth/logout");
     let headers = [("origin", origin.as_str()), ("x-guildhall-csrf", csrf.as_str())];
-    let out = browser.send(&world.one, Method::POST, path, &headers, None).await;
-    assert_eq!(out.status, 204, "{}", out.text);
-    assert!(browser.cookies.is_empty(), "the browser keeps its cookie");
+    let sign_out = browser.send(&cluster.first, Method::POST, path, &headers, None).await;
+    assert_eq!(sign_out.status, 204, "{}", sign_out.text);
+    assert!(browser.cookies.is_empty(), "the cookie was not removed");
     let began = Instant::now();
-    kept.clone().get(&world.other, "/api/v1/whoami").await.assert_failure(401, "unauthenticated");
+    copy.clone().get(&cluster.second, "/api/v1/whoami").await.assert_failure(401, "unauthenticated");
     while stream.chunk().await.expect("a stream").is_some() {
         assert!(began.elapsed() < Duration::from_secs(1), "the stream is still open");
     }
-    assert!(began.elapsed() < Duration::from_secs(1), "the stream was open for {:?} more", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(1), "the stream stayed open for {:?}", began.elapsed());
 }
 
 #[tokio::test]
-async fn an_expired_session_is_nobodys() {
-    let (world, mut sql) = world().await;
-    let (mut browser, _) = Browser::sign_in(&world.one, "operator").await;
+async fn expired_browser_session_is_unauthenticated() {
+    let (cluster, mut sql) = start_cluster().await;
+    let (mut browser, _) = Browser::sign_in(&cluster.first, "operator").await;
     sql.execute("UPDATE logins SET expires_at = now() WHERE kind = 'browser'").await;
-    browser.get(&world.one, "/api/v1/whoami").await.assert_failure(401, "unauthenticated");
+    browser.get(&cluster.first, "/api/v1/whoami").await.assert_failure(401, "unauthenticated");
 }
 
 #[tokio::test]
-async fn where_everyone_must_sign_in_a_session_opens_what_a_token_opens() {
+async fn require_auth_accepts_a_browser_session() {
     let db = TestDb::new().await;
-    let world = World::on(Setup::on(&db).with("access.require_auth", "true"), db).await;
-    let (mut browser, _) = Browser::sign_in(&world.one, "operator").await;
-    assert_eq!(browser.get(&world.other, "/capabilities").await.status, 200);
+    let cluster = Cluster::with_setup(Setup::new(&db).with("access.require_auth", "true"), db).await;
+    let (mut browser, _) = Browser::sign_in(&cluster.first, "operator").await;
+    assert_eq!(browser.get(&cluster.second, "/capabilities").await.status, 200);
 }

@@ -1,5 +1,5 @@
-//! Two runners claim the same run at the same moment, one on each replica; again and again.
-//! `cargo xtask long claim-race` writes what came of it under docs/measured.
+//! Two runners claim the same run concurrently, one on each replica, in many rounds.
+//! `cargo xtask long claim-race` writes a report to docs/measured.
 
 use std::collections::BTreeMap;
 
@@ -8,92 +8,97 @@ use guildhall_testkit::Rounds;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::people::World;
-use crate::support::runs::{held, text};
+use crate::support::cluster::Cluster;
+use crate::support::runs::{run_claim, text};
 
-/// How the run comes free before a race.
+/// Why the run has no owner before a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Free {
+enum RunState {
     New,
-    GivenBack,
-    /// The lease of the last winner is over.
-    Lost,
+    Released,
+    /// The lease of the last winner has expired.
+    Expired,
 }
 
 // covers: R10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_that_claim_at_once_one_gets_the_run_and_the_other_learns_who_and_until_when() {
-    let mut rounds = Rounds::of_this_run(1000);
-    let world = World::new().await;
-    let yard = world.yard("acme").await;
-    let runners = [world.one.register(&yard).await, world.other.register(&yard).await];
-    let (mut sql, mut run, mut won) = (world.db.sql().await, String::new(), None::<String>);
-    let (mut wins, mut races, mut on_this) = ([0, 0], BTreeMap::<Free, u32>::new(), 0);
+async fn concurrent_claims_have_one_winner_and_a_conflict_with_owner() {
+    let mut rounds = Rounds::from_env(1000);
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let runners =
+        [cluster.first.register_runner(&tenant).await, cluster.second.register_runner(&tenant).await];
+    let (mut sql, mut run, mut winner_token) = (cluster.db.sql().await, String::new(), None::<String>);
+    let (mut wins, mut rounds_by_state, mut claims_of_run) = ([0, 0], BTreeMap::<RunState, u32>::new(), 0);
     for _ in 0..rounds.size() {
-        let free = match rounds.random() % 5 {
-            0 | 1 => Free::GivenBack,
-            2 | 3 => Free::Lost,
-            _ => Free::New,
+        let state = match rounds.random() % 5 {
+            0 | 1 => RunState::Released,
+            2 | 3 => RunState::Expired,
+            _ => RunState::New,
         };
-        let free = match (free, won.take()) {
-            (Free::GivenBack, Some(token)) => {
+        let state = match (state, winner_token.take()) {
+            (RunState::Released, Some(token)) => {
                 let lease = format!("/api/v1/runs/{run}/lease");
                 let body = Some(json!({ "release": true }));
-                assert_eq!(world.one.ask(Method::PATCH, &lease, &token, body).await.status, 200);
-                Free::GivenBack
+                assert_eq!(cluster.first.request_as(Method::PATCH, &lease, &token, body).await.status, 200);
+                RunState::Released
             }
-            (Free::Lost, Some(_)) => {
+            (RunState::Expired, Some(_)) => {
                 let id = run.parse::<RunId>().expect("an id").as_uuid();
                 sql.execute(format!(
                     "UPDATE leases SET expires_at = now() - interval '1 h' WHERE run = '{id}'"
                 ))
                 .await;
-                Free::Lost
+                RunState::Expired
             }
-            (Free::New, _) | (_, None) => {
-                assert_eq!(claims(&world, &run).await, on_this, "a claim was counted twice, or not at all");
-                (run, on_this) = (world.run(&yard).await, 0);
-                Free::New
+            (RunState::New, _) | (_, None) => {
+                let claims = count_claims(&cluster, &run).await;
+                assert_eq!(claims, claims_of_run, "the events of the run do not match the claims");
+                (run, claims_of_run) = (cluster.create_run(&tenant).await, 0);
+                RunState::New
             }
         };
         let (one, other) = tokio::join!(
-            world.one.try_claim(&yard, &run, &runners[0]),
-            world.other.try_claim(&yard, &run, &runners[1])
+            cluster.first.try_claim(&tenant, &run, &runners[0]),
+            cluster.second.try_claim(&tenant, &run, &runners[1])
         );
         let (winner, claimed, refused) = match (one.status.as_u16(), other.status.as_u16()) {
             (200, 409) => (0, one, other),
             (409, 200) => (1, other, one),
-            _ => panic!("{free:?}: {} {}", one.text, other.text),
+            _ => panic!("{state:?}: {} {}", one.text, other.text),
         };
         refused.assert_failure(409, "runner-lease-conflict");
         assert_eq!(
             json!([refused.body["owner"], refused.body["leaseExpiresAt"]]),
             json!([runners[winner], claimed.body["leaseExpiresAt"]])
         );
-        won = Some(held(&run, &runners[winner], &claimed).token);
+        winner_token = Some(run_claim(&run, &runners[winner], &claimed).token);
         wins[winner] += 1;
-        on_this += 1;
-        *races.entry(free).or_default() += 1;
+        claims_of_run += 1;
+        *rounds_by_state.entry(state).or_default() += 1;
     }
-    assert!(races.len() == 3 && wins.iter().all(|wins| *wins > 0), "{races:?} {wins:?}: no race was tested");
+    assert!(
+        rounds_by_state.len() == 3 && wins.iter().all(|wins| *wins > 0),
+        "not all cases were tested: {rounds_by_state:?} {wins:?}"
+    );
     rounds.report(&format!(
-        "{} races between two replicas ({races:?}): one owner each time, {} and {} times; the other was told the owner \
-         and the same expiry each time.\n",
+        "{} concurrent claims on two replicas ({rounds_by_state:?}): one owner each time (wins: {} and {}); the other \
+         claim got a conflict with the owner and the same lease expiry each time.\n",
         rounds.size(),
         wins[0],
         wins[1]
     ));
 }
 
-/// Counts the claims that a run tells of.
-async fn claims(world: &World, run: &str) -> u32 {
+/// Counts the claim events of a run.
+async fn count_claims(cluster: &Cluster, run: &str) -> u32 {
     if run.is_empty() {
         return 0;
     }
-    let events = world.events(run).await;
+    let events = cluster.list_events(run).await;
     let is_claim = |event: &&Value| {
         event["type"] == "backend_status"
             && ["run-claimed", "lease-recovered"].contains(&text(&event["payload"], "phase").as_str())
     };
-    u32::try_from(events.iter().filter(is_claim).count()).expect("few")
+    u32::try_from(events.iter().filter(is_claim).count()).expect("a small number")
 }

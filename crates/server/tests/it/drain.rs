@@ -3,15 +3,17 @@ use std::time::Duration;
 use guildhall_testkit::TestDb;
 use tokio::net::TcpStream;
 
-use crate::support::{Setup, read};
+use crate::support::{Setup, read_response};
 
 #[tokio::test]
-async fn shutting_down_turns_traffic_away_and_finishes_what_was_accepted() {
+async fn shutdown_refuses_new_connections_and_finishes_open_requests() {
     let db = TestDb::new().await;
-    let setup = Setup::on(&db).with("http.drain_delay", "1s");
+    let setup = Setup::new(&db).with("http.drain_delay", "1s");
     let (leaving, staying) = setup.start_two().await;
     staying
-        .until("/health", Duration::from_secs(5), |a| a.body["replicas"].as_array().map(Vec::len) == Some(2))
+        .wait_until("/health", Duration::from_secs(5), |a| {
+            a.body["replicas"].as_array().map(Vec::len) == Some(2)
+        })
         .await;
     let mut lock = db.sql().await;
     lock.execute("BEGIN; LOCK TABLE replicas IN ACCESS EXCLUSIVE MODE").await;
@@ -20,29 +22,30 @@ async fn shutting_down_turns_traffic_away_and_finishes_what_was_accepted() {
 
     let shutdown = leaving.server.shutdown();
     let outside = async {
-        // The balancer's view: still answering, but asking for no more.
+        // During the delay the server still answers, and readiness tells a load balancer to send no more requests.
         tokio::time::sleep(Duration::from_millis(300)).await;
         let probe =
-            read(client.get(format!("{url}/health/readiness")).send().await.expect("still open")).await;
+            read_response(client.get(format!("{url}/health/readiness")).send().await.expect("still open"))
+                .await;
         assert_eq!((probe.status.as_u16(), probe.body["status"].as_str()), (503, Some("unready")));
         assert_eq!(probe.body["failureKind"], "not-ready");
-        assert_eq!(probe.body["message"], "the server is shutting down and takes no new work");
-        // The door closes after the delay, while the accepted request is still at work.
+        assert_eq!(probe.body["message"], "the server is shutting down and accepts no new work");
+        // After the delay new connections are refused, while the accepted request is still open.
         tokio::time::sleep(Duration::from_millis(1200)).await;
-        assert!(TcpStream::connect(address).await.is_err(), "the door is still open");
+        assert!(TcpStream::connect(address).await.is_err(), "new connections are still accepted");
         lock.execute("COMMIT").await;
     };
-    let (whole, answer, ()) = tokio::join!(shutdown, accepted, outside);
-    assert_eq!(read(answer.expect("answered before the end")).await.status, 200);
-    assert!(whole, "something was cut off");
+    let (complete, response, ()) = tokio::join!(shutdown, accepted, outside);
+    assert_eq!(read_response(response.expect("a response before the end")).await.status, 200);
+    assert!(complete, "an accepted request was cut off");
     let list = staying.get("/health").await.body["replicas"].clone();
-    assert_eq!(list.as_array().map(Vec::len), Some(1), "the leaver is still listed: {list}");
+    assert_eq!(list.as_array().map(Vec::len), Some(1), "the stopped replica is still listed: {list}");
 }
 
 #[tokio::test]
-async fn a_request_that_outlives_the_drain_is_reported() {
+async fn shutdown_reports_a_request_that_exceeds_the_drain_timeout() {
     let db = TestDb::new().await;
-    let server = Setup::on(&db).with("http.drain_timeout", "200ms").start().await;
+    let server = Setup::new(&db).with("http.drain_timeout", "200ms").start().await;
     let mut lock = db.sql().await;
     lock.execute("BEGIN; LOCK TABLE replicas IN ACCESS EXCLUSIVE MODE").await;
     let (url, client) = (server.url("/health"), server.client.clone());
@@ -51,20 +54,20 @@ async fn a_request_that_outlives_the_drain_is_reported() {
         tokio::time::sleep(Duration::from_millis(300)).await;
         server.server.shutdown().await
     };
-    let (_cut_or_answered, whole) = tokio::join!(accepted, shutdown);
-    assert!(!whole, "the cut went unnoticed");
+    let (_cut_or_answered, complete) = tokio::join!(accepted, shutdown);
+    assert!(!complete, "the cut request was not reported");
 }
 
 #[tokio::test]
-async fn an_open_stream_ends_with_a_last_word_and_does_not_hold_up_the_shutdown() {
-    let world = crate::support::people::World::new().await;
-    let tenant = world.tenant("acme").await;
+async fn shutdown_closes_open_streams_with_a_closed_event() {
+    let cluster = crate::support::cluster::Cluster::new().await;
+    let tenant = cluster.create_tenant("acme").await;
     let path = format!("/api/v1/tenants/{tenant}/audit/stream");
-    let mut stream = world.one.events(&path, &world.operator.access, None).await;
-    stream.next().await.expect("the stream is open");
+    let mut stream = cluster.first.open_stream(&path, &cluster.operator.token, None).await;
+    stream.next().await.expect("an open stream");
     let began = std::time::Instant::now();
-    let (whole, last) = tokio::join!(world.one.server.shutdown(), stream.next());
-    assert!(whole && began.elapsed() < Duration::from_secs(5), "took {:?}", began.elapsed());
-    let last = last.expect("a last word");
+    let (complete, last) = tokio::join!(cluster.first.server.shutdown(), stream.next());
+    assert!(complete && began.elapsed() < Duration::from_secs(5), "took {:?}", began.elapsed());
+    let last = last.expect("a closing event");
     assert_eq!((last.kind.as_str(), last.data["failureKind"].as_str()), ("closed", Some("not-ready")));
 }

@@ -5,32 +5,32 @@ use guildhall_testkit::TestDb;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use crate::support::{Answer, Setup};
+use crate::support::{Setup, TestResponse};
 
 #[tokio::test]
-async fn live_says_which_build_runs() {
+async fn liveness_shows_version_and_commit() {
     let db = TestDb::new().await;
-    let answer = Setup::on(&db).start().await.get("/health/live").await;
-    assert_eq!(answer.status, 200);
+    let response = Setup::new(&db).start().await.get("/health/live").await;
+    assert_eq!(response.status, 200);
     let build = json!({ "version": "0.1.0", "commit": guildhall_server::COMMIT });
-    assert_eq!(answer.body, json!({ "status": "live", "serviceId": "guildhall", "build": build }));
+    assert_eq!(response.body, json!({ "status": "live", "serviceId": "guildhall", "build": build }));
 }
 
-fn settled(answer: &Answer) -> bool {
-    answer.body["status"] == "ready" && answer.body["housekeeping"][0]["lastSuccessAt"].is_string()
+fn is_ready(response: &TestResponse) -> bool {
+    response.body["status"] == "ready" && response.body["housekeeping"][0]["lastSuccessAt"].is_string()
 }
 
 // covers: R13
 #[tokio::test]
-async fn readiness_reports_engines_migrations_secrets_and_build_on_both_replicas() {
+async fn readiness_reports_engines_migrations_secrets_and_build() {
     let db = TestDb::new().await;
-    let (one, other) = Setup::on(&db).start_two().await;
+    let (one, other) = Setup::new(&db).start_two().await;
     for replica in [&one, &other] {
-        let (answer, _) = replica.until("/health/readiness", Duration::from_secs(5), settled).await;
-        let mut body = answer.body;
+        let (response, _) = replica.wait_until("/health/readiness", Duration::from_secs(5), is_ready).await;
+        let mut body = response.body;
         assert_eq!(body["replica"], replica.server.replica().to_string());
         assert_eq!(body["build"]["commit"], guildhall_server::COMMIT);
-        for moment in [
+        for timestamp in [
             "/startedAt",
             "/postgres/observedAt",
             "/nats/observedAt",
@@ -38,8 +38,8 @@ async fn readiness_reports_engines_migrations_secrets_and_build_on_both_replicas
             "/housekeeping/0/lastSuccessAt",
             "/housekeeping/0/nextRunAt",
         ] {
-            let value = body.pointer_mut(moment).expect(moment);
-            assert!(value.as_str().is_some_and(|text| text.ends_with('Z')), "{moment} is {value}");
+            let value = body.pointer_mut(timestamp).expect(timestamp);
+            assert!(value.as_str().is_some_and(|text| text.ends_with('Z')), "{timestamp} is {value}");
             *value = json!("[time]");
         }
         let names: Vec<_> = body["housekeeping"]
@@ -76,30 +76,30 @@ async fn readiness_reports_engines_migrations_secrets_and_build_on_both_replicas
 }
 
 #[tokio::test]
-async fn health_lists_every_replica_whichever_is_asked() {
+async fn health_lists_all_replicas_on_each_replica() {
     let db = TestDb::new().await;
-    let (one, other) = Setup::on(&db).start_two().await;
-    let mut wanted = [one.server.replica().to_string(), other.server.replica().to_string()];
-    wanted.sort();
+    let (one, other) = Setup::new(&db).start_two().await;
+    let mut expected = [one.server.replica().to_string(), other.server.replica().to_string()];
+    expected.sort();
     for replica in [&one, &other] {
         let both = |ids: &serde_json::Value| ids.as_array().is_some_and(|list| list.len() == 2);
-        let (answer, _) =
-            replica.until("/health", Duration::from_secs(5), |a| both(&a.body["replicas"])).await;
+        let (response, _) =
+            replica.wait_until("/health", Duration::from_secs(5), |a| both(&a.body["replicas"])).await;
         let ids: Vec<_> =
-            answer.body["replicas"].as_array().expect("a list").iter().map(|r| r["id"].clone()).collect();
-        assert_eq!(ids, wanted);
-        assert_eq!(answer.body["replica"], replica.server.replica().to_string());
+            response.body["replicas"].as_array().expect("a list").iter().map(|r| r["id"].clone()).collect();
+        assert_eq!(ids, expected);
+        assert_eq!(response.body["replica"], replica.server.replica().to_string());
     }
 }
 
 #[tokio::test]
-async fn no_open_page_shows_a_password() {
+async fn public_endpoints_do_not_show_the_database_password() {
     let db = TestDb::new().await;
-    let server = Setup::on(&db).start().await;
+    let server = Setup::new(&db).start().await;
     let url = db.url();
     let password = url.expose_secret().split([':', '@']).nth(2).expect("a password");
     for path in ["/health", "/health/live", "/health/readiness", "/metrics", "/openapi.json", "/nowhere"] {
-        let answer = server.get(path).await;
-        assert!(!answer.text.contains(password), "{path} shows a password");
+        let response = server.get(path).await;
+        assert!(!response.text.contains(password), "{path} shows a password");
     }
 }

@@ -1,126 +1,132 @@
-//! Invitations, and how they are misused; on two replicas.
+//! Invitations and attempts to misuse them, on two replicas.
 
-use guildhall_testkit::{Sql, TestDb};
+use guildhall_testkit::{SqlConnection, TestDb};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::people::{Person, World};
-use crate::support::{Answer, Setup, TestServer};
+use crate::support::cluster::{Cluster, SignedInUser};
+use crate::support::{Setup, TestResponse, TestServer};
 
-async fn world() -> (World, Sql, String) {
+async fn start_cluster() -> (Cluster, SqlConnection, String) {
     let db = TestDb::new().await;
     let sql = db.sql().await;
-    let world = World::on(Setup::on(&db), db).await;
-    let tenant = world.tenant("acme").await;
-    (world, sql, tenant)
+    let cluster = Cluster::with_setup(Setup::new(&db), db).await;
+    let tenant = cluster.create_tenant("acme").await;
+    (cluster, sql, tenant)
 }
 
-async fn accept(server: &TestServer, person: &Person, secret: &str) -> Answer {
-    server.post_as("/api/v1/invitations/accept", &person.access, json!({ "secret": secret })).await
+async fn accept(server: &TestServer, user: &SignedInUser, secret: &str) -> TestResponse {
+    server.post_as("/api/v1/invitations/accept", &user.token, json!({ "secret": secret })).await
 }
 
-async fn role_of(world: &World, person: &Person) -> Value {
-    let who = world.one.get_as("/api/v1/whoami", &person.access).await;
-    who.body["tenants"].as_array().expect("tenants").first().map_or(Value::Null, |it| it["role"].clone())
+async fn role_of(cluster: &Cluster, user: &SignedInUser) -> Value {
+    let whoami = cluster.first.get_as("/api/v1/whoami", &user.token).await;
+    let tenants = whoami.body["tenants"].as_array().expect("tenants");
+    tenants.first().map_or(Value::Null, |tenant| tenant["role"].clone())
 }
 
-async fn actions(world: &World, tenant: &str) -> Vec<Value> {
-    let log = world.one.get_as(&format!("/api/v1/tenants/{tenant}/audit"), &world.operator.access).await;
+async fn audited_actions(cluster: &Cluster, tenant: &str) -> Vec<Value> {
+    let log = cluster.first.get_as(&format!("/api/v1/tenants/{tenant}/audit"), &cluster.operator.token).await;
     log.body["entries"].as_array().expect("entries").iter().map(|entry| entry["action"].clone()).collect()
 }
 
 #[tokio::test]
-async fn an_invitation_made_on_one_replica_is_accepted_once_on_the_other() {
-    let (world, mut sql, tenant) = world().await;
-    let (ada, mallory) = (world.user("ada").await, world.user("mallory").await);
-    let (id, secret) = world.invitation(&tenant, "developer").await;
-    let joined = accept(&world.other, &ada, &secret).await;
+async fn invitation_is_accepted_once_on_the_other_replica() {
+    let (cluster, mut sql, tenant) = start_cluster().await;
+    let (ada, mallory) = (cluster.create_user("ada").await, cluster.create_user("mallory").await);
+    let (id, secret) = cluster.create_invitation(&tenant, "developer").await;
+    let joined = accept(&cluster.second, &ada, &secret).await;
     assert_eq!(
         (joined.status.as_u16(), joined.body),
         (200, json!({ "tenant": tenant, "role": "developer" }))
     );
-    assert_eq!(role_of(&world, &ada).await, "developer");
+    assert_eq!(role_of(&cluster, &ada).await, "developer");
 
-    accept(&world.one, &mallory, &secret).await.assert_failure(404, "not-found");
-    assert_eq!(role_of(&world, &mallory).await, Value::Null, "it was used twice");
+    accept(&cluster.first, &mallory, &secret).await.assert_failure(404, "not-found");
+    assert_eq!(role_of(&cluster, &mallory).await, Value::Null, "the invitation was used twice");
     assert_eq!(
-        actions(&world, &tenant).await,
+        audited_actions(&cluster, &tenant).await,
         ["tenant.created", "invitation.created", "invitation.accepted"]
     );
     assert_eq!(sql.number("SELECT count(*) FROM journal_entries WHERE kind = 'invitation.refused'").await, 1);
 
     let path = format!("/api/v1/tenants/{tenant}/invitations");
-    let listed = world.other.get_as(&path, &world.operator.access).await;
+    let listed = cluster.second.get_as(&path, &cluster.operator.token).await;
     let listed = &listed.body["invitations"][0];
     assert_eq!((&listed["id"], &listed["acceptedBy"]), (&json!(id), &json!(ada.principal)));
-    assert!(!listed.to_string().contains(&secret[40..]), "the list shows the secret");
+    assert!(!listed.to_string().contains(&secret[40..]), "the list contains the secret");
     let rows = sql.texts("SELECT t::text FROM invitations t").await.join("\n");
-    assert!(!rows.contains(&secret[40..]), "the database holds the secret");
+    assert!(!rows.contains(&secret[40..]), "the database contains the secret");
 }
 
 #[tokio::test]
-async fn two_who_accept_at_once_do_not_both_get_in() {
-    let (world, _, tenant) = world().await;
-    let (ada, grace) = (world.user("ada").await, world.user("grace").await);
-    let (_, secret) = world.invitation(&tenant, "viewer").await;
-    let (one, other) = tokio::join!(accept(&world.one, &ada, &secret), accept(&world.other, &grace, &secret));
+async fn concurrent_acceptance_admits_one_user() {
+    let (cluster, _, tenant) = start_cluster().await;
+    let (ada, grace) = (cluster.create_user("ada").await, cluster.create_user("grace").await);
+    let (_, secret) = cluster.create_invitation(&tenant, "viewer").await;
+    let (one, other) =
+        tokio::join!(accept(&cluster.first, &ada, &secret), accept(&cluster.second, &grace, &secret));
     let mut statuses = [one.status.as_u16(), other.status.as_u16()];
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 404]);
 }
 
 #[tokio::test]
-async fn one_that_was_taken_back_expired_or_made_up_lets_nobody_in_and_the_words_are_the_same() {
-    let (world, mut sql, tenant) = world().await;
-    let mallory = world.user("mallory").await;
-    let (revoked, of_revoked) = world.invitation(&tenant, "viewer").await;
+async fn revoked_expired_and_forged_invitations_get_the_same_error() {
+    let (cluster, mut sql, tenant) = start_cluster().await;
+    let mallory = cluster.create_user("mallory").await;
+    let (revoked, revoked_secret) = cluster.create_invitation(&tenant, "viewer").await;
     let path = format!("/api/v1/tenants/{tenant}/invitations/{revoked}");
     for _ in 0..2 {
-        let answer = world.other.ask(Method::DELETE, &path, &world.operator.access, None).await;
-        assert_eq!(answer.status, 204, "{}", answer.text);
+        let response = cluster.second.request_as(Method::DELETE, &path, &cluster.operator.token, None).await;
+        assert_eq!(response.status, 204, "{}", response.text);
     }
-    let (expired, of_expired) = world.invitation(&tenant, "viewer").await;
+    let (expired, expired_secret) = cluster.create_invitation(&tenant, "viewer").await;
     let uuid = expired.trim_start_matches("inv_");
     sql.execute(format!("UPDATE invitations SET expires_at = now() WHERE id = '{uuid}'")).await;
-    let (_, other) = world.invitation(&tenant, "viewer").await;
-    let forged = format!("{}{}", &other[..37], &of_revoked[37..]);
-    let key = world.key(&tenant, "viewer").await.1;
-    for secret in [&of_revoked, &of_expired, &forged, &key, "nonsense"] {
-        let refused = accept(&world.one, &mallory, secret).await;
+    let (_, other_secret) = cluster.create_invitation(&tenant, "viewer").await;
+    let forged = format!("{}{}", &other_secret[..37], &revoked_secret[37..]);
+    let key = cluster.create_key(&tenant, "viewer").await.1;
+    for secret in [&revoked_secret, &expired_secret, &forged, &key, "nonsense"] {
+        let refused = accept(&cluster.first, &mallory, secret).await;
         refused.assert_failure(404, "not-found");
-        assert_eq!(refused.body["message"], "this invitation is not valid, or no longer: ask for a new one");
+        assert_eq!(refused.body["message"], "invalid or expired invitation: ask for a new one");
     }
-    assert_eq!(role_of(&world, &mallory).await, Value::Null);
+    assert_eq!(role_of(&cluster, &mallory).await, Value::Null);
 }
 
 #[tokio::test]
-async fn an_invitation_gives_no_more_than_its_maker_may_give_then_and_now() {
-    let (world, _, tenant) = world().await;
-    let (grace, ada) = (world.user("grace").await, world.user("ada").await);
-    world.member(&tenant, &grace, "operator").await;
+async fn invitation_is_limited_by_the_current_role_of_its_creator() {
+    let (cluster, _, tenant) = start_cluster().await;
+    let (grace, ada) = (cluster.create_user("grace").await, cluster.create_user("ada").await);
+    cluster.set_role(&tenant, &grace, "operator").await;
     let path = format!("/api/v1/tenants/{tenant}/invitations");
-    let above = world.one.post_as(&path, &grace.access, json!({ "role": "owner" })).await;
+    let above = cluster.first.post_as(&path, &grace.token, json!({ "role": "owner" })).await;
     above.assert_failure(403, "forbidden");
-    let made = world.one.post_as(&path, &grace.access, json!({ "role": "developer" })).await;
-    let secret = made.body["secret"].as_str().expect("a secret").to_owned();
-    world.member(&tenant, &grace, "viewer").await;
+    let created = cluster.first.post_as(&path, &grace.token, json!({ "role": "developer" })).await;
+    let secret = created.body["secret"].as_str().expect("a secret").to_owned();
+    cluster.set_role(&tenant, &grace, "viewer").await;
     for (method, body) in [(Method::GET, None), (Method::POST, Some(json!({ "role": "viewer" })))] {
-        world.other.ask(method, &path, &grace.access, body).await.assert_failure(403, "forbidden");
+        cluster.second.request_as(method, &path, &grace.token, body).await.assert_failure(403, "forbidden");
     }
-    accept(&world.one, &ada, &secret).await.assert_failure(404, "not-found");
-    assert_eq!(role_of(&world, &ada).await, Value::Null, "a demoted member still lets others in");
+    accept(&cluster.first, &ada, &secret).await.assert_failure(404, "not-found");
+    assert_eq!(role_of(&cluster, &ada).await, Value::Null, "an invitation of a demoted member was accepted");
 }
 
 #[tokio::test]
-async fn a_member_is_never_lowered_by_an_invitation_and_a_key_joins_nothing() {
-    let (world, _, tenant) = world().await;
-    let (_, secret) = world.invitation(&tenant, "viewer").await;
-    accept(&world.one, &world.operator, &secret).await.assert_failure(409, "conflict");
-    assert_eq!(role_of(&world, &world.operator).await, "owner");
-    let (_, key) = world.key(&tenant, "viewer").await;
-    let (_, higher) = world.invitation(&tenant, "operator").await;
+async fn invitation_never_lowers_a_role_and_keys_cannot_accept() {
+    let (cluster, _, tenant) = start_cluster().await;
+    let (_, secret) = cluster.create_invitation(&tenant, "viewer").await;
+    accept(&cluster.first, &cluster.operator, &secret).await.assert_failure(409, "conflict");
+    assert_eq!(role_of(&cluster, &cluster.operator).await, "owner");
+    let (_, key) = cluster.create_key(&tenant, "viewer").await;
+    let (_, higher) = cluster.create_invitation(&tenant, "operator").await;
     let body = json!({ "secret": higher });
-    world.one.post_as("/api/v1/invitations/accept", &key, body).await.assert_failure(404, "not-found");
-    let ada = world.user("ada").await;
-    assert_eq!(accept(&world.one, &ada, &secret).await.status, 200, "a refusal used it up");
+    cluster.first.post_as("/api/v1/invitations/accept", &key, body).await.assert_failure(404, "not-found");
+    let ada = cluster.create_user("ada").await;
+    assert_eq!(
+        accept(&cluster.first, &ada, &secret).await.status,
+        200,
+        "a refused attempt used up the invitation"
+    );
 }

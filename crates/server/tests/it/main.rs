@@ -1,6 +1,7 @@
-//! The whole server, in this process, on real engines; two replicas wherever replicas could differ.
+//! Integration tests of the whole server on a real PostgreSQL and NATS, in this process. Where replicas could differ, a
+//! test uses two.
 
-#![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
+#![allow(clippy::expect_used, reason = "a failing test helper must fail its test with a message")]
 
 mod access;
 mod audit;
@@ -10,9 +11,9 @@ mod browser_session;
 mod claim_race;
 mod config;
 mod drain;
-mod engines_away;
+mod engine_outages;
 mod enrolments;
-mod failures;
+mod error_responses;
 mod health;
 mod housekeeping;
 mod invitations;
@@ -21,16 +22,16 @@ mod migrations;
 mod oidc;
 mod oidc_attacks;
 mod oidc_handoff;
-mod pages;
 mod profiles;
 mod projects;
+mod public_endpoints;
 mod rate_limits;
 mod routes;
 mod run_liveness;
-mod run_loss;
 mod run_results;
 mod run_size;
 mod runner_jobs;
+mod runner_loss;
 mod runs;
 mod session_storage;
 mod sessions;

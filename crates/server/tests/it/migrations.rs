@@ -5,18 +5,18 @@ use guildhall_testkit::TestDb;
 
 use crate::support::Setup;
 
-const SOON: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 // covers: R2
 #[tokio::test]
-async fn two_replicas_that_start_on_an_empty_database_migrate_it_once() {
+async fn two_replicas_on_an_empty_database_migrate_it_once() {
     let db = TestDb::empty().await;
-    let (one, other) = Setup::on(&db).start_two().await;
+    let (one, other) = Setup::new(&db).start_two().await;
     for server in [&one, &other] {
-        server.until("/health/readiness", SOON, |a| a.body["status"] == "ready").await;
+        server.wait_until("/health/readiness", TIMEOUT, |a| a.body["status"] == "ready").await;
     }
     let mut sql = db.sql().await;
-    // Numbers may be left out; each that is there stands once, and a second attempt at one would have failed.
+    // Migration numbers may have gaps. Each version is unique, and applying one twice would have failed.
     let applied = sql.number("SELECT max(version) FROM _sqlx_migrations WHERE success").await;
     assert_eq!(applied, Store::known_migration());
     assert_eq!(sql.number("SELECT count(*) FROM _sqlx_migrations WHERE NOT success").await, 0);
@@ -25,20 +25,21 @@ async fn two_replicas_that_start_on_an_empty_database_migrate_it_once() {
 
 // covers: R2
 #[tokio::test]
-async fn a_replica_whose_tables_are_gone_takes_no_traffic() {
+async fn replica_is_unready_when_its_tables_are_missing() {
     let db = TestDb::new().await;
-    let server = Setup::on(&db).start().await;
+    let server = Setup::new(&db).start().await;
     db.sql().await.execute("DROP TABLE schema_state").await;
-    let (unready, _) = server.until("/health/readiness", SOON, |answer| answer.status == 503).await;
+    let (unready, _) =
+        server.wait_until("/health/readiness", TIMEOUT, |response| response.status == 503).await;
     assert_eq!(unready.body["migrations"]["ready"], false);
-    let wanted = format!("the database has migration 0, this server needs {}", Store::known_migration());
-    assert_eq!(unready.body["message"], wanted);
+    let expected = format!("the database has migration 0, this server needs {}", Store::known_migration());
+    assert_eq!(unready.body["message"], expected);
 }
 
 #[tokio::test]
-async fn an_older_server_works_beside_a_newer_schema_until_the_floor_is_raised() {
+async fn older_server_serves_a_newer_schema_until_the_floor_is_raised() {
     let db = TestDb::new().await;
-    let running = Setup::on(&db).start().await;
+    let running = Setup::new(&db).start().await;
     let mut sql = db.sql().await;
     let (known, newer) = (Store::known_migration(), Store::known_migration() + 1);
     sql.execute(format!(
@@ -46,48 +47,49 @@ async fn an_older_server_works_beside_a_newer_schema_until_the_floor_is_raised()
          VALUES ({newer}, 'of a newer server', true, '\\x00', 0)"
     ))
     .await;
-    let beside = Setup::on(&db).start().await;
-    for server in [&running, &beside] {
-        server.until("/health/readiness", SOON, |a| a.body["status"] == "ready").await;
+    let started_later = Setup::new(&db).start().await;
+    for server in [&running, &started_later] {
+        server.wait_until("/health/readiness", TIMEOUT, |a| a.body["status"] == "ready").await;
     }
 
     sql.execute(format!("UPDATE schema_state SET floor = {newer}")).await;
-    for server in [&running, &beside] {
-        let (unready, _) = server.until("/health/readiness", SOON, |answer| answer.status == 503).await;
-        let wanted =
+    for server in [&running, &started_later] {
+        let (unready, _) =
+            server.wait_until("/health/readiness", TIMEOUT, |response| response.status == 503).await;
+        let expected =
             format!("the database needs a server that knows migration {newer}, this one knows {known}");
-        assert_eq!(unready.body["message"], wanted);
+        assert_eq!(unready.body["message"], expected);
     }
-    let error = Setup::on(&db).try_start().await.expect_err("too old for this database");
+    let error = Setup::new(&db).try_start().await.expect_err("too old for this database");
     let cause = std::error::Error::source(&error).expect("a cause").to_string();
     assert!(cause.contains("install a newer guildhall"), "{cause}");
 }
 
 #[tokio::test]
-async fn a_migration_that_was_edited_afterwards_stops_the_start() {
+async fn start_fails_when_an_applied_migration_was_edited() {
     let db = TestDb::new().await;
     db.sql().await.execute("UPDATE _sqlx_migrations SET checksum = '\\x00'").await;
-    let error = Setup::on(&db).try_start().await.expect_err("the schema is not what it says");
-    let words = format!("{error:?}");
-    assert!(words.contains("VersionMismatch"), "{words}");
+    let error = Setup::new(&db).try_start().await.expect_err("a changed checksum");
+    let message = format!("{error:?}");
+    assert!(message.contains("VersionMismatch"), "{message}");
 }
 
 #[tokio::test]
-async fn a_start_that_cannot_get_the_migration_lock_gives_up_and_says_so() {
+async fn start_fails_when_the_migration_lock_is_not_released() {
     let db = TestDb::new().await;
     let mut holder = db.sql().await;
-    let setup = Setup::on(&db).with("postgres.migrate_within", "500ms");
-    // The lock of the migrations is an advisory one on the database's name; take every one that a start asks for.
-    let starting = setup.start().await;
-    drop(starting);
-    holder.execute(format!("SELECT pg_advisory_lock({})", migration_lock(db.name()))).await;
-    let error = setup.try_start().await.expect_err("the lock is held");
+    let setup = Setup::new(&db).with("postgres.migrate_within", "500ms");
+    // sqlx takes an advisory lock whose id is derived from the name of the database.
+    let server = setup.start().await;
+    drop(server);
+    holder.execute(format!("SELECT pg_advisory_lock({})", migration_lock_id(db.name()))).await;
+    let error = setup.try_start().await.expect_err("a locked database");
     let cause = std::error::Error::source(&error).expect("a cause").to_string();
     assert!(cause.contains("another process may hold the lock"), "{cause}");
 }
 
-/// Returns the id under which sqlx locks a database while it migrates.
-fn migration_lock(database: &str) -> i64 {
+/// Returns the id of the advisory lock that sqlx takes on a database during migrations.
+fn migration_lock_id(database: &str) -> i64 {
     const CRC: u32 = 0xEDB8_8320;
     let crc = database.bytes().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { (crc >> 1) ^ CRC } else { crc >> 1 })

@@ -1,36 +1,40 @@
-//! Attacks on a sign-in through an identity provider: each is refused, changes nothing, and stands in the audit log.
+//! Attacks on a sign-in through an identity provider. Each is refused without effect and recorded in the audit log.
 
 use serde_json::json;
 
-use crate::support::browser::{Browser, SESSION};
-use crate::support::oidc::Parties;
+use crate::support::browser::{Browser, SESSION_COOKIE};
+use crate::support::oidc::OidcFixture;
 
-/// The attack: somebody signs in as themselves, and makes another browser complete it (or the other way round).
+/// The attack is login CSRF: the callback of one user is opened in the browser of another.
 #[tokio::test]
-async fn an_answer_fits_the_browser_that_began_and_no_other() {
-    let mut parties = Parties::real().await;
-    let (_, invitation) = parties.world.invitation(&parties.tenant, "viewer").await;
+async fn callback_is_refused_in_another_browser() {
+    let mut fixture = OidcFixture::with_real_provider().await;
+    let (_, invitation) = fixture.cluster.create_invitation(&fixture.tenant, "viewer").await;
     let (mut mallory, mut stranger, mut victim) =
         (Browser::default(), Browser::default(), Browser::default());
-    let asked = parties.begin(&mut mallory, &format!("invitation={invitation}")).await;
-    let stolen = parties.at_provider(&mut mallory, asked, "mallory").await;
-    let own = parties.begin(&mut victim, "").await;
-    let before = parties.facts().await;
+    let provider_url = fixture.start_sign_in(&mut mallory, &format!("invitation={invitation}")).await;
+    let stolen = fixture.authenticate(&mut mallory, provider_url, "mallory").await;
+    let victim_url = fixture.start_sign_in(&mut victim, "").await;
+    let before = fixture.account_counts().await;
 
-    parties.come_back(&mut stranger, &stolen).await.assert_failure(403, "sign-in-refused");
-    parties.come_back(&mut victim, &stolen).await.assert_failure(403, "sign-in-refused");
-    assert_eq!(parties.facts().await, before, "something was done all the same");
-    assert!(!victim.cookies.contains_key(SESSION), "the victim is signed in as somebody else");
+    fixture.follow_callback(&mut stranger, &stolen).await.assert_failure(403, "sign-in-refused");
+    fixture.follow_callback(&mut victim, &stolen).await.assert_failure(403, "sign-in-refused");
+    assert_eq!(fixture.account_counts().await, before, "a refused sign-in changed the database");
+    assert!(!victim.cookies.contains_key(SESSION_COOKIE), "the victim is signed in as another user");
     assert_eq!(
-        parties.reasons().await,
+        fixture.refusal_reasons().await,
         [
-            "the answer came without the cookie of the browser that began the sign-in",
-            "the answer is of a sign-in that another browser began (state)",
+            "the callback came without the cookie of the browser that began the sign-in",
+            "the callback belongs to a sign-in that another browser began (state)",
         ]
     );
-    assert_eq!(parties.come_back(&mut mallory, &stolen).await.status, 303, "it was good where it began");
-    let callback = parties.at_provider(&mut victim, own, "victim").await;
-    let refused = parties.come_back(&mut victim, &callback).await;
+    assert_eq!(
+        fixture.follow_callback(&mut mallory, &stolen).await.status,
+        303,
+        "the callback is valid in its own browser"
+    );
+    let callback = fixture.authenticate(&mut victim, victim_url, "victim").await;
+    let refused = fixture.follow_callback(&mut victim, &callback).await;
     assert_eq!(
         refused.body["message"],
         "you have no account here: ask an owner or operator of a tenant for an invitation"
@@ -38,53 +42,55 @@ async fn an_answer_fits_the_browser_that_began_and_no_other() {
 }
 
 #[tokio::test]
-async fn an_answer_is_good_once_and_only_for_ten_minutes() {
-    let mut parties = Parties::real().await;
-    let (_, invitation) = parties.world.invitation(&parties.tenant, "viewer").await;
+async fn callback_is_valid_once_and_expires() {
+    let mut fixture = OidcFixture::with_real_provider().await;
+    let (_, invitation) = fixture.cluster.create_invitation(&fixture.tenant, "viewer").await;
     let mut browser = Browser::default();
-    let asked = parties.begin(&mut browser, &format!("invitation={invitation}")).await;
-    let callback = parties.at_provider(&mut browser, asked, "ada").await;
+    let provider_url = fixture.start_sign_in(&mut browser, &format!("invitation={invitation}")).await;
+    let callback = fixture.authenticate(&mut browser, provider_url, "ada").await;
     let mut copy = browser.clone();
-    assert_eq!(parties.come_back(&mut browser, &callback).await.status, 303);
-    let before = parties.facts().await;
-    parties.come_back(&mut copy, &callback).await.assert_failure(403, "sign-in-refused");
+    assert_eq!(fixture.follow_callback(&mut browser, &callback).await.status, 303);
+    let before = fixture.account_counts().await;
+    fixture.follow_callback(&mut copy, &callback).await.assert_failure(403, "sign-in-refused");
 
-    let asked = parties.begin(&mut browser, "").await;
-    let callback = parties.at_provider(&mut browser, asked, "ada").await;
-    parties.sql.execute("UPDATE oidc_flows SET expires_at = now()").await;
-    parties.come_back(&mut browser, &callback).await.assert_failure(403, "sign-in-refused");
-    assert_eq!(parties.facts().await, before, "something was done all the same");
-    assert_eq!(parties.reasons().await, ["the sign-in has expired, or was completed before"; 2]);
+    let provider_url = fixture.start_sign_in(&mut browser, "").await;
+    let callback = fixture.authenticate(&mut browser, provider_url, "ada").await;
+    fixture.sql.execute("UPDATE oidc_flows SET expires_at = now()").await;
+    fixture.follow_callback(&mut browser, &callback).await.assert_failure(403, "sign-in-refused");
+    assert_eq!(fixture.account_counts().await, before, "a refused sign-in changed the database");
+    assert_eq!(fixture.refusal_reasons().await, ["the sign-in has expired, or was completed before"; 2]);
 }
 
 #[tokio::test]
-async fn two_answers_of_one_sign_in_at_once_sign_in_once() {
-    let mut parties = Parties::lying().await;
-    let (_, invitation) = parties.world.invitation(&parties.tenant, "viewer").await;
+async fn concurrent_callbacks_of_one_sign_in_create_one_login() {
+    let mut fixture = OidcFixture::with_faulty_provider().await;
+    let (_, invitation) = fixture.cluster.create_invitation(&fixture.tenant, "viewer").await;
     let mut browser = Browser::default();
-    let asked = parties.begin(&mut browser, &format!("invitation={invitation}")).await;
-    let callback = parties.at_provider(&mut browser, asked, "").await;
+    let provider_url = fixture.start_sign_in(&mut browser, &format!("invitation={invitation}")).await;
+    let callback = fixture.authenticate(&mut browser, provider_url, "").await;
     let (mut one, mut other) = (browser.clone(), browser);
-    let (first, second) =
-        tokio::join!(parties.come_back(&mut one, &callback), parties.come_back(&mut other, &callback));
+    let (first, second) = tokio::join!(
+        fixture.follow_callback(&mut one, &callback),
+        fixture.follow_callback(&mut other, &callback)
+    );
     let mut statuses = [first.status.as_u16(), second.status.as_u16()];
     statuses.sort_unstable();
     assert_eq!(statuses, [303, 403]);
-    assert_eq!(parties.sql.number("SELECT count(*) FROM logins WHERE kind = 'browser'").await, 1);
+    assert_eq!(fixture.sql.number("SELECT count(*) FROM logins WHERE kind = 'browser'").await, 1);
 }
 
-/// The provider is controlled by the attacker, or somebody stands between it and the server.
+/// The attacker controls the provider or the connection to it.
 #[tokio::test]
-async fn what_does_not_check_signs_nobody_in() {
-    let mut parties = Parties::lying().await;
-    let (_, invitation) = parties.world.invitation(&parties.tenant, "viewer").await;
-    let before = parties.facts().await;
-    let lies = [
+async fn invalid_id_token_or_callback_is_refused_with_its_reason() {
+    let mut fixture = OidcFixture::with_faulty_provider().await;
+    let (_, invitation) = fixture.cluster.create_invitation(&fixture.tenant, "viewer").await;
+    let before = fixture.account_counts().await;
+    let faults = [
         (
             json!({ "claims": { "nonce": "of another sign-in" } }),
-            "the ID token is of another sign-in (nonce)",
+            "the ID token belongs to another sign-in (nonce)",
         ),
-        (json!({ "claims": { "nonce": null } }), "the ID token is of another sign-in (nonce)"),
+        (json!({ "claims": { "nonce": null } }), "the ID token belongs to another sign-in (nonce)"),
         (json!({ "key": "other" }), "the ID token's signature is wrong"),
         (
             json!({ "claims": { "iss": "https://evil.example" } }),
@@ -92,94 +98,94 @@ async fn what_does_not_check_signs_nobody_in() {
         ),
         (json!({ "claims": { "aud": "another" } }), "the ID token is for another client"),
         (json!({ "claims": { "exp": 1 } }), "the ID token has expired"),
-        (json!({ "answer": { "iss": "https://evil.example" } }), "the answer names another issuer"),
-        (json!({ "answer": { "code": "stolen elsewhere" } }), "the provider did not take the code"),
+        (json!({ "answer": { "iss": "https://evil.example" } }), "the callback names another issuer"),
+        (json!({ "answer": { "code": "stolen elsewhere" } }), "the provider did not accept the code"),
         (
             json!({ "answer": { "code": null, "error": "access_denied" } }),
             "the provider refused: access_denied",
         ),
     ];
-    for (fault, _) in &lies {
-        parties.fault(fault).await;
+    for (fault, _) in &faults {
+        fixture.inject_fault(fault).await;
         let mut browser = Browser::default();
-        let refused = parties.sign_in(&mut browser, &format!("invitation={invitation}"), "").await;
+        let refused = fixture.sign_in(&mut browser, &format!("invitation={invitation}"), "").await;
         refused.assert_failure(403, "sign-in-refused");
-        assert!(!browser.cookies.contains_key(SESSION), "{fault}");
+        assert!(!browser.cookies.contains_key(SESSION_COOKIE), "{fault}");
     }
-    assert_eq!(parties.facts().await, before, "something was done all the same");
-    assert_eq!(parties.reasons().await, lies.each_ref().map(|(_, reason)| (*reason).to_owned()));
-    parties.fault(&json!({})).await;
+    assert_eq!(fixture.account_counts().await, before, "a refused sign-in changed the database");
+    assert_eq!(fixture.refusal_reasons().await, faults.each_ref().map(|(_, reason)| (*reason).to_owned()));
+    fixture.inject_fault(&json!({})).await;
     let mut browser = Browser::default();
-    let done = parties.sign_in(&mut browser, &format!("invitation={invitation}"), "").await;
-    assert_eq!(done.status, 303, "the invitation was used up: {}", done.text);
+    let done = fixture.sign_in(&mut browser, &format!("invitation={invitation}"), "").await;
+    assert_eq!(done.status, 303, "a refused sign-in used up the invitation: {}", done.text);
 }
 
 #[tokio::test]
-async fn a_provider_that_speaks_for_another_is_not_asked() {
-    let parties = Parties::lying().await;
-    parties.fault(&json!({ "issuer": "https://accounts.example.org" })).await;
-    parties.world.one.get("/api/v1/auth/oidc/start").await.assert_failure(503, "infra-failed");
+async fn discovery_document_of_another_issuer_is_rejected() {
+    let fixture = OidcFixture::with_faulty_provider().await;
+    fixture.inject_fault(&json!({ "issuer": "https://accounts.example.org" })).await;
+    fixture.cluster.first.get("/api/v1/auth/oidc/start").await.assert_failure(503, "infra-failed");
 }
 
-/// The attack: an account at the provider with the name and the address of somebody who has an account here.
+/// The attack: an account at the provider with the name and email address of an existing local account.
 #[tokio::test]
-async fn the_name_and_the_address_of_another_open_nothing_of_theirs() {
-    let mut parties = Parties::lying().await;
-    let ada = parties.world.user("ada").await;
-    parties.world.member(&parties.tenant, &ada, "owner").await;
-    // It is for the same address, and stays another's.
-    parties.world.invitation(&parties.tenant, "owner").await;
+async fn matching_name_and_email_do_not_link_to_an_existing_account() {
+    let mut fixture = OidcFixture::with_faulty_provider().await;
+    let ada = fixture.cluster.create_user("ada").await;
+    fixture.cluster.set_role(&fixture.tenant, &ada, "owner").await;
+    // An invitation for the same email address must not be used without its secret.
+    fixture.cluster.create_invitation(&fixture.tenant, "owner").await;
     let claims = json!({
         "sub": "7", "name": "ada", "preferred_username": "ada", "email": "somebody@example.org", "email_verified": true,
     });
-    parties.fault(&json!({ "claims": claims })).await;
-    let before = parties.facts().await;
+    fixture.inject_fault(&json!({ "claims": claims })).await;
+    let before = fixture.account_counts().await;
     let mut browser = Browser::default();
-    parties.sign_in(&mut browser, "", "").await.assert_failure(403, "sign-in-refused");
-    assert_eq!(parties.facts().await, before);
-    let reason = parties.reasons().await.remove(0);
-    assert!(reason.starts_with("nobody here is subject 7 of http://localhost:"), "{reason}");
+    fixture.sign_in(&mut browser, "", "").await.assert_failure(403, "sign-in-refused");
+    assert_eq!(fixture.account_counts().await, before);
+    let reason = fixture.refusal_reasons().await.remove(0);
+    assert!(reason.starts_with("no account is linked to subject 7 of http://localhost:"), "{reason}");
 
-    let (_, invitation) = parties.world.invitation(&parties.tenant, "viewer").await;
-    let done = parties.sign_in(&mut browser, &format!("invitation={invitation}"), "").await;
+    let (_, invitation) = fixture.cluster.create_invitation(&fixture.tenant, "viewer").await;
+    let done = fixture.sign_in(&mut browser, &format!("invitation={invitation}"), "").await;
     assert_eq!(done.status, 303, "{}", done.text);
-    let who = browser.get(&parties.world.one, "/api/v1/whoami").await.body;
-    assert_ne!(who["principal"], ada.principal.as_str());
-    assert_eq!(who["tenants"][0]["role"], "viewer");
+    let whoami = browser.get(&fixture.cluster.first, "/api/v1/whoami").await.body;
+    assert_ne!(whoami["principal"], ada.principal.as_str());
+    assert_eq!(whoami["tenants"][0]["role"], "viewer");
 }
 
 #[tokio::test]
-async fn an_invitation_that_was_used_lets_no_second_subject_in_and_a_disabled_account_stays_out() {
-    let mut parties = Parties::lying().await;
-    let (_, invitation) = parties.world.invitation(&parties.tenant, "viewer").await;
+async fn used_invitation_and_disabled_account_are_refused() {
+    let mut fixture = OidcFixture::with_faulty_provider().await;
+    let (_, invitation) = fixture.cluster.create_invitation(&fixture.tenant, "viewer").await;
     let query = format!("invitation={invitation}");
-    assert_eq!(parties.sign_in(&mut Browser::default(), &query, "").await.status, 303);
-    let before = parties.facts().await;
-    parties.fault(&json!({ "claims": { "sub": "somebody else" } })).await;
-    parties.sign_in(&mut Browser::default(), &query, "").await.assert_failure(403, "sign-in-refused");
-    parties.fault(&json!({})).await;
-    parties
+    assert_eq!(fixture.sign_in(&mut Browser::default(), &query, "").await.status, 303);
+    let before = fixture.account_counts().await;
+    fixture.inject_fault(&json!({ "claims": { "sub": "somebody else" } })).await;
+    fixture.sign_in(&mut Browser::default(), &query, "").await.assert_failure(403, "sign-in-refused");
+    fixture.inject_fault(&json!({})).await;
+    fixture
         .sql
         .execute(
             "UPDATE principals SET disabled_at = now() WHERE id IN (SELECT principal FROM login_methods)",
         )
         .await;
-    parties.sign_in(&mut Browser::default(), "", "").await.assert_failure(403, "sign-in-refused");
-    assert_eq!(parties.facts().await, before);
+    fixture.sign_in(&mut Browser::default(), "", "").await.assert_failure(403, "sign-in-refused");
+    assert_eq!(fixture.account_counts().await, before);
     assert_eq!(
-        parties.reasons().await,
-        ["the invitation is not valid, or no longer", "the account is disabled"]
+        fixture.refusal_reasons().await,
+        ["the invitation is invalid or has expired", "the account is disabled"]
     );
 }
 
 #[tokio::test]
-async fn the_database_holds_nothing_that_completes_a_sign_in() {
-    let mut parties = Parties::lying().await;
-    let (_, invitation) = parties.world.invitation(&parties.tenant, "viewer").await;
+async fn database_stores_no_secret_of_a_pending_sign_in() {
+    let mut fixture = OidcFixture::with_faulty_provider().await;
+    let (_, invitation) = fixture.cluster.create_invitation(&fixture.tenant, "viewer").await;
     let mut browser = Browser::default();
-    let asked = parties.begin(&mut browser, &format!("invitation={invitation}")).await;
-    let rows = parties.sql.texts("SELECT t::text FROM oidc_flows t").await.join("\n");
-    let secrets = asked.query_pairs().filter(|(name, _)| ["state", "nonce"].contains(&name.as_ref()));
+    let provider_url = fixture.start_sign_in(&mut browser, &format!("invitation={invitation}")).await;
+    let rows = fixture.sql.texts("SELECT t::text FROM oidc_flows t").await.join("\n");
+    let secrets = provider_url.query_pairs().filter(|(name, _)| ["state", "nonce"].contains(&name.as_ref()));
     let secrets = secrets.map(|(_, value)| value.into_owned());
     let cookie = browser.cookies["__Host-guildhall-signin"].clone();
     for secret in secrets.chain([cookie[37..].to_owned(), invitation[37..].to_owned()]) {

@@ -1,66 +1,70 @@
-//! Projects of tenants.
+//! Projects of a tenant.
 
 use serde_json::json;
 
-use crate::support::people::World;
-use crate::support::{TestServer, read};
+use crate::support::cluster::Cluster;
+use crate::support::{TestServer, read_response};
 
 #[tokio::test]
-async fn a_project_is_made_once_under_its_key_and_shown_on_every_replica() {
-    let world = World::new().await;
-    let tenant = world.tenant("acme").await;
+async fn project_is_created_once_per_idempotency_key() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_tenant("acme").await;
     let path = format!("/api/v1/tenants/{tenant}/projects");
     let create = async |server: &TestServer, slug: &str| {
-        let request = server.client.post(server.url(&path)).bearer_auth(&world.operator.access);
+        let request = server.client.post(server.url(&path)).bearer_auth(&cluster.operator.token);
         let request = request.header("idempotency-key", "one").json(&json!({ "slug": slug, "name": "Site" }));
-        read(request.send().await.expect("an answer")).await
+        read_response(request.send().await.expect("a response")).await
     };
-    let (first, second) = tokio::join!(create(&world.one, "website"), create(&world.other, "website"));
+    let (first, second) = tokio::join!(create(&cluster.first, "website"), create(&cluster.second, "website"));
     assert_eq!((first.status.as_u16(), second.status.as_u16()), (201, 201), "{} {}", first.text, second.text);
     assert_eq!(first.body, second.body);
-    create(&world.one, "other").await.assert_failure(409, "idempotency-conflict");
+    create(&cluster.first, "other").await.assert_failure(409, "idempotency-conflict");
     let id = first.body["id"].as_str().expect("an id");
-    let made_at = &first.body["createdAt"];
-    let wanted = json!({ "id": id, "slug": "website", "name": "Site", "createdAt": made_at });
-    assert_eq!(world.other.get_as(&format!("{path}/{id}"), &world.operator.access).await.body, wanted);
-    let list = world.other.get_as(&path, &world.operator.access).await;
-    assert_eq!(list.body, json!({ "projects": [wanted] }));
-    let log = world.one.get_as(&format!("/api/v1/tenants/{tenant}/audit"), &world.operator.access).await;
+    let created_at = &first.body["createdAt"];
+    let expected = json!({ "id": id, "slug": "website", "name": "Site", "createdAt": created_at });
+    assert_eq!(cluster.second.get_as(&format!("{path}/{id}"), &cluster.operator.token).await.body, expected);
+    let list = cluster.second.get_as(&path, &cluster.operator.token).await;
+    assert_eq!(list.body, json!({ "projects": [expected] }));
+    let log = cluster.first.get_as(&format!("/api/v1/tenants/{tenant}/audit"), &cluster.operator.token).await;
     let entries = log.body["entries"].as_array().expect("entries").iter();
     assert_eq!(entries.filter(|entry| entry["action"] == "project.created").count(), 1, "{}", log.text);
 }
 
 #[tokio::test]
-async fn a_short_name_is_taken_in_its_own_tenant_only() {
-    let world = World::new().await;
-    let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
-    let project = world.project(&acme, "website").await;
-    world.project(&other, "website").await;
+async fn project_slug_is_unique_per_tenant() {
+    let cluster = Cluster::new().await;
+    let (acme, other) = (cluster.create_tenant("acme").await, cluster.create_tenant("other").await);
+    let project = cluster.create_project(&acme, "website").await;
+    cluster.create_project(&other, "website").await;
     let path = format!("/api/v1/tenants/{acme}/projects");
     let taken = json!({ "slug": "website", "name": "Another" });
-    world.one.post_as(&path, &world.operator.access, taken).await.assert_failure(409, "conflict");
+    cluster.first.post_as(&path, &cluster.operator.token, taken).await.assert_failure(409, "conflict");
     for body in [
         json!({ "slug": "No Slug", "name": "A" }),
         json!({ "slug": "fine" }),
         json!({ "slug": "fine", "name": "\n" }),
     ] {
-        world.one.post_as(&path, &world.operator.access, body).await.assert_failure(400, "schema-invalid");
+        cluster
+            .first
+            .post_as(&path, &cluster.operator.token, body)
+            .await
+            .assert_failure(400, "schema-invalid");
     }
-    // A project of one tenant is not found in another, even by somebody who owns both.
-    let elsewhere = format!("/api/v1/tenants/{other}/projects/{project}");
-    world.one.get_as(&elsewhere, &world.operator.access).await.assert_failure(404, "not-found");
+    // A project is not found under another tenant, even by an owner of both.
+    let other_tenant = format!("/api/v1/tenants/{other}/projects/{project}");
+    cluster.first.get_as(&other_tenant, &cluster.operator.token).await.assert_failure(404, "not-found");
 }
 
 #[tokio::test]
-async fn everyone_in_the_tenant_sees_projects_and_operators_make_them() {
-    let world = World::new().await;
-    let tenant = world.tenant("acme").await;
+async fn members_list_projects_and_operators_create_them() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_tenant("acme").await;
     let path = format!("/api/v1/tenants/{tenant}/projects");
-    let person = world.user("person").await;
+    let user = cluster.create_user("person").await;
     for (role, status) in [("viewer", 403), ("developer", 403), ("operator", 201)] {
-        world.member(&tenant, &person, role).await;
+        cluster.set_role(&tenant, &user, role).await;
         let body = json!({ "slug": format!("of-{role}"), "name": "mine" });
-        assert_eq!(world.other.post_as(&path, &person.access, body).await.status, status, "{role}");
-        assert_eq!(world.other.get_as(&path, &person.access).await.status, 200, "{role}");
+        assert_eq!(cluster.second.post_as(&path, &user.token, body).await.status, status, "{role}");
+        assert_eq!(cluster.second.get_as(&path, &user.token).await.status, 200, "{role}");
     }
 }

@@ -1,12 +1,12 @@
-//! Every route of the source is there, under its own address, and answers in JSON.
+//! Every route of the source specification (docs/ledger.md, R1) exists under its path and answers with JSON.
 
 use reqwest::Method;
 
-use crate::support::people::World;
-use crate::support::read;
+use crate::support::cluster::Cluster;
+use crate::support::read_response;
 
-/// The routes of the source, as it lists them.
-const SOURCE: [(&str, &str); 40] = [
+/// The routes of the source specification, in its order.
+const SOURCE_ROUTES: [(&str, &str); 40] = [
     ("GET", "/health"),
     ("GET", "/health/live"),
     ("GET", "/health/readiness"),
@@ -49,8 +49,8 @@ const SOURCE: [(&str, &str); 40] = [
     ("POST", "/api/v1/sessions/:sessionId/storage/refresh"),
 ];
 
-/// Returns a path whose ids have their form and belong to nobody.
-fn invented(path: &str) -> String {
+/// Fills a path with well-formed ids that do not exist.
+fn with_missing_ids(path: &str) -> String {
     let id = |prefix: &str| format!("{prefix}_01920000000070008000000000000000");
     path.replace(":runId", &id("run"))
         .replace(":commandId", &id("cmd"))
@@ -62,26 +62,31 @@ fn invented(path: &str) -> String {
 
 // covers: R1
 #[tokio::test]
-async fn every_route_of_the_source_is_there_and_answers_in_json() {
-    let world = World::new().await;
+async fn every_route_of_the_source_exists_and_answers_with_json() {
+    let cluster = Cluster::new().await;
     let missing = "no such address";
-    for (method, path) in SOURCE {
+    for (method, path) in SOURCE_ROUTES {
         let method: Method = method.parse().expect("a method");
-        let asked = world.one.client.request(method.clone(), world.one.url(&invented(path)));
-        let sent = asked.bearer_auth(&world.operator.access).send().await.expect("an answer");
-        let kind = sent.headers()["content-type"].to_str().expect("text").to_owned();
-        assert!(kind.contains("json"), "{method} {path}: {kind}");
-        let answer = read(sent).await;
-        assert!(answer.body.is_object(), "{method} {path}: {}", answer.text);
-        assert!(!answer.text.contains(missing), "{method} {path} is not there: {}", answer.text);
-        assert_ne!(answer.status, 405, "{method} {path}");
-        if answer.status.is_client_error() {
-            for said in ["failureKind", "message", "traceId"] {
-                assert!(answer.body[said].is_string(), "{method} {path} says no {said}: {}", answer.text);
+        let url = cluster.first.url(&with_missing_ids(path));
+        let request = cluster.first.client.request(method.clone(), url).bearer_auth(&cluster.operator.token);
+        let response = request.send().await.expect("a response");
+        let content_type = response.headers()["content-type"].to_str().expect("text").to_owned();
+        assert!(content_type.contains("json"), "{method} {path}: {content_type}");
+        let response = read_response(response).await;
+        assert!(response.body.is_object(), "{method} {path}: {}", response.text);
+        assert!(!response.text.contains(missing), "{method} {path} does not exist: {}", response.text);
+        assert_ne!(response.status, 405, "{method} {path}");
+        if response.status.is_client_error() {
+            for field in ["failureKind", "message", "traceId"] {
+                assert!(
+                    response.body[field].is_string(),
+                    "{method} {path} has no {field}: {}",
+                    response.text
+                );
             }
         }
     }
-    // That the sentence is the one which an address that is not there gets.
-    let other = world.one.get_as("/api/v1/nothing", &world.operator.access).await;
+    // Checks that a missing route really gets this message.
+    let other = cluster.first.get_as("/api/v1/nothing", &cluster.operator.token).await;
     assert!(other.text.contains(missing), "{}", other.text);
 }

@@ -1,4 +1,4 @@
-//! What a run waits for: each phase, as a reader sees it over HTTP.
+//! The liveness of a run: each phase, as the API shows it.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use guildhall_testkit::TestDb;
 use serde_json::{Value, json};
 
 use crate::support::Setup;
-use crate::support::people::World;
+use crate::support::cluster::Cluster;
 use crate::support::runs::text;
 
-/// Reads phase and actions of a command, and checks that the run says the same.
-async fn phase(world: &World, run: &str, command: &str) -> Value {
-    let liveness = world.result(run, command).await["liveness"].clone();
-    let shown = world.show(run).await["liveness"].clone();
-    assert_eq!(liveness["phase"], shown["phase"], "{liveness}\n{shown}");
+/// Returns the phase and the recovery actions of a command, and checks that its run shows the same phase.
+async fn phase(cluster: &Cluster, run: &str, command: &str) -> Value {
+    let liveness = cluster.get_result(run, command).await["liveness"].clone();
+    let of_run = cluster.get_run(run).await["liveness"].clone();
+    assert_eq!(liveness["phase"], of_run["phase"], "{liveness}\n{of_run}");
     let actions = liveness["recoveryActions"].as_array().expect("actions");
     let actions: Vec<_> = actions.iter().map(|action| text(action, "action")).collect();
     json!([liveness["phase"], liveness["active"], actions])
@@ -21,19 +21,19 @@ async fn phase(world: &World, run: &str, command: &str) -> Value {
 
 // covers: R15h, R18
 #[tokio::test]
-async fn each_phase_is_reached_and_says_what_can_be_done() {
+async fn liveness_shows_each_phase_and_its_recovery_actions() {
     let db = TestDb::new().await;
-    // A lease that ends soon, and a grace in which everyone can see that it did.
-    let setup = Setup::on(&db).with("runs.lease", "3s").with("runs.lease_grace", "10m");
-    let world = World::on(setup, db).await;
-    let yard = world.yard("acme").await;
-    let run = world.run(&yard).await;
-    let command = world.command(&run, "go").await;
-    let now = async || phase(&world, &run, &command).await;
+    // A short lease, and a long grace period in which the expired lease is visible.
+    let setup = Setup::new(&db).with("runs.lease", "3s").with("runs.lease_grace", "10m");
+    let cluster = Cluster::with_setup(setup, db).await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let run = cluster.create_run(&tenant).await;
+    let command = cluster.send_turn(&run, "go").await;
+    let now = async || phase(&cluster, &run, &command).await;
     assert_eq!(now().await, json!(["waiting-runner", false, ["start-runner", "cancel-run"]]));
-    let held = world.one.claim(&yard, &run).await;
+    let claim = cluster.first.claim(&tenant, &run).await;
     assert_eq!(now().await, json!(["waiting-runner", false, ["wait", "cancel-run"]]));
-    world.one.ack(&held, &command).await;
+    cluster.first.ack(&claim, &command).await;
     let busy = |phase: &str| json!([phase, true, ["wait", "cancel-command"]]);
     assert_eq!(now().await, busy("waiting-model"));
     let steps = [
@@ -44,35 +44,38 @@ async fn each_phase_is_reached_and_says_what_can_be_done() {
         ("backend_status", json!({ "phase": "transport-connected" }), "idle-after-tool"),
         ("assistant_message", json!({ "text": "so far" }), "waiting-model"),
     ];
-    for (number, (kind, payload, wanted)) in steps.into_iter().enumerate() {
+    for (number, (kind, payload, expected)) in steps.into_iter().enumerate() {
         let event =
             json!({ "id": format!("e{number}"), "type": kind, "commandId": command, "payload": payload });
-        let appended = world.other.append(&held, json!([event])).await;
+        let appended = cluster.second.append_events(&claim, json!([event])).await;
         assert_eq!(appended.status, 200, "{}", appended.text);
-        assert_eq!(now().await, busy(wanted));
+        assert_eq!(now().await, busy(expected));
     }
     let deadline = Instant::now() + Duration::from_secs(20);
-    while world.show(&run).await["liveness"]["phase"] != "runner-heartbeat-stale" {
-        assert!(Instant::now() < deadline, "the lease does not end: {}", now().await);
+    while cluster.get_run(&run).await["liveness"]["phase"] != "runner-heartbeat-stale" {
+        assert!(Instant::now() < deadline, "the lease does not expire: {}", now().await);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(now().await, json!(["runner-heartbeat-stale", false, ["wait", "cancel-run"]]));
-    let late = world.other.register(&yard).await;
-    world.other.try_claim(&yard, &run, &late).await.assert_failure(409, "runner-lease-conflict");
-    // Late, and nobody has taken the run: a sign of life is one.
-    world.one.append(&held, json!([{ "id": "back", "type": "note", "commandId": command }])).await;
+    let late = cluster.second.register_runner(&tenant).await;
+    cluster.second.try_claim(&tenant, &run, &late).await.assert_failure(409, "runner-lease-conflict");
+    // No other runner has claimed the run, so a late request renews the lease.
+    cluster
+        .first
+        .append_events(&claim, json!([{ "id": "back", "type": "note", "commandId": command }]))
+        .await;
     assert_eq!(now().await, busy("waiting-model"));
-    let done = world.one.finish(&held, &command, json!({ "status": "completed" })).await;
+    let done = cluster.first.finish(&claim, &command, json!({ "status": "completed" })).await;
     assert_eq!(done.status, 200, "{}", done.text);
-    let ended = world.result(&run, &command).await["liveness"].clone();
+    let ended = cluster.get_result(&run, &command).await["liveness"].clone();
     assert_eq!(
         json!([ended["phase"], ended["active"], ended["nextStepAt"]]),
         json!(["terminal", false, null])
     );
-    assert_eq!(world.show(&run).await["liveness"]["phase"], "idle", "the run goes on");
-    world.one.post_as(&format!("/api/v1/runs/{run}/cancel"), &world.operator.access, json!({})).await;
+    assert_eq!(cluster.get_run(&run).await["liveness"]["phase"], "idle", "the run stays open");
+    cluster.first.post_as(&format!("/api/v1/runs/{run}/cancel"), &cluster.operator.token, json!({})).await;
     assert_eq!(
-        phase(&world, &run, &command).await,
+        phase(&cluster, &run, &command).await,
         json!(["terminal", false, ["read-result", "create-run"]])
     );
 }

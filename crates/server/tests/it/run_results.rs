@@ -1,19 +1,19 @@
-//! What a result says beyond the reply: marks, counters, summaries; over a long history, and for one command alone.
+//! Flags, counters and summaries of a result, over a long history and per command.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::people::World;
-use crate::support::runs::{Held, ask, said, text};
+use crate::support::cluster::Cluster;
+use crate::support::runs::{RunClaim, assistant_message, run_request, text};
 
-/// A run with one command that its runner has taken.
-async fn taken(world: &World) -> (Held, String) {
-    let yard = world.yard("acme").await;
-    let run = world.run(&yard).await;
-    let command = world.command(&run, "go").await;
-    let held = world.one.claim(&yard, &run).await;
-    assert_eq!(world.one.ack(&held, &command).await.status, 200);
-    (held, command)
+/// Creates a run with one running command.
+async fn start_command(cluster: &Cluster) -> (RunClaim, String) {
+    let tenant = cluster.create_test_tenant("acme").await;
+    let run = cluster.create_run(&tenant).await;
+    let command = cluster.send_turn(&run, "go").await;
+    let claim = cluster.first.claim(&tenant, &run).await;
+    assert_eq!(cluster.first.ack(&claim, &command).await.status, 200);
+    (claim, command)
 }
 
 fn event(id: &str, kind: &str, command: &str, payload: Value) -> Value {
@@ -26,9 +26,9 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
 
 // covers: R15c, R16
 #[tokio::test]
-async fn the_chosen_reply_carries_its_own_marks_and_nobody_elses() {
-    let world = World::new().await;
-    let (held, command) = taken(&world).await;
+async fn final_response_has_only_the_flags_of_its_own_event() {
+    let cluster = Cluster::new().await;
+    let (claim, command) = start_command(&cluster).await;
     let message = |id: &str, payload: Value| event(id, "assistant_message", &command, payload);
     let events = json!([
         message("early", json!({ "text": "thinking", "outputTruncated": true })),
@@ -38,10 +38,10 @@ async fn the_chosen_reply_carries_its_own_marks_and_nobody_elses() {
         ),
         message("after", json!({ "text": "bye" })),
     ]);
-    let placed = world.one.append(&held, events).await;
-    let reply_seq = list(&placed.body, "events")[1]["seq"].clone();
-    world.one.finish(&held, &command, json!({ "status": "completed" })).await;
-    let result = world.result(&held.run, &command).await;
+    let appended = cluster.first.append_events(&claim, events).await;
+    let reply_seq = list(&appended.body, "events")[1]["seq"].clone();
+    cluster.first.finish(&claim, &command, json!({ "status": "completed" })).await;
+    let result = cluster.get_result(&claim.run, &command).await;
     assert_eq!(
         result["finalResponse"],
         json!({
@@ -56,9 +56,9 @@ async fn the_chosen_reply_carries_its_own_marks_and_nobody_elses() {
 
 // covers: R15f, R15g
 #[tokio::test]
-async fn artifacts_outputs_and_tool_calls_are_summed_up_bounded_and_without_credentials() {
-    let world = World::new().await;
-    let (held, command) = taken(&world).await;
+async fn result_summaries_are_bounded_and_contain_no_credentials() {
+    let cluster = Cluster::new().await;
+    let (claim, command) = start_command(&cluster).await;
     let mut events = Vec::new();
     for number in 0..12 {
         let name = |what: &str| format!("{what}-{number}");
@@ -74,9 +74,9 @@ async fn artifacts_outputs_and_tool_calls_are_summed_up_bounded_and_without_cred
     let open = json!({ "callId": "open", "status": "started" });
     events.push(event("open", "tool_call", &command, open));
     events.push(event("cut", "command_output", &command, json!({ "bytes": 5, "outputTruncated": true })));
-    let appended = world.one.append(&held, json!(events)).await;
+    let appended = cluster.first.append_events(&claim, json!(events)).await;
     assert_eq!(appended.status, 200, "{}", appended.text);
-    let result = world.result(&held.run, &command).await;
+    let result = cluster.get_result(&claim.run, &command).await;
     let artifacts = &result["artifactSummary"];
     let names = ["count", "bytes", "truncated", "outputCount", "outputBytes", "outputTruncated"];
     assert_eq!(
@@ -108,52 +108,55 @@ async fn artifacts_outputs_and_tool_calls_are_summed_up_bounded_and_without_cred
 
 // covers: R15i
 #[tokio::test]
-async fn a_steer_says_how_far_it_got_and_is_never_a_turn_of_its_own() {
-    let world = World::new().await;
-    let (held, turn) = taken(&world).await;
-    let sent = world.send(&held.run, "steer", "the other way").await;
+async fn steer_reports_its_delivery_and_is_not_delivered_as_a_turn() {
+    let cluster = Cluster::new().await;
+    let (claim, turn) = start_command(&cluster).await;
+    let sent = cluster.send_command(&claim.run, "steer", "the other way").await;
     let steer = text(&sent.body, "commandId");
-    let far = async || {
-        let delivery = world.result(&held.run, &steer).await["steerDelivery"].clone();
+    let delivery = async || {
+        let steer = cluster.get_result(&claim.run, &steer).await["steerDelivery"].clone();
         let names = ["targetCommandId", "ackedByRunner", "acceptedByBackend", "targetEventsObserved"];
-        json!(names.map(|name| delivery[name].clone()))
+        json!(names.map(|name| steer[name].clone()))
     };
-    assert_eq!(far().await, json!([turn, false, false, false]));
-    let work = world.other.poll(&held, 1, 0).await;
+    assert_eq!(delivery().await, json!([turn, false, false, false]));
+    let work = cluster.second.poll(&claim, 1, 0).await;
     assert_eq!(work.body["commands"], json!([]), "{}", work.text);
     assert_eq!(list(&work.body, "steers")[0]["commandId"], json!(steer));
-    world.other.ack(&held, &steer).await;
-    assert_eq!(far().await, json!([turn, true, false, false]));
-    world.one.finish(&held, &steer, json!({ "status": "completed" })).await;
+    cluster.second.ack(&claim, &steer).await;
+    assert_eq!(delivery().await, json!([turn, true, false, false]));
+    cluster.first.finish(&claim, &steer, json!({ "status": "completed" })).await;
     assert_eq!(
-        far().await,
+        delivery().await,
         json!([turn, true, true, false]),
-        "a steer that completed says nothing of the turn"
+        "a completed steer shows nothing about the turn"
     );
-    world.one.append(&held, json!([said("on", &turn, "turning")])).await;
-    assert_eq!(far().await, json!([turn, true, true, true]));
-    let of_turn = world.result(&held.run, &turn).await;
+    cluster.first.append_events(&claim, json!([assistant_message("on", &turn, "turning")])).await;
+    assert_eq!(delivery().await, json!([turn, true, true, true]));
+    let of_turn = cluster.get_result(&claim.run, &turn).await;
     assert_eq!(json!([of_turn.get("steerDelivery"), of_turn["status"]]), json!([null, "running"]));
 }
 
 // covers: R15d, R15e, R17
 #[tokio::test]
-async fn a_long_history_is_counted_whole_and_each_command_for_itself() {
-    let world = World::new().await;
-    let (held, first) = taken(&world).await;
-    let run = held.run.clone();
-    fill(&world, &held, &first, "first", 6).await;
-    world.one.finish(&held, &first, json!({ "status": "completed" })).await;
-    let second = world.command(&run, "again").await;
-    world.one.ack(&held, &second).await;
-    fill(&world, &held, &second, "second", 3).await;
-    world.one.append(&held, json!([said("straggler", &first, "late words of the first")])).await;
-    world.one.finish(&held, &second, json!({ "status": "completed" })).await;
-    let log = whole_log(&world, &run).await;
+async fn result_counts_all_events_of_a_long_run_per_command() {
+    let cluster = Cluster::new().await;
+    let (claim, first) = start_command(&cluster).await;
+    let run = claim.run.clone();
+    append_batches(&cluster, &claim, &first, "first", 6).await;
+    cluster.first.finish(&claim, &first, json!({ "status": "completed" })).await;
+    let second = cluster.send_turn(&run, "again").await;
+    cluster.first.ack(&claim, &second).await;
+    append_batches(&cluster, &claim, &second, "second", 3).await;
+    cluster
+        .first
+        .append_events(&claim, json!([assistant_message("straggler", &first, "late text of the first")]))
+        .await;
+    cluster.first.finish(&claim, &second, json!({ "status": "completed" })).await;
+    let log = read_log(&cluster, &run).await;
     assert!(log.len() > 4_500, "only {} events", log.len());
-    for (command, words) in [(&first, "late words of the first"), (&second, "second 1499")] {
-        let of_it: Vec<_> = log.iter().filter(|event| event["commandId"] == json!(command)).collect();
-        let result = world.result(&run, command).await;
+    for (command, reply) in [(&first, "late text of the first"), (&second, "second 1499")] {
+        let scoped: Vec<_> = log.iter().filter(|event| event["commandId"] == json!(command)).collect();
+        let result = cluster.get_result(&run, command).await;
         let names = [
             "lastSeq",
             "eventCount",
@@ -170,89 +173,102 @@ async fn a_long_history_is_counted_whole_and_each_command_for_itself() {
                 log.len(),
                 false,
                 log.len(),
-                of_it.last().expect("events")["seq"],
-                of_it.len(),
-                words
+                scoped.last().expect("events")["seq"],
+                scoped.len(),
+                reply
             ]),
         );
     }
-    let newest = world.other.get_as(&format!("/api/v1/runs/{run}/result"), &world.operator.access).await;
+    let newest = cluster.second.get_as(&format!("/api/v1/runs/{run}/result"), &cluster.operator.token).await;
     assert_eq!(newest.body["commandId"], json!(second));
-    let named = format!("/api/v1/runs/{run}/result?commandId={first}");
-    let named = world.one.get_as(&named, &world.operator.access).await;
+    let path = format!("/api/v1/runs/{run}/result?commandId={first}");
+    let oldest = cluster.first.get_as(&path, &cluster.operator.token).await;
     assert_eq!(
-        json!([named.body["commandId"], named.body["reply"]]),
-        json!([first, "late words of the first"])
+        json!([oldest.body["commandId"], oldest.body["reply"]]),
+        json!([first, "late text of the first"])
     );
 }
 
 // covers: R15d
 #[tokio::test]
-async fn a_run_counts_its_events_with_and_without_a_command() {
-    let world = World::new().await;
-    let yard = world.yard("acme").await;
-    let run = world.run(&yard).await;
-    let counted = async || {
-        let answer = world.one.get_as(&format!("/api/v1/runs/{run}/result"), &world.operator.access).await;
+async fn run_result_counts_events_with_and_without_a_command() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let run = cluster.create_run(&tenant).await;
+    let counters = async || {
+        let response =
+            cluster.first.get_as(&format!("/api/v1/runs/{run}/result"), &cluster.operator.token).await;
         let names = ["lastSeq", "eventCount", "scopedLastSeq", "status"];
-        (names.map(|name| answer.body[name].clone()), world.show(&run).await["lastSeq"].clone())
+        (names.map(|name| response.body[name].clone()), cluster.get_run(&run).await["lastSeq"].clone())
     };
-    let all = |number: i64, status: &str| {
+    let expected = |number: i64, status: &str| {
         ([json!(number), json!(number), json!(number), json!(status)], json!(number))
     };
-    assert_eq!(counted().await, all(1, "pending"), "that it was made is an event");
-    let held = world.one.claim(&yard, &run).await;
-    assert_eq!(counted().await, all(2, "claimed"));
-    let command = world.command(&run, "go").await;
-    world.one.ack(&held, &command).await;
-    world.one.finish(&held, &command, json!({ "status": "completed" })).await;
-    assert_eq!(counted().await, all(5, "completed"), "of the newest command, and the run beside it");
+    assert_eq!(counters().await, expected(1, "pending"), "the creation is an event");
+    let claim = cluster.first.claim(&tenant, &run).await;
+    assert_eq!(counters().await, expected(2, "claimed"));
+    let command = cluster.send_turn(&run, "go").await;
+    cluster.first.ack(&claim, &command).await;
+    cluster.first.finish(&claim, &command, json!({ "status": "completed" })).await;
+    assert_eq!(counters().await, expected(5, "completed"), "the status of the newest command");
 }
 
 // covers: R17
 #[tokio::test]
-async fn no_other_words_take_the_place_of_an_erased_reply() {
-    let world = World::new().await;
-    let (held, command) = taken(&world).await;
-    let run = held.run.clone();
-    world.one.append(&held, json!([said("one", &command, "before"), said("two", &command, "leaked")])).await;
-    world.one.finish(&held, &command, json!({ "status": "completed" })).await;
-    let before = world.result(&run, &command).await;
+async fn erased_reply_is_not_replaced_by_an_earlier_message() {
+    let cluster = Cluster::new().await;
+    let (claim, command) = start_command(&cluster).await;
+    let run = claim.run.clone();
+    cluster
+        .first
+        .append_events(
+            &claim,
+            json!([
+                assistant_message("one", &command, "before"),
+                assistant_message("two", &command, "leaked")
+            ]),
+        )
+        .await;
+    cluster.first.finish(&claim, &command, json!({ "status": "completed" })).await;
+    let before = cluster.get_result(&run, &command).await;
     assert_eq!(before["reply"], "leaked");
     let seq = before["finalAssistantSeq"].clone();
     let path = format!("/api/v1/runs/{run}/events/{seq}");
-    assert_eq!(world.one.ask(Method::DELETE, &path, &world.operator.access, None).await.status, 204);
-    let after = world.result(&run, &command).await;
-    let counted = |result: &Value| {
+    assert_eq!(
+        cluster.first.request_as(Method::DELETE, &path, &cluster.operator.token, None).await.status,
+        204
+    );
+    let after = cluster.get_result(&run, &command).await;
+    let counters = |result: &Value| {
         let names = ["completed", "finalAssistantSeq", "lastSeq", "eventCount", "scopedEventCount"];
         names.map(|name| result[name].clone())
     };
-    assert_eq!(counted(&after), counted(&before));
+    assert_eq!(counters(&after), counters(&before));
     assert_eq!(json!([after["reply"], after["finalResponse"]["text"]]), json!([null, null]));
-    let log = whole_log(&world, &run).await;
+    let log = read_log(&cluster, &run).await;
     assert!(!format!("{log:?}").contains("leaked"), "{log:?}");
     assert_eq!(log.iter().filter(|event| event["erased"] == true).count(), 1);
 }
 
-/// Appends batches of 500 messages of a command, numbered from 0.
-async fn fill(world: &World, held: &Held, command: &str, words: &str, batches: usize) {
+/// Appends batches of 500 numbered messages of a command, starting at 0.
+async fn append_batches(cluster: &Cluster, claim: &RunClaim, command: &str, prefix: &str, batches: usize) {
     for batch in 0..batches {
         let message = |at: usize| {
             let number = batch * 500 + at;
-            said(&format!("{words}-{number}"), command, &format!("{words} {number}"))
+            assistant_message(&format!("{prefix}-{number}"), command, &format!("{prefix} {number}"))
         };
-        let server = if batch % 2 == 0 { &world.one } else { &world.other };
-        let appended = server.append(held, json!((0..500).map(message).collect::<Vec<_>>())).await;
+        let server = if batch % 2 == 0 { &cluster.first } else { &cluster.second };
+        let appended = server.append_events(claim, json!((0..500).map(message).collect::<Vec<_>>())).await;
         assert_eq!(appended.status, 200, "{}", appended.text);
     }
 }
 
-/// Reads all events in the largest pages there are.
-async fn whole_log(world: &World, run: &str) -> Vec<Value> {
+/// Reads all events in pages of the maximum size.
+async fn read_log(cluster: &Cluster, run: &str) -> Vec<Value> {
     let (mut events, mut after) = (Vec::new(), 0);
     loop {
         let path = format!("/api/v1/runs/{run}/events?afterSeq={after}&limit=1000");
-        let page = world.one.get_as(&path, &world.operator.access).await;
+        let page = cluster.first.get_as(&path, &cluster.operator.token).await;
         events.extend(list(&page.body, "events").iter().cloned());
         after = page.body["nextAfterSeq"].as_i64().expect("a number");
         if page.body["hasMore"] == false {
@@ -263,14 +279,14 @@ async fn whole_log(world: &World, run: &str) -> Vec<Value> {
 
 // covers: R23
 #[tokio::test]
-async fn backends_say_what_they_can_do_and_which_cannot_be_used_here() {
+async fn backends_list_capabilities_and_unavailable_profiles() {
     let db = guildhall_testkit::TestDb::new().await;
-    let setup = crate::support::Setup::on(&db).with("runs.profiles", "demo,codex");
-    let world = World::on(setup, db).await;
-    let answer = world.other.get_as("/api/v1/backends", &world.operator.access).await;
-    let backends = list(&answer.body, "backends");
-    let usable = |backend: &Value| (text(backend, "profile"), backend["unavailable"].is_null());
-    let wanted = [
+    let setup = crate::support::Setup::new(&db).with("runs.profiles", "demo,codex");
+    let cluster = Cluster::with_setup(setup, db).await;
+    let response = cluster.second.get_as("/api/v1/backends", &cluster.operator.token).await;
+    let backends = list(&response.body, "backends");
+    let availability = |backend: &Value| (text(backend, "profile"), backend["unavailable"].is_null());
+    let expected = [
         ("codex", true),
         ("deepseek", false),
         ("minimax-m3", false),
@@ -279,8 +295,8 @@ async fn backends_say_what_they_can_do_and_which_cannot_be_used_here() {
         ("demo", true),
     ];
     assert_eq!(
-        backends.iter().map(usable).collect::<Vec<_>>(),
-        wanted.map(|(name, usable)| (name.to_owned(), usable))
+        backends.iter().map(availability).collect::<Vec<_>>(),
+        expected.map(|(name, available)| (name.to_owned(), available))
     );
     assert_eq!(
         backends[0],
@@ -299,26 +315,28 @@ async fn backends_say_what_they_can_do_and_which_cannot_be_used_here() {
 
 // covers: R24
 #[tokio::test]
-async fn a_run_keeps_the_names_of_its_secrets_and_a_value_is_refused_unseen() {
-    let world = World::new().await;
-    world.yard("acme").await;
-    let with = |secret: Value| {
-        let mut body = ask("acme");
+async fn run_stores_secret_names_and_rejects_secret_values() {
+    let cluster = Cluster::new().await;
+    cluster.create_test_tenant("acme").await;
+    let request_with = |secret: Value| {
+        let mut body = run_request("acme");
         body["backendProfile"] = json!("codex");
         body["executionPolicy"]["secretScope"] = json!({ "providerCredentials": [secret] });
         body
     };
-    let named = json!({ "name": "guildhall-provider-codex", "keys": ["auth.json", "config.toml"] });
-    let made = world.one.post_as("/api/v1/runs", &world.operator.access, with(named.clone())).await;
-    assert_eq!(made.status, 201, "{}", made.text);
-    let shown = world.show(&text(&made.body, "runId")).await;
-    assert_eq!(shown["executionPolicy"]["secretScope"]["providerCredentials"], json!([named]));
-    let mut valued = named;
-    valued["value"] = json!("correct-horse-value");
-    let refused = world.other.post_as("/api/v1/runs", &world.operator.access, with(valued)).await;
+    let secret = json!({ "name": "guildhall-provider-codex", "keys": ["auth.json", "config.toml"] });
+    let request = request_with(secret.clone());
+    let created = cluster.first.post_as("/api/v1/runs", &cluster.operator.token, request).await;
+    assert_eq!(created.status, 201, "{}", created.text);
+    let run = cluster.get_run(&text(&created.body, "runId")).await;
+    assert_eq!(run["executionPolicy"]["secretScope"]["providerCredentials"], json!([secret]));
+    let mut with_value = secret;
+    with_value["value"] = json!("correct-horse-value");
+    let request = request_with(with_value);
+    let refused = cluster.second.post_as("/api/v1/runs", &cluster.operator.token, request).await;
     refused.assert_failure(400, "schema-invalid");
     assert!(!refused.text.contains("correct-horse"), "{}", refused.text);
-    let mut sql = world.db.sql().await;
-    let kept = "SELECT count(*) FROM runs WHERE runs::text LIKE '%correct-horse%'";
-    assert_eq!(sql.number(kept).await, 0);
+    let mut sql = cluster.db.sql().await;
+    let stored = "SELECT count(*) FROM runs WHERE runs::text LIKE '%correct-horse%'";
+    assert_eq!(sql.number(stored).await, 0);
 }

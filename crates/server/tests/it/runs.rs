@@ -1,55 +1,55 @@
-//! Runs over HTTP, on two replicas: what one does, the other sees.
+//! Runs over HTTP, on two replicas.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::people::World;
-use crate::support::runs::{ask, held, said, text};
+use crate::support::cluster::Cluster;
+use crate::support::runs::{assistant_message, run_claim, run_request, text};
 
 // covers: R4, R5
 #[tokio::test]
-async fn a_run_keeps_what_it_was_made_with_and_nothing_beyond_the_boundary_is_made() {
-    let world = World::new().await;
-    let yard = world.yard("acme").await;
-    let made = world.one.post_as("/api/v1/runs", &world.operator.access, ask("acme")).await;
-    assert_eq!(made.status, 201, "{}", made.text);
-    let shown = world.show(&text(&made.body, "runId")).await;
-    let kept = |name: &str| shown[name].clone();
+async fn run_keeps_its_request_and_out_of_policy_requests_are_refused() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let created = cluster.first.post_as("/api/v1/runs", &cluster.operator.token, run_request("acme")).await;
+    assert_eq!(created.status, 201, "{}", created.text);
+    let run = cluster.get_run(&text(&created.body, "runId")).await;
+    let field = |name: &str| run[name].clone();
     assert_eq!(
         json!([
-            kept("tenantId"),
-            kept("projectId"),
-            kept("workspaceRef"),
-            kept("providerId"),
-            kept("backendProfile"),
-            kept("traceSink"),
-            kept("status")
+            field("tenantId"),
+            field("projectId"),
+            field("workspaceRef"),
+            field("providerId"),
+            field("backendProfile"),
+            field("traceSink"),
+            field("status")
         ]),
-        json!([yard.tenant, "acme/web", { "kind": "empty" }, "local", "demo", null, "pending"]),
+        json!([tenant.id, "acme/web", { "kind": "empty" }, "local", "demo", null, "pending"]),
     );
     assert_eq!(
-        shown["executionPolicy"],
+        run["executionPolicy"],
         json!({
             "sandbox": "read-only", "approval": "never", "timeoutMs": 60000, "network": "enabled",
             "secretScope": { "providerCredentials": [], "toolCredentials": [], "allowCredentialEcho": false },
         })
     );
-    refuses_what_is_beyond(&world).await;
-    let list = world.one.get_as("/api/v1/runs?tenantId=acme&state=all", &world.operator.access).await;
-    assert_eq!(list.body["runs"].as_array().expect("runs").len(), 1, "a refused run was made");
+    assert_out_of_policy_is_refused(&cluster).await;
+    let list = cluster.first.get_as("/api/v1/runs?tenantId=acme&state=all", &cluster.operator.token).await;
+    assert_eq!(list.body["runs"].as_array().expect("runs").len(), 1, "a refused run was created");
 }
 
-async fn refuses_what_is_beyond(world: &World) {
-    let others = world.tenant("others").await;
-    let mallory = world.user("mallory").await;
-    world.member(&others, &mallory, "owner").await;
+async fn assert_out_of_policy_is_refused(cluster: &Cluster) {
+    let others = cluster.create_tenant("others").await;
+    let mallory = cluster.create_user("mallory").await;
+    cluster.set_role(&others, &mallory, "owner").await;
     let with = |name: &str, value: Value| {
-        let mut body = ask("acme");
+        let mut body = run_request("acme");
         body[name] = value;
         body
     };
     let without = |name: &str| {
-        let mut body = ask("acme");
+        let mut body = run_request("acme");
         body.as_object_mut().expect("an object").remove(name);
         body
     };
@@ -72,61 +72,65 @@ async fn refuses_what_is_beyond(world: &World) {
         ),
     ];
     for (body, status, kind) in refused {
-        world.other.post_as("/api/v1/runs", &world.operator.access, body).await.assert_failure(status, kind);
+        cluster
+            .second
+            .post_as("/api/v1/runs", &cluster.operator.token, body)
+            .await
+            .assert_failure(status, kind);
     }
-    let foreign = world.one.post_as("/api/v1/runs", &mallory.access, ask("acme")).await;
+    let foreign = cluster.first.post_as("/api/v1/runs", &mallory.token, run_request("acme")).await;
     foreign.assert_failure(403, "tenant-policy-denied");
 }
 
 // covers: R6, R7
 #[tokio::test]
-async fn the_same_key_gives_the_same_command_and_other_words_are_refused() {
-    let world = World::new().await;
-    let yard = world.yard("acme").await;
-    let run = world.run(&yard).await;
-    let send = async |words: &str, server: &crate::support::TestServer| {
+async fn same_idempotency_key_replays_the_command_or_conflicts() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let run = cluster.create_run(&tenant).await;
+    let send = async |prompt: &str, server: &crate::support::TestServer| {
         let request = server
             .client
             .post(server.url(&format!("/api/v1/runs/{run}/commands")))
-            .bearer_auth(&world.operator.access)
+            .bearer_auth(&cluster.operator.token)
             .header("idempotency-key", "once")
-            .json(&json!({ "type": "turn", "payload": { "prompt": words } }));
-        crate::support::read(request.send().await.expect("an answer")).await
+            .json(&json!({ "type": "turn", "payload": { "prompt": prompt } }));
+        crate::support::read_response(request.send().await.expect("a response")).await
     };
-    let (first, second) = (send("tidy", &world.one).await, send("tidy", &world.other).await);
+    let (first, second) = (send("tidy", &cluster.first).await, send("tidy", &cluster.second).await);
     assert_eq!((first.status.as_u16(), second.status.as_u16()), (201, 201), "{}", second.text);
     assert_eq!(first.body, second.body);
-    send("something else", &world.one).await.assert_failure(409, "idempotency-conflict");
-    for (kind, words) in [("steer", " "), ("turn", ""), ("dance", "x")] {
-        world.send(&run, kind, words).await.assert_failure(400, "schema-invalid");
+    send("something else", &cluster.first).await.assert_failure(409, "idempotency-conflict");
+    for (kind, prompt) in [("steer", " "), ("turn", ""), ("dance", "x")] {
+        cluster.send_command(&run, kind, prompt).await.assert_failure(400, "schema-invalid");
     }
 }
 
 // covers: R9, R10
 #[tokio::test]
-async fn one_runner_gets_a_run_and_its_events_are_numbered_without_gap_or_double() {
-    let world = World::new().await;
-    let yard = world.yard("acme").await;
-    let run = world.run(&yard).await;
-    let command = world.command(&run, "go").await;
-    let owner = world.one.claim(&yard, &run).await;
-    let late = world.other.register(&yard).await;
-    let refused = world.other.try_claim(&yard, &run, &late).await;
+async fn run_has_one_owner_and_its_events_have_gapless_numbers() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let run = cluster.create_run(&tenant).await;
+    let command = cluster.send_turn(&run, "go").await;
+    let owner = cluster.first.claim(&tenant, &run).await;
+    let late = cluster.second.register_runner(&tenant).await;
+    let refused = cluster.second.try_claim(&tenant, &run, &late).await;
     refused.assert_failure(409, "runner-lease-conflict");
     assert_eq!(refused.body["owner"], json!(owner.runner));
     assert!(refused.body["leaseExpiresAt"].as_str().is_some_and(|at| at.ends_with('Z')), "{}", refused.text);
-    assert_eq!(world.one.ack(&owner, &command).await.status, 200);
-    let batch = json!([said("e1", &command, "a"), said("e2", &command, "b")]);
-    let first = world.one.append(&owner, batch.clone()).await;
+    assert_eq!(cluster.first.ack(&owner, &command).await.status, 200);
+    let batch = json!([assistant_message("e1", &command, "a"), assistant_message("e2", &command, "b")]);
+    let first = cluster.first.append_events(&owner, batch.clone()).await;
     assert_eq!(first.status, 200, "{}", first.text);
-    let again = world.other.append(&owner, batch).await;
+    let again = cluster.second.append_events(&owner, batch).await;
     let replayed: Vec<_> =
         again.body["events"].as_array().expect("events").iter().map(|e| e["replayed"].clone()).collect();
     assert_eq!(replayed, [true, true]);
     assert_eq!(again.body["lastSeq"], first.body["lastSeq"]);
-    let events = world.events(&run).await;
+    let events = cluster.list_events(&run).await;
     let seqs: Vec<_> = events.iter().map(|event| event["seq"].as_i64().expect("a number")).collect();
-    assert_eq!(seqs, (1..=i64::try_from(seqs.len()).expect("few")).collect::<Vec<_>>());
+    assert_eq!(seqs, (1..=i64::try_from(seqs.len()).expect("a small number")).collect::<Vec<_>>());
     let kinds: Vec<_> = events.iter().map(|event| text(event, "type")).collect();
     assert_eq!(
         kinds,
@@ -144,38 +148,44 @@ async fn one_runner_gets_a_run_and_its_events_are_numbered_without_gap_or_double
 
 // covers: R8, R15a, R15b, R15e, R16
 #[tokio::test]
-async fn a_finished_command_leaves_its_run_open_and_each_result_is_its_own() {
-    let world = World::new().await;
-    let yard = world.yard("acme").await;
-    let run = world.run(&yard).await;
-    let held = world.one.claim(&yard, &run).await;
+async fn finished_command_leaves_the_run_open_and_has_its_own_result() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let run = cluster.create_run(&tenant).await;
+    let claim = cluster.first.claim(&tenant, &run).await;
     let mut commands = Vec::new();
-    for words in ["one", "two"] {
-        let command = world.command(&run, words).await;
-        let work = world.other.poll(&held, i64::try_from(commands.len()).expect("few"), 2000).await;
+    for prompt in ["one", "two"] {
+        let command = cluster.send_turn(&run, prompt).await;
+        let work =
+            cluster.second.poll(&claim, i64::try_from(commands.len()).expect("a small number"), 2000).await;
         assert_eq!(work.body["commands"][0]["commandId"], json!(command), "{}", work.text);
-        assert_eq!(world.other.ack(&held, &command).await.status, 200);
-        let running = world.result(&run, &command).await;
+        assert_eq!(cluster.second.ack(&claim, &command).await.status, 200);
+        let running = cluster.get_result(&run, &command).await;
         assert_eq!(
             json!([running["completed"], running["reply"], running["status"]]),
             json!([false, null, "running"])
         );
-        let answer = format!("answer to {words}");
-        world.one.append(&held, json!([said(&format!("{words}-1"), &command, &answer)])).await;
-        let partial = world.result(&run, &command).await;
+        let reply = format!("answer to {prompt}");
+        cluster
+            .first
+            .append_events(&claim, json!([assistant_message(&format!("{prompt}-1"), &command, &reply)]))
+            .await;
+        let partial = cluster.get_result(&run, &command).await;
         assert_eq!(
             json!([partial["completed"], partial["reply"]]),
             json!([false, null]),
-            "text does not complete"
+            "a message does not complete a command"
         );
-        let ended =
-            world.one.finish(&held, &command, json!({ "status": "completed", "threadId": "thread-1" })).await;
+        let ended = cluster
+            .first
+            .finish(&claim, &command, json!({ "status": "completed", "threadId": "thread-1" }))
+            .await;
         assert_eq!(ended.status, 200, "{}", ended.text);
-        assert_eq!(world.show(&run).await["status"], "claimed");
-        commands.push((command, answer));
+        assert_eq!(cluster.get_run(&run).await["status"], "claimed");
+        commands.push((command, reply));
     }
-    for (command, answer) in &commands {
-        let result = world.result(&run, command).await;
+    for (command, reply) in &commands {
+        let result = cluster.get_result(&run, command).await;
         assert_eq!(
             json!([
                 result["completed"],
@@ -184,110 +194,124 @@ async fn a_finished_command_leaves_its_run_open_and_each_result_is_its_own() {
                 result["reply"],
                 result["finalResponse"]["source"]
             ]),
-            json!([true, "completed", "terminal_status", answer, "fallback"]),
+            json!([true, "completed", "terminal_status", reply, "fallback"]),
         );
     }
-    let third = world.command(&run, "three").await;
+    let third = cluster.send_turn(&run, "three").await;
     let cancel = format!("/api/v1/runs/{run}/cancel");
-    let cancelled = world.other.post_as(&cancel, &world.operator.access, json!({})).await;
+    let cancelled = cluster.second.post_as(&cancel, &cluster.operator.token, json!({})).await;
     assert_eq!(cancelled.body["status"], "cancelled", "{}", cancelled.text);
-    let again = world.one.post_as(&cancel, &world.operator.access, json!({})).await;
+    let again = cluster.first.post_as(&cancel, &cluster.operator.token, json!({})).await;
     assert_eq!(
         (&again.body["status"], &again.body["endedAt"]),
         (&cancelled.body["status"], &cancelled.body["endedAt"])
     );
-    let third = world.result(&run, &third).await;
+    let third = cluster.get_result(&run, &third).await;
     assert_eq!(json!([third["terminalStatus"], third["failureKind"]]), json!(["cancelled", "cancelled"]));
-    world
-        .one
-        .append(&held, json!([said("late", &commands[0].0, "too late")]))
+    cluster
+        .first
+        .append_events(&claim, json!([assistant_message("late", &commands[0].0, "too late")]))
         .await
         .assert_failure(409, "runner-lease-conflict");
 }
 
 // covers: R11
 #[tokio::test]
-async fn to_cancel_a_running_command_goes_through_its_runner() {
-    let world = World::new().await;
-    let yard = world.yard("acme").await;
-    let run = world.run(&yard).await;
-    let command = world.command(&run, "long").await;
-    let held = world.one.claim(&yard, &run).await;
-    world.one.ack(&held, &command).await;
+async fn cancelling_a_running_command_goes_through_its_runner() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let run = cluster.create_run(&tenant).await;
+    let command = cluster.send_turn(&run, "long").await;
+    let claim = cluster.first.claim(&tenant, &run).await;
+    cluster.first.ack(&claim, &command).await;
     let cancel = format!("/api/v1/commands/{command}/cancel");
-    let asked = world.other.post_as(&cancel, &world.operator.access, json!({})).await;
+    let cancelled = cluster.second.post_as(&cancel, &cluster.operator.token, json!({})).await;
     assert_eq!(
-        json!([asked.body["status"], asked.body["cancelRequested"]]),
+        json!([cancelled.body["status"], cancelled.body["cancelRequested"]]),
         json!(["running", true]),
         "{}",
-        asked.text
+        cancelled.text
     );
-    let work = world.one.poll(&held, 1, 5000).await;
+    let work = cluster.first.poll(&claim, 1, 5000).await;
     assert_eq!(work.body["cancelCommandIds"], json!([command]), "{}", work.text);
-    let ended =
-        world.one.finish(&held, &command, json!({ "status": "cancelled", "message": "interrupted" })).await;
+    let ended = cluster
+        .first
+        .finish(&claim, &command, json!({ "status": "cancelled", "message": "interrupted" }))
+        .await;
     assert_eq!(ended.body["status"], "cancelled", "{}", ended.text);
-    let again = world.one.post_as(&cancel, &world.operator.access, json!({})).await;
+    let again = cluster.first.post_as(&cancel, &cluster.operator.token, json!({})).await;
     assert_eq!(again.body["status"], "cancelled");
-    assert_eq!(world.show(&run).await["status"], "claimed", "the run stays open");
+    assert_eq!(cluster.get_run(&run).await["status"], "claimed", "the run stays open");
 }
 
 #[tokio::test]
-async fn a_runner_reaches_its_run_and_no_other() {
-    let world = World::new().await;
-    let yard = world.yard("acme").await;
-    let (run, other_run) = (world.run(&yard).await, world.run(&yard).await);
-    let command = world.command(&other_run, "not yours").await;
-    let mine = world.one.claim(&yard, &run).await;
+async fn run_token_gives_access_to_its_own_run_only() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let (run, other_run) = (cluster.create_run(&tenant).await, cluster.create_run(&tenant).await);
+    let command = cluster.send_turn(&other_run, "not yours").await;
+    let mine = cluster.first.claim(&tenant, &run).await;
     let path = format!("/api/v1/runs/{other_run}/events");
-    world
-        .one
-        .post_as(&path, &mine.token, json!({ "events": [said("e", &command, "x")] }))
+    cluster
+        .first
+        .post_as(&path, &mine.token, json!({ "events": [assistant_message("e", &command, "x")] }))
         .await
         .assert_failure(404, "not-found");
-    world.one.ack(&mine, &command).await.assert_failure(404, "not-found");
+    cluster.first.ack(&mine, &command).await.assert_failure(404, "not-found");
     let lease = format!("/api/v1/runs/{other_run}/lease");
-    world.one.ask(Method::PATCH, &lease, &mine.token, Some(json!({}))).await.assert_failure(404, "not-found");
-    let others = world.yard("others").await;
-    let stranger = world.one.register(&others).await;
-    world.one.try_claim(&others, &run, &stranger).await.assert_failure(404, "not-found");
-    let _still_mine = held(&run, &mine.runner, &world.other.try_claim(&yard, &run, &mine.runner).await);
+    cluster
+        .first
+        .request_as(Method::PATCH, &lease, &mine.token, Some(json!({})))
+        .await
+        .assert_failure(404, "not-found");
+    let others = cluster.create_test_tenant("others").await;
+    let stranger = cluster.first.register_runner(&others).await;
+    cluster.first.try_claim(&others, &run, &stranger).await.assert_failure(404, "not-found");
+    let _still_mine =
+        run_claim(&run, &mine.runner, &cluster.second.try_claim(&tenant, &run, &mine.runner).await);
 }
 
 #[tokio::test]
-async fn a_waiting_runner_gets_the_run_that_has_waited_longest_as_soon_as_there_is_work() {
-    let world = World::new().await;
-    let yard = world.yard("acme").await;
-    let (idle, first, second) = (world.run(&yard).await, world.run(&yard).await, world.run(&yard).await);
+async fn waiting_runner_gets_the_oldest_pending_run_at_once() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let (idle, first, second) = (
+        cluster.create_run(&tenant).await,
+        cluster.create_run(&tenant).await,
+        cluster.create_run(&tenant).await,
+    );
     let next = async |server: &crate::support::TestServer, wait: u64| {
-        let runner = server.register(&yard).await;
+        let runner = server.register_runner(&tenant).await;
         let body = json!({ "runnerId": runner, "wait": wait });
-        let answer = server.post_as("/api/v1/runners/claim", &yard.enrolment, body).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
-        answer.body["grant"]["run"]["runId"].clone()
+        let response = server.post_as("/api/v1/runners/claim", &tenant.enrolment, body).await;
+        assert_eq!(response.status, 200, "{}", response.text);
+        response.body["grant"]["run"]["runId"].clone()
     };
-    assert_eq!(next(&world.one, 0).await, Value::Null, "a run without a command waits for nobody");
+    assert_eq!(next(&cluster.first, 0).await, Value::Null, "a run without a command is not offered");
     let began = std::time::Instant::now();
     let late_command = async {
         tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-        world.command(&second, "now").await;
+        cluster.send_turn(&second, "now").await;
     };
-    let (claimed, ()) = tokio::join!(next(&world.one, 8000), late_command);
+    let (claimed, ()) = tokio::join!(next(&cluster.first, 8000), late_command);
     assert_eq!(claimed, json!(second));
-    assert!(began.elapsed() < std::time::Duration::from_secs(4), "found by the clock alone");
-    world.command(&first, "one").await;
-    world.command(&idle, "two").await;
-    assert_eq!(next(&world.other, 0).await, json!(first));
-    assert_eq!(next(&world.one, 0).await, json!(idle));
+    assert!(
+        began.elapsed() < std::time::Duration::from_secs(4),
+        "the wake-up did not arrive; only the poll interval found the run"
+    );
+    cluster.send_turn(&first, "one").await;
+    cluster.send_turn(&idle, "two").await;
+    assert_eq!(next(&cluster.second, 0).await, json!(first));
+    assert_eq!(next(&cluster.first, 0).await, json!(idle));
 }
 
 // covers: R12
 #[tokio::test]
-async fn each_way_to_fail_is_told_apart_in_the_result() {
-    let world = World::new().await;
-    let yard = world.yard("acme").await;
-    let run = world.run(&yard).await;
-    let held = world.one.claim(&yard, &run).await;
+async fn result_shows_each_failure_kind() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let run = cluster.create_run(&tenant).await;
+    let claim = cluster.first.claim(&tenant, &run).await;
     let kinds = [
         "schema-invalid",
         "tenant-policy-denied",
@@ -302,18 +326,18 @@ async fn each_way_to_fail_is_told_apart_in_the_result() {
         "thread-resume-failed",
     ];
     for kind in kinds {
-        let command = world.command(&run, kind).await;
-        world.one.ack(&held, &command).await;
+        let command = cluster.send_turn(&run, kind).await;
+        cluster.first.ack(&claim, &command).await;
         let body = json!({ "status": "failed", "failureKind": kind, "message": format!("it was {kind}") });
-        let ended = world.other.finish(&held, &command, body).await;
+        let ended = cluster.second.finish(&claim, &command, body).await;
         assert_eq!(ended.status, 200, "{}", ended.text);
-        let result = world.result(&run, &command).await;
-        let told =
+        let result = cluster.get_result(&run, &command).await;
+        let shown =
             json!([result["terminalStatus"], result["completed"], result["failureKind"], result["blocker"]]);
-        assert_eq!(told, json!(["failed", false, kind, format!("it was {kind}")]));
+        assert_eq!(shown, json!(["failed", false, kind, format!("it was {kind}")]));
     }
-    let command = world.command(&run, "unknown").await;
-    world.one.ack(&held, &command).await;
+    let command = cluster.send_turn(&run, "unknown").await;
+    cluster.first.ack(&claim, &command).await;
     let unknown = json!({ "status": "failed", "failureKind": "made-up" });
-    world.one.finish(&held, &command, unknown).await.assert_failure(400, "schema-invalid");
+    cluster.first.finish(&claim, &command, unknown).await.assert_failure(400, "schema-invalid");
 }

@@ -1,39 +1,39 @@
-//! The audit log: every change of authority, in the journal, in the same transaction as the change.
+//! The audit log: every change of authority is appended to the journal in the transaction that makes it.
 //!
-//! Entries are sealed into a hash chain some time after they were written, by [`super::audit_seal::AuditSeal`].
+//! Entries are sealed into a hash chain some time later, by [`super::audit_seal::AuditSeal`].
 
 use std::collections::BTreeMap;
 
-use guildhall_domain::access::audit_chain::Seal;
+use guildhall_domain::access::audit_chain::EntrySeal;
 use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Right;
+use guildhall_domain::access::role::Permission;
 use guildhall_domain::ids::{EntryId, PrincipalId, TenantId};
 use guildhall_domain::journal::{Cursor, Fence, Gap, Journal, Seq, Stream};
-use guildhall_store::journal::{self, Append, AppendError, NewEntry};
+use guildhall_store::journal::{self, AppendError, AppendRequest, NewEntry};
 use guildhall_store::{Store, StoreError, Tx, journal_seals};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub use guildhall_store::journal::Entry;
+use guildhall_domain::journal::Entry;
 
 use crate::ServiceError;
-use crate::journal::{Follower, Journals, Opening, end};
+use crate::journal::{Follower, Journals, StartPosition, read_last_seq};
 
 /// Entries in one page.
-pub const PAGE_AT_MOST: u32 = 500;
+pub const MAX_PAGE_SIZE: u32 = 500;
 
-/// Numbers whose seals an open log looks for at once.
-const SEALS_AT_ONCE: i64 = 500;
+/// Seals that an open stream loads at once.
+const SEAL_BATCH_SIZE: i64 = 500;
 
-/// Whose log an entry stands in.
+/// Which audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
-    /// What concerns no tenant: sign-ins, users, tenants made.
+pub enum AuditLog {
+    /// Events of no tenant: sign-ins, users, new tenants.
     Installation,
     Tenant(TenantId),
 }
 
-impl Of {
+impl AuditLog {
     fn stream(self) -> Stream {
         let owner = match self {
             Self::Installation => Uuid::nil(),
@@ -43,123 +43,138 @@ impl Of {
     }
 }
 
-/// Something that happened to authority. It never holds a secret.
+/// A change of authority. It never holds a secret.
 #[derive(Debug, Clone)]
-pub struct Event {
-    pub of: Of,
+pub struct AuditEvent {
+    pub log: AuditLog,
     /// A noun and a verb, such as `key.created`.
     pub action: &'static str,
-    /// Who did it; none where nobody was known yet.
+    /// Who did it; none before anyone was authenticated.
     pub actor: Option<PrincipalId>,
-    /// What it was done to.
+    /// The id of the changed object.
     pub object: String,
     pub detail: Value,
 }
 
-/// Writes an event within the transaction that it describes.
-pub(crate) async fn record(tx: &mut Tx, event: &Event) -> Result<(), ServiceError> {
-    match journal::append(tx, &append(event)).await {
-        Ok(_) => Ok(()),
-        Err(AppendError::Store(error)) => Err(error.into()),
-        // A fresh id in an open stream is neither refused nor queued.
-        Err(AppendError::Refused(_) | AppendError::Overloaded) => Err(ServiceError::Overloaded),
+impl AuditEvent {
+    /// An event that a member of a tenant caused.
+    pub(crate) fn by_member(
+        caller: &Caller,
+        tenant: TenantId,
+        action: &'static str,
+        object: String,
+        detail: Value,
+    ) -> Self {
+        Self { log: AuditLog::Tenant(tenant), action, actor: Some(caller.principal), object, detail }
     }
 }
 
-fn append(event: &Event) -> Append {
+/// Appends an event within the transaction that it describes.
+pub(crate) async fn record(tx: &mut Tx, event: &AuditEvent) -> Result<(), ServiceError> {
+    match journal::append(tx, &append(event)).await {
+        Ok(_) => Ok(()),
+        Err(AppendError::Store(error)) => Err(error.into()),
+        // A fresh id in an unfenced stream is neither rejected nor queued.
+        Err(AppendError::Rejected(_) | AppendError::Overloaded) => Err(ServiceError::Overloaded),
+    }
+}
+
+fn append(event: &AuditEvent) -> AppendRequest {
     let body = json!({
         "actor": event.actor.map(|actor| actor.to_string()),
         "object": event.object,
         "detail": event.detail,
     });
-    let entry =
-        NewEntry { id: EntryId::generate(), kind: event.action.into(), body: body.to_string(), mark: None };
-    Append { stream: event.of.stream(), fence: Fence::Open, entries: vec![entry] }
+    let entry = NewEntry {
+        id: EntryId::generate(),
+        kind: event.action.into(),
+        body: body.to_string(),
+        parsed_event: None,
+    };
+    AppendRequest { stream: event.log.stream(), fence: Fence::Open, entries: vec![entry] }
 }
 
 /// An entry of a log, and its seal once it has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
     pub entry: Entry,
-    pub seal: Option<Seal>,
+    pub seal: Option<EntrySeal>,
 }
 
-/// Where a page begins.
+/// Where a page starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begin {
+pub enum PageStart {
     After(Seq),
-    /// So many entries before the end, 0 being the end itself, but not before a number.
+    /// This many entries before the end, but not before a seq.
     FromEnd {
         count: u32,
         after: Seq,
     },
 }
 
-/// Some entries of a log, in order, and the number to go on after.
+/// A page of a log, and the seq to continue after.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct AuditPage {
     pub entries: Vec<AuditEntry>,
     pub next_after: Seq,
 }
 
-/// An open log.
+/// An open stream of a log.
 #[derive(Debug)]
 pub struct AuditStream {
     pub tenant: TenantId,
-    opening: Opening,
+    start: StartPosition,
     follower: Follower,
-    /// Read, and not handed out yet: whoever asks may go away while its seal is looked for.
+    /// Read but not returned yet: `next` may be dropped while it loads the seal.
     pending: Option<Entry>,
-    handed_out: Seq,
+    returned_to: Seq,
     seals: Seals,
 }
 
 impl AuditStream {
-    /// Waits for the next entry, with the cursor to go on after it. May be asked again after an error, and after it
-    /// was dropped while it waited.
+    /// Waits for the next entry and its cursor. May be called again after an error, and is cancel-safe.
     pub async fn next(&mut self) -> Result<(AuditEntry, Cursor), ServiceError> {
         loop {
-            if let Some(entry) = self.pending.take_if(|entry| entry.seq <= self.seals.looked_to) {
-                let cursor = Cursor { incarnation: self.opening.incarnation, seq: entry.seq };
+            if let Some(entry) = self.pending.take_if(|entry| entry.seq <= self.seals.loaded_to) {
+                let cursor = Cursor { incarnation: self.start.incarnation, seq: entry.seq };
                 let seal = self.seals.found.remove(&entry.seq);
-                self.handed_out = entry.seq;
+                self.returned_to = entry.seq;
                 return Ok((AuditEntry { entry, seal }, cursor));
             }
             match &self.pending {
-                Some(entry) => self.seals.look(entry.seq).await?,
+                Some(entry) => self.seals.load(entry.seq).await?,
                 None => self.pending = Some(self.follower.next().await?),
             }
         }
     }
 
-    /// Returns why the reader's cursor led nowhere, and the log begins anew.
+    /// Returns why the cursor was unusable and the stream starts from the beginning.
     #[must_use]
     pub fn gap(&self) -> Option<Gap> {
-        self.opening.gap
+        self.start.gap
     }
 
-    /// Returns where history ended, once all of it was handed out.
+    /// Returns the seq where history ends, once all of it was returned.
     #[must_use]
     pub fn replayed(&self) -> Option<Seq> {
-        (self.handed_out >= self.opening.last).then_some(self.opening.last)
+        (self.returned_to >= self.start.last).then_some(self.start.last)
     }
 }
 
-/// The seals of what an open log hands out next. They are looked for many at a time, when the log comes to entries
-/// that were not looked for: those that are live then have none yet.
+/// The seals of the next entries of a stream, loaded in batches. Live entries have none yet.
 #[derive(Debug)]
 struct Seals {
     store: Store,
     stream: Stream,
-    looked_to: Seq,
-    found: BTreeMap<Seq, Seal>,
+    loaded_to: Seq,
+    found: BTreeMap<Seq, EntrySeal>,
 }
 
 impl Seals {
-    async fn look(&mut self, first: Seq) -> Result<(), StoreError> {
-        let last = Seq::new(first.get().saturating_add(SEALS_AT_ONCE - 1)).unwrap_or(first);
+    async fn load(&mut self, first: Seq) -> Result<(), StoreError> {
+        let last = Seq::new(first.get().saturating_add(SEAL_BATCH_SIZE - 1)).unwrap_or(first);
         self.found = seals(&self.store, self.stream, first, last).await?;
-        self.looked_to = last;
+        self.loaded_to = last;
         Ok(())
     }
 }
@@ -169,8 +184,8 @@ async fn seals(
     stream: Stream,
     first: Seq,
     last: Seq,
-) -> Result<BTreeMap<Seq, Seal>, StoreError> {
-    let seals = journal_seals::range(store, stream, first, last).await?;
+) -> Result<BTreeMap<Seq, EntrySeal>, StoreError> {
+    let seals = journal_seals::list(store, stream, first, last).await?;
     Ok(seals.into_iter().map(|seal| (seal.seq, seal)).collect())
 }
 
@@ -187,62 +202,64 @@ impl Audit {
         Self { store, journals }
     }
 
-    /// Reads a page of a log: of a tenant, or of the installation, for those who operate it.
+    /// Reads a page of a log. The log of the installation is for operators.
     pub async fn page(
         &self,
         caller: &Caller,
-        of: Of,
-        begin: Begin,
+        log: AuditLog,
+        start: PageStart,
         limit: u32,
-    ) -> Result<Page, ServiceError> {
-        match of {
-            Of::Installation => caller.require_operator()?,
-            Of::Tenant(tenant) => caller.acting(tenant)?.require(Right::AuditRead)?,
+    ) -> Result<AuditPage, ServiceError> {
+        match log {
+            AuditLog::Installation => caller.require_operator()?,
+            AuditLog::Tenant(tenant) => caller.in_tenant(tenant)?.require(Permission::AuditRead)?,
         }
-        let (stream, limit) = (of.stream(), limit.clamp(1, PAGE_AT_MOST));
-        let after = match begin {
-            Begin::After(seq) => seq,
-            Begin::FromEnd { count, after } => end(&self.store, stream).await?.back(count).max(after),
+        let (stream, limit) = (log.stream(), limit.clamp(1, MAX_PAGE_SIZE));
+        let after = match start {
+            PageStart::After(seq) => seq,
+            PageStart::FromEnd { count, after } => {
+                read_last_seq(&self.store, stream).await?.saturating_sub(count).max(after)
+            }
         };
         let entries = journal::page(&self.store, stream, after, limit).await?;
         let [first, ..] = entries.as_slice() else {
-            return Ok(Page { entries: Vec::new(), next_after: after });
+            return Ok(AuditPage { entries: Vec::new(), next_after: after });
         };
         let last = entries.last().unwrap_or(first).seq;
         let mut seals = seals(&self.store, stream, first.seq, last).await?;
         let with_seal = |entry: Entry| AuditEntry { seal: seals.remove(&entry.seq), entry };
-        Ok(Page { entries: entries.into_iter().map(with_seal).collect(), next_after: last })
+        Ok(AuditPage { entries: entries.into_iter().map(with_seal).collect(), next_after: last })
     }
 
-    /// Follows a tenant's log from a cursor, or from its beginning. The caller's authority must be looked at again
-    /// while it runs.
+    /// Follows a tenant's log from a cursor, or from its beginning. The caller must re-check authority while it is
+    /// open.
     pub async fn follow(
         &self,
         caller: &Caller,
         tenant: TenantId,
         cursor: Option<Cursor>,
     ) -> Result<AuditStream, ServiceError> {
-        caller.acting(tenant)?.require(Right::AuditRead)?;
-        let stream = Of::Tenant(tenant).stream();
-        let opening = Opening::find(&self.store, stream, cursor).await?;
-        let after = opening.after;
-        let seals = Seals { store: self.store.clone(), stream, looked_to: after, found: BTreeMap::new() };
+        caller.in_tenant(tenant)?.require(Permission::AuditRead)?;
+        let stream = AuditLog::Tenant(tenant).stream();
+        let start = StartPosition::find(&self.store, stream, cursor).await?;
+        let after = start.after;
+        let seals = Seals { store: self.store.clone(), stream, loaded_to: after, found: BTreeMap::new() };
         let follower = self.journals.follow(stream, after);
-        Ok(AuditStream { tenant, opening, follower, pending: None, handed_out: after, seals })
+        Ok(AuditStream { tenant, start, follower, pending: None, returned_to: after, seals })
     }
 
     /// Returns whether a caller may read a tenant's log now.
     #[must_use]
     pub fn may_read(caller: &Caller, tenant: TenantId) -> bool {
-        caller.acting(tenant).and_then(|acting| acting.require(Right::AuditRead)).is_ok()
+        caller.in_tenant(tenant).and_then(|tenant_role| tenant_role.require(Permission::AuditRead)).is_ok()
     }
 
-    /// Notes an attempt that was refused before anything was done.
-    pub async fn note(&self, event: &Event) -> Result<(), ServiceError> {
+    /// Appends an event that belongs to no transaction, such as a refused attempt.
+    pub async fn append(&self, event: &AuditEvent) -> Result<(), ServiceError> {
         match self.journals.append(append(event)).await {
             Ok(_) => Ok(()),
             Err(AppendError::Store(error)) => Err(error.into()),
-            Err(AppendError::Refused(_) | AppendError::Overloaded) => Err(ServiceError::Overloaded),
+            Err(AppendError::Rejected(_) | AppendError::Overloaded) => Err(ServiceError::Overloaded),
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Signing in, staying signed in, and who is behind a token.
+//! Sign-in, token refresh, sign-out and authentication of callers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use guildhall_domain::access::caller::{Acting, Caller};
-use guildhall_domain::access::lockout::Admission;
+use guildhall_domain::access::caller::{Caller, TenantRole};
+use guildhall_domain::access::lockout::SignInDecision;
 use guildhall_domain::access::principal::{LoginKind, TokenKind};
-use guildhall_domain::access::refresh::{Decision, Family, decide};
+use guildhall_domain::access::refresh::{RefreshDecision, TokenFamily, decide};
 use guildhall_domain::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
-use guildhall_domain::ops::sampling::Sampling;
-use guildhall_identity::access::Claims;
-use guildhall_identity::opaque::{Opaque, OpaqueKind, SecretHash};
+use guildhall_domain::ops::sampling::LogSampler;
+use guildhall_identity::access_token::AccessClaims;
+use guildhall_identity::opaque::{OpaqueSecret, OpaqueSecretKind};
 use guildhall_identity::password;
 use guildhall_runtime::Clock;
 use guildhall_store::passwords::Password;
@@ -21,26 +21,22 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use crate::ServiceError;
-use crate::access::audit::{self, Event, Of};
+use crate::access::audit::{self, AuditEvent, AuditLog};
+use crate::access::error::AccessError;
+use crate::access::secrets::{is_due_for_touch, matches};
 use crate::access::signing::Signing;
-use crate::runners::token_cache::Lately;
+use crate::access::timestamps::add;
 
-/// How long an access token holds. Short: it is checked against the database too, but elsewhere it may not be.
+/// The lifetime of an access token. Short, because others may check a token without the database.
 const ACCESS_LIFETIME: SignedDuration = SignedDuration::from_mins(5);
 
-/// The longest that any signed token holds: a run's. A signing key is published until its last token is over.
-pub const LONGEST_LIFETIME: SignedDuration = crate::runners::tokens::RUN_LIFETIME;
-
-/// How long a login may be kept alive by refreshing it.
+/// The lifetime of a login, however often it is refreshed.
 const LOGIN_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// The last use of a key or an enrolment is written at most this often.
-const TOUCH_EVERY: SignedDuration = SignedDuration::from_mins(1);
+/// Concurrent password checks: each takes 19 MiB and a core for tens of milliseconds. More are refused.
+const MAX_PASSWORD_CHECKS: usize = 8;
 
-/// Passwords checked at once: each takes 19 MiB and a core for tens of milliseconds. More are refused.
-const CHECKS_AT_ONCE: usize = 8;
-
-/// What a sign-in hands out.
+/// The tokens of a login.
 #[derive(Debug, Clone)]
 pub struct Tokens {
     pub principal: PrincipalId,
@@ -49,16 +45,16 @@ pub struct Tokens {
     pub refresh: SecretString,
 }
 
-/// How somebody proved who they are.
+/// How a person signed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Method {
+pub(crate) enum SignInMethod {
     Password,
     Oidc,
-    /// A browser signed in, and handed on to a command.
+    /// A browser signed in and handed the login to the CLI.
     Handoff,
 }
 
-impl Method {
+impl SignInMethod {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Password => "password",
@@ -68,119 +64,122 @@ impl Method {
     }
 }
 
-/// What a caller proves who they are with. Does not print.
+/// The credential of a request. Its debug output hides the secret.
 #[derive(Debug, Clone)]
 pub enum Credential {
     Bearer(SecretString),
-    /// A browser session. Pages of other sites can make a browser send it, so it alone changes nothing.
+    /// A browser session. Other sites can make a browser send it, so changes also need a CSRF token.
     Cookie(SecretString),
 }
 
-/// Tells who is who.
+/// Signs people in and authenticates callers.
 #[derive(Debug, Clone)]
 pub struct Auth {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) signing: Arc<Signing>,
-    checks: Arc<Semaphore>,
-    /// Attempts under names that belong to nobody. No lockout bounds them.
-    unknown: Arc<Mutex<Sampling>>,
-    pub(crate) lately: Arc<Lately>,
+    password_checks: Arc<Semaphore>,
+    /// Samples the audit entries of attempts with unknown names, which no lockout limits.
+    unknown_names: Arc<Mutex<LogSampler>>,
 }
 
 impl Auth {
     #[must_use]
     pub fn new(store: Store, clock: Clock, signing: Arc<Signing>) -> Self {
-        let checks = Arc::new(Semaphore::new(CHECKS_AT_ONCE));
-        Self { store, clock, signing, checks, unknown: Arc::default(), lately: Arc::default() }
+        let password_checks = Arc::new(Semaphore::new(MAX_PASSWORD_CHECKS));
+        Self { store, clock, signing, password_checks, unknown_names: Arc::default() }
     }
 
     /// Signs a person in with a password.
     pub async fn sign_in(&self, name: &str, password: &SecretString) -> Result<Tokens, ServiceError> {
         let (tx, principal) = self.check_password(name, password).await?;
-        self.begin(tx, principal, Method::Password).await
+        self.create_login(tx, principal, SignInMethod::Password).await
     }
 
-    /// Checks a password. No connection is held meanwhile: that takes long by intent, and whoever tries names at random
-    /// would take all of them. Whoever passes gets the transaction that holds the name.
+    /// Checks a password. Returns a transaction that holds the lock of the name. No connection is held during the slow
+    /// hash, so that random attempts cannot use up the pool.
     pub(crate) async fn check_password(
         &self,
         name: &str,
         password: &SecretString,
     ) -> Result<(Tx, PrincipalId), ServiceError> {
-        let _place = self.checks.try_acquire().map_err(|_| ServiceError::Overloaded)?;
-        let Some(tried) = self.admit(name).await? else {
-            check_nothing(password).await;
-            self.note_unknown(name).await?;
-            return Err(ServiceError::SignInFailed);
+        let _permit = self.password_checks.try_acquire().map_err(|_| ServiceError::Overloaded)?;
+        let Some(stored) = self.count_attempt(name).await? else {
+            verify_dummy_password(password).await;
+            self.record_unknown_name(name).await?;
+            return Err(AccessError::SignInFailed.into());
         };
-        if check(password, tried.hash.clone()).await {
-            return self.passed(name, &tried).await;
+        if verify_password(password, stored.hash.clone()).await {
+            return self.reset_attempts(name, &stored).await;
         }
-        let event = Event {
-            of: Of::Installation,
+        let event = AuditEvent {
+            log: AuditLog::Installation,
             action: "login.refused",
             actor: None,
-            object: tried.principal.to_string(),
+            object: stored.principal.to_string(),
             detail: json!({ "name": name }),
         };
         self.record(&event).await?;
-        Err(ServiceError::SignInFailed)
+        Err(AccessError::SignInFailed.into())
     }
 
-    /// Counts an attempt as failed, before its password is checked: attempts on one name wait for each other here, and
-    /// none that is still being checked slips past the lockout. A right password takes the count back.
-    async fn admit(&self, name: &str) -> Result<Option<Password>, ServiceError> {
+    /// Counts an attempt as failed before its password is checked, so that concurrent attempts cannot bypass the
+    /// lockout. [`Self::reset_attempts`] undoes it after a correct password. Returns `None` for an unknown name.
+    async fn count_attempt(&self, name: &str) -> Result<Option<Password>, ServiceError> {
         let mut tx = self.store.begin().await?;
         let now = self.clock.now();
         let Some(found) = passwords::lock(&mut tx, name).await? else {
             tx.rollback().await?;
             return Ok(None);
         };
-        if let Admission::Locked { until } = found.attempts.admit(now) {
+        if let SignInDecision::Locked { until } = found.attempts.check(now) {
             tx.rollback().await?;
-            return Err(ServiceError::SignInLocked { until });
+            return Err(AccessError::SignInLocked { until }.into());
         }
-        passwords::set_attempts(&mut tx, name, &found.attempts.clone().failed(now)).await?;
+        passwords::set_attempts(&mut tx, name, &found.attempts.clone().record_failure(now)).await?;
         tx.commit().await?;
         Ok(Some(found))
     }
 
-    /// Takes the count back for somebody whose password was right.
-    async fn passed(&self, name: &str, tried: &Password) -> Result<(Tx, PrincipalId), ServiceError> {
+    /// Resets the failed attempts of a name after a correct password.
+    async fn reset_attempts(
+        &self,
+        name: &str,
+        checked: &Password,
+    ) -> Result<(Tx, PrincipalId), ServiceError> {
         let mut tx = self.store.begin().await?;
-        // A password that was changed while the old one was checked is no longer right.
-        let found = passwords::lock(&mut tx, name).await?.filter(|found| found.hash == tried.hash);
-        let found = found.ok_or(ServiceError::SignInFailed)?;
-        passwords::set_attempts(&mut tx, name, &found.attempts.succeeded()).await?;
+        // The password may have been changed during the check; then the old one is wrong.
+        let found = passwords::lock(&mut tx, name).await?.filter(|found| found.hash == checked.hash);
+        let found = found.ok_or(AccessError::SignInFailed)?;
+        passwords::set_attempts(&mut tx, name, &found.attempts.record_success()).await?;
         Ok((tx, found.principal))
     }
 
-    /// Begins a login with tokens for somebody who has proved who they are.
-    pub(crate) async fn begin(
+    /// Creates a login with tokens for an authenticated person.
+    pub(crate) async fn create_login(
         &self,
         mut tx: Tx,
         principal: PrincipalId,
-        method: Method,
+        method: SignInMethod,
     ) -> Result<Tokens, ServiceError> {
         let (login, now) = (LoginId::generate(), self.clock.now());
-        let (refresh, hash) = Opaque::generate(OpaqueKind::Refresh, login.as_uuid());
-        let family = Family::begin(hash.as_bytes().to_vec(), now, add(now, LOGIN_LIFETIME));
+        let (refresh, hash) = OpaqueSecret::generate(OpaqueSecretKind::Refresh, login.as_uuid());
+        let family = TokenFamily::new(hash.as_bytes().to_vec(), now, add(now, LOGIN_LIFETIME));
         logins::insert(&mut tx, login, principal, LoginKind::Tokens, &family).await?;
-        audit::record(&mut tx, &created(principal, login, LoginKind::Tokens, method)).await?;
+        audit::record(&mut tx, &login_created_event(principal, login, LoginKind::Tokens, method)).await?;
         tx.commit().await?;
-        self.hand_out(principal, login, refresh)
+        self.issue_tokens(principal, login, refresh)
     }
 
-    /// Notes an attempt under a name that belongs to nobody: by its tag, since it may be a password in the wrong place.
-    async fn note_unknown(&self, name: &str) -> Result<(), ServiceError> {
-        let noted = {
-            let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
-            unknown.take(self.clock.now())
+    /// Records an attempt with an unknown name. Stores a tag, not the name: it may be a password in the wrong field.
+    async fn record_unknown_name(&self, name: &str) -> Result<(), ServiceError> {
+        let sampled = {
+            let mut sampler = self.unknown_names.lock().unwrap_or_else(PoisonError::into_inner);
+            sampler.sample(self.clock.now())
         };
-        let Some(left_out) = noted else { return Ok(()) };
-        let event = Event {
-            of: Of::Installation,
+        let Some(left_out) = sampled else { return Ok(()) };
+        let event = AuditEvent {
+            log: AuditLog::Installation,
             action: "login.refused",
             actor: None,
             object: "unknown".to_owned(),
@@ -189,31 +188,31 @@ impl Auth {
         self.record(&event).await
     }
 
-    async fn record(&self, event: &Event) -> Result<(), ServiceError> {
+    async fn record(&self, event: &AuditEvent) -> Result<(), ServiceError> {
         let mut tx = self.store.begin().await?;
         audit::record(&mut tx, event).await?;
         Ok(tx.commit().await?)
     }
 
-    /// Exchanges a refresh token for the next. One that was exchanged before ends the whole login.
+    /// Exchanges a refresh token for new tokens. Reuse of an exchanged token revokes the login.
     pub async fn refresh(&self, presented: &SecretString) -> Result<Tokens, ServiceError> {
         let presented =
-            Opaque::parse(presented.expose_secret()).map_err(|_| ServiceError::Unauthenticated)?;
-        if presented.kind != OpaqueKind::Refresh {
+            OpaqueSecret::parse(presented.expose_secret()).map_err(|_| ServiceError::Unauthenticated)?;
+        if presented.kind != OpaqueSecretKind::Refresh {
             return Err(ServiceError::Unauthenticated);
         }
         let login = LoginId::from_uuid(presented.id);
         let mut tx = self.store.begin().await?;
         let now = self.clock.now();
         let found = logins::lock(&mut tx, login).await?;
-        let is_presented = |kept: &Vec<u8>| is_same(kept, &presented.hash);
+        let is_presented = |stored: &Vec<u8>| matches(stored, &presented.hash);
         let decision = decide(found.as_ref().map(|(_, family)| family), is_presented, now);
         let Some((principal, family)) = found else { return Err(ServiceError::Unauthenticated) };
-        let (next, hash) = Opaque::generate(OpaqueKind::Refresh, login.as_uuid());
-        logins::update(&mut tx, login, &family.after(decision, hash.as_bytes().to_vec(), now)).await?;
-        if decision == Decision::Reused {
-            let event = Event {
-                of: Of::Installation,
+        let (next, hash) = OpaqueSecret::generate(OpaqueSecretKind::Refresh, login.as_uuid());
+        logins::update(&mut tx, login, &family.apply(decision, hash.as_bytes().to_vec(), now)).await?;
+        if decision == RefreshDecision::Reused {
+            let event = AuditEvent {
+                log: AuditLog::Installation,
                 action: "login.reuse_detected",
                 actor: Some(principal),
                 object: login.to_string(),
@@ -225,16 +224,16 @@ impl Auth {
         if !decision.is_accepted() {
             return Err(ServiceError::Unauthenticated);
         }
-        self.hand_out(principal, login, next)
+        self.issue_tokens(principal, login, next)
     }
 
-    /// Ends the caller's login, everywhere.
+    /// Revokes the caller's login on every replica.
     pub async fn sign_out(&self, caller: &Caller) -> Result<(), ServiceError> {
         let Some(login) = caller.login else { return Ok(()) };
         let mut tx = self.store.begin().await?;
         if logins::revoke(&mut tx, login).await? {
-            let event = Event {
-                of: Of::Installation,
+            let event = AuditEvent {
+                log: AuditLog::Installation,
                 action: "login.revoked",
                 actor: Some(caller.principal),
                 object: login.to_string(),
@@ -246,44 +245,45 @@ impl Auth {
         Ok(())
     }
 
-    /// Finds the caller behind a token or a session, as things stand now.
-    pub async fn caller_of(
+    /// Authenticates a request by its token or browser session, with the current authority.
+    pub async fn authenticate(
         &self,
         credential: &Credential,
         tenant: Option<TenantId>,
     ) -> Result<Caller, ServiceError> {
         match credential {
-            Credential::Bearer(token) => self.caller(token.expose_secret(), tenant).await,
-            Credential::Cookie(cookie) => self.browser_caller(cookie, tenant).await,
+            Credential::Bearer(token) => self.authenticate_bearer(token.expose_secret(), tenant).await,
+            Credential::Cookie(cookie) => self.authenticate_browser(cookie, tenant).await,
         }
     }
 
-    /// Finds the caller behind a bearer token, with their role in `tenant`. Authority is read from PostgreSQL each
-    /// time, so what was revoked a moment ago is refused now; when PostgreSQL does not answer, so is everything.
-    pub async fn caller(&self, bearer: &str, tenant: Option<TenantId>) -> Result<Caller, ServiceError> {
-        if bearer.starts_with(OpaqueKind::ServiceKey.prefix()) {
-            return self.key_caller(bearer).await;
+    /// Authenticates a bearer token and reads the caller's role in `tenant`. Authority is read from PostgreSQL every
+    /// time, so revocation takes effect at once; without PostgreSQL every token is refused.
+    pub async fn authenticate_bearer(
+        &self,
+        bearer: &str,
+        tenant: Option<TenantId>,
+    ) -> Result<Caller, ServiceError> {
+        if bearer.starts_with(OpaqueSecretKind::ServiceKey.prefix()) {
+            return self.authenticate_key(bearer).await;
         }
         let claims = self.signing.verify(bearer).await?;
         match claims.kind {
-            TokenKind::User => self.user_caller(&claims, tenant).await,
-            TokenKind::External => self.external_caller(&claims).await,
-            // Agents have no tokens yet; runners' are no callers; the others are not signed.
+            TokenKind::User => self.authenticate_user(&claims, tenant).await,
+            TokenKind::External => self.authenticate_subject(&claims).await,
+            // Agents have no tokens yet; run tokens do not authenticate callers; the others are not signed tokens.
             TokenKind::Agent | TokenKind::Service | TokenKind::Enrolment | TokenKind::Run => {
                 Err(ServiceError::Unauthenticated)
             }
         }
     }
 
-    /// Returns whether anybody at all is behind a bearer token: a caller or a runner.
-    pub async fn is_known(&self, bearer: &str) -> bool {
-        self.caller(bearer, None).await.is_ok()
-            || self.enrolment(bearer).await.is_ok()
-            || self.grant(bearer).await.is_ok()
-    }
-
-    async fn user_caller(&self, claims: &Claims, tenant: Option<TenantId>) -> Result<Caller, ServiceError> {
-        let authority = principals::authority(&self.store, claims.principal, claims.login, tenant)
+    async fn authenticate_user(
+        &self,
+        claims: &AccessClaims,
+        tenant: Option<TenantId>,
+    ) -> Result<Caller, ServiceError> {
+        let authority = principals::find_authority(&self.store, claims.principal, claims.login, tenant)
             .await?
             .ok_or(ServiceError::Unauthenticated)?;
         Ok(Caller {
@@ -292,25 +292,25 @@ impl Auth {
             login: claims.login,
             key: None,
             subject_of: None,
-            tenant: authority.role.map(|(tenant, role)| Acting { tenant, role }),
+            tenant: authority.role.map(|(tenant, role)| TenantRole { tenant, role }),
             expires_at: claims.expires_at,
             is_operator: authority.is_operator,
         })
     }
 
-    async fn key_caller(&self, bearer: &str) -> Result<Caller, ServiceError> {
-        let presented = Opaque::parse(bearer).map_err(|_| ServiceError::Unauthenticated)?;
-        if presented.kind != OpaqueKind::ServiceKey {
+    async fn authenticate_key(&self, bearer: &str) -> Result<Caller, ServiceError> {
+        let presented = OpaqueSecret::parse(bearer).map_err(|_| ServiceError::Unauthenticated)?;
+        if presented.kind != OpaqueSecretKind::ServiceKey {
             return Err(ServiceError::Unauthenticated);
         }
         let id = ServiceKeyId::from_uuid(presented.id);
         let found = service_keys::find(&self.store, id).await?;
         let key =
-            found.filter(|key| is_same(&key.hash, &presented.hash)).ok_or(ServiceError::Unauthenticated)?;
-        let authority = principals::authority(&self.store, key.principal, None, Some(key.tenant))
+            found.filter(|key| matches(&key.hash, &presented.hash)).ok_or(ServiceError::Unauthenticated)?;
+        let authority = principals::find_authority(&self.store, key.principal, None, Some(key.tenant))
             .await?
             .ok_or(ServiceError::Unauthenticated)?;
-        if self.is_to_touch(key.last_used_at) {
+        if is_due_for_touch(key.last_used_at, self.clock.now()) {
             service_keys::touch(&self.store, id).await?;
         }
         Ok(Caller {
@@ -319,18 +319,13 @@ impl Auth {
             login: None,
             key: Some(id),
             subject_of: None,
-            tenant: authority.role.map(|(tenant, role)| Acting { tenant, role }),
+            tenant: authority.role.map(|(tenant, role)| TenantRole { tenant, role }),
             expires_at: Timestamp::MAX,
             is_operator: false,
         })
     }
 
-    /// Returns whether a use is to be written down: the last one that was is some time ago.
-    pub(crate) fn is_to_touch(&self, last_used_at: Option<Timestamp>) -> bool {
-        last_used_at.is_none_or(|at| self.clock.now().duration_since(at) > TOUCH_EVERY)
-    }
-
-    fn hand_out(
+    fn issue_tokens(
         &self,
         principal: PrincipalId,
         login: LoginId,
@@ -338,7 +333,7 @@ impl Auth {
     ) -> Result<Tokens, ServiceError> {
         let now = self.clock.now();
         let access_expires_at = add(now, ACCESS_LIFETIME);
-        let access = self.signing.sign(&Claims {
+        let access = self.signing.sign(&AccessClaims {
             id: Uuid::now_v7(),
             principal,
             kind: TokenKind::User,
@@ -353,9 +348,14 @@ impl Auth {
     }
 }
 
-pub(crate) fn created(principal: PrincipalId, login: LoginId, kind: LoginKind, method: Method) -> Event {
-    Event {
-        of: Of::Installation,
+pub(crate) fn login_created_event(
+    principal: PrincipalId,
+    login: LoginId,
+    kind: LoginKind,
+    method: SignInMethod,
+) -> AuditEvent {
+    AuditEvent {
+        log: AuditLog::Installation,
         action: "login.created",
         actor: Some(principal),
         object: login.to_string(),
@@ -363,22 +363,14 @@ pub(crate) fn created(principal: PrincipalId, login: LoginId, kind: LoginKind, m
     }
 }
 
-pub(crate) fn is_same(kept: &[u8], presented: &SecretHash) -> bool {
-    <[u8; 32]>::try_from(kept).is_ok_and(|kept| SecretHash::from_bytes(kept) == *presented)
-}
-
-/// Checks a password on a thread of its own: it costs tens of milliseconds by intent.
-async fn check(password: &SecretString, hash: String) -> bool {
+/// Verifies a password on a blocking thread: it takes tens of milliseconds by design.
+async fn verify_password(password: &SecretString, hash: String) -> bool {
     let password = password.clone();
     tokio::task::spawn_blocking(move || password::verify(&password, &hash)).await.unwrap_or(false)
 }
 
-/// Costs as much as a check, so that time does not tell whether a name exists.
-async fn check_nothing(password: &SecretString) {
+/// Takes as long as a real check, so that timing does not reveal whether a name exists.
+async fn verify_dummy_password(password: &SecretString) {
     let password = password.clone();
     let _panicked = tokio::task::spawn_blocking(move || password::dummy_verify(&password)).await;
-}
-
-pub(crate) fn add(at: Timestamp, time: SignedDuration) -> Timestamp {
-    at.checked_add(time).unwrap_or(Timestamp::MAX)
 }

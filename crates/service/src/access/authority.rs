@@ -1,4 +1,4 @@
-//! Whether the callers of open streams may still read: one look for all streams of a token and tenant.
+//! Re-checks the authority of callers with open streams. All streams of one token and tenant share one poller.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -17,94 +17,98 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ServiceError;
 use crate::access::auth::{Auth, Credential};
+use crate::access::error::AccessError;
 
-/// How often authority is looked at again. What was revoked is closed within a second, also when one look fails.
-const LOOK_EVERY: Duration = Duration::from_millis(400);
+/// How often authority is read again. Revocation closes a stream within a second, even when one read fails.
+const POLL_INTERVAL: Duration = Duration::from_millis(400);
 
-/// After a look that failed.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// The delay after a failed read.
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// What was seen holds this long. PostgreSQL that does not answer for longer means no.
-const HOLDS_FOR: Duration = Duration::from_millis(900);
+/// How long the last state is valid. When PostgreSQL is silent for longer, access is denied.
+const STATE_TTL: Duration = Duration::from_millis(900);
 
-/// The watches of one replica. Cheap to clone.
+/// The authority watches of one replica. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Watches {
+pub struct AuthorityWatches {
     auth: Auth,
     tasks: Tasks,
-    open: Arc<Mutex<HashMap<Key, Weak<Shared>>>>,
+    open: Arc<Mutex<HashMap<WatchKey, Weak<SharedWatch>>>>,
 }
 
-/// Which look serves a stream: the token, by its hash, and the tenant that the role is read in.
-type Key = ([u8; 32], TenantId);
+/// Identifies a poller: the hash of the credential, and the tenant whose role is read.
+type WatchKey = ([u8; 32], TenantId);
 
-/// What the streams of one token and tenant share. The last of them to go ends the looking.
+/// Shared by the streams of one token and tenant. Dropping the last reference stops the poller.
 #[derive(Debug)]
-struct Shared {
-    standing: watch::Receiver<Standing>,
+struct SharedWatch {
+    state: watch::Receiver<AuthorityState>,
     done: CancellationToken,
 }
 
-impl Drop for Shared {
+impl Drop for SharedWatch {
     fn drop(&mut self) {
         self.done.cancel();
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Standing {
-    Holds(Caller),
-    /// It ended, or it is not known: that is no difference to a stream but in the words.
+enum AuthorityState {
+    Valid(Caller),
+    /// Authority was revoked or cannot be read. The failure kind says which.
     Ended(FailureKind),
 }
 
-/// One stream's watch.
+/// Watches the authority of one stream's caller.
 #[derive(Debug)]
-pub struct Watch {
-    standing: watch::Receiver<Standing>,
-    _shared: Arc<Shared>,
+pub struct AuthorityWatch {
+    state: watch::Receiver<AuthorityState>,
+    _shared: Arc<SharedWatch>,
 }
 
-impl Watch {
+impl AuthorityWatch {
     /// Waits until the caller may no longer read, and returns why.
     pub async fn ended(&mut self, may_read: impl Fn(&Caller) -> bool) -> FailureKind {
-        let over = |standing: &Standing| match standing {
-            Standing::Holds(caller) => !may_read(caller),
-            Standing::Ended(_) => true,
+        let is_over = |state: &AuthorityState| match state {
+            AuthorityState::Valid(caller) => !may_read(caller),
+            AuthorityState::Ended(_) => true,
         };
-        match self.standing.wait_for(over).await.as_deref() {
-            Ok(Standing::Ended(kind)) => *kind,
-            Ok(Standing::Holds(_)) => FailureKind::Forbidden,
-            // Nobody looks any more: the server stops.
+        match self.state.wait_for(is_over).await.as_deref() {
+            Ok(AuthorityState::Ended(kind)) => *kind,
+            Ok(AuthorityState::Valid(_)) => FailureKind::Forbidden,
+            // The poller has stopped: the server shuts down.
             Err(_) => FailureKind::NotReady,
         }
     }
 }
 
-impl Watches {
+impl AuthorityWatches {
     #[must_use]
     pub fn new(auth: Auth, tasks: Tasks) -> Self {
         Self { auth, tasks, open: Arc::default() }
     }
 
-    /// Watches over a caller that was found behind a token or a session just now.
+    /// Watches a caller that was authenticated just now.
     #[must_use]
-    pub fn watch(&self, credential: &Credential, tenant: TenantId, caller: Caller) -> Watch {
+    pub fn watch(&self, credential: &Credential, tenant: TenantId, caller: Caller) -> AuthorityWatch {
         let key = (fingerprint(credential), tenant);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let known = open.get(&key).and_then(Weak::upgrade);
-        // One that has ended stays so for those who have it; whoever was let in since gets another.
-        if let Some(shared) = known.filter(|shared| matches!(*shared.standing.borrow(), Standing::Holds(_))) {
-            return Watch { standing: shared.standing.clone(), _shared: shared };
+        // An ended watch stays ended. A caller that was authenticated since gets a new one.
+        if let Some(shared) =
+            known.filter(|shared| matches!(*shared.state.borrow(), AuthorityState::Valid(_)))
+        {
+            return AuthorityWatch { state: shared.state.clone(), _shared: shared };
         }
-        let (say, standing) = watch::channel(Standing::Holds(caller));
+        let (sender, state) = watch::channel(AuthorityState::Valid(caller));
         let done = CancellationToken::new();
-        let looker = Looker { auth: self.auth.clone(), credential: credential.clone(), tenant, say };
-        self.tasks.spawn("authority", looker.run(done.clone(), self.tasks.stop()));
-        let shared = Arc::new(Shared { standing: standing.clone(), done });
+        let poller =
+            AuthorityPoller { auth: self.auth.clone(), credential: credential.clone(), tenant, sender };
+        self.tasks.spawn("authority", poller.run(done.clone(), self.tasks.stop()));
+        let shared = Arc::new(SharedWatch { state: state.clone(), done });
         open.retain(|_, shared| shared.strong_count() > 0);
         open.insert(key, Arc::downgrade(&shared));
-        Watch { standing, _shared: shared }
+        AuthorityWatch { state, _shared: shared }
     }
 }
 
@@ -116,57 +120,60 @@ fn fingerprint(credential: &Credential) -> [u8; 32] {
     Sha256::new().chain_update([kind]).chain_update(secret.expose_secret()).finalize().into()
 }
 
-struct Looker {
+struct AuthorityPoller {
     auth: Auth,
     credential: Credential,
     tenant: TenantId,
-    say: watch::Sender<Standing>,
+    sender: watch::Sender<AuthorityState>,
 }
 
-impl Looker {
+impl AuthorityPoller {
     async fn run(self, done: CancellationToken, stop: CancellationToken) {
-        let looking = async {
-            let mut holds_until = Instant::now() + HOLDS_FOR;
-            let mut rest = LOOK_EVERY;
+        let polling = async {
+            let mut valid_until = Instant::now() + STATE_TTL;
+            let mut delay = POLL_INTERVAL;
             loop {
-                tokio::time::sleep(rest).await;
-                let began = Instant::now();
-                match tokio::time::timeout_at(holds_until, self.look()).await {
+                tokio::time::sleep(delay).await;
+                let started_at = Instant::now();
+                match tokio::time::timeout_at(valid_until, self.read_caller()).await {
                     Ok(Ok(caller)) => {
-                        (holds_until, rest) = (began + HOLDS_FOR, LOOK_EVERY);
-                        self.change(Standing::Holds(caller));
+                        (valid_until, delay) = (started_at + STATE_TTL, POLL_INTERVAL);
+                        self.publish(AuthorityState::Valid(caller));
                     }
-                    Ok(Err(error)) if is_passing(&error) && Instant::now() + LOOK_AGAIN < holds_until => {
-                        rest = LOOK_AGAIN;
+                    Ok(Err(error)) if is_transient(&error) && Instant::now() + RETRY_DELAY < valid_until => {
+                        delay = RETRY_DELAY;
                     }
-                    Ok(Err(error)) => return self.change(Standing::Ended(error.failure().kind)),
-                    Err(_) => return self.change(Standing::Ended(FailureKind::InfraFailed)),
+                    Ok(Err(error)) => return self.publish(AuthorityState::Ended(error.failure().kind)),
+                    Err(_) => return self.publish(AuthorityState::Ended(FailureKind::InfraFailed)),
                 }
             }
         };
         tokio::select! {
-            () = looking => {}
+            () = polling => {}
             () = done.cancelled() => {}
             () = stop.cancelled() => {}
         }
     }
 
-    async fn look(&self) -> Result<Caller, ServiceError> {
+    async fn read_caller(&self) -> Result<Caller, ServiceError> {
         counter!("guildhall_authority_looks_total").increment(1);
-        self.auth.caller_of(&self.credential, Some(self.tenant)).await
+        self.auth.authenticate(&self.credential, Some(self.tenant)).await
     }
 
-    /// Tells the streams, where there is something to tell: thousands of them are not woken for nothing.
-    fn change(&self, standing: Standing) {
-        self.say.send_if_modified(|before| {
-            let differs = *before != standing;
-            *before = standing;
+    /// Publishes a changed state. An unchanged state wakes no stream; there can be thousands.
+    fn publish(&self, state: AuthorityState) {
+        self.sender.send_if_modified(|before| {
+            let differs = *before != state;
+            *before = state;
             differs
         });
     }
 }
 
-/// Returns whether an error says nothing of the caller.
-fn is_passing(error: &ServiceError) -> bool {
-    matches!(error, ServiceError::Store(_) | ServiceError::Signing(_) | ServiceError::CannotSign)
+/// Returns whether an error says nothing about the authority of the caller.
+fn is_transient(error: &ServiceError) -> bool {
+    matches!(
+        error,
+        ServiceError::Store(_) | ServiceError::Access(AccessError::Signing(_) | AccessError::CannotSign)
+    )
 }

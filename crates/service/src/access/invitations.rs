@@ -1,61 +1,62 @@
-//! Invitations: made by those who manage members, accepted once by whoever holds the secret.
+//! Invitations: created by members who manage members, accepted once by whoever has the secret.
 
 use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::invitation::{self, InvitationRefusal};
+use guildhall_domain::access::invitation::InvitationSummary;
+use guildhall_domain::access::invitation::{self, InvitationError};
 use guildhall_domain::access::principal::TokenKind;
-use guildhall_domain::access::role::{Right, Role, add_member};
+use guildhall_domain::access::role::{Permission, Role, add_member};
 use guildhall_domain::ids::{InviteId, PrincipalId, TenantId};
-use guildhall_identity::opaque::{Opaque, OpaqueKind, SecretHash};
+use guildhall_identity::opaque::{OpaqueSecret, OpaqueSecretKind, SecretHash};
 use guildhall_runtime::Clock;
-use guildhall_store::invitations::{self, ListedInvitation, NewInvitation};
+use guildhall_store::invitations::{self, NewInvitation};
 use guildhall_store::{Store, Tx, memberships};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 use crate::ServiceError;
-use crate::access::audit::{self, Event, Of};
-use crate::access::auth::{add, is_same};
-use crate::access::tenants::event;
+use crate::access::audit::{self, AuditEvent, AuditLog};
+use crate::access::secrets::matches;
+use crate::access::timestamps::add;
 use crate::idempotency::{self, Claim, IdempotencyKey};
 
-/// An invitation that was made; the secret is shown once. A replay has none to show.
+/// A created invitation. The secret is returned once; an idempotent replay has none.
 #[derive(Debug, Clone)]
-pub struct MadeInvitation {
+pub struct CreatedInvitation {
     pub id: InviteId,
     pub secret: Option<SecretString>,
 }
 
-/// What an invitation gave.
+/// The membership that an accepted invitation created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Joined {
+pub struct NewMembership {
     pub tenant: TenantId,
     pub role: Role,
 }
 
-/// A presented invitation, taken apart. Whether it is valid shows only when it is accepted.
+/// A parsed invitation secret. It is checked when the invitation is accepted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Presented {
+pub(crate) struct PresentedInvitation {
     pub(crate) id: InviteId,
     pub(crate) hash: SecretHash,
 }
 
-impl Presented {
-    pub(crate) fn parse(secret: &SecretString) -> Result<Self, InvitationRefusal> {
-        let opaque = Opaque::parse(secret.expose_secret()).map_err(|_| InvitationRefusal::Invalid)?;
+impl PresentedInvitation {
+    pub(crate) fn parse(secret: &SecretString) -> Result<Self, InvitationError> {
+        let opaque = OpaqueSecret::parse(secret.expose_secret()).map_err(|_| InvitationError::Invalid)?;
         match opaque.kind {
-            OpaqueKind::Invite => Ok(Self { id: InviteId::from_uuid(opaque.id), hash: opaque.hash }),
-            OpaqueKind::ServiceKey
-            | OpaqueKind::Refresh
-            | OpaqueKind::Enrolment
-            | OpaqueKind::BrowserSession
-            | OpaqueKind::SignIn
-            | OpaqueKind::Handoff => Err(InvitationRefusal::Invalid),
+            OpaqueSecretKind::Invite => Ok(Self { id: InviteId::from_uuid(opaque.id), hash: opaque.hash }),
+            OpaqueSecretKind::ServiceKey
+            | OpaqueSecretKind::Refresh
+            | OpaqueSecretKind::Enrolment
+            | OpaqueSecretKind::BrowserSession
+            | OpaqueSecretKind::SignIn
+            | OpaqueSecretKind::Handoff => Err(InvitationError::Invalid),
         }
     }
 }
 
-/// Makes, lists, takes back and accepts invitations.
+/// Creates, lists, revokes and accepts invitations.
 #[derive(Debug, Clone)]
 pub struct Invitations {
     store: Store,
@@ -68,7 +69,7 @@ impl Invitations {
         Self { store, clock }
     }
 
-    /// Offers a role in a tenant, not above the inviter's. The note tells invitations apart, and nothing else.
+    /// Creates an invitation to a role in a tenant, not above the inviter's. The note is only a label.
     pub async fn create(
         &self,
         caller: &Caller,
@@ -76,42 +77,48 @@ impl Invitations {
         role: Role,
         note: Option<&str>,
         key: Option<&IdempotencyKey>,
-    ) -> Result<MadeInvitation, ServiceError> {
-        let acting = caller.acting(tenant)?;
-        acting.require(Right::MembersManage)?;
-        add_member(acting.role, role)?;
+    ) -> Result<CreatedInvitation, ServiceError> {
+        let tenant_role = caller.in_tenant(tenant)?;
+        tenant_role.require(Permission::MembersManage)?;
+        add_member(tenant_role.role, role)?;
         let mut tx = self.store.begin().await?;
         let id = InviteId::generate();
-        let said = json!(["invitation", tenant, role.as_str(), note]);
-        if let Claim::Made(made) = idempotency::claim(&mut tx, caller, key, &said, id.as_uuid()).await? {
-            return Ok(MadeInvitation { id: InviteId::from_uuid(made), secret: None });
+        let body = json!(["invitation", tenant, role.as_str(), note]);
+        if let Claim::Created(created) = idempotency::claim(&mut tx, caller, key, &body, id.as_uuid()).await?
+        {
+            return Ok(CreatedInvitation { id: InviteId::from_uuid(created), secret: None });
         }
-        let (secret, hash) = Opaque::generate(OpaqueKind::Invite, id.as_uuid());
+        let (secret, hash) = OpaqueSecret::generate(OpaqueSecretKind::Invite, id.as_uuid());
         let expires_at = add(self.clock.now(), invitation::LIFETIME);
         let invited_by = caller.principal;
         let new = NewInvitation { id, tenant, role, note, hash: hash.as_bytes(), invited_by, expires_at };
         invitations::insert(&mut tx, &new).await?;
         let detail = json!({ "role": role.as_str(), "note": note });
-        audit::record(&mut tx, &event(caller, tenant, "invitation.created", id.to_string(), detail)).await?;
+        audit::record(
+            &mut tx,
+            &AuditEvent::by_member(caller, tenant, "invitation.created", id.to_string(), detail),
+        )
+        .await?;
         tx.commit().await?;
-        Ok(MadeInvitation { id, secret: Some(secret) })
+        Ok(CreatedInvitation { id, secret: Some(secret) })
     }
 
     pub async fn list(
         &self,
         caller: &Caller,
         tenant: TenantId,
-    ) -> Result<Vec<ListedInvitation>, ServiceError> {
-        caller.acting(tenant)?.require(Right::MembersManage)?;
+    ) -> Result<Vec<InvitationSummary>, ServiceError> {
+        caller.in_tenant(tenant)?.require(Permission::MembersManage)?;
         Ok(invitations::list(&self.store, tenant).await?)
     }
 
-    /// Takes an invitation back. One that was accepted or taken back before stays as it is.
+    /// Revokes an invitation. An accepted or revoked one stays as it is.
     pub async fn revoke(&self, caller: &Caller, tenant: TenantId, id: InviteId) -> Result<(), ServiceError> {
-        caller.acting(tenant)?.require(Right::MembersManage)?;
+        caller.in_tenant(tenant)?.require(Permission::MembersManage)?;
         let mut tx = self.store.begin().await?;
         if invitations::revoke(&mut tx, tenant, id).await? {
-            let event = event(caller, tenant, "invitation.revoked", id.to_string(), json!({}));
+            let event =
+                AuditEvent::by_member(caller, tenant, "invitation.revoked", id.to_string(), json!({}));
             audit::record(&mut tx, &event).await?;
         } else if !invitations::exists(&mut tx, tenant, id).await? {
             return Err(ServiceError::NOT_FOUND);
@@ -119,42 +126,46 @@ impl Invitations {
         Ok(tx.commit().await?)
     }
 
-    /// Accepts an invitation for the caller, who is a person.
-    pub async fn accept(&self, caller: &Caller, secret: &SecretString) -> Result<Joined, ServiceError> {
+    /// Accepts an invitation for the caller, who must be a person.
+    pub async fn accept(
+        &self,
+        caller: &Caller,
+        secret: &SecretString,
+    ) -> Result<NewMembership, ServiceError> {
         if caller.kind != TokenKind::User {
-            return Err(InvitationRefusal::Invalid.into());
+            return Err(InvitationError::Invalid.into());
         }
-        let presented = Presented::parse(secret)?;
+        let presented = PresentedInvitation::parse(secret)?;
         let mut tx = self.store.begin().await?;
-        let joined = join(&mut tx, presented, caller.principal, self.clock.now()).await?;
+        let membership = accept_invitation(&mut tx, presented, caller.principal, self.clock.now()).await?;
         tx.commit().await?;
-        Ok(joined)
+        Ok(membership)
     }
 }
 
-/// Accepts an invitation for a principal, within the transaction that makes or finds them.
-pub(crate) async fn join(
+/// Accepts an invitation for a principal, in the transaction that found or created the principal.
+pub(crate) async fn accept_invitation(
     tx: &mut Tx,
-    presented: Presented,
+    presented: PresentedInvitation,
     principal: PrincipalId,
     now: Timestamp,
-) -> Result<Joined, ServiceError> {
-    let Presented { id, hash } = presented;
+) -> Result<NewMembership, ServiceError> {
+    let PresentedInvitation { id, hash } = presented;
     let found = invitations::lock(tx, id).await?;
-    let found = found.filter(|found| is_same(&found.hash, &hash)).ok_or(InvitationRefusal::Invalid)?;
+    let found = found.filter(|found| matches(&found.hash, &hash)).ok_or(InvitationError::Invalid)?;
     let tenant = found.tenant;
     let inviter = memberships::lock(tx, tenant, found.invited_by).await?;
     let current = memberships::lock(tx, tenant, principal).await?;
     let role = invitation::accept(&found.invitation, inviter, current, now)?;
-    memberships::set(tx, tenant, principal, role).await?;
+    memberships::upsert(tx, tenant, principal, role).await?;
     invitations::accept(tx, id, principal).await?;
-    let event = Event {
-        of: Of::Tenant(tenant),
+    let event = AuditEvent {
+        log: AuditLog::Tenant(tenant),
         action: "invitation.accepted",
         actor: Some(principal),
         object: id.to_string(),
         detail: json!({ "from": current.map(Role::as_str), "to": role.as_str() }),
     };
     audit::record(tx, &event).await?;
-    Ok(Joined { tenant, role })
+    Ok(NewMembership { tenant, role })
 }

@@ -1,29 +1,29 @@
-//! Service keys: long-lived, of one tenant, for programs.
+//! Service keys: long-lived credentials of one tenant, for programs.
 
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::principal::PrincipalKind;
-use guildhall_domain::access::role::{Right, Role, add_member};
+use guildhall_domain::access::role::{Permission, Role, add_member};
+use guildhall_domain::access::service_key::ServiceKey;
 use guildhall_domain::ids::{PrincipalId, ServiceKeyId, TenantId};
-use guildhall_identity::opaque::{Opaque, OpaqueKind};
+use guildhall_identity::opaque::{OpaqueSecret, OpaqueSecretKind};
 use guildhall_store::principals::NewPrincipal;
-use guildhall_store::service_keys::{self, NewKey, ServiceKey};
+use guildhall_store::service_keys::{self, NewServiceKey};
 use guildhall_store::{Store, memberships, principals};
 use secrecy::SecretString;
 use serde_json::json;
 
 use crate::ServiceError;
-use crate::access::audit;
-use crate::access::tenants::event;
+use crate::access::audit::{self, AuditEvent};
 use crate::idempotency::{self, Claim, IdempotencyKey};
 
-/// A key that was made; the secret is shown once. A replay has none to show.
+/// A created key. The secret is returned once; an idempotent replay has none.
 #[derive(Debug, Clone)]
-pub struct NewServiceKey {
+pub struct CreatedKey {
     pub id: ServiceKeyId,
     pub secret: Option<SecretString>,
 }
 
-/// Makes, lists and ends keys.
+/// Creates, lists and revokes service keys.
 #[derive(Debug, Clone)]
 pub struct Keys {
     store: Store,
@@ -35,7 +35,7 @@ impl Keys {
         Self { store }
     }
 
-    /// Makes a key with a role of its own, not above its maker's.
+    /// Creates a key with its own role, which must not be above the creator's.
     pub async fn create(
         &self,
         caller: &Caller,
@@ -43,44 +43,51 @@ impl Keys {
         name: &str,
         role: Role,
         key: Option<&IdempotencyKey>,
-    ) -> Result<NewServiceKey, ServiceError> {
-        let acting = caller.acting(tenant)?;
-        acting.require(Right::KeysManage)?;
-        add_member(acting.role, role)?;
+    ) -> Result<CreatedKey, ServiceError> {
+        let tenant_role = caller.in_tenant(tenant)?;
+        tenant_role.require(Permission::KeysManage)?;
+        add_member(tenant_role.role, role)?;
         let mut tx = self.store.begin().await?;
         let id = ServiceKeyId::generate();
-        let said = json!(["key", tenant, name, role.as_str()]);
-        if let Claim::Made(made) = idempotency::claim(&mut tx, caller, key, &said, id.as_uuid()).await? {
-            return Ok(NewServiceKey { id: ServiceKeyId::from_uuid(made), secret: None });
+        let body = json!(["key", tenant, name, role.as_str()]);
+        if let Claim::Created(created) = idempotency::claim(&mut tx, caller, key, &body, id.as_uuid()).await?
+        {
+            return Ok(CreatedKey { id: ServiceKeyId::from_uuid(created), secret: None });
         }
         let principal = PrincipalId::generate();
         let service = NewPrincipal { id: principal, kind: PrincipalKind::Service, name, is_operator: false };
         principals::insert(&mut tx, &service).await?;
-        memberships::set(&mut tx, tenant, principal, role).await?;
-        let (secret, hash) = Opaque::generate(OpaqueKind::ServiceKey, id.as_uuid());
-        service_keys::insert(&mut tx, &NewKey { id, tenant, principal, name, hash: hash.as_bytes() }).await?;
+        memberships::upsert(&mut tx, tenant, principal, role).await?;
+        let (secret, hash) = OpaqueSecret::generate(OpaqueSecretKind::ServiceKey, id.as_uuid());
+        service_keys::insert(&mut tx, &NewServiceKey { id, tenant, principal, name, hash: hash.as_bytes() })
+            .await?;
         let detail = json!({ "name": name, "role": role.as_str() });
-        audit::record(&mut tx, &event(caller, tenant, "key.created", id.to_string(), detail)).await?;
+        audit::record(&mut tx, &AuditEvent::by_member(caller, tenant, "key.created", id.to_string(), detail))
+            .await?;
         tx.commit().await?;
-        Ok(NewServiceKey { id, secret: Some(secret) })
+        Ok(CreatedKey { id, secret: Some(secret) })
     }
 
     pub async fn list(&self, caller: &Caller, tenant: TenantId) -> Result<Vec<ServiceKey>, ServiceError> {
-        caller.acting(tenant)?.require(Right::KeysRead)?;
+        caller.in_tenant(tenant)?.require(Permission::KeysRead)?;
         Ok(service_keys::list(&self.store, tenant).await?)
     }
 
-    /// Ends a key, on every replica from the commit on. Ending it again is no error.
+    /// Revokes a key on every replica, effective at commit. Revoking it again succeeds.
     pub async fn revoke(
         &self,
         caller: &Caller,
         tenant: TenantId,
         id: ServiceKeyId,
     ) -> Result<(), ServiceError> {
-        caller.acting(tenant)?.require(Right::KeysManage)?;
+        caller.in_tenant(tenant)?.require(Permission::KeysManage)?;
         let mut tx = self.store.begin().await?;
         if service_keys::revoke(&mut tx, tenant, id).await? {
-            audit::record(&mut tx, &event(caller, tenant, "key.revoked", id.to_string(), json!({}))).await?;
+            audit::record(
+                &mut tx,
+                &AuditEvent::by_member(caller, tenant, "key.revoked", id.to_string(), json!({})),
+            )
+            .await?;
         } else if !service_keys::exists(&mut tx, tenant, id).await? {
             return Err(ServiceError::NOT_FOUND);
         }

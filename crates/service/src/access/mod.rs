@@ -4,12 +4,51 @@ pub mod audit;
 pub mod audit_seal;
 pub mod auth;
 pub mod authority;
-pub mod browser;
+pub mod browser_session;
+pub mod error;
 pub mod invitations;
 pub mod keys;
 pub mod oidc;
 pub mod projects;
+pub(crate) mod secrets;
 pub mod signing;
 pub mod subject_tokens;
 pub mod tenants;
+pub(crate) mod timestamps;
 pub mod users;
+
+use std::sync::Arc;
+
+use crate::deps::Deps;
+
+/// The services of this group.
+#[derive(Debug, Clone)]
+pub struct Group {
+    pub audit: audit::Audit,
+    pub auth: auth::Auth,
+    pub invitations: invitations::Invitations,
+    pub keys: keys::Keys,
+    /// None where no identity provider is configured.
+    pub oidc: Option<oidc::Oidc>,
+    pub projects: projects::Projects,
+    pub signing: Arc<signing::Signing>,
+    pub tenants: tenants::Tenants,
+    pub users: users::Users,
+}
+
+/// Opens the group.
+#[must_use]
+pub fn open(deps: &Deps, auth: auth::Auth, oidc: Option<oidc::Oidc>) -> Group {
+    let store = || deps.store.clone();
+    Group {
+        audit: audit::Audit::new(store(), deps.journals.clone()),
+        auth,
+        invitations: invitations::Invitations::new(store(), deps.clock.clone()),
+        keys: keys::Keys::new(store()),
+        oidc,
+        projects: projects::Projects::new(store()),
+        signing: Arc::clone(&deps.signing),
+        tenants: tenants::Tenants::new(store()),
+        users: users::Users::new(store()),
+    }
+}

@@ -1,23 +1,22 @@
-//! Projects: what a tenant divides its work into.
+//! Projects of a tenant.
 
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::principal::Slug;
-use guildhall_domain::access::role::Right;
+use guildhall_domain::access::role::Permission;
 use guildhall_domain::ids::{ProjectId, TenantId};
 use guildhall_store::{Store, projects};
 use serde_json::json;
 
-pub use guildhall_store::projects::Project;
+use guildhall_domain::access::tenant::Project;
 
 use crate::ServiceError;
-use crate::access::audit;
-use crate::access::tenants::event;
+use crate::access::audit::{self, AuditEvent};
 use crate::idempotency::{self, Claim, IdempotencyKey};
 
-/// Projects listed in one answer.
-const PROJECTS_AT_MOST: u32 = 1000;
+/// Projects in one list.
+const MAX_PROJECTS: u32 = 1000;
 
-/// Makes and shows projects.
+/// Creates and reads projects.
 #[derive(Debug, Clone)]
 pub struct Projects {
     store: Store,
@@ -37,34 +36,39 @@ impl Projects {
         name: &str,
         key: Option<&IdempotencyKey>,
     ) -> Result<Project, ServiceError> {
-        caller.acting(tenant)?.require(Right::ProjectsManage)?;
+        caller.in_tenant(tenant)?.require(Permission::ProjectsManage)?;
         let mut tx = self.store.begin().await?;
         let id = ProjectId::generate();
-        let said = json!(["project", tenant, slug.as_str(), name]);
-        if let Claim::Made(made) = idempotency::claim(&mut tx, caller, key, &said, id.as_uuid()).await? {
-            let found = projects::find(&self.store, tenant, ProjectId::from_uuid(made)).await?;
+        let body = json!(["project", tenant, slug.as_str(), name]);
+        if let Claim::Created(created) = idempotency::claim(&mut tx, caller, key, &body, id.as_uuid()).await?
+        {
+            let found = projects::find(&self.store, tenant, ProjectId::from_uuid(created)).await?;
             return found.ok_or(ServiceError::NOT_FOUND);
         }
-        let made = projects::insert(&mut tx, tenant, id, slug, name).await?;
-        let project = made.ok_or_else(|| ServiceError::NameTaken(slug.as_str().to_owned()))?;
+        let created = projects::insert(&mut tx, tenant, id, slug, name).await?;
+        let project = created.ok_or_else(|| ServiceError::NameTaken(slug.as_str().to_owned()))?;
         let detail = json!({ "slug": slug.as_str(), "name": name });
-        audit::record(&mut tx, &event(caller, tenant, "project.created", id.to_string(), detail)).await?;
+        audit::record(
+            &mut tx,
+            &AuditEvent::by_member(caller, tenant, "project.created", id.to_string(), detail),
+        )
+        .await?;
         tx.commit().await?;
         Ok(project)
     }
 
     pub async fn list(&self, caller: &Caller, tenant: TenantId) -> Result<Vec<Project>, ServiceError> {
-        caller.acting(tenant)?.require(Right::ProjectsRead)?;
-        Ok(projects::list(&self.store, tenant, PROJECTS_AT_MOST).await?)
+        caller.in_tenant(tenant)?.require(Permission::ProjectsRead)?;
+        Ok(projects::list(&self.store, tenant, MAX_PROJECTS).await?)
     }
 
-    pub async fn show(
+    pub async fn get(
         &self,
         caller: &Caller,
         tenant: TenantId,
         id: ProjectId,
     ) -> Result<Project, ServiceError> {
-        caller.acting(tenant)?.require(Right::ProjectsRead)?;
+        caller.in_tenant(tenant)?.require(Permission::ProjectsRead)?;
         projects::find(&self.store, tenant, id).await?.ok_or(ServiceError::NOT_FOUND)
     }
 }

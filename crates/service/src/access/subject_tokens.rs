@@ -2,10 +2,10 @@
 
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::principal::{PrincipalKind, TokenKind};
-use guildhall_domain::access::role::Right;
+use guildhall_domain::access::role::Permission;
 use guildhall_domain::access::subject::Subject;
 use guildhall_domain::ids::{PrincipalId, TenantId};
-use guildhall_identity::access::Claims;
+use guildhall_identity::access_token::AccessClaims;
 use guildhall_store::principals::NewPrincipal;
 use guildhall_store::{Store, external_subjects, principals};
 use jiff::{SignedDuration, Timestamp};
@@ -15,11 +15,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::ServiceError;
-use crate::access::audit;
-use crate::access::auth::{Auth, add};
-use crate::access::tenants::event;
+use crate::access::audit::{self, AuditEvent};
+use crate::access::auth::Auth;
+use crate::access::timestamps::add;
 
-/// How long a subject's token holds. It ends with the key that it was minted with, too.
+/// The lifetime of a subject's token. Revoking the service key that minted it ends it earlier.
 const SUBJECT_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
 
 /// A token for one external subject.
@@ -31,7 +31,7 @@ pub struct SubjectToken {
 }
 
 impl Auth {
-    /// Mints a token for a subject, who becomes a principal when first heard of. For service keys.
+    /// Mints a token for a subject; the first token creates its principal. The caller must be a service key.
     pub async fn mint_subject_token(
         &self,
         caller: &Caller,
@@ -39,15 +39,15 @@ impl Auth {
         subject: &Subject,
         name: Option<&str>,
     ) -> Result<SubjectToken, ServiceError> {
-        let key = caller.require_key(tenant, Right::SubjectsVouch)?;
-        let known = external_subjects::find(&self.store, tenant, subject).await?;
-        let principal = match known {
+        let key = caller.require_key(tenant, Permission::SubjectsVouch)?;
+        let found = external_subjects::find(&self.store, tenant, subject).await?;
+        let principal = match found {
             Some(principal) => principal,
-            None => meet(&self.store, caller, tenant, subject, name).await?,
+            None => create_subject(&self.store, caller, tenant, subject, name).await?,
         };
         let now = self.clock.now();
         let access_expires_at = add(now, SUBJECT_LIFETIME);
-        let access = self.signing.sign(&Claims {
+        let access = self.signing.sign(&AccessClaims {
             id: Uuid::now_v7(),
             principal,
             kind: TokenKind::External,
@@ -62,13 +62,13 @@ impl Auth {
         Ok(SubjectToken { principal, access, access_expires_at })
     }
 
-    /// Finds the subject behind a token that the key in it still vouches for. They have no role anywhere.
-    pub(crate) async fn external_caller(&self, claims: &Claims) -> Result<Caller, ServiceError> {
+    /// Authenticates a subject's token while its service key is valid. Subjects have no role in a tenant.
+    pub(crate) async fn authenticate_subject(&self, claims: &AccessClaims) -> Result<Caller, ServiceError> {
         let (Some(tenant), Some(key)) = (claims.tenant, claims.key) else {
             return Err(ServiceError::Unauthenticated);
         };
-        let role = external_subjects::vouched_by(&self.store, claims.principal, tenant, key).await?;
-        if !role.is_some_and(|role| role.allows(Right::SubjectsVouch)) {
+        let role = external_subjects::find_key_role(&self.store, claims.principal, tenant, key).await?;
+        if !role.is_some_and(|role| role.allows(Permission::SubjectsVouch)) {
             return Err(ServiceError::Unauthenticated);
         }
         Ok(Caller {
@@ -84,8 +84,8 @@ impl Auth {
     }
 }
 
-/// Makes the principal of a subject. Of two who meet the same one at once, one makes it and both have it.
-async fn meet(
+/// Creates the principal of a subject. Of two concurrent calls, one creates it and both return it.
+async fn create_subject(
     store: &Store,
     caller: &Caller,
     tenant: TenantId,
@@ -102,7 +102,8 @@ async fn meet(
         return external_subjects::find(store, tenant, subject).await?.ok_or(ServiceError::NOT_FOUND);
     }
     let detail = json!({ "subject": subject.as_str() });
-    audit::record(&mut tx, &event(caller, tenant, "subject.created", id.to_string(), detail)).await?;
+    audit::record(&mut tx, &AuditEvent::by_member(caller, tenant, "subject.created", id.to_string(), detail))
+        .await?;
     tx.commit().await?;
     Ok(id)
 }

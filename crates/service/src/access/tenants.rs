@@ -2,22 +2,25 @@
 
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::principal::Slug;
-use guildhall_domain::access::role::{By, Right, Role, add_member, change_role, remove_member};
+use guildhall_domain::access::role::{
+    MembershipActor, Permission, Role, add_member, change_role, remove_member,
+};
+use guildhall_domain::access::tenant::Member;
+use guildhall_domain::access::tenant::Tenant;
 use guildhall_domain::ids::{PrincipalId, TenantId};
-use guildhall_store::memberships::{self, Member};
+use guildhall_store::memberships;
 use guildhall_store::tenants;
-pub use guildhall_store::tenants::Tenant;
 use guildhall_store::{Store, Tx};
 use serde_json::json;
 
 use crate::ServiceError;
-use crate::access::audit::{self, Event, Of};
+use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::idempotency::{self, Claim, IdempotencyKey};
 
-/// Tenants listed in one answer.
-const TENANTS_AT_MOST: u32 = 1000;
+/// Tenants in one list.
+const MAX_TENANTS: u32 = 1000;
 
-/// Makes tenants and decides on who belongs to them.
+/// Creates tenants and manages their members.
 #[derive(Debug, Clone)]
 pub struct Tenants {
     store: Store,
@@ -29,7 +32,7 @@ impl Tenants {
         Self { store }
     }
 
-    /// Makes a tenant; whoever makes it owns it. For those who operate the installation.
+    /// Creates a tenant, owned by the caller. The caller must be an operator.
     pub async fn create(
         &self,
         caller: &Caller,
@@ -43,30 +46,36 @@ impl Tenants {
         let claim =
             idempotency::claim(&mut tx, caller, key, &json!(["tenant", slug.as_str(), name]), id.as_uuid())
                 .await?;
-        if let Claim::Made(made) = claim {
-            let found = tenants::find(&self.store, TenantId::from_uuid(made)).await?;
+        if let Claim::Created(created) = claim {
+            let found = tenants::find(&self.store, TenantId::from_uuid(created)).await?;
             return found.ok_or(ServiceError::NOT_FOUND);
         }
         if !tenants::insert(&mut tx, id, slug, name).await? {
             return Err(ServiceError::NameTaken(slug.as_str().to_owned()));
         }
-        memberships::set(&mut tx, id, caller.principal, Role::Owner).await?;
-        let event = event(caller, id, "tenant.created", id.to_string(), json!({ "slug": slug.as_str() }));
+        memberships::upsert(&mut tx, id, caller.principal, Role::Owner).await?;
+        let event = AuditEvent::by_member(
+            caller,
+            id,
+            "tenant.created",
+            id.to_string(),
+            json!({ "slug": slug.as_str() }),
+        );
         audit::record(&mut tx, &event).await?;
         tx.commit().await?;
         Ok(Tenant { id, slug: slug.as_str().to_owned(), name: name.to_owned() })
     }
 
-    /// Makes the tenant of a user who was just made with the installation: nobody has asked for it.
+    /// Creates the first tenant, for the first user. Its audit entry has no actor.
     pub async fn create_first(&self, owner: PrincipalId, slug: &Slug) -> Result<(), ServiceError> {
         let mut tx = self.store.begin().await?;
         let id = TenantId::generate();
         if !tenants::insert(&mut tx, id, slug, slug.as_str()).await? {
             return Err(ServiceError::NameTaken(slug.as_str().to_owned()));
         }
-        memberships::set(&mut tx, id, owner, Role::Owner).await?;
-        let event = Event {
-            of: Of::Tenant(id),
+        memberships::upsert(&mut tx, id, owner, Role::Owner).await?;
+        let event = AuditEvent {
+            log: AuditLog::Tenant(id),
             action: "tenant.created",
             actor: None,
             object: id.to_string(),
@@ -76,32 +85,32 @@ impl Tenants {
         Ok(tx.commit().await?)
     }
 
-    /// Finds a tenant by its id or its slug. That it exists says nothing about whose it is.
+    /// Finds a tenant by id or slug. Does not check access.
     pub async fn resolve(&self, text: &str) -> Result<Option<TenantId>, ServiceError> {
         match text.parse() {
             Ok(id) => Ok(Some(id)),
-            // What is no slug names nobody, and may hold what PostgreSQL cannot take.
+            // Not a slug: no tenant has this name, and PostgreSQL may reject the text.
             Err(_) if text.parse::<Slug>().is_err() => Ok(None),
-            Err(_) => Ok(tenants::by_slug(&self.store, text).await?),
+            Err(_) => Ok(tenants::find_by_slug(&self.store, text).await?),
         }
     }
 
     /// Lists the tenants that the caller belongs to.
     pub async fn list(&self, caller: &Caller) -> Result<Vec<(Tenant, Role)>, ServiceError> {
-        Ok(tenants::of_principal(&self.store, caller.principal, TENANTS_AT_MOST).await?)
+        Ok(tenants::list_by_principal(&self.store, caller.principal, MAX_TENANTS).await?)
     }
 
-    pub async fn show(&self, caller: &Caller, id: TenantId) -> Result<Tenant, ServiceError> {
-        caller.acting(id)?.require(Right::TenantRead)?;
+    pub async fn get(&self, caller: &Caller, id: TenantId) -> Result<Tenant, ServiceError> {
+        caller.in_tenant(id)?.require(Permission::TenantRead)?;
         tenants::find(&self.store, id).await?.ok_or(ServiceError::NOT_FOUND)
     }
 
-    pub async fn members(&self, caller: &Caller, id: TenantId) -> Result<Vec<Member>, ServiceError> {
-        caller.acting(id)?.require(Right::MembersRead)?;
+    pub async fn list_members(&self, caller: &Caller, id: TenantId) -> Result<Vec<Member>, ServiceError> {
+        caller.in_tenant(id)?.require(Permission::MembersRead)?;
         Ok(memberships::list(&self.store, id).await?)
     }
 
-    /// Gives a principal a role, or another one.
+    /// Adds a member or changes a member's role.
     pub async fn set_member(
         &self,
         caller: &Caller,
@@ -109,15 +118,18 @@ impl Tenants {
         principal: PrincipalId,
         role: Role,
     ) -> Result<(), ServiceError> {
-        let acting = caller.acting(id)?;
+        let tenant_role = caller.in_tenant(id)?;
         let mut tx = self.store.begin().await?;
         let members = memberships::lock_all(&mut tx, id).await?;
         let current = members.iter().find(|member| member.principal == principal).map(|member| member.role);
         match current {
-            Some(current) => {
-                change_role(by(caller, principal, acting.role), current, role, owners(&members))?
-            }
-            None => add_member(acting.role, role)?,
+            Some(current) => change_role(
+                membership_actor(caller, principal, tenant_role.role),
+                current,
+                role,
+                count_owners(&members),
+            )?,
+            None => add_member(tenant_role.role, role)?,
         }
         self.write_member(&mut tx, caller, id, principal, current, role).await?;
         Ok(tx.commit().await?)
@@ -132,49 +144,48 @@ impl Tenants {
         from: Option<Role>,
         to: Role,
     ) -> Result<(), ServiceError> {
-        memberships::set(tx, id, principal, to).await.map_err(|error| match error {
-            // The one reference that a caller can get wrong is the principal.
+        memberships::upsert(tx, id, principal, to).await.map_err(|error| match error {
+            // Only the principal can be missing: the tenant was checked.
             error if error.is_missing_reference() => ServiceError::NOT_FOUND,
             error => error.into(),
         })?;
         let detail = json!({ "from": from.map(Role::as_str), "to": to.as_str() });
-        audit::record(tx, &event(caller, id, "member.set", principal.to_string(), detail)).await
+        audit::record(tx, &AuditEvent::by_member(caller, id, "member.set", principal.to_string(), detail))
+            .await
     }
 
-    /// Takes a principal's role away.
+    /// Removes a member.
     pub async fn remove_member(
         &self,
         caller: &Caller,
         id: TenantId,
         principal: PrincipalId,
     ) -> Result<(), ServiceError> {
-        let acting = caller.acting(id)?;
+        let tenant_role = caller.in_tenant(id)?;
         let mut tx = self.store.begin().await?;
         let members = memberships::lock_all(&mut tx, id).await?;
         let current = members.iter().find(|member| member.principal == principal).map(|member| member.role);
         let Some(current) = current else { return Err(ServiceError::NOT_FOUND) };
-        remove_member(by(caller, principal, acting.role), current, owners(&members))?;
-        memberships::remove(&mut tx, id, principal).await?;
+        remove_member(
+            membership_actor(caller, principal, tenant_role.role),
+            current,
+            count_owners(&members),
+        )?;
+        memberships::delete(&mut tx, id, principal).await?;
         let detail = json!({ "from": current.as_str() });
-        audit::record(&mut tx, &event(caller, id, "member.removed", principal.to_string(), detail)).await?;
+        audit::record(
+            &mut tx,
+            &AuditEvent::by_member(caller, id, "member.removed", principal.to_string(), detail),
+        )
+        .await?;
         Ok(tx.commit().await?)
     }
 }
 
-fn by(caller: &Caller, principal: PrincipalId, role: Role) -> By {
-    if caller.principal == principal { By::Themselves } else { By::Member(role) }
+fn membership_actor(caller: &Caller, principal: PrincipalId, role: Role) -> MembershipActor {
+    if caller.principal == principal { MembershipActor::Themselves } else { MembershipActor::Other(role) }
 }
 
-fn owners(members: &[Member]) -> usize {
+fn count_owners(members: &[Member]) -> usize {
     members.iter().filter(|member| member.role == Role::Owner).count()
-}
-
-pub(crate) fn event(
-    caller: &Caller,
-    tenant: TenantId,
-    action: &'static str,
-    object: String,
-    detail: serde_json::Value,
-) -> Event {
-    Event { of: Of::Tenant(tenant), action, actor: Some(caller.principal), object, detail }
 }

@@ -1,4 +1,4 @@
-//! People who can sign in.
+//! Users: people who sign in with a password.
 
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::principal::PrincipalKind;
@@ -10,9 +10,10 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use crate::ServiceError;
-use crate::access::audit::{self, Event, Of};
+use crate::access::audit::{self, AuditEvent, AuditLog};
+use crate::access::error::AccessError;
 
-/// Makes users.
+/// Creates users.
 #[derive(Debug, Clone)]
 pub struct Users {
     store: Store,
@@ -24,7 +25,7 @@ impl Users {
         Self { store }
     }
 
-    /// Makes a user; for those who operate the installation.
+    /// Creates a user. The caller must be an operator.
     pub async fn create(
         &self,
         caller: &Caller,
@@ -39,7 +40,7 @@ impl Users {
         Ok(id)
     }
 
-    /// Makes the first user, who operates the installation; nobody when there is one already.
+    /// Creates the first user, an operator. Returns `None` when an operator exists.
     pub async fn create_first(
         &self,
         name: &str,
@@ -68,8 +69,8 @@ async fn insert(
     if !passwords::insert(tx, name, id, hash).await? {
         return Err(ServiceError::NameTaken(name.to_owned()));
     }
-    let event = Event {
-        of: Of::Installation,
+    let event = AuditEvent {
+        log: AuditLog::Installation,
         action: "user.created",
         actor,
         object: id.to_string(),
@@ -79,9 +80,11 @@ async fn insert(
     Ok(id)
 }
 
-/// Hashes on a thread of its own: it costs tens of milliseconds by intent.
+/// Hashes on a blocking thread: it takes tens of milliseconds by design.
 async fn hash(password: &SecretString) -> Result<String, ServiceError> {
     let password = password.clone();
     let hashed = tokio::task::spawn_blocking(move || password::hash(&password)).await;
-    hashed.map_err(|_| ServiceError::CannotSign)?.map_err(|error| ServiceError::Invalid(error.to_string()))
+    hashed
+        .map_err(|_| ServiceError::from(AccessError::CannotSign))?
+        .map_err(|error| ServiceError::Invalid(error.to_string()))
 }

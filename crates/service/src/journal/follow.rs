@@ -1,43 +1,44 @@
-//! One follower of a stream: every entry once, in order, from where it left off.
+//! Followers of a stream: each entry once, in order, from a start position.
 
 use std::sync::Arc;
 
+use guildhall_domain::journal::Entry;
 use guildhall_domain::journal::Seq;
-use guildhall_store::journal::{self, Entry};
+use guildhall_store::journal;
 use metrics::counter;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
-use super::tail::{News, PAGE, Tail};
+use super::tail::{PAGE_SIZE, Tail, TailEvent};
 use crate::ServiceError;
 
-/// Reads a stream from a number on, and goes on as it grows.
+/// Reads a stream after a seq, and continues as it grows.
 #[derive(Debug)]
 pub struct Follower {
     tail: Arc<Tail>,
-    live: broadcast::Receiver<News>,
+    live: broadcast::Receiver<TailEvent>,
     after: Seq,
-    /// What is handed out next. All followers share a live batch: only the entry that is handed out is copied.
+    /// The entries to return next. Followers share a live batch; only the returned entry is copied.
     batch: Arc<[Entry]>,
     next: usize,
-    /// Whether what PostgreSQL has must be read before going live again.
+    /// Whether entries must be read from PostgreSQL before live ones are received.
     behind: bool,
 }
 
 impl Follower {
-    /// Begins: first listens, then reads, then goes live, so that nothing falls in between.
+    /// Subscribes before the first read, so that no entry is missed in between.
     pub(super) fn new(tail: Arc<Tail>, after: Seq) -> Self {
-        let live = tail.news.subscribe();
+        let live = tail.events.subscribe();
         Self { tail, live, after, batch: Arc::default(), next: 0, behind: true }
     }
 
-    /// Returns the last number handed out.
+    /// Returns the seq of the last returned entry.
     #[must_use]
     pub fn position(&self) -> Seq {
         self.after
     }
 
-    /// Waits for the next entry. After an error the follower may be asked again; nothing is lost.
+    /// Waits for the next entry. May be called again after an error; no entry is lost.
     pub async fn next(&mut self) -> Result<Entry, ServiceError> {
         loop {
             if let Some(entry) = self.batch.get(self.next) {
@@ -46,38 +47,38 @@ impl Follower {
                 return Ok(entry.clone());
             }
             if self.behind {
-                self.read().await?;
+                self.read_page().await?;
             } else {
-                self.listen().await?;
+                self.receive().await?;
             }
         }
     }
 
-    /// Reads a page from PostgreSQL. A short one means that this follower has caught up.
-    async fn read(&mut self) -> Result<(), ServiceError> {
+    /// Reads a page from PostgreSQL. A short page means that this follower has caught up.
+    async fn read_page(&mut self) -> Result<(), ServiceError> {
         counter!("guildhall_journal_follower_reads_total").increment(1);
-        let page = journal::page(&self.tail.store, self.tail.stream, self.after, PAGE).await?;
-        self.behind = page.len() == usize::try_from(PAGE).unwrap_or(usize::MAX);
-        self.take(page.into());
+        let page = journal::page(&self.tail.store, self.tail.stream, self.after, PAGE_SIZE).await?;
+        self.behind = page.len() == usize::try_from(PAGE_SIZE).unwrap_or(usize::MAX);
+        self.set_batch(page.into());
         Ok(())
     }
 
-    /// Hands out next what of a batch is new here.
-    fn take(&mut self, batch: Arc<[Entry]>) {
+    /// Sets the batch to return next, without the entries returned before.
+    fn set_batch(&mut self, batch: Arc<[Entry]>) {
         self.next = batch.partition_point(|entry| entry.seq <= self.after);
         self.batch = batch;
     }
 
-    async fn listen(&mut self) -> Result<(), ServiceError> {
+    async fn receive(&mut self) -> Result<(), ServiceError> {
         match self.live.recv().await {
-            Ok(News::Reaches(seq)) => {
+            Ok(TailEvent::Position(seq)) => {
                 self.behind = seq > self.after;
                 Ok(())
             }
-            Ok(News::Entries(batch)) => {
-                // The batch overlaps what was read, follows on it, or leaves a gap that is read.
+            Ok(TailEvent::Entries(batch)) => {
+                // A batch after a gap is dropped: the follower reads the missing entries from PostgreSQL.
                 if batch.first().is_some_and(|first| first.seq <= self.after.next()) {
-                    self.take(batch);
+                    self.set_batch(batch);
                 } else {
                     self.behind = true;
                 }
@@ -87,25 +88,25 @@ impl Follower {
                 self.behind = true;
                 Ok(())
             }
-            // The tail lives as long as its followers; this cannot be, and waiting for ever would hide it.
+            // Cannot happen: the tail lives as long as its followers. An error is better than waiting forever.
             Err(RecvError::Closed) => Err(ServiceError::Store(guildhall_store::StoreError::Closed)),
         }
     }
 }
 
-/// Waits for a stream to grow, without reading what came.
+/// Waits for a stream to grow, without reading the new entries.
 #[derive(Debug)]
-pub struct Growth {
+pub struct GrowthListener {
     grown: watch::Receiver<Seq>,
     _tail: Arc<Tail>,
 }
 
-impl Growth {
+impl GrowthListener {
     pub(super) fn new(tail: Arc<Tail>) -> Self {
-        Self { grown: tail.growth(), _tail: tail }
+        Self { grown: tail.watch_growth(), _tail: tail }
     }
 
-    /// Returns when the stream has grown, or may have: look.
+    /// Waits until the stream has grown, or may have grown.
     pub async fn next(&mut self) {
         if self.grown.changed().await.is_err() {
             std::future::pending().await

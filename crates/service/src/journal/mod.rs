@@ -1,8 +1,7 @@
-//! Journals as a whole: hot appends, and following a stream as it grows.
+//! Journals: grouped appends, and followers of growing streams.
 //!
-//! An append is announced after its commit, to this replica and over NATS to the others. Behind all announcements
-//! stands one timer with one query for every stream that somebody follows here, so a lost one costs a second and
-//! nothing else.
+//! An append is announced after its commit, to this replica directly and to the others over NATS. As a fallback, a
+//! timer polls all followed streams with one query: a lost announcement delays its entries by a second at most.
 
 mod follow;
 mod open;
@@ -12,25 +11,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_bus::Bus;
-use guildhall_domain::journal::{Placed, Seq, Stream};
+use guildhall_domain::journal::{AppendedEntry, Seq, Stream};
 use guildhall_runtime::Tasks;
 use guildhall_store::Store;
-use guildhall_store::journal::{Append, AppendError, GroupWriter, Wake};
+use guildhall_store::journal::{AppendError, AppendRequest, GroupWriter, StreamUpdate};
 use tokio::sync::mpsc;
 use tracing::debug;
 
-pub use follow::{Follower, Growth};
-pub(crate) use open::{Opening, end};
+pub use follow::{Follower, GrowthListener};
+pub(crate) use open::{StartPosition, read_last_seq};
 use tail::Tails;
 
-/// The timer behind all announcements of a replica.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often followed streams are polled, in case an announcement was lost.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Announcements that wait to be sent; more are dropped, and the timer finds what they said.
-const WAKES_AT_MOST: usize = 4096;
+/// Announcements queued for sending. More are dropped; the poll finds their entries.
+const MAX_QUEUED_UPDATES: usize = 4096;
 
-/// Connections that hot appends are spread over. Fewer lanes make larger groups, and groups are what pays: with two, single
-/// rows of many callers are quicker than over connections of their own; with four they are not (docs/measured).
+/// Connections of the group writer. Fewer lanes make larger groups, which is what makes appends fast: with two lanes,
+/// single rows of many callers are faster than over one connection each; with four they are not (docs/measured).
 const LANES: usize = 2;
 
 /// The journals of one replica. Cheap to clone.
@@ -38,40 +37,43 @@ const LANES: usize = 2;
 pub struct Journals {
     writer: GroupWriter,
     tails: Arc<Tails>,
-    wakes: mpsc::Sender<Wake>,
+    updates: mpsc::Sender<StreamUpdate>,
 }
 
 impl Journals {
     #[must_use]
     pub fn start(store: &Store, bus: &Bus, tasks: &Tasks) -> Self {
-        let (wakes, announced) = mpsc::channel(WAKES_AT_MOST);
-        let writer = GroupWriter::start(store, tasks, LANES, &wakes);
+        let (updates, queued) = mpsc::channel(MAX_QUEUED_UPDATES);
+        let writer = GroupWriter::start(store, tasks, LANES, &updates);
         let tails = Tails::new(store.clone(), bus.clone(), tasks.clone());
-        tasks.spawn("journal-announce", announce(announced, Arc::clone(&tails), bus.clone(), tasks.stop()));
-        tasks.spawn("journal-timer", look_regularly(Arc::clone(&tails), tasks.stop()));
-        Self { writer, tails, wakes }
+        tasks.spawn(
+            "journal-announce",
+            announce_updates(queued, Arc::clone(&tails), bus.clone(), tasks.stop()),
+        );
+        tasks.spawn("journal-timer", poll_loop(Arc::clone(&tails), tasks.stop()));
+        Self { writer, tails, updates }
     }
 
-    /// Appends through the group writer; returns when PostgreSQL has confirmed it.
-    pub async fn append(&self, append: Append) -> Result<Vec<Placed>, AppendError> {
+    /// Appends through the group writer. Returns after the commit.
+    pub async fn append(&self, append: AppendRequest) -> Result<Vec<AppendedEntry>, AppendError> {
         self.writer.append(append).await
     }
 
-    /// Says that a transaction made a stream grow. One that is not said, or lost, is found by the timer.
-    pub fn announce(&self, wake: Wake) {
-        let _found_by_the_timer = self.wakes.try_send(wake);
+    /// Announces that a committed transaction appended to a stream. The poll makes up for a lost announcement.
+    pub fn announce(&self, update: StreamUpdate) {
+        let _found_by_the_poll = self.updates.try_send(update);
     }
 
-    /// Follows a stream from after a number: first what is there, then what comes.
+    /// Follows a stream after a seq: first the stored entries, then new ones.
     #[must_use]
     pub fn follow(&self, stream: Stream, after: Seq) -> Follower {
-        Follower::new(self.tails.join(stream), after)
+        Follower::new(self.tails.get_or_start(stream), after)
     }
 
-    /// Listens for a stream to grow. What came before is not told: look once after this.
+    /// Listens for growth of a stream. Earlier growth is not reported: read the stream once after this call.
     #[must_use]
-    pub fn growth(&self, stream: Stream) -> Growth {
-        Growth::new(self.tails.join(stream))
+    pub fn watch_growth(&self, stream: Stream) -> GrowthListener {
+        GrowthListener::new(self.tails.get_or_start(stream))
     }
 
     /// Returns how many streams are followed on this replica.
@@ -86,31 +88,31 @@ fn subject(stream: Stream) -> String {
     format!("journal.{}.{}", stream.journal.as_str(), stream.owner.simple())
 }
 
-async fn announce(
-    mut announced: mpsc::Receiver<Wake>,
+async fn announce_updates(
+    mut queued: mpsc::Receiver<StreamUpdate>,
     tails: Arc<Tails>,
     bus: Bus,
     stop: tokio_util::sync::CancellationToken,
 ) {
     loop {
-        let wake = tokio::select! {
-            wake = announced.recv() => wake,
+        let update = tokio::select! {
+            update = queued.recv() => update,
             () = stop.cancelled() => return,
         };
-        let Some(Wake { stream, last_seq }) = wake else { return };
+        let Some(StreamUpdate { stream, last_seq }) = update else { return };
         tails.wake(stream, last_seq);
         bus.publish(&subject(stream), last_seq.to_string().into_bytes()).await;
     }
 }
 
-async fn look_regularly(tails: Arc<Tails>, stop: tokio_util::sync::CancellationToken) {
+async fn poll_loop(tails: Arc<Tails>, stop: tokio_util::sync::CancellationToken) {
     loop {
         tokio::select! {
-            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
             () = stop.cancelled() => return,
         }
-        if let Err(error) = tails.look().await {
-            debug!(error = &error as &dyn std::error::Error, "the journal timer could not look");
+        if let Err(error) = tails.poll().await {
+            debug!(error = &error as &dyn std::error::Error, "cannot poll the followed streams");
         }
     }
 }

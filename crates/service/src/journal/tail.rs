@@ -1,13 +1,14 @@
-//! The tail of a stream: one reader for all who follow it on this replica.
+//! The tail of a stream: one reader for all followers on this replica.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use guildhall_bus::{Bus, Hints};
+use guildhall_bus::{Bus, Subscription};
+use guildhall_domain::journal::Entry;
 use guildhall_domain::journal::{Seq, Stream};
 use guildhall_runtime::Tasks;
-use guildhall_store::journal::{self, Entry};
+use guildhall_store::journal;
 use guildhall_store::{Store, StoreError};
 use metrics::counter;
 use tokio::sync::{broadcast, watch};
@@ -17,15 +18,15 @@ use tracing::debug;
 use super::subject;
 
 /// Entries read with one query.
-pub(super) const PAGE: u32 = 500;
+pub(super) const PAGE_SIZE: u32 = 500;
 
-/// Batches held for the slowest follower; one that falls further behind reads for itself.
-const BATCHES: usize = 64;
+/// Events queued for the slowest follower. One that falls further behind reads from PostgreSQL itself.
+const BROADCAST_CAPACITY: usize = 64;
 
-/// A reader that failed tries again after this long.
-const REST: Duration = Duration::from_millis(200);
+/// The delay after a failed read.
+const RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// The tails that somebody follows on this replica.
+/// The tails of the streams that are followed on this replica.
 #[derive(Debug)]
 pub(super) struct Tails {
     store: Store,
@@ -34,21 +35,21 @@ pub(super) struct Tails {
     tails: Mutex<HashMap<Stream, Weak<Tail>>>,
 }
 
-/// What a tail tells its followers.
+/// An event from a tail to its followers.
 #[derive(Debug, Clone)]
-pub(super) enum News {
-    /// The stream reaches at least to here; from here on every entry is handed on.
-    Reaches(Seq),
-    /// These entries are new.
+pub(super) enum TailEvent {
+    /// The end of the stream when the reader started. All later entries are sent.
+    Position(Seq),
+    /// New entries.
     Entries(Arc<[Entry]>),
 }
 
-/// What the followers of one stream share. The last of them to go ends the reader.
+/// Shared by the followers of one stream. Dropping the last reference stops the reader.
 #[derive(Debug)]
 pub(super) struct Tail {
     pub(super) stream: Stream,
     pub(super) store: Store,
-    pub(super) news: broadcast::Sender<News>,
+    pub(super) events: broadcast::Sender<TailEvent>,
     grown: watch::Sender<Seq>,
     done: CancellationToken,
 }
@@ -60,15 +61,15 @@ impl Drop for Tail {
 }
 
 impl Tail {
-    pub(super) fn growth(&self) -> watch::Receiver<Seq> {
+    pub(super) fn watch_growth(&self) -> watch::Receiver<Seq> {
         self.grown.subscribe()
     }
 
     fn wake(&self, last_seq: Seq) {
         self.grown.send_if_modified(|known| {
-            let news = last_seq > *known;
+            let has_grown = last_seq > *known;
             *known = last_seq.max(*known);
-            news
+            has_grown
         });
     }
 }
@@ -78,19 +79,23 @@ impl Tails {
         Arc::new(Self { store, bus, tasks, tails: Mutex::default() })
     }
 
-    /// Returns the tail of a stream, begun where this is the first follower.
-    pub(super) fn join(self: &Arc<Self>, stream: Stream) -> Arc<Tail> {
+    /// Returns the tail of a stream. The first follower starts it.
+    pub(super) fn get_or_start(self: &Arc<Self>, stream: Stream) -> Arc<Tail> {
         let mut tails = self.tails.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(tail) = tails.get(&stream).and_then(Weak::upgrade) {
             return tail;
         }
         let (grown, wakes) = watch::channel(Seq::ZERO);
-        let (news, done) = (broadcast::channel(BATCHES).0, CancellationToken::new());
-        let tail = Arc::new(Tail { stream, store: self.store.clone(), news, grown, done: done.clone() });
+        let (events, done) = (broadcast::channel(BROADCAST_CAPACITY).0, CancellationToken::new());
+        let tail = Arc::new(Tail { stream, store: self.store.clone(), events, grown, done: done.clone() });
         tails.retain(|_, tail| tail.strong_count() > 0);
         tails.insert(stream, Arc::downgrade(&tail));
-        let reader =
-            Reader { tail: Arc::downgrade(&tail), store: self.store.clone(), bus: self.bus.clone(), stream };
+        let reader = TailReader {
+            tail: Arc::downgrade(&tail),
+            store: self.store.clone(),
+            bus: self.bus.clone(),
+            stream,
+        };
         self.tasks.spawn("journal-tail", reader.run(wakes, done, self.tasks.stop()));
         tail
     }
@@ -108,8 +113,8 @@ impl Tails {
         tails.iter().filter(|(_, tail)| tail.strong_count() > 0).map(|(stream, _)| *stream).collect()
     }
 
-    /// Asks PostgreSQL once where all followed streams end, and wakes those that have grown.
-    pub(super) async fn look(&self) -> Result<(), StoreError> {
+    /// Reads the ends of all followed streams with one query, and wakes the tails that have grown.
+    pub(super) async fn poll(&self) -> Result<(), StoreError> {
         let streams = self.streams();
         if streams.is_empty() {
             return Ok(());
@@ -121,23 +126,23 @@ impl Tails {
     }
 }
 
-struct Reader {
+struct TailReader {
     tail: Weak<Tail>,
     store: Store,
     bus: Bus,
     stream: Stream,
 }
 
-impl Reader {
-    /// Reads what is new whenever the stream has grown, and hands it to every follower.
+impl TailReader {
+    /// Reads new entries whenever the stream has grown, and sends them to every follower.
     async fn run(self, mut wakes: watch::Receiver<Seq>, done: CancellationToken, stop: CancellationToken) {
         let mut hints = self.bus.subscribe(&subject(self.stream)).await.ok();
         let mut read_to = None;
         loop {
             let grown_to = *wakes.borrow_and_update();
-            if let Err(error) = self.hand_on(&mut read_to, grown_to).await {
-                debug!(error = &error as &dyn std::error::Error, stream = %self.stream, "a tail could not read");
-                tokio::time::sleep(REST).await;
+            if let Err(error) = self.forward(&mut read_to, grown_to).await {
+                debug!(error = &error as &dyn std::error::Error, stream = %self.stream, "cannot read the tail of a stream");
+                tokio::time::sleep(RETRY_DELAY).await;
                 wakes.mark_changed();
             }
             tokio::select! {
@@ -152,9 +157,9 @@ impl Reader {
         }
     }
 
-    /// Reads up to where the stream is known to have grown. A reader begins at the end: what is there already each
-    /// follower reads for itself, from where it left off.
-    async fn hand_on(&self, read_to: &mut Option<Seq>, grown_to: Seq) -> Result<(), StoreError> {
+    /// Reads up to the known end of the stream. The first call starts at the end: each follower reads older entries
+    /// itself.
+    async fn forward(&self, read_to: &mut Option<Seq>, grown_to: Seq) -> Result<(), StoreError> {
         let mut after = match *read_to {
             Some(after) => after,
             None => {
@@ -163,50 +168,50 @@ impl Reader {
                     .remove(&self.stream)
                     .unwrap_or_default();
                 *read_to = Some(end);
-                // Who waits for growth alone joined before this replica listened to the others.
+                // Growth listeners may have missed announcements from before the subscription.
                 if let Some(tail) = self.tail.upgrade() {
                     tail.wake(end);
                 }
-                self.send(News::Reaches(end));
+                self.send(TailEvent::Position(end));
                 end
             }
         };
         while after < grown_to {
             counter!("guildhall_journal_tail_reads_total").increment(1);
-            let entries = journal::page(&self.store, self.stream, after, PAGE).await?;
+            let entries = journal::page(&self.store, self.stream, after, PAGE_SIZE).await?;
             let Some(last) = entries.last() else {
-                self.forget(after);
+                self.reset_known_end(after);
                 return Ok(());
             };
             after = last.seq;
             *read_to = Some(after);
-            self.send(News::Entries(entries.into()));
+            self.send(TailEvent::Entries(entries.into()));
         }
         Ok(())
     }
 
-    /// Forgets that the stream was said to reach further than it does. NATS may say anything, and what is true later
-    /// would be no news; what is forgotten wrongly the timer finds.
-    fn forget(&self, reaches: Seq) {
+    /// Resets the known end after an announcement that was too high. Otherwise real growth up to it would not wake the
+    /// reader. The poll corrects a wrong reset.
+    fn reset_known_end(&self, end: Seq) {
         if let Some(tail) = self.tail.upgrade() {
             tail.grown.send_if_modified(|known| {
-                *known = reaches;
+                *known = end;
                 false
             });
         }
     }
 
-    fn send(&self, news: News) {
+    fn send(&self, event: TailEvent) {
         if let Some(tail) = self.tail.upgrade() {
-            let _nobody_listens_now = tail.news.send(news);
+            let _no_receivers = tail.events.send(event);
         }
     }
 }
 
-async fn next_hint(hints: &mut Option<Hints>) -> Option<Seq> {
+async fn next_hint(hints: &mut Option<Subscription>) -> Option<Seq> {
     let Some(hints) = hints else { return std::future::pending().await };
     let hint = hints.next().await?;
-    // A hint that cannot be read says nothing; the timer will.
+    // An invalid hint is ignored; the poll finds the growth.
     Some(
         String::from_utf8(hint)
             .ok()

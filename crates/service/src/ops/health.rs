@@ -1,4 +1,4 @@
-//! Whether this replica is well: probes in the background, answers from what they last saw.
+//! Health of this replica: background probes, and reports from their last results.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use guildhall_bus::Bus;
 use guildhall_domain::ids::ReplicaId;
-use guildhall_domain::ops::readiness::{BusSeen, Housekeeping, Observation, Observed, Readiness, StoreSeen};
-use guildhall_runtime::reconcile::{Reconcilers, Status};
+use guildhall_domain::ops::readiness::{
+    BusProbe, Housekeeping, Observation, Readiness, ReplicaObservations, StoreProbe,
+};
+use guildhall_domain::ops::replica::Replica;
+use guildhall_runtime::reconcile::{ReconcilerStatus, Reconcilers};
 use guildhall_runtime::{Clock, Tasks};
-use guildhall_store::replicas::{self, Replica};
+use guildhall_store::replicas;
 use guildhall_store::{Store, schema_state};
 use jiff::Timestamp;
 use tokio::time::timeout;
@@ -17,144 +20,144 @@ use tracing::{info, warn};
 
 use crate::ServiceError;
 
-/// Probes come round this often, so that an engine that returns is noticed well within 5 s.
-const PROBE_EVERY: Duration = Duration::from_secs(1);
+/// How often each engine is probed, so that its recovery is noticed well within 5 s.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A probe that takes longer than this has failed.
-const PROBE_AT_MOST: Duration = Duration::from_secs(2);
+/// A probe that takes longer has failed.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// More replicas than this are not listed in one answer.
-const REPLICAS_LISTED: u32 = 100;
+/// Replicas in one list.
+const MAX_REPLICAS: u32 = 100;
 
-/// What a replica says of itself.
+/// The build and configuration of a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct ReplicaIdentity {
     pub replica: ReplicaId,
     pub version: String,
     pub commit: String,
     pub started_at: Timestamp,
-    /// The highest migration that this binary knows.
+    /// The latest migration that this binary knows.
     pub known_migration: i64,
-    /// The names of the secrets it was given, and whether each is set.
+    /// The names of the configured secrets, and whether each is set.
     pub secrets: Vec<(String, bool)>,
 }
 
-/// Everything behind a readiness answer.
+/// The readiness of a replica, and the observations behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct HealthReport {
     pub readiness: Readiness,
-    pub observed: Observed,
+    pub observed: ReplicaObservations,
     pub at: Timestamp,
 }
 
-/// Watches the engines and answers for this replica.
+/// Probes PostgreSQL and NATS, and reports the readiness of this replica.
 #[derive(Debug)]
 pub struct Health {
-    identity: Identity,
+    identity: ReplicaIdentity,
     clock: Clock,
     store: Store,
     bus: Bus,
     reconcilers: Reconcilers,
     draining: AtomicBool,
-    seen: Mutex<Seen>,
+    results: Mutex<ProbeResults>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
-    store: Option<Observation<StoreSeen>>,
-    bus: Option<Observation<BusSeen>>,
-    said: Option<&'static str>,
+struct ProbeResults {
+    store: Option<Observation<StoreProbe>>,
+    bus: Option<Observation<BusProbe>>,
+    logged_readiness: Option<&'static str>,
 }
 
 impl Health {
     #[must_use]
     pub fn new(
-        identity: Identity,
+        identity: ReplicaIdentity,
         clock: Clock,
         store: Store,
         bus: Bus,
         reconcilers: Reconcilers,
     ) -> Arc<Self> {
-        let (draining, seen) = (AtomicBool::new(false), Mutex::default());
-        Arc::new(Self { identity, clock, store, bus, reconcilers, draining, seen })
+        let (draining, results) = (AtomicBool::new(false), Mutex::default());
+        Arc::new(Self { identity, clock, store, bus, reconcilers, draining, results })
     }
 
-    /// Looks at both engines once, then keeps looking in the background.
-    pub async fn watch(self: &Arc<Self>, tasks: &Tasks) {
-        tokio::join!(self.look_at_store(), self.look_at_bus());
+    /// Probes both engines once, then keeps probing in the background.
+    pub async fn start_probes(self: &Arc<Self>, tasks: &Tasks) {
+        tokio::join!(self.probe_store(), self.probe_bus());
         let (this, stop) = (Arc::clone(self), tasks.stop());
         tasks.spawn("probe-postgres", async move {
             while wait_or_stop(&stop).await {
-                this.look_at_store().await;
+                this.probe_store().await;
             }
         });
         let (this, stop) = (Arc::clone(self), tasks.stop());
         tasks.spawn("probe-nats", async move {
             while wait_or_stop(&stop).await {
-                this.look_at_bus().await;
+                this.probe_bus().await;
             }
         });
     }
 
     #[must_use]
-    pub fn identity(&self) -> &Identity {
+    pub fn identity(&self) -> &ReplicaIdentity {
         &self.identity
     }
 
-    /// Takes this replica out of traffic; it goes on serving what reaches it.
+    /// Makes this replica unready. It still serves the requests that reach it.
     pub fn begin_drain(&self) {
         self.draining.store(true, Ordering::SeqCst);
     }
 
-    /// Decides on readiness from what was last seen. Asks nobody, so it answers at once whatever is away.
+    /// Decides readiness from the last probe results. Calls no engine, so it never blocks.
     #[must_use]
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> HealthReport {
         let at = self.clock.now();
         let (store, bus) = {
-            let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            (seen.store, seen.bus)
+            let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+            (results.store, results.bus)
         };
-        let observed = Observed {
+        let observed = ReplicaObservations {
             started_at: self.identity.started_at,
             draining: self.draining.load(Ordering::SeqCst),
             store,
             bus,
             housekeeping: self.reconcilers.statuses().into_iter().map(housekeeping).collect(),
         };
-        Report { readiness: Readiness::decide(&observed, at), observed, at }
+        HealthReport { readiness: Readiness::decide(&observed, at), observed, at }
     }
 
     /// Reads the replicas of the installation from PostgreSQL.
     pub async fn replicas(&self) -> Result<Vec<Replica>, ServiceError> {
-        Ok(replicas::list(&self.store, REPLICAS_LISTED).await?)
+        Ok(replicas::list(&self.store, MAX_REPLICAS).await?)
     }
 
-    async fn look_at_store(&self) {
-        let seen = match timeout(PROBE_AT_MOST, schema_state::read(&self.store)).await {
-            Ok(Ok(state)) => StoreSeen::Reachable(state.verdict(self.identity.known_migration)),
-            Ok(Err(_)) | Err(_) => StoreSeen::Unreachable,
+    async fn probe_store(&self) {
+        let value = match timeout(PROBE_TIMEOUT, schema_state::read(&self.store)).await {
+            Ok(Ok(state)) => StoreProbe::Reachable(state.compatibility(self.identity.known_migration)),
+            Ok(Err(_)) | Err(_) => StoreProbe::Unreachable,
         };
-        self.note(|notes, at| notes.store = Some(Observation { at, seen }));
+        self.store_result(|results, at| results.store = Some(Observation { at, value }));
     }
 
-    async fn look_at_bus(&self) {
-        let seen = match self.bus.round_trip(PROBE_AT_MOST).await {
-            Ok(()) => BusSeen::Reachable,
-            Err(_) => BusSeen::Unreachable,
+    async fn probe_bus(&self) {
+        let value = match self.bus.round_trip(PROBE_TIMEOUT).await {
+            Ok(()) => BusProbe::Reachable,
+            Err(_) => BusProbe::Unreachable,
         };
-        self.note(|notes, at| notes.bus = Some(Observation { at, seen }));
+        self.store_result(|results, at| results.bus = Some(Observation { at, value }));
     }
 
-    /// Keeps an observation, and says in the log when the verdict changes.
-    fn note(&self, write: impl FnOnce(&mut Seen, Timestamp)) {
+    /// Stores a probe result, and logs a change of readiness.
+    fn store_result(&self, write: impl FnOnce(&mut ProbeResults, Timestamp)) {
         {
-            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            write(&mut seen, self.clock.now());
+            let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+            write(&mut results, self.clock.now());
         }
         let readiness = self.report().readiness;
         let before = {
-            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            seen.said.replace(readiness.as_str())
+            let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+            results.logged_readiness.replace(readiness.as_str())
         };
         if before.is_some_and(|before| before != readiness.as_str()) {
             let reasons: Vec<String> = readiness.reasons().iter().map(ToString::to_string).collect();
@@ -170,11 +173,11 @@ impl Health {
 async fn wait_or_stop(stop: &tokio_util::sync::CancellationToken) -> bool {
     tokio::select! {
         () = stop.cancelled() => false,
-        () = tokio::time::sleep(PROBE_EVERY) => true,
+        () = tokio::time::sleep(PROBE_INTERVAL) => true,
     }
 }
 
-fn housekeeping(status: Status) -> Housekeeping {
+fn housekeeping(status: ReconcilerStatus) -> Housekeeping {
     Housekeeping {
         name: status.name,
         every: status.every,

@@ -1,4 +1,4 @@
-//! Forgets idempotency keys past their window.
+//! Deletes idempotency keys past their window.
 
 use std::time::Duration;
 
@@ -7,36 +7,36 @@ use guildhall_store::{Store, StoreError, idempotency_keys};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-/// Keys are looked through this often: a hundredth of their window.
-pub const FORGET_EVERY: Duration = Duration::from_secs(15 * 60);
+/// How often old keys are deleted: about a hundredth of their window.
+pub const CLEANUP_INTERVAL: Duration = Duration::from_secs(15 * 60);
 
-/// Keys forgotten in one statement: some milliseconds of work.
-const BATCH: u32 = 1_000;
+/// Keys deleted with one statement: some milliseconds of work.
+const BATCH_SIZE: u32 = 1_000;
 
-/// Batches in one round. A longer arrears waits for the next.
-const BATCHES_AT_ONCE: usize = 100;
+/// Batches in one round. The rest waits for the next round.
+const MAX_BATCHES: usize = 100;
 
 #[derive(Debug)]
-pub struct IdempotencyKeys {
+pub struct IdempotencyKeyCleanup {
     pub store: Store,
     /// Ends a round between two batches.
     pub stop: CancellationToken,
 }
 
-impl Reconciler for IdempotencyKeys {
+impl Reconciler for IdempotencyKeyCleanup {
     type Error = StoreError;
     const NAME: &'static str = "idempotency-keys";
 
     async fn round(&self) -> Result<(), StoreError> {
-        let mut forgotten = 0;
-        for _ in 0..BATCHES_AT_ONCE {
-            let batch = idempotency_keys::forget_old(&self.store, BATCH).await?;
-            forgotten += batch;
-            if batch < u64::from(BATCH) || self.stop.is_cancelled() {
+        let mut deleted = 0;
+        for _ in 0..MAX_BATCHES {
+            let batch = idempotency_keys::delete_old(&self.store, BATCH_SIZE).await?;
+            deleted += batch;
+            if batch < u64::from(BATCH_SIZE) || self.stop.is_cancelled() {
                 break;
             }
         }
-        debug!(forgotten, "forgot {forgotten} idempotency keys");
+        debug!(deleted, "deleted {deleted} idempotency keys");
         Ok(())
     }
 }

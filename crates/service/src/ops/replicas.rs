@@ -1,4 +1,4 @@
-//! Keeps the list of replicas true: we are in it, the silent are not.
+//! Heartbeat of this replica, and deletion of replicas that stopped sending theirs.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use guildhall_store::{Store, StoreError, replicas};
 use jiff::Timestamp;
 use tracing::info;
 
-/// A replica is forgotten after this many missed heartbeats.
-const MISSED_BEATS: u32 = 4;
+/// Heartbeats that a replica may miss before it is deleted.
+const MAX_MISSED_HEARTBEATS: u32 = 4;
 
 #[derive(Debug)]
-pub struct Replicas {
+pub struct ReplicaHeartbeat {
     pub store: Store,
     pub id: ReplicaId,
     pub version: String,
@@ -20,15 +20,15 @@ pub struct Replicas {
     pub every: Duration,
 }
 
-impl Reconciler for Replicas {
+impl Reconciler for ReplicaHeartbeat {
     type Error = StoreError;
     const NAME: &'static str = "replicas";
 
     async fn round(&self) -> Result<(), StoreError> {
         replicas::heartbeat(&self.store, self.id, &self.version, self.started_at).await?;
-        let forgotten = replicas::forget_silent(&self.store, self.every * MISSED_BEATS).await?;
-        if forgotten > 0 {
-            info!(forgotten, "forgot {forgotten} silent replicas");
+        let deleted = replicas::delete_stale(&self.store, self.every * MAX_MISSED_HEARTBEATS).await?;
+        if deleted > 0 {
+            info!(deleted, "deleted {deleted} replicas without a heartbeat");
         }
         Ok(())
     }

@@ -1,36 +1,36 @@
-//! Where a provider answers. A runner will send the credential there, from inside somebody's network.
+//! Validation of a provider's base URL. A runner sends the credential there, from inside its own network.
 
 use guildhall_egress::AddressRules;
 use std::net::{IpAddr, Ipv4Addr};
 use url::{Host, Url};
 
-use super::ProfileRefusal;
+use super::error::ProfileError;
 
-/// Checks a base URL: `https`, or `http` to this machine where the operator's configuration opens it; no user, no query;
-/// no address that the server itself would not call. A name passes: it is not looked up here, and what it means where
-/// the runner is, the runner's network decides.
-pub(super) fn check(text: &str, rules: &AddressRules) -> Result<String, ProfileRefusal> {
-    let url = Url::parse(text).map_err(|_| ProfileRefusal::BaseUrl)?;
-    let is_bare = url.username().is_empty() && url.password().is_none();
-    if !is_bare || url.query().is_some() || url.fragment().is_some() {
-        return Err(ProfileRefusal::BaseUrl);
+/// Validates a base URL and returns its normal form. It must be `https`, or `http` to a loopback address that the
+/// operator allowed; it has no user, query or fragment, and no IP address that the egress rules forbid. Host names are
+/// not resolved: they can mean something else in the runner's network.
+pub(super) fn check(text: &str, rules: &AddressRules) -> Result<String, ProfileError> {
+    let url = Url::parse(text).map_err(|_| ProfileError::BaseUrl)?;
+    let has_no_user = url.username().is_empty() && url.password().is_none();
+    if !has_no_user || url.query().is_some() || url.fragment().is_some() {
+        return Err(ProfileError::BaseUrl);
     }
     let (literal, is_local) = match url.host() {
         Some(Host::Ipv4(address)) => (Some(IpAddr::V4(address)), address.is_loopback()),
         Some(Host::Ipv6(address)) => (Some(IpAddr::V6(address)), address.to_canonical().is_loopback()),
         Some(Host::Domain(name)) if is_localhost(name) => (Some(IpAddr::V4(Ipv4Addr::LOCALHOST)), true),
         Some(Host::Domain(_)) => (None, false),
-        None => return Err(ProfileRefusal::BaseUrl),
+        None => return Err(ProfileError::BaseUrl),
     };
     if let Some(address) = literal {
-        rules.judge(address).map_err(ProfileRefusal::Address)?;
+        rules.check(address).map_err(ProfileError::Address)?;
     }
     match url.scheme() {
         "https" => {}
         "http" if is_local => {}
-        _ => return Err(ProfileRefusal::BaseUrl),
+        _ => return Err(ProfileError::BaseUrl),
     }
-    // As the parser writes it: `0x7f.1` was judged as the address that it is, and is kept as that.
+    // Store the normal form that was checked: `0x7f.1` becomes `127.0.0.1`.
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
@@ -43,37 +43,40 @@ fn is_localhost(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn open() -> AddressRules {
+    fn loopback_allowed() -> AddressRules {
         AddressRules { allow_loopback: false, allow: vec!["127.0.0.0/8".parse().expect("a range")] }
     }
 
     #[test]
-    fn a_base_url_is_https_to_a_public_place() {
-        let shut = AddressRules::default();
-        for (given, kept) in [
+    fn https_to_a_public_host_is_accepted() {
+        let rules = AddressRules::default();
+        for (given, normalized) in [
             ("https://api.openai.com/v1", "https://api.openai.com/v1"),
             ("https://api.example.org/v1/", "https://api.example.org/v1"),
             ("https://8.8.8.8/v1", "https://8.8.8.8/v1"),
         ] {
-            assert_eq!(check(given, &shut).expect(given), kept);
+            assert_eq!(check(given, &rules).expect(given), normalized);
         }
     }
 
     #[test]
-    fn this_machine_is_for_those_whose_operator_opened_it() {
+    fn loopback_is_accepted_only_when_allowed() {
         for local in ["http://127.0.0.1:8000/v1", "http://localhost:8000/v1", "http://a.localhost./v1"] {
             assert!(
-                matches!(check(local, &AddressRules::default()), Err(ProfileRefusal::Address(_))),
+                matches!(check(local, &AddressRules::default()), Err(ProfileError::Address(_))),
                 "{local}"
             );
-            assert!(check(local, &open()).is_ok(), "{local}");
+            assert!(check(local, &loopback_allowed()).is_ok(), "{local}");
         }
-        assert_eq!(check("http://2130706433/v1", &open()).expect("the same"), "http://127.0.0.1/v1");
+        assert_eq!(
+            check("http://2130706433/v1", &loopback_allowed()).expect("a loopback address"),
+            "http://127.0.0.1/v1"
+        );
     }
 
     // covers: R22
     #[test]
-    fn what_would_lead_a_credential_astray_is_refused_and_not_repeated() {
+    fn unsafe_base_url_is_rejected_without_echoing_it() {
         for bad in [
             "http://api.example.org/v1",
             "https://me:hunter2@example.org/v1",
@@ -93,8 +96,8 @@ mod tests {
         ] {
             for rules in [AddressRules::default(), AddressRules { allow_loopback: false, allow: Vec::new() }]
             {
-                let refused = check(bad, &rules).expect_err(bad);
-                assert!(!format!("{refused} {refused:?}").contains("hunter2"), "{refused:?}");
+                let error = check(bad, &rules).expect_err(bad);
+                assert!(!format!("{error} {error:?}").contains("hunter2"), "{error:?}");
             }
         }
         assert!(
@@ -106,7 +109,7 @@ mod tests {
                 }
             )
             .is_err(),
-            "plain http goes to this machine alone"
+            "http is allowed to loopback only"
         );
     }
 }

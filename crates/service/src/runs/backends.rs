@@ -1,8 +1,9 @@
-//! The backends that runs may name. The runner that drives them is what makes them available.
+//! The backends that runs may name. A backend is available where a runner drives it.
+
+use std::sync::Arc;
 
 use guildhall_domain::runs::command::CommandKind;
-
-use super::Runs;
+use guildhall_domain::runs::policy::TenantBounds;
 
 /// A backend profile and what it can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +29,8 @@ const CODEX: Backend = Backend {
     unavailable: None,
 };
 
-/// An agent behind the Agent Client Protocol, which cannot put words into a turn that runs. Its program is the operator's
-/// to name, in the profile that the runner has.
+/// An agent behind the Agent Client Protocol, which cannot steer a running turn. The operator names its program in the
+/// runner's profile.
 const QWEN: Backend = Backend {
     profile: "qwen",
     kind: "acp-stdio",
@@ -50,15 +51,25 @@ const DEMO: Backend = Backend {
     unavailable: None,
 };
 
-impl Runs {
-    /// Lists the profiles that we know and that the boundary lets runs name. Others are slugs of the operator's own.
+/// Lists backends.
+#[derive(Debug, Clone)]
+pub struct Backends {
+    bounds: Arc<TenantBounds>,
+}
+
+impl Backends {
+    pub(super) fn new(bounds: Arc<TenantBounds>) -> Self {
+        Self { bounds }
+    }
+
+    /// Lists the built-in profiles, and whether the tenant bounds allow them. Operators may add others.
     #[must_use]
-    pub fn backends(&self) -> Vec<Backend> {
+    pub fn list(&self) -> Vec<Backend> {
         let codex = ["codex", "deepseek", "minimax-m3", "dsflash-go"];
         let all = codex.into_iter().map(|profile| Backend { profile, ..CODEX }).chain([QWEN, DEMO]);
         all.map(|backend| Backend {
             unavailable: (!self.bounds.profiles.allows(backend.profile))
-                .then_some("the tenant's boundary does not allow this profile"),
+                .then_some("the tenant's bounds do not allow this profile"),
             ..backend
         })
         .collect()

@@ -1,164 +1,121 @@
-//! Runs: made and cancelled by callers, held by runners, ended or offered again when nobody comes.
+//! Runs, their commands, events and results.
 
-mod backends;
+pub mod backends;
 pub mod commands;
 mod create;
-mod follow;
-mod follow_session;
-pub(crate) mod locked;
-mod lost;
-mod offer;
-mod read;
+pub mod error;
+pub mod events;
+mod list;
 pub mod reconcile;
-mod refusal;
-mod result;
+pub mod results;
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Right;
-use guildhall_domain::ids::RunId;
-use guildhall_domain::journal::Seq;
+use guildhall_domain::access::role::Permission;
+use guildhall_domain::ids::{RunId, TenantId};
+use guildhall_domain::runs::Run;
 use guildhall_domain::runs::command::CommandState;
-use guildhall_domain::runs::{self as rules, Cancel, Patience, event};
-use guildhall_store::Store;
-use guildhall_store::runs::{self as rows, Asked, Run};
-use jiff::SignedDuration;
+use guildhall_domain::runs::{self as rules, RunCancellation, RunState, TerminalOutcome, event};
+use guildhall_store::runs::{self as rows, CancelTarget};
 use serde_json::json;
 
 use crate::ServiceError;
-use crate::journal::Journals;
-use crate::profiles::Credentials;
-pub use backends::Backend;
-pub use create::RunAsk;
-pub(crate) use create::insert as insert_run;
-pub use follow::RunStream;
-pub use follow_session::{SessionEvent, SessionStream};
-pub use guildhall_store::runs::Shown;
-pub(crate) use locked::Locked;
-pub use offer::Offers;
-pub use read::{EventPage, RunView};
-pub use refusal::RunRefusal;
-pub use result::{RunResult, Said, SteerDelivery};
+use crate::deps::Deps;
+use crate::run_steps::LockedRun;
+pub use create::CreateRun;
+pub use list::RunView;
 
-/// The times of runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Times {
-    /// How long a runner holds a run without a sign of life.
-    pub hold: Duration,
-    /// How long after that it is taken for lost.
-    pub grace: Duration,
-    /// How long an open command may wait for a runner.
-    pub unclaimed: Duration,
-    /// How long a run may have nothing to do.
-    pub idle: Duration,
+/// The services of this group.
+#[derive(Debug, Clone)]
+pub struct Group {
+    pub runs: Runs,
+    pub commands: commands::Commands,
+    pub events: events::Events,
+    pub results: results::Results,
+    pub backends: backends::Backends,
 }
 
-impl Times {
-    #[must_use]
-    pub fn grace(&self) -> SignedDuration {
-        signed(self.grace)
-    }
-
-    #[must_use]
-    pub fn patience(&self) -> Patience {
-        Patience { unclaimed: signed(self.unclaimed), idle: signed(self.idle) }
+/// Opens the group.
+#[must_use]
+pub fn open(deps: &Deps) -> Group {
+    let runs = Runs { deps: deps.clone() };
+    Group {
+        commands: commands::Commands::new(runs.clone()),
+        events: events::Events::new(runs.clone()),
+        results: results::Results::new(runs.clone()),
+        backends: backends::Backends::new(Arc::clone(&deps.run_bounds)),
+        runs,
     }
 }
 
-fn signed(time: Duration) -> SignedDuration {
-    SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)
-}
-
-/// Runs, for those who ask for them.
+/// Creates, reads and cancels runs.
 #[derive(Debug, Clone)]
 pub struct Runs {
-    pub(crate) store: Store,
-    pub(crate) journals: Journals,
-    pub(crate) times: Times,
-    pub(crate) offers: Offers,
-    bounds: create::Boundary,
-    pub(crate) credentials: Credentials,
+    pub(crate) deps: Deps,
 }
 
 impl Runs {
-    /// Asks a run to end. Asking again changes nothing, and says how it ended.
+    /// Requests a run to end. Repeating the request changes nothing.
     pub async fn cancel(&self, caller: &Caller, id: RunId) -> Result<RunView, ServiceError> {
-        self.load(caller, id, Right::RunsWrite).await?;
-        let mut locked = Locked::begin(&self.store, id).await?;
+        self.load(caller, id, Permission::RunsWrite).await?;
+        let mut locked = LockedRun::begin(&self.deps.store, id).await?;
         match rules::cancel(&locked.run.state, &locked.states()) {
-            Cancel::Already(_) => locked.tx.rollback().await?,
-            Cancel::Ends(ending) => {
-                let payload = json!({ "by": caller.principal.to_string() });
-                locked.say(event::RUN_STATUS, None, with(payload, "status", "cancelling"));
-                locked.end(&ending).await?;
-                locked.commit(&self.journals).await?;
+            RunCancellation::AlreadyEnded(_) => locked.tx.rollback().await?,
+            RunCancellation::EndsNow(outcome) => {
+                let payload = json!({ "status": "cancelling", "by": caller.principal.to_string() });
+                locked.append_event(event::RUN_STATUS, None, payload);
+                locked.end(&outcome).await?;
+                locked.commit(&self.deps.journals).await?;
             }
-            Cancel::Requested => {
-                self.ask_to_cancel(caller, &mut locked).await?;
-                locked.commit(&self.journals).await?;
-            }
-        }
-        self.show(caller, id).await
-    }
-
-    /// Tells the runner to interrupt what runs; what waits ends now.
-    async fn ask_to_cancel(&self, caller: &Caller, locked: &mut Locked) -> Result<(), ServiceError> {
-        if locked.run.state == rules::RunState::Cancelling {
-            return Ok(());
-        }
-        for open in locked.open.clone() {
-            match open.state {
-                CommandState::Running { epoch, .. } => {
-                    let state = CommandState::Running { epoch, cancelling: true };
-                    locked.move_command(open.id, state, None).await?;
-                }
-                CommandState::Pending => {
-                    locked.end_command(open.id, &rules::Ending::cancelled("the run was cancelled")).await?;
-                }
-                CommandState::Ended(_) => {}
+            RunCancellation::Requested => {
+                request_cancel(caller, &mut locked).await?;
+                locked.commit(&self.deps.journals).await?;
             }
         }
-        let at = locked.next_seq();
-        let payload = json!({ "status": "cancelling", "by": caller.principal.to_string() });
-        locked.say(event::RUN_STATUS, None, payload);
-        rows::ask_to_cancel(&mut locked.tx, locked.run.id, at, Asked::Run).await?;
-        locked.run.state = rules::RunState::Cancelling;
-        Ok(())
+        self.get(caller, id).await
     }
 
     /// Loads a run through its caller: one of another tenant does not exist.
-    pub(crate) async fn load(&self, caller: &Caller, id: RunId, right: Right) -> Result<Run, ServiceError> {
-        let run = rows::find(&self.store, id).await?.ok_or(ServiceError::NOT_FOUND)?;
-        caller.acting(run.tenant)?.require(right)?;
+    pub(crate) async fn load(
+        &self,
+        caller: &Caller,
+        id: RunId,
+        permission: Permission,
+    ) -> Result<Run, ServiceError> {
+        let run = rows::find(&self.deps.store, id).await?.ok_or(ServiceError::NOT_FOUND)?;
+        caller.in_tenant(run.tenant)?.require(permission)?;
         Ok(run)
     }
 
-    /// Returns the tenant that a run belongs to, for the edge to load the caller's role in it.
-    pub async fn tenant_of(
-        &self,
-        id: RunId,
-    ) -> Result<Option<guildhall_domain::ids::TenantId>, ServiceError> {
-        Ok(rows::tenant_of(&self.store, id).await?)
-    }
-
-    /// Erases what an event says: a secret that got in, or a person's right. Its number stays.
-    pub async fn erase(&self, caller: &Caller, id: RunId, seq: Seq) -> Result<(), ServiceError> {
-        let run = self.load(caller, id, Right::RunsErase).await?;
-        let mut tx = self.store.begin().await?;
-        let stream = rows::stream(id);
-        if !guildhall_store::journal::erase(&mut tx, stream, seq).await? {
-            return Err(ServiceError::NOT_FOUND);
-        }
-        let detail = json!({ "seq": seq.get() });
-        let event =
-            crate::access::tenants::event(caller, run.tenant, "run.event_erased", id.to_string(), detail);
-        crate::access::audit::record(&mut tx, &event).await?;
-        Ok(tx.commit().await?)
+    /// Returns the tenant of a run, for the edge to load the caller's role in it.
+    pub async fn tenant_of(&self, id: RunId) -> Result<Option<TenantId>, ServiceError> {
+        Ok(rows::find_tenant(&self.deps.store, id).await?)
     }
 }
 
-fn with(mut value: serde_json::Value, name: &str, word: &str) -> serde_json::Value {
-    value[name] = json!(word);
-    value
+/// Tells the runner to interrupt the running command, and ends the pending ones.
+async fn request_cancel(caller: &Caller, locked: &mut LockedRun) -> Result<(), ServiceError> {
+    if locked.run.state == RunState::Cancelling {
+        return Ok(());
+    }
+    for open in locked.open.clone() {
+        match open.state {
+            CommandState::Running { epoch, .. } => {
+                let state = CommandState::Running { epoch, cancelling: true };
+                locked.set_command_state(open.id, state, None).await?;
+            }
+            CommandState::Pending => {
+                let outcome = TerminalOutcome::cancelled("the run was cancelled");
+                locked.end_command(open.id, &outcome).await?;
+            }
+            CommandState::Ended(_) => {}
+        }
+    }
+    let at = locked.next_seq();
+    let payload = json!({ "status": "cancelling", "by": caller.principal.to_string() });
+    locked.append_event(event::RUN_STATUS, None, payload);
+    rows::request_cancel(&mut locked.tx, locked.run.id, at, CancelTarget::Run).await?;
+    locked.run.state = RunState::Cancelling;
+    Ok(())
 }

@@ -1,83 +1,87 @@
-//! Nothing hangs: every open run is held, is waited for, or is ended.
+//! Reconciles open runs: each is held by a runner, waits for one, or is ended.
 
 use std::time::Duration;
 
 use guildhall_domain::ids::RunId;
-use guildhall_domain::runs::patience_ends;
+use guildhall_domain::runs::wait_deadline;
 use guildhall_runtime::reconcile::Reconciler;
 use guildhall_store::{Store, leases, runs};
 use tracing::{info, warn};
 
 use crate::ServiceError;
-use crate::runs::{Locked, Runs};
+use crate::deps::Deps;
+use crate::run_steps::LockedRun;
+use crate::run_steps::lost_runner::take_from_lost_runner;
 
-/// Runs looked after in one round; the next takes the rest.
-const AT_ONCE: u32 = 200;
+/// Runs handled in one round; the next takes the rest.
+const BATCH_SIZE: u32 = 200;
 
-/// Takes runs from runners that were lost, and ends those that nobody came for.
+/// Takes runs from lost runners, and ends runs that waited too long.
 #[derive(Debug)]
-pub struct TendRuns(pub Runs);
+pub struct ReconcileRuns(pub Deps);
 
-impl Reconciler for TendRuns {
+impl Reconciler for ReconcileRuns {
     type Error = ServiceError;
     const NAME: &'static str = "runs";
 
     async fn round(&self) -> Result<(), ServiceError> {
-        let Self(runs) = self;
+        let Self(deps) = self;
         let mut failed = None;
-        for id in leases::over(&runs.store, runs.times.grace, AT_ONCE).await? {
-            let grace = runs.times.grace();
-            let taken = runs.take_from_lost(id, |lease, now| !lease.is_live(now, grace)).await;
-            keep_going(id, taken, &mut failed);
+        for id in leases::list_expired(&deps.store, deps.run_timeouts.grace, BATCH_SIZE).await? {
+            let grace = deps.run_timeouts.grace();
+            let taken = take_from_lost_runner(deps, id, |lease, now| !lease.is_live(now, grace)).await;
+            record_failure(id, taken, &mut failed);
         }
-        let (unclaimed, idle) = (runs.times.unclaimed.as_secs_f64(), runs.times.idle.as_secs_f64());
-        for id in runs::overdue(&runs.store, unclaimed, idle, AT_ONCE).await? {
-            keep_going(id, self.end_overdue(id).await, &mut failed);
+        let (unclaimed, idle) =
+            (deps.run_timeouts.unclaimed.as_secs_f64(), deps.run_timeouts.idle.as_secs_f64());
+        for id in runs::list_overdue(&deps.store, unclaimed, idle, BATCH_SIZE).await? {
+            record_failure(id, self.end_overdue(id).await, &mut failed);
         }
         failed.map_or(Ok(()), Err)
     }
 }
 
-/// A run that cannot be tended now, because somebody holds its lock for long, must not keep the others waiting.
-fn keep_going(id: RunId, outcome: Result<(), ServiceError>, failed: &mut Option<ServiceError>) {
+/// Records a failure and continues: one run whose lock is held for long must not delay the others.
+fn record_failure(id: RunId, outcome: Result<(), ServiceError>, failed: &mut Option<ServiceError>) {
     if let Err(error) = outcome {
-        warn!(run.id = %id, error = &error as &dyn std::error::Error, "{id} could not be tended");
+        warn!(run.id = %id, error = &error as &dyn std::error::Error, "{id} could not be reconciled");
         *failed = Some(error);
     }
 }
 
-impl TendRuns {
+impl ReconcileRuns {
     async fn end_overdue(&self, id: RunId) -> Result<(), ServiceError> {
-        let Self(runs) = self;
-        let mut locked = Locked::begin(&runs.store, id).await?;
+        let Self(deps) = self;
+        let mut locked = LockedRun::begin(&deps.store, id).await?;
         let run = &locked.run;
-        let (at, ending) = patience_ends(!locked.open.is_empty(), run.waiting_since, runs.times.patience());
+        let (at, outcome) =
+            wait_deadline(!locked.open.is_empty(), run.waiting_since, deps.run_timeouts.wait_limits());
         if run.lease.is_some() || run.state.is_ended() || run.now < at {
             return Ok(locked.tx.rollback().await?);
         }
-        locked.end(&ending).await?;
-        locked.commit(&runs.journals).await?;
-        info!(run.id = %id, "{id} has ended: nobody came for it in time");
+        locked.end(&outcome).await?;
+        locked.commit(&deps.journals).await?;
+        info!(run.id = %id, "{id} has ended: no runner claimed it in time");
         Ok(())
     }
 }
 
-/// Keeps the parts of the table of events ahead of the calendar.
+/// Creates partitions of the event table ahead of time.
 #[derive(Debug)]
-pub struct RunParts(pub Store);
+pub struct EventPartitions(pub Store);
 
-/// Weeks for which there is a place already.
+/// Partitions are created for this many weeks.
 const WEEKS_AHEAD: u32 = 8;
 
-impl RunParts {
+impl EventPartitions {
     pub const EVERY: Duration = Duration::from_secs(6 * 3600);
 }
 
-impl Reconciler for RunParts {
+impl Reconciler for EventPartitions {
     type Error = guildhall_store::StoreError;
     const NAME: &'static str = "run-parts";
 
     async fn round(&self) -> Result<(), Self::Error> {
-        guildhall_store::journal::make_run_parts(&self.0, WEEKS_AHEAD).await
+        guildhall_store::journal::create_run_partitions(&self.0, WEEKS_AHEAD).await
     }
 }

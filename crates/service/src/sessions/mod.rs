@@ -1,67 +1,96 @@
-//! Sessions as their readers see them.
+//! Sessions and their storage.
 
+mod create;
+pub mod follow;
 pub mod storage;
-pub mod storage_reconcile;
+pub mod storage_collector;
 
 use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Right;
+use guildhall_domain::access::role::Permission;
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
 use guildhall_domain::journal::Seq;
-use guildhall_domain::sessions::Version;
+use guildhall_domain::runs::command::Command;
+use guildhall_domain::sessions::Session;
+use guildhall_domain::sessions::SessionFilter;
+use guildhall_domain::sessions::SessionVersion;
 use guildhall_store::sessions::{self as rows, Reader};
-pub use guildhall_store::sessions::{Filter, Session};
 
 use crate::ServiceError;
-use crate::runs::{EventPage, RunView, Runs};
+use crate::deps::Deps;
+use crate::runs::events::EventPage;
+use crate::runs::{self, RunView};
+pub use create::CreateSession;
 
 /// Sessions in one list.
-const SESSIONS_AT_MOST: u32 = 200;
+const MAX_LISTED_SESSIONS: u32 = 200;
 
-/// A session, with the run that is open or was last.
+/// The services of this group.
+#[derive(Debug, Clone)]
+pub struct Group {
+    pub sessions: Sessions,
+    pub storage: storage::Storages,
+}
+
+/// Opens the group.
+#[must_use]
+pub fn open(deps: &Deps, runs: &runs::Group) -> Group {
+    let sessions = Sessions { deps: deps.clone(), runs: runs.clone() };
+    Group { storage: storage::Storages::new(sessions.clone()), sessions }
+}
+
+/// A session with its open or latest run.
 #[derive(Debug, Clone)]
 pub struct SessionView {
     pub session: Session,
     pub run: Option<RunView>,
 }
 
-/// What controlling a session did.
+/// What cancelling in a session cancelled.
 #[derive(Debug, Clone)]
-pub enum Controlled {
-    Command(Box<guildhall_store::commands::Command>),
+pub enum SessionCancellation {
+    Command(Box<Command>),
     Run(Box<RunView>),
-    /// Nothing of it was open.
+    /// Nothing was open.
     Nothing,
 }
 
-impl Runs {
+/// Creates, reads and follows sessions.
+#[derive(Debug, Clone)]
+pub struct Sessions {
+    pub(crate) deps: Deps,
+    runs: runs::Group,
+}
+
+impl Sessions {
     /// Lists the sessions of the tenants that the caller belongs to.
-    pub async fn sessions(
+    pub async fn list(
         &self,
         caller: &Caller,
         reader: &str,
-        filter: &Filter<'_>,
+        filter: &SessionFilter<'_>,
         limit: u32,
     ) -> Result<Vec<Session>, ServiceError> {
         let reader = Reader { principal: caller.principal, name: reader };
-        Ok(rows::list(&self.store, reader, filter, limit.clamp(1, SESSIONS_AT_MOST)).await?)
+        Ok(rows::list(&self.deps.store, reader, filter, limit.clamp(1, MAX_LISTED_SESSIONS)).await?)
     }
 
-    pub async fn session(
+    /// Returns a session as a reader sees it.
+    pub async fn get(
         &self,
         caller: &Caller,
         id: SessionId,
         reader: &str,
     ) -> Result<SessionView, ServiceError> {
-        let session = self.load_session(caller, id, reader, Right::RunsRead).await?;
+        let session = self.load(caller, id, reader, Permission::RunsRead).await?;
         let run = match session.active_run.or(session.last_run) {
-            Some(run) => Some(self.show(caller, run).await?),
+            Some(run) => Some(self.runs.runs.get(caller, run).await?),
             None => None,
         };
         Ok(SessionView { session, run })
     }
 
-    /// Reads a page of the events of one of a session's runs: the one named, or the open or last one.
-    pub async fn session_events(
+    /// Reads a page of events of one of a session's runs: the named one, or the open or latest one.
+    pub async fn events(
         &self,
         caller: &Caller,
         id: SessionId,
@@ -69,58 +98,60 @@ impl Runs {
         after: Seq,
         limit: u32,
     ) -> Result<(Option<RunId>, EventPage), ServiceError> {
-        let session = self.load_session(caller, id, "", Right::RunsRead).await?;
+        let session = self.load(caller, id, "", Permission::RunsRead).await?;
         let Some(run) = run.or(session.active_run).or(session.last_run) else {
             return Ok((None, EventPage { entries: Vec::new(), last_seq: Seq::ZERO }));
         };
-        if self.load(caller, run, Right::RunsRead).await?.session != id {
+        if self.runs.runs.load(caller, run, Permission::RunsRead).await?.session != id {
             return Err(ServiceError::NOT_FOUND);
         }
-        Ok((Some(run), self.event_page(run, after, limit).await?))
+        Ok((Some(run), self.runs.events.read_page(run, after, limit).await?))
     }
 
-    /// Notes how far a reader has read.
+    /// Records how far a reader has read.
     pub async fn mark_read(
         &self,
         caller: &Caller,
         id: SessionId,
         reader: &str,
-        version: Option<Version>,
+        version: Option<SessionVersion>,
     ) -> Result<Session, ServiceError> {
-        let session = self.load_session(caller, id, reader, Right::RunsRead).await?;
+        let session = self.load(caller, id, reader, Permission::RunsRead).await?;
         let read = version.unwrap_or(session.version);
         let by = Reader { principal: caller.principal, name: reader };
-        rows::mark_read(&self.store, id, by, read).await?;
-        self.load_session(caller, id, reader, Right::RunsRead).await
+        rows::mark_read(&self.deps.store, id, by, read).await?;
+        self.load(caller, id, reader, Permission::RunsRead).await
     }
 
-    /// Cancels what is at work in a session: the active command, or else the open run.
-    pub async fn cancel_session(&self, caller: &Caller, id: SessionId) -> Result<Controlled, ServiceError> {
-        let session = self.load_session(caller, id, "", Right::RunsWrite).await?;
+    /// Cancels the active command of a session, or else its open run.
+    pub async fn cancel(&self, caller: &Caller, id: SessionId) -> Result<SessionCancellation, ServiceError> {
+        let session = self.load(caller, id, "", Permission::RunsWrite).await?;
         if let Some(command) = session.active_command {
-            return Ok(Controlled::Command(Box::new(self.cancel_command(caller, command).await?)));
+            let cancelled = self.runs.commands.cancel(caller, command).await?;
+            return Ok(SessionCancellation::Command(Box::new(cancelled)));
         }
         match session.active_run {
-            Some(run) => Ok(Controlled::Run(Box::new(self.cancel(caller, run).await?))),
-            None => Ok(Controlled::Nothing),
+            Some(run) => Ok(SessionCancellation::Run(Box::new(self.runs.runs.cancel(caller, run).await?))),
+            None => Ok(SessionCancellation::Nothing),
         }
     }
 
-    /// Returns the tenant that a session belongs to, for the edge to load the caller's role in it.
-    pub async fn tenant_of_session(&self, id: SessionId) -> Result<Option<TenantId>, ServiceError> {
-        Ok(rows::tenant_of(&self.store, id).await?)
+    /// Returns the tenant of a session, for the edge to load the caller's role in it.
+    pub async fn tenant_of(&self, id: SessionId) -> Result<Option<TenantId>, ServiceError> {
+        Ok(rows::find_tenant(&self.deps.store, id).await?)
     }
 
-    pub(crate) async fn load_session(
+    /// Loads a session through its caller: one of another tenant does not exist.
+    pub(crate) async fn load(
         &self,
         caller: &Caller,
         id: SessionId,
         reader: &str,
-        right: Right,
+        permission: Permission,
     ) -> Result<Session, ServiceError> {
         let reader = Reader { principal: caller.principal, name: reader };
-        let found = rows::find(&self.store, id, reader).await?.ok_or(ServiceError::NOT_FOUND)?;
-        caller.acting(found.tenant)?.require(right)?;
+        let found = rows::find(&self.deps.store, id, reader).await?.ok_or(ServiceError::NOT_FOUND)?;
+        caller.in_tenant(found.tenant)?.require(permission)?;
         Ok(found)
     }
 }

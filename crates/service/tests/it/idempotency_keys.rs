@@ -1,14 +1,14 @@
-//! Forgetting idempotency keys.
+//! Deletion of expired idempotency keys.
 
 use guildhall_runtime::reconcile::Reconciler;
-use guildhall_service::ops::idempotency_keys::IdempotencyKeys;
+use guildhall_service::ops::idempotency_keys::IdempotencyKeyCleanup;
 use guildhall_testkit::TestDb;
 use tokio_util::sync::CancellationToken;
 
 use crate::store;
 
 #[tokio::test]
-async fn keys_past_their_window_are_forgotten_on_two_replicas_at_once_and_the_others_stay() {
+async fn expired_keys_are_deleted_by_two_concurrent_replicas() {
     let db = TestDb::new().await;
     let mut sql = db.sql().await;
     sql.execute(
@@ -21,17 +21,17 @@ async fn keys_past_their_window_are_forgotten_on_two_replicas_at_once_and_the_ot
          FROM generate_series(1, 3) AS n",
     )
     .await;
-    let replica = || IdempotencyKeys { store: store(db.url()), stop: CancellationToken::new() };
-    let (one, other) = (replica(), replica());
-    let (first, second) = tokio::join!(one.round(), other.round());
+    let replica = || IdempotencyKeyCleanup { store: store(db.url()), stop: CancellationToken::new() };
+    let (first_replica, second_replica) = (replica(), replica());
+    let (first, second) = tokio::join!(first_replica.round(), second_replica.round());
     first.expect("a round");
     second.expect("a round");
-    let left = sql.texts("SELECT key FROM idempotency_keys ORDER BY key").await;
-    assert_eq!(left, ["young-1", "young-2", "young-3"]);
+    let remaining = sql.texts("SELECT key FROM idempotency_keys ORDER BY key").await;
+    assert_eq!(remaining, ["young-1", "young-2", "young-3"]);
 }
 
 #[tokio::test]
-async fn a_round_that_is_told_to_stop_ends_after_the_batch_it_is_at() {
+async fn cancelled_round_stops_after_the_current_batch() {
     let db = TestDb::new().await;
     let mut sql = db.sql().await;
     sql.execute(
@@ -43,6 +43,6 @@ async fn a_round_that_is_told_to_stop_ends_after_the_batch_it_is_at() {
     .await;
     let stop = CancellationToken::new();
     stop.cancel();
-    IdempotencyKeys { store: store(db.url()), stop }.round().await.expect("a round");
+    IdempotencyKeyCleanup { store: store(db.url()), stop }.round().await.expect("a round");
     assert_eq!(sql.number("SELECT count(*) FROM idempotency_keys").await, 1500);
 }

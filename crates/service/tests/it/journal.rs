@@ -1,4 +1,4 @@
-//! Following a stream that grows.
+//! Following a growing stream.
 
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,11 @@ use guildhall_domain::journal::{Fence, Journal, Seq, Stream};
 use guildhall_runtime::Tasks;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_service::journal::{Follower, Journals};
-use guildhall_store::journal::{Append, NewEntry};
+use guildhall_store::journal::{AppendRequest, NewEntry};
 use guildhall_store::{Store, StoreOptions};
-use guildhall_testkit::{Addresses, History, PrivateEngines, Sighting, TestDb, nats_url, subject_prefix};
+use guildhall_testkit::{
+    EngineUrls, EntryPosition, History, PrivateEngines, TestDb, nats_url, subject_prefix,
+};
 use secrecy::SecretString;
 use uuid::Uuid;
 
@@ -28,8 +30,9 @@ async fn replica(db: &TestDb, nats: SecretString, prefix: &str) -> Replica {
         statement_timeout: second * 5,
     };
     let store = Store::new(&options).expect("a valid address");
-    let bus =
-        Bus::connect(&BusOptions { url: nats, subject_prefix: prefix.to_owned() }).await.expect("prepared");
+    let bus = Bus::connect(&BusOptions { url: nats, subject_prefix: prefix.to_owned() })
+        .await
+        .expect("NATS is reachable");
     let tasks = Tasks::new();
     Replica { journals: Journals::start(&store, &bus, &tasks), _tasks: tasks }
 }
@@ -43,11 +46,15 @@ fn stream() -> Stream {
     Stream { journal: Journal::Audit, owner: Uuid::now_v7() }
 }
 
-/// Appends entries until PostgreSQL has confirmed them, under the same ids each time.
-async fn write(replica: &Replica, stream: Stream, count: usize) -> Vec<Sighting> {
-    let entry =
-        || NewEntry { id: EntryId::generate(), kind: "test".into(), body: "{}".to_owned(), mark: None };
-    let append = Append { stream, fence: Fence::Open, entries: (0..count).map(|_| entry()).collect() };
+/// Appends entries, retrying with the same ids until PostgreSQL confirms them.
+async fn append_entries(replica: &Replica, stream: Stream, count: usize) -> Vec<EntryPosition> {
+    let entry = || NewEntry {
+        id: EntryId::generate(),
+        kind: "test".into(),
+        body: "{}".to_owned(),
+        parsed_event: None,
+    };
+    let append = AppendRequest { stream, fence: Fence::Open, entries: (0..count).map(|_| entry()).collect() };
     loop {
         if let Ok(placed) = replica.journals.append(append.clone()).await {
             return append
@@ -60,122 +67,128 @@ async fn write(replica: &Replica, stream: Stream, count: usize) -> Vec<Sighting>
     }
 }
 
-/// Follows until a number is reached.
-async fn see(follower: &mut Follower, stream: Stream, until: i64) -> Vec<Sighting> {
-    let mut seen = Vec::new();
-    while follower.position().get() < until {
+/// Reads entries until a sequence number is reached.
+async fn read_until(follower: &mut Follower, stream: Stream, last_seq: i64) -> Vec<EntryPosition> {
+    let mut received = Vec::new();
+    while follower.position().get() < last_seq {
         let entry =
             tokio::time::timeout(Duration::from_secs(20), follower.next()).await.expect("within 20 s");
-        // PostgreSQL may be away; the follower is asked again.
+        // PostgreSQL may be down; try again.
         if let Ok(entry) = entry {
-            seen.push((stream, entry.seq, entry.id));
+            received.push((stream, entry.seq, entry.id));
         }
     }
-    seen
+    received
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_follower_on_either_replica_sees_every_entry_once_and_in_order() {
+async fn followers_on_two_replicas_receive_every_entry_once_in_order() {
     let db = TestDb::new().await;
     let (one, other) = two_replicas(&db, nats_url()).await;
     let stream = stream();
-    let early = write(&one, stream, 700).await;
+    let existing = append_entries(&one, stream, 700).await;
     let mut followers = [
         one.journals.follow(stream, Seq::ZERO),
         other.journals.follow(stream, Seq::ZERO),
         other.journals.follow(stream, Seq::ZERO),
     ];
-    let writing = async {
-        let mut late = Vec::new();
+    let writer = async {
+        let mut appended = Vec::new();
         for round in 0..30 {
-            late.extend(write(if round % 2 == 0 { &one } else { &other }, stream, 10).await);
+            appended.extend(append_entries(if round % 2 == 0 { &one } else { &other }, stream, 10).await);
         }
-        late
+        appended
     };
     let [a, b, c] = &mut followers;
-    let (late, seen_a, seen_b, seen_c) =
-        tokio::join!(writing, see(a, stream, 1000), see(b, stream, 1000), see(c, stream, 1000));
-    let log = [early, late].concat();
-    for seen in [&seen_a, &seen_b, &seen_c] {
-        assert!(seen.is_sorted_by(|one, next| one.1 < next.1), "out of order or doubled");
+    let (appended, received_a, received_b, received_c) = tokio::join!(
+        writer,
+        read_until(a, stream, 1000),
+        read_until(b, stream, 1000),
+        read_until(c, stream, 1000)
+    );
+    let log = [existing, appended].concat();
+    for received in [&received_a, &received_b, &received_c] {
+        assert!(received.is_sorted_by(|one, next| one.1 < next.1), "out of order or duplicated");
     }
-    let history = History { acknowledged: log.clone(), log, followed: vec![seen_a, seen_b, seen_c] };
-    assert_eq!(history.faults(), vec![]);
+    let history =
+        History { acknowledged: log.clone(), log, observed: vec![received_a, received_b, received_c] };
+    assert_eq!(history.violations(), vec![]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_entry_reaches_the_other_replica_by_its_wake_up_and_not_by_the_timer() {
+async fn nats_wake_up_delivers_entries_faster_than_the_timer() {
     let db = TestDb::new().await;
     let (one, other) = two_replicas(&db, nats_url()).await;
     let stream = stream();
     let mut follower = other.journals.follow(stream, Seq::ZERO);
-    write(&one, stream, 1).await;
-    see(&mut follower, stream, 1).await;
-    let mut times = Vec::new();
+    append_entries(&one, stream, 1).await;
+    read_until(&mut follower, stream, 1).await;
+    let mut latencies = Vec::new();
     for number in 2..22 {
-        let began = Instant::now();
-        write(&one, stream, 1).await;
-        see(&mut follower, stream, number).await;
-        times.push(began.elapsed());
+        let started = Instant::now();
+        append_entries(&one, stream, 1).await;
+        read_until(&mut follower, stream, number).await;
+        latencies.push(started.elapsed());
     }
-    times.sort();
+    latencies.sort();
     assert!(
-        times[10] < Duration::from_millis(300),
-        "half took longer than {:?}: the timer brought them",
-        times[10]
+        latencies[10] < Duration::from_millis(300),
+        "half of the entries took longer than {:?}: they came by the timer",
+        latencies[10]
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_nats_the_timer_brings_every_entry() {
+async fn followers_receive_every_entry_by_timer_without_nats() {
     let engines = PrivateEngines::start();
-    let db = TestDb::migrated(engines.addresses()).await;
+    let db = TestDb::migrated(engines.urls()).await;
     let (one, other) = two_replicas(&db, engines.nats.url()).await;
     engines.nats.kill();
     let stream = stream();
     let mut follower = other.journals.follow(stream, Seq::ZERO);
-    let began = Instant::now();
-    let log = [write(&one, stream, 5).await, write(&one, stream, 5).await].concat();
-    let seen = see(&mut follower, stream, 10).await;
-    assert!(began.elapsed() < Duration::from_secs(4), "took {:?}", began.elapsed());
-    assert_eq!(History { acknowledged: log.clone(), log, followed: vec![seen] }.faults(), vec![]);
+    let started = Instant::now();
+    let log = [append_entries(&one, stream, 5).await, append_entries(&one, stream, 5).await].concat();
+    let received = read_until(&mut follower, stream, 10).await;
+    assert!(started.elapsed() < Duration::from_secs(4), "took {:?}", started.elapsed());
+    assert_eq!(History { acknowledged: log.clone(), log, observed: vec![received] }.violations(), vec![]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_follower_goes_on_after_postgres_was_killed() {
+async fn follower_continues_after_postgres_restarts() {
     let engines = PrivateEngines::start();
-    let addresses: Addresses = engines.addresses();
+    let addresses: EngineUrls = engines.urls();
     let db = TestDb::migrated(addresses).await;
     let (one, other) = two_replicas(&db, engines.nats.url()).await;
     let stream = stream();
     let mut follower = other.journals.follow(stream, Seq::ZERO);
-    let writing = async {
-        let mut log = write(&one, stream, 5).await;
+    let writer = async {
+        let mut log = append_entries(&one, stream, 5).await;
         engines.postgres.kill();
-        engines.postgres.up().expect("recovered");
-        log.extend(write(&one, stream, 5).await);
+        engines.postgres.restart().expect("recovered");
+        log.extend(append_entries(&one, stream, 5).await);
         log
     };
-    let (log, seen) = tokio::join!(writing, see(&mut follower, stream, 10));
-    assert_eq!(History { acknowledged: log.clone(), log, followed: vec![seen] }.faults(), vec![]);
+    let (log, received) = tokio::join!(writer, read_until(&mut follower, stream, 10));
+    assert_eq!(History { acknowledged: log.clone(), log, observed: vec![received] }.violations(), vec![]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_followers_of_a_stream_share_one_reader_that_ends_with_them() {
+async fn followers_of_a_stream_share_one_reader() {
     let db = TestDb::new().await;
     let replica = replica(&db, nats_url(), &subject_prefix()).await;
     let stream = stream();
     let mut followers: Vec<Follower> = (0..100).map(|_| replica.journals.follow(stream, Seq::ZERO)).collect();
     assert_eq!(replica.journals.followed_streams(), 1);
-    write(&replica, stream, 3).await;
-    let seen = futures::future::join_all(followers.iter_mut().map(|follower| see(follower, stream, 3))).await;
-    assert!(seen.iter().all(|seen| seen.len() == 3));
+    append_entries(&replica, stream, 3).await;
+    let received =
+        futures::future::join_all(followers.iter_mut().map(|follower| read_until(follower, stream, 3))).await;
+    assert!(received.iter().all(|received| received.len() == 3));
     drop(followers);
     assert_eq!(replica.journals.followed_streams(), 0);
 }
 
-/// Reads a counter of this process.
-fn counted(metrics: &Metrics, name: &str) -> u64 {
+/// Returns the value of a counter metric.
+fn counter_value(metrics: &Metrics, name: &str) -> u64 {
     let text = metrics.render();
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.map_or(0, |value| value.parse().expect("a number"))
@@ -183,54 +196,60 @@ fn counted(metrics: &Metrics, name: &str) -> u64 {
 
 // covers: R9
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn five_thousand_followers_cost_one_read_a_wake_up() {
+async fn five_thousand_followers_need_one_read_per_wake_up() {
     let metrics = Metrics::install().expect("installed");
     let db = TestDb::new().await;
     let replica = replica(&db, nats_url(), &subject_prefix()).await;
     let stream = stream();
-    let mut log = write(&replica, stream, 1).await;
+    let mut log = append_entries(&replica, stream, 1).await;
     let mut followers: Vec<Follower> =
         (0..5000).map(|_| replica.journals.follow(stream, Seq::ZERO)).collect();
-    // What is there already each of them reads for itself, some at a time: the pool is small.
-    for some in followers.chunks_mut(50) {
-        futures::future::join_all(some.iter_mut().map(|follower| see(follower, stream, 1))).await;
+    // Each follower reads the existing entries itself; in chunks, because the connection pool is small.
+    for chunk in followers.chunks_mut(50) {
+        futures::future::join_all(chunk.iter_mut().map(|follower| read_until(follower, stream, 1))).await;
     }
     let names = ["guildhall_journal_tail_reads_total", "guildhall_journal_follower_reads_total"];
-    let before = names.map(|name| counted(&metrics, name));
+    let before = names.map(|name| counter_value(&metrics, name));
     for round in 1..=10 {
-        let written = write(&replica, stream, 3).await;
-        let until = 1 + 3 * round;
-        let seen =
-            futures::future::join_all(followers.iter_mut().map(|follower| see(follower, stream, until)))
-                .await;
-        assert!(seen.iter().all(|seen| *seen == written), "a follower saw something else in round {round}");
+        let written = append_entries(&replica, stream, 3).await;
+        let last_seq = 1 + 3 * round;
+        let received = futures::future::join_all(
+            followers.iter_mut().map(|follower| read_until(follower, stream, last_seq)),
+        )
+        .await;
+        assert!(
+            received.iter().all(|received| *received == written),
+            "a follower received other entries in round {round}"
+        );
         log.extend(written);
     }
-    let after = names.map(|name| counted(&metrics, name));
+    let after = names.map(|name| counter_value(&metrics, name));
     assert_eq!([after[0] - before[0], after[1] - before[1]], [10, 0], "reads for 10 wake-ups");
     assert_eq!(log.len(), 31);
 }
 
-/// NATS may say anything, and then nothing more: a number that no stream has reached must not hide those that it reaches.
+/// NATS hints are not trusted: a hint with a sequence number beyond the end must not hide later entries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hint_that_lies_does_not_stop_a_stream() {
+async fn false_wake_up_hint_does_not_stop_a_stream() {
     let engines = PrivateEngines::start();
-    let db = TestDb::migrated(engines.addresses()).await;
+    let db = TestDb::migrated(engines.urls()).await;
     let (prefix, stream) = (subject_prefix(), stream());
     let replica = replica(&db, engines.nats.url(), &prefix).await;
     let options = BusOptions { url: engines.nats.url(), subject_prefix: prefix };
-    let liar = Bus::connect(&options).await.expect("prepared");
+    let false_publisher = Bus::connect(&options).await.expect("NATS is reachable");
     let mut follower = replica.journals.follow(stream, Seq::ZERO);
-    let mut log = write(&replica, stream, 1).await;
-    let mut seen = see(&mut follower, stream, 1).await;
-    liar.publish(&format!("journal.audit.{}", stream.owner.simple()), b"9000000000".to_vec()).await;
-    // The lie overtakes nothing: once this made its way, so did the lie.
-    liar.round_trip(Duration::from_secs(5)).await.expect("NATS answers");
+    let mut log = append_entries(&replica, stream, 1).await;
+    let mut received = read_until(&mut follower, stream, 1).await;
+    false_publisher
+        .publish(&format!("journal.audit.{}", stream.owner.simple()), b"9000000000".to_vec())
+        .await;
+    // Messages keep their order: after this round trip the false hint was delivered.
+    false_publisher.round_trip(Duration::from_secs(5)).await.expect("NATS responds");
     tokio::time::sleep(Duration::from_millis(300)).await;
     engines.nats.kill();
     for number in 2..5 {
-        log.extend(write(&replica, stream, 1).await);
-        seen.extend(see(&mut follower, stream, number).await);
+        log.extend(append_entries(&replica, stream, 1).await);
+        received.extend(read_until(&mut follower, stream, number).await);
     }
-    assert_eq!(seen, log);
+    assert_eq!(received, log);
 }

@@ -1,6 +1,6 @@
-//! Use cases on real engines.
+//! Service tests on real engines.
 
-#![allow(clippy::expect_used, reason = "a helper that fails shall fail its test, saying what it relied on")]
+#![allow(clippy::expect_used, reason = "test helpers may panic with a message")]
 
 mod idempotency_keys;
 mod journal;
@@ -14,8 +14,8 @@ use guildhall_store::{Store, StoreOptions};
 use secrecy::SecretString;
 
 fn store(url: SecretString) -> Store {
-    let within = Duration::from_secs(10);
+    let timeout = Duration::from_secs(10);
     let options =
-        StoreOptions { url, max_connections: 4, acquire_timeout: within, statement_timeout: within };
+        StoreOptions { url, max_connections: 4, acquire_timeout: timeout, statement_timeout: timeout };
     Store::new(&options).expect("a valid address")
 }

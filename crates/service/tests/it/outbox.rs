@@ -1,15 +1,15 @@
-//! Effects of the outbox, and those who race for them.
+//! Outbox effects and concurrent workers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use guildhall_domain::ids::EffectId;
-use guildhall_domain::ops::outbox::{ATTEMPTS_AT_MOST, Fault};
+use guildhall_domain::ops::outbox::{FailureClass, MAX_ATTEMPTS};
 use guildhall_runtime::reconcile::Reconciler;
-use guildhall_service::ops::outbox::{Effect, Handler, Outbox, Pace, Undone, enqueue};
+use guildhall_service::ops::outbox::{EffectAttempt, EffectError, Handler, Outbox, OutboxTimeouts, enqueue};
 use guildhall_store::Store;
-use guildhall_store::outbox::{self, Claim};
+use guildhall_store::outbox::{self, ClaimRequest};
 use guildhall_testkit::TestDb;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -17,45 +17,46 @@ use uuid::Uuid;
 
 use crate::store;
 
-pub(crate) const KIND: &str = "bell";
+pub(crate) const KIND: &str = "test";
 
-/// Remembers what it rang for, and fails as it is told.
+/// Records the effects it performed, and can fail.
 #[derive(Debug, Default)]
-pub(crate) struct Bell {
-    pub(crate) rung: Mutex<Vec<EffectId>>,
-    pub(crate) fault: Option<Fault>,
+pub(crate) struct RecordingHandler {
+    pub(crate) performed: Mutex<Vec<EffectId>>,
+    pub(crate) class: Option<FailureClass>,
 }
 
-impl Handler for Bell {
+impl Handler for RecordingHandler {
     fn kind(&self) -> &'static str {
         KIND
     }
 
-    fn perform<'a>(&'a self, effect: &'a Effect) -> BoxFuture<'a, Result<(), Undone>> {
+    fn perform<'a>(&'a self, effect: &'a EffectAttempt) -> BoxFuture<'a, Result<(), EffectError>> {
         Box::pin(async move {
             tokio::task::yield_now().await;
-            self.rung.lock().expect("nobody panicked").push(effect.id);
-            self.fault.map_or(Ok(()), |fault| Err(Undone { fault, words: "the bell is cracked".to_owned() }))
+            self.performed.lock().expect("the lock is not poisoned").push(effect.id);
+            self.class
+                .map_or(Ok(()), |class| Err(EffectError { class, message: "simulated failure".to_owned() }))
         })
     }
 }
 
-impl Bell {
-    pub(crate) fn rung(&self) -> Vec<EffectId> {
-        let mut rung = self.rung.lock().expect("nobody panicked").clone();
-        rung.sort_unstable();
-        rung
+impl RecordingHandler {
+    pub(crate) fn performed(&self) -> Vec<EffectId> {
+        let mut performed = self.performed.lock().expect("the lock is not poisoned").clone();
+        performed.sort_unstable();
+        performed
     }
 }
 
-pub(crate) fn worker(store: &Store, bell: &Arc<Bell>, pace: Pace) -> Outbox {
-    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::<Bell>::clone(bell)];
-    Outbox::new(store.clone(), handlers, pace, CancellationToken::new()).expect("a handler is there")
+pub(crate) fn worker(store: &Store, handler: &Arc<RecordingHandler>, timeouts: OutboxTimeouts) -> Outbox {
+    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::<RecordingHandler>::clone(handler)];
+    Outbox::new(store.clone(), handlers, timeouts, CancellationToken::new()).expect("there is a handler")
 }
 
-/// Enqueues so many, in one transaction, and returns their ids in order.
+/// Enqueues `count` effects in one transaction and returns their ids in order.
 pub(crate) async fn enqueue_many(store: &Store, count: usize) -> Vec<EffectId> {
-    let mut tx = store.begin().await.expect("begun");
+    let mut tx = store.begin().await.expect("a transaction");
     let mut ids = Vec::new();
     for number in 0..count {
         ids.push(enqueue(&mut tx, KIND, &json!({ "number": number })).await.expect("enqueued"));
@@ -66,121 +67,136 @@ pub(crate) async fn enqueue_many(store: &Store, count: usize) -> Vec<EffectId> {
 }
 
 #[tokio::test]
-async fn two_workers_that_race_over_a_thousand_effects_do_each_exactly_once() {
+async fn concurrent_workers_perform_each_effect_exactly_once() {
     let db = TestDb::new().await;
     let (one, other) = (store(db.url()), store(db.url()));
     let ids = enqueue_many(&one, 1000).await;
-    let (bell, other_bell) = (Arc::new(Bell::default()), Arc::new(Bell::default()));
-    let (worker, other_worker) = (worker(&one, &bell, Pace::USUAL), worker(&other, &other_bell, Pace::USUAL));
+    let (handler, other_handler) =
+        (Arc::new(RecordingHandler::default()), Arc::new(RecordingHandler::default()));
+    let (worker, other_worker) = (
+        worker(&one, &handler, OutboxTimeouts::DEFAULT),
+        worker(&other, &other_handler, OutboxTimeouts::DEFAULT),
+    );
     let (first, second) = tokio::join!(worker.round(), other_worker.round());
     first.expect("a round");
     second.expect("a round");
-    let (mut rung, others) = (bell.rung(), other_bell.rung());
-    assert!(!rung.is_empty() && !others.is_empty(), "{} and {}: there was no race", rung.len(), others.len());
-    rung.extend(others);
-    rung.sort_unstable();
-    assert_eq!(rung, ids);
+    let (mut performed, others) = (handler.performed(), other_handler.performed());
+    assert!(
+        !performed.is_empty() && !others.is_empty(),
+        "{} and {}: the workers did not run concurrently",
+        performed.len(),
+        others.len()
+    );
+    performed.extend(others);
+    performed.sort_unstable();
+    assert_eq!(performed, ids);
     assert_eq!(db.sql().await.number("SELECT count(*) FROM outbox").await, 0);
 }
 
 #[tokio::test]
-async fn an_effect_exists_if_and_only_if_its_fact_was_committed() {
+async fn effect_exists_only_if_its_transaction_committed() {
     let db = TestDb::new().await;
     let store = store(db.url());
-    let mut undone = store.begin().await.expect("begun");
-    enqueue(&mut undone, KIND, &json!({})).await.expect("enqueued");
-    undone.rollback().await.expect("undone");
-    // A transaction that commits late has an early id: a cursor over ids would have passed it.
-    let mut late = store.begin().await.expect("begun");
+    let mut rolled_back = store.begin().await.expect("a transaction");
+    enqueue(&mut rolled_back, KIND, &json!({})).await.expect("enqueued");
+    rolled_back.rollback().await.expect("rolled back");
+    // A transaction that commits late has an early id; a cursor over ids would miss it.
+    let mut late = store.begin().await.expect("a transaction");
     let early_id = enqueue(&mut late, KIND, &json!({})).await.expect("enqueued");
     let ids = enqueue_many(&store, 3).await;
     assert!(early_id < ids[0]);
-    let bell = Arc::new(Bell::default());
-    let worker = worker(&store, &bell, Pace::USUAL);
+    let handler = Arc::new(RecordingHandler::default());
+    let worker = worker(&store, &handler, OutboxTimeouts::DEFAULT);
     worker.round().await.expect("a round");
-    assert_eq!(bell.rung(), ids);
+    assert_eq!(handler.performed(), ids);
     late.commit().await.expect("committed");
     worker.round().await.expect("a round");
-    assert_eq!(bell.rung(), [vec![early_id], ids].concat());
+    assert_eq!(handler.performed(), [vec![early_id], ids].concat());
 }
 
 #[tokio::test]
-async fn a_failed_effect_waits_and_is_given_up_where_somebody_can_see_it() {
+async fn transient_failure_is_retried_and_then_dead_lettered() {
     let db = TestDb::new().await;
     let (store, mut sql) = (store(db.url()), db.sql().await);
     enqueue_many(&store, 1).await;
-    let bell = Arc::new(Bell { fault: Some(Fault::Passing), ..Bell::default() });
-    let worker = worker(&store, &bell, Pace::USUAL);
-    for attempt in 1..=ATTEMPTS_AT_MOST {
+    let handler =
+        Arc::new(RecordingHandler { class: Some(FailureClass::Transient), ..RecordingHandler::default() });
+    let worker = worker(&store, &handler, OutboxTimeouts::DEFAULT);
+    for attempt in 1..=MAX_ATTEMPTS {
         worker.round().await.expect("a round");
         worker.round().await.expect("a round");
-        assert_eq!(bell.rung().len(), attempt as usize, "it is not tried again before its time");
+        assert_eq!(
+            handler.performed().len(),
+            attempt as usize,
+            "it must not be retried before its next attempt is due"
+        );
         sql.execute("UPDATE outbox SET next_attempt_at = now()").await;
     }
     worker.round().await.expect("a round");
-    assert_eq!(bell.rung().len(), ATTEMPTS_AT_MOST as usize, "the dead stay dead");
-    let seen = "SELECT attempts || ' ' || (dead_at IS NOT NULL) || ' ' || last_error FROM outbox";
-    assert_eq!(sql.texts(seen).await, ["20 true the bell is cracked"]);
+    assert_eq!(handler.performed().len(), MAX_ATTEMPTS as usize, "a dead effect must not be retried");
+    let query = "SELECT attempts || ' ' || (dead_at IS NOT NULL) || ' ' || last_error FROM outbox";
+    assert_eq!(sql.texts(query).await, ["20 true simulated failure"]);
     assert_eq!(outbox::count_dead(&store, 10).await.expect("counted"), 1);
 }
 
 #[tokio::test]
-async fn a_lasting_fault_is_not_tried_again() {
+async fn permanent_failure_is_not_retried() {
     let db = TestDb::new().await;
     let store = store(db.url());
     enqueue_many(&store, 1).await;
-    let bell = Arc::new(Bell { fault: Some(Fault::Lasting), ..Bell::default() });
-    worker(&store, &bell, Pace::USUAL).round().await.expect("a round");
-    let seen = "SELECT attempts || ' ' || (dead_at IS NOT NULL) FROM outbox";
-    assert_eq!(db.sql().await.texts(seen).await, ["1 true"]);
+    let handler =
+        Arc::new(RecordingHandler { class: Some(FailureClass::Permanent), ..RecordingHandler::default() });
+    worker(&store, &handler, OutboxTimeouts::DEFAULT).round().await.expect("a round");
+    let query = "SELECT attempts || ' ' || (dead_at IS NOT NULL) FROM outbox";
+    assert_eq!(db.sql().await.texts(query).await, ["1 true"]);
 }
 
-/// An effect that kills its worker would be taken again and again, by one worker after the other.
+/// An effect that crashes its worker must not be claimed forever.
 #[tokio::test]
-async fn an_effect_whose_workers_never_came_back_is_given_up_without_another_attempt() {
+async fn effect_of_crashed_workers_is_dead_lettered_after_max_attempts() {
     let db = TestDb::new().await;
     let (store, mut sql) = (store(db.url()), db.sql().await);
     enqueue_many(&store, 1).await;
-    sql.execute(format!("UPDATE outbox SET attempts = {ATTEMPTS_AT_MOST}, claim = gen_random_uuid()")).await;
-    let bell = Arc::new(Bell::default());
-    worker(&store, &bell, Pace::USUAL).round().await.expect("a round");
-    assert_eq!(bell.rung(), []);
-    let seen = "SELECT last_error FROM outbox WHERE dead_at IS NOT NULL";
-    assert_eq!(sql.texts(seen).await, ["the last worker did not come back"]);
+    sql.execute(format!("UPDATE outbox SET attempts = {MAX_ATTEMPTS}, claim = gen_random_uuid()")).await;
+    let handler = Arc::new(RecordingHandler::default());
+    worker(&store, &handler, OutboxTimeouts::DEFAULT).round().await.expect("a round");
+    assert_eq!(handler.performed(), []);
+    let query = "SELECT last_error FROM outbox WHERE dead_at IS NOT NULL";
+    assert_eq!(sql.texts(query).await, ["the last worker did not come back"]);
 }
 
 #[tokio::test]
-async fn a_worker_that_was_overtaken_changes_nothing() {
+async fn worker_with_an_expired_claim_cannot_change_the_effect() {
     let db = TestDb::new().await;
     let store = store(db.url());
     let ids = enqueue_many(&store, 1).await;
-    let take = async |visible_after| {
+    let take = async |visibility_timeout| {
         let claim = Uuid::now_v7();
-        let taking = Claim { kind: KIND, claim, attempts_at_most: 9, limit: 10, visible_after };
-        let claimed = outbox::claim(&store, &taking).await.expect("taken");
+        let request = ClaimRequest { kind: KIND, claim, max_attempts: 9, limit: 10, visibility_timeout };
+        let claimed = outbox::claim(&store, &request).await.expect("claimed");
         (claim, claimed.into_iter().map(|claimed| (claimed.id, claimed.attempts)).collect::<Vec<_>>())
     };
-    let (slow, taken) = take(Duration::ZERO).await;
-    assert_eq!(taken, [(ids[0], 1)]);
-    let (quick, taken) = take(Duration::from_secs(60)).await;
-    assert_eq!(taken, [(ids[0], 2)]);
-    assert_eq!(take(Duration::from_secs(60)).await.1, [], "nobody sees what a worker is at");
-    assert!(!outbox::give_up(&store, ids[0], slow, "late").await.expect("answered"));
-    assert!(!outbox::retry(&store, ids[0], slow, "late", Duration::ZERO).await.expect("answered"));
-    assert!(!outbox::done(&store, ids[0], slow).await.expect("answered"));
-    assert!(outbox::done(&store, ids[0], quick).await.expect("answered"));
+    let (expired, claimed_effects) = take(Duration::ZERO).await;
+    assert_eq!(claimed_effects, [(ids[0], 1)]);
+    let (current, claimed_effects) = take(Duration::from_secs(60)).await;
+    assert_eq!(claimed_effects, [(ids[0], 2)]);
+    assert_eq!(take(Duration::from_secs(60)).await.1, [], "a claimed effect is not visible to other workers");
+    assert!(!outbox::mark_dead(&store, ids[0], expired, "late").await.expect("a result"));
+    assert!(!outbox::retry(&store, ids[0], expired, "late", Duration::ZERO).await.expect("a result"));
+    assert!(!outbox::complete(&store, ids[0], expired).await.expect("a result"));
+    assert!(outbox::complete(&store, ids[0], current).await.expect("a result"));
     assert_eq!(db.sql().await.number("SELECT count(*) FROM outbox").await, 0);
 }
 
 #[tokio::test]
-async fn effects_that_nobody_here_can_perform_are_left_alone_and_without_a_handler_there_is_no_worker() {
+async fn effects_without_a_handler_are_not_claimed() {
     let db = TestDb::new().await;
     let store = store(db.url());
-    let mut tx = store.begin().await.expect("begun");
-    enqueue(&mut tx, "of a newer replica", &json!({})).await.expect("enqueued");
+    let mut tx = store.begin().await.expect("a transaction");
+    enqueue(&mut tx, "kind-of-a-newer-replica", &json!({})).await.expect("enqueued");
     tx.commit().await.expect("committed");
-    let bell = Arc::new(Bell::default());
-    worker(&store, &bell, Pace::USUAL).round().await.expect("a round");
+    let handler = Arc::new(RecordingHandler::default());
+    worker(&store, &handler, OutboxTimeouts::DEFAULT).round().await.expect("a round");
     assert_eq!(db.sql().await.number("SELECT count(*) FROM outbox WHERE attempts = 0").await, 1);
-    assert!(Outbox::new(store, Vec::new(), Pace::USUAL, CancellationToken::new()).is_none());
+    assert!(Outbox::new(store, Vec::new(), OutboxTimeouts::DEFAULT, CancellationToken::new()).is_none());
 }

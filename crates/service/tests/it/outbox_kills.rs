@@ -1,6 +1,6 @@
-//! Workers of the outbox that are killed, and connections that break. What was committed is done at least once.
+//! Killed outbox workers and broken connections: every committed effect is performed at least once.
 //!
-//! The worker is a process of its own: this test binary, started again.
+//! The killed worker is a separate process: this test binary, started again.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -11,166 +11,177 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 use guildhall_domain::ids::EffectId;
 use guildhall_runtime::reconcile::Reconciler;
-use guildhall_service::ops::outbox::{Effect, Handler, Outbox, Pace, Undone};
+use guildhall_service::ops::outbox::{EffectAttempt, EffectError, Handler, Outbox, OutboxTimeouts};
 use guildhall_testkit::TestDb;
 use secrecy::ExposeSecret;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::outbox::{Bell, KIND, enqueue_many, worker};
+use crate::outbox::{KIND, RecordingHandler, enqueue_many, worker};
 use crate::store;
 
-const URL: &str = "GUILDHALL_OUTBOX_WORKER_URL";
+const WORKER_URL_VARIABLE: &str = "GUILDHALL_OUTBOX_WORKER_URL";
 
-/// A worker that is silent for this long is taken for dead: short, for a test that waits for it.
-const QUICK: Pace = Pace { attempt: Duration::from_millis(1500), silence: Duration::from_secs(2) };
+/// Short timeouts, so that the test does not wait long for a dead worker's claims to expire.
+const SHORT_TIMEOUTS: OutboxTimeouts =
+    OutboxTimeouts { attempt: Duration::from_millis(1500), visibility_timeout: Duration::from_secs(2) };
 
 #[tokio::test]
-async fn what_a_killed_worker_had_taken_comes_back_and_is_done_by_another() {
+async fn effects_of_a_killed_worker_are_performed_by_another() {
     let db = TestDb::new().await;
     let store = store(db.url());
     let ids = enqueue_many(&store, 100).await;
-    let mut child = Command::new(std::env::current_exe().expect("this binary"))
-        .args(["--exact", "outbox_kills::is_the_worker_when_started_as_one", "--nocapture"])
-        .env(URL, db.url().expose_secret())
+    let mut child = Command::new(std::env::current_exe().expect("the path of this binary"))
+        .args(["--exact", "outbox_kills::worker_process_entry_point", "--nocapture"])
+        .env(WORKER_URL_VARIABLE, db.url().expose_secret())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("started again");
+        .expect("the worker process starts");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-    let stuck = lines.find(|line| line.as_ref().is_ok_and(|line| line.ends_with("stuck")));
-    assert!(stuck.is_some(), "the worker ended before it was killed");
+    let hanging_line = lines.find(|line| line.as_ref().is_ok_and(|line| line.ends_with("hanging")));
+    assert!(hanging_line.is_some(), "the worker exited before it was killed");
     child.kill().expect("killed");
     child.wait().expect("reaped");
 
     let mut sql = db.sql().await;
-    let taken = sql.number("SELECT count(*) FROM outbox WHERE claim IS NOT NULL").await;
-    assert_eq!(taken, 20, "the batch that it was at");
-    let bell = Arc::new(Bell::default());
-    let heir = worker(&store, &bell, QUICK);
+    let claimed = sql.number("SELECT count(*) FROM outbox WHERE claim IS NOT NULL").await;
+    assert_eq!(claimed, 20, "the claimed batch");
+    let handler = Arc::new(RecordingHandler::default());
+    let successor = worker(&store, &handler, SHORT_TIMEOUTS);
     let deadline = Instant::now() + Duration::from_secs(30);
     while sql.number("SELECT count(*) FROM outbox").await > 0 {
-        assert!(Instant::now() < deadline, "{} of {} were done", bell.rung().len(), ids.len());
-        heir.round().await.expect("a round");
+        assert!(
+            Instant::now() < deadline,
+            "{} of {} effects were performed",
+            handler.performed().len(),
+            ids.len()
+        );
+        successor.round().await.expect("a round");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    assert_eq!(bell.rung(), ids, "none was lost");
+    assert_eq!(handler.performed(), ids, "an effect was lost");
 }
 
-/// The effects are there for the world to see, and the connection breaks before the worker can say so.
+/// The connection breaks after the effects are performed and before they are marked as done.
 #[tokio::test]
-async fn what_a_worker_did_and_could_not_say_is_done_again() {
+async fn unconfirmed_effects_are_performed_again() {
     let db = TestDb::new().await;
     let store = store(db.url());
-    let (mut gate, mut watch) = (db.sql().await, db.sql().await);
+    let (mut lock_connection, mut observer) = (db.sql().await, db.sql().await);
     let ids = enqueue_many(&store, 3).await;
-    let held = Arc::new(Held { bell: Bell::default(), go: Semaphore::new(0) });
-    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::<Held>::clone(&held)];
-    let cut_off = Outbox::new(store.clone(), handlers, QUICK, CancellationToken::new()).expect("a handler");
-    let cut = async {
+    let blocking_handler =
+        Arc::new(BlockingHandler { handler: RecordingHandler::default(), release: Semaphore::new(0) });
+    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::<BlockingHandler>::clone(&blocking_handler)];
+    let disconnected_worker =
+        Outbox::new(store.clone(), handlers, SHORT_TIMEOUTS, CancellationToken::new()).expect("a handler");
+    let disconnect = async {
         let deadline = Instant::now() + Duration::from_secs(10);
-        while held.bell.rung().len() < 3 {
-            assert!(Instant::now() < deadline, "they are not performed");
+        while blocking_handler.handler.performed().len() < 3 {
+            assert!(Instant::now() < deadline, "the effects were not performed");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        gate.execute("BEGIN; LOCK TABLE outbox IN SHARE MODE").await;
-        held.go.add_permits(3);
+        lock_connection.execute("BEGIN; LOCK TABLE outbox IN SHARE MODE").await;
+        blocking_handler.release.add_permits(3);
         let waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        while watch.number(format!("SELECT count(*) {waiting}")).await < 3 {
-            assert!(Instant::now() < deadline, "they do not say so");
+        while observer.number(format!("SELECT count(*) {waiting}")).await < 3 {
+            assert!(Instant::now() < deadline, "the worker does not mark the effects as done");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        watch.number(format!("SELECT count(pg_terminate_backend(pid)) {waiting}")).await;
-        gate.execute("COMMIT").await;
+        observer.number(format!("SELECT count(pg_terminate_backend(pid)) {waiting}")).await;
+        lock_connection.execute("COMMIT").await;
     };
-    let (round, ()) = tokio::join!(cut_off.round(), cut);
-    round.expect_err("its connections are gone");
+    let (round, ()) = tokio::join!(disconnected_worker.round(), disconnect);
+    round.expect_err("the connections are broken");
 
-    let bell = Arc::new(Bell::default());
-    let heir = worker(&store, &bell, QUICK);
+    let handler = Arc::new(RecordingHandler::default());
+    let successor = worker(&store, &handler, SHORT_TIMEOUTS);
     let deadline = Instant::now() + Duration::from_secs(30);
-    while watch.number("SELECT count(*) FROM outbox").await > 0 {
-        assert!(Instant::now() < deadline, "they do not come back");
-        heir.round().await.expect("a round");
+    while observer.number("SELECT count(*) FROM outbox").await > 0 {
+        assert!(Instant::now() < deadline, "the effects are not retried");
+        successor.round().await.expect("a round");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    assert_eq!((held.bell.rung(), bell.rung()), (ids.clone(), ids));
+    assert_eq!((blocking_handler.handler.performed(), handler.performed()), (ids.clone(), ids));
 }
 
-/// Connections break all the time: before a batch is taken, and while it is taken.
+/// Connections break repeatedly, before and during the claim of a batch.
 #[tokio::test]
-async fn with_connections_breaking_all_the_time_every_effect_is_done() {
+async fn every_effect_is_performed_despite_broken_connections() {
     let db = TestDb::new().await;
     let store = store(db.url());
-    let (mut breaking, mut looking) = (db.sql().await, db.sql().await);
+    let (mut breaker_connection, mut observer) = (db.sql().await, db.sql().await);
     let ids = enqueue_many(&store, 1000).await;
-    let bell = Arc::new(Bell::default());
-    let tried = worker(&store, &bell, QUICK);
-    let failed = AtomicU32::new(0);
+    let handler = Arc::new(RecordingHandler::default());
+    let worker_under_test = worker(&store, &handler, SHORT_TIMEOUTS);
+    let failed_rounds = AtomicU32::new(0);
     let deadline = Instant::now() + Duration::from_secs(60);
     let breaker = async {
         let kill = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'guildhall'";
-        while failed.load(Ordering::Relaxed) < 5 {
-            assert!(Instant::now() < deadline, "no round noticed");
-            breaking.number(kill).await;
+        while failed_rounds.load(Ordering::Relaxed) < 5 {
+            assert!(Instant::now() < deadline, "no round failed");
+            breaker_connection.number(kill).await;
             tokio::time::sleep(Duration::from_millis(3)).await;
         }
     };
-    let work = async {
-        while looking.number("SELECT count(*) FROM outbox").await > 0 {
-            assert!(Instant::now() < deadline, "effects are left");
-            failed.fetch_add(u32::from(tried.round().await.is_err()), Ordering::Relaxed);
+    let run_worker = async {
+        while observer.number("SELECT count(*) FROM outbox").await > 0 {
+            assert!(Instant::now() < deadline, "effects remain");
+            failed_rounds.fetch_add(u32::from(worker_under_test.round().await.is_err()), Ordering::Relaxed);
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::join!(breaker, work);
-    let mut rung: Vec<EffectId> = bell.rung();
-    rung.dedup();
-    assert_eq!(rung, ids);
+    tokio::join!(breaker, run_worker);
+    let mut performed: Vec<EffectId> = handler.performed();
+    performed.dedup();
+    assert_eq!(performed, ids);
 }
 
-/// Rings, and does not come back before it is let go.
+/// Performs the effect, and returns only when released.
 #[derive(Debug)]
-struct Held {
-    bell: Bell,
-    go: Semaphore,
+struct BlockingHandler {
+    handler: RecordingHandler,
+    release: Semaphore,
 }
 
-impl Handler for Held {
+impl Handler for BlockingHandler {
     fn kind(&self) -> &'static str {
         KIND
     }
 
-    fn perform<'a>(&'a self, effect: &'a Effect) -> BoxFuture<'a, Result<(), Undone>> {
+    fn perform<'a>(&'a self, effect: &'a EffectAttempt) -> BoxFuture<'a, Result<(), EffectError>> {
         Box::pin(async move {
-            let rung = self.bell.perform(effect).await;
-            self.go.acquire().await.expect("never closed").forget();
-            rung
+            let performed = self.handler.perform(effect).await;
+            self.release.acquire().await.expect("never closed").forget();
+            performed
         })
     }
 }
 
-/// Says that it has begun, and never ends.
+/// Prints a line when it starts, and never ends.
 #[derive(Debug)]
-struct Stuck;
+struct HangingHandler;
 
-impl Handler for Stuck {
+impl Handler for HangingHandler {
     fn kind(&self) -> &'static str {
         KIND
     }
 
-    #[expect(clippy::print_stdout, reason = "two processes talk to each other")]
-    fn perform<'a>(&'a self, _: &'a Effect) -> BoxFuture<'a, Result<(), Undone>> {
-        println!("stuck");
+    #[expect(clippy::print_stdout, reason = "the parent process reads this line")]
+    fn perform<'a>(&'a self, _: &'a EffectAttempt) -> BoxFuture<'a, Result<(), EffectError>> {
+        println!("hanging");
         Box::pin(std::future::pending())
     }
 }
 
-/// Not a test by itself: the other process. It does nothing unless it was started as the worker.
+/// The entry point of the worker process, not a test. Does nothing unless started as the worker.
 #[tokio::test]
-async fn is_the_worker_when_started_as_one() {
-    let Some(url) = std::env::var_os(URL) else { return };
+async fn worker_process_entry_point() {
+    let Some(url) = std::env::var_os(WORKER_URL_VARIABLE) else { return };
     let store = store(url.into_string().expect("text").into());
-    let pace = Pace { attempt: Duration::from_secs(600), silence: QUICK.silence };
-    let outbox = Outbox::new(store, vec![Arc::new(Stuck)], pace, CancellationToken::new());
-    outbox.expect("a handler is there").round().await.expect("a round");
+    let timeouts = OutboxTimeouts {
+        attempt: Duration::from_secs(600),
+        visibility_timeout: SHORT_TIMEOUTS.visibility_timeout,
+    };
+    let outbox = Outbox::new(store, vec![Arc::new(HangingHandler)], timeouts, CancellationToken::new());
+    outbox.expect("there is a handler").round().await.expect("a round");
 }

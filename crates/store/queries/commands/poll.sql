@@ -1,4 +1,4 @@
--- What a runner has not taken yet, or has to interrupt.
+-- Commands that a runner has not received yet, or has to interrupt.
 SELECT
     command.id,
     command.run,

@@ -1,4 +1,4 @@
--- An enrolment that still holds, as it is checked.
+-- Only enrolments that are neither revoked nor expired.
 SELECT
     enrolments.tenant,
     enrolments.principal,

@@ -1,5 +1,5 @@
--- Whether what was claimed under an enrolment may go on. Its expiry ends claiming, not what was claimed. One of the pool
--- is for the one run that it claimed, whatever else a token says.
+-- An expired enrolment cannot claim new runs, but its claimed runs may continue. An enrolment of the shared pool
+-- is valid only for the run that it claimed, whatever the token says.
 SELECT EXISTS (
     SELECT FROM enrolments
     INNER JOIN principals ON principals.id = enrolments.principal

@@ -1,4 +1,4 @@
--- Those that people made. A launcher makes one for each process, bound to its run; `runner_jobs` tells of those.
+-- Enrolments created by users. Those that a launcher creates are bound to a run and appear in `runner_jobs`.
 SELECT
     id,
     name,

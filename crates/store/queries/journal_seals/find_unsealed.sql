@@ -1,5 +1,5 @@
--- Streams of one journal that reach further than their seals, by owner. Reads the heads of this journal alone: it is
--- the first column of both keys.
+-- Streams of one journal with unsealed entries, by owner. Scans the heads of this journal only: it is the first column
+-- of both keys.
 SELECT head.owner, head.last_seq
 FROM journal_heads AS head
 LEFT JOIN journal_seal_heads AS seal ON seal.journal = head.journal AND seal.owner = head.owner

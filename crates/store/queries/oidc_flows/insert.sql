@@ -1,4 +1,4 @@
--- Anyone may begin a sign-in, so the number of open ones is bounded.
+-- Anyone may start a sign-in, so the number of open ones is limited.
 INSERT INTO oidc_flows (
     id, browser_hash, return_to, invitation, invitation_hash, cli_port, cli_challenge, expires_at
 )

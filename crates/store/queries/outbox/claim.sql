@@ -1,6 +1,6 @@
--- Takes some that are due, the longest due first. Those that another worker is taking are passed over, and none of
--- these is seen by anybody until the time-out, or until this worker says how it went. Found by being due, never by a
--- cursor over ids: a transaction that commits late may have an early id.
+-- Claims due effects, longest due first. Rows that another worker is claiming are skipped, and the claimed ones are
+-- invisible until the timeout or until this worker reports the outcome. Selected by due time, never by a cursor over
+-- ids: a transaction that commits late may have an early id.
 WITH due AS MATERIALIZED (
     SELECT id
     FROM outbox

@@ -1,2 +1,2 @@
--- Whoever decides on the first operator does so alone; the lock goes with the transaction.
+-- Serialises the creation of the first operator; the lock ends with the transaction.
 SELECT pg_advisory_xact_lock(hashtext('guildhall.first_operator'))

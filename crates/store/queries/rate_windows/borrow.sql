@@ -1,6 +1,6 @@
--- Hands out a block of the permits of the window that is open now, by this clock: as many as were wished for, and never
--- more than are left. Borrowers of one caller's permits wait for each other at its row. Without a permit left, none is
--- handed out, and only the time until the next window is told.
+-- Hands out a block of permits of the current window, by the clock of PostgreSQL: at most as many as requested and as
+-- are left. Concurrent borrowers of one caller wait for each other on its row. Without a permit left, only the time
+-- until the next window is returned.
 WITH open AS (
     SELECT to_timestamp(floor(extract(epoch FROM now()) / $3::bigint) * $3::bigint) AS starts_at
 ),

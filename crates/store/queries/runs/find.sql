@@ -1,4 +1,4 @@
--- A run with its lease, and the time by which the lease counts.
+-- A run with its lease, and the current time to compare the expiry with.
 SELECT
     run.id,
     run.tenant,

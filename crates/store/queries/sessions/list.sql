@@ -1,4 +1,4 @@
--- The sessions of the tenants that a principal belongs to, newest first: all, or what runs and what is new to a reader.
+-- The sessions of a principal's tenants, newest first: all of them, or only those that are running or unread.
 SELECT
     session.id,
     session.tenant,
@@ -24,7 +24,7 @@ WHERE session.id < $3
     AND ($4::uuid IS NULL OR session.tenant = $4)
     AND ($5::text IS NULL OR session.backend_profile = $5)
     AND ($6::boolean OR session.running OR session.version > coalesce(session_read.version, 0))
-    -- Canary turns of provider profiles are nobody's conversation: they show in the history alone.
+    -- Canary turns of provider profiles are not conversations: they appear in the full list only.
     AND ($6::boolean OR NOT EXISTS (
         SELECT 1 FROM profile_validations AS validation WHERE validation.run = session.last_run
     ))

@@ -1,2 +1,2 @@
--- One replica at a time decides on the keys; the lock goes with the transaction.
+-- One replica at a time rotates the keys; the lock ends with the transaction.
 SELECT pg_advisory_xact_lock(hashtext('guildhall.signing_keys'))

@@ -1,10 +1,10 @@
-//! Erasure: what an entry said goes, that it was there stays.
+//! Erasure of entry bodies. The entry itself keeps its place in the stream.
 
 use guildhall_domain::journal::{Seq, Stream};
 
 use crate::{StoreError, Tx};
 
-/// Replaces what an entry says by nothing. Returns whether it said something before.
+/// Deletes the body of an entry. Returns `false` if it was already erased.
 pub async fn erase(tx: &mut Tx, stream: Stream, seq: Seq) -> Result<bool, StoreError> {
     let Stream { journal, owner } = stream;
     let done = sqlx::query_file!("queries/journal/erase.sql", journal.number(), owner, seq.get())

@@ -1,4 +1,4 @@
-//! The head rows.
+//! Journal heads: the last sequence number and the epoch of each stream.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx};
 
-/// Locks a stream's head until the end of the transaction. Whoever changes what the stream describes does this first.
+/// Locks a stream's head until the end of the transaction. Every writer of the described object locks it first.
 pub async fn lock(tx: &mut Tx, stream: Stream) -> Result<Head, StoreError> {
-    lock_on(tx.connection(), stream).await
+    lock_with(tx.connection(), stream).await
 }
 
-/// Locks a head; a stream that nobody wrote to yet gets one.
-pub(super) async fn lock_on(connection: &mut PgConnection, stream: Stream) -> Result<Head, StoreError> {
+/// Locks a head, and creates it for a new stream.
+pub(super) async fn lock_with(connection: &mut PgConnection, stream: Stream) -> Result<Head, StoreError> {
     let Stream { journal, owner } = stream;
     loop {
         let row = sqlx::query_file!("queries/journal/lock_head.sql", journal.number(), owner)
@@ -23,26 +23,26 @@ pub(super) async fn lock_on(connection: &mut PgConnection, stream: Stream) -> Re
         if let Some(row) = row {
             return Ok(head(row.last_seq, row.epoch));
         }
-        sqlx::query_file!("queries/journal/open_head.sql", journal.number(), owner)
+        sqlx::query_file!("queries/journal/insert_head.sql", journal.number(), owner)
             .execute(&mut *connection)
             .await?;
     }
 }
 
-/// Moves a head that is locked.
+/// Updates a locked head.
 pub(super) async fn set(
     connection: &mut PgConnection,
     stream: Stream,
     last_seq: Seq,
 ) -> Result<(), StoreError> {
     let Stream { journal, owner } = stream;
-    sqlx::query_file!("queries/journal/move_head.sql", journal.number(), owner, last_seq.get())
+    sqlx::query_file!("queries/journal/update_head.sql", journal.number(), owner, last_seq.get())
         .execute(connection)
         .await?;
     Ok(())
 }
 
-/// Reads heads without locking them. A stream that nobody wrote to yet is not among them.
+/// Reads heads without locking them. A stream without entries has none.
 pub(super) async fn read(
     executor: impl PgExecutor<'_>,
     streams: impl Iterator<Item = &Stream>,
@@ -50,7 +50,7 @@ pub(super) async fn read(
     let (journals, owners): (Vec<i16>, Vec<Uuid>) =
         streams.map(|stream| (stream.journal.number(), stream.owner)).unzip();
     let rows =
-        sqlx::query_file!("queries/journal/read_heads.sql", &journals, &owners).fetch_all(executor).await?;
+        sqlx::query_file!("queries/journal/list_heads.sql", &journals, &owners).fetch_all(executor).await?;
     let heads = rows.into_iter().filter_map(|row| {
         let journal = Journal::from_number(row.journal)?;
         Some((Stream { journal, owner: row.owner }, head(row.last_seq, row.epoch)))
@@ -58,7 +58,7 @@ pub(super) async fn read(
     Ok(heads.collect())
 }
 
-/// Returns where streams end: the one question behind all followers of a replica.
+/// Returns the last sequence numbers of streams. One call serves all followers of a replica.
 pub async fn last_seqs(store: &Store, streams: &[Stream]) -> Result<HashMap<Stream, Seq>, StoreError> {
     let (sessions, appended): (Vec<&Stream>, Vec<&Stream>) =
         streams.iter().partition(|stream| stream.journal == Journal::Session);
@@ -66,7 +66,7 @@ pub async fn last_seqs(store: &Store, streams: &[Stream]) -> Result<HashMap<Stre
         appended.iter().map(|stream| (stream.journal.number(), stream.owner)).unzip();
     let sessions: Vec<Uuid> = sessions.iter().map(|stream| stream.owner).collect();
     let rows = sqlx::query_file!(
-        "queries/journal/last_seqs.sql",
+        "queries/journal/list_last_seqs.sql",
         &journals,
         &owners,
         &sessions,
@@ -74,23 +74,23 @@ pub async fn last_seqs(store: &Store, streams: &[Stream]) -> Result<HashMap<Stre
     )
     .fetch_all(&store.pool)
     .await?;
-    let ends = rows.into_iter().filter_map(|row| {
+    let last_seqs = rows.into_iter().filter_map(|row| {
         let stream = Stream { journal: Journal::from_number(row.journal)?, owner: row.owner };
         Some((stream, Seq::new(row.last_seq)?))
     });
-    Ok(ends.collect())
+    Ok(last_seqs.collect())
 }
 
-/// Gives a stream its next holder. Writers under the epoch before are refused from the commit on.
+/// Starts the next epoch of a stream. After the commit, writers of earlier epochs are rejected.
 pub async fn take_over(tx: &mut Tx, stream: Stream) -> Result<Epoch, StoreError> {
     let Stream { journal, owner } = stream;
-    let row = sqlx::query_file!("queries/journal/take_over.sql", journal.number(), owner)
+    let row = sqlx::query_file!("queries/journal/increment_epoch.sql", journal.number(), owner)
         .fetch_one(tx.connection())
         .await?;
     Ok(Epoch::new(row.epoch))
 }
 
 fn head(last_seq: i64, epoch: i64) -> Head {
-    // The table has a check: no number is negative.
+    // A check constraint guarantees that the number is not negative.
     Head { last_seq: Seq::new(last_seq).unwrap_or_default(), epoch: Epoch::new(epoch) }
 }

@@ -1,46 +1,47 @@
-//! Lending permits: what the statement hands out, and what it refuses.
+//! Borrowing permits of a rate window.
 
 use std::time::{Duration, Instant};
 
 use guildhall_domain::ids::PrincipalId;
-use guildhall_domain::ops::rate::{Key, Rate, Tier};
+use guildhall_domain::ops::rate::{Rate, RateKey, Tier};
 use guildhall_store::rate_windows;
 use guildhall_testkit::TestDb;
 
-use crate::{store, store_within};
+use crate::{store, store_with_timeout};
 
 fn rate(text: &str) -> Rate {
     text.parse().expect(text)
 }
 
 #[tokio::test]
-async fn a_block_is_as_large_as_wished_and_never_larger_than_what_is_left() {
+async fn block_has_the_requested_size_up_to_what_is_left() {
     let db = TestDb::new().await;
     let (store, rate) = (store(db.url()), rate("10/24h"));
-    let key = Key::Principal(PrincipalId::generate());
+    let key = RateKey::Principal(PrincipalId::generate());
     let mut seen = Vec::new();
     for wanted in [4, 4, 4, 1] {
         let lent = rate_windows::borrow(&store, Tier::Read, key, rate, wanted).await.expect("an answer");
-        assert!(lent.ends_at > Instant::now() && lent.ends_at <= Instant::now() + rate.window());
+        assert!(lent.valid_until > Instant::now() && lent.valid_until <= Instant::now() + rate.window());
         seen.push((lent.permits, lent.handed_out));
     }
     assert_eq!(seen, [(4, 4), (4, 8), (2, 10), (0, 10)]);
 }
 
 #[tokio::test]
-async fn a_first_wish_for_more_than_the_limit_gets_the_limit() {
+async fn first_block_is_capped_at_the_limit() {
     let db = TestDb::new().await;
-    let key = Key::Principal(PrincipalId::generate());
+    let key = RateKey::Principal(PrincipalId::generate());
     let lent =
         rate_windows::borrow(&store(db.url()), Tier::Read, key, rate("3/24h"), 256).await.expect("answered");
     assert_eq!((lent.permits, lent.handed_out), (3, 3));
 }
 
 #[tokio::test]
-async fn callers_tiers_and_lengths_of_windows_are_counted_apart() {
+async fn callers_tiers_and_window_lengths_have_separate_counts() {
     let db = TestDb::new().await;
     let store = store(db.url());
-    let (one, other) = (Key::Principal(PrincipalId::generate()), Key::of_address([192, 0, 2, 7].into()));
+    let (one, other) =
+        (RateKey::Principal(PrincipalId::generate()), RateKey::from_address([192, 0, 2, 7].into()));
     for (tier, key, rate) in [
         (Tier::Read, one, rate("1/24h")),
         (Tier::Mutation, one, rate("1/24h")),
@@ -55,22 +56,21 @@ async fn callers_tiers_and_lengths_of_windows_are_counted_apart() {
 }
 
 #[tokio::test]
-async fn a_limit_that_was_lowered_holds_at_once() {
+async fn lowered_limit_applies_immediately() {
     let db = TestDb::new().await;
-    let (store, key) = (store(db.url()), Key::Principal(PrincipalId::generate()));
+    let (store, key) = (store(db.url()), RateKey::Principal(PrincipalId::generate()));
     rate_windows::borrow(&store, Tier::Read, key, rate("30/24h"), 20).await.expect("an answer");
     let lent = rate_windows::borrow(&store, Tier::Read, key, rate("10/24h"), 1).await.expect("an answer");
     assert_eq!((lent.permits, lent.handed_out), (0, 10));
 }
 
-/// All at once, over connections of their own: together no more than the limit, which is no multiple of their blocks, and
-/// all of it.
+/// The limit is not a multiple of the block size: together the borrowers get all of it and no more.
 #[tokio::test]
-async fn racing_borrowers_get_the_limit_together() {
+async fn concurrent_borrowers_share_exactly_the_limit() {
     let db = TestDb::new().await;
-    let patience = Duration::from_secs(20);
-    let (one, other) = (store_within(db.url(), patience), store_within(db.url(), patience));
-    let key = Key::Principal(PrincipalId::generate());
+    let timeout = Duration::from_secs(20);
+    let (one, other) = (store_with_timeout(db.url(), timeout), store_with_timeout(db.url(), timeout));
+    let key = RateKey::Principal(PrincipalId::generate());
     let racing = (0..60).map(|number| {
         let store = if number % 2 == 0 { &one } else { &other };
         rate_windows::borrow(store, Tier::Read, key, rate("100/24h"), 7)
@@ -81,11 +81,11 @@ async fn racing_borrowers_get_the_limit_together() {
 }
 
 #[tokio::test]
-async fn only_windows_that_have_ended_are_forgotten_and_so_many_at_once() {
+async fn only_ended_windows_are_deleted_up_to_the_batch_size() {
     let db = TestDb::new().await;
     let store = store(db.url());
     for _ in 0..5 {
-        let key = Key::Principal(PrincipalId::generate());
+        let key = RateKey::Principal(PrincipalId::generate());
         rate_windows::borrow(&store, Tier::Read, key, rate("1/24h"), 1).await.expect("an answer");
     }
     let mut sql = db.sql().await;
@@ -93,16 +93,16 @@ async fn only_windows_that_have_ended_are_forgotten_and_so_many_at_once() {
         "UPDATE rate_windows SET starts_at = now() - interval '2 hours', ends_at = now() - interval '1 hour'
         WHERE key IN (SELECT key FROM rate_windows LIMIT 3)";
     sql.execute(age).await;
-    for forgotten in [2, 1, 0] {
-        assert_eq!(rate_windows::forget_ended(&store, 2).await.expect("done"), forgotten);
+    for deleted in [2, 1, 0] {
+        assert_eq!(rate_windows::delete_ended(&store, 2).await.expect("done"), deleted);
     }
-    assert_eq!(sql.number("SELECT count(*) FROM rate_windows").await, 2, "open windows stay");
+    assert_eq!(sql.number("SELECT count(*) FROM rate_windows").await, 2, "open windows are kept");
 }
 
 #[tokio::test]
-async fn without_an_answer_nothing_is_lent() {
+async fn borrow_fails_when_postgres_times_out() {
     let db = TestDb::new().await;
-    let (store, key) = (store(db.url()), Key::Principal(PrincipalId::generate()));
+    let (store, key) = (store(db.url()), RateKey::Principal(PrincipalId::generate()));
     let mut lock = db.sql().await;
     lock.execute("BEGIN; LOCK TABLE rate_windows IN ACCESS EXCLUSIVE MODE").await;
     let began = Instant::now();

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::store;
 
 #[tokio::test]
-async fn a_replica_is_listed_from_its_first_heartbeat_until_it_leaves() {
+async fn replica_is_listed_from_first_heartbeat_until_deletion() {
     let db = TestDb::new().await;
     let store = store(db.url());
     let (id, started_at) = (ReplicaId::generate(), Timestamp::from_second(1_800_000_000).expect("in range"));
@@ -21,12 +21,12 @@ async fn a_replica_is_listed_from_its_first_heartbeat_until_it_leaves() {
     assert_eq!(again.len(), 1);
     assert!(again[0].seen_at > first.seen_at);
 
-    replicas::leave(&store, id).await.expect("left");
+    replicas::delete(&store, id).await.expect("left");
     assert_eq!(replicas::list(&store, 10).await.expect("read"), vec![]);
 }
 
 #[tokio::test]
-async fn only_the_silent_are_forgotten() {
+async fn only_stale_replicas_are_deleted() {
     let db = TestDb::new().await;
     let store = store(db.url());
     let (silent, alive) = (ReplicaId::generate(), ReplicaId::generate());
@@ -38,7 +38,7 @@ async fn only_the_silent_are_forgotten() {
         silent.as_uuid()
     );
     db.sql().await.execute(age).await;
-    assert_eq!(replicas::forget_silent(&store, Duration::from_secs(60)).await.expect("done"), 1);
+    assert_eq!(replicas::delete_stale(&store, Duration::from_secs(60)).await.expect("done"), 1);
     let left: Vec<_> =
         replicas::list(&store, 10).await.expect("read").into_iter().map(|replica| replica.id).collect();
     assert_eq!(left, vec![alive]);

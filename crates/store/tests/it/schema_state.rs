@@ -8,7 +8,7 @@ use crate::store;
 
 // covers: R2
 #[tokio::test]
-async fn an_empty_database_is_at_zero_until_it_is_migrated() {
+async fn empty_database_has_version_zero_until_migrated() {
     let db = TestDb::empty().await;
     let store = store(db.url());
     assert_eq!(schema_state::read(&store).await.expect("read"), SchemaState { applied: 0, floor: 0 });
@@ -18,7 +18,7 @@ async fn an_empty_database_is_at_zero_until_it_is_migrated() {
 }
 
 #[tokio::test]
-async fn a_postgres_that_is_away_is_told_apart_from_a_fault_of_ours() {
+async fn unreachable_postgres_differs_from_a_rejected_statement() {
     let nowhere = store("postgres://nobody@127.0.0.1:1/nothing".into());
     let error = schema_state::read(&nowhere).await.expect_err("nobody listens");
     assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
@@ -26,11 +26,11 @@ async fn a_postgres_that_is_away_is_told_apart_from_a_fault_of_ours() {
     let db = TestDb::new().await;
     db.sql().await.execute("ALTER TABLE schema_state RENAME COLUMN floor TO ceiling").await;
     let error = schema_state::read(&store(db.url())).await.expect_err("no such column");
-    assert!(matches!(error, StoreError::Refused(_)), "{error:?}");
+    assert!(matches!(error, StoreError::Rejected(_)), "{error:?}");
 }
 
 #[test]
-fn an_address_that_cannot_be_read_is_not_repeated() {
+fn error_for_an_invalid_url_does_not_contain_the_url() {
     let second = Duration::from_secs(1);
     let options = StoreOptions {
         url: "postgres://me:hunter2@[broken".into(),

@@ -1,7 +1,7 @@
-//! The attack on every lease: a writer that is stopped just before its statement, overtaken, and continued.
+//! Fencing under the worst case for leases: a writer is stopped just before its statement, replaced, and continued.
 //!
-//! The writer is a process of its own: this test binary, started again. The test stops it (SIGSTOP) when it has its
-//! statement ready in its hands, gives the stream to the next holder, and lets it go on (SIGCONT).
+//! The writer is a separate process: this test binary, started again. The test stops it with SIGSTOP when its statement
+//! is ready, starts the next epoch of the stream, and continues it with SIGCONT.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,10 +9,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use guildhall_domain::ids::{EntryId, RunId};
-use guildhall_domain::journal::{Epoch, Fence, Journal, Refusal, Seq, Stream};
-use guildhall_domain::runs::event::Mark;
+use guildhall_domain::journal::{AppendRejection, Epoch, Fence, Journal, Seq, Stream};
+use guildhall_domain::runs::event::ParsedEvent;
 use guildhall_runtime::Tasks;
-use guildhall_store::journal::{self, Append, AppendError, GroupWriter, NewEntry, Scope};
+use guildhall_store::journal::{self, AppendError, AppendRequest, GroupWriter, NewEntry, Scope};
 use guildhall_store::{Store, Tx, leases, runs};
 use guildhall_testkit::TestDb;
 use rustix::process::{Pid, Signal, kill_process};
@@ -20,7 +20,7 @@ use secrecy::ExposeSecret;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use crate::{made, store};
+use crate::{fixtures, store};
 
 const ROUNDS: i64 = 200;
 const URL: &str = "GUILDHALL_STOPPED_WRITER_URL";
@@ -28,7 +28,7 @@ const OWNER: &str = "GUILDHALL_STOPPED_WRITER_OWNER";
 const JOURNAL: &str = "GUILDHALL_STOPPED_WRITER_JOURNAL";
 
 #[tokio::test]
-async fn a_writer_that_was_overtaken_while_it_stood_still_is_refused_each_time() {
+async fn stopped_writer_is_rejected_after_a_takeover() {
     let db = TestDb::new().await;
     let store = store(db.url());
     let stream = Stream { journal: Journal::Audit, owner: Uuid::now_v7() };
@@ -36,10 +36,10 @@ async fn a_writer_that_was_overtaken_while_it_stood_still_is_refused_each_time()
     let mut refused = 0;
     for _ in 0..ROUNDS {
         let held = take_over(&store, stream).await;
-        writer.hold(held);
+        writer.prepare(held);
         writer.stop();
         take_over(&store, stream).await;
-        writer.go_on();
+        writer.resume();
         let outcome = writer.outcome();
         assert!(outcome.starts_with("refused"), "{outcome}");
         refused += 1;
@@ -48,66 +48,69 @@ async fn a_writer_that_was_overtaken_while_it_stood_still_is_refused_each_time()
     assert_eq!(
         journal::page(&store, stream, Seq::ZERO, 10).await.expect("read"),
         vec![],
-        "a late write went through"
+        "a late write was accepted"
     );
 
-    // Without somebody in between the same writer is let through: the test can fail.
+    // Control: without a takeover the same writer succeeds.
     let held = take_over(&store, stream).await;
-    writer.hold(held);
+    writer.prepare(held);
     writer.stop();
-    writer.go_on();
+    writer.resume();
     assert_eq!(writer.outcome(), "written");
 }
 
-/// A runner has three ways to write: events in a group, events in a transaction, its lease.
+/// A runner writes in three ways: events in a group, events in a transaction, and its lease.
 #[tokio::test]
-async fn a_runner_that_was_overtaken_while_it_stood_still_moves_no_fold_and_renews_no_lease() {
+async fn stopped_runner_changes_no_fold_or_lease_after_a_takeover() {
     let db = TestDb::new().await;
     let store = store(db.url());
-    let (run, runner) = made::run(&db).await;
+    let (run, runner) = fixtures::insert_run(&db).await;
     let stream = runs::stream(run);
     let mut writer = Writer::start(&db, stream);
     let claim = async || {
-        let mut tx = store.begin().await.expect("begun");
-        let epoch = journal::take_over(&mut tx, stream).await.expect("taken");
-        // So short that any renewal moves it.
-        leases::put(&mut tx, run, runner, epoch, Duration::from_millis(1)).await.expect("put");
+        let mut tx = store.begin().await.expect("a transaction");
+        let epoch = journal::take_over(&mut tx, stream).await.expect("a new epoch");
+        // So short that any renewal changes it.
+        leases::upsert(&mut tx, run, runner, epoch, Duration::from_millis(1)).await.expect("put");
         tx.commit().await.expect("committed");
         epoch
     };
     let lease = async || runs::find(&store, run).await.expect("read").and_then(|run| run.lease);
     let fold = async || {
-        let kept = journal::load_folds(&store, run, &[Scope::Run]).await.expect("read");
-        assert_eq!(kept[&Scope::Run], journal::rebuild_fold(&store, run, Scope::Run).await.expect("folded"));
-        kept[&Scope::Run].events
+        let stored = journal::load_folds(&store, run, &[Scope::Run]).await.expect("read");
+        assert_eq!(
+            stored[&Scope::Run],
+            journal::rebuild_fold(&store, run, Scope::Run).await.expect("folded")
+        );
+        stored[&Scope::Run].events
     };
     for _ in 0..ROUNDS {
-        writer.hold(claim().await);
+        writer.prepare(claim().await);
         writer.stop();
         claim().await;
-        let taken = lease().await;
-        writer.go_on();
+        let expected = lease().await;
+        writer.resume();
         let outcome = writer.outcome();
         assert!(outcome.starts_with("refused"), "{outcome}");
-        assert_eq!(lease().await, taken, "a lost runner renewed the lease of the next");
+        assert_eq!(lease().await, expected, "a lost runner renewed its successor's lease");
     }
     assert_eq!(fold().await, 0, "a late event was counted");
 
-    // Without somebody in between each of the three is let through: the test can fail.
+    // Control: without a takeover each of the three writes succeeds.
     for _ in 0..3 {
-        writer.hold(claim().await);
+        writer.prepare(claim().await);
         let before = lease().await.expect("held");
         writer.stop();
-        writer.go_on();
+        writer.resume();
         assert_eq!(writer.outcome(), "written");
-        assert!(lease().await.expect("held").expires_at > before.expires_at, "who writes is alive");
+        assert!(lease().await.expect("held").expires_at > before.expires_at, "a write renews the lease");
     }
     assert_eq!(fold().await, 2);
 }
 
 async fn take_over(store: &Store, stream: Stream) -> Epoch {
-    let mut tx: Tx = store.begin().await.expect("begun");
-    let epoch = journal::take_over(&mut tx, stream).await.expect("taken");
+    let mut tx: Tx = store.begin().await.expect("a transaction");
+    let epoch = journal::take_over(&mut tx, stream).await.expect("a new epoch");
     tx.commit().await.expect("committed");
     epoch
 }
@@ -120,7 +123,7 @@ struct Writer {
 impl Writer {
     fn start(db: &TestDb, stream: Stream) -> Self {
         let mut child = Command::new(std::env::current_exe().expect("this binary"))
-            .args(["--exact", "stopped_writer::is_the_writer_when_started_as_one", "--nocapture"])
+            .args(["--exact", "stopped_writer::writer_process", "--nocapture"])
             .env(URL, db.url().expose_secret())
             .env(OWNER, stream.owner.to_string())
             .env(JOURNAL, stream.journal.number().to_string())
@@ -132,9 +135,9 @@ impl Writer {
         Self { child, output }
     }
 
-    /// Gives it an epoch, and waits until it has its statement ready.
-    fn hold(&mut self, epoch: Epoch) {
-        writeln!(self.child.stdin.as_mut().expect("piped"), "{epoch}").expect("told");
+    /// Sends an epoch to the process, and waits until its statement is ready.
+    fn prepare(&mut self, epoch: Epoch) {
+        writeln!(self.child.stdin.as_mut().expect("piped"), "{epoch}").expect("sent");
         assert_eq!(self.line("ready"), "");
     }
 
@@ -143,14 +146,14 @@ impl Writer {
         let status = Path::new("/proc").join(self.child.id().to_string()).join("stat");
         let deadline = Instant::now() + Duration::from_secs(20);
         while !std::fs::read_to_string(&status).expect("it lives").contains(") T ") {
-            assert!(Instant::now() < deadline, "it does not stop");
+            assert!(Instant::now() < deadline, "the process does not stop");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Lets it go on, into its statement.
-    fn go_on(&mut self) {
-        writeln!(self.child.stdin.as_mut().expect("piped"), "go").expect("told");
+    /// Continues the process, which then runs its statement.
+    fn resume(&mut self) {
+        writeln!(self.child.stdin.as_mut().expect("piped"), "go").expect("sent");
         kill_process(self.pid(), Signal::CONT).expect("continued");
     }
 
@@ -162,12 +165,12 @@ impl Writer {
         self.line("outcome: ")
     }
 
-    /// Waits for a line that begins so, and returns the rest of it.
-    fn line(&mut self, begins: &str) -> String {
+    /// Waits for a line with this prefix, and returns the rest of it.
+    fn line(&mut self, prefix: &str) -> String {
         loop {
             let mut line = String::new();
             assert_ne!(self.output.read_line(&mut line).expect("readable"), 0, "the writer died");
-            if let Some(rest) = line.trim().strip_prefix(begins) {
+            if let Some(rest) = line.trim().strip_prefix(prefix) {
                 return rest.to_owned();
             }
         }
@@ -181,24 +184,25 @@ impl Drop for Writer {
     }
 }
 
-/// Not a test by itself: the other process. It does nothing unless it was started as the writer.
+/// Not a test: the body of the writer process. It does nothing unless it was started by [`Writer::start`].
 #[tokio::test]
-async fn is_the_writer_when_started_as_one() {
+async fn writer_process() {
     let Some((url, owner)) = std::env::var_os(URL).zip(std::env::var_os(OWNER)) else { return };
     let store = store(url.into_string().expect("text").into());
     let owner = owner.into_string().expect("text").parse().expect("a uuid");
     let number = std::env::var_os(JOURNAL).and_then(|number| number.into_string().ok()?.parse().ok());
     let journal = number.and_then(Journal::from_number).expect("a journal");
     let stream = Stream { journal, owner };
-    let (tasks, (wakes, _nobody)) = (Tasks::new(), mpsc::channel(1));
-    let group = GroupWriter::start(&store, &tasks, 1, &wakes);
+    let (tasks, (updates, _receiver)) = (Tasks::new(), mpsc::channel(1));
+    let group = GroupWriter::start(&store, &tasks, 1, &updates);
     let mut lines = std::io::stdin().lines().map(|line| line.expect("a line"));
     let mut round = 0;
     while let Some(epoch) = lines.next() {
         round += 1;
         let epoch = Epoch::new(epoch.trim().parse().expect("an epoch"));
-        let append = Append { stream, fence: Fence::Holder(epoch), entries: vec![late_entry(journal)] };
-        // In turns: in a group, inside a transaction that is already open, and of a run also its lease.
+        let append =
+            AppendRequest { stream, fence: Fence::Holder(epoch), entries: vec![late_entry(journal)] };
+        // Alternates between a group, an open transaction and, for a run, its lease.
         let outcome = match (round % 3, journal) {
             (2, Journal::Run) => renew(&store, stream, epoch, &mut lines).await,
             (1, _) => in_transaction(&store, &append, &mut lines).await,
@@ -209,23 +213,29 @@ async fn is_the_writer_when_started_as_one() {
         };
         match outcome {
             Ok(()) => println!("outcome: written"),
-            Err(AppendError::Refused(refusal)) => println!("outcome: refused: {refusal}"),
+            Err(AppendError::Rejected(refusal)) => println!("outcome: refused: {refusal}"),
             Err(error) => println!("outcome: failed: {error:?}"),
         }
     }
 }
 
 fn late_entry(journal: Journal) -> NewEntry {
-    let mark = (journal == Journal::Run).then(|| Mark::of("late", None, &serde_json::Value::Null));
-    NewEntry { id: EntryId::generate(), kind: "late".into(), body: r#"{"payload":null}"#.to_owned(), mark }
+    let parsed_event =
+        (journal == Journal::Run).then(|| ParsedEvent::new("late", None, &serde_json::Value::Null));
+    NewEntry {
+        id: EntryId::generate(),
+        kind: "late".into(),
+        body: r#"{"payload":null}"#.to_owned(),
+        parsed_event,
+    }
 }
 
 async fn in_transaction(
     store: &Store,
-    append: &Append,
+    append: &AppendRequest,
     lines: &mut impl Iterator<Item = String>,
 ) -> Result<(), AppendError> {
-    let mut tx = store.begin().await.expect("begun");
+    let mut tx = store.begin().await.expect("a transaction");
     wait_for_go(lines);
     match journal::append(&mut tx, append).await {
         Ok(_) => Ok(tx.commit().await?),
@@ -242,16 +252,16 @@ async fn renew(
     epoch: Epoch,
     lines: &mut impl Iterator<Item = String>,
 ) -> Result<(), AppendError> {
-    let mut tx = store.begin().await.expect("begun");
+    let mut tx = store.begin().await.expect("a transaction");
     wait_for_go(lines);
     let renewed = leases::extend(&mut tx, RunId::from_uuid(stream.owner), epoch).await?;
     tx.commit().await?;
-    let over = Refusal::Stale { given: epoch, current: Epoch::ZERO };
-    renewed.map(drop).ok_or(AppendError::Refused(over))
+    let stale = AppendRejection::StaleEpoch { given: epoch, current: Epoch::ZERO };
+    renewed.map(drop).ok_or(AppendError::Rejected(stale))
 }
 
-/// Says that the statement is ready, and waits. The test stops this process here.
-#[expect(clippy::print_stdout, reason = "two processes talk to each other")]
+/// Reports that the statement is ready, and waits. The test stops this process here.
+#[expect(clippy::print_stdout, reason = "the test reads the output of this process")]
 fn wait_for_go(lines: &mut impl Iterator<Item = String>) {
     println!("ready");
     assert_eq!(lines.next().as_deref(), Some("go"));

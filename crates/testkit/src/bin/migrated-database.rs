@@ -1,6 +1,6 @@
-//! Makes sure that a migrated database exists on the test engines and prints its address, for `cargo xtask sqlx`.
+//! Creates a migrated database on the test engines if needed and prints its URL, for `cargo xtask sqlx`.
 
-#![expect(clippy::print_stdout, reason = "the address is this program's result")]
+#![expect(clippy::print_stdout, reason = "the URL is the output of this program")]
 
 use guildhall_testkit::TestDb;
 use secrecy::ExposeSecret;

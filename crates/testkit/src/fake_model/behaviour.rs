@@ -1,68 +1,69 @@
-//! What the model does, picked by the last user text.
+//! How the model responds, chosen by the last user prompt.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// What the command of `big:` prints.
+/// Output size of the `big:` command.
 pub const BIG_OUTPUT_BYTES: usize = 10 * 1024 * 1024;
 
-pub(super) const SLOW_WORDS: usize = 40;
-pub(super) const SLOW_PACE: Duration = Duration::from_millis(250);
+pub(super) const SLOW_CHUNKS: usize = 40;
+pub(super) const SLOW_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Characters of an echo that come in one piece: short and odd, so that words are split.
-const PIECE_CHARS: usize = 7;
+/// Characters per chunk of an echo: short and odd, so that words are split.
+const CHUNK_CHARS: usize = 7;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Behaviour {
-    /// Says these pieces, at once.
-    Say(Vec<String>),
-    /// Says these pieces, one at a time.
-    SaySlowly(Vec<String>),
-    /// Says these pieces and drops the connection.
-    BreakOff(Vec<String>),
-    /// Asks for a shell command.
-    Call { command: String, escalated: bool },
-    /// Answers with an HTTP failure.
-    Refuse(u16),
+    /// Sends these chunks without delay.
+    Text(Vec<String>),
+    /// Sends these chunks with a pause after each.
+    SlowText(Vec<String>),
+    /// Sends these chunks and closes the connection.
+    TruncatedText(Vec<String>),
+    /// Calls a shell tool.
+    ToolCall { command: String, escalated: bool },
+    /// Responds with an HTTP error status.
+    HttpError(u16),
 }
 
 impl Behaviour {
-    /// Picks by the first word that means something. A tool that was answered has had its turn, except in a loop.
-    pub(super) fn of(text: &str, tool_answered: bool) -> Self {
-        let found = text.split_whitespace().find_map(|word| Self::named(word, text));
-        match found {
-            Some(Named::Always(behaviour)) => behaviour,
-            Some(Named::Once(behaviour)) if !tool_answered => behaviour,
-            Some(Named::Once(_)) | None => Self::Say(pieces(&format!("Echo: {text}"))),
+    /// Chooses by the first trigger word in the prompt. After a tool result the model echoes, except in a loop.
+    pub(super) fn for_prompt(text: &str, has_tool_result: bool) -> Self {
+        let trigger = text.split_whitespace().find_map(|word| Self::trigger(word, text));
+        match trigger {
+            Some(Trigger::Always(behaviour)) => behaviour,
+            Some(Trigger::UntilToolResult(behaviour)) if !has_tool_result => behaviour,
+            Some(Trigger::UntilToolResult(_)) | None => Self::Text(chunks_of(&format!("Echo: {text}"))),
         }
     }
 
-    fn named(word: &str, text: &str) -> Option<Named> {
-        let call = |prefix: &str, escalated| Self::Call { command: rest_of_line(text, prefix), escalated };
-        let words = || (0..SLOW_WORDS).map(|number| format!("tok{number} ")).collect();
-        let named = match word {
-            "slow" => Named::Always(Self::SaySlowly(words())),
-            "boom" => Named::Always(Self::Refuse(500)),
-            "r429" => Named::Always(Self::Refuse(429)),
-            "r401" => Named::Always(Self::Refuse(401)),
-            "cut" => Named::Always(Self::BreakOff(pieces("An answer that nobody"))),
-            _ if word.starts_with("run:") => Named::Once(call("run:", false)),
-            _ if word.starts_with("ask:") => Named::Once(call("ask:", true)),
+    fn trigger(word: &str, text: &str) -> Option<Trigger> {
+        let call =
+            |prefix: &str, escalated| Self::ToolCall { command: rest_of_line(text, prefix), escalated };
+        let slow_chunks = || (0..SLOW_CHUNKS).map(|number| format!("tok{number} ")).collect();
+        let trigger = match word {
+            "slow" => Trigger::Always(Self::SlowText(slow_chunks())),
+            "boom" => Trigger::Always(Self::HttpError(500)),
+            "r429" => Trigger::Always(Self::HttpError(429)),
+            "r401" => Trigger::Always(Self::HttpError(401)),
+            "cut" => Trigger::Always(Self::TruncatedText(chunks_of("An answer that nobody"))),
+            _ if word.starts_with("run:") => Trigger::UntilToolResult(call("run:", false)),
+            _ if word.starts_with("ask:") => Trigger::UntilToolResult(call("ask:", true)),
             _ if word.starts_with("big:") => {
-                Named::Once(Self::Call { command: print_much(), escalated: false })
+                Trigger::UntilToolResult(Self::ToolCall { command: big_output_command(), escalated: false })
             }
-            _ if word.starts_with("loop:") => Named::Always(call("loop:", false)),
+            _ if word.starts_with("loop:") => Trigger::Always(call("loop:", false)),
             _ => return None,
         };
-        Some(named)
+        Some(trigger)
     }
 }
 
-enum Named {
+enum Trigger {
     Always(Behaviour),
-    /// Until the tool that it asks for was answered.
-    Once(Behaviour),
+    /// Only until the tool result arrives.
+    UntilToolResult(Behaviour),
 }
 
 fn rest_of_line(text: &str, prefix: &str) -> String {
@@ -70,17 +71,17 @@ fn rest_of_line(text: &str, prefix: &str) -> String {
     rest.lines().next().unwrap_or("").trim().to_owned()
 }
 
-fn print_much() -> String {
+fn big_output_command() -> String {
     format!("yes 0123456789abcdef | head -c {BIG_OUTPUT_BYTES}")
 }
 
-fn pieces(text: &str) -> Vec<String> {
+fn chunks_of(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
-    chars.chunks(PIECE_CHARS).map(|piece| piece.iter().collect()).collect()
+    chars.chunks(CHUNK_CHARS).map(|chunk| chunk.iter().collect()).collect()
 }
 
-/// Returns the text of a message, whether it came as one or in parts.
-pub(super) fn text_of(content: &Value) -> String {
+/// Returns the text of a message, which is a string or a list of parts.
+pub(super) fn message_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
@@ -91,12 +92,12 @@ pub(super) fn text_of(content: &Value) -> String {
     }
 }
 
-/// Returns what the user said in a message. An agent may put parts of its own before it.
-pub(super) fn words_of(content: &Value) -> String {
+/// Returns the user's text of a message: the last part, because agents may put their own parts before it.
+pub(super) fn user_text(content: &Value) -> String {
     match content {
-        Value::Array(parts) => parts.last().map(|part| text_of(&part["text"])).unwrap_or_default(),
+        Value::Array(parts) => parts.last().map(|part| message_text(&part["text"])).unwrap_or_default(),
         Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
-            text_of(content)
+            message_text(content)
         }
     }
 }

@@ -1,105 +1,106 @@
-//! The OpenAI Chat Completions API, streamed or whole.
+//! The OpenAI Chat Completions API, with and without streaming.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::behaviour::{Behaviour, SLOW_PACE, words_of};
+use super::behaviour::{Behaviour, SLOW_INTERVAL, user_text};
 use super::reply::{Reply, Step};
 
-/// The names under which agents offer a shell.
-const SHELLS: [&str; 3] = ["run_shell_command", "shell", "bash"];
+/// Names of the shell tools of known agents.
+const SHELL_TOOLS: [&str; 3] = ["run_shell_command", "shell", "bash"];
 
-pub(super) fn answer(body: &Value) -> Reply {
+pub(super) fn respond(body: &Value) -> Reply {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let last = messages.iter().rfind(|message| message["role"] == "user").map(|m| words_of(&m["content"]));
-    let tool_answered = messages.last().is_some_and(|message| message["role"] == "tool");
-    let said = match Behaviour::of(&last.unwrap_or_default(), tool_answered) {
-        Behaviour::Refuse(status) => return Reply::refusal(status),
-        Behaviour::Call { command, .. } => Said::call(&body["tools"], &command),
-        Behaviour::Say(pieces) => Said::words(pieces, End::Stop),
-        Behaviour::SaySlowly(pieces) => Said::words(pieces, End::StopAfterPauses),
-        Behaviour::BreakOff(pieces) => Said::words(pieces, End::Cut),
+    let last = messages.iter().rfind(|message| message["role"] == "user").map(|m| user_text(&m["content"]));
+    let has_tool_result = messages.last().is_some_and(|message| message["role"] == "tool");
+    let completion = match Behaviour::for_prompt(&last.unwrap_or_default(), has_tool_result) {
+        Behaviour::HttpError(status) => return Reply::error(status),
+        Behaviour::ToolCall { command, .. } => Completion::tool_call(&body["tools"], &command),
+        Behaviour::Text(chunks) => Completion::text(chunks, StreamEnd::Stop),
+        Behaviour::SlowText(chunks) => Completion::text(chunks, StreamEnd::StopWithPauses),
+        Behaviour::TruncatedText(chunks) => Completion::text(chunks, StreamEnd::Disconnect),
     };
     let head = json!({
         "id": format!("chatcmpl-{}", Uuid::now_v7().simple()), "created": 1, "model": body["model"],
     });
-    if body["stream"] == json!(true) { said.streamed(&head) } else { said.whole(&head) }
+    if body["stream"] == json!(true) { completion.into_stream(&head) } else { completion.into_json(&head) }
 }
 
-/// What the model says, before it is put into the form that was asked for.
-struct Said {
-    pieces: Vec<String>,
-    call: Option<Value>,
-    end: End,
+/// A completion, before it is encoded as a stream or as one JSON body.
+struct Completion {
+    chunks: Vec<String>,
+    tool_call: Option<Value>,
+    end: StreamEnd,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum StreamEnd {
     Stop,
-    StopAfterPauses,
-    Cut,
+    StopWithPauses,
+    Disconnect,
 }
 
-impl Said {
-    fn words(pieces: Vec<String>, end: End) -> Self {
-        Self { pieces, call: None, end }
+impl Completion {
+    fn text(chunks: Vec<String>, end: StreamEnd) -> Self {
+        Self { chunks, tool_call: None, end }
     }
 
-    fn call(tools: &Value, command: &str) -> Self {
+    fn tool_call(tools: &Value, command: &str) -> Self {
         let offered: Vec<&str> = tools
             .as_array()
             .into_iter()
             .flatten()
             .filter_map(|tool| tool["function"]["name"].as_str())
             .collect();
-        let Some(shell) = SHELLS.into_iter().find(|shell| offered.contains(shell)) else {
-            return Self::words(
+        let Some(shell) = SHELL_TOOLS.into_iter().find(|shell| offered.contains(shell)) else {
+            return Self::text(
                 vec![format!("no shell among these tools: {}", offered.join(", "))],
-                End::Stop,
+                StreamEnd::Stop,
             );
         };
         let arguments =
-            json!({ "command": command, "description": "what was asked", "is_background": false });
-        let call = json!({
+            json!({ "command": command, "description": "requested by the test", "is_background": false });
+        let tool_call = json!({
             "id": format!("call_{}", Uuid::now_v7().simple()), "type": "function",
             "function": { "name": shell, "arguments": arguments.to_string() },
         });
-        Self { pieces: Vec::new(), call: Some(call), end: End::Stop }
+        Self { chunks: Vec::new(), tool_call: Some(tool_call), end: StreamEnd::Stop }
     }
 
     fn finish_reason(&self) -> &'static str {
-        if self.call.is_some() { "tool_calls" } else { "stop" }
+        if self.tool_call.is_some() { "tool_calls" } else { "stop" }
     }
 
-    fn whole(self, head: &Value) -> Reply {
-        let mut message = json!({ "role": "assistant", "content": self.pieces.concat() });
+    fn into_json(self, head: &Value) -> Reply {
+        let mut message = json!({ "role": "assistant", "content": self.chunks.concat() });
         let finish_reason = self.finish_reason();
-        if let Some(call) = self.call {
+        if let Some(tool_call) = self.tool_call {
             message["content"] = Value::Null;
-            message["tool_calls"] = json!([call]);
+            message["tool_calls"] = json!([tool_call]);
         }
         let choice = json!({ "index": 0, "message": message, "finish_reason": finish_reason });
-        let more = json!({ "object": "chat.completion", "choices": [choice], "usage": usage() });
-        Reply::Whole { status: 200, body: with(head, more) }
+        let extra = json!({ "object": "chat.completion", "choices": [choice], "usage": usage() });
+        Reply::Json { status: 200, body: merged(head, extra) }
     }
 
-    fn streamed(self, head: &Value) -> Reply {
-        let chunk =
-            |more: Value| Step::Event(with(&with(head, json!({ "object": "chat.completion.chunk" })), more));
+    fn into_stream(self, head: &Value) -> Reply {
+        let chunk = |extra: Value| {
+            Step::Event(merged(&merged(head, json!({ "object": "chat.completion.chunk" })), extra))
+        };
         let choice = |delta: Value, finish: Option<&str>| {
             chunk(json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }] }))
         };
         let mut steps = Vec::new();
-        if let Some(call) = &self.call {
-            let call = with(call, json!({ "index": 0 }));
-            steps.push(choice(json!({ "role": "assistant", "tool_calls": [call] }), None));
+        if let Some(tool_call) = &self.tool_call {
+            let tool_call = merged(tool_call, json!({ "index": 0 }));
+            steps.push(choice(json!({ "role": "assistant", "tool_calls": [tool_call] }), None));
         }
-        for piece in &self.pieces {
-            steps.push(choice(json!({ "role": "assistant", "content": piece }), None));
-            steps.extend((self.end == End::StopAfterPauses).then_some(Step::Pause(SLOW_PACE)));
+        for chunk_text in &self.chunks {
+            steps.push(choice(json!({ "role": "assistant", "content": chunk_text }), None));
+            steps.extend((self.end == StreamEnd::StopWithPauses).then_some(Step::Pause(SLOW_INTERVAL)));
         }
-        if self.end == End::Cut {
-            steps.push(Step::Cut);
+        if self.end == StreamEnd::Disconnect {
+            steps.push(Step::Disconnect);
             return Reply::Stream(steps);
         }
         steps.push(choice(json!({}), Some(self.finish_reason())));
@@ -113,11 +114,11 @@ fn usage() -> Value {
     json!({ "prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18 })
 }
 
-/// Returns an object with the members of another added.
-fn with(base: &Value, more: Value) -> Value {
-    let mut both = base.clone();
-    if let (Value::Object(both), Value::Object(more)) = (&mut both, more) {
-        both.extend(more);
+/// Returns an object with the members of another object added.
+fn merged(base: &Value, extra: Value) -> Value {
+    let mut result = base.clone();
+    if let (Value::Object(result), Value::Object(extra)) = (&mut result, extra) {
+        result.extend(extra);
     }
-    both
+    result
 }

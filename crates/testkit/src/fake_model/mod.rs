@@ -1,20 +1,20 @@
-//! A model provider on loopback that does what the last user text says, so that real agents can be driven without one.
+//! A fake model provider on loopback. The last user prompt controls its response, so that tests can drive real agents.
 //!
-//! It speaks `POST …/responses` (streamed) and `POST …/chat/completions` (streamed and whole), as much of them as coding
-//! agents use. What a text picks:
+//! It implements the parts of `POST …/responses` (streamed) and `POST …/chat/completions` (streamed or not) that coding
+//! agents use. Trigger words in the prompt:
 //!
-//! | word in the text | what the model does |
+//! | word | response |
 //! |---|---|
-//! | `slow` | says 40 words, one every quarter of a second |
-//! | `run:<command>` | asks for a shell command, the rest of the line; answers with an echo when it has the result |
-//! | `ask:<command>` | the same, outside the agent's sandbox where the agent has a word for that |
-//! | `big:` | asks for a command that prints 10 MiB |
-//! | `loop:<command>` | asks for the command again and again, whatever comes back |
-//! | `boom`, `r429`, `r401` | HTTP 500, 429, 401; the last repeats the key that it refuses |
-//! | `cut` | drops the connection in the middle of an answer |
-//! | none of these | echoes the text |
+//! | `slow` | 40 chunks, one every 250 ms |
+//! | `run:<command>` | a shell tool call with the rest of the line; an echo once the tool result arrives |
+//! | `ask:<command>` | the same, outside the agent's sandbox if the agent supports that |
+//! | `big:` | a tool call that prints 10 MiB |
+//! | `loop:<command>` | the same tool call in every response |
+//! | `boom`, `r429`, `r401` | HTTP 500, 429, 401; the 401 body repeats the rejected key |
+//! | `cut` | a response whose connection is closed in the middle |
+//! | none of these | an echo of the prompt |
 //!
-//! Where the path begins with `/key-<key>/`, only requests with that key are answered.
+//! If the path starts with `/key-<key>/`, requests without that key get a 401.
 
 mod behaviour;
 mod chat;
@@ -32,20 +32,20 @@ use tokio::net::TcpListener;
 
 pub use behaviour::BIG_OUTPUT_BYTES;
 
-/// What an agent sent to its model.
+/// A request that the model received.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
     pub path: String,
     pub authorization: Option<String>,
-    /// Null where nothing was sent, or no JSON.
+    /// Null if the body is empty or not JSON.
     pub body: Value,
 }
 
-/// A model that runs until it is dropped.
+/// A running fake model; it stops when dropped.
 #[derive(Debug)]
 pub struct FakeModel {
     address: SocketAddr,
-    seen: Arc<Mutex<Vec<ModelRequest>>>,
+    request_log: Arc<Mutex<Vec<ModelRequest>>>,
     tasks: Tasks,
 }
 
@@ -53,33 +53,33 @@ impl FakeModel {
     /// Starts on a free port.
     pub async fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
-        let address = listener.local_addr().expect("it is bound");
-        let (seen, tasks) = (Arc::default(), Tasks::new());
-        tasks.spawn("fake model", server::accept(listener, Arc::clone(&seen), tasks.clone()));
-        Self { address, seen, tasks }
+        let address = listener.local_addr().expect("a bound address");
+        let (request_log, tasks) = (Arc::default(), Tasks::new());
+        tasks.spawn("fake model", server::accept(listener, Arc::clone(&request_log), tasks.clone()));
+        Self { address, request_log, tasks }
     }
 
-    /// Returns what agents are told as the base URL of their provider.
+    /// Returns the provider base URL for agents.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// Returns a base URL under which every request without this key is refused with 401.
+    /// Returns a base URL under which requests without this key get a 401.
     #[must_use]
-    pub fn base_url_for(&self, key: &str) -> String {
-        format!("http://{}/{}{key}/v1", self.address, server::KEY)
+    pub fn base_url_requiring_key(&self, key: &str) -> String {
+        format!("http://{}/{}{key}/v1", self.address, server::KEY_PATH_PREFIX)
     }
 
-    /// Ends before the drop: nobody answers at this address any more.
+    /// Stops the server now instead of on drop.
     pub async fn close(&self) {
         self.tasks.shutdown(Duration::from_secs(5)).await;
     }
 
-    /// Returns everything that was asked until now, in order.
+    /// Returns all requests received so far, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<ModelRequest> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.request_log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

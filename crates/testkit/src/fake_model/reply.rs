@@ -1,37 +1,37 @@
-//! An answer, before it becomes bytes.
+//! A response of the model, before it is encoded as HTTP.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// What goes back to the agent.
+/// A response to the agent.
 #[derive(Debug)]
 pub(super) enum Reply {
-    Whole { status: u16, body: Value },
+    Json { status: u16, body: Value },
     Stream(Vec<Step>),
 }
 
-/// One step of a streamed answer.
+/// One step of a streamed response.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// A server-sent event, with its type as its name where the protocol names events.
+    /// A server-sent event; its `type` field, if any, becomes the event name.
     Event(Value),
-    /// Words that are no JSON, as they are.
+    /// Event data that is not JSON.
     Data(&'static str),
     Pause(Duration),
-    /// The connection ends here, the answer does not.
-    Cut,
+    /// Closes the connection before the response is complete.
+    Disconnect,
 }
 
 impl Reply {
-    pub(super) fn refusal(status: u16) -> Self {
+    pub(super) fn error(status: u16) -> Self {
         let (kind, message) = match status {
-            401 => ("invalid_api_key", "the fake model does not know this key"),
-            404 => ("not_found", "the fake model does not know this address"),
-            429 => ("rate_limit_exceeded", "the fake model was asked too often"),
-            _ => ("server_error", "the fake model exploded"),
+            401 => ("invalid_api_key", "unknown API key"),
+            404 => ("not_found", "unknown path"),
+            429 => ("rate_limit_exceeded", "rate limit exceeded"),
+            _ => ("server_error", "internal server error"),
         };
         let body = json!({ "error": { "message": message, "type": kind, "code": kind } });
-        Self::Whole { status, body }
+        Self::Json { status, body }
     }
 }

@@ -3,32 +3,32 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::behaviour::{Behaviour, SLOW_PACE, text_of};
+use super::behaviour::{Behaviour, SLOW_INTERVAL, message_text};
 use super::reply::{Reply, Step};
 
-pub(super) fn answer(body: &Value) -> Reply {
+pub(super) fn respond(body: &Value) -> Reply {
     let items = body["input"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let last = items.iter().rfind(|item| item["role"] == "user").map(|item| text_of(&item["content"]));
-    let tail = items.last().and_then(|item| item["type"].as_str()).unwrap_or("");
-    let steps = match Behaviour::of(&last.unwrap_or_default(), tail.ends_with("_output")) {
-        Behaviour::Refuse(status) => return Reply::refusal(status),
-        Behaviour::Call { command, escalated } => vec![call(&body["tools"], &command, escalated)],
-        Behaviour::Say(pieces) => message(&pieces, || None),
-        Behaviour::SaySlowly(pieces) => message(&pieces, || Some(Step::Pause(SLOW_PACE))),
-        Behaviour::BreakOff(pieces) => {
-            let mut steps = message(&pieces, || None);
-            // The end of the message goes unsaid.
+    let last = items.iter().rfind(|item| item["role"] == "user").map(|item| message_text(&item["content"]));
+    let last_type = items.last().and_then(|item| item["type"].as_str()).unwrap_or("");
+    let steps = match Behaviour::for_prompt(&last.unwrap_or_default(), last_type.ends_with("_output")) {
+        Behaviour::HttpError(status) => return Reply::error(status),
+        Behaviour::ToolCall { command, escalated } => vec![tool_call(&body["tools"], &command, escalated)],
+        Behaviour::Text(chunks) => message(&chunks, || None),
+        Behaviour::SlowText(chunks) => message(&chunks, || Some(Step::Pause(SLOW_INTERVAL))),
+        Behaviour::TruncatedText(chunks) => {
+            let mut steps = message(&chunks, || None);
+            // Leave out the end of the message.
             steps.pop();
-            steps.push(Step::Cut);
+            steps.push(Step::Disconnect);
             steps
         }
     };
-    Reply::Stream(framed(steps))
+    Reply::Stream(with_envelope(steps))
 }
 
-/// Puts the beginning and the end around what is said.
-fn framed(said: Vec<Step>) -> Vec<Step> {
-    let id = name("resp");
+/// Adds the `created` and `completed` events.
+fn with_envelope(steps: Vec<Step>) -> Vec<Step> {
+    let id = new_id("resp");
     let usage = json!({
         "input_tokens": 11, "input_tokens_details": { "cached_tokens": 3 },
         "output_tokens": 7, "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 18,
@@ -36,20 +36,20 @@ fn framed(said: Vec<Step>) -> Vec<Step> {
     let created = Step::Event(json!({ "type": "response.created", "response": { "id": id } }));
     let completed =
         Step::Event(json!({ "type": "response.completed", "response": { "id": id, "usage": usage } }));
-    [created].into_iter().chain(said).chain([completed]).collect()
+    [created].into_iter().chain(steps).chain([completed]).collect()
 }
 
-fn message(pieces: &[String], after_each: impl Fn() -> Option<Step>) -> Vec<Step> {
-    let id = name("msg");
+fn message(chunks: &[String], after_each: impl Fn() -> Option<Step>) -> Vec<Step> {
+    let id = new_id("msg");
     let item =
         |content: Value| json!({ "type": "message", "role": "assistant", "id": id, "content": content });
     let added = json!({ "type": "response.output_item.added", "output_index": 0, "item": item(json!([])) });
-    let whole = item(json!([{ "type": "output_text", "text": pieces.concat() }]));
-    let done = json!({ "type": "response.output_item.done", "output_index": 0, "item": whole });
+    let complete = item(json!([{ "type": "output_text", "text": chunks.concat() }]));
+    let done = json!({ "type": "response.output_item.done", "output_index": 0, "item": complete });
     let mut steps = vec![Step::Event(added)];
-    for piece in pieces {
+    for chunk in chunks {
         steps.push(Step::Event(json!({
-            "type": "response.output_text.delta", "output_index": 0, "content_index": 0, "item_id": id, "delta": piece,
+            "type": "response.output_text.delta", "output_index": 0, "content_index": 0, "item_id": id, "delta": chunk,
         })));
         steps.extend(after_each());
     }
@@ -57,8 +57,8 @@ fn message(pieces: &[String], after_each: impl Fn() -> Option<Step>) -> Vec<Step
     steps
 }
 
-/// Asks for a shell command by the tool that the agent has for it.
-fn call(tools: &Value, command: &str, escalated: bool) -> Step {
+/// Calls the shell tool that the agent offers.
+fn tool_call(tools: &Value, command: &str, escalated: bool) -> Step {
     let has =
         |tool: &str| tools.as_array().is_some_and(|tools| tools.iter().any(|each| each["name"] == tool));
     let (tool, mut arguments) = if has("exec_command") {
@@ -70,15 +70,15 @@ fn call(tools: &Value, command: &str, escalated: bool) -> Step {
     };
     if escalated {
         arguments["sandbox_permissions"] = json!("require_escalated");
-        arguments["justification"] = json!("the test wants to be asked");
+        arguments["justification"] = json!("requested by the test");
     }
     let item = json!({
-        "type": "function_call", "id": name("fc"), "call_id": name("call"), "name": tool,
+        "type": "function_call", "id": new_id("fc"), "call_id": new_id("call"), "name": tool,
         "arguments": arguments.to_string(),
     });
     Step::Event(json!({ "type": "response.output_item.done", "output_index": 0, "item": item }))
 }
 
-fn name(kind: &str) -> String {
+fn new_id(kind: &str) -> String {
     format!("{kind}_{}", Uuid::now_v7().simple())
 }

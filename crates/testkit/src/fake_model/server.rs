@@ -1,4 +1,4 @@
-//! The model's front door: HTTP/1.1, a connection a request.
+//! The HTTP/1.1 server of the model, one request per connection.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,104 +19,107 @@ use tokio::net::{TcpListener, TcpStream};
 use super::reply::{Reply, Step};
 use super::{ModelRequest, chat, responses};
 
-type Seen = Arc<Mutex<Vec<ModelRequest>>>;
+type RequestLog = Arc<Mutex<Vec<ModelRequest>>>;
 type Body = UnsyncBoxBody<Bytes, &'static str>;
 
-/// The whole of a long conversation is sent with every request.
-const BODY_BYTES_AT_MOST: usize = 64 * 1024 * 1024;
+/// Every request carries the whole conversation, which can be long.
+const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
-/// What was said leaves before the connection is dropped.
-const BEFORE_A_CUT: Duration = Duration::from_millis(50);
+/// Lets the sent chunks reach the agent before the connection closes.
+const DISCONNECT_DELAY: Duration = Duration::from_millis(50);
 
-/// A path that begins with this and a key is for those alone who have the key.
-pub(super) const KEY: &str = "key-";
+/// Path prefix before a required API key.
+pub(super) const KEY_PATH_PREFIX: &str = "key-";
 
-pub(super) async fn accept(listener: TcpListener, seen: Seen, tasks: Tasks) {
+pub(super) async fn accept(listener: TcpListener, request_log: RequestLog, tasks: Tasks) {
     let stop = tasks.stop();
     while let Some(Ok((stream, _))) = stop.run_until_cancelled(listener.accept()).await {
-        let (seen, stop) = (Arc::clone(&seen), stop.clone());
-        tasks.spawn("fake model's connection", async move {
-            stop.run_until_cancelled(converse(stream, seen)).await;
+        let (request_log, stop) = (Arc::clone(&request_log), stop.clone());
+        tasks.spawn("fake model connection", async move {
+            stop.run_until_cancelled(serve_connection(stream, request_log)).await;
         });
     }
 }
 
-async fn converse(stream: TcpStream, seen: Seen) {
-    let service = service_fn(move |request| serve(request, Arc::clone(&seen)));
+async fn serve_connection(stream: TcpStream, request_log: RequestLog) {
+    let service = service_fn(move |request| handle_request(request, Arc::clone(&request_log)));
     let _closed =
         http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), service).await;
 }
 
-async fn serve(request: Request<Incoming>, seen: Seen) -> Result<Response<Body>, Infallible> {
+async fn handle_request(
+    request: Request<Incoming>,
+    request_log: RequestLog,
+) -> Result<Response<Body>, Infallible> {
     let (head, body) = request.into_parts();
-    let Ok(body) = Limited::new(body, BODY_BYTES_AT_MOST).collect().await else {
-        return Ok(whole(413, &json!({ "error": { "message": "too large, or cut off" } })));
+    let Ok(body) = Limited::new(body, MAX_BODY_BYTES).collect().await else {
+        return Ok(json_response(413, &json!({ "error": { "message": "body too large or incomplete" } })));
     };
     let path = head.uri.path().to_owned();
     let authorization = head.headers.get("authorization").and_then(|value| value.to_str().ok());
     let body = serde_json::from_slice(&body.to_bytes()).unwrap_or(Value::Null);
     let request = ModelRequest { path, authorization: authorization.map(str::to_owned), body };
-    seen.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
-    Ok(match answer(&request) {
-        Reply::Whole { status: 401, mut body } => {
-            // As providers do: what was wrong is repeated.
+    request_log.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
+    Ok(match respond(&request) {
+        Reply::Json { status: 401, mut body } => {
+            // Real providers repeat the wrong key in the error.
             let key = request.authorization.as_deref().unwrap_or("none");
             body["error"]["message"] = json!(format!("Incorrect API key provided: {key}"));
-            whole(401, &body)
+            json_response(401, &body)
         }
-        Reply::Whole { status, body } => whole(status, &body),
-        Reply::Stream(steps) => streamed(steps),
+        Reply::Json { status, body } => json_response(status, &body),
+        Reply::Stream(steps) => stream_response(steps),
     })
 }
 
-fn answer(request: &ModelRequest) -> Reply {
-    if let Some(rest) = request.path.strip_prefix('/').and_then(|path| path.strip_prefix(KEY)) {
-        let wanted = format!("Bearer {}", rest.split('/').next().unwrap_or_default());
-        if request.authorization.as_ref() != Some(&wanted) {
-            return Reply::refusal(401);
+fn respond(request: &ModelRequest) -> Reply {
+    if let Some(rest) = request.path.strip_prefix('/').and_then(|path| path.strip_prefix(KEY_PATH_PREFIX)) {
+        let expected = format!("Bearer {}", rest.split('/').next().unwrap_or_default());
+        if request.authorization.as_ref() != Some(&expected) {
+            return Reply::error(401);
         }
     }
     let last = request.path.rsplit('/').next().unwrap_or("");
     match last {
-        "responses" => responses::answer(&request.body),
-        "completions" => chat::answer(&request.body),
+        "responses" => responses::respond(&request.body),
+        "completions" => chat::respond(&request.body),
         "models" => {
             let models = json!([{ "id": "fake-model", "object": "model" }]);
-            Reply::Whole { status: 200, body: json!({ "object": "list", "data": models, "models": [] }) }
+            Reply::Json { status: 200, body: json!({ "object": "list", "data": models, "models": [] }) }
         }
-        _ => Reply::refusal(404),
+        _ => Reply::error(404),
     }
 }
 
-fn whole(status: u16, body: &Value) -> Response<Body> {
+fn json_response(status: u16, body: &Value) -> Response<Body> {
     let bytes = Full::new(Bytes::from(body.to_string())).map_err(|never| match never {});
     Response::builder()
-        .status(StatusCode::from_u16(status).expect("a status of the table"))
+        .status(StatusCode::from_u16(status).expect("a valid status code"))
         .header("content-type", "application/json")
         .body(bytes.boxed_unsync())
-        .expect("a valid answer")
+        .expect("a valid response")
 }
 
-fn streamed(steps: Vec<Step>) -> Response<Body> {
+fn stream_response(steps: Vec<Step>) -> Response<Body> {
     let frames = stream::iter(steps).filter_map(async |step| match step {
-        Step::Event(event) => Some(Ok(frame(&event))),
+        Step::Event(event) => Some(Ok(sse_frame(&event))),
         Step::Data(data) => Some(Ok(Frame::data(Bytes::from(format!("data: {data}\n\n"))))),
         Step::Pause(pause) => {
             tokio::time::sleep(pause).await;
             None
         }
-        Step::Cut => {
-            tokio::time::sleep(BEFORE_A_CUT).await;
-            Some(Err("cut off on purpose"))
+        Step::Disconnect => {
+            tokio::time::sleep(DISCONNECT_DELAY).await;
+            Some(Err("connection closed on purpose"))
         }
     });
     Response::builder()
         .header("content-type", "text/event-stream")
         .body(StreamBody::new(frames).boxed_unsync())
-        .expect("a valid answer")
+        .expect("a valid response")
 }
 
-fn frame(event: &Value) -> Frame<Bytes> {
+fn sse_frame(event: &Value) -> Frame<Bytes> {
     let name = event["type"].as_str().map(|name| format!("event: {name}\n")).unwrap_or_default();
     Frame::data(Bytes::from(format!("{name}data: {event}\n\n")))
 }

@@ -1,11 +1,11 @@
-//! The layer test: which crate may know which. The tables are the design's; a new edge is a decision, not an accident.
+//! Checks which crate may depend on which. A dependency outside these tables needs a design decision (an ADR).
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Crates of ours that each crate may depend on.
+/// Workspace crates that each crate may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("cli", &["server", "runner", "sdk", "engines", "protocol", "identity", "runtime", "domain"]),
     ("server", &["api", "service", "store", "bus", "launcher", "egress", "identity", "runtime", "domain"]),
@@ -26,36 +26,36 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &["engines"]),
 ];
 
-/// Crates that may depend on anything: they measure the others and nothing depends on them.
-const UNBOUND: &[&str] = &["bench"];
+/// Crates that may depend on anything: they measure the others, and nothing depends on them.
+const UNRESTRICTED: &[&str] = &["bench"];
 
-/// Dev edges beyond those that are allowed anyway.
-const ALLOWED_IN_DEV: &[(&str, &[&str])] = &[("server", &["engines"]), ("cli", &["engines"])];
+/// Additional dev-dependencies.
+const ALLOWED_DEV: &[(&str, &[&str])] = &[("server", &["engines"]), ("cli", &["engines"])];
 
-/// What every crate's tests may use, except those of [`PURE`].
-const FOR_TESTS: &str = "testkit";
+/// The crate that all tests may use, except those of [`PURE`].
+const TEST_SUPPORT: &str = "testkit";
 
-/// Crates whose tests need nothing of ours: needing it would mean they are not pure.
+/// Crates whose tests may not use the testkit: they must be testable without engines.
 const PURE: &[&str] = &["domain", "runtime"];
 
-/// Foreign crates that one crate of ours alone may name, in any kind of dependency.
-const SOLE_USERS: &[(&str, &str)] =
+/// External crates that only one workspace crate may depend on, in any dependency kind.
+const EXCLUSIVE_DEPENDENCIES: &[(&str, &str)] =
     &[("sqlx", "store"), ("async-nats", "bus"), ("kube", "launcher"), ("axum", "api")];
 
-/// Tools, not product: they may name what they test, check or measure.
+/// Development tools: they may depend on any external crate.
 const TOOLS: &[&str] = &["testkit", "xtask", "bench"];
 
-/// Names that collect everything, because nothing is out of place in them.
-const REFUSED_NAMES: &[&str] = &["core", "common", "util", "shared"];
+/// Names that say nothing about the content, so that such crates collect everything.
+const FORBIDDEN_NAMES: &[&str] = &["core", "common", "util", "shared"];
 
-const IF_THE_DESIGN_IS_WRONG: &str = "if the design is wrong, change the tables in \
+const DESIGN_CHANGE_HINT: &str = "if the design must change, update the tables in \
      crates/testkit/tests/it/layers.rs and write an ADR in docs/adr";
 
-/// A workspace member, as far as the rules look at it.
+/// The parts of a workspace package that the rules check.
 #[derive(Debug, Clone)]
 struct Package {
     name: String,
-    /// Relative to the workspace, for messages.
+    /// Path relative to the workspace root, for messages.
     manifest: String,
     dependencies: Vec<Dependency>,
     features: Vec<String>,
@@ -64,127 +64,137 @@ struct Package {
 #[derive(Debug, Clone)]
 struct Dependency {
     name: String,
-    kind: Kind,
+    kind: DependencyKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum DependencyKind {
     Normal,
     Dev,
     Build,
 }
 
-/// Returns a message for each breach of the design: where it stands and what to do about it.
-fn faults(packages: &[Package]) -> Vec<String> {
-    packages.iter().flat_map(faults_of).collect()
+/// Returns a message for each violation: where it is and how to fix it.
+fn find_violations(packages: &[Package]) -> Vec<String> {
+    packages.iter().flat_map(package_violations).collect()
 }
 
-fn faults_of(package: &Package) -> Vec<String> {
-    let mut faults = Vec::new();
-    faults.extend(name_fault(package));
-    faults.extend(feature_fault(package));
-    faults.extend(package.dependencies.iter().filter_map(|dependency| {
-        edge_fault(package, dependency).or_else(|| sole_user_fault(package, dependency))
+fn package_violations(package: &Package) -> Vec<String> {
+    let mut violations = Vec::new();
+    violations.extend(name_violation(package));
+    violations.extend(feature_violation(package));
+    violations.extend(package.dependencies.iter().filter_map(|dependency| {
+        dependency_violation(package, dependency).or_else(|| exclusivity_violation(package, dependency))
     }));
-    faults
+    violations
 }
 
-fn name_fault(package: &Package) -> Option<String> {
+fn name_violation(package: &Package) -> Option<String> {
     let Package { name, manifest, .. } = package;
-    if REFUSED_NAMES.contains(&short(name)) {
-        let refused = REFUSED_NAMES.join(", ");
+    if FORBIDDEN_NAMES.contains(&short_name(name)) {
+        let forbidden = FORBIDDEN_NAMES.join(", ");
         return Some(format!(
-            "{name} ({manifest}) has a refused name ({refused}): such a crate collects everything; name it after \
-             what it holds, or move its code to the crates that use it"
+            "{name} ({manifest}) has a forbidden name ({forbidden}): such a crate collects everything; name it after \
+             its content, or move its code to the crates that use it"
         ));
     }
-    if allowed(short(name)).is_none() && !UNBOUND.contains(&short(name)) {
+    if allowed_dependencies(short_name(name)).is_none() && !UNRESTRICTED.contains(&short_name(name)) {
         return Some(format!(
-            "{name} ({manifest}) stands in no row of the design: move its code to a crate that does; \
-             {IF_THE_DESIGN_IS_WRONG}"
+            "{name} ({manifest}) is not in the design tables: move its code to a crate that is; \
+             {DESIGN_CHANGE_HINT}"
         ));
     }
     None
 }
 
-fn feature_fault(package: &Package) -> Option<String> {
+fn feature_violation(package: &Package) -> Option<String> {
     let Package { name, manifest, features, .. } = package;
-    let listed = features.join(", ");
+    let names = features.join(", ");
     (!features.is_empty()).then(|| {
         format!(
-            "{name} has cargo features ({listed}) in {manifest}: remove [features] and `optional = true`, and \
-             choose by configuration at run time, so that one build is what everyone tests"
+            "{name} has cargo features ({names}) in {manifest}: remove [features] and `optional = true`, and \
+             select by configuration at run time, so that there is one build to test"
         )
     })
 }
 
-fn edge_fault(package: &Package, dependency: &Dependency) -> Option<String> {
-    // A crate without a row has its own fault; its edges would only repeat it.
-    let (from, row) = (short(&package.name), allowed(short(&package.name))?);
-    let to = short(&dependency.name);
-    let ours = dependency.name.starts_with("guildhall-") || allowed(to).is_some() || UNBOUND.contains(&to);
-    if !ours || row.contains(&to) || (dependency.kind == Kind::Dev && allowed_in_dev(from, to)) {
+fn dependency_violation(package: &Package, dependency: &Dependency) -> Option<String> {
+    // A crate without a table row is already reported; do not report its dependencies too.
+    let (from, row) = (short_name(&package.name), allowed_dependencies(short_name(&package.name))?);
+    let to = short_name(&dependency.name);
+    let is_workspace_crate = dependency.name.starts_with("guildhall-")
+        || allowed_dependencies(to).is_some()
+        || UNRESTRICTED.contains(&to);
+    if !is_workspace_crate
+        || row.contains(&to)
+        || (dependency.kind == DependencyKind::Dev && is_allowed_dev(from, to))
+    {
         return None;
     }
-    let (edge, advice) = (edge_name(dependency.kind), advice(to, dependency.kind));
+    let (dependency_kind, advice) = (kind_description(dependency.kind), advice(to, dependency.kind));
     Some(format!(
-        "{} → {} ({}) is not {edge} of the design: {advice}, or pass the value in; {IF_THE_DESIGN_IS_WRONG}",
+        "{} → {} ({}) is not {dependency_kind}: {advice}, or pass the value in; {DESIGN_CHANGE_HINT}",
         package.name, dependency.name, package.manifest
     ))
 }
 
-fn allowed_in_dev(from: &str, to: &str) -> bool {
-    let listed = ALLOWED_IN_DEV.iter().any(|(crate_, more)| *crate_ == from && more.contains(&to));
-    listed || (to == FOR_TESTS && !PURE.contains(&from))
+fn is_allowed_dev(from: &str, to: &str) -> bool {
+    let is_listed = ALLOWED_DEV.iter().any(|(crate_, more)| *crate_ == from && more.contains(&to));
+    is_listed || (to == TEST_SUPPORT && !PURE.contains(&from))
 }
 
-fn edge_name(kind: Kind) -> &'static str {
+fn kind_description(kind: DependencyKind) -> &'static str {
     match kind {
-        Kind::Normal => "an edge",
-        Kind::Dev => "a dev edge",
-        Kind::Build => "a build edge",
+        DependencyKind::Normal => "an allowed dependency",
+        DependencyKind::Dev => "an allowed dev-dependency",
+        DependencyKind::Build => "an allowed build-dependency",
     }
 }
 
-/// Says where the code belongs that wanted to use `to`.
-fn advice(to: &str, kind: Kind) -> String {
-    let may = |user: &str, row: &[&str]| row.contains(&to) || (kind == Kind::Dev && allowed_in_dev(user, to));
+/// Returns where to move the code that uses `to`.
+fn advice(to: &str, kind: DependencyKind) -> String {
+    let may = |user: &str, row: &[&str]| {
+        row.contains(&to) || (kind == DependencyKind::Dev && is_allowed_dev(user, to))
+    };
     let users: Vec<&str> =
         ALLOWED.iter().filter(|(user, row)| may(user, row)).map(|(user, _)| *user).collect();
-    let code = if kind == Kind::Dev { "test" } else { "code" };
+    let code = if kind == DependencyKind::Dev { "test" } else { "code" };
     if users.is_empty() {
-        return format!("no crate may depend on {to}; move what is needed of it down to a crate below");
+        return format!("no crate may depend on {to}; move the needed code down to a lower crate");
     }
     format!("move the {code} up to a crate that may depend on {to} ({})", users.join(", "))
 }
 
-fn sole_user_fault(package: &Package, dependency: &Dependency) -> Option<String> {
-    let (foreign, user) = SOLE_USERS.iter().find(|(foreign, _)| *foreign == dependency.name)?;
-    let from = short(&package.name);
+fn exclusivity_violation(package: &Package, dependency: &Dependency) -> Option<String> {
+    let (external, user) =
+        EXCLUSIVE_DEPENDENCIES.iter().find(|(external, _)| *external == dependency.name)?;
+    let from = short_name(&package.name);
     if from == *user || TOOLS.contains(&from) {
         return None;
     }
     Some(format!(
-        "{} → {foreign} ({}): {user} alone names {foreign}; move the code to crates/{user} and call it from there; \
-         {IF_THE_DESIGN_IS_WRONG}",
+        "{} → {external} ({}): only {user} may depend on {external}; move the code to crates/{user} and call it from there; \
+         {DESIGN_CHANGE_HINT}",
         package.name, package.manifest
     ))
 }
 
-/// Returns the row of a crate in [`ALLOWED`].
-fn allowed(name: &str) -> Option<&'static [&'static str]> {
+/// Returns the allowed dependencies of a crate, from [`ALLOWED`].
+fn allowed_dependencies(name: &str) -> Option<&'static [&'static str]> {
     ALLOWED.iter().find(|(crate_, _)| *crate_ == name).map(|(_, row)| *row)
 }
 
-/// Strips the prefix that all our packages but xtask have.
-fn short(name: &str) -> &str {
+/// Strips the `guildhall-` prefix.
+fn short_name(name: &str) -> &str {
     name.strip_prefix("guildhall-").unwrap_or(name)
 }
 
-/// Reads the workspace as cargo sees it.
-fn workspace() -> Vec<Package> {
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace exists");
+/// Reads the workspace packages from `cargo metadata`.
+fn workspace_packages() -> Vec<Package> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the workspace root exists");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
@@ -208,132 +218,144 @@ fn package_from(package: &Value, root: &Path) -> Package {
 
 fn dependency_from(dependency: &Value) -> Dependency {
     let kind = match dependency["kind"].as_str() {
-        None => Kind::Normal,
-        Some("dev") => Kind::Dev,
-        Some("build") => Kind::Build,
-        Some(other) => panic!("cargo has a new kind of dependency, {other}: give it a rule here"),
+        None => DependencyKind::Normal,
+        Some("dev") => DependencyKind::Dev,
+        Some("build") => DependencyKind::Build,
+        Some(other) => panic!("unknown cargo dependency kind {other}: add a rule here"),
     };
     Dependency { name: text(&dependency["name"]).to_owned(), kind }
 }
 
 fn list(value: &Value) -> &[Value] {
-    value.as_array().expect("cargo metadata has a list here")
+    value.as_array().expect("cargo metadata has an array here")
 }
 
 fn text(value: &Value) -> &str {
-    value.as_str().expect("cargo metadata has a text here")
+    value.as_str().expect("cargo metadata has a string here")
 }
 
 #[test]
-fn the_workspace_keeps_to_the_design() {
-    let packages = workspace();
+fn workspace_dependencies_match_the_design() {
+    let packages = workspace_packages();
     let missing: Vec<_> =
-        ALLOWED.iter().filter(|(row, _)| !packages.iter().any(|p| short(&p.name) == *row)).collect();
-    assert!(missing.is_empty(), "rows without a crate check nothing: {missing:?}");
-    let faults = faults(&packages);
-    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+        ALLOWED.iter().filter(|(row, _)| !packages.iter().any(|p| short_name(&p.name) == *row)).collect();
+    assert!(missing.is_empty(), "table rows without a crate: {missing:?}");
+    let violations = find_violations(&packages);
+    assert!(violations.is_empty(), "\n{}", violations.join("\n"));
 }
 
-/// A crate at crates/x with one dependency.
-fn planted(name: &str, dependency: &str, kind: Kind) -> Vec<Package> {
+/// Returns a package with one dependency.
+fn package_with_dependency(name: &str, dependency: &str, kind: DependencyKind) -> Vec<Package> {
     vec![Package {
         name: name.to_owned(),
-        manifest: format!("crates/{}/Cargo.toml", short(name)),
+        manifest: format!("crates/{}/Cargo.toml", short_name(name)),
         dependencies: vec![Dependency { name: dependency.to_owned(), kind }],
         features: Vec::new(),
     }]
 }
 
+fn violations_for(name: &str, dependency: &str, kind: DependencyKind) -> Vec<String> {
+    find_violations(&package_with_dependency(name, dependency, kind))
+}
+
 #[test]
-fn a_normal_edge_outside_the_table_is_refused() {
-    let expected = "guildhall-domain → guildhall-store (crates/domain/Cargo.toml) is not an edge of the design: move \
+fn dependency_outside_the_table_is_a_violation() {
+    let expected = "guildhall-domain → guildhall-store (crates/domain/Cargo.toml) is not an allowed dependency: move \
                     the code up to a crate that may depend on store (server, service), or pass the value in; if the \
-                    design is wrong, change the tables in crates/testkit/tests/it/layers.rs and write an ADR in docs/adr";
-    assert_eq!(faults(&planted("guildhall-domain", "guildhall-store", Kind::Normal)), [expected]);
+                    design must change, update the tables in crates/testkit/tests/it/layers.rs and write an ADR in docs/adr";
+    assert_eq!(violations_for("guildhall-domain", "guildhall-store", DependencyKind::Normal), [expected]);
 }
 
 #[test]
-fn an_edge_to_a_crate_that_nothing_may_use_says_so() {
-    let found = faults(&planted("guildhall-api", "guildhall-cli", Kind::Normal));
-    assert!(found[0].contains("no crate may depend on cli; move what is needed of it down"), "{found:?}");
+fn dependency_on_an_unusable_crate_is_a_violation() {
+    let violations = violations_for("guildhall-api", "guildhall-cli", DependencyKind::Normal);
+    assert!(
+        violations[0].contains("no crate may depend on cli; move the needed code down"),
+        "{violations:?}"
+    );
     for to in ["guildhall-bench", "xtask", "guildhall-unheard-of"] {
-        assert_eq!(faults(&planted("guildhall-api", to, Kind::Normal)).len(), 1, "{to}");
+        assert_eq!(violations_for("guildhall-api", to, DependencyKind::Normal).len(), 1, "{to}");
     }
 }
 
 #[test]
-fn a_dev_edge_outside_the_table_is_refused() {
-    let expected = "guildhall-store → guildhall-engines (crates/store/Cargo.toml) is not a dev edge of the design: \
+fn dev_dependency_outside_the_table_is_a_violation() {
+    let expected = "guildhall-store → guildhall-engines (crates/store/Cargo.toml) is not an allowed dev-dependency: \
                     move the test up to a crate that may depend on engines (cli, server, testkit, xtask), or pass the value \
-                    in; if the design is wrong, change the tables in crates/testkit/tests/it/layers.rs and write an \
+                    in; if the design must change, update the tables in crates/testkit/tests/it/layers.rs and write an \
                     ADR in docs/adr";
-    assert_eq!(faults(&planted("guildhall-store", "guildhall-engines", Kind::Dev)), [expected]);
+    assert_eq!(violations_for("guildhall-store", "guildhall-engines", DependencyKind::Dev), [expected]);
 }
 
 #[test]
-fn tests_may_use_the_testkit_except_those_of_pure_crates() {
-    for (from, kind, refused) in [
-        ("guildhall-store", Kind::Dev, 0),
-        ("guildhall-server", Kind::Dev, 0),
-        ("guildhall-domain", Kind::Dev, 1),
-        ("guildhall-runtime", Kind::Dev, 1),
-        ("guildhall-store", Kind::Normal, 1),
-        ("guildhall-store", Kind::Build, 1),
+fn testkit_is_a_dev_dependency_of_all_but_pure_crates() {
+    for (from, kind, expected_count) in [
+        ("guildhall-store", DependencyKind::Dev, 0),
+        ("guildhall-server", DependencyKind::Dev, 0),
+        ("guildhall-domain", DependencyKind::Dev, 1),
+        ("guildhall-runtime", DependencyKind::Dev, 1),
+        ("guildhall-store", DependencyKind::Normal, 1),
+        ("guildhall-store", DependencyKind::Build, 1),
     ] {
-        assert_eq!(faults(&planted(from, "guildhall-testkit", kind)).len(), refused, "{from} {kind:?}");
+        assert_eq!(violations_for(from, "guildhall-testkit", kind).len(), expected_count, "{from} {kind:?}");
     }
 }
 
 #[test]
-fn whole_system_tests_may_use_the_engines() {
-    assert_eq!(faults(&planted("guildhall-server", "guildhall-engines", Kind::Dev)), [""; 0]);
-    assert_eq!(faults(&planted("guildhall-server", "guildhall-engines", Kind::Normal)).len(), 1);
+fn server_may_use_engines_only_as_dev_dependency() {
+    assert_eq!(violations_for("guildhall-server", "guildhall-engines", DependencyKind::Dev), [""; 0]);
+    assert_eq!(violations_for("guildhall-server", "guildhall-engines", DependencyKind::Normal).len(), 1);
 }
 
 #[test]
-fn sqlx_outside_the_store_is_refused_in_every_kind() {
-    let expected = "guildhall-api → sqlx (crates/api/Cargo.toml): store alone names sqlx; move the code to \
-                    crates/store and call it from there; if the design is wrong, change the tables in \
+fn sqlx_outside_store_is_a_violation_in_every_kind() {
+    let expected = "guildhall-api → sqlx (crates/api/Cargo.toml): only store may depend on sqlx; move the code to \
+                    crates/store and call it from there; if the design must change, update the tables in \
                     crates/testkit/tests/it/layers.rs and write an ADR in docs/adr";
-    for kind in [Kind::Normal, Kind::Dev, Kind::Build] {
-        assert_eq!(faults(&planted("guildhall-api", "sqlx", kind)), [expected]);
-        assert_eq!(faults(&planted("guildhall-store", "sqlx", kind)), [""; 0]);
-        assert_eq!(faults(&planted("guildhall-testkit", "sqlx", kind)), [""; 0]);
+    for kind in [DependencyKind::Normal, DependencyKind::Dev, DependencyKind::Build] {
+        assert_eq!(violations_for("guildhall-api", "sqlx", kind), [expected]);
+        assert_eq!(violations_for("guildhall-store", "sqlx", kind), [""; 0]);
+        assert_eq!(violations_for("guildhall-testkit", "sqlx", kind), [""; 0]);
     }
 }
 
 #[test]
-fn each_engine_client_has_its_one_crate() {
-    for foreign in ["sqlx", "async-nats", "kube", "axum"] {
-        assert_eq!(faults(&planted("guildhall-service", foreign, Kind::Normal)).len(), 1, "{foreign}");
-        assert_eq!(faults(&planted("guildhall-bench", foreign, Kind::Normal)), [""; 0]);
+fn exclusive_dependency_in_another_crate_is_a_violation() {
+    for external in ["sqlx", "async-nats", "kube", "axum"] {
+        assert_eq!(
+            violations_for("guildhall-service", external, DependencyKind::Normal).len(),
+            1,
+            "{external}"
+        );
+        assert_eq!(violations_for("guildhall-bench", external, DependencyKind::Normal), [""; 0]);
     }
 }
 
 #[test]
-fn a_features_table_is_refused() {
-    let mut packages = planted("guildhall-bus", "guildhall-domain", Kind::Normal);
+fn cargo_features_are_a_violation() {
+    let mut packages = package_with_dependency("guildhall-bus", "guildhall-domain", DependencyKind::Normal);
     packages[0].features = vec!["fast".to_owned(), "tls".to_owned()];
     let expected = "guildhall-bus has cargo features (fast, tls) in crates/bus/Cargo.toml: remove [features] and \
-                    `optional = true`, and choose by configuration at run time, so that one build is what everyone tests";
-    assert_eq!(faults(&packages), [expected]);
+                    `optional = true`, and select by configuration at run time, so that there is one build to test";
+    assert_eq!(find_violations(&packages), [expected]);
 }
 
 #[test]
-fn a_crate_without_a_row_is_refused() {
-    let expected = "guildhall-extras (crates/extras/Cargo.toml) stands in no row of the design: move its code to a \
-                    crate that does; if the design is wrong, change the tables in crates/testkit/tests/it/layers.rs \
+fn crate_without_a_table_row_is_a_violation() {
+    let expected = "guildhall-extras (crates/extras/Cargo.toml) is not in the design tables: move its code to a \
+                    crate that is; if the design must change, update the tables in crates/testkit/tests/it/layers.rs \
                     and write an ADR in docs/adr";
-    assert_eq!(faults(&planted("guildhall-extras", "guildhall-domain", Kind::Normal)), [expected]);
+    assert_eq!(violations_for("guildhall-extras", "guildhall-domain", DependencyKind::Normal), [expected]);
 }
 
 #[test]
-fn a_crate_that_would_collect_everything_is_refused() {
+fn catch_all_crate_name_is_a_violation() {
     for name in ["guildhall-core", "guildhall-common", "guildhall-util", "guildhall-shared", "util"] {
-        let found = faults(&planted(name, "serde", Kind::Normal));
+        let violations = violations_for(name, "serde", DependencyKind::Normal);
         assert!(
-            found.len() == 1 && found[0].contains("has a refused name (core, common, util, shared)"),
-            "{found:?}"
+            violations.len() == 1
+                && violations[0].contains("has a forbidden name (core, common, util, shared)"),
+            "{violations:?}"
         );
     }
 }

@@ -1,9 +1,8 @@
-//! Tests of the workspace as a whole, and of the engines and the model that tests rely on.
-#![expect(
-    clippy::expect_used,
-    reason = "a helper that fails shall fail its test; clippy knows only the tests themselves"
-)]
+//! Tests of the crate dependencies of the workspace and of the test engines and fake model.
+#![expect(clippy::expect_used, reason = "test helpers may panic; clippy exempts only the tests themselves")]
 
 mod engines;
 mod fake_model;
 mod layers;
+mod modules;
+mod reading_rule;

@@ -1,4 +1,4 @@
-//! Turns away requests for other hosts (DNS rebinding), from other web pages, and, where configured, from strangers.
+//! Denies requests for other hosts (DNS rebinding), from other origins and, where configured, without authentication.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -6,20 +6,19 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use guildhall_domain::FailureKind;
 use guildhall_service::ServiceError;
-use secrecy::ExposeSecret;
 
 use super::trace::route;
 use crate::App;
-use crate::edge::access::{host_of, shown_host, shown_origin};
-use crate::edge::caller::{Credential, credential};
+use crate::edge::access_rules::{host_of, loggable_host, loggable_origin};
+use crate::edge::caller::{credential, is_known};
+use crate::edge::denials::DeniedRequest;
 use crate::edge::error::ApiError;
-use crate::edge::refusals::{self, Refused};
 
-/// Probes come from orchestrators, which call a replica by whatever address it has. They show nothing and do nothing.
+/// Orchestrators probe a replica under any address. Probes reveal nothing and change nothing.
 const PROBES: [&str; 2] = ["/health/live", "/health/readiness"];
 
-/// What stays open where everyone must sign in: liveness, how to sign in, and the keys that check tokens.
-const OPEN: [&str; 8] = [
+/// Routes that stay public with `access.require_auth`: liveness, sign-in, and the keys that verify tokens.
+const PUBLIC_ROUTES: [&str; 8] = [
     "/health/live",
     "/api/v1/auth/login",
     "/api/v1/auth/browser-session",
@@ -33,48 +32,49 @@ const OPEN: [&str; 8] = [
 pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let host = host_of(request.uri(), request.headers());
-    if !PROBES.contains(&path.as_str()) && !app.access.allows_host(&host) {
-        note(&app, "request.host_refused", &shown_host(&host), route(&request)).await;
-        let words =
-            "this server is not reached under that name; add it to access.allow_hosts if it should be";
-        return ApiError::new(FailureKind::HostRefused, words).into_response();
+    if !PROBES.contains(&path.as_str()) && !app.access_rules.allows_host(&host) {
+        record_denial(&app, "request.host_refused", &loggable_host(&host), route(&request)).await;
+        let message = "this host name is not allowed; to allow it, add it to access.allow_hosts";
+        return ApiError::new(FailureKind::HostRefused, message).into_response();
     }
     let origin = text(request.headers(), &header::ORIGIN);
     if let Some(origin) = &origin {
-        if !app.access.allows_origin(origin, &host) {
-            note(&app, "request.origin_refused", &shown_origin(origin), route(&request)).await;
-            let words = "web pages of this origin may not call this server; add it to access.allow_origins if it should";
-            return ApiError::new(FailureKind::OriginRefused, words).into_response();
+        if !app.access_rules.allows_origin(origin, &host) {
+            record_denial(&app, "request.origin_refused", &loggable_origin(origin), route(&request)).await;
+            let message = "this origin is not allowed; to allow it, add it to access.allow_origins";
+            return ApiError::new(FailureKind::OriginRefused, message).into_response();
         }
         if request.method() == Method::OPTIONS {
-            return permit(StatusCode::NO_CONTENT.into_response(), origin);
+            return add_cors_headers(StatusCode::NO_CONTENT.into_response(), origin);
         }
     }
-    if app.access.require_auth && !OPEN.contains(&path.as_str()) && !is_known(&app, request.headers()).await {
+    if app.access_rules.require_auth
+        && !PUBLIC_ROUTES.contains(&path.as_str())
+        && !has_known_caller(&app, request.headers()).await
+    {
         return ApiError::from(ServiceError::Unauthenticated).into_response();
     }
     let response = next.run(request).await;
     match origin {
-        Some(origin) => permit(response, &origin),
+        Some(origin) => add_cors_headers(response, &origin),
         None => response,
     }
 }
 
-async fn is_known(app: &App, headers: &HeaderMap) -> bool {
+async fn has_known_caller(app: &App, headers: &HeaderMap) -> bool {
     match credential(headers) {
-        // Runners are known too, by tokens of their own.
-        Some(Credential::Bearer(token)) => app.auth.is_known(token.expose_secret()).await,
-        Some(cookie @ Credential::Cookie(_)) => app.auth.caller_of(&cookie, None).await.is_ok(),
+        Some(credential) => is_known(app, &credential).await,
         None => false,
     }
 }
 
-async fn note(app: &App, action: &'static str, from: &str, route: &str) {
-    refusals::note(app, Refused { action, actor: None, from, path: route }).await;
+async fn record_denial(app: &App, action: &'static str, from: &str, route: &str) {
+    let denied = DeniedRequest { action, actor: None, from, path: route };
+    app.denials.record(&app.access.audit, denied).await;
 }
 
-/// Lets a web page of an allowed origin read the answer. No cookies: a page must bring its token.
-fn permit(mut response: Response, origin: &str) -> Response {
+/// Adds the CORS headers for an allowed origin. Cookies are not allowed: a page must send its token.
+fn add_cors_headers(mut response: Response, origin: &str) -> Response {
     let headers = response.headers_mut();
     if let Ok(origin) = HeaderValue::from_str(origin) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);

@@ -1,4 +1,4 @@
-//! Writes the body of every failure, whoever made it, and logs it once.
+//! Writes the body of every error response, and logs the error once.
 
 use std::error::Error;
 use std::time::Duration;
@@ -13,24 +13,24 @@ use guildhall_protocol::problem::{self, Problem};
 use guildhall_runtime::telemetry::trace::TraceContext;
 use tracing::{debug, error, warn};
 
-use super::trace::{known, route};
+use super::trace::{method_label, route};
 use crate::edge::error::{ApiError, status_of};
 
-/// How long a client that may retry is asked to wait, where nothing else is known.
+/// The default of `Retry-After`.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) async fn write(request: Request, next: Next) -> Response {
     let trace_id = request.extensions().get::<TraceContext>().map(TraceContext::trace_id).unwrap_or_default();
-    // The route and not the path, which may hold anything: also what belongs into a header.
-    let what = format!("{} {}", known(request.method()), route(&request));
+    // The route and not the path, which may contain a secret.
+    let request_line = format!("{} {}", method_label(request.method()), route(&request));
     let mut response = next.run(request).await;
-    let Some(error) = failure_in(&mut response, &what) else { return response };
-    log(&error, &trace_id, &what);
+    let Some(error) = take_error(&mut response, &request_line) else { return response };
+    log(&error, &trace_id, &request_line);
     let retry = error.failure.kind.row().retry;
-    let mut answer =
+    let mut written =
         (status_of(error.failure.kind), Json(Problem::new(&error.failure, trace_id))).into_response();
-    // What the inner answer said beside its body stays, such as the methods that are allowed.
-    let headers = answer.headers_mut();
+    // Keep the other headers of the inner response, such as `Allow`.
+    let headers = written.headers_mut();
     for (name, value) in response.headers() {
         if name != header::CONTENT_TYPE && name != header::CONTENT_LENGTH {
             headers.insert(name, value.clone());
@@ -44,38 +44,37 @@ pub(super) async fn write(request: Request, next: Next) -> Response {
         let wait = error.failure.retry_after.unwrap_or(RETRY_AFTER);
         headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
     }
-    answer
+    written
 }
 
-/// Rounds up: whoever waits that long has waited enough.
+/// Rounds up to whole seconds.
 fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
-/// Returns the failure of a response: one of ours, or what a library meant by its bare status.
-fn failure_in(response: &mut Response, what: &str) -> Option<ApiError> {
+/// Returns the error of a response: our own, or one for the bare status that a library set.
+fn take_error(response: &mut Response, request_line: &str) -> Option<ApiError> {
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
         return Some(error);
     }
     let status = response.status();
-    let written = response.headers().get(header::CONTENT_TYPE).is_some_and(is_json);
-    if written || !(status.is_client_error() || status.is_server_error()) {
+    let has_json_body = response.headers().get(header::CONTENT_TYPE).is_some_and(is_json);
+    if has_json_body || !(status.is_client_error() || status.is_server_error()) {
         return None;
     }
     let (kind, message) = match status {
         StatusCode::METHOD_NOT_ALLOWED => (
             FailureKind::MethodNotAllowed,
-            format!("{what}: not with this method; the `Allow` header lists them"),
+            format!("{request_line}: method not allowed; the `Allow` header lists the allowed ones"),
         ),
         StatusCode::PAYLOAD_TOO_LARGE => {
             (FailureKind::PayloadTooLarge, "the request body is larger than this server accepts".to_owned())
         }
-        StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE | StatusCode::UNPROCESSABLE_ENTITY => (
-            FailureKind::SchemaInvalid,
-            format!("{what}: the request is not of the form that this address takes"),
-        ),
+        StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE | StatusCode::UNPROCESSABLE_ENTITY => {
+            (FailureKind::SchemaInvalid, format!("{request_line}: invalid request"))
+        }
         StatusCode::NOT_FOUND => (FailureKind::NotFound, "no such address".to_owned()),
-        _ => (FailureKind::Internal, format!("the server answered {status} without saying why")),
+        _ => (FailureKind::Internal, format!("the server returned {status} without a reason")),
     };
     Some(ApiError::new(kind, message))
 }
@@ -84,12 +83,12 @@ fn is_json(value: &HeaderValue) -> bool {
     value.to_str().is_ok_and(|value| value.starts_with("application/json") || value.contains("+json"))
 }
 
-fn log(error: &ApiError, trace_id: &str, what: &str) {
+fn log(error: &ApiError, trace_id: &str, request_line: &str) {
     let (kind, message) = (error.failure.kind, &error.failure.message);
     let cause = error.cause.as_deref().map(|cause| cause as &(dyn Error + 'static));
     match kind.row().http_status {
-        500 => error!(failure.kind = %kind, trace.id = trace_id, error = cause, "{what}: {message}"),
-        501.. => warn!(failure.kind = %kind, trace.id = trace_id, error = cause, "{what}: {message}"),
-        _ => debug!(failure.kind = %kind, trace.id = trace_id, "{what}: {message}"),
+        500 => error!(failure.kind = %kind, trace.id = trace_id, error = cause, "{request_line}: {message}"),
+        501.. => warn!(failure.kind = %kind, trace.id = trace_id, error = cause, "{request_line}: {message}"),
+        _ => debug!(failure.kind = %kind, trace.id = trace_id, "{request_line}: {message}"),
     }
 }

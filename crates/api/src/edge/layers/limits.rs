@@ -1,4 +1,4 @@
-//! Bounds on time and on concurrent work.
+//! Limits on request time and concurrent requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,38 +12,42 @@ use tokio::sync::Semaphore;
 
 use crate::edge::error::ApiError;
 
-/// Probes and metrics pass a full gate: that is when they are needed most.
-const ALWAYS_OPEN: [&str; 3] = ["/health/live", "/health/readiness", "/metrics"];
+/// Probes and metrics are exempt: they are needed most under overload.
+const EXEMPT_PATHS: [&str; 3] = ["/health/live", "/health/readiness", "/metrics"];
 
-/// Lets so many requests in at once.
+/// Limits the number of concurrent requests.
 #[derive(Debug, Clone)]
-pub(super) struct Gate(Arc<Semaphore>);
+pub(super) struct ConcurrencyLimit(Arc<Semaphore>);
 
-impl Gate {
-    pub(super) fn new(concurrent: usize) -> Self {
-        Self(Arc::new(Semaphore::new(concurrent)))
+impl ConcurrencyLimit {
+    pub(super) fn new(max: usize) -> Self {
+        Self(Arc::new(Semaphore::new(max)))
     }
 }
 
-/// Refuses what is over the limit at once: a queue would only hide the overload.
-pub(super) async fn overload(State(gate): State<Gate>, request: Request, next: Next) -> Response {
-    if ALWAYS_OPEN.contains(&request.uri().path()) {
+/// Rejects requests over the limit at once: a queue would only hide the overload.
+pub(super) async fn concurrency(
+    State(limit): State<ConcurrencyLimit>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if EXEMPT_PATHS.contains(&request.uri().path()) {
         return next.run(request).await;
     }
-    let Ok(_place) = gate.0.try_acquire() else {
+    let Ok(_permit) = limit.0.try_acquire() else {
         counter!("guildhall_http_overloads_total").increment(1);
-        let message = "the server works on as many requests as it can; try again in a moment";
+        let message = "too many concurrent requests; try again in a moment";
         return ApiError::new(FailureKind::Overloaded, message).into_response();
     };
     next.run(request).await
 }
 
-/// Answers for a handler that takes too long. What it began is dropped, and with it its transaction.
-pub(super) async fn time(State(limit): State<Duration>, request: Request, next: Next) -> Response {
+/// Fails a request that takes too long. Its handler is dropped and its transaction rolled back.
+pub(super) async fn timeout(State(limit): State<Duration>, request: Request, next: Next) -> Response {
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            let message = format!("no answer within {} ms", limit.as_millis());
+            let message = format!("the request timed out after {} ms", limit.as_millis());
             ApiError::new(FailureKind::Timeout, message).into_response()
         }
     }

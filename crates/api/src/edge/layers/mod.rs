@@ -1,12 +1,12 @@
-//! What every request passes through, outermost first: trace and failure bodies, the standing in a rate, overload, time
-//! limit, tokens in addresses, access, panics, body size.
+//! The layers of every request, outermost first: trace, error bodies, rate limit headers, concurrency limit, timeout,
+//! tokens in the query, access rules, panics, body size.
 
 mod access;
-mod address;
 mod failures;
 mod limits;
-mod meter;
 mod panics;
+mod query_tokens;
+mod rate_headers;
 mod trace;
 
 use axum::Router;
@@ -15,17 +15,17 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 
 use crate::App;
-use limits::Gate;
+use limits::ConcurrencyLimit;
 
 pub(crate) fn apply(router: Router, app: &App) -> Router {
     router
         .layer(RequestBodyLimitLayer::new(app.limits.body_bytes))
-        .layer(CatchPanicLayer::custom(panics::answer))
+        .layer(CatchPanicLayer::custom(panics::to_response))
         .layer(from_fn_with_state(app.clone(), access::check))
-        .layer(from_fn_with_state(app.clone(), address::check))
-        .layer(from_fn_with_state(app.limits.request_timeout, limits::time))
-        .layer(from_fn_with_state(Gate::new(app.limits.concurrent_requests), limits::overload))
-        .layer(from_fn(meter::show))
+        .layer(from_fn_with_state(app.clone(), query_tokens::reject))
+        .layer(from_fn_with_state(app.limits.request_timeout, limits::timeout))
+        .layer(from_fn_with_state(ConcurrencyLimit::new(app.limits.concurrent_requests), limits::concurrency))
+        .layer(from_fn(rate_headers::add))
         .layer(from_fn(failures::write))
         .layer(from_fn(trace::join))
 }

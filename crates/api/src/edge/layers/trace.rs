@@ -1,4 +1,4 @@
-//! Joins each request to its caller's trace, and counts it.
+//! Adds each request to its caller's trace, and counts it.
 
 use std::time::Instant;
 
@@ -14,13 +14,13 @@ const TRACEPARENT: &str = "traceparent";
 
 pub(super) async fn join(mut request: Request, next: Next) -> Response {
     let began = Instant::now();
-    let method = known(request.method());
+    let method = method_label(request.method());
     let route = route(&request).to_owned();
     let span = info_span!("http", otel.name = %format!("{method} {route}"), otel.kind = "server",
         http.request.method = method, http.route = %route, http.response.status_code = field::Empty,
         trace.id = field::Empty);
     let parent = request.headers().get(TRACEPARENT).and_then(|value| value.to_str().ok());
-    let trace = TraceContext::adopt(&span, parent);
+    let trace = TraceContext::from_traceparent(&span, parent);
     span.record("trace.id", trace.trace_id());
     request.extensions_mut().insert(trace);
 
@@ -39,13 +39,13 @@ pub(super) async fn join(mut request: Request, next: Next) -> Response {
     response
 }
 
-/// Returns the address that a request was meant for, as we wrote it: a caller can put nothing into it.
+/// Returns the route template of a request. It contains no text of the caller.
 pub(super) fn route(request: &Request) -> &str {
     request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str)
 }
 
-/// Returns a method's name if it is one of the usual: a caller must not be able to make new labels.
-pub(super) fn known(method: &Method) -> &'static str {
+/// Returns a metric label for a method. Unknown methods share one, so that a caller cannot create labels.
+pub(super) fn method_label(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
         "HEAD" => "HEAD",

@@ -1,33 +1,33 @@
-//! Frames as they go over the wire (server-sent events).
+//! Encoding of server-sent events.
 
 use axum::body::Bytes;
 use guildhall_protocol::stream::{Notice, NoticeFrame};
 
-/// How long a client waits before it connects again; also the first line of each stream.
+/// The reconnection delay of clients, sent first in each stream.
 pub(super) const RETRY: &str = "retry: 3000\n\n";
 
-/// Sent when nothing else is, so that neither end nor anything between takes the connection for dead.
+/// Keeps an idle connection open.
 pub(super) const HEARTBEAT: &str = ": heartbeat\n\n";
 
-/// One fact of a stream.
+/// One event of the followed log.
 #[derive(Debug, Clone)]
-pub(crate) struct Fact {
-    /// The name of the frame: what it is a fact of. Never one that the stream uses for itself.
+pub(crate) struct StreamEvent {
+    /// The frame name. Different from the names of the control frames.
     pub(crate) name: &'static str,
-    /// Sent back as `Last-Event-ID`, the stream goes on after it.
+    /// The frame id: sent back as `Last-Event-ID`, the stream continues after it.
     pub(crate) cursor: String,
-    /// JSON, on one line.
+    /// One line of JSON.
     pub(crate) data: String,
 }
 
-impl Fact {
-    pub(super) fn write(&self) -> Bytes {
+impl StreamEvent {
+    pub(super) fn encode(&self) -> Bytes {
         format!("id: {}\nevent: {}\ndata: {}\n\n", self.cursor, self.name, self.data).into()
     }
 }
 
-/// Writes what a stream says of itself. Without an id: it moves no reader's cursor.
-pub(super) fn write(notice: Notice) -> Bytes {
+/// Encodes a control frame. It has no id, so it does not move the client's cursor.
+pub(super) fn encode_notice(notice: Notice) -> Bytes {
     let name = notice.name();
     let data = serde_json::to_string(&NoticeFrame::from(notice)).unwrap_or_default();
     format!("event: {name}\ndata: {data}\n\n").into()

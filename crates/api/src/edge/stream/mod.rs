@@ -1,12 +1,12 @@
-//! Streams of facts (server-sent events): one machinery for every log that is followed.
+//! Streams of server-sent events, for every log that can be followed.
 //!
-//! A [`Source`] says what comes next. A task of its own moves it into a bounded queue, so that a slow reader is seen as
-//! such and holds up nobody; the connection reads from the queue.
+//! A task per stream moves the events of a [`StreamSource`] into a bounded queue, and the connection reads from the
+//! queue. A slow client fills only its own queue and is evicted.
 
 mod frame;
-mod places;
-mod pump;
+mod permits;
 mod queue;
+mod task;
 
 use std::convert::Infallible;
 use std::str::FromStr;
@@ -23,113 +23,119 @@ use guildhall_domain::journal::{Gap, Seq};
 use guildhall_protocol::stream::CLIENT_ID_HEADER;
 use guildhall_runtime::Tasks;
 use guildhall_service::ServiceError;
-use guildhall_service::access::authority::Watches;
+use guildhall_service::access::authority::AuthorityWatches;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
 use crate::edge::input::parse;
 
-pub(crate) use frame::Fact;
-use places::{Place, Places};
-use pump::Pump;
+pub(crate) use frame::StreamEvent;
+use permits::{StreamPermit, StreamPermits};
 use queue::Reader;
+use task::StreamTask;
 
-/// A quiet stream says this often that it is there.
-const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+/// The heartbeat of an idle stream.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Proxies that buffer would hold events back.
+/// Disables buffering in proxies, which would delay events.
 const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// What a stream is of.
+/// The object that a stream follows.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct About {
+pub(crate) struct StreamTopic {
     pub(crate) kind: &'static str,
     pub(crate) tenant: TenantId,
-    /// The object that is followed.
+    /// The id of the object.
     pub(crate) owner: Uuid,
 }
 
-/// A log that is followed.
-pub(crate) trait Source: Send + Sync + 'static {
-    fn about(&self) -> About;
+/// A log that can be followed.
+pub(crate) trait StreamSource: Send + Sync + 'static {
+    fn topic(&self) -> StreamTopic;
 
-    /// Waits for the next fact. May be asked again after an error; nothing is lost.
-    fn next(&mut self) -> impl Future<Output = Result<Fact, ServiceError>> + Send;
+    /// Waits for the next event. May be called again after an error without losing events.
+    fn next(&mut self) -> impl Future<Output = Result<StreamEvent, ServiceError>> + Send;
 
-    /// Returns why the reader's cursor led nowhere, and the log begins anew.
+    /// Returns why the client's cursor is unknown and the log is replayed from the beginning.
     fn gap(&self) -> Option<Gap>;
 
-    /// Returns where history ended, once all of it was handed out; in a session with the number of the run.
+    /// Returns the last replayed position, once the replay is complete; for sessions with the ordinal of the run.
     fn replayed(&self) -> Option<(Seq, Option<i32>)>;
 
-    /// Returns whether a caller may read logs of this kind in a tenant now.
+    /// Returns whether a caller may read such logs in a tenant.
     fn may_read(caller: &Caller, tenant: TenantId) -> bool;
 }
 
-/// How many streams may be open on a replica.
+/// The limits of open streams on a replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
     /// Of one principal on one object.
-    pub each: usize,
-    pub all: usize,
+    pub per_principal: usize,
+    pub total: usize,
 }
 
 /// The streams of one replica. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Streams {
     tasks: Tasks,
-    watches: Watches,
-    places: Places,
+    watches: AuthorityWatches,
+    permits: StreamPermits,
     closing: CancellationToken,
 }
 
 impl Streams {
-    /// `closing` is cancelled when the door closes: streams end, so that their readers go on at another replica.
+    /// `closing` is cancelled at shutdown: streams end, so that clients continue at another replica.
     #[must_use]
-    pub fn new(tasks: Tasks, watches: Watches, limits: StreamLimits, closing: CancellationToken) -> Self {
-        Self { tasks, watches, places: Places::new(limits.each, limits.all), closing }
+    pub fn new(
+        tasks: Tasks,
+        watches: AuthorityWatches,
+        limits: StreamLimits,
+        closing: CancellationToken,
+    ) -> Self {
+        Self { tasks, watches, permits: StreamPermits::new(limits), closing }
     }
 
-    /// Answers with a stream.
+    /// Starts a stream and returns its response.
     pub(crate) fn open(
         &self,
-        asking: Asking,
+        caller: AuthenticatedCaller,
         client: ClientId,
-        source: impl Source,
+        source: impl StreamSource,
     ) -> Result<Response, ApiError> {
-        let about = source.about();
-        let place = self.places.take(asking.caller.principal, about.owner)?;
-        let watch = self.watches.watch(&asking.credential, about.tenant, asking.caller);
-        let (out, reader) = queue::queue(pump::BOUNDS);
-        let answer = answer(&client, reader, place);
-        let pump = Pump { source, client, out };
-        self.tasks.spawn("stream", pump.run(watch, self.closing.clone()));
-        Ok(answer)
+        let topic = source.topic();
+        let permit = self.permits.acquire(caller.caller.principal, topic.owner)?;
+        let watch = self.watches.watch(&caller.credential, topic.tenant, caller.caller);
+        let (out, reader) = queue::bounded_queue(task::MAX_QUEUE);
+        let response = event_stream(&client, reader, permit);
+        let task = StreamTask { source, client, out };
+        self.tasks.spawn("stream", task.run(watch, self.closing.clone()));
+        Ok(response)
     }
 }
 
-fn answer(client: &ClientId, reader: Reader, place: Place) -> Response {
-    let frames = unfold((reader, place), async |(mut reader, place)| {
-        let frame = match tokio::time::timeout(HEARTBEAT_EVERY, reader.next()).await {
+/// Returns a response that sends the frames of a queue, and a heartbeat while there are none.
+fn event_stream(client: &ClientId, reader: Reader, permit: StreamPermit) -> Response {
+    let frames = unfold((reader, permit), async |(mut reader, permit)| {
+        let frame = match tokio::time::timeout(HEARTBEAT_INTERVAL, reader.next()).await {
             Ok(frame) => frame?,
             Err(_) => Bytes::from_static(frame::HEARTBEAT.as_bytes()),
         };
-        Some((Ok::<_, Infallible>(frame), (reader, place)))
+        Some((Ok::<_, Infallible>(frame), (reader, permit)))
     });
-    let mut answer = Body::from_stream(frames).into_response();
-    let headers = answer.headers_mut();
+    let mut response = Body::from_stream(frames).into_response();
+    let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(NO_BUFFERING, HeaderValue::from_static("no"));
     if let Ok(client) = HeaderValue::from_str(client.as_str()) {
         headers.insert(HeaderName::from_static(CLIENT_ID_HEADER), client);
     }
-    answer
+    response
 }
 
-/// Reads where a reader left off.
+/// Parses the cursor in `Last-Event-ID`.
 pub(crate) fn last_event_id<C: FromStr>(headers: &HeaderMap) -> Result<Option<C>, ApiError>
 where
     C::Err: std::fmt::Display,
@@ -138,7 +144,7 @@ where
     parse("Last-Event-ID", value.to_str().unwrap_or_default()).map(Some)
 }
 
-/// Reads who a client says it is, or makes an id up for it.
+/// Parses the client id, or generates one.
 pub(crate) fn client_id(headers: &HeaderMap) -> Result<ClientId, ApiError> {
     let Some(value) = headers.get(CLIENT_ID_HEADER) else { return Ok(ClientId::generate()) };
     parse("X-Guildhall-Client-Id", value.to_str().unwrap_or_default())

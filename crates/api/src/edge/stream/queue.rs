@@ -1,18 +1,18 @@
-//! What waits for one reader: bounded, and gone with either end.
+//! The bounded frame queue of one stream.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
-use guildhall_domain::journal::follow::{Backlog, Bounds, Push};
+use guildhall_domain::journal::follow::{Backlog, PushResult, QueueSize};
 use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 struct Shared {
     state: Mutex<State>,
-    /// A frame came, or the last one has.
+    /// A frame was added, or the queue was finished.
     readable: Notify,
-    /// A frame was read.
+    /// A frame was removed.
     writable: Notify,
 }
 
@@ -24,8 +24,8 @@ struct State {
 
 struct Frame {
     bytes: Bytes,
-    /// Whether it counts against the bounds. What a stream says of itself does not: it is little, and must be said.
-    counts: bool,
+    /// Whether it counts against the limits. Control frames do not: they are small and must be sent.
+    is_counted: bool,
 }
 
 impl Shared {
@@ -34,70 +34,71 @@ impl Shared {
     }
 }
 
-/// The end that frames are put in. One task has it.
+/// The sending end, owned by the task of the stream.
 pub(super) struct Writer {
     shared: Arc<Shared>,
-    gone: CancellationToken,
+    reader_dropped: CancellationToken,
 }
 
-/// The end that they are read from.
+/// The receiving end.
 pub(super) struct Reader {
     shared: Arc<Shared>,
-    _gone: DropGuard,
+    _on_drop: DropGuard,
 }
 
-/// What becomes of the frames that wait when a stream is ended.
+/// What happens to queued events when a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Waiting {
-    Sent,
-    /// The facts are thrown away: whoever may read goes on after the last one they have.
-    Dropped,
+pub(super) enum QueuedEvents {
+    Send,
+    /// A client that may still read continues from its cursor.
+    Discard,
 }
 
-pub(super) fn queue(bounds: Bounds) -> (Writer, Reader) {
-    let state = State { frames: VecDeque::new(), backlog: Backlog::new(bounds), is_finished: false };
+pub(super) fn bounded_queue(max: QueueSize) -> (Writer, Reader) {
+    let state = State { frames: VecDeque::new(), backlog: Backlog::new(max), is_finished: false };
     let shared =
         Arc::new(Shared { state: Mutex::new(state), readable: Notify::new(), writable: Notify::new() });
-    let gone = CancellationToken::new();
-    (Writer { shared: Arc::clone(&shared), gone: gone.clone() }, Reader { shared, _gone: gone.drop_guard() })
+    let reader_dropped = CancellationToken::new();
+    let writer = Writer { shared: Arc::clone(&shared), reader_dropped: reader_dropped.clone() };
+    (writer, Reader { shared, _on_drop: reader_dropped.drop_guard() })
 }
 
 impl Writer {
-    /// Puts a frame in where there is room.
-    pub(super) fn push(&self, bytes: &Bytes) -> Push {
-        let push = {
+    /// Adds an event frame if there is room.
+    pub(super) fn push(&self, bytes: &Bytes) -> PushResult {
+        let result = {
             let mut state = self.shared.state();
-            let push = state.backlog.push(bytes.len());
-            if push == Push::Taken {
-                state.frames.push_back(Frame { bytes: bytes.clone(), counts: true });
+            let result = state.backlog.push(bytes.len());
+            if result == PushResult::Accepted {
+                state.frames.push_back(Frame { bytes: bytes.clone(), is_counted: true });
             }
-            push
+            result
         };
         self.shared.readable.notify_one();
-        push
+        result
     }
 
-    /// Waits for room, and puts a frame in.
-    pub(super) async fn push_slowly(&self, bytes: &Bytes) {
-        while self.push(bytes) == Push::Full {
+    /// Waits for room, then adds an event frame.
+    pub(super) async fn push_when_ready(&self, bytes: &Bytes) {
+        while self.push(bytes) == PushResult::Full {
             self.shared.writable.notified().await;
         }
     }
 
-    /// Puts in what the stream says of itself.
-    pub(super) fn say(&self, bytes: Bytes) {
-        self.shared.state().frames.push_back(Frame { bytes, counts: false });
+    /// Adds a control frame.
+    pub(super) fn push_control(&self, bytes: Bytes) {
+        self.shared.state().frames.push_back(Frame { bytes, is_counted: false });
         self.shared.readable.notify_one();
     }
 
-    /// Puts in what the reader must know before all that waits.
-    pub(super) fn say_first(&self, bytes: Bytes) {
-        self.shared.state().frames.push_front(Frame { bytes, counts: false });
+    /// Adds a control frame before all queued frames.
+    pub(super) fn push_control_front(&self, bytes: Bytes) {
+        self.shared.state().frames.push_front(Frame { bytes, is_counted: false });
         self.shared.readable.notify_one();
     }
 
-    /// Returns whether the reader is to be warned now, and what waits for it.
-    pub(super) fn take_warning(&self) -> Option<Bounds> {
+    /// Returns the size of the queue if the client must be warned now.
+    pub(super) fn take_warning(&self) -> Option<QueueSize> {
         let mut state = self.shared.state();
         state.backlog.take_warning().then(|| state.backlog.load())
     }
@@ -106,25 +107,25 @@ impl Writer {
         self.shared.state().backlog.is_overflowing()
     }
 
-    /// Waits until everything was read.
+    /// Waits until the queue is empty.
     pub(super) async fn drained(&self) {
         while !self.shared.state().frames.is_empty() {
             self.shared.writable.notified().await;
         }
     }
 
-    /// Waits until nobody reads any more.
-    pub(super) async fn abandoned(&self) {
-        self.gone.cancelled().await;
+    /// Waits until the reader is dropped.
+    pub(super) async fn reader_dropped(&self) {
+        self.reader_dropped.cancelled().await;
     }
 
-    /// Ends the stream with a last word.
-    pub(super) fn finish(self, last: Bytes, waiting: Waiting) {
+    /// Ends the stream with a last control frame.
+    pub(super) fn finish(self, last: Bytes, queued: QueuedEvents) {
         let mut state = self.shared.state();
-        if waiting == Waiting::Dropped {
-            state.frames.retain(|frame| !frame.counts);
+        if queued == QueuedEvents::Discard {
+            state.frames.retain(|frame| !frame.is_counted);
         }
-        state.frames.push_back(Frame { bytes: last, counts: false });
+        state.frames.push_back(Frame { bytes: last, is_counted: false });
     }
 }
 
@@ -136,21 +137,21 @@ impl Drop for Writer {
 }
 
 impl Reader {
-    /// Waits for the next frame; none at the end.
+    /// Waits for the next frame. Returns none at the end of the stream.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         loop {
-            match self.take() {
+            match self.try_next() {
                 Some(next) => return next,
                 None => self.shared.readable.notified().await,
             }
         }
     }
 
-    /// Takes the frame that is first, or the end; none where both are to come.
-    fn take(&self) -> Option<Option<Bytes>> {
+    /// Removes the first frame. Returns none if the queue is empty, `Some(None)` at the end of the stream.
+    fn try_next(&self) -> Option<Option<Bytes>> {
         let mut state = self.shared.state();
         let Some(frame) = state.frames.pop_front() else { return state.is_finished.then_some(None) };
-        if frame.counts {
+        if frame.is_counted {
             state.backlog.pop(frame.bytes.len());
         }
         drop(state);

@@ -1,4 +1,4 @@
-//! Audit logs: page by page, or as a stream.
+//! Audit logs: pages and streams.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -13,130 +13,131 @@ use guildhall_domain::ops::capability::EVENT_SCHEMA_VERSION;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::audit::{AuditEntryView, AuditPageView, PageQuery};
 use guildhall_service::ServiceError;
-use guildhall_service::access::audit::{Audit, AuditEntry, AuditStream, Begin, Of, PAGE_AT_MOST};
+use guildhall_service::access::audit::{Audit, AuditEntry, AuditLog, AuditStream, MAX_PAGE_SIZE, PageStart};
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::Ids;
-use crate::edge::stream::{About, Fact, Source, client_id, last_event_id};
+use crate::edge::input::PathIds;
+use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
 
-/// What an entry is among the frames of a stream.
+/// The frame name of an audit entry in a stream.
 const ENTRY: &str = "entry";
 
-/// A page of a tenant's audit log
+/// List the audit log of a tenant
 #[utoipa::path(
-    get, path = "/api/v1/tenants/{tenant}/audit", tag = "audit", operation_id = "listAudit", security(("bearer" = [])),
-    params(("tenant" = String, Path, description = "A tenant's id"), PageQuery),
+    get, path = "/api/v1/tenants/{tenant}/audit", tag = "audit", operation_id = "listAuditEntries",
+    security(("bearer" = [])),
+    params(("tenant" = String, Path, description = "Tenant id"), PageQuery),
     responses(
-        (status = 200, description = "In order", body = AuditPageView),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 200, description = "One page, oldest entry first", body = AuditPageView),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
-pub(crate) async fn page(
+pub(crate) async fn list(
     State(app): State<App>,
-    asking: Asking,
-    Ids(tenant): Ids<TenantId>,
+    caller: AuthenticatedCaller,
+    PathIds(tenant): PathIds<TenantId>,
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Json<AuditPageView>, ApiError> {
-    read(&app, &asking, Of::Tenant(tenant), query).await
+    list_log(&app, &caller, AuditLog::Tenant(tenant), query).await
 }
 
-/// A page of the installation's audit log
+/// List the audit log of the installation
 ///
-/// For those who operate the installation: sign-ins, users, and requests that were refused.
+/// For operators. Contains sign-ins, user changes and denied requests.
 #[utoipa::path(
-    get, path = "/api/v1/audit", tag = "audit", operation_id = "listInstallationAudit",
+    get, path = "/api/v1/audit", tag = "audit", operation_id = "listInstallationAuditEntries",
     security(("bearer" = []), ("session" = [])), params(PageQuery),
     responses(
-        (status = 200, description = "In order", body = AuditPageView),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 200, description = "One page, oldest entry first", body = AuditPageView),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
-pub(crate) async fn page_of_installation(
+pub(crate) async fn list_installation(
     State(app): State<App>,
-    asking: Asking,
+    caller: AuthenticatedCaller,
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Json<AuditPageView>, ApiError> {
-    read(&app, &asking, Of::Installation, query).await
+    list_log(&app, &caller, AuditLog::Installation, query).await
 }
 
-async fn read(
+async fn list_log(
     app: &App,
-    asking: &Asking,
-    of: Of,
+    caller: &AuthenticatedCaller,
+    log: AuditLog,
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Json<AuditPageView>, ApiError> {
     let Query(query) = query.map_err(|_| {
-        let words = "the query takes afterSeq or fromEnd, and limit; each is a number that is not negative";
-        ApiError::new(FailureKind::SchemaInvalid, words)
+        let message = "invalid query: use afterSeq or fromEnd, and limit, each a number of at least 0";
+        ApiError::new(FailureKind::SchemaInvalid, message)
     })?;
-    if !(1..=PAGE_AT_MOST).contains(&query.limit) {
-        let words = format!("limit: must be 1 to {PAGE_AT_MOST}");
-        return Err(ApiError::new(FailureKind::SchemaInvalid, words));
+    if !(1..=MAX_PAGE_SIZE).contains(&query.limit) {
+        let message = format!("limit: must be 1 to {MAX_PAGE_SIZE}");
+        return Err(ApiError::new(FailureKind::SchemaInvalid, message));
     }
-    let page = app.audit.page(&asking.caller, of, begin(&query)?, query.limit).await?;
+    let page = app.access.audit.page(&caller.caller, log, page_start(&query)?, query.limit).await?;
     let next_after_seq = page.next_after.get();
     Ok(Json(AuditPageView { entries: page.entries.iter().map(view).collect(), next_after_seq }))
 }
 
-fn begin(query: &PageQuery) -> Result<Begin, ApiError> {
-    let invalid = |words| ApiError::new(FailureKind::SchemaInvalid, words);
+fn page_start(query: &PageQuery) -> Result<PageStart, ApiError> {
+    let invalid = |message| ApiError::new(FailureKind::SchemaInvalid, message);
     let after = Seq::new(query.after_seq).ok_or_else(|| invalid("afterSeq: must not be negative"))?;
-    let Some(from_end) = query.from_end else { return Ok(Begin::After(after)) };
+    let Some(from_end) = query.from_end else { return Ok(PageStart::After(after)) };
     let from_end = u32::try_from(from_end).map_err(|_| invalid("fromEnd: must not be negative"))?;
-    Ok(Begin::FromEnd { count: from_end, after })
+    Ok(PageStart::FromEnd { count: from_end, after })
 }
 
-/// A tenant's audit log as it grows (server-sent events)
+/// Follow the audit log of a tenant (server-sent events)
 ///
-/// Each event's id is a cursor: sent back as `Last-Event-ID`, the stream goes on after it, on any replica. Where the
-/// database was restored meanwhile, an event `gap` with `recovered: false` comes before all others, and the log begins
-/// anew. An entry that arrives as it is recorded has no hashes yet: pages have them some seconds later. Frames about the
-/// stream itself are those of a run's stream.
+/// The id of each event is a cursor: send it as `Last-Event-ID` to continue after it, on any replica. If the database
+/// was restored in the meantime, the stream starts with a `gap` event (`recovered: false`) and replays the log from the
+/// beginning. A live entry has no hashes yet; pages contain them some seconds later. The control frames are those of
+/// the stream of a run.
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/audit/stream", tag = "audit", operation_id = "followAudit",
     security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "A tenant's id"),
-        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that you have"),
-        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Who you are, in your own words", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
+        ("tenant" = String, Path, description = "Tenant id"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Id of the last event received; the stream continues after it"),
+        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Client id, chosen by the client and shown in logs", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
     ),
     responses(
-        (status = 200, description = "Entries, as they are recorded", body = String, content_type = "text/event-stream"),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 200, description = "A stream of audit entries", body = String, content_type = "text/event-stream"),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn follow(
     State(app): State<App>,
-    asking: Asking,
-    Ids(tenant): Ids<TenantId>,
+    caller: AuthenticatedCaller,
+    PathIds(tenant): PathIds<TenantId>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
-    let stream = app.audit.follow(&asking.caller, tenant, cursor).await?;
-    app.streams.open(asking, client, stream)
+    let stream = app.access.audit.follow(&caller.caller, tenant, cursor).await?;
+    app.streams.open(caller, client, stream)
 }
 
-impl Source for AuditStream {
-    fn about(&self) -> About {
-        About { kind: "audit", tenant: self.tenant, owner: self.tenant.as_uuid() }
+impl StreamSource for AuditStream {
+    fn topic(&self) -> StreamTopic {
+        StreamTopic { kind: "audit", tenant: self.tenant, owner: self.tenant.as_uuid() }
     }
 
-    async fn next(&mut self) -> Result<Fact, ServiceError> {
+    async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
         let (entry, cursor) = self.next().await?;
-        Ok(Fact { name: ENTRY, cursor: cursor.to_string(), data: json!(view(&entry)).to_string() })
+        Ok(StreamEvent { name: ENTRY, cursor: cursor.to_string(), data: json!(view(&entry)).to_string() })
     }
 
     fn gap(&self) -> Option<Gap> {

@@ -3,71 +3,72 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use guildhall_domain::access::invitation::InvitationRefusal;
+use guildhall_domain::access::invitation::InvitationError;
 use guildhall_domain::ids::{InviteId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::invitations::{
     AcceptInvitation, CreateInvitation, InvitationView, InvitationsView, JoinedView, NewInvitationView,
 };
 use guildhall_service::ServiceError;
+use guildhall_service::access::error::AccessError;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::tenants::role;
+use super::tenants::parse_role;
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
+use crate::edge::denials::DeniedRequest;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, Ids, idempotency_key, name};
-use crate::edge::refusals::{Refused, note};
+use crate::edge::input::{Body, PathIds, check_name, idempotency_key};
 
-/// Invite somebody
+/// Create an invitation
 ///
-/// The secret is shown in this answer and never again. Whoever has it becomes a member, once, within seven days, and
-/// only while you may still give the role.
+/// The secret is returned only once. It can be accepted once, within seven days, and only while the inviter may still
+/// assign the role.
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/invitations", tag = "invitations", operation_id = "createInvitation",
     security(("bearer" = []), ("session" = [])),
-    params(("tenant" = String, Path, description = "A tenant's id")), request_body = CreateInvitation,
+    params(("tenant" = String, Path, description = "Tenant id")), request_body = CreateInvitation,
     responses(
-        (status = 201, description = "Made", body = NewInvitationView),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 201, description = "Created", body = NewInvitationView),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
-        (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 409, description = "Conflict with the current state", body = Problem, content_type = CONTENT_TYPE),
+        (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    asking: Asking,
-    Ids(tenant): Ids<TenantId>,
+    caller: AuthenticatedCaller,
+    PathIds(tenant): PathIds<TenantId>,
     headers: HeaderMap,
     Body(body): Body<CreateInvitation>,
 ) -> Result<(StatusCode, Json<NewInvitationView>), ApiError> {
-    let (role, key, email) = (role(&body.role)?, idempotency_key(&headers)?, body.email.as_deref());
-    email.map(|email| name("email", email)).transpose()?;
-    let made = app.invitations.create(&asking.caller, tenant, role, email, key.as_ref()).await?;
-    let secret = made.secret.map(|secret| secret.expose_secret().to_owned());
-    Ok((StatusCode::CREATED, Json(NewInvitationView { id: made.id.to_string(), secret })))
+    let (role, key, email) = (parse_role(&body.role)?, idempotency_key(&headers)?, body.email.as_deref());
+    email.map(|email| check_name("email", email)).transpose()?;
+    let created = app.access.invitations.create(&caller.caller, tenant, role, email, key.as_ref()).await?;
+    let secret = created.secret.map(|secret| secret.expose_secret().to_owned());
+    Ok((StatusCode::CREATED, Json(NewInvitationView { id: created.id.to_string(), secret })))
 }
 
-/// The invitations of a tenant, the newest first
+/// List the invitations of a tenant
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/invitations", tag = "invitations", operation_id = "listInvitations",
-    security(("bearer" = []), ("session" = [])), params(("tenant" = String, Path, description = "A tenant's id")),
+    security(("bearer" = []), ("session" = [])), params(("tenant" = String, Path, description = "Tenant id")),
     responses(
-        (status = 200, description = "Without their secrets", body = InvitationsView),
+        (status = 200, description = "Newest first, without their secrets", body = InvitationsView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    asking: Asking,
-    Ids(tenant): Ids<TenantId>,
+    caller: AuthenticatedCaller,
+    PathIds(tenant): PathIds<TenantId>,
 ) -> Result<Json<InvitationsView>, ApiError> {
-    let invitations = app.invitations.list(&asking.caller, tenant).await?;
+    let invitations = app.access.invitations.list(&caller.caller, tenant).await?;
     let invitations = invitations.into_iter().map(|invitation| InvitationView {
         id: invitation.id.to_string(),
         role: invitation.role,
@@ -82,60 +83,61 @@ pub(crate) async fn list(
     Ok(Json(InvitationsView { invitations: invitations.collect() }))
 }
 
-/// Take an invitation back
+/// Revoke an invitation
 ///
-/// One that was accepted stays accepted: remove the member instead. Taking it back again is no error.
+/// Does not affect an accepted invitation: remove the member instead. Idempotent.
 #[utoipa::path(
     delete, path = "/api/v1/tenants/{tenant}/invitations/{invitation}", tag = "invitations",
     operation_id = "revokeInvitation", security(("bearer" = []), ("session" = [])),
     params(
-        ("tenant" = String, Path, description = "A tenant's id"),
-        ("invitation" = String, Path, description = "An invitation's id"),
+        ("tenant" = String, Path, description = "Tenant id"),
+        ("invitation" = String, Path, description = "Invitation id"),
     ),
     responses(
-        (status = 204, description = "Taken back"),
+        (status = 204, description = "Revoked"),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn revoke(
     State(app): State<App>,
-    asking: Asking,
-    Ids((tenant, invitation)): Ids<(TenantId, InviteId)>,
+    caller: AuthenticatedCaller,
+    PathIds((tenant, invitation)): PathIds<(TenantId, InviteId)>,
 ) -> Result<StatusCode, ApiError> {
-    app.invitations.revoke(&asking.caller, tenant, invitation).await?;
+    app.access.invitations.revoke(&caller.caller, tenant, invitation).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Accept an invitation
 ///
-/// For a person who is signed in. Who has no account yet signs in through the identity provider with the invitation.
+/// For signed-in users. A person without an account starts a sign-in through the identity provider with the invitation.
 #[utoipa::path(
     post, path = "/api/v1/invitations/accept", tag = "invitations", operation_id = "acceptInvitation",
     security(("bearer" = []), ("session" = [])), request_body = AcceptInvitation,
     responses(
         (status = 200, description = "Joined", body = JoinedView),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "Not valid, or no longer", body = Problem, content_type = CONTENT_TYPE),
-        (status = 409, description = "You are a member already", body = Problem, content_type = CONTENT_TYPE),
-        (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Invalid, expired, revoked or already used", body = Problem, content_type = CONTENT_TYPE),
+        (status = 409, description = "Already a member", body = Problem, content_type = CONTENT_TYPE),
+        (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn accept(
     State(app): State<App>,
-    asking: Asking,
+    caller: AuthenticatedCaller,
     Body(body): Body<AcceptInvitation>,
 ) -> Result<Json<JoinedView>, ApiError> {
-    match app.invitations.accept(&asking.caller, &SecretString::from(body.secret)).await {
+    match app.access.invitations.accept(&caller.caller, &SecretString::from(body.secret)).await {
         Ok(joined) => {
             Ok(Json(JoinedView { tenant: joined.tenant.to_string(), role: joined.role.as_str().to_owned() }))
         }
         Err(error) => {
-            if matches!(error, ServiceError::Invitation(InvitationRefusal::Invalid)) {
-                let (actor, path) = (Some(asking.caller.principal), "/api/v1/invitations/accept");
-                note(&app, Refused { action: "invitation.refused", actor, from: "not valid", path }).await;
+            if matches!(error, ServiceError::Access(AccessError::Invitation(InvitationError::Invalid))) {
+                let (actor, path) = (Some(caller.caller.principal), "/api/v1/invitations/accept");
+                let denied = DeniedRequest { action: "invitation.refused", actor, from: "not valid", path };
+                app.denials.record(&app.access.audit, denied).await;
             }
             Err(error.into())
         }

@@ -8,61 +8,61 @@ use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::keys::{CreateKey, KeyView, KeysView, NewKeyView};
 use secrecy::ExposeSecret;
 
-use super::tenants::role;
+use super::tenants::parse_role;
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, Ids, idempotency_key, name};
+use crate::edge::input::{Body, PathIds, check_name, idempotency_key};
 
-/// Make a key
+/// Create a service key
 ///
-/// Its secret is shown in this answer and never again.
+/// The secret is returned only once.
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/keys", tag = "keys", operation_id = "createKey", security(("bearer" = [])),
-    params(("tenant" = String, Path, description = "A tenant's id")), request_body = CreateKey,
+    params(("tenant" = String, Path, description = "Tenant id")), request_body = CreateKey,
     responses(
-        (status = 201, description = "Made", body = NewKeyView),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 201, description = "Created", body = NewKeyView),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
-        (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 409, description = "Conflict with the current state", body = Problem, content_type = CONTENT_TYPE),
+        (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    asking: Asking,
-    Ids(tenant): Ids<TenantId>,
+    caller: AuthenticatedCaller,
+    PathIds(tenant): PathIds<TenantId>,
     headers: HeaderMap,
     Body(body): Body<CreateKey>,
 ) -> Result<(StatusCode, Json<NewKeyView>), ApiError> {
-    name("name", &body.name)?;
-    let (role, key) = (role(&body.role)?, idempotency_key(&headers)?);
-    let made = app.keys.create(&asking.caller, tenant, &body.name, role, key.as_ref()).await?;
-    let secret = made.secret.map(|secret| secret.expose_secret().to_owned());
-    Ok((StatusCode::CREATED, Json(NewKeyView { id: made.id.to_string(), secret })))
+    check_name("name", &body.name)?;
+    let (role, key) = (parse_role(&body.role)?, idempotency_key(&headers)?);
+    let created = app.access.keys.create(&caller.caller, tenant, &body.name, role, key.as_ref()).await?;
+    let secret = created.secret.map(|secret| secret.expose_secret().to_owned());
+    Ok((StatusCode::CREATED, Json(NewKeyView { id: created.id.to_string(), secret })))
 }
 
-/// The keys of a tenant
+/// List the service keys of a tenant
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/keys", tag = "keys", operation_id = "listKeys", security(("bearer" = [])),
-    params(("tenant" = String, Path, description = "A tenant's id")),
+    params(("tenant" = String, Path, description = "Tenant id")),
     responses(
-        (status = 200, description = "Without their secrets", body = KeysView),
+        (status = 200, description = "The keys, without their secrets", body = KeysView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    asking: Asking,
-    Ids(tenant): Ids<TenantId>,
+    caller: AuthenticatedCaller,
+    PathIds(tenant): PathIds<TenantId>,
 ) -> Result<Json<KeysView>, ApiError> {
-    let keys = app.keys.list(&asking.caller, tenant).await?;
+    let keys = app.access.keys.list(&caller.caller, tenant).await?;
     let keys = keys.into_iter().map(|key| KeyView {
         id: key.id.to_string(),
         name: key.name,
@@ -73,29 +73,29 @@ pub(crate) async fn list(
     Ok(Json(KeysView { keys: keys.collect() }))
 }
 
-/// End a key
+/// Revoke a service key
 ///
-/// From this answer on it is refused on every replica. Ending it again is no error.
+/// Takes effect on every replica before the response is sent. Idempotent.
 #[utoipa::path(
     delete, path = "/api/v1/tenants/{tenant}/keys/{key}", tag = "keys", operation_id = "revokeKey",
     security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "A tenant's id"),
-        ("key" = String, Path, description = "A key's id"),
+        ("tenant" = String, Path, description = "Tenant id"),
+        ("key" = String, Path, description = "Key id"),
     ),
     responses(
-        (status = 204, description = "Ended"),
+        (status = 204, description = "Revoked"),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn revoke(
     State(app): State<App>,
-    asking: Asking,
-    Ids((tenant, key)): Ids<(TenantId, ServiceKeyId)>,
+    caller: AuthenticatedCaller,
+    PathIds((tenant, key)): PathIds<(TenantId, ServiceKeyId)>,
 ) -> Result<StatusCode, ApiError> {
-    app.keys.revoke(&asking.caller, tenant, key).await?;
+    app.access.keys.revoke(&caller.caller, tenant, key).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -7,6 +7,7 @@ mod invitations;
 mod keys;
 mod oidc;
 mod projects;
+mod signing;
 mod subject_tokens;
 mod tenants;
 mod users;
@@ -19,17 +20,17 @@ use crate::App;
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(auth::login))
-        .routes(routes!(browser_session::create, browser_session::show))
+        .routes(routes!(browser_session::create, browser_session::get))
         .routes(routes!(auth::refresh))
         .routes(routes!(auth::logout))
         .routes(routes!(oidc::start))
         .routes(routes!(oidc::callback))
         .routes(routes!(oidc::exchange))
         .routes(routes!(auth::whoami))
-        .routes(routes!(auth::jwks))
+        .routes(routes!(signing::jwks))
         .routes(routes!(users::create))
         .routes(routes!(tenants::create, tenants::list))
-        .routes(routes!(tenants::show))
+        .routes(routes!(tenants::get))
         .routes(routes!(tenants::members))
         .routes(routes!(tenants::set_member, tenants::remove_member))
         .routes(routes!(invitations::create, invitations::list))
@@ -38,9 +39,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
         .routes(routes!(projects::create, projects::list))
-        .routes(routes!(projects::show))
-        .routes(routes!(subject_tokens::mint))
-        .routes(routes!(audit::page))
-        .routes(routes!(audit::page_of_installation))
+        .routes(routes!(projects::get))
+        .routes(routes!(subject_tokens::create))
+        .routes(routes!(audit::list))
+        .routes(routes!(audit::list_installation))
         .routes(routes!(audit::follow))
 }

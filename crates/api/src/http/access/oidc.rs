@@ -1,4 +1,4 @@
-//! Signing in through an identity provider.
+//! Sign-in through an OpenID Connect provider.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -6,53 +6,57 @@ use axum::extract::{Query, State};
 use axum::http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use guildhall_domain::FailureKind;
+use guildhall_domain::access::oidc::CliCallback;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::auth::{BeginOidc, ExchangeHandoff, OidcAnswer, TokensView};
 use guildhall_service::ServiceError;
-use guildhall_service::access::oidc::{self, Answer, CliWait, Finished, Oidc, Purposes, is_challenge};
+use guildhall_service::access::error::AccessError;
+use guildhall_service::access::oidc::{
+    self, CallbackParams, CompletedSignIn, Oidc, SignInRequest, is_challenge,
+};
 use secrecy::SecretString;
 
 use super::auth::view;
 use super::browser_session::cookie_of;
 use crate::App;
 use crate::edge::cookies;
+use crate::edge::denials::DeniedRequest;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, parse};
-use crate::edge::refusals::{Refused, note};
 
-/// Begin a sign-in through the identity provider
+/// Start a sign-in through the identity provider
 ///
-/// For browsers: sends them to the provider. The sign-in is completed in the same browser, within ten minutes, once.
+/// Redirects the browser to the provider. The sign-in must be completed once, in the same browser, within ten minutes.
 #[utoipa::path(
-    get, path = "/api/v1/auth/oidc/start", tag = "auth", operation_id = "beginOidc", params(BeginOidc),
+    get, path = "/api/v1/auth/oidc/start", tag = "auth", operation_id = "startOidc", params(BeginOidc),
     responses(
-        (status = 303, description = "To the provider"),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No identity provider is configured, or the invitation is not valid", body = Problem, content_type = CONTENT_TYPE),
-        (status = 503, description = "The provider cannot be used now", body = Problem, content_type = CONTENT_TYPE),
+        (status = 303, description = "Redirect to the provider"),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "No identity provider is configured, or the invitation is invalid", body = Problem, content_type = CONTENT_TYPE),
+        (status = 503, description = "The identity provider is unavailable", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn start(
     State(app): State<App>,
     query: Result<Query<BeginOidc>, QueryRejection>,
 ) -> Result<(StatusCode, HeaderMap), ApiError> {
-    let purposes = purposes(read(query)?)?;
-    let begun = configured(&app)?.begin(&purposes).await?;
-    let cookie = cookies::set(cookies::SIGN_IN, &begun.cookie, oidc::LIFETIME);
-    Ok(redirect(begun.authorize.as_str(), cookie))
+    let purposes = purposes(parse_query(query)?)?;
+    let started = configured_oidc(&app)?.start(&purposes).await?;
+    let cookie = cookies::set(cookies::SIGN_IN, &started.cookie, oidc::LIFETIME);
+    Ok(redirect(started.authorization_url.as_str(), cookie))
 }
 
 /// Complete a sign-in through the identity provider
 ///
-/// The provider sends the browser here. What it brings is checked against the cookie of the browser that began.
+/// The provider redirects the browser here. The parameters must match the cookie that the start of the sign-in set.
 #[utoipa::path(
-    get, path = "/api/v1/auth/oidc/callback", tag = "auth", operation_id = "finishOidc", params(OidcAnswer),
+    get, path = "/api/v1/auth/oidc/callback", tag = "auth", operation_id = "completeOidc", params(OidcAnswer),
     responses(
-        (status = 303, description = "Signed in; to where the sign-in was to end"),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Refused; nothing was changed", body = Problem, content_type = CONTENT_TYPE),
+        (status = 303, description = "Signed in; redirect to the return address"),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Sign-in denied; nothing changed", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No identity provider is configured", body = Problem, content_type = CONTENT_TYPE),
-        (status = 503, description = "The provider cannot be used now", body = Problem, content_type = CONTENT_TYPE),
+        (status = 503, description = "The identity provider is unavailable", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn callback(
@@ -60,33 +64,35 @@ pub(crate) async fn callback(
     headers: HeaderMap,
     query: Result<Query<OidcAnswer>, QueryRejection>,
 ) -> Result<(StatusCode, HeaderMap), ApiError> {
-    let OidcAnswer { state, code, iss, error } = read(query)?;
-    let answer = Answer { state: state.map(Into::into), code: code.map(Into::into), issuer: iss, error };
-    let finished = configured(&app)?.finish(cookies::find(&headers, cookies::SIGN_IN), answer).await;
-    let done = cookies::clear(cookies::SIGN_IN);
+    let OidcAnswer { state, code, iss, error } = parse_query(query)?;
+    let answer =
+        CallbackParams { state: state.map(Into::into), code: code.map(Into::into), issuer: iss, error };
+    let finished = configured_oidc(&app)?.complete(cookies::find(&headers, cookies::SIGN_IN), answer).await;
+    let cleared = cookies::clear(cookies::SIGN_IN);
     match finished {
-        Ok(Finished::Browser { session, return_to }) => {
-            // The whole address: no reading of the path leads elsewhere.
-            let address = format!("{}{return_to}", app.access.public_origin.as_deref().unwrap_or_default());
-            Ok(redirect(&address, done.into_iter().chain(cookie_of(&session))))
+        Ok(CompletedSignIn::Browser { session, return_to }) => {
+            // An absolute URL, so that the path cannot redirect to another host.
+            let address =
+                format!("{}{return_to}", app.access_rules.public_origin.as_deref().unwrap_or_default());
+            Ok(redirect(&address, cleared.into_iter().chain(cookie_of(&session))))
         }
-        Ok(Finished::Cli { address }) => Ok(redirect(address.as_str(), done)),
-        Err(error) => Err(refused(&app, error, oidc::CALLBACK_PATH).await),
+        Ok(CompletedSignIn::Cli { address }) => Ok(redirect(address.as_str(), cleared)),
+        Err(error) => Err(record_denied_sign_in(&app, error, oidc::CALLBACK_PATH).await),
     }
 }
 
 /// Exchange a hand-off code for tokens
 ///
-/// For a command that let a browser sign in. The code is used up by this request, whatever its answer.
+/// For a CLI that signs in through a browser. The code is consumed by this request, whatever the response.
 #[utoipa::path(
     post, path = "/api/v1/auth/handoff", tag = "auth", operation_id = "exchangeHandoff",
     request_body = ExchangeHandoff,
     responses(
         (status = 200, description = "Signed in", body = TokensView),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Not valid, used before, or without its proof", body = Problem, content_type = CONTENT_TYPE),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Invalid, already used, or the PKCE verifier does not match", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No identity provider is configured", body = Problem, content_type = CONTENT_TYPE),
-        (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn exchange(
@@ -94,40 +100,40 @@ pub(crate) async fn exchange(
     Body(body): Body<ExchangeHandoff>,
 ) -> Result<Json<TokensView>, ApiError> {
     let (code, verifier) = (SecretString::from(body.code), SecretString::from(body.verifier));
-    match configured(&app)?.exchange(&code, &verifier).await {
+    match configured_oidc(&app)?.exchange(&code, &verifier).await {
         Ok(tokens) => Ok(Json(view(&tokens))),
-        Err(error) => Err(refused(&app, error, "/api/v1/auth/handoff").await),
+        Err(error) => Err(record_denied_sign_in(&app, error, "/api/v1/auth/handoff").await),
     }
 }
 
-fn configured(app: &App) -> Result<&Oidc, ApiError> {
-    let words = "this server has no identity provider: sign in with a name and a password";
-    app.oidc.as_ref().ok_or_else(|| ApiError::new(FailureKind::NotFound, words))
+fn configured_oidc(app: &App) -> Result<&Oidc, ApiError> {
+    let message = "no identity provider is configured: sign in with a name and a password";
+    app.access.oidc.as_ref().ok_or_else(|| ApiError::new(FailureKind::NotFound, message))
 }
 
-fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
-    // Without the library's words: they would repeat what was sent.
-    let words = "the parameters are not those that this address takes, or one of them came twice";
-    query.map(|Query(query)| query).map_err(|_| ApiError::new(FailureKind::SchemaInvalid, words))
+fn parse_query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
+    // Not the error of the library: it repeats the input.
+    let message = "invalid query: unknown, missing or repeated parameter";
+    query.map(|Query(query)| query).map_err(|_| ApiError::new(FailureKind::SchemaInvalid, message))
 }
 
-fn purposes(query: BeginOidc) -> Result<Purposes, ApiError> {
+fn purposes(query: BeginOidc) -> Result<SignInRequest, ApiError> {
     let return_to = query.return_to.map(|path| parse("returnTo", &path)).transpose()?.unwrap_or_default();
-    let cli = query.cli.map(|cli| waiting(&cli)).transpose()?;
-    Ok(Purposes { return_to, invitation: query.invitation.map(SecretString::from), cli })
+    let cli = query.cli.map(|cli| parse_cli_callback(&cli)).transpose()?;
+    Ok(SignInRequest { return_to, invitation: query.invitation.map(SecretString::from), cli })
 }
 
-fn waiting(text: &str) -> Result<CliWait, ApiError> {
-    let read = |(port, challenge): (&str, &str)| {
-        // One spelling of a number: digits that do not begin with zero.
+fn parse_cli_callback(text: &str) -> Result<CliCallback, ApiError> {
+    let parse = |(port, challenge): (&str, &str)| {
+        // Canonical form only: no sign, no leading zero.
         let port = port.parse().ok().filter(|number: &u16| *number > 0 && number.to_string() == port)?;
-        is_challenge(challenge).then(|| CliWait { port, challenge: challenge.to_owned() })
+        is_challenge(challenge).then(|| CliCallback { port, challenge: challenge.to_owned() })
     };
-    let words = "cli: a port, a dot, and the 43 characters of a PKCE challenge by the method S256";
-    text.split_once('.').and_then(read).ok_or_else(|| ApiError::new(FailureKind::SchemaInvalid, words))
+    let message = "cli: use <port>.<challenge>, with a PKCE challenge (S256) of 43 characters";
+    text.split_once('.').and_then(parse).ok_or_else(|| ApiError::new(FailureKind::SchemaInvalid, message))
 }
 
-/// Sends a browser on. Where it came from is not told there: the address holds what belongs to this sign-in.
+/// Returns a redirect without a referrer: the current address contains secrets of the sign-in.
 fn redirect(address: &str, cookies: impl IntoIterator<Item = HeaderValue>) -> (StatusCode, HeaderMap) {
     let mut headers = HeaderMap::from_iter([
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
@@ -140,11 +146,12 @@ fn redirect(address: &str, cookies: impl IntoIterator<Item = HeaderValue>) -> (S
     (StatusCode::SEE_OTHER, headers)
 }
 
-/// Writes a refused sign-in into the audit log, with its reason. The caller is told less.
-async fn refused(app: &App, error: ServiceError, path: &str) -> ApiError {
-    if let ServiceError::SignInRefused(refusal) = &error {
+/// Records a denied sign-in and its reason in the audit log. The response says less.
+async fn record_denied_sign_in(app: &App, error: ServiceError, path: &str) -> ApiError {
+    if let ServiceError::Access(AccessError::Oidc(refusal)) = &error {
         let reason = refusal.to_string();
-        note(app, Refused { action: "login.refused", actor: None, from: &reason, path }).await;
+        let denied = DeniedRequest { action: "login.refused", actor: None, from: &reason, path };
+        app.denials.record(&app.access.audit, denied).await;
     }
     error.into()
 }

@@ -3,85 +3,85 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use guildhall_domain::access::tenant::Project;
 use guildhall_domain::ids::{ProjectId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::projects::{CreateProject, ProjectView, ProjectsView};
-use guildhall_service::access::projects::Project;
 
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, Ids, idempotency_key, name, parse};
+use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
 
-/// Make a project
+/// Create a project
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/projects", tag = "projects", operation_id = "createProject",
     security(("bearer" = [])), request_body = CreateProject,
-    params(("tenant" = String, Path, description = "A tenant's id")),
+    params(("tenant" = String, Path, description = "Tenant id")),
     responses(
-        (status = 201, description = "Made", body = ProjectView),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 201, description = "Created", body = ProjectView),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
-        (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 409, description = "Conflict with the current state", body = Problem, content_type = CONTENT_TYPE),
+        (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    asking: Asking,
-    Ids(tenant): Ids<TenantId>,
+    caller: AuthenticatedCaller,
+    PathIds(tenant): PathIds<TenantId>,
     headers: HeaderMap,
     Body(body): Body<CreateProject>,
 ) -> Result<(StatusCode, Json<ProjectView>), ApiError> {
-    name("name", &body.name)?;
+    check_name("name", &body.name)?;
     let (slug, key) = (parse("slug", &body.slug)?, idempotency_key(&headers)?);
-    let project = app.projects.create(&asking.caller, tenant, &slug, &body.name, key.as_ref()).await?;
+    let project = app.access.projects.create(&caller.caller, tenant, &slug, &body.name, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(project))))
 }
 
-/// The projects of a tenant
+/// List the projects of a tenant
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/projects", tag = "projects", operation_id = "listProjects",
-    security(("bearer" = [])), params(("tenant" = String, Path, description = "A tenant's id")),
+    security(("bearer" = [])), params(("tenant" = String, Path, description = "Tenant id")),
     responses(
-        (status = 200, description = "By their short names", body = ProjectsView),
+        (status = 200, description = "Sorted by slug", body = ProjectsView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    asking: Asking,
-    Ids(tenant): Ids<TenantId>,
+    caller: AuthenticatedCaller,
+    PathIds(tenant): PathIds<TenantId>,
 ) -> Result<Json<ProjectsView>, ApiError> {
-    let projects = app.projects.list(&asking.caller, tenant).await?;
+    let projects = app.access.projects.list(&caller.caller, tenant).await?;
     Ok(Json(ProjectsView { projects: projects.into_iter().map(view).collect() }))
 }
 
-/// One project
+/// Get a project
 #[utoipa::path(
-    get, path = "/api/v1/tenants/{tenant}/projects/{project}", tag = "projects", operation_id = "showProject",
+    get, path = "/api/v1/tenants/{tenant}/projects/{project}", tag = "projects", operation_id = "getProject",
     security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "A tenant's id"),
-        ("project" = String, Path, description = "A project's id"),
+        ("tenant" = String, Path, description = "Tenant id"),
+        ("project" = String, Path, description = "Project id"),
     ),
     responses(
         (status = 200, description = "The project", body = ProjectView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
-pub(crate) async fn show(
+pub(crate) async fn get(
     State(app): State<App>,
-    asking: Asking,
-    Ids((tenant, project)): Ids<(TenantId, ProjectId)>,
+    caller: AuthenticatedCaller,
+    PathIds((tenant, project)): PathIds<(TenantId, ProjectId)>,
 ) -> Result<Json<ProjectView>, ApiError> {
-    Ok(Json(view(app.projects.show(&asking.caller, tenant, project).await?)))
+    Ok(Json(view(app.access.projects.get(&caller.caller, tenant, project).await?)))
 }
 
 fn view(project: Project) -> ProjectView {

@@ -4,98 +4,101 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::access::role::Role;
+use guildhall_domain::access::tenant::Tenant;
 use guildhall_domain::ids::{PrincipalId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::tenants::{
     CreateTenant, MemberView, MembersView, MembershipView, SetMember, TenantView, TenantsView,
 };
-use guildhall_service::access::tenants::Tenant;
 
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, Ids, idempotency_key, name, parse};
+use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
 
-/// Make a tenant
+/// Create a tenant
 ///
-/// For those who operate the installation. Whoever makes it owns it.
+/// For operators. The caller becomes its owner.
 #[utoipa::path(
     post, path = "/api/v1/tenants", tag = "tenants", operation_id = "createTenant", security(("bearer" = [])),
     request_body = CreateTenant,
     responses(
-        (status = 201, description = "Made", body = TenantView),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 201, description = "Created", body = TenantView),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
-        (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 409, description = "Conflict with the current state", body = Problem, content_type = CONTENT_TYPE),
+        (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    asking: Asking,
+    caller: AuthenticatedCaller,
     headers: HeaderMap,
     Body(body): Body<CreateTenant>,
 ) -> Result<(StatusCode, Json<TenantView>), ApiError> {
-    name("name", &body.name)?;
+    check_name("name", &body.name)?;
     let (slug, key) = (parse("slug", &body.slug)?, idempotency_key(&headers)?);
-    let tenant = app.tenants.create(&asking.caller, &slug, &body.name, key.as_ref()).await?;
+    let tenant = app.access.tenants.create(&caller.caller, &slug, &body.name, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(tenant))))
 }
 
-/// The tenants that the caller belongs to
+/// List the tenants of the caller
 #[utoipa::path(
     get, path = "/api/v1/tenants", tag = "tenants", operation_id = "listTenants", security(("bearer" = [])),
     responses(
-        (status = 200, description = "With the role in each", body = TenantsView),
+        (status = 200, description = "The tenants, with the caller's role in each", body = TenantsView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
-pub(crate) async fn list(State(app): State<App>, asking: Asking) -> Result<Json<TenantsView>, ApiError> {
-    let tenants = app.tenants.list(&asking.caller).await?;
+pub(crate) async fn list(
+    State(app): State<App>,
+    caller: AuthenticatedCaller,
+) -> Result<Json<TenantsView>, ApiError> {
+    let tenants = app.access.tenants.list(&caller.caller).await?;
     Ok(Json(TenantsView { tenants: tenants.into_iter().map(membership).collect() }))
 }
 
-/// One tenant
+/// Get a tenant
 #[utoipa::path(
-    get, path = "/api/v1/tenants/{tenant}", tag = "tenants", operation_id = "showTenant", security(("bearer" = [])),
-    params(("tenant" = String, Path, description = "A tenant's id")),
+    get, path = "/api/v1/tenants/{tenant}", tag = "tenants", operation_id = "getTenant", security(("bearer" = [])),
+    params(("tenant" = String, Path, description = "Tenant id")),
     responses(
         (status = 200, description = "The tenant", body = TenantView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
-pub(crate) async fn show(
+pub(crate) async fn get(
     State(app): State<App>,
-    asking: Asking,
-    Ids(tenant): Ids<TenantId>,
+    caller: AuthenticatedCaller,
+    PathIds(tenant): PathIds<TenantId>,
 ) -> Result<Json<TenantView>, ApiError> {
-    Ok(Json(view(app.tenants.show(&asking.caller, tenant).await?)))
+    Ok(Json(view(app.access.tenants.get(&caller.caller, tenant).await?)))
 }
 
-/// The members of a tenant
+/// List the members of a tenant
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/members", tag = "tenants", operation_id = "listMembers",
-    security(("bearer" = [])), params(("tenant" = String, Path, description = "A tenant's id")),
+    security(("bearer" = [])), params(("tenant" = String, Path, description = "Tenant id")),
     responses(
-        (status = 200, description = "With the role of each", body = MembersView),
+        (status = 200, description = "The members, with the role of each", body = MembersView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn members(
     State(app): State<App>,
-    asking: Asking,
-    Ids(tenant): Ids<TenantId>,
+    caller: AuthenticatedCaller,
+    PathIds(tenant): PathIds<TenantId>,
 ) -> Result<Json<MembersView>, ApiError> {
-    let members = app.tenants.members(&asking.caller, tenant).await?;
+    let members = app.access.tenants.list_members(&caller.caller, tenant).await?;
     let members = members.into_iter().map(|member| MemberView {
         principal: member.principal.to_string(),
         name: member.name,
@@ -104,59 +107,61 @@ pub(crate) async fn members(
     Ok(Json(MembersView { members: members.collect() }))
 }
 
-/// Give a principal a role
+/// Set the role of a member
+///
+/// Adds the principal to the tenant if it is not a member yet.
 #[utoipa::path(
     put, path = "/api/v1/tenants/{tenant}/members/{principal}", tag = "tenants", operation_id = "setMember",
     security(("bearer" = [])), request_body = SetMember,
     params(
-        ("tenant" = String, Path, description = "A tenant's id"),
-        ("principal" = String, Path, description = "A principal's id"),
+        ("tenant" = String, Path, description = "Tenant id"),
+        ("principal" = String, Path, description = "Principal id"),
     ),
     responses(
-        (status = 204, description = "Set"),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 204, description = "Updated"),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
-        (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 409, description = "Conflict with the current state", body = Problem, content_type = CONTENT_TYPE),
+        (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn set_member(
     State(app): State<App>,
-    asking: Asking,
-    Ids((tenant, principal)): Ids<(TenantId, PrincipalId)>,
+    caller: AuthenticatedCaller,
+    PathIds((tenant, principal)): PathIds<(TenantId, PrincipalId)>,
     Body(body): Body<SetMember>,
 ) -> Result<StatusCode, ApiError> {
-    let role = role(&body.role)?;
-    app.tenants.set_member(&asking.caller, tenant, principal, role).await?;
+    let role = parse_role(&body.role)?;
+    app.access.tenants.set_member(&caller.caller, tenant, principal, role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Take a principal's role away
+/// Remove a member
 #[utoipa::path(
     delete, path = "/api/v1/tenants/{tenant}/members/{principal}", tag = "tenants", operation_id = "removeMember",
     security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "A tenant's id"),
-        ("principal" = String, Path, description = "A principal's id"),
+        ("tenant" = String, Path, description = "Tenant id"),
+        ("principal" = String, Path, description = "Principal id"),
     ),
     responses(
-        (status = 204, description = "Gone"),
+        (status = 204, description = "Removed"),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 409, description = "Conflict with the current state", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn remove_member(
     State(app): State<App>,
-    asking: Asking,
-    Ids((tenant, principal)): Ids<(TenantId, PrincipalId)>,
+    caller: AuthenticatedCaller,
+    PathIds((tenant, principal)): PathIds<(TenantId, PrincipalId)>,
 ) -> Result<StatusCode, ApiError> {
-    app.tenants.remove_member(&asking.caller, tenant, principal).await?;
+    app.access.tenants.remove_member(&caller.caller, tenant, principal).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -164,7 +169,7 @@ pub(crate) fn membership((tenant, role): (Tenant, Role)) -> MembershipView {
     MembershipView { tenant: view(tenant), role: role.as_str().to_owned() }
 }
 
-pub(crate) fn role(text: &str) -> Result<Role, ApiError> {
+pub(crate) fn parse_role(text: &str) -> Result<Role, ApiError> {
     Role::from_name(text).map_err(|error| {
         ApiError::new(guildhall_domain::FailureKind::SchemaInvalid, format!("role: {error}"))
     })

@@ -1,4 +1,4 @@
-//! People who can sign in.
+//! Users.
 
 use axum::Json;
 use axum::extract::State;
@@ -9,38 +9,39 @@ use guildhall_protocol::rest::access::users::{CreateUser, UserView};
 use secrecy::SecretString;
 
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, name};
+use crate::edge::input::{Body, check_name};
 
-/// Longer than any that is typed or made, and far below what the hash takes.
-const PASSWORD_AT_MOST: usize = 256;
+/// Far below the limit of the password hash.
+const MAX_PASSWORD_CHARS: usize = 256;
 
-/// Make a user
+/// Create a user
 ///
-/// For those who operate the installation.
+/// For operators.
 #[utoipa::path(
     post, path = "/api/v1/users", tag = "users", operation_id = "createUser", security(("bearer" = [])),
     request_body = CreateUser,
     responses(
-        (status = 201, description = "Made", body = UserView),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 201, description = "Created", body = UserView),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
-        (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "More requests than you may send in this time", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 409, description = "Conflict with the current state", body = Problem, content_type = CONTENT_TYPE),
+        (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    asking: Asking,
+    caller: AuthenticatedCaller,
     Body(body): Body<CreateUser>,
 ) -> Result<(StatusCode, Json<UserView>), ApiError> {
-    name("name", &body.name)?;
-    if body.password.chars().count() > PASSWORD_AT_MOST {
+    check_name("name", &body.name)?;
+    if body.password.chars().count() > MAX_PASSWORD_CHARS {
         return Err(ApiError::new(FailureKind::SchemaInvalid, "password: use at most 256 characters"));
     }
-    let principal = app.users.create(&asking.caller, &body.name, &SecretString::from(body.password)).await?;
+    let principal =
+        app.access.users.create(&caller.caller, &body.name, &SecretString::from(body.password)).await?;
     Ok((StatusCode::CREATED, Json(UserView { principal: principal.to_string() })))
 }

@@ -1,24 +1,24 @@
-//! What this server can do.
+//! Server capabilities.
 
 use axum::Json;
 use axum::extract::State;
 use guildhall_domain::ops::capability::{
-    Containment, ENVELOPE_VERSION, PermissionPolicy, advertised, versions,
+    Containment, ENVELOPE_VERSION, PermissionPolicy, advertised_tags, protocol_versions,
 };
 use guildhall_protocol::rest::ops::capabilities::{CapabilitiesView, PolicyView, ProtocolView};
 
 use crate::App;
 
-/// What this server can do
+/// Get the capabilities of the server
 ///
-/// Computed for each request from what is there under this configuration.
+/// Computed for each request from the current configuration.
 #[utoipa::path(
-    get, path = "/capabilities", tag = "capabilities", operation_id = "showCapabilities",
-    responses((status = 200, description = "The tags to rely on", body = CapabilitiesView))
+    get, path = "/capabilities", tag = "capabilities", operation_id = "getCapabilities",
+    responses((status = 200, description = "The feature tags, protocol versions and policies", body = CapabilitiesView))
 )]
-pub(crate) async fn show(State(app): State<App>) -> Json<CapabilitiesView> {
-    let (current, supported) = versions();
-    let containment = match app.runner_jobs.is_contained() {
+pub(crate) async fn get(State(app): State<App>) -> Json<CapabilitiesView> {
+    let (current, supported) = protocol_versions();
+    let containment = match app.runners.jobs.is_contained() {
         Some(true) => Containment::Contained,
         Some(false) => Containment::Uncontained,
         None => Containment::Elsewhere,
@@ -26,7 +26,7 @@ pub(crate) async fn show(State(app): State<App>) -> Json<CapabilitiesView> {
     Json(CapabilitiesView {
         v: ENVELOPE_VERSION,
         mode: "control-plane".to_owned(),
-        features: advertised(current, &app.toggles()).map(str::to_owned).collect(),
+        features: advertised_tags(current, &app.toggles()).map(str::to_owned).collect(),
         workspace_cwd: None,
         protocol: ProtocolView {
             current: current.as_str().to_owned(),

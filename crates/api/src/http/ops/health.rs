@@ -1,41 +1,41 @@
-//! The probes.
+//! Health and readiness probes.
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use guildhall_domain::FailureKind;
-use guildhall_domain::ops::readiness::{BusSeen, Housekeeping, Readiness, StoreSeen};
-use guildhall_domain::ops::schema::SchemaVerdict;
+use guildhall_domain::ops::readiness::{BusProbe, Housekeeping, Readiness, StoreProbe};
+use guildhall_domain::ops::schema::SchemaCompatibility;
 use guildhall_protocol::problem::{self, Problem};
 use guildhall_protocol::rest::ops::health::{
     BuildView, EngineView, HealthView, HousekeepingView, LiveView, MigrationsView, ReadinessView,
     ReplicaView, SecretView,
 };
 use guildhall_runtime::telemetry::trace::TraceContext;
-use guildhall_service::ops::health::{Health, Identity, Report};
+use guildhall_service::ops::health::{Health, HealthReport, ReplicaIdentity};
 
 use crate::App;
 use crate::edge::error::ApiError;
 
 const SERVICE_ID: &str = "guildhall";
 
-/// The whole installation
+/// Get the health of the installation
 ///
-/// Reads from PostgreSQL which replicas run, so an answer proves that the way to the store is open.
+/// Reads the list of replicas from PostgreSQL: a response proves that the database is reachable.
 #[utoipa::path(
-    get, path = "/health", tag = "health", operation_id = "showHealth",
+    get, path = "/health", tag = "health", operation_id = "getHealth",
     responses(
-        (status = 200, description = "The store answers", body = HealthView),
-        (status = 503, description = "PostgreSQL is away, or the server is at its limit", body = Problem, content_type = problem::CONTENT_TYPE),
-        (status = 504, description = "PostgreSQL did not answer in time", body = Problem, content_type = problem::CONTENT_TYPE),
+        (status = 200, description = "The health, with the list of replicas", body = HealthView),
+        (status = 503, description = "PostgreSQL is unreachable, or the server is overloaded", body = Problem, content_type = problem::CONTENT_TYPE),
+        (status = 504, description = "PostgreSQL did not respond in time", body = Problem, content_type = problem::CONTENT_TYPE),
     )
 )]
-pub(crate) async fn show(State(app): State<App>) -> Result<Json<HealthView>, ApiError> {
-    let replicas = app.health.replicas().await?;
-    let identity = app.health.identity();
+pub(crate) async fn get(State(app): State<App>) -> Result<Json<HealthView>, ApiError> {
+    let replicas = app.ops.health.replicas().await?;
+    let identity = app.ops.health.identity();
     Ok(Json(HealthView {
-        status: app.health.report().readiness.as_str().to_owned(),
+        status: app.ops.health.report().readiness.as_str().to_owned(),
         service_id: SERVICE_ID.to_owned(),
         build: build(identity),
         replica: identity.replica.to_string(),
@@ -51,34 +51,34 @@ pub(crate) async fn show(State(app): State<App>) -> Result<Json<HealthView>, Api
     }))
 }
 
-/// Does the process run?
+/// Check that the process is alive
 ///
-/// Asks nothing of any engine: a restart would not bring PostgreSQL back.
+/// Checks no dependency: a restart would not bring PostgreSQL back.
 #[utoipa::path(
-    get, path = "/health/live", tag = "health", operation_id = "showLive",
-    responses((status = 200, description = "The process runs", body = LiveView))
+    get, path = "/health/live", tag = "health", operation_id = "getLiveness",
+    responses((status = 200, description = "The process is running", body = LiveView))
 )]
 pub(crate) async fn live(State(app): State<App>) -> Json<LiveView> {
     Json(LiveView {
         status: "live".to_owned(),
         service_id: SERVICE_ID.to_owned(),
-        build: build(app.health.identity()),
+        build: build(app.ops.health.identity()),
     })
 }
 
-/// Should this replica get traffic?
+/// Check whether this replica is ready for traffic
 ///
-/// `ready` and `degraded` are 200: a degraded replica serves. `unready` is 503 with the reasons.
+/// `ready` and `degraded` return 200: a degraded replica still serves. `unready` returns 503 with the reasons.
 #[utoipa::path(
-    get, path = "/health/readiness", tag = "health", operation_id = "showReadiness",
+    get, path = "/health/readiness", tag = "health", operation_id = "getReadiness",
     responses(
-        (status = 200, description = "Ready, or degraded and serving", body = ReadinessView),
-        (status = 503, description = "Must not get traffic; says why", body = ReadinessView),
+        (status = 200, description = "Ready or degraded", body = ReadinessView),
+        (status = 503, description = "Unready, with the reasons", body = ReadinessView),
     )
 )]
 pub(crate) async fn readiness(State(app): State<App>, Extension(trace): Extension<TraceContext>) -> Response {
-    let report = app.health.report();
-    let mut body = view(&app.health, &report);
+    let report = app.ops.health.report();
+    let mut body = view(&app.ops.health, &report);
     if !matches!(report.readiness, Readiness::Unready(_)) {
         return Json(body).into_response();
     }
@@ -88,7 +88,7 @@ pub(crate) async fn readiness(State(app): State<App>, Extension(trace): Extensio
     (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], Json(body)).into_response()
 }
 
-fn view(health: &Health, report: &Report) -> ReadinessView {
+fn view(health: &Health, report: &HealthReport) -> ReadinessView {
     let (identity, observed) = (health.identity(), &report.observed);
     let (store, bus) = (observed.store, observed.bus);
     ReadinessView {
@@ -99,15 +99,15 @@ fn view(health: &Health, report: &Report) -> ReadinessView {
         replica: identity.replica.to_string(),
         started_at: identity.started_at,
         postgres: EngineView {
-            reachable: store.is_some_and(|o| o.seen != StoreSeen::Unreachable),
+            reachable: store.is_some_and(|o| o.value != StoreProbe::Unreachable),
             observed_at: store.map(|o| o.at),
         },
         migrations: MigrationsView {
-            ready: store.is_some_and(|o| o.seen == StoreSeen::Reachable(SchemaVerdict::Fits)),
+            ready: store.is_some_and(|o| o.value == StoreProbe::Reachable(SchemaCompatibility::Compatible)),
             known: identity.known_migration,
         },
         nats: EngineView {
-            reachable: bus.is_some_and(|o| o.seen == BusSeen::Reachable),
+            reachable: bus.is_some_and(|o| o.value == BusProbe::Reachable),
             observed_at: bus.map(|o| o.at),
         },
         secrets: identity.secrets.iter().map(|(name, set)| secret(name, *set)).collect(),
@@ -122,7 +122,7 @@ fn secret(name: &str, set: bool) -> SecretView {
     SecretView { name: name.to_owned(), set, value: "[redacted]".to_owned() }
 }
 
-fn housekeeping(task: &Housekeeping, report: &Report) -> HousekeepingView {
+fn housekeeping(task: &Housekeeping, report: &HealthReport) -> HousekeepingView {
     HousekeepingView {
         name: task.name.to_owned(),
         every_ms: u64::try_from(task.every.as_millis()).unwrap_or(u64::MAX),
@@ -134,6 +134,6 @@ fn housekeeping(task: &Housekeeping, report: &Report) -> HousekeepingView {
     }
 }
 
-fn build(identity: &Identity) -> BuildView {
+fn build(identity: &ReplicaIdentity) -> BuildView {
     BuildView { version: identity.version.clone(), commit: identity.commit.clone() }
 }

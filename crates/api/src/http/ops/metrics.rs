@@ -4,7 +4,7 @@ use axum::response::IntoResponse;
 
 use crate::App;
 
-/// Shows the process's metrics in Prometheus' text format. Plain text by its nature, so not in the API document.
-pub(crate) async fn show(State(app): State<App>) -> impl IntoResponse {
+/// Returns the metrics of the process in the Prometheus text format. Not JSON, hence not in the API document.
+pub(crate) async fn get(State(app): State<App>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics.render())
 }

@@ -11,8 +11,8 @@ use crate::App;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(health::show))
+        .routes(routes!(health::get))
         .routes(routes!(health::live))
         .routes(routes!(health::readiness))
-        .routes(routes!(capabilities::show))
+        .routes(routes!(capabilities::get))
 }

@@ -1,191 +1,157 @@
-//! Provider profiles. For servers of tenants and for operators: what is a credential goes in and never comes out.
+//! Provider profiles. Credentials are write-only: no response contains one.
+
+mod validations;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use guildhall_domain::FailureKind;
-use guildhall_domain::ids::{TenantId, ValidationId};
-use guildhall_domain::profiles::validation::Outcome;
+use guildhall_domain::ids::TenantId;
+use guildhall_domain::profiles::ProfileOwner;
 use guildhall_domain::profiles::{BackendKind, Profile, WireApi};
 use guildhall_domain::runs::policy::{BackendProfile, SecretRef};
 use guildhall_protocol::rest::profiles::{
     ChangeProfileQuery, ProfileView, ProfilesQuery, ProfilesView, PutCredential, SecretRefView,
-    ValidationView,
 };
 use guildhall_service::ServiceError;
-use guildhall_service::profiles::{self, CredentialAsk, Owner, Validation};
+use guildhall_service::profiles::{self, SetCredential};
 use secrecy::SecretString;
 
-use crate::http::answers::Usual;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, Ids, Words, idempotency_key};
+use crate::edge::input::{Body, PathIds, ValidatedQuery};
+use crate::http::responses::CommonErrors;
 
-/// The provider profiles that runs of a tenant may name
+/// List the provider profiles of a tenant
 ///
-/// Built-in ones are listed also where their credential is missing.
+/// Includes built-in profiles that have no credential yet.
 #[utoipa::path(
     get, path = "/api/v1/provider-profiles", tag = "profiles", operation_id = "listProfiles",
     security(("bearer" = [])), params(ProfilesQuery),
-    responses((status = 200, description = "Without their credentials", body = ProfilesView), Usual)
+    responses((status = 200, description = "The profiles, without their credentials", body = ProfilesView), CommonErrors)
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    asking: Asking,
-    Words(query): Words<ProfilesQuery>,
+    caller: AuthenticatedCaller,
+    ValidatedQuery(query): ValidatedQuery<ProfilesQuery>,
 ) -> Result<Json<ProfilesView>, ApiError> {
-    let (asking, tenant) = within(&app, asking, query.tenant_id.as_deref()).await?;
-    let profiles = app.profiles.list(&asking.caller, tenant).await?;
+    let (caller, tenant) = resolve_tenant(&app, caller, query.tenant_id.as_deref()).await?;
+    let profiles = app.profiles.profiles.list(&caller.caller, tenant).await?;
     Ok(Json(ProfilesView { profiles: profiles.iter().map(view).collect() }))
 }
 
-/// One provider profile
+/// Get a provider profile
 #[utoipa::path(
-    get, path = "/api/v1/provider-profiles/{profile}", tag = "profiles", operation_id = "showProfile",
-    security(("bearer" = [])), params(("profile" = String, Path, description = "A profile's slug"), ProfilesQuery),
-    responses((status = 200, description = "Without its credential", body = ProfileView), Usual)
+    get, path = "/api/v1/provider-profiles/{profile}", tag = "profiles", operation_id = "getProfile",
+    security(("bearer" = [])), params(("profile" = String, Path, description = "Profile slug"), ProfilesQuery),
+    responses((status = 200, description = "The profile, without its credential", body = ProfileView), CommonErrors)
 )]
-pub(crate) async fn show(
+pub(crate) async fn get(
     State(app): State<App>,
-    asking: Asking,
-    Ids(profile): Ids<BackendProfile>,
-    Words(query): Words<ProfilesQuery>,
+    caller: AuthenticatedCaller,
+    PathIds(profile): PathIds<BackendProfile>,
+    ValidatedQuery(query): ValidatedQuery<ProfilesQuery>,
 ) -> Result<Json<ProfileView>, ApiError> {
-    let (asking, tenant) = within(&app, asking, query.tenant_id.as_deref()).await?;
-    Ok(Json(view(&app.profiles.show(&asking.caller, tenant, &profile).await?)))
+    let (caller, tenant) = resolve_tenant(&app, caller, query.tenant_id.as_deref()).await?;
+    Ok(Json(view(&app.profiles.profiles.get(&caller.caller, tenant, &profile).await?)))
 }
 
-/// Forget a provider profile and its credential
+/// Delete a provider profile and its credential
 #[utoipa::path(
-    delete, path = "/api/v1/provider-profiles/{profile}", tag = "profiles", operation_id = "removeProfile",
+    delete, path = "/api/v1/provider-profiles/{profile}", tag = "profiles", operation_id = "deleteProfile",
     security(("bearer" = [])),
-    params(("profile" = String, Path, description = "A profile's slug"), ChangeProfileQuery),
-    responses((status = 204, description = "Forgotten"), Usual)
+    params(("profile" = String, Path, description = "Profile slug"), ChangeProfileQuery),
+    responses((status = 204, description = "Deleted"), CommonErrors)
 )]
-pub(crate) async fn remove(
+pub(crate) async fn delete(
     State(app): State<App>,
-    asking: Asking,
-    Ids(profile): Ids<BackendProfile>,
-    Words(query): Words<ChangeProfileQuery>,
+    caller: AuthenticatedCaller,
+    PathIds(profile): PathIds<BackendProfile>,
+    ValidatedQuery(query): ValidatedQuery<ChangeProfileQuery>,
 ) -> Result<StatusCode, ApiError> {
-    let (asking, owner) = owner(&app, asking, &query).await?;
-    app.profiles.remove(&asking.caller, owner, &profile).await?;
+    let (caller, owner) = resolve_owner(&app, caller, &query).await?;
+    app.profiles.profiles.delete(&caller.caller, owner, &profile).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Give a provider profile its credential
+/// Set the credential of a provider profile
 ///
-/// It takes the place of the one before. Sending the same again is no error.
+/// Replaces the previous credential. Idempotent.
 #[utoipa::path(
     put, path = "/api/v1/provider-profiles/{profile}/credential", tag = "profiles",
     operation_id = "setProfileCredential", security(("bearer" = [])),
-    params(("profile" = String, Path, description = "A profile's slug"), ChangeProfileQuery),
+    params(("profile" = String, Path, description = "Profile slug"), ChangeProfileQuery),
     request_body = PutCredential,
-    responses((status = 200, description = "Kept; the answer does not hold it", body = ProfileView), Usual)
+    responses((status = 200, description = "The profile, without its credential", body = ProfileView), CommonErrors)
 )]
 pub(crate) async fn set_credential(
     State(app): State<App>,
-    asking: Asking,
-    Ids(profile): Ids<BackendProfile>,
-    Words(query): Words<ChangeProfileQuery>,
+    caller: AuthenticatedCaller,
+    PathIds(profile): PathIds<BackendProfile>,
+    ValidatedQuery(query): ValidatedQuery<ChangeProfileQuery>,
     Body(body): Body<PutCredential>,
 ) -> Result<Json<ProfileView>, ApiError> {
-    let (asking, owner) = owner(&app, asking, &query).await?;
-    let ask = CredentialAsk {
+    let (caller, owner) = resolve_owner(&app, caller, &query).await?;
+    let request = SetCredential {
         credential: SecretString::from(body.credential),
         base_url: body.base_url,
         model: body.model,
         wire_api: body.wire_api,
     };
-    Ok(Json(view(&app.profiles.put(&asking.caller, owner, &profile, ask).await?)))
+    Ok(Json(view(&app.profiles.profiles.set_credential(&caller.caller, owner, &profile, request).await?)))
 }
 
-/// Try a provider profile
-///
-/// Makes an ordinary run with one short turn, which costs what it costs. With an `Idempotency-Key` the same request gives
-/// the same validation.
-#[utoipa::path(
-    post, path = "/api/v1/provider-profiles/{profile}/validate", tag = "profiles", operation_id = "validateProfile",
-    security(("bearer" = [])), params(("profile" = String, Path, description = "A profile's slug"), ProfilesQuery),
-    responses((status = 202, description = "It is being tried", body = ValidationView), Usual)
-)]
-pub(crate) async fn validate(
-    State(app): State<App>,
-    asking: Asking,
-    Ids(profile): Ids<BackendProfile>,
-    Words(query): Words<ProfilesQuery>,
-    headers: HeaderMap,
-) -> Result<(StatusCode, Json<ValidationView>), ApiError> {
-    let key = idempotency_key(&headers)?;
-    let (asking, tenant) = within(&app, asking, query.tenant_id.as_deref()).await?;
-    let begun = app.profiles.validate(&asking.caller, tenant, &profile, key.as_ref()).await?;
-    Ok((StatusCode::ACCEPTED, Json(of_validation(&begun))))
-}
-
-/// How trying a provider profile came out
-#[utoipa::path(
-    get, path = "/api/v1/provider-profiles/{profile}/validations/{validation}", tag = "profiles",
-    operation_id = "showValidation", security(("bearer" = [])),
-    params(
-        ("profile" = String, Path, description = "A profile's slug"),
-        ("validation" = String, Path, description = "A validation's id"),
-        ProfilesQuery,
-    ),
-    responses((status = 200, description = "As it stands", body = ValidationView), Usual)
-)]
-pub(crate) async fn validation(
-    State(app): State<App>,
-    asking: Asking,
-    Ids((profile, validation)): Ids<(BackendProfile, ValidationId)>,
-    Words(query): Words<ProfilesQuery>,
-) -> Result<Json<ValidationView>, ApiError> {
-    let (asking, tenant) = within(&app, asking, query.tenant_id.as_deref()).await?;
-    let found = app.profiles.validation(&asking.caller, tenant, &profile, validation).await?;
-    Ok(Json(of_validation(&found)))
-}
-
-/// Finds the tenant that a request is about, and the caller's role in it. One that does not exist is like one of others.
-async fn within(app: &App, asking: Asking, named: Option<&str>) -> Result<(Asking, TenantId), ApiError> {
+/// Resolves the tenant of a request and loads the caller's role in it. An unknown tenant is a 404, like one without
+/// access.
+async fn resolve_tenant(
+    app: &App,
+    caller: AuthenticatedCaller,
+    named: Option<&str>,
+) -> Result<(AuthenticatedCaller, TenantId), ApiError> {
     let Some(named) = named else {
-        // A service key was found with its tenant.
-        let Some(acting) = asking.caller.tenant else {
-            let words = "tenantId: say which tenant is meant; only a service key may leave it out";
-            return Err(ApiError::new(FailureKind::TenantPolicyDenied, words));
+        // A service key belongs to one tenant.
+        let Some(acting) = caller.caller.tenant else {
+            let message = "tenantId: required; only a service key may omit it";
+            return Err(ApiError::new(FailureKind::TenantPolicyDenied, message));
         };
-        return Ok((asking, acting.tenant));
+        return Ok((caller, acting.tenant));
     };
-    let tenant = app.tenants.resolve(named).await?.ok_or(ServiceError::NOT_FOUND)?;
-    Ok((asking.within(app, tenant).await?, tenant))
+    let tenant = app.access.tenants.resolve(named).await?.ok_or(ServiceError::NOT_FOUND)?;
+    Ok((caller.in_tenant(app, tenant).await?, tenant))
 }
 
-async fn owner(app: &App, asking: Asking, query: &ChangeProfileQuery) -> Result<(Asking, Owner), ApiError> {
+async fn resolve_owner(
+    app: &App,
+    caller: AuthenticatedCaller,
+    query: &ChangeProfileQuery,
+) -> Result<(AuthenticatedCaller, ProfileOwner), ApiError> {
     match query.scope.as_deref() {
         None | Some("tenant") => {
-            let (asking, tenant) = within(app, asking, query.tenant_id.as_deref()).await?;
-            Ok((asking, Owner::Tenant(tenant)))
+            let (caller, tenant) = resolve_tenant(app, caller, query.tenant_id.as_deref()).await?;
+            Ok((caller, ProfileOwner::Tenant(tenant)))
         }
-        Some("shared") => Ok((asking, Owner::Shared)),
+        Some("shared") => Ok((caller, ProfileOwner::Shared)),
         Some(_) => Err(ApiError::new(FailureKind::SchemaInvalid, "scope: use tenant or shared")),
     }
 }
 
-fn view(shown: &profiles::ProfileView) -> ProfileView {
-    let kept = shown.kept.as_ref();
-    let settings: Option<&Profile> = kept.and_then(|kept| kept.settings.as_ref());
-    let configured = shown.is_configured();
+fn view(profile: &profiles::ProfileView) -> ProfileView {
+    let stored = profile.stored.as_ref();
+    let settings: Option<&Profile> = stored.and_then(|stored| stored.settings.as_ref());
+    let configured = profile.is_configured();
     ProfileView {
-        profile: shown.profile.to_string(),
-        scope: match shown.owner {
-            Some(Owner::Tenant(_)) => "tenant",
-            Some(Owner::Shared) => "shared",
+        profile: profile.profile.to_string(),
+        scope: match profile.owner {
+            Some(ProfileOwner::Tenant(_)) => "tenant",
+            Some(ProfileOwner::Shared) => "shared",
             None => "none",
         }
         .to_owned(),
-        built_in: shown.profile.is_built_in(),
+        built_in: profile.profile.is_built_in(),
         configured,
         failure_kind: (!configured).then(|| FailureKind::SecretUnavailable.to_string()),
         backend: settings.map(|settings| backend(settings.backend).to_owned()),
@@ -193,34 +159,13 @@ fn view(shown: &profiles::ProfileView) -> ProfileView {
         model: settings.and_then(|settings| settings.model.clone()),
         wire_api: settings.and_then(|settings| settings.wire_api).map(|api| wire_api(api).to_owned()),
         secret_ref: SecretRefView {
-            name: SecretRef::provider_name(&shown.profile),
+            name: SecretRef::provider_name(&profile.profile),
             keys: vec!["credential".to_owned(), "profile.toml".to_owned()],
         },
-        resource_version: kept.map(|kept| kept.resource_version.clone()),
-        hash_suffix: kept.and_then(|kept| kept.hash_suffix.clone()),
-        updated_at: kept.map(|kept| kept.changed_at),
-        last_validation: shown.validated.as_ref().map(of_validation),
-    }
-}
-
-fn of_validation(validation: &Validation) -> ValidationView {
-    let (status, failure) = match &validation.outcome {
-        None => ("pending", None),
-        Some(Outcome::Ok) => ("ok", None),
-        Some(Outcome::Failed(failure)) => ("failed", Some(failure)),
-    };
-    ValidationView {
-        validation_id: validation.id.to_string(),
-        profile: validation.profile.clone(),
-        status: status.to_owned(),
-        failure_kind: failure.map(|failure| failure.kind.to_string()),
-        message: failure.map(|failure| failure.message.clone()),
-        run_id: validation.run.to_string(),
-        command_id: validation.command.to_string(),
-        resource_version: validation.resource_version.clone(),
-        created_at: validation.created_at,
-        deadline_at: validation.deadline_at,
-        settled_at: validation.settled_at,
+        resource_version: stored.map(|stored| stored.resource_version.clone()),
+        hash_suffix: stored.and_then(|stored| stored.hash_suffix.clone()),
+        updated_at: stored.map(|stored| stored.changed_at),
+        last_validation: profile.validated.as_ref().map(validations::view),
     }
 }
 
@@ -242,8 +187,8 @@ fn wire_api(api: WireApi) -> &'static str {
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list))
-        .routes(routes!(show, remove))
+        .routes(routes!(get, delete))
         .routes(routes!(set_credential))
-        .routes(routes!(validate))
-        .routes(routes!(validation))
+        .routes(routes!(validations::start))
+        .routes(routes!(validations::get))
 }

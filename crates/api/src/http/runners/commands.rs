@@ -1,4 +1,4 @@
-//! What a runner has to do.
+//! Commands, for runners.
 
 use std::time::Duration;
 
@@ -9,63 +9,65 @@ use guildhall_domain::runs::RunStatus;
 use guildhall_domain::runs::command::CommandKind;
 use guildhall_protocol::rest::runners::{PollQuery, WorkView};
 use guildhall_protocol::rest::runs::commands::CommandView;
-use guildhall_service::runners::{PollFrom, Work};
+use guildhall_service::runners::commands::{PendingWork, PollCursor};
 
-use super::{held, longest_wait};
+use super::{grant_for, longest_wait};
 use crate::App;
-use crate::edge::caller::Holding;
+use crate::edge::caller::RunHolder;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Ids, Words, within};
-use crate::http::answers::Usual;
+use crate::edge::input::{PathIds, ValidatedQuery, check_limit};
+use crate::http::responses::CommonErrors;
 use crate::http::runs::commands::view;
-use crate::http::runs::events::seq;
+use crate::http::runs::events::parse_seq;
 
-/// Ask for something to do
+/// Poll for commands
 ///
-/// With the token of a claim. With `wait` the answer comes when there is something, or when the time is over.
+/// Requires a run token. With `wait`, the request long-polls until there is work or the time is over.
 #[utoipa::path(
     get, path = "/api/v1/runs/{run}/commands", tag = "runners", operation_id = "pollCommands",
-    security(("bearer" = [])), params(("run" = String, Path, description = "A run's id"), PollQuery),
-    responses((status = 200, description = "What there is to do", body = WorkView), Usual)
+    security(("bearer" = [])), params(("run" = String, Path, description = "Run id"), PollQuery),
+    responses((status = 200, description = "The pending commands, steers and cancellations", body = WorkView), CommonErrors)
 )]
 pub(crate) async fn poll(
     State(app): State<App>,
-    Holding(holding): Holding,
-    Ids(run): Ids<RunId>,
-    Words(query): Words<PollQuery>,
+    RunHolder(token): RunHolder,
+    PathIds(run): PathIds<RunId>,
+    ValidatedQuery(query): ValidatedQuery<PollQuery>,
 ) -> Result<Json<WorkView>, ApiError> {
-    let grant = held(&holding, run)?;
-    let from = PollFrom {
+    let grant = grant_for(&token, run)?;
+    let from = PollCursor {
         after: query.after_seq,
-        cancel_seq: seq("cancelSeq", query.cancel_seq)?,
-        limit: within("limit", query.limit, 100)?,
+        cancel_seq: parse_seq("cancelSeq", query.cancel_seq)?,
+        limit: check_limit("limit", query.limit, 100)?,
         wait: Duration::from_millis(query.wait).min(longest_wait(&app)),
     };
     let work = tokio::select! {
-        work = app.runners.poll(grant, from) => work?,
-        // The door closes: the runner goes on at another replica.
-        () = app.closing.cancelled() => app.runners.poll(grant, PollFrom { wait: Duration::ZERO, ..from }).await?,
+        work = app.runners.commands.poll(grant, from) => work?,
+        // The server stops accepting: the runner continues at another replica.
+        () = app.closing.cancelled() => {
+            app.runners.commands.poll(grant, PollCursor { wait: Duration::ZERO, ..from }).await?
+        }
     };
     Ok(Json(work_view(&work, query.after_seq)))
 }
 
-/// Take a command
+/// Acknowledge a command
 ///
-/// From here on it may have side effects, and no other runner gets it. Taking it again changes nothing.
+/// From then on the command may have side effects and is not given to another runner. Idempotent.
 #[utoipa::path(
-    post, path = "/api/v1/commands/{command}/ack", tag = "runners", operation_id = "ackCommand",
-    security(("bearer" = [])), params(("command" = String, Path, description = "A command's id")),
-    responses((status = 200, description = "Taken", body = CommandView), Usual)
+    post, path = "/api/v1/commands/{command}/ack", tag = "runners", operation_id = "acknowledgeCommand",
+    security(("bearer" = [])), params(("command" = String, Path, description = "Command id")),
+    responses((status = 200, description = "Acknowledged", body = CommandView), CommonErrors)
 )]
-pub(crate) async fn ack(
+pub(crate) async fn acknowledge(
     State(app): State<App>,
-    Holding(holding): Holding,
-    Ids(command): Ids<CommandId>,
+    RunHolder(token): RunHolder,
+    PathIds(command): PathIds<CommandId>,
 ) -> Result<Json<CommandView>, ApiError> {
-    Ok(Json(view(&app.runners.ack(&holding.grant, command).await?)))
+    Ok(Json(view(&app.runners.commands.ack(&token.grant, command).await?)))
 }
 
-fn work_view(work: &Work, after: i32) -> WorkView {
+fn work_view(work: &PendingWork, after: i32) -> WorkView {
     let (steers, commands): (Vec<_>, Vec<_>) =
         work.commands.iter().partition(|command| command.kind == CommandKind::Steer);
     WorkView {
@@ -73,7 +75,7 @@ fn work_view(work: &Work, after: i32) -> WorkView {
         commands: commands.into_iter().map(view).collect(),
         steers: steers.into_iter().map(view).collect(),
         cancel_command_ids: work.cancelling.iter().map(|command| command.to_string()).collect(),
-        run_status: RunStatus::of(&work.state, true, false).to_string(),
+        run_status: RunStatus::from_state(&work.state, true, false).to_string(),
         cancel_seq: work.cancel_seq.get(),
     }
 }

@@ -1,4 +1,4 @@
-//! Enrolment tokens of runners.
+//! Runner enrolment tokens.
 
 use std::time::Duration;
 
@@ -11,67 +11,68 @@ use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::runners::enrolments::{
     CreateEnrolment, EnrolmentView, EnrolmentsView, NewEnrolmentView,
 };
-use guildhall_service::runners::enrolments::{LIVES_FOR, Wanted};
+use guildhall_service::runners::enrolments::{CreateEnrolment as CreateEnrolmentRequest, DEFAULT_LIFETIME};
 use secrecy::ExposeSecret;
 
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, Ids, idempotency_key, name, parse};
+use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
 
-/// Make an enrolment token
+/// Create an enrolment token
 ///
-/// With it runners register and claim runs, and do nothing else. Its secret is shown in this answer and never again.
+/// Runners use it to register and to claim runs; it permits nothing else. The secret is returned only once.
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/enrolments", tag = "enrolments", operation_id = "createEnrolment",
     security(("bearer" = [])), request_body = CreateEnrolment,
-    params(("tenant" = String, Path, description = "A tenant's id")),
+    params(("tenant" = String, Path, description = "Tenant id")),
     responses(
-        (status = 201, description = "Made", body = NewEnrolmentView),
-        (status = 400, description = "Not of this form", body = Problem, content_type = CONTENT_TYPE),
+        (status = 201, description = "Created", body = NewEnrolmentView),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
-        (status = 409, description = "Does not go together with what is there", body = Problem, content_type = CONTENT_TYPE),
-        (status = 413, description = "Too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 409, description = "Conflict with the current state", body = Problem, content_type = CONTENT_TYPE),
+        (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    asking: Asking,
-    Ids(tenant): Ids<TenantId>,
+    caller: AuthenticatedCaller,
+    PathIds(tenant): PathIds<TenantId>,
     headers: HeaderMap,
     Body(body): Body<CreateEnrolment>,
 ) -> Result<(StatusCode, Json<NewEnrolmentView>), ApiError> {
-    name("name", &body.name)?;
+    check_name("name", &body.name)?;
     let slug = |field, text: Option<&str>| text.map(|text| parse::<Slug>(field, text)).transpose();
     let profile = slug("profile", body.profile.as_deref())?;
     let pool = slug("pool", body.pool.as_deref())?;
-    let lives_for = body.expires_in_ms.map_or(LIVES_FOR, Duration::from_millis);
-    let wanted = Wanted { name: &body.name, profile: profile.as_ref(), pool: pool.as_ref(), lives_for };
+    let ttl = body.expires_in_ms.map_or(DEFAULT_LIFETIME, Duration::from_millis);
+    let request =
+        CreateEnrolmentRequest { name: &body.name, profile: profile.as_ref(), pool: pool.as_ref(), ttl };
     let key = idempotency_key(&headers)?;
-    let made = app.enrolments.create(&asking.caller, tenant, &wanted, key.as_ref()).await?;
-    let secret = made.secret.map(|secret| secret.expose_secret().to_owned());
-    Ok((StatusCode::CREATED, Json(NewEnrolmentView { id: made.id.to_string(), secret })))
+    let created = app.runners.enrolments.create(&caller.caller, tenant, &request, key.as_ref()).await?;
+    let secret = created.secret.map(|secret| secret.expose_secret().to_owned());
+    Ok((StatusCode::CREATED, Json(NewEnrolmentView { id: created.id.to_string(), secret })))
 }
 
-/// The enrolment tokens of a tenant
+/// List the enrolment tokens of a tenant
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/enrolments", tag = "enrolments", operation_id = "listEnrolments",
-    security(("bearer" = [])), params(("tenant" = String, Path, description = "A tenant's id")),
+    security(("bearer" = [])), params(("tenant" = String, Path, description = "Tenant id")),
     responses(
-        (status = 200, description = "Without their secrets", body = EnrolmentsView),
+        (status = 200, description = "The enrolment tokens, without their secrets", body = EnrolmentsView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    asking: Asking,
-    Ids(tenant): Ids<TenantId>,
+    caller: AuthenticatedCaller,
+    PathIds(tenant): PathIds<TenantId>,
 ) -> Result<Json<EnrolmentsView>, ApiError> {
-    let enrolments = app.enrolments.list(&asking.caller, tenant).await?;
+    let enrolments = app.runners.enrolments.list(&caller.caller, tenant).await?;
     let enrolments = enrolments.into_iter().map(|row| EnrolmentView {
         id: row.id.to_string(),
         name: row.name,
@@ -85,29 +86,29 @@ pub(crate) async fn list(
     Ok(Json(EnrolmentsView { enrolments: enrolments.collect() }))
 }
 
-/// End an enrolment token
+/// Revoke an enrolment token
 ///
-/// From this answer on it is refused on every replica, and so are the tokens of runs that were claimed with it. Ending it
-/// again is no error.
+/// Also revokes the run tokens that were claimed with it. Takes effect on every replica before the response is sent.
+/// Idempotent.
 #[utoipa::path(
     delete, path = "/api/v1/tenants/{tenant}/enrolments/{enrolment}", tag = "enrolments",
     operation_id = "revokeEnrolment", security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "A tenant's id"),
-        ("enrolment" = String, Path, description = "An enrolment's id"),
+        ("tenant" = String, Path, description = "Tenant id"),
+        ("enrolment" = String, Path, description = "Enrolment id"),
     ),
     responses(
-        (status = 204, description = "Ended"),
+        (status = 204, description = "Revoked"),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
-        (status = 403, description = "Your role lacks the right", body = Problem, content_type = CONTENT_TYPE),
-        (status = 404, description = "No such object, or not yours to know of", body = Problem, content_type = CONTENT_TYPE),
+        (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn revoke(
     State(app): State<App>,
-    asking: Asking,
-    Ids((tenant, enrolment)): Ids<(TenantId, EnrolmentId)>,
+    caller: AuthenticatedCaller,
+    PathIds((tenant, enrolment)): PathIds<(TenantId, EnrolmentId)>,
 ) -> Result<StatusCode, ApiError> {
-    app.enrolments.revoke(&asking.caller, tenant, enrolment).await?;
+    app.runners.enrolments.revoke(&caller.caller, tenant, enrolment).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,56 +1,56 @@
-//! What a runner reports.
+//! Events reported by runners.
 
 use axum::Json;
 use axum::extract::State;
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::RunId;
-use guildhall_domain::journal::Placed;
+use guildhall_domain::journal::AppendedEntry;
 use guildhall_protocol::rest::runners::{AppendEvents, AppendedView, NewEvent, PlacedView};
-use guildhall_service::runners::EventAsk;
+use guildhall_service::runners::events::ReportedEvent;
 
-use super::held;
+use super::grant_for;
 use crate::App;
-use crate::edge::caller::HoldingLately;
+use crate::edge::caller::CachedRunHolder;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, Ids, parse};
-use crate::http::answers::Usual;
+use crate::edge::input::{Body, PathIds, parse};
+use crate::http::responses::CommonErrors;
 
-/// Events in one append.
-const EVENTS_AT_MOST: usize = 500;
+/// Events in one request.
+const MAX_EVENTS: usize = 500;
 
 /// Append events to a run
 ///
-/// With the token of a claim. All of them are appended, or none; an event sent again under its id keeps its number.
-/// What looks like a credential is replaced before anything is kept.
+/// Requires a run token. Appends all events or none. An event with a known id is not appended again and keeps its
+/// sequence number. Text that looks like a credential is redacted before it is stored.
 #[utoipa::path(
     post, path = "/api/v1/runs/{run}/events", tag = "runners", operation_id = "appendEvents",
-    security(("bearer" = [])), params(("run" = String, Path, description = "A run's id")), request_body = AppendEvents,
-    responses((status = 200, description = "Where each stands", body = AppendedView), Usual)
+    security(("bearer" = [])), params(("run" = String, Path, description = "Run id")), request_body = AppendEvents,
+    responses((status = 200, description = "The sequence number of each event", body = AppendedView), CommonErrors)
 )]
 pub(crate) async fn append(
     State(app): State<App>,
-    HoldingLately(holding): HoldingLately,
-    Ids(run): Ids<RunId>,
+    CachedRunHolder(token): CachedRunHolder,
+    PathIds(run): PathIds<RunId>,
     Body(body): Body<AppendEvents>,
 ) -> Result<Json<AppendedView>, ApiError> {
-    let grant = held(&holding, run)?;
-    if !(1..=EVENTS_AT_MOST).contains(&body.events.len()) {
-        let words = format!("events: send 1 to {EVENTS_AT_MOST} at once");
-        return Err(ApiError::new(FailureKind::SchemaInvalid, words));
+    let grant = grant_for(&token, run)?;
+    if !(1..=MAX_EVENTS).contains(&body.events.len()) {
+        let message = format!("events: must contain 1 to {MAX_EVENTS} events");
+        return Err(ApiError::new(FailureKind::SchemaInvalid, message));
     }
     let ids: Vec<String> = body.events.iter().map(|event| event.id.clone()).collect();
-    let events = body.events.into_iter().map(ask).collect::<Result<Vec<_>, _>>()?;
-    let placed = app.runners.append(grant, events).await?;
-    let last_seq = placed.iter().map(|placed| placed.seq().get()).max().unwrap_or(0);
-    let events = ids.into_iter().zip(placed).map(|(id, placed)| PlacedView {
+    let events = body.events.into_iter().map(reported_event).collect::<Result<Vec<_>, _>>()?;
+    let appended = app.runners.events.append(grant, events).await?;
+    let last_seq = appended.iter().map(|entry| entry.seq().get()).max().unwrap_or(0);
+    let events = ids.into_iter().zip(appended).map(|(id, entry)| PlacedView {
         id,
-        seq: placed.seq().get(),
-        replayed: matches!(placed, Placed::Replay(_)),
+        seq: entry.seq().get(),
+        replayed: matches!(entry, AppendedEntry::Replayed(_)),
     });
     Ok(Json(AppendedView { events: events.collect(), last_seq }))
 }
 
-fn ask(event: NewEvent) -> Result<EventAsk, ApiError> {
+fn reported_event(event: NewEvent) -> Result<ReportedEvent, ApiError> {
     let command = event.command_id.as_deref().map(|id| parse("commandId", id)).transpose()?;
-    Ok(EventAsk { id: event.id, kind: event.r#type, command, payload: event.payload })
+    Ok(ReportedEvent { id: event.id, kind: event.r#type, command, payload: event.payload })
 }

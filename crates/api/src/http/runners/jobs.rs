@@ -1,79 +1,79 @@
-//! Runners that are started for runs.
+//! Runner jobs: runners started for runs.
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::ids::{CommandId, RunId, RunnerJobId};
+use guildhall_domain::runners::job::Job;
 use guildhall_domain::runners::job::{job_name, log_identity};
 use guildhall_protocol::rest::runners::jobs::{
     CreateRunnerJob, JobLogView, JobTerminalView, RunnerJobView, RunnerJobsQuery, RunnerJobsView,
 };
-use guildhall_service::runners::jobs::Job;
 
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, Ids, Words, idempotency_key, parse};
-use crate::http::answers::Usual;
+use crate::edge::input::{Body, PathIds, ValidatedQuery, idempotency_key, parse};
+use crate::http::responses::CommonErrors;
 
 /// Start a runner for a run
 ///
-/// Answers as soon as the job is written down, and waits for nothing: look at `poll` for its phase, and at the command
-/// for what the agent did. With an `Idempotency-Key` the same request gives the same job, and never a second process.
+/// Returns as soon as the job is stored: request the address in `poll` for its phase, and the command for what the
+/// agent did. With an `Idempotency-Key`, a repeated request returns the same job and starts no second process.
 #[utoipa::path(
     post, path = "/api/v1/runs/{run}/runner-jobs", tag = "runner jobs", operation_id = "createRunnerJob",
-    security(("bearer" = [])), params(("run" = String, Path, description = "A run's id")),
+    security(("bearer" = [])), params(("run" = String, Path, description = "Run id")),
     request_body = CreateRunnerJob,
-    responses((status = 201, description = "It is on its way", body = RunnerJobView), Usual)
+    responses((status = 201, description = "Created", body = RunnerJobView), CommonErrors)
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    asking: Asking,
+    caller: AuthenticatedCaller,
     headers: HeaderMap,
-    Ids(run): Ids<RunId>,
+    PathIds(run): PathIds<RunId>,
     Body(body): Body<CreateRunnerJob>,
 ) -> Result<(StatusCode, Json<RunnerJobView>), ApiError> {
     let key = idempotency_key(&headers)?;
     let command = command(body.command_id.as_deref())?;
-    let job = app.runner_jobs.create(&asking.caller, run, command, key.as_ref()).await?;
+    let job = app.runners.jobs.create(&caller.caller, run, command, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(run, job))))
 }
 
-/// The runners that were started for a run
+/// List the runner jobs of a run
 ///
-/// A warm runner that took the run is among them.
+/// Includes a warm runner that claimed the run.
 #[utoipa::path(
     get, path = "/api/v1/runs/{run}/runner-jobs", tag = "runner jobs", operation_id = "listRunnerJobs",
-    security(("bearer" = [])), params(("run" = String, Path, description = "A run's id"), RunnerJobsQuery),
-    responses((status = 200, description = "The newest first", body = RunnerJobsView), Usual)
+    security(("bearer" = [])), params(("run" = String, Path, description = "Run id"), RunnerJobsQuery),
+    responses((status = 200, description = "Newest first", body = RunnerJobsView), CommonErrors)
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    asking: Asking,
-    Ids(run): Ids<RunId>,
-    Words(query): Words<RunnerJobsQuery>,
+    caller: AuthenticatedCaller,
+    PathIds(run): PathIds<RunId>,
+    ValidatedQuery(query): ValidatedQuery<RunnerJobsQuery>,
 ) -> Result<Json<RunnerJobsView>, ApiError> {
     let command = command(query.command_id.as_deref())?;
-    let jobs = app.runner_jobs.list(&asking.caller, run, command).await?;
+    let jobs = app.runners.jobs.list(&caller.caller, run, command).await?;
     Ok(Json(RunnerJobsView { runner_jobs: jobs.into_iter().map(|job| view(run, job)).collect() }))
 }
 
-/// One runner that was started
+/// Get a runner job
 #[utoipa::path(
-    get, path = "/api/v1/runs/{run}/runner-jobs/{job}", tag = "runner jobs", operation_id = "showRunnerJob",
+    get, path = "/api/v1/runs/{run}/runner-jobs/{job}", tag = "runner jobs", operation_id = "getRunnerJob",
     security(("bearer" = [])),
     params(
-        ("run" = String, Path, description = "A run's id"),
-        ("job" = String, Path, description = "A runner job's id"),
+        ("run" = String, Path, description = "Run id"),
+        ("job" = String, Path, description = "Runner job id"),
     ),
-    responses((status = 200, description = "Its phase, and how it ended", body = RunnerJobView), Usual)
+    responses((status = 200, description = "The job, with its phase and outcome", body = RunnerJobView), CommonErrors)
 )]
-pub(crate) async fn show(
+pub(crate) async fn get(
     State(app): State<App>,
-    asking: Asking,
-    Ids((run, job)): Ids<(RunId, RunnerJobId)>,
+    caller: AuthenticatedCaller,
+    PathIds((run, job)): PathIds<(RunId, RunnerJobId)>,
 ) -> Result<Json<RunnerJobView>, ApiError> {
-    Ok(Json(view(run, app.runner_jobs.show(&asking.caller, run, job).await?)))
+    Ok(Json(view(run, app.runners.jobs.get(&caller.caller, run, job).await?)))
 }
 
 fn command(text: Option<&str>) -> Result<Option<CommandId>, ApiError> {

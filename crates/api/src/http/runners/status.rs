@@ -1,91 +1,94 @@
-//! How a runner says that something has ended.
+//! Terminal statuses reported by runners.
 
 use axum::Json;
 use axum::extract::State;
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::redact::redact;
-use guildhall_domain::runs::{Blocker, Ending, TerminalStatus};
+use guildhall_domain::runs::{FailureReason, TerminalOutcome, TerminalStatus};
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_protocol::rest::runners::EndStatus;
 use guildhall_protocol::rest::runs::RunView;
 use guildhall_protocol::rest::runs::commands::CommandView;
 
-use super::held;
+use super::grant_for;
 use crate::App;
-use crate::edge::caller::Holding;
+use crate::edge::caller::RunHolder;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, Ids};
-use crate::http::answers::Usual;
+use crate::edge::input::{Body, PathIds};
+use crate::http::responses::CommonErrors;
 use crate::http::runs::commands::view as command_view;
 use crate::http::runs::view as run_view;
 
-/// Longer messages are cut: the events hold the rest.
-const MESSAGE_CHARS: usize = 2000;
+/// Longer messages are truncated; the events contain the rest.
+const MAX_MESSAGE_CHARS: usize = 2000;
 
-/// A backend's name of a thread.
-const THREAD_BYTES: usize = 200;
+/// The length of a backend's thread id.
+const MAX_THREAD_ID_BYTES: usize = 200;
 
-/// End a command
+/// Set the status of a command
 ///
-/// The run goes on. Saying the same again changes nothing.
+/// Requires a run token. `running` acknowledges the command, any other status ends it. The run stays open. Idempotent.
 #[utoipa::path(
     patch, path = "/api/v1/commands/{command}/status", tag = "runners", operation_id = "setCommandStatus",
-    security(("bearer" = [])), params(("command" = String, Path, description = "A command's id")),
-    request_body = EndStatus, responses((status = 200, description = "As it stands", body = CommandView), Usual)
+    security(("bearer" = [])), params(("command" = String, Path, description = "Command id")),
+    request_body = EndStatus, responses((status = 200, description = "The command", body = CommandView), CommonErrors)
 )]
 pub(crate) async fn end_command(
     State(app): State<App>,
-    Holding(holding): Holding,
-    Ids(command): Ids<CommandId>,
+    RunHolder(token): RunHolder,
+    PathIds(command): PathIds<CommandId>,
     Body(body): Body<EndStatus>,
 ) -> Result<Json<CommandView>, ApiError> {
     if body.status == "running" {
-        return Ok(Json(command_view(&app.runners.ack(&holding.grant, command).await?)));
+        return Ok(Json(command_view(&app.runners.commands.ack(&token.grant, command).await?)));
     }
     let thread = body.thread_id.as_deref();
-    if thread.is_some_and(|thread| thread.is_empty() || thread.len() > THREAD_BYTES) {
+    if thread.is_some_and(|thread| thread.is_empty() || thread.len() > MAX_THREAD_ID_BYTES) {
         return Err(invalid("threadId: use 1 to 200 bytes"));
     }
-    let ended = app.runners.finish(&holding.grant, command, ending(&body)?, thread).await?;
+    let ended = app.runners.status.end_command(&token.grant, command, outcome(&body)?, thread).await?;
     Ok(Json(command_view(&ended)))
 }
 
-/// End a run, and every open command with it
+/// Set the status of a run
 ///
-/// For what a runner cannot go on from. A finished turn ends its command, never the run.
+/// Requires a run token. Ends the run and all its open commands, after a failure that the runner cannot recover from. A
+/// completed turn ends its command, not the run.
 #[utoipa::path(
     patch, path = "/api/v1/runs/{run}/status", tag = "runners", operation_id = "setRunStatus",
-    security(("bearer" = [])), params(("run" = String, Path, description = "A run's id")),
-    request_body = EndStatus, responses((status = 200, description = "As it stands", body = RunView), Usual)
+    security(("bearer" = [])), params(("run" = String, Path, description = "Run id")),
+    request_body = EndStatus, responses((status = 200, description = "The run", body = RunView), CommonErrors)
 )]
 pub(crate) async fn end_run(
     State(app): State<App>,
-    Holding(holding): Holding,
-    Ids(run): Ids<RunId>,
+    RunHolder(token): RunHolder,
+    PathIds(run): PathIds<RunId>,
     Body(body): Body<EndStatus>,
 ) -> Result<Json<RunView>, ApiError> {
-    let grant = held(&holding, run)?;
-    Ok(Json(run_view(&app.runners.end(grant, &ending(&body)?).await?)))
+    let grant = grant_for(&token, run)?;
+    Ok(Json(run_view(&app.runners.status.end_run(grant, &outcome(&body)?).await?)))
 }
 
-fn ending(body: &EndStatus) -> Result<Ending, ApiError> {
+fn outcome(body: &EndStatus) -> Result<TerminalOutcome, ApiError> {
     let status =
         TerminalStatus::from_name(&body.status).map_err(|error| invalid(format!("status: {error}")))?;
-    let words = body.message.as_deref().unwrap_or_default();
-    let message: String = redact(words).text.chars().take(MESSAGE_CHARS).collect();
+    let text = body.message.as_deref().unwrap_or_default();
+    let message: String = redact(text).text.chars().take(MAX_MESSAGE_CHARS).collect();
     let kind = match (status, body.failure_kind.as_deref()) {
-        (TerminalStatus::Completed, None) => return Ok(Ending::COMPLETED),
-        (TerminalStatus::Completed, Some(_)) => return Err(invalid("failureKind: not with completed")),
+        (TerminalStatus::Completed, None) => return Ok(TerminalOutcome::COMPLETED),
+        (TerminalStatus::Completed, Some(_)) => {
+            return Err(invalid("failureKind: not allowed with status completed"));
+        }
         (TerminalStatus::Cancelled, None) => FailureKind::Cancelled,
         (TerminalStatus::Failed | TerminalStatus::Blocked, None) => {
-            return Err(invalid("failureKind: say why it has failed or is blocked"));
+            return Err(invalid("failureKind: required with status failed or blocked"));
         }
         (_, Some(name)) => FailureKind::from_name(name)
-            .ok_or_else(|| invalid("failureKind: not one of the known kinds; docs/errors lists them"))?,
+            .ok_or_else(|| invalid("failureKind: unknown kind; see docs/errors for the list"))?,
     };
-    Ok(Ending { status, failure: Some(Blocker { kind, message }) })
+    Ok(TerminalOutcome { status, failure: Some(FailureReason { kind, message }) })
 }
 
-fn invalid(words: impl Into<String>) -> ApiError {
-    ApiError { failure: Failure::new(FailureKind::SchemaInvalid, words), cause: None }
+fn invalid(message: impl Into<String>) -> ApiError {
+    ApiError { failure: Failure::new(FailureKind::SchemaInvalid, message), cause: None }
 }

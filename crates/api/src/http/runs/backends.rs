@@ -1,21 +1,24 @@
-//! The backends that runs may name.
+//! Backends of runs.
 
 use axum::Json;
 use axum::extract::State;
 use guildhall_protocol::rest::sessions::{BackendView, BackendsView};
 
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::http::answers::Usual;
+use crate::http::responses::CommonErrors;
 
-/// The backends that runs may name, and what each can do
+/// List the available backends
 #[utoipa::path(
     get, path = "/api/v1/backends", tag = "runs", operation_id = "listBackends", security(("bearer" = [])),
-    responses((status = 200, description = "By profile", body = BackendsView), Usual)
+    responses((status = 200, description = "The backends and their features, by profile", body = BackendsView), CommonErrors)
 )]
-pub(crate) async fn list(State(app): State<App>, _asking: Asking) -> Result<Json<BackendsView>, ApiError> {
-    let backends = app.runs.backends().into_iter().map(|backend| BackendView {
+pub(crate) async fn list(
+    State(app): State<App>,
+    _: AuthenticatedCaller,
+) -> Result<Json<BackendsView>, ApiError> {
+    let backends = app.runs.backends.list().into_iter().map(|backend| BackendView {
         profile: backend.profile.to_owned(),
         backend_kind: backend.kind.to_owned(),
         protocol: backend.protocol.to_owned(),

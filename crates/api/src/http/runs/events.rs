@@ -7,82 +7,82 @@ use axum::response::Response;
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::ids::{RunId, TenantId};
+use guildhall_domain::journal::Entry;
 use guildhall_domain::journal::{Gap, Seq};
 use guildhall_domain::ops::capability::EVENT_SCHEMA_VERSION;
-use guildhall_domain::runs::event::Body as EventBody;
+use guildhall_domain::runs::event::EventBody;
 use guildhall_protocol::rest::runs::{EventView, EventsQuery, EventsView};
 use guildhall_service::ServiceError;
-use guildhall_service::access::audit::Entry;
-use guildhall_service::runs::{EventPage, RunStream, Runs};
+use guildhall_service::runs::events::{EventPage, Events, RunStream};
 use serde_json::json;
 
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Ids, Words, within};
-use crate::edge::stream::{About, Fact, Source, client_id, last_event_id};
-use crate::http::answers::{TooMany, Usual};
+use crate::edge::input::{PathIds, ValidatedQuery, check_limit};
+use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
+use crate::http::responses::{CommonErrors, TooManyStreams};
 
-/// What an event is among the frames of a stream: its own type is in its data, and a runner may choose it.
+/// The frame name of an event in a stream. The event's own type, which a runner may choose, is in its data.
 pub(crate) const EVENT: &str = "event";
 
-/// A page of a run's events, in order
+/// List the events of a run
 #[utoipa::path(
     get, path = "/api/v1/runs/{run}/events", tag = "runs", operation_id = "listEvents", security(("bearer" = [])),
-    params(("run" = String, Path, description = "A run's id"), EventsQuery),
-    responses((status = 200, description = "A page", body = EventsView), Usual)
+    params(("run" = String, Path, description = "Run id"), EventsQuery),
+    responses((status = 200, description = "One page, oldest event first", body = EventsView), CommonErrors)
 )]
-pub(crate) async fn page(
+pub(crate) async fn list(
     State(app): State<App>,
-    asking: Asking,
-    Ids(run): Ids<RunId>,
-    Words(query): Words<EventsQuery>,
+    caller: AuthenticatedCaller,
+    PathIds(run): PathIds<RunId>,
+    ValidatedQuery(query): ValidatedQuery<EventsQuery>,
 ) -> Result<Json<EventsView>, ApiError> {
-    let after = seq("afterSeq", query.after_seq)?;
-    let limit = within("limit", query.limit, 1000)?;
-    let page = app.runs.events(&asking.caller, run, after, limit).await?;
+    let after = parse_seq("afterSeq", query.after_seq)?;
+    let limit = check_limit("limit", query.limit, 1000)?;
+    let page = app.runs.events.page(&caller.caller, run, after, limit).await?;
     Ok(Json(page_view(Some(run), after, &page)))
 }
 
-/// A run's events as they come (server-sent events)
+/// Follow the events of a run (server-sent events)
 ///
-/// An `event` frame has the same body as an event of a page, and as its id a cursor: sent back as `Last-Event-ID`, the
-/// stream goes on after it, on any replica. Frames about the stream itself have no id: `hello` with your client id,
-/// `gap` when the cursor leads nowhere and the log begins anew, `replay_complete`, `slow_client_warning`,
-/// `client_evicted`, `closed` with a `failureKind`.
+/// An `event` frame contains an event as in a page. Its id is a cursor: send it as `Last-Event-ID` to continue after
+/// it, on any replica. Control frames have no id: `hello` with the client id, `gap` if the cursor is unknown and the
+/// log is replayed from the beginning, `replay_complete`, `slow_client_warning`, `client_evicted`, and `closed` with a
+/// `failureKind`.
 #[utoipa::path(
     get, path = "/api/v1/runs/{run}/events/stream", tag = "runs", operation_id = "followRun",
     security(("bearer" = [])),
     params(
-        ("run" = String, Path, description = "A run's id"),
-        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that you have"),
-        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Who you are, in your own words", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
+        ("run" = String, Path, description = "Run id"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Id of the last event received; the stream continues after it"),
+        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Client id, chosen by the client and shown in logs", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
     ),
     responses(
-        (status = 200, description = "Events, as they come", body = String, content_type = "text/event-stream"),
-        Usual,
-        TooMany,
+        (status = 200, description = "A stream of events", body = String, content_type = "text/event-stream"),
+        CommonErrors,
+        TooManyStreams,
     )
 )]
 pub(crate) async fn follow(
     State(app): State<App>,
-    asking: Asking,
-    Ids(run): Ids<RunId>,
+    caller: AuthenticatedCaller,
+    PathIds(run): PathIds<RunId>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
-    let stream = app.runs.follow(&asking.caller, run, cursor).await?;
-    app.streams.open(asking, client, stream)
+    let stream = app.runs.events.follow(&caller.caller, run, cursor).await?;
+    app.streams.open(caller, client, stream)
 }
 
-impl Source for RunStream {
-    fn about(&self) -> About {
-        About { kind: "run", tenant: self.tenant, owner: self.run.as_uuid() }
+impl StreamSource for RunStream {
+    fn topic(&self) -> StreamTopic {
+        StreamTopic { kind: "run", tenant: self.tenant, owner: self.run.as_uuid() }
     }
 
-    async fn next(&mut self) -> Result<Fact, ServiceError> {
+    async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
         let (entry, cursor) = self.next().await?;
-        Ok(Fact { name: EVENT, cursor: cursor.to_string(), data: json!(view(&entry)).to_string() })
+        Ok(StreamEvent { name: EVENT, cursor: cursor.to_string(), data: json!(view(&entry)).to_string() })
     }
 
     fn gap(&self) -> Option<Gap> {
@@ -94,32 +94,33 @@ impl Source for RunStream {
     }
 
     fn may_read(caller: &Caller, tenant: TenantId) -> bool {
-        Runs::may_read(caller, tenant)
+        Events::may_read(caller, tenant)
     }
 }
 
-/// Erase what an event says
+/// Erase the content of an event
 ///
-/// For a secret that got in, or a person's right. Its number stays, and that it was erased is in the audit log.
+/// For leaked secrets and erasure requests. The event keeps its sequence number. The erasure is recorded in the audit
+/// log.
 #[utoipa::path(
     delete, path = "/api/v1/runs/{run}/events/{seq}", tag = "runs", operation_id = "eraseEvent",
     security(("bearer" = [])),
     params(
-        ("run" = String, Path, description = "A run's id"),
-        ("seq" = i64, Path, description = "The event's number", minimum = 1),
+        ("run" = String, Path, description = "Run id"),
+        ("seq" = i64, Path, description = "Sequence number of the event", minimum = 1),
     ),
-    responses((status = 204, description = "Erased"), Usual)
+    responses((status = 204, description = "Erased"), CommonErrors)
 )]
 pub(crate) async fn erase(
     State(app): State<App>,
-    asking: Asking,
-    Ids((run, number)): Ids<(RunId, i64)>,
+    caller: AuthenticatedCaller,
+    PathIds((run, number)): PathIds<(RunId, i64)>,
 ) -> Result<StatusCode, ApiError> {
-    app.runs.erase(&asking.caller, run, seq("seq", number)?).await?;
+    app.runs.events.erase(&caller.caller, run, parse_seq("seq", number)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-pub(crate) fn seq(field: &'static str, number: i64) -> Result<Seq, ApiError> {
+pub(crate) fn parse_seq(field: &'static str, number: i64) -> Result<Seq, ApiError> {
     Seq::new(number)
         .ok_or_else(|| ApiError::new(FailureKind::SchemaInvalid, format!("{field}: must not be negative")))
 }

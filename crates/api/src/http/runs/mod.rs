@@ -10,141 +10,143 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{RunId, TenantId};
+use guildhall_domain::runs::RunFilter;
 use guildhall_domain::runs::RunState;
 use guildhall_domain::runs::liveness::Liveness;
-use guildhall_domain::runs::policy::{NewRunAsk, PolicyAsk};
+use guildhall_domain::runs::policy::{PolicyRequest, RunRequest};
 use guildhall_protocol::rest::runs::{
     ActionView, CreateRun, LeaseView, LivenessView, RunView, RunsQuery, RunsView,
 };
 use guildhall_service::ServiceError;
-use guildhall_service::runs::{self, RunAsk, RunRefusal, Shown};
+use guildhall_service::runs::error::RunError;
+use guildhall_service::runs::{self, CreateRun as CreateRunRequest};
 use jiff::SignedDuration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::http::answers::Usual;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
 use crate::edge::body_error;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, Ids, Words, idempotency_key, parse, within};
+use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, idempotency_key, parse};
+use crate::http::responses::CommonErrors;
 
-/// Make a run
+/// Create a run
 ///
-/// It waits for a runner from then on. With an `Idempotency-Key` the same request gives the same run.
+/// The run waits for a runner to claim it. With an `Idempotency-Key`, a repeated request returns the same run.
 #[utoipa::path(
     post, path = "/api/v1/runs", tag = "runs", operation_id = "createRun", security(("bearer" = [])),
-    request_body = CreateRun, responses((status = 201, description = "Made", body = RunView), Usual)
+    request_body = CreateRun, responses((status = 201, description = "Created", body = RunView), CommonErrors)
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    asking: Asking,
+    caller: AuthenticatedCaller,
     headers: HeaderMap,
     Body(body): Body<CreateRun>,
 ) -> Result<(StatusCode, Json<RunView>), ApiError> {
     let key = idempotency_key(&headers)?;
-    let tenant = tenant(&app, &body.tenant_id).await?;
-    let asking = asking.within(&app, tenant).await?;
-    let run = app.runs.create(&asking.caller, &ask(tenant, body)?, key.as_ref()).await?;
+    let tenant = resolve_tenant(&app, &body.tenant_id).await?;
+    let caller = caller.in_tenant(&app, tenant).await?;
+    let run = app.runs.runs.create(&caller.caller, &run_request(tenant, body)?, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(&run))))
 }
 
-/// The runs of a tenant, newest first
+/// List the runs of a tenant
 #[utoipa::path(
     get, path = "/api/v1/runs", tag = "runs", operation_id = "listRuns", security(("bearer" = [])),
-    params(RunsQuery), responses((status = 200, description = "A page", body = RunsView), Usual)
+    params(RunsQuery), responses((status = 200, description = "One page, newest first", body = RunsView), CommonErrors)
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    asking: Asking,
-    Words(query): Words<RunsQuery>,
+    caller: AuthenticatedCaller,
+    ValidatedQuery(query): ValidatedQuery<RunsQuery>,
 ) -> Result<Json<RunsView>, ApiError> {
-    let tenant = tenant(&app, &query.tenant_id).await.map_err(|_| ServiceError::NOT_FOUND)?;
-    let asking = asking.within(&app, tenant).await?;
+    let tenant = resolve_tenant(&app, &query.tenant_id).await.map_err(|_| ServiceError::NOT_FOUND)?;
+    let caller = caller.in_tenant(&app, tenant).await?;
     let before = query.cursor.as_deref().map(|cursor| parse("cursor", cursor)).transpose()?;
-    let shown = match query.state.as_deref() {
-        None | Some("open") => Shown::Open,
-        Some("all") => Shown::All,
+    let filter = match query.state.as_deref() {
+        None | Some("open") => RunFilter::Open,
+        Some("all") => RunFilter::All,
         Some(_) => return Err(ApiError::new(FailureKind::SchemaInvalid, "state: use open or all")),
     };
-    let limit = within("limit", query.limit, 100)?;
-    let runs = app.runs.list(&asking.caller, tenant, before, shown, limit).await?;
+    let limit = check_limit("limit", query.limit, 100)?;
+    let runs = app.runs.runs.list(&caller.caller, tenant, before, filter, limit).await?;
     let is_full = u32::try_from(runs.len()).is_ok_and(|count| count >= query.limit);
     let next_cursor = runs.last().filter(|_| is_full).map(|last| last.run.id.to_string());
     Ok(Json(RunsView { runs: runs.iter().map(view).collect(), next_cursor }))
 }
 
-/// One run
+/// Get a run
 #[utoipa::path(
-    get, path = "/api/v1/runs/{run}", tag = "runs", operation_id = "showRun", security(("bearer" = [])),
-    params(("run" = String, Path, description = "A run's id")),
-    responses((status = 200, description = "The run", body = RunView), Usual)
+    get, path = "/api/v1/runs/{run}", tag = "runs", operation_id = "getRun", security(("bearer" = [])),
+    params(("run" = String, Path, description = "Run id")),
+    responses((status = 200, description = "The run", body = RunView), CommonErrors)
 )]
-pub(crate) async fn show(
+pub(crate) async fn get(
     State(app): State<App>,
-    asking: Asking,
-    Ids(run): Ids<RunId>,
+    caller: AuthenticatedCaller,
+    PathIds(run): PathIds<RunId>,
 ) -> Result<Json<RunView>, ApiError> {
-    Ok(Json(view(&app.runs.show(&asking.caller, run).await?)))
+    Ok(Json(view(&app.runs.runs.get(&caller.caller, run).await?)))
 }
 
-/// Ask a run to end
+/// Cancel a run
 ///
-/// What waits ends now; what runs is interrupted by its runner. Asking again changes nothing and says how it ended.
+/// A waiting run ends at once; a claimed run is interrupted by its runner. Idempotent.
 #[utoipa::path(
     post, path = "/api/v1/runs/{run}/cancel", tag = "runs", operation_id = "cancelRun", security(("bearer" = [])),
-    params(("run" = String, Path, description = "A run's id")),
-    responses((status = 200, description = "Where it stands now", body = RunView), Usual)
+    params(("run" = String, Path, description = "Run id")),
+    responses((status = 200, description = "The run, with its new status", body = RunView), CommonErrors)
 )]
 pub(crate) async fn cancel(
     State(app): State<App>,
-    asking: Asking,
-    Ids(run): Ids<RunId>,
+    caller: AuthenticatedCaller,
+    PathIds(run): PathIds<RunId>,
 ) -> Result<Json<RunView>, ApiError> {
-    Ok(Json(view(&app.runs.cancel(&asking.caller, run).await?)))
+    Ok(Json(view(&app.runs.runs.cancel(&caller.caller, run).await?)))
 }
 
-/// Finds the tenant that a body names. One that does not exist is refused like one of others.
-pub(crate) async fn tenant(app: &App, text: &str) -> Result<TenantId, ApiError> {
-    Ok(app.tenants.resolve(text).await?.ok_or(ServiceError::from(RunRefusal::NotYourTenant))?)
+/// Resolves the tenant that a request names. An unknown tenant gives the same error as one without access.
+pub(crate) async fn resolve_tenant(app: &App, text: &str) -> Result<TenantId, ApiError> {
+    Ok(app.access.tenants.resolve(text).await?.ok_or(ServiceError::from(RunError::NotYourTenant))?)
 }
 
-fn ask(tenant: TenantId, body: CreateRun) -> Result<RunAsk, ApiError> {
+fn run_request(tenant: TenantId, body: CreateRun) -> Result<CreateRunRequest, ApiError> {
     let session = body.session_ref.and_then(|session| session.session_id);
-    Ok(RunAsk {
+    Ok(CreateRunRequest {
         tenant,
         session: session.map(|session| parse("sessionRef.sessionId", &session)).transpose()?,
-        terms: NewRunAsk {
+        run: RunRequest {
             project: parse("projectId", &body.project_id)?,
-            workspace: part("workspaceRef", body.workspace_ref)?,
+            workspace: parse_part("workspaceRef", body.workspace_ref)?,
             provider: parse("providerId", &body.provider_id)?,
             profile: parse("backendProfile", &body.backend_profile)?,
             policy: match body.execution_policy {
-                Some(policy) => part("executionPolicy", policy)?,
-                None => PolicyAsk::default(),
+                Some(policy) => parse_part("executionPolicy", policy)?,
+                None => PolicyRequest::default(),
             },
-            trace_sink: part("traceSink", body.trace_sink)?,
+            trace_sink: parse_part("traceSink", body.trace_sink)?,
         },
     })
 }
 
-/// Reads a part of a body, naming it in the failure.
-fn part<T: DeserializeOwned>(field: &'static str, value: Value) -> Result<T, ApiError> {
+/// Deserializes a part of a body. The error names the field.
+fn parse_part<T: DeserializeOwned>(field: &'static str, value: Value) -> Result<T, ApiError> {
     serde_json::from_value(value).map_err(|error| {
-        ApiError::new(FailureKind::SchemaInvalid, format!("{field}: {}", body_error::of_part(&error)))
+        ApiError::new(FailureKind::SchemaInvalid, format!("{field}: {}", body_error::part_message(&error)))
     })
 }
 
-pub(crate) fn view(shown: &runs::RunView) -> RunView {
-    let run = &shown.run;
-    let ending = match &run.state {
+pub(crate) fn view(found: &runs::RunView) -> RunView {
+    let run = &found.run;
+    let outcome = match &run.state {
         RunState::Open | RunState::Cancelling => None,
-        RunState::Ended(ending) => Some(ending),
+        RunState::Ended(outcome) => Some(outcome),
     };
-    let failure = ending.and_then(|ending| ending.failure.as_ref());
+    let failure = outcome.and_then(|outcome| outcome.failure.as_ref());
     let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
     RunView {
         run_id: run.id.to_string(),
@@ -156,54 +158,54 @@ pub(crate) fn view(shown: &runs::RunView) -> RunView {
         backend_profile: run.backend_profile.clone(),
         execution_policy: json(&run.execution_policy),
         trace_sink: run.trace_sink.clone(),
-        status: shown.status.to_string(),
-        terminal_status: ending.map(|ending| ending.status.to_string()),
+        status: found.status.to_string(),
+        terminal_status: outcome.map(|outcome| outcome.status.to_string()),
         failure_kind: failure.map(|failure| failure.kind.to_string()),
         message: failure.map(|failure| failure.message.clone()),
         created_by: run.created_by.to_string(),
         created_at: run.created_at,
         ended_at: run.ended_at,
-        last_seq: shown.last_seq.get(),
-        open_command_ids: shown.open.iter().map(|command| command.id.to_string()).collect(),
+        last_seq: found.last_seq.get(),
+        open_command_ids: found.open.iter().map(|command| command.id.to_string()).collect(),
         lease: run.lease.as_ref().map(|lease| LeaseView {
             runner_id: lease.runner.to_string(),
             epoch: lease.epoch.get(),
             expires_at: lease.expires_at,
         }),
-        liveness: liveness(&shown.liveness, shown.last_seq.get(), None),
+        liveness: liveness(&found.liveness, found.last_seq.get(), None),
         usage: run.usage.into(),
     }
 }
 
-pub(crate) fn liveness(seen: &Liveness, last_seq: i64, age: Option<SignedDuration>) -> LivenessView {
+pub(crate) fn liveness(liveness: &Liveness, last_seq: i64, age: Option<SignedDuration>) -> LivenessView {
     LivenessView {
-        phase: seen.phase.to_string(),
-        active: seen.active,
+        phase: liveness.phase.to_string(),
+        active: liveness.active,
         last_seq,
         last_event_age_ms: age.and_then(|age| i64::try_from(age.as_millis()).ok()),
-        next_step: seen.next.what.to_owned(),
-        next_step_at: seen.next.at,
-        recovery_actions: seen
+        next_step: liveness.next.description.to_owned(),
+        next_step_at: liveness.next.at,
+        recovery_actions: liveness
             .actions
             .iter()
-            .map(|action| ActionView { action: action.to_string(), about: action.about().to_owned() })
+            .map(|action| ActionView { action: action.to_string(), about: action.description().to_owned() })
             .collect(),
-        sentence: seen.sentence(age),
+        sentence: liveness.sentence(age),
     }
 }
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(create, list))
-        .routes(routes!(show))
+        .routes(routes!(get))
         .routes(routes!(cancel))
-        .routes(routes!(events::page, crate::http::runners::events::append))
+        .routes(routes!(events::list, crate::http::runners::events::append))
         .routes(routes!(events::follow))
         .routes(routes!(events::erase))
-        .routes(routes!(results::of_run))
+        .routes(routes!(results::get_run_result))
         .routes(routes!(commands::create, crate::http::runners::commands::poll))
-        .routes(routes!(commands::show))
-        .routes(routes!(results::of_command))
+        .routes(routes!(commands::get))
+        .routes(routes!(results::get_command_result))
         .routes(routes!(commands::cancel))
         .routes(routes!(backends::list))
 }

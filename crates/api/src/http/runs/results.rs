@@ -7,67 +7,69 @@ use guildhall_protocol::rest::runs::commands::{
     ArtifactSummaryView, FinalResponseView, ResultQuery, ResultView, SteerDeliveryView, ToolCallSummaryView,
     ToolCallView,
 };
-use guildhall_service::runs::{RunResult, Said};
+use guildhall_service::runs::results::{EventPayload, RunResult};
 use serde_json::{Value, json};
 
 use super::liveness;
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Ids, Words, parse};
-use crate::http::answers::Usual;
+use crate::edge::input::{PathIds, ValidatedQuery, parse};
+use crate::http::responses::CommonErrors;
 
-/// Characters shown of a tool's command.
-const COMMAND_CHARS: usize = 200;
+/// Longer commands of tool calls are truncated.
+const MAX_COMMAND_CHARS: usize = 200;
 
-/// The result of a run: of its newest command, or of the one named
+/// Get the result of a run
+///
+/// The result of its newest command, or of the command in `commandId`.
 #[utoipa::path(
-    get, path = "/api/v1/runs/{run}/result", tag = "runs", operation_id = "showRunResult", security(("bearer" = [])),
-    params(("run" = String, Path, description = "A run's id"), ResultQuery),
-    responses((status = 200, description = "The result", body = ResultView), Usual)
+    get, path = "/api/v1/runs/{run}/result", tag = "runs", operation_id = "getRunResult", security(("bearer" = [])),
+    params(("run" = String, Path, description = "Run id"), ResultQuery),
+    responses((status = 200, description = "The result", body = ResultView), CommonErrors)
 )]
-pub(crate) async fn of_run(
+pub(crate) async fn get_run_result(
     State(app): State<App>,
-    asking: Asking,
-    Ids(run): Ids<RunId>,
-    Words(query): Words<ResultQuery>,
+    caller: AuthenticatedCaller,
+    PathIds(run): PathIds<RunId>,
+    ValidatedQuery(query): ValidatedQuery<ResultQuery>,
 ) -> Result<Json<ResultView>, ApiError> {
     let command = query.command_id.as_deref().map(|id| parse("commandId", id)).transpose()?;
-    Ok(Json(view(app.runs.result(&asking.caller, run, command).await?)))
+    Ok(Json(view(app.runs.results.get(&caller.caller, run, command).await?)))
 }
 
-/// The result of a command
+/// Get the result of a command
 #[utoipa::path(
-    get, path = "/api/v1/runs/{run}/commands/{command}/result", tag = "commands", operation_id = "showCommandResult",
+    get, path = "/api/v1/runs/{run}/commands/{command}/result", tag = "commands", operation_id = "getCommandResult",
     security(("bearer" = [])),
     params(
-        ("run" = String, Path, description = "A run's id"),
-        ("command" = String, Path, description = "A command's id"),
+        ("run" = String, Path, description = "Run id"),
+        ("command" = String, Path, description = "Command id"),
     ),
-    responses((status = 200, description = "The result", body = ResultView), Usual)
+    responses((status = 200, description = "The result", body = ResultView), CommonErrors)
 )]
-pub(crate) async fn of_command(
+pub(crate) async fn get_command_result(
     State(app): State<App>,
-    asking: Asking,
-    Ids((run, command)): Ids<(RunId, CommandId)>,
+    caller: AuthenticatedCaller,
+    PathIds((run, command)): PathIds<(RunId, CommandId)>,
 ) -> Result<Json<ResultView>, ApiError> {
-    Ok(Json(view(app.runs.command_result(&asking.caller, run, command).await?)))
+    Ok(Json(view(app.runs.results.get(&caller.caller, run, Some(command)).await?)))
 }
 
 fn view(result: RunResult) -> ResultView {
     let final_response = final_response(&result);
-    let reply = result.verdict.completed.then(|| final_response.as_ref()?.text.clone()).flatten();
-    let failure = result.verdict.failure.as_ref();
+    let reply = result.status.completed.then(|| final_response.as_ref()?.text.clone()).flatten();
+    let failure = result.status.failure.as_ref();
     let lease = result.run.lease.as_ref();
     ResultView {
         run_id: result.run.id.to_string(),
         session_id: result.run.session.to_string(),
         command_id: result.command.as_ref().map(|command| command.id.to_string()),
         attempt_id: lease.map(|lease| format!("{}/{}", lease.runner, lease.epoch)),
-        status: result.verdict.status.to_owned(),
-        terminal_status: result.verdict.terminal_status.map(|status| status.to_string()),
-        completed: result.verdict.completed,
-        terminal_source: result.verdict.terminal_source.to_string(),
+        status: result.status.status.to_owned(),
+        terminal_status: result.status.terminal_status.map(|status| status.to_string()),
+        completed: result.status.completed,
+        terminal_source: result.status.terminal_source.to_string(),
         reply,
         final_assistant_seq: final_response.as_ref().map(|chosen| chosen.seq),
         final_assistant_source: final_response.as_ref().map(|chosen| chosen.source.clone()),
@@ -86,15 +88,15 @@ fn view(result: RunResult) -> ResultView {
         scoped_event_count: result.fold.events,
         artifact_summary: artifacts(&result),
         tool_call_summary: tools(&result),
-        usage: result.fold.cost().into(),
+        usage: result.fold.total_usage().into(),
         liveness: liveness(&result.liveness, result.whole.last_seq.get(), result.last_event_age),
         steer_delivery: steer(&result),
     }
 }
 
 fn final_response(result: &RunResult) -> Option<FinalResponseView> {
-    let (reply, said) = result.reply.as_ref()?;
-    let text = said.payload.as_ref().and_then(|payload| payload.get("text")).and_then(Value::as_str);
+    let (reply, event) = result.reply.as_ref()?;
+    let text = event.payload.as_ref().and_then(|payload| payload.get("text")).and_then(Value::as_str);
     Some(FinalResponseView {
         seq: reply.seq.get(),
         source: if reply.authority || reply.is_final { "authority" } else { "fallback" }.to_owned(),
@@ -108,9 +110,9 @@ fn final_response(result: &RunResult) -> Option<FinalResponseView> {
 
 fn artifacts(result: &RunResult) -> ArtifactSummaryView {
     let (artifacts, output) = (&result.fold.artifacts, &result.fold.output);
-    let item = |said: &Said| {
-        let word = |name: &str| said.payload.as_ref().and_then(|payload| payload.get(name)).cloned();
-        json!({ "seq": said.seq.get(), "path": word("path"), "bytes": word("bytes"), "truncated": word("truncated") })
+    let item = |event: &EventPayload| {
+        let field = |name: &str| event.payload.as_ref().and_then(|payload| payload.get(name)).cloned();
+        json!({ "seq": event.seq.get(), "path": field("path"), "bytes": field("bytes"), "truncated": field("truncated") })
     };
     ArtifactSummaryView {
         count: artifacts.count,
@@ -134,19 +136,19 @@ fn tools(result: &RunResult) -> ToolCallSummaryView {
     }
 }
 
-fn tool(said: &Said) -> ToolCallView {
-    let word = |name: &str| {
-        let text = said.payload.as_ref()?.get(name)?.as_str()?;
-        Some(text.chars().take(COMMAND_CHARS).collect::<String>())
+fn tool(event: &EventPayload) -> ToolCallView {
+    let field = |name: &str| {
+        let text = event.payload.as_ref()?.get(name)?.as_str()?;
+        Some(text.chars().take(MAX_COMMAND_CHARS).collect::<String>())
     };
     ToolCallView {
-        seq: said.seq.get(),
-        method: word("method"),
-        tool_name: word("toolName"),
-        r#type: word("type"),
-        status: word("status"),
-        exit_code: said.payload.as_ref().and_then(|payload| payload.get("exitCode")).and_then(Value::as_i64),
-        command: word("command"),
+        seq: event.seq.get(),
+        method: field("method"),
+        tool_name: field("toolName"),
+        r#type: field("type"),
+        status: field("status"),
+        exit_code: event.payload.as_ref().and_then(|payload| payload.get("exitCode")).and_then(Value::as_i64),
+        command: field("command"),
     }
 }
 
@@ -156,7 +158,8 @@ fn steer(result: &RunResult) -> Option<SteerDeliveryView> {
         target_command_id: steer.target.map(|target| target.to_string()),
         acked_by_runner: steer.acked,
         accepted_by_backend: steer.accepted,
-        target_events_observed: steer.target_went_on,
-        meaning: "that a steer has completed means that the backend took it into the turn; what the turn says or does after that stands in the result of the turn".to_owned(),
+        target_events_observed: steer.target_progressed,
+        meaning: "a completed steer was accepted by the backend into the turn; the result of the turn shows its effect"
+            .to_owned(),
     })
 }

@@ -1,5 +1,6 @@
-//! Sessions, as their readers see them.
+//! Sessions.
 
+mod create;
 mod storage;
 
 use axum::Json;
@@ -11,7 +12,8 @@ use guildhall_domain::access::caller::Caller;
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
 use guildhall_domain::journal::{Gap, Seq};
 use guildhall_domain::runs::event;
-use guildhall_domain::sessions::{Version, is_unread};
+use guildhall_domain::sessions::{Session, SessionFilter};
+use guildhall_domain::sessions::{SessionVersion, is_unread};
 use guildhall_protocol::rest::runs::EventsView;
 use guildhall_protocol::rest::sessions::{
     ControlSession, ControlledView, MarkRead, SessionEventsQuery, SessionQuery, SessionView, SessionsQuery,
@@ -19,31 +21,34 @@ use guildhall_protocol::rest::sessions::{
 };
 use guildhall_protocol::stream::SessionEventView;
 use guildhall_service::ServiceError;
-use guildhall_service::runs::{Runs, SessionStream};
-use guildhall_service::sessions::{Controlled, Filter, Session};
+use guildhall_service::runs::events::Events;
+use guildhall_service::sessions::SessionCancellation;
+use guildhall_service::sessions::follow::SessionStream;
 use serde_json::json;
 
-use crate::http::answers::{TooMany, Usual};
-use crate::http::runs;
-use crate::http::runs::events::{self, EVENT, page_view, seq};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::edge::caller::Asking;
+use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, Ids, Words, parse, within};
-use crate::edge::stream::{About, Fact, Source, client_id, last_event_id};
+use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, parse};
+use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
+use crate::http::responses::{CommonErrors, TooManyStreams};
+use crate::http::runs;
+use crate::http::runs::events::{self, EVENT, page_view, parse_seq};
 
-/// Sessions: what runs and what is new to you, or all
+/// List sessions
+///
+/// By default only sessions that are active or unread; with `state=all` every session.
 #[utoipa::path(
     get, path = "/api/v1/sessions", tag = "sessions", operation_id = "listSessions", security(("bearer" = [])),
-    params(SessionsQuery), responses((status = 200, description = "Newest first", body = SessionsView), Usual)
+    params(SessionsQuery), responses((status = 200, description = "One page, newest first", body = SessionsView), CommonErrors)
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    asking: Asking,
-    Words(query): Words<SessionsQuery>,
+    caller: AuthenticatedCaller,
+    ValidatedQuery(query): ValidatedQuery<SessionsQuery>,
 ) -> Result<Json<SessionsView>, ApiError> {
     let all = match query.state.as_deref() {
         None | Some("default") => false,
@@ -51,131 +56,136 @@ pub(crate) async fn list(
         Some(_) => return Err(ApiError::new(FailureKind::SchemaInvalid, "state: use default or all")),
     };
     let tenant = match &query.tenant_id {
-        Some(tenant) => Some(runs::tenant(&app, tenant).await?),
+        Some(tenant) => Some(runs::resolve_tenant(&app, tenant).await?),
         None => None,
     };
-    let filter = Filter {
+    let filter = SessionFilter {
         tenant,
         backend_profile: query.backend_profile.as_deref(),
         all,
         before: query.cursor.as_deref().map(|cursor| parse("cursor", cursor)).transpose()?,
     };
-    let reader = reader(&query.reader_id)?;
-    let limit = within("limit", query.limit, 200)?;
-    let sessions = app.runs.sessions(&asking.caller, reader, &filter, limit).await?;
+    let reader = check_reader_id(&query.reader_id)?;
+    let limit = check_limit("limit", query.limit, 200)?;
+    let sessions = app.sessions.sessions.list(&caller.caller, reader, &filter, limit).await?;
     let is_full = u32::try_from(sessions.len()).is_ok_and(|count| count >= query.limit);
     let next_cursor = sessions.last().filter(|_| is_full).map(|last| last.id.to_string());
     Ok(Json(SessionsView { sessions: sessions.iter().map(view).collect(), next_cursor }))
 }
 
-/// One session, with the run that is open or was last
+/// Get a session
+///
+/// Includes its open run, or else its last one.
 #[utoipa::path(
-    get, path = "/api/v1/sessions/{session}", tag = "sessions", operation_id = "showSession",
-    security(("bearer" = [])), params(("session" = String, Path, description = "A session's id"), SessionQuery),
-    responses((status = 200, description = "The session", body = SessionView), Usual)
+    get, path = "/api/v1/sessions/{session}", tag = "sessions", operation_id = "getSession",
+    security(("bearer" = [])), params(("session" = String, Path, description = "Session id"), SessionQuery),
+    responses((status = 200, description = "The session", body = SessionView), CommonErrors)
 )]
-pub(crate) async fn show(
+pub(crate) async fn get(
     State(app): State<App>,
-    asking: Asking,
-    Ids(session): Ids<SessionId>,
-    Words(query): Words<SessionQuery>,
+    caller: AuthenticatedCaller,
+    PathIds(session): PathIds<SessionId>,
+    ValidatedQuery(query): ValidatedQuery<SessionQuery>,
 ) -> Result<Json<SessionView>, ApiError> {
-    let shown = app.runs.session(&asking.caller, session, reader(&query.reader_id)?).await?;
-    let run = shown.run.as_ref().map(runs::view);
-    Ok(Json(SessionView { run, ..view(&shown.session) }))
+    let found =
+        app.sessions.sessions.get(&caller.caller, session, check_reader_id(&query.reader_id)?).await?;
+    let run = found.run.as_ref().map(runs::view);
+    Ok(Json(SessionView { run, ..view(&found.session) }))
 }
 
-/// The events of one of a session's runs
+/// List the events of a session's run
 #[utoipa::path(
-    get, path = "/api/v1/sessions/{session}/trace", tag = "sessions", operation_id = "traceSession",
-    security(("bearer" = [])), params(("session" = String, Path, description = "A session's id"), SessionEventsQuery),
-    responses((status = 200, description = "A page", body = EventsView), Usual)
+    get, path = "/api/v1/sessions/{session}/trace", tag = "sessions", operation_id = "getSessionTrace",
+    security(("bearer" = [])), params(("session" = String, Path, description = "Session id"), SessionEventsQuery),
+    responses((status = 200, description = "One page", body = EventsView), CommonErrors)
 )]
 pub(crate) async fn trace(
     State(app): State<App>,
-    asking: Asking,
-    Ids(session): Ids<SessionId>,
-    Words(query): Words<SessionEventsQuery>,
+    caller: AuthenticatedCaller,
+    PathIds(session): PathIds<SessionId>,
+    ValidatedQuery(query): ValidatedQuery<SessionEventsQuery>,
 ) -> Result<Json<EventsView>, ApiError> {
-    Ok(Json(page(&app, &asking, session, &query).await?))
+    Ok(Json(event_page(&app, &caller, session, &query).await?))
 }
 
-/// What an agent said and printed in one of a session's runs
+/// List the output of a session's run
 ///
-/// The same pages as the trace, with only messages, outputs and errors in them: `nextAfterSeq` moves on even where a
-/// page has none.
+/// The pages of the trace, filtered to messages, outputs, errors and terminal statuses. `nextAfterSeq` advances even if
+/// a page is empty.
 #[utoipa::path(
-    get, path = "/api/v1/sessions/{session}/output", tag = "sessions", operation_id = "outputOfSession",
-    security(("bearer" = [])), params(("session" = String, Path, description = "A session's id"), SessionEventsQuery),
-    responses((status = 200, description = "A page", body = EventsView), Usual)
+    get, path = "/api/v1/sessions/{session}/output", tag = "sessions", operation_id = "getSessionOutput",
+    security(("bearer" = [])), params(("session" = String, Path, description = "Session id"), SessionEventsQuery),
+    responses((status = 200, description = "One page", body = EventsView), CommonErrors)
 )]
 pub(crate) async fn output(
     State(app): State<App>,
-    asking: Asking,
-    Ids(session): Ids<SessionId>,
-    Words(query): Words<SessionEventsQuery>,
+    caller: AuthenticatedCaller,
+    PathIds(session): PathIds<SessionId>,
+    ValidatedQuery(query): ValidatedQuery<SessionEventsQuery>,
 ) -> Result<Json<EventsView>, ApiError> {
-    let mut page = page(&app, &asking, session, &query).await?;
-    let shown = [event::ASSISTANT_MESSAGE, event::COMMAND_OUTPUT, event::ERROR, event::TERMINAL_STATUS];
-    page.events.retain(|event| shown.contains(&event.r#type.as_str()));
+    let mut page = event_page(&app, &caller, session, &query).await?;
+    let output_kinds =
+        [event::ASSISTANT_MESSAGE, event::COMMAND_OUTPUT, event::ERROR, event::TERMINAL_STATUS];
+    page.events.retain(|event| output_kinds.contains(&event.r#type.as_str()));
     Ok(Json(page))
 }
 
-async fn page(
+async fn event_page(
     app: &App,
-    asking: &Asking,
+    caller: &AuthenticatedCaller,
     session: SessionId,
     query: &SessionEventsQuery,
 ) -> Result<EventsView, ApiError> {
     let run: Option<RunId> = query.run_id.as_deref().map(|id| parse("runId", id)).transpose()?;
-    let after = seq("afterSeq", query.after_seq)?;
-    let limit = within("limit", query.limit, 1000)?;
-    let (run, page) = app.runs.session_events(&asking.caller, session, run, after, limit).await?;
+    let after = parse_seq("afterSeq", query.after_seq)?;
+    let limit = check_limit("limit", query.limit, 1000)?;
+    let (run, page) = app.sessions.sessions.events(&caller.caller, session, run, after, limit).await?;
     Ok(page_view(run, after, &page))
 }
 
-/// The events of all runs of a session, as they come (server-sent events)
+/// Follow the events of a session (server-sent events)
 ///
-/// One run after the other, and the next one when it begins. An `event` frame has the body of an event with `runId` and
-/// `runOrdinal`; its id is a cursor over the whole session. All else is as in a run's stream.
+/// Streams the runs of the session one after the other, and continues with the next run when it starts. An `event`
+/// frame contains an event with `runId` and `runOrdinal`; its id is a cursor over the whole session. The control
+/// frames are those of the stream of a run.
 #[utoipa::path(
     get, path = "/api/v1/sessions/{session}/stream", tag = "sessions", operation_id = "followSession",
     security(("bearer" = [])),
     params(
-        ("session" = String, Path, description = "A session's id"),
-        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that you have"),
-        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Who you are, in your own words", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
+        ("session" = String, Path, description = "Session id"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Id of the last event received; the stream continues after it"),
+        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Client id, chosen by the client and found in logs", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
     ),
     responses(
-        (status = 200, description = "Events, as they come", body = String, content_type = "text/event-stream"),
-        Usual,
-        TooMany,
+        (status = 200, description = "A stream of events", body = String, content_type = "text/event-stream"),
+        CommonErrors,
+        TooManyStreams,
     )
 )]
 pub(crate) async fn follow(
     State(app): State<App>,
-    asking: Asking,
-    Ids(session): Ids<SessionId>,
+    caller: AuthenticatedCaller,
+    PathIds(session): PathIds<SessionId>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
-    let stream = app.runs.follow_session(&asking.caller, session, cursor).await?;
-    app.streams.open(asking, client, stream)
+    let stream = app.sessions.sessions.follow(&caller.caller, session, cursor).await?;
+    app.streams.open(caller, client, stream)
 }
 
-impl Source for SessionStream {
-    fn about(&self) -> About {
-        About { kind: "session", tenant: self.tenant, owner: self.session.as_uuid() }
+impl StreamSource for SessionStream {
+    fn topic(&self) -> StreamTopic {
+        StreamTopic { kind: "session", tenant: self.tenant, owner: self.session.as_uuid() }
     }
 
-    async fn next(&mut self) -> Result<Fact, ServiceError> {
+    async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
         let next = self.next().await?;
         let view = SessionEventView {
             run_id: next.run.to_string(),
-            run_ordinal: next.cursor.place.ordinal,
+            run_ordinal: next.cursor.position.ordinal,
             event: events::view(&next.entry),
         };
-        Ok(Fact { name: EVENT, cursor: next.cursor.to_string(), data: json!(view).to_string() })
+        Ok(StreamEvent { name: EVENT, cursor: next.cursor.to_string(), data: json!(view).to_string() })
     }
 
     fn gap(&self) -> Option<Gap> {
@@ -187,64 +197,66 @@ impl Source for SessionStream {
     }
 
     fn may_read(caller: &Caller, tenant: TenantId) -> bool {
-        Runs::may_read(caller, tenant)
+        Events::may_read(caller, tenant)
     }
 }
 
-/// Say how far you have read a session
+/// Mark a session as read
 #[utoipa::path(
-    post, path = "/api/v1/sessions/{session}/read", tag = "sessions", operation_id = "readSession",
-    security(("bearer" = [])), params(("session" = String, Path, description = "A session's id")),
-    request_body = MarkRead, responses((status = 200, description = "As you see it now", body = SessionView), Usual)
+    post, path = "/api/v1/sessions/{session}/read", tag = "sessions", operation_id = "markSessionRead",
+    security(("bearer" = [])), params(("session" = String, Path, description = "Session id")),
+    request_body = MarkRead, responses((status = 200, description = "The session, with its new read version", body = SessionView), CommonErrors)
 )]
-pub(crate) async fn read(
+pub(crate) async fn mark_read(
     State(app): State<App>,
-    asking: Asking,
-    Ids(session): Ids<SessionId>,
+    caller: AuthenticatedCaller,
+    PathIds(session): PathIds<SessionId>,
     Body(body): Body<MarkRead>,
 ) -> Result<Json<SessionView>, ApiError> {
-    let name = reader(&body.reader_id)?;
-    let version = body.version.map(Version::new);
-    Ok(Json(view(&app.runs.mark_read(&asking.caller, session, name, version).await?)))
+    let reader = check_reader_id(&body.reader_id)?;
+    let version = body.version.map(SessionVersion::new);
+    Ok(Json(view(&app.sessions.sessions.mark_read(&caller.caller, session, reader, version).await?)))
 }
 
-/// Cancel what is at work in a session
+/// Cancel the active work of a session
+///
+/// Cancels the active command, or else the open run.
 #[utoipa::path(
     post, path = "/api/v1/sessions/{session}/control", tag = "sessions", operation_id = "controlSession",
-    security(("bearer" = [])), params(("session" = String, Path, description = "A session's id")),
+    security(("bearer" = [])), params(("session" = String, Path, description = "Session id")),
     request_body = ControlSession,
-    responses((status = 200, description = "What was cancelled", body = ControlledView), Usual)
+    responses((status = 200, description = "What was cancelled", body = ControlledView), CommonErrors)
 )]
 pub(crate) async fn control(
     State(app): State<App>,
-    asking: Asking,
-    Ids(session): Ids<SessionId>,
+    caller: AuthenticatedCaller,
+    PathIds(session): PathIds<SessionId>,
     Body(body): Body<ControlSession>,
 ) -> Result<Json<ControlledView>, ApiError> {
     if body.action != "cancel" {
         return Err(ApiError::new(FailureKind::SchemaInvalid, "action: use cancel"));
     }
-    Ok(Json(match app.runs.cancel_session(&asking.caller, session).await? {
-        Controlled::Command(command) => ControlledView {
+    Ok(Json(match app.sessions.sessions.cancel(&caller.caller, session).await? {
+        SessionCancellation::Command(command) => ControlledView {
             cancelled: "command".to_owned(),
             run_id: Some(command.run.to_string()),
             command_id: Some(command.id.to_string()),
             status: Some(command.state.as_str().to_owned()),
         },
-        Controlled::Run(shown) => ControlledView {
+        SessionCancellation::Run(run) => ControlledView {
             cancelled: "run".to_owned(),
-            run_id: Some(shown.run.id.to_string()),
+            run_id: Some(run.run.id.to_string()),
             command_id: None,
-            status: Some(shown.status.to_string()),
+            status: Some(run.status.to_string()),
         },
-        Controlled::Nothing => {
+        SessionCancellation::Nothing => {
             ControlledView { cancelled: "nothing".to_owned(), run_id: None, command_id: None, status: None }
         }
     }))
 }
 
-/// Checks the name under which somebody reads.
-fn reader(name: &str) -> Result<&str, ApiError> {
+/// Validates a reader id.
+fn check_reader_id(name: &str) -> Result<&str, ApiError> {
     if (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_graphic()) {
         return Ok(name);
     }
@@ -263,8 +275,8 @@ pub(crate) fn view(session: &Session) -> SessionView {
         thread_id: session.thread_id.clone(),
         execution_state: session.state.to_string(),
         version: session.version.get(),
-        read_version: session.read.get(),
-        unread: is_unread(session.version, session.read),
+        read_version: session.read_version.get(),
+        unread: is_unread(session.version, session.read_version),
         run_count: session.runs,
         active_run_id: session.active_run.map(|run| run.to_string()),
         active_command_id: session.active_command.map(|command| command.to_string()),
@@ -276,13 +288,13 @@ pub(crate) fn view(session: &Session) -> SessionView {
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(list, storage::create))
-        .routes(routes!(show))
+        .routes(routes!(list, create::create))
+        .routes(routes!(get))
         .routes(routes!(trace))
         .routes(routes!(output))
         .routes(routes!(follow))
-        .routes(routes!(read))
+        .routes(routes!(mark_read))
         .routes(routes!(control))
-        .routes(routes!(storage::show, storage::evict))
+        .routes(routes!(storage::get, storage::evict))
         .routes(routes!(storage::refresh))
 }

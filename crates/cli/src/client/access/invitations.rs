@@ -8,130 +8,133 @@ use guildhall_protocol::rest::access::invitations::InvitationView;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
+use crate::async_runtime::block_on;
+use crate::client::connection::{CommonArgs, TenantArg, parse_role};
 use crate::client::password;
-use crate::client::session::{Common, OfTenant, role};
-use crate::client::wait;
-use crate::output::{clean, second, show, table};
+use crate::output::{format_table, format_time, print_result, sanitize_line};
 
 const EXAMPLES: &str = "Examples:
   guildhall invitations create --role developer --email ada@example.org --tenant acme
   guildhall invitations ls --tenant acme
   guildhall invitations revoke inv_01920000000070008000000000000000 --tenant acme
-  guildhall invitations accept              for you, who are signed in; asks for the invitation
+  guildhall invitations accept              Prompt for an invitation and accept it for the signed-in user
 
-Whoever has the invitation becomes a member, once, within seven days. Nothing is sent: hand it over yourself. Who has
-no account here takes it along: `guildhall login --oidc --invited`.";
+An invitation can be accepted once, within seven days, by anyone who has it. Guildhall sends no mail: hand it over
+yourself. A person without an account accepts it with `guildhall login --oidc --invited`.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InvitationsArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: Commands,
 }
 
 #[derive(Args)]
 struct CreateArgs {
-    /// What whoever accepts becomes, not above your own role: owner, operator, developer or viewer
-    #[arg(long, value_parser = role)]
+    /// Role of the new member, not above your own: owner, operator, developer or viewer
+    #[arg(long, value_parser = parse_role)]
     role: Role,
-    /// For whom it is. A note for you: nothing is sent, and nothing is compared with it
+    /// Address of the invited person; only a note, it is neither used nor checked
     #[arg(long, value_name = "NOTE")]
     email: Option<String>,
-    /// A word of yours with which the same command can be sent again without a second invitation
+    /// Idempotency key: a repeated command with the same key does not create a second invitation
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    tenant: OfTenant,
+    tenant: TenantArg,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Makes an invitation and shows it, this once
+enum Commands {
+    /// Create an invitation and print it; it is not shown again
     Create(CreateArgs),
-    /// Lists the invitations of a tenant, the newest first, without their secrets
+    /// List the invitations of a tenant, newest first, without their secrets
     Ls {
         #[command(flatten)]
-        tenant: OfTenant,
+        tenant: TenantArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Takes an invitation back
+    /// Revoke an invitation
     Revoke {
-        /// The invitation's id
+        /// Id of the invitation
         #[arg(value_name = "INVITATION")]
         id: InviteId,
         #[command(flatten)]
-        tenant: OfTenant,
+        tenant: TenantArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Accepts an invitation for you; it comes from standard input, or you are asked for it
+    /// Accept an invitation for the signed-in user; reads it from standard input or a prompt
     Accept {
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
 }
 
 pub(crate) fn run(args: &InvitationsArgs) -> Result<()> {
-    match &args.verb {
-        Verb::Create(args) => wait(create(args)),
-        Verb::Ls { tenant, common } => wait(list(tenant, common)),
-        Verb::Revoke { id, tenant, common } => wait(revoke(*id, tenant, common)),
-        Verb::Accept { common } => wait(accept(common)),
+    match &args.command {
+        Commands::Create(args) => block_on(create(args)),
+        Commands::Ls { tenant, common } => block_on(list(tenant, common)),
+        Commands::Revoke { id, tenant, common } => block_on(revoke(*id, tenant, common)),
+        Commands::Accept { common } => block_on(accept(common)),
     }
 }
 
 async fn create(args: &CreateArgs) -> Result<()> {
-    let client = args.common.open()?.client;
-    let tenant = args.tenant.find(&client).await?;
+    let client = args.common.connect()?.client;
+    let tenant = args.tenant.resolve(&client).await?;
     let (email, key) = (args.email.as_deref(), args.idempotency_key.as_deref());
-    let made = client.create_invitation(tenant, args.role, email, key).await?;
-    let secret = made.secret.as_ref().map(ExposeSecret::expose_secret);
-    show(args.common.json, &json!({ "id": made.id, "secret": secret }), || match secret {
+    let created = client.create_invitation(tenant, args.role, email, key).await?;
+    let secret = created.secret.as_ref().map(ExposeSecret::expose_secret);
+    print_result(args.common.json, &json!({ "id": created.id, "secret": secret }), || match secret {
         Some(secret) => {
-            format!("made invitation {}; it is shown this once, hand it over safely:\n\n{secret}", made.id)
+            format!("created invitation {}; it is shown only now:\n\n{secret}", created.id)
         }
         None => {
-            format!("invitation {} was made before with this idempotency key; it was shown then", made.id)
+            format!(
+                "invitation {} already exists for this idempotency key; it is not shown again",
+                created.id
+            )
         }
     })?;
     Ok(())
 }
 
-async fn list(tenant: &OfTenant, common: &Common) -> Result<()> {
-    let client = common.open()?.client;
-    let invitations = client.list_invitations(tenant.find(&client).await?).await?;
-    show(common.json, &json!({ "invitations": invitations }), || {
+async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let invitations = client.list_invitations(tenant.resolve(&client).await?).await?;
+    print_result(common.json, &json!({ "invitations": invitations }), || {
         let rows = invitations.iter().map(|it| {
-            let email = it.email.as_deref().map_or_else(|| "-".to_owned(), clean);
-            [it.id.clone(), it.role.clone(), email, second(it.expires_at), state(it)]
+            let email = it.email.as_deref().map_or_else(|| "-".to_owned(), sanitize_line);
+            [it.id.clone(), it.role.clone(), email, format_time(it.expires_at), state(it)]
         });
-        table(["INVITATION", "ROLE", "FOR", "UNTIL", "STATE"], &rows.collect::<Vec<_>>())
+        format_table(["INVITATION", "ROLE", "FOR", "EXPIRES", "STATE"], &rows.collect::<Vec<_>>())
     })?;
     Ok(())
 }
 
-/// Says what became of an invitation; that it has expired shows beside it.
+/// Returns the state of an invitation. Expiry has its own column.
 fn state(invitation: &InvitationView) -> String {
     match (&invitation.accepted_by, invitation.revoked_at) {
         (Some(by), _) => format!("accepted by {by}"),
-        (None, Some(at)) => format!("revoked {}", second(at)),
+        (None, Some(at)) => format!("revoked {}", format_time(at)),
         (None, None) => "open".to_owned(),
     }
 }
 
-async fn revoke(id: InviteId, tenant: &OfTenant, common: &Common) -> Result<()> {
-    let client = common.open()?.client;
-    client.revoke_invitation(tenant.find(&client).await?, id).await?;
-    show(common.json, &json!({ "id": id, "revoked": true }), || format!("{id} lets nobody in from now on"))?;
+async fn revoke(id: InviteId, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    client.revoke_invitation(tenant.resolve(&client).await?, id).await?;
+    print_result(common.json, &json!({ "id": id, "revoked": true }), || format!("revoked {id}"))?;
     Ok(())
 }
 
-async fn accept(common: &Common) -> Result<()> {
-    let client = common.open()?.client;
-    let joined = client.accept_invitation(&password::invitation()?).await?;
-    show(common.json, &json!(joined), || format!("you are {} of {} now", joined.role, joined.tenant))?;
+async fn accept(common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let joined = client.accept_invitation(&password::read_invitation()?).await?;
+    print_result(common.json, &json!(joined), || format!("you joined {} as {}", joined.tenant, joined.role))?;
     Ok(())
 }

@@ -5,128 +5,129 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use guildhall_sdk::{Client, SetupError, Tokens};
+use guildhall_sdk::{Client, ClientSetupError, Tokens};
 use secrecy::SecretString;
 use serde_json::json;
 use url::{Host, Url};
 
-use super::through_browser;
-use crate::client::{password, wait};
-use crate::failure::Usage;
-use crate::kept::{Context, Contexts, Folder, KeptTokens};
-use crate::output::show;
+use super::browser_sign_in;
+use crate::async_runtime::block_on;
+use crate::client::password;
+use crate::config_dir::{ConfigDir, Context, Contexts, StoredTokenSource};
+use crate::error::UsageError;
+use crate::output::print_result;
 
-/// Where `guildhall dev` writes its address, and where it listens when nothing else was asked for.
+/// File in which `guildhall dev` writes its URL, and its default URL.
 const DEV_URL_FILE: &str = ".guildhall/url";
 const DEV_URL: &str = "http://127.0.0.1:7117";
-/// Whom `guildhall dev` makes, and where it keeps the password.
-const DEV_NAME: &str = "admin";
-const DEV_PASSWORD: &str = ".guildhall/admin.password";
+/// The user that `guildhall dev` creates, and the file with the password.
+const DEV_USER: &str = "admin";
+const DEV_PASSWORD_FILE: &str = ".guildhall/admin.password";
 
 const EXAMPLES: &str = "Examples:
-  guildhall login                    beside `guildhall dev`, in its folder: finds all by itself
+  guildhall login                    Sign in to the `guildhall dev` of the current directory
   guildhall login --url https://guildhall.example.com --name ada
   guildhall login --url https://guildhall.example.com --oidc
   pass show guildhall | guildhall login --name ada --password-stdin
 
-The tokens are kept in your configuration folder, readable by you alone. The password is not kept.";
+Tokens are stored in your configuration directory, readable by you only. The password is not stored.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LoginArgs {
-    /// The server's address; without it that of ./.guildhall, or of the current context
+    /// URL of the server; without it that of ./.guildhall, or of the current context
     #[arg(long)]
     url: Option<String>,
-    /// Your name there
+    /// Your user name
     #[arg(long)]
     name: Option<String>,
-    /// Reads the password from standard input
+    /// Read the password from standard input
     #[arg(long)]
     password_stdin: bool,
-    /// Signs in through the server's identity provider: prints an address to open in a browser
+    /// Sign in through the server's identity provider: prints a URL to open in a browser
     #[arg(long, conflicts_with_all = ["name", "password_stdin"])]
     oidc: bool,
-    /// You have an invitation and no account yet; it comes from standard input, or you are asked for it
+    /// Create your account from an invitation; reads it from standard input or a prompt
     #[arg(long, requires = "oidc")]
     invited: bool,
-    /// What to call this context; without it NAME@HOST, or oidc@HOST
+    /// Name of the new context; without it NAME@HOST, or oidc@HOST
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &LoginArgs) -> Result<()> {
-    wait(sign_in(args))
+    block_on(sign_in(args))
 }
 
 async fn sign_in(args: &LoginArgs) -> Result<()> {
-    let folder = Folder::find()?;
-    let before = Contexts::read(&folder)?;
-    let current = before.find(None).ok().flatten().map(|(_, context)| context.clone());
-    let in_dev = Path::new(DEV_PASSWORD).is_file();
+    let dir = ConfigDir::find()?;
+    let contexts = Contexts::load(&dir)?;
+    let current = contexts.find(None).ok().flatten().map(|(_, context)| context.clone());
+    let in_dev = Path::new(DEV_PASSWORD_FILE).is_file();
     let url = match (&args.url, &current) {
         (Some(url), _) => url.clone(),
         (None, Some(current)) if !in_dev => current.url.clone(),
         (None, _) => std::fs::read_to_string(DEV_URL_FILE).unwrap_or_else(|_| DEV_URL.to_owned()),
     };
-    // Also checks the address, before anything of it is used or shown.
+    // Validates the URL before any part of it is used or printed.
     let client = Client::new(&url)?;
-    let url = Url::parse(client.base_url()).map_err(|_| SetupError::Address)?;
+    let url = Url::parse(client.base_url()).map_err(|_| ClientSetupError::InvalidUrl)?;
     let is_local = is_loopback(&url);
     if url.scheme() == "http" && !is_local {
-        eprintln!("warning: {url} is not encrypted: what you send can be read on its way");
+        eprintln!("warning: {url} uses no encryption: others on the network can read your password");
     }
     let (name, tokens) = if args.oidc {
-        let invitation = args.invited.then(password::invitation).transpose()?;
-        ("oidc".to_owned(), through_browser::sign_in(&client, invitation.as_ref()).await?)
+        let invitation = args.invited.then(password::read_invitation).transpose()?;
+        ("oidc".to_owned(), browser_sign_in::sign_in(&client, invitation.as_ref()).await?)
     } else {
-        let name = name(args, &url, in_dev && is_local, current)?;
-        let password = password_of(args, &name, &url)?;
+        let name = user_name(args, &url, in_dev && is_local, current)?;
+        let password = read_password(args, &name, &url)?;
         let tokens = client.sign_in(&name, &password).await?;
         (name, tokens)
     };
     let context = Context { name, url: url.to_string(), tenant: None };
-    let context_name = args.context.clone().unwrap_or_else(|| default_name(&context, &url));
-    KeptTokens::new(folder.clone(), context_name.clone(), client).keep(&tokens).await?;
-    remember(&folder, &context_name, &context).await?;
-    tell(args, &context_name, &context, &tokens)
+    let context_name = args.context.clone().unwrap_or_else(|| default_context_name(&context, &url));
+    StoredTokenSource::new(dir.clone(), context_name.clone(), client).save(&tokens).await?;
+    save_context(&dir, &context_name, &context).await?;
+    print_login(args, &context_name, &context, &tokens)
 }
 
-fn tell(args: &LoginArgs, context_name: &str, context: &Context, tokens: &Tokens) -> Result<()> {
+fn print_login(args: &LoginArgs, context_name: &str, context: &Context, tokens: &Tokens) -> Result<()> {
     let Context { url, name, .. } = context;
     let principal = &tokens.principal;
     let value = json!({ "context": context_name, "url": url, "name": name, "principal": principal });
-    show(args.json, &value, || {
-        format!("signed in to {url} as {name} ({principal}); context {context_name} is the current one")
+    print_result(args.json, &value, || {
+        format!("signed in to {url} as {name} ({principal}); the current context is {context_name}")
     })?;
     Ok(())
 }
 
-async fn remember(folder: &Folder, name: &str, context: &Context) -> Result<()> {
-    let lock = folder.lock().await?;
-    let mut contexts = Contexts::read(folder)?;
-    // Who signs in anew to the same server still means the same tenant.
-    let before = contexts.contexts.get(name).filter(|before| before.url == context.url);
-    let tenant = before.and_then(|before| before.tenant.clone());
+async fn save_context(dir: &ConfigDir, name: &str, context: &Context) -> Result<()> {
+    let lock = dir.lock().await?;
+    let mut contexts = Contexts::load(dir)?;
+    // A new login to the same server keeps the default tenant.
+    let previous = contexts.contexts.get(name).filter(|previous| previous.url == context.url);
+    let tenant = previous.and_then(|previous| previous.tenant.clone());
     contexts.contexts.insert(name.to_owned(), Context { tenant, ..context.clone() });
     contexts.current = Some(name.to_owned());
-    contexts.write(folder, &lock)
+    contexts.save(dir, &lock)
 }
 
-fn name(args: &LoginArgs, url: &Url, is_dev: bool, current: Option<Context>) -> Result<String> {
+fn user_name(args: &LoginArgs, url: &Url, is_dev: bool, current: Option<Context>) -> Result<String> {
     if let Some(name) = &args.name {
         return Ok(name.clone());
     }
     if is_dev {
-        return Ok(DEV_NAME.to_owned());
+        return Ok(DEV_USER.to_owned());
     }
     if let Some(current) = current.filter(|current| current.url == url.as_str()) {
         return Ok(current.name);
     }
     if !stdin().is_terminal() || args.password_stdin {
-        return Err(Usage("who are you there? Say it with --name").into());
+        return Err(UsageError("the user name is missing\n  next: add --name").into());
     }
     let mut name = String::new();
     eprint!("Name at {url}: ");
@@ -135,18 +136,18 @@ fn name(args: &LoginArgs, url: &Url, is_dev: bool, current: Option<Context>) -> 
     Ok(name.trim().to_owned())
 }
 
-fn password_of(args: &LoginArgs, name: &str, url: &Url) -> Result<SecretString> {
+fn read_password(args: &LoginArgs, name: &str, url: &Url) -> Result<SecretString> {
     if args.password_stdin {
-        return password::from_stdin();
+        return password::read_stdin();
     }
-    if name == DEV_NAME && is_loopback(url) && Path::new(DEV_PASSWORD).is_file() {
-        let kept = std::fs::read_to_string(DEV_PASSWORD);
-        return Ok(kept.with_context(|| format!("cannot read ./{DEV_PASSWORD}"))?.trim_end().into());
+    if name == DEV_USER && is_loopback(url) && Path::new(DEV_PASSWORD_FILE).is_file() {
+        let stored = std::fs::read_to_string(DEV_PASSWORD_FILE);
+        return Ok(stored.with_context(|| format!("cannot read ./{DEV_PASSWORD_FILE}"))?.trim_end().into());
     }
-    password::ask(&format!("Password of {name} at {url}: "))
+    password::prompt(&format!("Password of {name} at {url}: "))
 }
 
-fn default_name(context: &Context, url: &Url) -> String {
+fn default_context_name(context: &Context, url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
         Some(port) => format!("{}@{host}:{port}", context.name),

@@ -6,45 +6,45 @@ use guildhall_domain::FailureKind;
 use guildhall_sdk::ClientError;
 use serde_json::json;
 
-use crate::client::session::Common;
-use crate::client::wait;
-use crate::kept::NotSignedIn;
-use crate::output::show;
+use crate::async_runtime::block_on;
+use crate::client::connection::CommonArgs;
+use crate::config_dir::NotSignedIn;
+use crate::output::print_result;
 
 const EXAMPLES: &str = "Examples:
-  guildhall logout                        ends the login of the current context, everywhere
+  guildhall logout                        Sign out of the current context
   guildhall logout --context ada@staging";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LogoutArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 pub(crate) fn run(args: &LogoutArgs) -> Result<()> {
-    wait(sign_out(args))
+    block_on(sign_out(args))
 }
 
 async fn sign_out(args: &LogoutArgs) -> Result<()> {
-    let session = args.common.open()?;
-    let ended = session.client.sign_out().await;
-    let was_signed_in = session.tokens.forget().await?;
+    let connection = args.common.connect()?;
+    let result = connection.client.sign_out().await;
+    let was_signed_in = connection.tokens.delete().await?;
     if !was_signed_in {
-        return Err(NotSignedIn::Here(session.context_name).into());
+        return Err(NotSignedIn::NoTokens(connection.context_name).into());
     }
-    match ended {
+    match result {
         Ok(()) => {}
-        // It had ended already.
+        // The login had already ended.
         Err(ClientError::NoToken(cause)) if cause.is::<NotSignedIn>() => {}
         Err(error) if error.kind() == Some(FailureKind::Unauthenticated) => {}
         Err(error) => {
             return Err(error).context(
-                "your tokens are gone from here, but the server was not told: the login lives on until it expires",
+                "your tokens were deleted here, but the server could not end the login: it stays valid until it expires",
             );
         }
     }
-    let value = json!({ "context": session.context_name, "signedIn": false });
-    show(args.common.json, &value, || format!("signed out of {}", session.context.url))?;
+    let value = json!({ "context": connection.context_name, "signedIn": false });
+    print_result(args.common.json, &value, || format!("signed out of {}", connection.context.url))?;
     Ok(())
 }

@@ -7,111 +7,112 @@ use guildhall_domain::ids::{PrincipalId, TenantId};
 use guildhall_sdk::Client;
 use serde_json::json;
 
-use crate::client::session::{Common, OfTenant, role};
-use crate::client::wait;
-use crate::failure::{NotThere, Usage};
-use crate::output::{clean, show, table};
+use crate::async_runtime::block_on;
+use crate::client::connection::{CommonArgs, TenantArg, parse_role};
+use crate::error::{NotFoundError, UsageError};
+use crate::output::{format_table, print_result, sanitize_line};
 
 const EXAMPLES: &str = "Examples:
   guildhall members ls --tenant acme
   guildhall members set prn_01920000000070008000000000000000 --role developer --tenant acme
-  guildhall members set ada --role viewer --tenant acme   somebody who is a member already
+  guildhall members set ada --role viewer --tenant acme   Change the role of a member
   guildhall members rm ada --tenant acme";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MembersArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: Commands,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Lists the members of a tenant
+enum Commands {
+    /// List the members of a tenant
     Ls {
         #[command(flatten)]
-        tenant: OfTenant,
+        tenant: TenantArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Gives somebody a role in a tenant
+    /// Add a member to a tenant, or change its role
     Set {
-        /// A principal's id, or the name of a member
+        /// Principal id (prn_…), or the name of an existing member
         member: String,
-        /// owner, operator, developer or viewer
-        #[arg(long, value_parser = role)]
+        /// Role of the member: owner, operator, developer or viewer
+        #[arg(long, value_parser = parse_role)]
         role: Role,
         #[command(flatten)]
-        tenant: OfTenant,
+        tenant: TenantArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Takes somebody's role away
+    /// Remove a member from a tenant
     Rm {
-        /// A principal's id, or the name of a member
+        /// Principal id (prn_…), or the name of an existing member
         member: String,
         #[command(flatten)]
-        tenant: OfTenant,
+        tenant: TenantArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
 }
 
 pub(crate) fn run(args: &MembersArgs) -> Result<()> {
-    match &args.verb {
-        Verb::Ls { tenant, common } => wait(list(tenant, common)),
-        Verb::Set { member, role, tenant, common } => wait(set(member, *role, tenant, common)),
-        Verb::Rm { member, tenant, common } => wait(remove(member, tenant, common)),
+    match &args.command {
+        Commands::Ls { tenant, common } => block_on(list(tenant, common)),
+        Commands::Set { member, role, tenant, common } => block_on(set(member, *role, tenant, common)),
+        Commands::Rm { member, tenant, common } => block_on(remove(member, tenant, common)),
     }
 }
 
-async fn list(tenant: &OfTenant, common: &Common) -> Result<()> {
-    let client = common.open()?.client;
-    let members = client.list_members(tenant.find(&client).await?).await?;
-    show(common.json, &json!({ "members": members }), || {
+async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let members = client.list_members(tenant.resolve(&client).await?).await?;
+    print_result(common.json, &json!({ "members": members }), || {
         let rows = members.iter().map(|it| [it.name.clone(), it.role.clone(), it.principal.clone()]);
-        table(["NAME", "ROLE", "PRINCIPAL"], &rows.collect::<Vec<_>>())
+        format_table(["NAME", "ROLE", "PRINCIPAL"], &rows.collect::<Vec<_>>())
     })?;
     Ok(())
 }
 
-async fn set(member: &str, role: Role, tenant: &OfTenant, common: &Common) -> Result<()> {
-    let client = common.open()?.client;
-    let tenant = tenant.find(&client).await?;
-    let principal = find(&client, tenant, member).await?;
+async fn set(member: &str, role: Role, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let tenant = tenant.resolve(&client).await?;
+    let principal = resolve_member(&client, tenant, member).await?;
     client.set_member(tenant, principal, role).await?;
     let value = json!({ "principal": principal, "role": role });
-    show(common.json, &value, || format!("{} is now {role}", clean(member)))?;
+    print_result(common.json, &value, || format!("{} is now {role}", sanitize_line(member)))?;
     Ok(())
 }
 
-async fn remove(member: &str, tenant: &OfTenant, common: &Common) -> Result<()> {
-    let client = common.open()?.client;
-    let tenant = tenant.find(&client).await?;
-    let principal = find(&client, tenant, member).await?;
+async fn remove(member: &str, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let tenant = tenant.resolve(&client).await?;
+    let principal = resolve_member(&client, tenant, member).await?;
     client.remove_member(tenant, principal).await?;
     let value = json!({ "principal": principal, "role": null });
-    show(common.json, &value, || format!("{} is no member any more", clean(member)))?;
+    print_result(common.json, &value, || format!("removed {}", sanitize_line(member)))?;
     Ok(())
 }
 
-/// Finds a principal by its id or, among the members, by its name.
-async fn find(client: &Client, tenant: TenantId, given: &str) -> Result<PrincipalId> {
+/// Returns the id of a principal that is given as an id, or as the name of a member.
+async fn resolve_member(client: &Client, tenant: TenantId, given: &str) -> Result<PrincipalId> {
     if let Ok(id) = given.parse() {
         return Ok(id);
     }
     let members = client.list_members(tenant).await?;
     let mut found = members.into_iter().filter(|member| member.name == given);
-    let first = found.next().ok_or_else(|| NotThere {
-        what: "member",
+    let first = found.next().ok_or_else(|| NotFoundError {
+        object: "member",
         name: given.to_owned(),
-        next: "for somebody new, give the id (prn_…) that `guildhall users create` printed",
+        next: "to add a new member, give the principal id (prn_…) that `guildhall users create` printed",
     })?;
-    // Keys are members too, and the names of keys are not unique.
+    // Service keys are members too, and their names are not unique.
     if found.next().is_some() {
-        return Err(
-            Usage("several members have this name; `guildhall members ls` shows the id of each").into()
-        );
+        return Err(UsageError(
+            "several members have this name\n  next: give the principal id that `guildhall members ls` shows",
+        )
+        .into());
     }
     Ok(first.principal.parse()?)
 }

@@ -1,6 +1,7 @@
 //! Sign-in, tenants, members, projects, service keys, invitations and the audit log.
 
 pub(crate) mod audit;
+mod browser_sign_in;
 pub(crate) mod invitations;
 pub(crate) mod keys;
 pub(crate) mod login;
@@ -8,6 +9,5 @@ pub(crate) mod logout;
 pub(crate) mod members;
 pub(crate) mod projects;
 pub(crate) mod tenants;
-mod through_browser;
 pub(crate) mod users;
 pub(crate) mod whoami;

@@ -4,9 +4,9 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::client::session::{Common, OfTenant};
-use crate::client::wait;
-use crate::output::{second, show, table};
+use crate::async_runtime::block_on;
+use crate::client::connection::{CommonArgs, TenantArg};
+use crate::output::{format_table, format_time, print_result};
 
 const EXAMPLES: &str = "Examples:
   guildhall projects create website --name 'The website' --tenant acme
@@ -16,62 +16,64 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ProjectsArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: Commands,
 }
 
 #[derive(Args)]
 struct CreateArgs {
-    /// The short name, unique in the tenant: lower-case letters, digits and inner dashes
+    /// Short name, unique in the tenant: lower-case letters, digits and inner hyphens
     slug: String,
-    /// The name for people; without it the slug
+    /// Display name; without it the slug
     #[arg(long)]
     name: Option<String>,
-    /// A word of yours with which the same command can be sent again without making a second project
+    /// Idempotency key: a repeated command with the same key does not create a second project
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    tenant: OfTenant,
+    tenant: TenantArg,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Makes a project
+enum Commands {
+    /// Create a project
     Create(CreateArgs),
-    /// Lists the projects of a tenant
+    /// List the projects of a tenant
     Ls {
         #[command(flatten)]
-        tenant: OfTenant,
+        tenant: TenantArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
 }
 
 pub(crate) fn run(args: &ProjectsArgs) -> Result<()> {
-    match &args.verb {
-        Verb::Create(args) => wait(create(args)),
-        Verb::Ls { tenant, common } => wait(list(tenant, common)),
+    match &args.command {
+        Commands::Create(args) => block_on(create(args)),
+        Commands::Ls { tenant, common } => block_on(list(tenant, common)),
     }
 }
 
 async fn create(args: &CreateArgs) -> Result<()> {
-    let client = args.common.open()?.client;
-    let tenant = args.tenant.find(&client).await?;
+    let client = args.common.connect()?.client;
+    let tenant = args.tenant.resolve(&client).await?;
     let name = args.name.as_deref().unwrap_or(&args.slug);
     let project = client.create_project(tenant, &args.slug, name, args.idempotency_key.as_deref()).await?;
-    show(args.common.json, &json!(project), || format!("made project {} ({})", project.slug, project.id))?;
+    print_result(args.common.json, &json!(project), || {
+        format!("created project {} ({})", project.slug, project.id)
+    })?;
     Ok(())
 }
 
-async fn list(tenant: &OfTenant, common: &Common) -> Result<()> {
-    let client = common.open()?.client;
-    let projects = client.list_projects(tenant.find(&client).await?).await?;
-    show(common.json, &json!({ "projects": projects }), || {
+async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let projects = client.list_projects(tenant.resolve(&client).await?).await?;
+    print_result(common.json, &json!({ "projects": projects }), || {
         let rows = projects.iter().map(|project| {
-            [project.slug.clone(), project.name.clone(), second(project.created_at), project.id.clone()]
+            [project.slug.clone(), project.name.clone(), format_time(project.created_at), project.id.clone()]
         });
-        table(["PROJECT", "NAME", "MADE", "ID"], &rows.collect::<Vec<_>>())
+        format_table(["PROJECT", "NAME", "CREATED", "ID"], &rows.collect::<Vec<_>>())
     })?;
     Ok(())
 }

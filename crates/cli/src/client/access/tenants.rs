@@ -5,9 +5,9 @@ use clap::{Args, Subcommand};
 use guildhall_protocol::rest::access::tenants::TenantView;
 use serde_json::json;
 
-use crate::client::session::{Common, find_tenant};
-use crate::client::wait;
-use crate::output::{show, table};
+use crate::async_runtime::block_on;
+use crate::client::connection::{CommonArgs, resolve_tenant};
+use crate::output::{format_table, print_result};
 
 const EXAMPLES: &str = "Examples:
   guildhall tenants create acme --name 'Acme Inc.'
@@ -18,77 +18,77 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TenantsArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: Commands,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Makes a tenant, which you then own; for those who operate the installation
+enum Commands {
+    /// Create a tenant and become its owner (operators only)
     Create {
-        /// The short name: lower-case letters, digits and inner dashes
+        /// Short name: lower-case letters, digits and inner hyphens
         slug: String,
-        /// The name for people; without it the slug
+        /// Display name; without it the slug
         #[arg(long)]
         name: Option<String>,
-        /// A word of yours with which the same command can be sent again without making a second tenant
+        /// Idempotency key: a repeated command with the same key does not create a second tenant
         #[arg(long, value_name = "KEY")]
         idempotency_key: Option<String>,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Lists the tenants that you belong to
+    /// List your tenants
     Ls {
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Shows a tenant
+    /// Show a tenant
     Show {
-        /// Its slug or its id
+        /// Slug or id of the tenant
         tenant: String,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
 }
 
 pub(crate) fn run(args: &TenantsArgs) -> Result<()> {
-    match &args.verb {
-        Verb::Create { slug, name, idempotency_key, common } => {
+    match &args.command {
+        Commands::Create { slug, name, idempotency_key, common } => {
             let name = name.as_deref().unwrap_or(slug);
-            wait(create(slug, name, idempotency_key.as_deref(), common))
+            block_on(create(slug, name, idempotency_key.as_deref(), common))
         }
-        Verb::Ls { common } => wait(list(common)),
-        Verb::Show { tenant, common } => wait(show_one(tenant, common)),
+        Commands::Ls { common } => block_on(list(common)),
+        Commands::Show { tenant, common } => block_on(show_one(tenant, common)),
     }
 }
 
-async fn create(slug: &str, name: &str, idempotency_key: Option<&str>, common: &Common) -> Result<()> {
-    let tenant = common.open()?.client.create_tenant(slug, name, idempotency_key).await?;
-    show(common.json, &json!(tenant), || format!("made tenant {} ({})", tenant.slug, tenant.id))?;
+async fn create(slug: &str, name: &str, idempotency_key: Option<&str>, common: &CommonArgs) -> Result<()> {
+    let tenant = common.connect()?.client.create_tenant(slug, name, idempotency_key).await?;
+    print_result(common.json, &json!(tenant), || format!("created tenant {} ({})", tenant.slug, tenant.id))?;
     Ok(())
 }
 
-async fn list(common: &Common) -> Result<()> {
-    let tenants = common.open()?.client.list_tenants().await?;
-    show(common.json, &json!({ "tenants": tenants }), || {
+async fn list(common: &CommonArgs) -> Result<()> {
+    let tenants = common.connect()?.client.list_tenants().await?;
+    print_result(common.json, &json!({ "tenants": tenants }), || {
         if tenants.is_empty() {
-            return "you belong to no tenant; an operator makes one with `guildhall tenants create`"
+            return "you are not a member of any tenant; an operator creates one with `guildhall tenants create`"
                 .to_owned();
         }
         let rows = tenants.iter().map(|membership| {
             let TenantView { id, slug, name } = membership.tenant.clone();
             [slug, name, membership.role.clone(), id]
         });
-        table(["TENANT", "NAME", "ROLE", "ID"], &rows.collect::<Vec<_>>())
+        format_table(["TENANT", "NAME", "ROLE", "ID"], &rows.collect::<Vec<_>>())
     })?;
     Ok(())
 }
 
-async fn show_one(tenant: &str, common: &Common) -> Result<()> {
-    let client = common.open()?.client;
-    let tenant = client.show_tenant(find_tenant(&client, tenant).await?).await?;
-    show(common.json, &json!(tenant), || {
+async fn show_one(tenant: &str, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let tenant = client.get_tenant(resolve_tenant(&client, tenant).await?).await?;
+    print_result(common.json, &json!(tenant), || {
         let TenantView { id, slug, name } = tenant.clone();
-        table(["TENANT", "NAME", "ID"], &[[slug, name, id]])
+        format_table(["TENANT", "NAME", "ID"], &[[slug, name, id]])
     })?;
     Ok(())
 }

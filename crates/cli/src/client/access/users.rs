@@ -5,56 +5,59 @@ use clap::{Args, Subcommand};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
-use crate::client::session::Common;
-use crate::client::{password, wait};
-use crate::failure::Usage;
-use crate::output::{clean, show};
+use crate::async_runtime::block_on;
+use crate::client::connection::CommonArgs;
+use crate::client::password;
+use crate::error::UsageError;
+use crate::output::{print_result, sanitize_line};
 
 const EXAMPLES: &str = "Examples:
-  guildhall users create ada         asks for the password
+  guildhall users create ada         Prompt for the password
   guildhall users create ada --password-stdin < ada.password
 
-The new user belongs to no tenant yet; `guildhall members set` changes that.";
+A new user is not a member of any tenant; add them with `guildhall members set`.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct UsersArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: Commands,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Makes a user; for those who operate the installation
+enum Commands {
+    /// Create a user (operators only)
     Create {
-        /// The name to sign in with
+        /// Name to sign in with
         name: String,
-        /// Reads the new password, of at least 12 characters, from standard input
+        /// Read the password (at least 12 characters) from standard input
         #[arg(long)]
         password_stdin: bool,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
 }
 
 pub(crate) fn run(args: &UsersArgs) -> Result<()> {
-    let Verb::Create { name, password_stdin, common } = &args.verb;
-    let password = if *password_stdin { password::from_stdin()? } else { ask_twice(name)? };
-    wait(create(name, &password, common))
+    let Commands::Create { name, password_stdin, common } = &args.command;
+    let password = if *password_stdin { password::read_stdin()? } else { prompt_twice(name)? };
+    block_on(create(name, &password, common))
 }
 
-async fn create(name: &str, password: &SecretString, common: &Common) -> Result<()> {
-    let user = common.open()?.client.create_user(name, password).await?;
+async fn create(name: &str, password: &SecretString, common: &CommonArgs) -> Result<()> {
+    let user = common.connect()?.client.create_user(name, password).await?;
     let value = json!({ "principal": user.principal, "name": name });
-    show(common.json, &value, || format!("made user {} ({})", clean(name), user.principal))?;
+    print_result(common.json, &value, || {
+        format!("created user {} ({})", sanitize_line(name), user.principal)
+    })?;
     Ok(())
 }
 
-fn ask_twice(name: &str) -> Result<SecretString> {
-    let first = password::ask(&format!("New password of {}: ", clean(name)))?;
-    let second = password::ask("The same again: ")?;
+fn prompt_twice(name: &str) -> Result<SecretString> {
+    let first = password::prompt(&format!("New password of {}: ", sanitize_line(name)))?;
+    let second = password::prompt("Repeat the password: ")?;
     if first.expose_secret() != second.expose_secret() {
-        return Err(Usage("the two passwords differ; nothing was made").into());
+        return Err(UsageError("the two passwords differ; the user was not created").into());
     }
     Ok(first)
 }

@@ -7,14 +7,14 @@ use clap::{Args, Subcommand};
 use guildhall_domain::FailureKind;
 use guildhall_domain::runs::TerminalStatus;
 use guildhall_protocol::rest::profiles::{ProfileView, ValidationView};
-use guildhall_sdk::{CredentialAsk, ProfileScope, next_step_after};
+use guildhall_sdk::{CredentialRequest, ProfileScope, next_step_for};
 use serde_json::json;
 
+use crate::async_runtime::block_on;
+use crate::client::connection::{CommonArgs, Connection, OptionalTenantArg};
 use crate::client::password;
-use crate::client::session::{Common, Session, SomeTenant};
-use crate::client::wait;
-use crate::failure::NotCompleted;
-use crate::output::{fields, second_or_dash, show, table};
+use crate::error::UnsuccessfulOutcome;
+use crate::output::{format_fields, format_optional_time, format_table, print_result};
 
 const EXAMPLES: &str = "Examples:
   guildhall profiles set codex < key.txt
@@ -22,198 +22,201 @@ const EXAMPLES: &str = "Examples:
   guildhall profiles check codex
   guildhall profiles ls
 
-The credential is asked for, or comes from a pipe; it is never an argument, and no command shows it again.";
+The credential is read from standard input or a prompt. It is never an argument, and no command prints it.";
 
-/// How often the outcome of a check is asked for.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Interval between two requests for the result of a check.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ProfilesArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: Commands,
 }
 
 #[derive(Args)]
 struct SetArgs {
-    /// The profile: codex, deepseek, minimax-m3, dsflash-go, or a name of yours
+    /// Name of the profile: codex, deepseek, minimax-m3, dsflash-go, or a name of your own
     #[arg(value_name = "PROFILE")]
     slug: String,
-    /// Where the provider answers; without it as before
+    /// Base URL of the provider; without it unchanged
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// The model; without it as before
+    /// Model name; without it unchanged
     #[arg(long)]
     model: Option<String>,
-    /// How the provider is spoken to: responses or chat
+    /// API of the provider: responses or chat
     #[arg(long)]
     wire_api: Option<String>,
     #[command(flatten)]
-    whose: Whose,
+    scope: ProfileScopeArgs,
 }
 
-/// Whose profile is changed.
+/// Scope of the profile: shared or one tenant.
 #[derive(Args)]
-struct Whose {
-    /// For all tenants; you must operate the installation
+struct ProfileScopeArgs {
+    /// Change the profile of all tenants (operators only)
     #[arg(long, conflicts_with = "tenant")]
     shared: bool,
     #[command(flatten)]
-    tenant: SomeTenant,
+    tenant: OptionalTenantArg,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Gives a profile its credential, from a pipe or a prompt
+enum Commands {
+    /// Set the credential of a profile, from standard input or a prompt
     Set(SetArgs),
-    /// Lists the profiles that runs may name
+    /// List the profiles that runs can use
     Ls {
         #[command(flatten)]
-        tenant: SomeTenant,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Shows a profile, without its credential
+    /// Show a profile, without its credential
     Show {
+        /// Name of the profile
         #[arg(value_name = "PROFILE")]
         slug: String,
         #[command(flatten)]
-        tenant: SomeTenant,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Tries a profile with one short turn and says whether it works
+    /// Check a profile with one short turn
     Check {
+        /// Name of the profile
         #[arg(value_name = "PROFILE")]
         slug: String,
         #[command(flatten)]
-        tenant: SomeTenant,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Forgets a profile and its credential
+    /// Delete a profile and its credential
     Rm {
+        /// Name of the profile
         #[arg(value_name = "PROFILE")]
         slug: String,
         #[command(flatten)]
-        whose: Whose,
+        scope: ProfileScopeArgs,
     },
 }
 
 pub(crate) fn run(args: &ProfilesArgs) -> Result<()> {
-    match &args.verb {
-        Verb::Set(args) => wait(set(args)),
-        Verb::Ls { tenant, common } => wait(list(tenant, common)),
-        Verb::Show { slug, tenant, common } => wait(show_one(slug, tenant, common)),
-        Verb::Check { slug, tenant, common } => wait(check(slug, tenant, common)),
-        Verb::Rm { slug, whose } => wait(remove(slug, whose)),
+    match &args.command {
+        Commands::Set(args) => block_on(set(args)),
+        Commands::Ls { tenant, common } => block_on(list(tenant, common)),
+        Commands::Show { slug, tenant, common } => block_on(show_one(slug, tenant, common)),
+        Commands::Check { slug, tenant, common } => block_on(check(slug, tenant, common)),
+        Commands::Rm { slug, scope } => block_on(remove(slug, scope)),
     }
 }
 
-impl Whose {
-    async fn find(&self, session: &Session) -> Result<ProfileScope> {
+impl ProfileScopeArgs {
+    async fn resolve(&self, connection: &Connection) -> Result<ProfileScope> {
         if self.shared {
             return Ok(ProfileScope::Shared);
         }
-        Ok(ProfileScope::Tenant(self.tenant.find(session).await?))
+        Ok(ProfileScope::Tenant(self.tenant.resolve(connection).await?))
     }
 }
 
 async fn set(args: &SetArgs) -> Result<()> {
-    let session = args.whose.common.open()?;
-    let scope = args.whose.find(&session).await?;
-    let credential = password::credential()?;
-    let ask = CredentialAsk {
+    let connection = args.scope.common.connect()?;
+    let scope = args.scope.resolve(&connection).await?;
+    let credential = password::read_credential()?;
+    let request = CredentialRequest {
         credential: &credential,
         base_url: args.base_url.as_deref(),
         model: args.model.as_deref(),
         wire_api: args.wire_api.as_deref(),
     };
-    let kept = session.client.set_credential(scope, &args.slug, &ask).await?;
-    show(args.whose.common.json, &json!(kept), || {
-        let suffix = kept.hash_suffix.as_deref().unwrap_or("-");
+    let profile = connection.client.set_credential(scope, &args.slug, &request).await?;
+    print_result(args.scope.common.json, &json!(profile), || {
+        let suffix = profile.hash_suffix.as_deref().unwrap_or("-");
         format!(
-            "{} has its credential (SHA-256 …{suffix}); `guildhall profiles check {}` tries it",
-            kept.profile, kept.profile
+            "set the credential of {} (SHA-256 …{suffix}); `guildhall profiles check {}` checks it",
+            profile.profile, profile.profile
         )
     })?;
     Ok(())
 }
 
-async fn list(tenant: &SomeTenant, common: &Common) -> Result<()> {
-    let session = common.open()?;
-    let profiles = session.client.list_profiles(tenant.find(&session).await?).await?;
-    show(common.json, &json!({ "profiles": profiles }), || {
+async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let connection = common.connect()?;
+    let profiles = connection.client.list_profiles(tenant.resolve(&connection).await?).await?;
+    print_result(common.json, &json!({ "profiles": profiles }), || {
         let rows = profiles.iter().map(|profile| {
             [
                 profile.profile.clone(),
-                configured(profile).to_owned(),
-                whose(profile).to_owned(),
+                configured_text(profile).to_owned(),
+                scope_text(profile).to_owned(),
                 or_dash(&profile.model),
                 or_dash(&profile.base_url),
-                profile.last_validation.as_ref().map_or_else(|| "-".to_owned(), verdict),
+                profile.last_validation.as_ref().map_or_else(|| "-".to_owned(), validation_text),
             ]
         });
-        table(
-            ["PROFILE", "CONFIGURED", "WHOSE", "MODEL", "BASE URL", "LAST CHECK"],
+        format_table(
+            ["PROFILE", "CONFIGURED", "SCOPE", "MODEL", "BASE URL", "LAST CHECK"],
             &rows.collect::<Vec<_>>(),
         )
     })?;
     Ok(())
 }
 
-async fn show_one(slug: &str, tenant: &SomeTenant, common: &Common) -> Result<()> {
-    let session = common.open()?;
-    let profile = session.client.profile(tenant.find(&session).await?, slug).await?;
-    show(common.json, &json!(profile), || {
-        fields(&[
+async fn show_one(slug: &str, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let connection = common.connect()?;
+    let profile = connection.client.get_profile(tenant.resolve(&connection).await?, slug).await?;
+    print_result(common.json, &json!(profile), || {
+        format_fields(&[
             ("profile", profile.profile.clone()),
-            ("configured", configured(&profile).to_owned()),
-            ("whose", whose(&profile).to_owned()),
+            ("configured", configured_text(&profile).to_owned()),
+            ("scope", scope_text(&profile).to_owned()),
             ("backend", or_dash(&profile.backend)),
             ("base URL", or_dash(&profile.base_url)),
             ("model", or_dash(&profile.model)),
             ("wire API", or_dash(&profile.wire_api)),
             ("secret", profile.secret_ref.name.clone()),
             ("SHA-256 ends in", or_dash(&profile.hash_suffix)),
-            ("changed", second_or_dash(profile.updated_at)),
-            ("last check", profile.last_validation.as_ref().map_or_else(|| "-".to_owned(), verdict)),
+            ("changed", format_optional_time(profile.updated_at)),
+            ("last check", profile.last_validation.as_ref().map_or_else(|| "-".to_owned(), validation_text)),
         ])
     })?;
     Ok(())
 }
 
-/// Tries a profile and waits. The server says how it came out by the deadline, whatever happens.
-async fn check(slug: &str, tenant: &SomeTenant, common: &Common) -> Result<()> {
-    let session = common.open()?;
-    let tenant = tenant.find(&session).await?;
-    let mut seen = session.client.validate_profile(tenant, slug, None).await?;
-    while seen.status == "pending" {
-        tokio::time::sleep(LOOK_EVERY).await;
-        match session.client.validation(tenant, slug, &seen.validation_id).await {
-            Ok(next) => seen = next,
-            // A replica may be away for a moment.
-            Err(error) if error.is_passing() => {}
+/// Starts a check and waits for its result. The server always gives one before its deadline.
+async fn check(slug: &str, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let connection = common.connect()?;
+    let tenant = tenant.resolve(&connection).await?;
+    let mut validation = connection.client.validate_profile(tenant, slug, None).await?;
+    while validation.status == "pending" {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        match connection.client.get_validation(tenant, slug, &validation.validation_id).await {
+            Ok(next) => validation = next,
+            // A replica may be unreachable for a moment.
+            Err(error) if error.is_transient() => {}
             Err(error) => return Err(error.into()),
         }
     }
-    show(common.json, &json!(seen), || sentence(&seen))?;
-    if seen.status == "ok" { Ok(()) } else { Err(NotCompleted(TerminalStatus::Failed).into()) }
+    print_result(common.json, &json!(validation), || format_validation(&validation))?;
+    if validation.status == "ok" { Ok(()) } else { Err(UnsuccessfulOutcome(TerminalStatus::Failed).into()) }
 }
 
-async fn remove(slug: &str, whose: &Whose) -> Result<()> {
-    let session = whose.common.open()?;
-    let scope = whose.find(&session).await?;
-    session.client.remove_profile(scope, slug).await?;
-    show(whose.common.json, &json!({ "profile": slug, "removed": true }), || {
-        format!("{slug} and its credential are forgotten")
+async fn remove(slug: &str, args: &ProfileScopeArgs) -> Result<()> {
+    let connection = args.common.connect()?;
+    let scope = args.resolve(&connection).await?;
+    connection.client.remove_profile(scope, slug).await?;
+    print_result(args.common.json, &json!({ "profile": slug, "removed": true }), || {
+        format!("deleted {slug} and its credential")
     })?;
     Ok(())
 }
 
-fn configured(profile: &ProfileView) -> &str {
+fn configured_text(profile: &ProfileView) -> &str {
     if profile.configured { "yes" } else { "no credential" }
 }
 
@@ -221,23 +224,23 @@ fn or_dash(text: &Option<String>) -> String {
     text.clone().unwrap_or_else(|| "-".to_owned())
 }
 
-fn whose(profile: &ProfileView) -> &str {
+fn scope_text(profile: &ProfileView) -> &str {
     match profile.scope.as_str() {
-        "tenant" => "the tenant's",
-        "shared" => "the operator's",
+        "tenant" => "tenant",
+        "shared" => "shared",
         _ => "-",
     }
 }
 
-fn verdict(validation: &ValidationView) -> String {
+fn validation_text(validation: &ValidationView) -> String {
     validation.failure_kind.clone().unwrap_or_else(|| validation.status.clone())
 }
 
-fn sentence(seen: &ValidationView) -> String {
-    let Some(kind) = &seen.failure_kind else {
-        return format!("{} works: the provider took its credential and answered", seen.profile);
+fn format_validation(validation: &ValidationView) -> String {
+    let Some(kind) = &validation.failure_kind else {
+        return format!("{} works: the provider accepted the credential and replied", validation.profile);
     };
-    let message = seen.message.as_deref().unwrap_or("no reason was given");
-    let next = FailureKind::from_name(kind).map_or("ask those who run the server", next_step_after);
-    format!("{} does not work: {message} ({kind}); {next}", seen.profile)
+    let message = validation.message.as_deref().unwrap_or("no reason given");
+    let next = FailureKind::from_name(kind).map_or("ask the operator of the server", next_step_for);
+    format!("{} does not work: {message} ({kind}); {next}", validation.profile)
 }

@@ -7,122 +7,123 @@ use guildhall_protocol::rest::runners::enrolments::CreateEnrolment;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use crate::client::session::{Common, OfTenant};
-use crate::client::wait;
-use crate::output::{second, second_or_dash, show, table};
+use crate::async_runtime::block_on;
+use crate::client::connection::{CommonArgs, TenantArg};
+use crate::output::{format_optional_time, format_table, format_time, print_result};
 
 const EXAMPLES: &str = "Examples:
   guildhall enrolments create 'gpu machines' --pool gpu --days 30 --tenant acme
   guildhall enrolments ls --tenant acme
   guildhall enrolments revoke enr_01920000000070008000000000000000 --tenant acme
 
-An enrolment token is for runners: with it they register and claim runs, and do nothing else. It is shown once.";
+With an enrolment token a runner registers and claims runs; it allows nothing else. It is shown only once.";
 
-/// A day, as the API counts.
+/// Milliseconds of a day.
 const DAY_MS: u64 = 24 * 3600 * 1000;
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EnrolmentsArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: Commands,
 }
 
 #[derive(Args)]
 struct CreateArgs {
-    /// What it is for
+    /// Name of the enrolment, such as the machines that use it
     name: String,
-    /// The one backend profile whose runs may be claimed; without it those of any
+    /// Backend profile whose runs may be claimed; without it any profile
     #[arg(long)]
     profile: Option<String>,
-    /// The one pool whose runs may be claimed; without it those of any
+    /// Pool whose runs may be claimed; without it any pool
     #[arg(long)]
     pool: Option<String>,
-    /// For how many days runners may claim with it; 7 without it
+    /// Days until the token expires, 1 to 365; without it 7
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=365))]
     days: Option<u64>,
-    /// A word of yours with which the same command can be sent again without making a second enrolment
+    /// Idempotency key: a repeated command with the same key does not create a second enrolment
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    tenant: OfTenant,
+    tenant: TenantArg,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Makes an enrolment token and shows it, this once
+enum Commands {
+    /// Create an enrolment token and print it; it is not shown again
     Create(CreateArgs),
-    /// Lists the enrolments of a tenant, without their secrets
+    /// List the enrolments of a tenant, without their tokens
     Ls {
         #[command(flatten)]
-        tenant: OfTenant,
+        tenant: TenantArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Ends an enrolment, and the tokens of runs that were claimed with it: refused at once, everywhere
+    /// Revoke an enrolment and the tokens of runs claimed with it; they stop working at once
     Revoke {
-        /// The enrolment's id
+        /// Id of the enrolment
         #[arg(value_name = "ENROLMENT")]
         id: EnrolmentId,
         #[command(flatten)]
-        tenant: OfTenant,
+        tenant: TenantArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
 }
 
 pub(crate) fn run(args: &EnrolmentsArgs) -> Result<()> {
-    match &args.verb {
-        Verb::Create(args) => wait(create(args)),
-        Verb::Ls { tenant, common } => wait(list(tenant, common)),
-        Verb::Revoke { id, tenant, common } => wait(revoke(*id, tenant, common)),
+    match &args.command {
+        Commands::Create(args) => block_on(create(args)),
+        Commands::Ls { tenant, common } => block_on(list(tenant, common)),
+        Commands::Revoke { id, tenant, common } => block_on(revoke(*id, tenant, common)),
     }
 }
 
 async fn create(args: &CreateArgs) -> Result<()> {
-    let client = args.common.open()?.client;
-    let tenant = args.tenant.find(&client).await?;
-    let wanted = CreateEnrolment {
+    let client = args.common.connect()?.client;
+    let tenant = args.tenant.resolve(&client).await?;
+    let request = CreateEnrolment {
         name: args.name.clone(),
         profile: args.profile.clone(),
         pool: args.pool.clone(),
         expires_in_ms: args.days.map(|days| days * DAY_MS),
     };
-    let made = client.create_enrolment(tenant, &wanted, args.idempotency_key.as_deref()).await?;
-    let secret = made.secret.as_ref().map(ExposeSecret::expose_secret);
-    show(args.common.json, &json!({ "id": made.id, "secret": secret }), || match secret {
-        Some(secret) => format!("made enrolment {}; its token is shown this once:\n\n{secret}", made.id),
+    let created = client.create_enrolment(tenant, &request, args.idempotency_key.as_deref()).await?;
+    let secret = created.secret.as_ref().map(ExposeSecret::expose_secret);
+    print_result(args.common.json, &json!({ "id": created.id, "secret": secret }), || match secret {
+        Some(secret) => format!("created enrolment {}; its token is shown only now:\n\n{secret}", created.id),
         None => {
             format!(
-                "enrolment {} was made before with this idempotency key; its token was shown then",
-                made.id
+                "enrolment {} already exists for this idempotency key; its token is not shown again",
+                created.id
             )
         }
     })?;
     Ok(())
 }
 
-async fn list(tenant: &OfTenant, common: &Common) -> Result<()> {
-    let client = common.open()?.client;
-    let enrolments = client.list_enrolments(tenant.find(&client).await?).await?;
-    show(common.json, &json!({ "enrolments": enrolments }), || {
+async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let enrolments = client.list_enrolments(tenant.resolve(&client).await?).await?;
+    print_result(common.json, &json!({ "enrolments": enrolments }), || {
         let or_any = |bound: &Option<String>| bound.clone().unwrap_or_else(|| "any".to_owned());
         let rows = enrolments.iter().map(|it| {
-            let (used, revoked) = (second_or_dash(it.last_used_at), second_or_dash(it.revoked_at));
+            let (used, revoked) =
+                (format_optional_time(it.last_used_at), format_optional_time(it.revoked_at));
             let (profile, pool) = (or_any(&it.profile), or_any(&it.pool));
-            [it.name.clone(), it.id.clone(), profile, pool, second(it.expires_at), used, revoked]
+            [it.name.clone(), it.id.clone(), profile, pool, format_time(it.expires_at), used, revoked]
         });
         let headings = ["NAME", "ENROLMENT", "PROFILE", "POOL", "EXPIRES", "LAST USED", "REVOKED"];
-        table(headings, &rows.collect::<Vec<_>>())
+        format_table(headings, &rows.collect::<Vec<_>>())
     })?;
     Ok(())
 }
 
-async fn revoke(id: EnrolmentId, tenant: &OfTenant, common: &Common) -> Result<()> {
-    let client = common.open()?.client;
-    client.revoke_enrolment(tenant.find(&client).await?, id).await?;
-    show(common.json, &json!({ "id": id, "revoked": true }), || format!("{id} is refused from now on"))?;
+async fn revoke(id: EnrolmentId, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    client.revoke_enrolment(tenant.resolve(&client).await?, id).await?;
+    print_result(common.json, &json!({ "id": id, "revoked": true }), || format!("revoked {id}"))?;
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
-use guildhall_domain::access::principal::UnknownName;
 use guildhall_domain::ids::{RunId, SessionId};
+use guildhall_domain::named_enum::UnknownName;
 use guildhall_domain::runs::command::CommandKind;
 use guildhall_domain::runs::policy::{BackendProfile, Sandbox, SecretRef};
 use guildhall_protocol::rest::runs::commands::CommandView;
@@ -11,106 +11,113 @@ use guildhall_protocol::rest::runs::{CreateRun, RunView, SessionRef};
 use guildhall_sdk::Client;
 use serde_json::{Value, json};
 
-use super::watch::Watch;
-use super::{words, workspace};
-use crate::client::session::{Common, SomeTenant};
-use crate::output::show;
+use super::watch::RunWatch;
+use super::{prompt, workspace};
+use crate::client::connection::{CommonArgs, OptionalTenantArg};
+use crate::output::print_result;
 
 pub(super) const EXAMPLES: &str = "Examples:
   guildhall runs create 'tidy my notes' --watch
-  guildhall runs create 'and now the rest' --session SES     goes on with what was said before
+  guildhall runs create 'and now the rest' --session SES     Continue a session
   guildhall runs create 'review this' --workspace git:https://example.com/acme/web#main
-  guildhall runs create - --watch < prompt.txt               words from standard input";
+  guildhall runs create - --watch < prompt.txt               Read the prompt from standard input";
 
 #[derive(Args)]
 pub(super) struct CreateArgs {
-    /// What to do first; - is standard input. Without it the run waits for `guildhall runs send`
+    /// Prompt of the first turn; - reads standard input. Without it the run waits for `guildhall runs send`
     prompt: Option<String>,
-    /// What the run is for, often OWNER/REPOSITORY
+    /// Project of the run, often OWNER/REPOSITORY
     #[arg(long, default_value = "default")]
     project: String,
-    /// The backend that does it: demo, codex, or a profile of your own
+    /// Backend profile: demo, codex, or a profile of your own
     #[arg(long, default_value = "demo")]
     profile: String,
-    /// Where it is meant to run, such as a machine or a region
+    /// Provider to run on, such as a machine or a region
     #[arg(long, default_value = "local")]
     provider: String,
-    /// What the agent works in: empty, a folder of the runner's machine, or git:ADDRESS#BRANCH
+    /// Workspace of the agent: empty, a directory on the runner's machine, or git:URL#BRANCH
     #[arg(long, default_value = "empty", value_name = "WORKSPACE")]
     workspace: String,
-    /// The session to go on with; a new one without it
+    /// Id of the session to continue; without it a new session
     #[arg(long)]
     session: Option<SessionId>,
-    /// What the agent may touch: read-only, workspace-write or danger-full-access; without it all that the tenant allows
-    #[arg(long, value_parser = sandbox)]
+    /// Sandbox of the agent: read-only, workspace-write or danger-full-access; without it the maximum of the tenant
+    #[arg(long, value_parser = parse_sandbox)]
     sandbox: Option<Sandbox>,
-    /// Shows what happens until the turn ends; without a prompt, until the run ends
+    /// Print events until the turn ends; without a prompt, until the run ends
     #[arg(long)]
     watch: bool,
-    /// A word of yours with which the same command can be sent again without making a second run
+    /// Idempotency key: a repeated command with the same key does not create a second run
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    tenant: SomeTenant,
+    tenant: OptionalTenantArg,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
-fn sandbox(text: &str) -> Result<Sandbox, UnknownName> {
+fn parse_sandbox(text: &str) -> Result<Sandbox, UnknownName> {
     Sandbox::from_name(text)
 }
 
 pub(super) async fn run(args: &CreateArgs) -> Result<()> {
-    let workspace = workspace::read(&args.workspace)?;
-    let prompt = args.prompt.as_deref().map(words::given).transpose()?;
-    let session = args.common.open()?;
-    let tenant = args.tenant.find(&session).await?;
-    let wanted = CreateRun {
+    let workspace = workspace::parse(&args.workspace)?;
+    let prompt = args.prompt.as_deref().map(prompt::read).transpose()?;
+    let connection = args.common.connect()?;
+    let tenant = args.tenant.resolve(&connection).await?;
+    let request = CreateRun {
         tenant_id: tenant.to_string(),
         project_id: args.project.clone(),
         workspace_ref: workspace,
         provider_id: args.provider.clone(),
         backend_profile: args.profile.clone(),
-        execution_policy: policy(args),
+        execution_policy: execution_policy(args),
         trace_sink: Value::Null,
         session_ref: args.session.map(|session| SessionRef { session_id: Some(session.to_string()) }),
     };
-    let made = session.client.create_run(&wanted, args.idempotency_key.as_deref()).await?;
-    let run: RunId = made.run_id.parse()?;
+    let created = connection.client.create_run(&request, args.idempotency_key.as_deref()).await?;
+    let run: RunId = created.run_id.parse()?;
     let command = match &prompt {
-        Some(prompt) => Some(first_turn(&session.client, run, prompt, args).await?),
+        Some(prompt) => Some(submit_first_turn(&connection.client, run, prompt, args).await?),
         None => None,
     };
-    show(args.common.json, &json!({ "run": made, "command": command }), || {
-        sentence(&made, command.as_ref())
+    print_result(args.common.json, &json!({ "run": created, "command": command }), || {
+        format_created(&created, command.as_ref())
     })?;
     if !args.watch {
         return Ok(());
     }
     let command = command.map(|command| command.command_id.parse()).transpose()?;
-    Watch { client: &session.client, run, command, after_seq: 0, json: args.common.json }.to_the_end().await
+    RunWatch { client: &connection.client, run, command, after_seq: 0, json: args.common.json }
+        .follow_to_end()
+        .await
 }
 
-/// Returns what the run may do. A profile with a provider's credential needs leave to use that one, and no other.
-fn policy(args: &CreateArgs) -> Option<Value> {
+/// Returns the execution policy: the sandbox, and permission to use the credential of the profile if it needs one.
+fn execution_policy(args: &CreateArgs) -> Option<Value> {
     let profile = args.profile.parse::<BackendProfile>().ok().filter(BackendProfile::needs_credential);
-    let named = profile.map(|profile| {
+    let credentials = profile.map(|profile| {
         let credential = json!({ "name": SecretRef::provider_name(&profile), "keys": ["credential"] });
         ("secretScope".to_owned(), json!({ "providerCredentials": [credential] }))
     });
     let sandbox = args.sandbox.map(|sandbox| ("sandbox".to_owned(), json!(sandbox)));
-    let parts: serde_json::Map<_, _> = sandbox.into_iter().chain(named).collect();
+    let parts: serde_json::Map<_, _> = sandbox.into_iter().chain(credentials).collect();
     (!parts.is_empty()).then_some(Value::Object(parts))
 }
 
-async fn first_turn(client: &Client, run: RunId, prompt: &str, args: &CreateArgs) -> Result<CommandView> {
-    // The key stands for the run; its first turn needs one of its own.
+async fn submit_first_turn(
+    client: &Client,
+    run: RunId,
+    prompt: &str,
+    args: &CreateArgs,
+) -> Result<CommandView> {
+    // The key is that of the run; the first turn needs its own.
     let key = args.idempotency_key.as_ref().map(|key| format!("{key}.turn"));
     let sent = client.submit_command(run, CommandKind::Turn, prompt, key.as_deref()).await;
-    sent.with_context(|| format!("{run} was made, but its first turn was not sent"))
+    sent.with_context(|| format!("{run} was created, but its first turn was not sent"))
 }
 
-fn sentence(run: &RunView, command: Option<&CommandView>) -> String {
+fn format_created(run: &RunView, command: Option<&CommandView>) -> String {
     let turn = command.map_or(String::new(), |command| format!(" with turn {}", command.command_id));
-    format!("made {}{turn} in {}", run.run_id, run.session_id)
+    format!("created {}{turn} in {}", run.run_id, run.session_id)
 }

@@ -6,48 +6,48 @@ use guildhall_domain::ids::RunId;
 use guildhall_domain::runs::event;
 use guildhall_protocol::rest::runs::EventView;
 
-use super::screen;
-use super::watch::Watch;
-use crate::client::session::Common;
-use crate::output::{clean, line, second};
+use super::event_renderer as renderer;
+use super::watch::RunWatch;
+use crate::client::connection::CommonArgs;
+use crate::output::{format_time, print_line, sanitize_line};
 
-/// Events that are asked for at once.
-const PAGE: u32 = 500;
+/// Events per request.
+const PAGE_SIZE: u32 = 500;
 
-/// Characters shown of what an event says.
-const WORDS: usize = 160;
+/// Characters shown of the text of an event.
+const MAX_TEXT_CHARS: usize = 160;
 
 #[derive(Args)]
 pub(super) struct EventsArgs {
-    /// The run's id
+    /// Id of the run
     run: RunId,
-    /// Goes on with what happens, until the run ends
+    /// Follow the run: print new events until it ends
     #[arg(short, long)]
     follow: bool,
-    /// Begins after the event with this number
+    /// Start after the event with this sequence number
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
     after: i64,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 pub(super) async fn run(args: &EventsArgs) -> Result<()> {
-    let client = args.common.open()?.client;
+    let client = args.common.connect()?.client;
     if args.follow {
-        let watch = Watch {
+        let watch = RunWatch {
             client: &client,
             run: args.run,
             command: None,
             after_seq: args.after,
             json: args.common.json,
         };
-        return watch.to_the_end().await;
+        return watch.follow_to_end().await;
     }
     let mut after = args.after;
     loop {
-        let page = client.run_events(args.run, after, PAGE).await?;
+        let page = client.run_events(args.run, after, PAGE_SIZE).await?;
         for event in &page.events {
-            if args.common.json { line(event.text())? } else { line(&sentence(&event.view))? }
+            if args.common.json { print_line(event.text())? } else { print_line(&format_event(&event.view))? }
         }
         if !page.has_more || page.events.is_empty() {
             return Ok(());
@@ -56,19 +56,26 @@ pub(super) async fn run(args: &EventsArgs) -> Result<()> {
     }
 }
 
-/// Writes an event on one line.
-pub(crate) fn sentence(event: &EventView) -> String {
+/// Formats an event on one line.
+pub(crate) fn format_event(event: &EventView) -> String {
     let text = match &event.payload {
         None => "(erased)".to_owned(),
         Some(payload) => match event.r#type.as_str() {
             event::ASSISTANT_MESSAGE | event::COMMAND_OUTPUT => {
                 payload["text"].as_str().unwrap_or_default().to_owned()
             }
-            event::TOOL_CALL => format!("{}: {}", screen::tool_name(payload), screen::tool_status(payload)),
-            event::TERMINAL_STATUS => screen::ending(payload),
+            event::TOOL_CALL => {
+                format!("{}: {}", renderer::tool_name(payload), renderer::tool_status(payload))
+            }
+            event::TERMINAL_STATUS => renderer::format_outcome(payload),
             _ => payload.to_string(),
         },
     };
-    let text: String = text.chars().take(WORDS).map(|c| if c == '\n' { ' ' } else { c }).collect();
-    clean(&format!("{:>6}  {}  {:<18}  {text}", event.seq, second(event.recorded_at), event.r#type))
+    let text: String = text.chars().take(MAX_TEXT_CHARS).map(|c| if c == '\n' { ' ' } else { c }).collect();
+    sanitize_line(&format!(
+        "{:>6}  {}  {:<18}  {text}",
+        event.seq,
+        format_time(event.recorded_at),
+        event.r#type
+    ))
 }

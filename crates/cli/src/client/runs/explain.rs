@@ -2,37 +2,38 @@
 
 use anyhow::Result;
 use guildhall_domain::ids::RunId;
-use guildhall_domain::runs::liveness::Recovery;
+use guildhall_domain::runs::liveness::RecoveryAction;
 use guildhall_protocol::rest::runs::RunView;
 use serde_json::json;
 
-use crate::client::session::Common;
-use crate::output::{clean, show};
+use crate::client::connection::CommonArgs;
+use crate::output::{print_result, sanitize_line};
 
-pub(super) async fn run(run: RunId, common: &Common) -> Result<()> {
-    let run = common.open()?.client.show_run(run).await?;
+pub(super) async fn run(run: RunId, common: &CommonArgs) -> Result<()> {
+    let run = common.connect()?.client.get_run(run).await?;
     let value = json!({ "runId": run.run_id, "status": run.status, "liveness": run.liveness });
-    show(common.json, &value, || {
-        let steps = run.liveness.recovery_actions.iter().filter_map(|action| step(&run, &action.action));
-        let lines = std::iter::once(clean(&run.liveness.sentence)).chain(steps);
+    print_result(common.json, &value, || {
+        let steps =
+            run.liveness.recovery_actions.iter().filter_map(|action| next_command(&run, &action.action));
+        let lines = std::iter::once(sanitize_line(&run.liveness.sentence)).chain(steps);
         lines.collect::<Vec<_>>().join("\n")
     })?;
     Ok(())
 }
 
-/// Returns the command for something that can be done, where there is one.
-fn step(run: &RunView, action: &str) -> Option<String> {
+/// Returns the command for a recovery action, if there is one.
+fn next_command(run: &RunView, action: &str) -> Option<String> {
     let id = &run.run_id;
-    let command = match Recovery::from_name(action).ok()? {
-        Recovery::StartRunner => return None,
-        Recovery::Wait => format!("guildhall runs events {id} -f --after {}", run.last_seq),
-        Recovery::CancelCommand => {
+    let command = match RecoveryAction::from_name(action).ok()? {
+        RecoveryAction::StartRunner => return None,
+        RecoveryAction::Wait => format!("guildhall runs events {id} -f --after {}", run.last_seq),
+        RecoveryAction::CancelCommand => {
             format!("guildhall runs cancel {id} --command {}", run.open_command_ids.first()?)
         }
-        Recovery::CancelRun => format!("guildhall runs cancel {id}"),
-        Recovery::SendCommand => format!("guildhall runs send {id} '...'"),
-        Recovery::CreateRun => format!("guildhall runs create --session {} '...'", run.session_id),
-        Recovery::ReadResult => format!("guildhall runs result {id}"),
+        RecoveryAction::CancelRun => format!("guildhall runs cancel {id}"),
+        RecoveryAction::SendCommand => format!("guildhall runs send {id} '...'"),
+        RecoveryAction::CreateRun => format!("guildhall runs create --session {} '...'", run.session_id),
+        RecoveryAction::ReadResult => format!("guildhall runs result {id}"),
     };
     Some(format!("  next: {command}"))
 }

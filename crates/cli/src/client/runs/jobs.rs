@@ -1,4 +1,4 @@
-//! `guildhall runs launch` and `jobs`.
+//! `guildhall runs launch` and `guildhall runs jobs`.
 
 use anyhow::Result;
 use clap::Args;
@@ -6,40 +6,40 @@ use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_protocol::rest::runners::jobs::RunnerJobView;
 use serde_json::json;
 
-use crate::client::session::Common;
-use crate::output::{clean, second, show, table};
+use crate::client::connection::CommonArgs;
+use crate::output::{format_table, format_time, print_result, sanitize_line};
 
 #[derive(Args)]
 pub(super) struct LaunchArgs {
-    /// The run's id
+    /// Id of the run
     run: RunId,
-    /// The command to start it for; the one that has waited longest without it
+    /// Id of the command to start it for; without it the command that has waited longest
     #[arg(long)]
     command: Option<CommandId>,
-    /// A word of yours with which the same command can be sent again without starting a second runner
+    /// Idempotency key: a repeated command with the same key does not start a second runner
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 #[derive(Args)]
 pub(super) struct JobsArgs {
-    /// The run's id
+    /// Id of the run
     run: RunId,
-    /// Those that were started for one command
+    /// Only runners started for this command id
     #[arg(long)]
     command: Option<CommandId>,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 pub(super) async fn launch(args: &LaunchArgs) -> Result<()> {
-    let client = args.common.open()?.client;
+    let client = args.common.connect()?.client;
     let job = client.create_runner_job(args.run, args.command, args.idempotency_key.as_deref()).await?;
-    show(args.common.json, &json!(job), || {
+    print_result(args.common.json, &json!(job), || {
         format!(
-            "{} is {} ({}); `guildhall runs jobs {}` says how it does",
+            "{} is {} ({}); `guildhall runs jobs {}` shows its state",
             job.runner_job_id, job.phase, job.job_name, args.run
         )
     })?;
@@ -47,27 +47,28 @@ pub(super) async fn launch(args: &LaunchArgs) -> Result<()> {
 }
 
 pub(super) async fn list(args: &JobsArgs) -> Result<()> {
-    let client = args.common.open()?.client;
+    let client = args.common.connect()?.client;
     let jobs = client.list_runner_jobs(args.run, args.command).await?;
-    show(args.common.json, &json!({ "runnerJobs": jobs }), || {
+    print_result(args.common.json, &json!({ "runnerJobs": jobs }), || {
         if jobs.is_empty() {
-            return format!("no runner was started for {} here", args.run);
+            return format!("the server has started no runner for {}", args.run);
         }
-        let rows: Vec<_> = jobs.iter().map(row).collect();
-        table(["JOB", "KIND", "PHASE", "STARTED", "RUNNER", "HOW IT ENDED"], &rows)
+        let rows: Vec<_> = jobs.iter().map(table_row).collect();
+        format_table(["JOB", "KIND", "PHASE", "STARTED", "RUNNER", "OUTCOME"], &rows)
     })?;
     Ok(())
 }
 
-fn row(job: &RunnerJobView) -> [String; 6] {
-    let started = job.launched_at.map_or_else(|| "-".to_owned(), second);
-    let end = job.terminal.as_ref().map(|end| end.message.clone().unwrap_or_else(|| end.status.clone()));
+fn table_row(job: &RunnerJobView) -> [String; 6] {
+    let started = job.launched_at.map_or_else(|| "-".to_owned(), format_time);
+    let outcome = job.terminal.as_ref();
+    let outcome = outcome.map(|end| end.message.clone().unwrap_or_else(|| end.status.clone()));
     [
         job.runner_job_id.clone(),
         job.kind.clone(),
         job.phase.clone(),
         started,
         job.runner_id.clone().unwrap_or_else(|| "-".to_owned()),
-        clean(&end.unwrap_or_else(|| "-".to_owned())),
+        sanitize_line(&outcome.unwrap_or_else(|| "-".to_owned())),
     ]
 }

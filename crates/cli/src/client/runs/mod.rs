@@ -1,118 +1,119 @@
 //! `guildhall runs`.
 
+mod cancel;
 mod create;
+mod event_renderer;
 mod events;
 mod explain;
 mod jobs;
 mod list;
-mod reply;
-mod screen;
+mod prompt;
+mod result;
 mod send;
 mod watch;
-mod words;
 mod workspace;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use guildhall_domain::ids::{CommandId, RunId};
 
-pub(super) use events::sentence;
-pub(super) use screen::Screen;
+pub(super) use event_renderer::EventRenderer;
+pub(super) use events::format_event;
 
-use super::session::Common;
-use super::wait;
+use super::connection::CommonArgs;
+use crate::async_runtime::block_on;
 
 const EXAMPLES: &str = "Examples:
-  guildhall runs create 'tidy my notes' --watch      a run, its first turn, and what happens
-  guildhall runs ls                                  what is open, and what it waits for
-  guildhall runs send RUN 'now the other folder'     the next turn
-  guildhall runs events RUN -f                       everything as it happens
-  guildhall runs result RUN                          what the agent answered
+  guildhall runs create 'tidy my notes' --watch      Create a run and follow its first turn
+  guildhall runs ls                                  List open runs and what they wait for
+  guildhall runs send RUN 'now the other folder'     Send the next turn
+  guildhall runs events RUN -f                       Follow all events
+  guildhall runs result RUN                          Show the reply of the agent
 
-A run waits until a runner that serves its profile claims it; `guildhall runs explain RUN` says what it waits for.";
+A run waits until a runner for its profile claims it; `guildhall runs explain RUN` shows what a run waits for.";
 
-const FOLLOW_HELP: &str = "Following goes on across restarts of the server and shows every event once. With --json it prints \
-the events as the server wrote them, one a line.
+const FOLLOW_HELP: &str = "Following continues across restarts of the server and prints each event once. With --json each event \
+is printed as the server sent it, one per line.
 
-Exit codes when it is over: 0 completed, 1 failed or blocked, 3 cancelled. Others are those of every command; 3 with an \
-error that says so is a login that has ended.";
+Exit codes of a followed turn or run: 0 completed, 1 failed or blocked, 3 cancelled. Exit code 3 with an error message \
+means that you are not signed in.";
 
 const EVENTS_EXAMPLES: &str = "Examples:
-  guildhall runs events RUN                   what happened, an event a line
-  guildhall runs events RUN -f                and what happens, until the run ends
+  guildhall runs events RUN                   Show all events, one per line
+  guildhall runs events RUN -f                Show all events and follow the run until it ends
   guildhall runs events RUN --after 120 --json | jq .type";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RunsArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: Commands,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Makes a run, and sends it a first turn
+enum Commands {
+    /// Create a run and send its first turn
     #[command(after_help = format!("{}\n\n{FOLLOW_HELP}", create::EXAMPLES))]
     Create(create::CreateArgs),
-    /// Lists the runs that are open, newest first
+    /// List open runs, newest first
     Ls(list::LsArgs),
-    /// Shows a run
+    /// Show a run
     Show {
-        /// The run's id
+        /// Id of the run
         run: RunId,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Shows the events of a run, and follows them
+    /// Show or follow the events of a run
     #[command(after_help = format!("{EVENTS_EXAMPLES}\n\n{FOLLOW_HELP}"))]
     Events(events::EventsArgs),
-    /// Sends a run the next turn, or words for the turn that runs
+    /// Send the next turn, or steer the running turn
     #[command(after_help = format!("{}\n\n{FOLLOW_HELP}", send::EXAMPLES))]
     Send(send::SendArgs),
-    /// Shows what the agent answered, or how far it is
+    /// Show the reply of the agent, or the progress of the run
     Result {
-        /// The run's id
+        /// Id of the run
         run: RunId,
-        /// One of its commands; the newest without it
+        /// Id of a command of the run; without it the newest command
         #[arg(long)]
         command: Option<CommandId>,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Asks a run to end, or one of its commands; asking again changes nothing
+    /// Cancel a run or one of its commands; can be repeated
     Cancel {
-        /// The run's id
+        /// Id of the run
         run: RunId,
-        /// The one command to end; the run stays open
+        /// Id of the command to cancel; the run stays open
         #[arg(long)]
         command: Option<CommandId>,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Has the server start a runner for a run whose command waits
+    /// Start a runner on the server for a waiting command
     Launch(jobs::LaunchArgs),
-    /// Lists the runners that the server started for a run, and how their processes do
+    /// List the runners that the server started for a run
     Jobs(jobs::JobsArgs),
-    /// Says in one sentence what a run waits for, what happens next by itself, and what you can do
+    /// Explain what a run waits for, what happens next and what you can do
     Explain {
-        /// The run's id
+        /// Id of the run
         run: RunId,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
 }
 
 pub(crate) fn run(args: &RunsArgs) -> Result<()> {
-    match &args.verb {
-        Verb::Create(args) => wait(create::run(args)),
-        Verb::Ls(args) => wait(list::list(args)),
-        Verb::Show { run, common } => wait(list::show_one(*run, common)),
-        Verb::Events(args) => wait(events::run(args)),
-        Verb::Send(args) => wait(send::run(args)),
-        Verb::Launch(args) => wait(jobs::launch(args)),
-        Verb::Jobs(args) => wait(jobs::list(args)),
-        Verb::Result { run, command, common } => wait(reply::result(*run, *command, common)),
-        Verb::Cancel { run, command, common } => wait(reply::cancel(*run, *command, common)),
-        Verb::Explain { run, common } => wait(explain::run(*run, common)),
+    match &args.command {
+        Commands::Create(args) => block_on(create::run(args)),
+        Commands::Ls(args) => block_on(list::list(args)),
+        Commands::Show { run, common } => block_on(list::show_one(*run, common)),
+        Commands::Events(args) => block_on(events::run(args)),
+        Commands::Send(args) => block_on(send::run(args)),
+        Commands::Launch(args) => block_on(jobs::launch(args)),
+        Commands::Jobs(args) => block_on(jobs::list(args)),
+        Commands::Result { run, command, common } => block_on(result::run(*run, *command, common)),
+        Commands::Cancel { run, command, common } => block_on(cancel::run(*run, *command, common)),
+        Commands::Explain { run, common } => block_on(explain::run(*run, common)),
     }
 }

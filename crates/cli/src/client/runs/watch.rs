@@ -1,4 +1,4 @@
-//! Following a run, or one command of it, to its end.
+//! Follows a run, or one command of it, to its end.
 
 use std::time::Duration;
 
@@ -7,181 +7,187 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::runs::{TerminalStatus, event};
 use guildhall_protocol::rest::runs::EventView;
-use guildhall_sdk::{Client, ClientError, RunEvent, RunFollowed, next_step_after};
+use guildhall_sdk::{Client, ClientError, RunEvent, RunStreamItem, next_step_for};
 use serde_json::json;
 
-use super::screen::{Screen, ending};
-use crate::failure::NotCompleted;
-use crate::output::{clean, line, piece};
+use super::event_renderer::{EventRenderer, format_outcome};
+use crate::error::UnsuccessfulOutcome;
+use crate::output::{print_chunk, print_line, sanitize_line};
 
-/// Between two questions to a server that is away.
-const AGAIN_AFTER: Duration = Duration::from_millis(500);
+/// Delay between two requests to an unreachable server.
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// What to follow.
-pub(super) struct Watch<'a> {
+/// The run or command to follow.
+pub(super) struct RunWatch<'a> {
     pub(super) client: &'a Client,
     pub(super) run: RunId,
-    /// One command; the whole run without it.
+    /// The command to follow; `None` follows the run.
     pub(super) command: Option<CommandId>,
     pub(super) after_seq: i64,
     pub(super) json: bool,
 }
 
-/// How it ended.
-struct End {
+/// How the run or command ended.
+struct WatchOutcome {
     status: TerminalStatus,
     kind: Option<FailureKind>,
-    /// Said where no event did.
-    words: Option<String>,
+    /// Text to print if no event has shown the outcome.
+    text: Option<String>,
 }
 
-impl Watch<'_> {
-    /// Shows what happens until it is over. Fails with what becomes the exit code, unless it completed.
-    pub(super) async fn to_the_end(&self) -> Result<()> {
+impl RunWatch<'_> {
+    /// Prints events until the end. Returns an error, which sets the exit code, unless it completed.
+    pub(super) async fn follow_to_end(&self) -> Result<()> {
         let mut follower = self.client.follow_run(self.run, self.after_seq);
-        let (mut screen, mut away) = (Screen::default(), Away::default());
+        let (mut renderer, mut outage) = (EventRenderer::default(), OutageReporter::default());
         loop {
-            let end = match follower.next().await? {
-                RunFollowed::Event(event) => {
-                    away.is_over();
-                    self.show(&event, &mut screen)?;
-                    self.end_in(&event.view).await?
+            let outcome = match follower.next().await? {
+                RunStreamItem::Event(event) => {
+                    outage.report_restored();
+                    self.print_event(&event, &mut renderer)?;
+                    self.outcome_in_event(&event.view).await?
                 }
-                // Its end may stand before the place where the following began.
-                RunFollowed::CaughtUp => {
-                    away.is_over();
-                    let end = self.end_on_record().await?;
-                    if end.is_none() && !self.json {
-                        self.say_that_nobody_has_it().await;
+                // It may have ended before the first event that we follow.
+                RunStreamItem::CaughtUp => {
+                    outage.report_restored();
+                    let outcome = self.fetch_outcome().await?;
+                    if outcome.is_none() && !self.json {
+                        self.print_waiting_for_runner().await;
                     }
-                    end
+                    outcome
                 }
-                RunFollowed::Restored if self.json => {
-                    line(&json!({ "gap": { "recovered": false } }).to_string())?;
+                RunStreamItem::Restored if self.json => {
+                    print_line(&json!({ "gap": { "recovered": false } }).to_string())?;
                     None
                 }
-                RunFollowed::Restored => {
-                    piece(screen.close())?;
-                    eprintln!("the server's database was restored: the run is told from its beginning");
+                RunStreamItem::Restored => {
+                    print_chunk(renderer.end_line())?;
+                    eprintln!(
+                        "the database of the server was restored from a backup: events start again from the beginning"
+                    );
                     None
                 }
-                RunFollowed::Away(error) => {
-                    piece(if self.json { "" } else { screen.close() })?;
-                    away.begins(&error);
+                RunStreamItem::Disconnected(error) => {
+                    print_chunk(if self.json { "" } else { renderer.end_line() })?;
+                    outage.report_lost(&error);
                     None
                 }
             };
-            if let Some(end) = end {
-                return self.say_end(end, &mut screen);
+            if let Some(outcome) = outcome {
+                return self.print_outcome(&outcome, &mut renderer);
             }
         }
     }
 
-    fn show(&self, event: &RunEvent, screen: &mut Screen) -> std::io::Result<()> {
+    fn print_event(&self, event: &RunEvent, renderer: &mut EventRenderer) -> std::io::Result<()> {
         if self.json {
-            return line(event.text());
+            return print_line(event.text());
         }
-        let of_another = self.command.is_some()
+        let other_command = self.command.is_some()
             && event.view.command_id.is_some()
             && event.view.command_id != self.command.map(|command| command.to_string());
-        if of_another { Ok(()) } else { piece(&screen.show(&event.view)) }
+        if other_command { Ok(()) } else { print_chunk(&renderer.render(&event.view)) }
     }
 
-    /// Reads whether an event is the end of what is followed.
-    async fn end_in(&self, event: &EventView) -> Result<Option<End>> {
+    /// Returns the outcome if the event ends the followed run or command.
+    async fn outcome_in_event(&self, event: &EventView) -> Result<Option<WatchOutcome>> {
         let is_ours = event.command_id == self.command.map(|command| command.to_string());
         if event.r#type != event::TERMINAL_STATUS || !is_ours {
             return Ok(None);
         }
-        // An erased one does not say how.
-        let Some(payload) = &event.payload else { return self.end_on_record().await };
+        // An erased event does not contain the outcome.
+        let Some(payload) = &event.payload else { return self.fetch_outcome().await };
         let kind = payload["failureKind"].as_str();
-        Ok(end(payload["terminalStatus"].as_str(), kind, None))
+        Ok(parse_outcome(payload["terminalStatus"].as_str(), kind, None))
     }
 
-    async fn end_on_record(&self) -> Result<Option<End>> {
-        let mut away = Away::default();
+    /// Reads the outcome from the server; retries while the server is unreachable.
+    async fn fetch_outcome(&self) -> Result<Option<WatchOutcome>> {
+        let mut outage = OutageReporter::default();
         loop {
-            match self.record().await {
-                Ok(end) => {
-                    away.is_over();
-                    return Ok(end);
+            match self.try_fetch_outcome().await {
+                Ok(outcome) => {
+                    outage.report_restored();
+                    return Ok(outcome);
                 }
-                Err(error) if error.is_passing() => away.begins(&error),
+                Err(error) if error.is_transient() => outage.report_lost(&error),
                 Err(error) => return Err(error.into()),
             }
-            tokio::time::sleep(AGAIN_AFTER).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         }
     }
 
-    async fn record(&self) -> Result<Option<End>, ClientError> {
+    async fn try_fetch_outcome(&self) -> Result<Option<WatchOutcome>, ClientError> {
         let (status, kind, message) = match self.command {
             Some(command) => {
-                let command = self.client.show_command(self.run, command).await?;
+                let command = self.client.get_command(self.run, command).await?;
                 (command.terminal_status, command.failure_kind, command.message)
             }
             None => {
-                let run = self.client.show_run(self.run).await?;
+                let run = self.client.get_run(self.run).await?;
                 (run.terminal_status, run.failure_kind, run.message)
             }
         };
         let scope = if self.command.is_some() { "command" } else { "run" };
-        let words = ending(&json!({
+        let text = format_outcome(&json!({
             "scope": scope, "terminalStatus": status, "failureKind": kind, "message": message,
         }));
-        Ok(end(status.as_deref(), kind.as_deref(), Some(words)))
+        Ok(parse_outcome(status.as_deref(), kind.as_deref(), Some(text)))
     }
 
-    /// A run that no runner holds shows nothing, perhaps for long: whoever watches should know why.
-    async fn say_that_nobody_has_it(&self) {
-        if let Ok(run) = self.client.show_run(self.run).await
+    /// Without a runner there are no events, perhaps for long: prints why.
+    async fn print_waiting_for_runner(&self) {
+        if let Ok(run) = self.client.get_run(self.run).await
             && run.lease.is_none()
         {
-            eprintln!("{}", clean(&run.liveness.sentence));
+            eprintln!("{}", sanitize_line(&run.liveness.sentence));
         }
     }
 
-    fn say_end(&self, end: End, screen: &mut Screen) -> Result<()> {
+    fn print_outcome(&self, outcome: &WatchOutcome, renderer: &mut EventRenderer) -> Result<()> {
         if !self.json {
-            piece(screen.close())?;
-            if let Some(words) = &end.words {
-                line(&clean(words))?;
+            print_chunk(renderer.end_line())?;
+            if let Some(text) = &outcome.text {
+                print_line(&sanitize_line(text))?;
             }
-            if let Some(kind) = end.kind {
-                eprintln!("  next: {}", next_step_after(kind));
+            if let Some(kind) = outcome.kind {
+                eprintln!("  next: {}", next_step_for(kind));
             } else if self.command.is_some() {
-                eprintln!("  next: guildhall runs send {} '...' goes on; the run stays open", self.run);
+                eprintln!(
+                    "  next: the run stays open; `guildhall runs send {} '...'` sends the next turn",
+                    self.run
+                );
             }
         }
-        match end.status {
+        match outcome.status {
             TerminalStatus::Completed => Ok(()),
             TerminalStatus::Failed | TerminalStatus::Blocked | TerminalStatus::Cancelled => {
-                Err(NotCompleted(end.status).into())
+                Err(UnsuccessfulOutcome(outcome.status).into())
             }
         }
     }
 }
 
-fn end(status: Option<&str>, kind: Option<&str>, words: Option<String>) -> Option<End> {
-    // A status that is newer than this client has ended it all the same.
+fn parse_outcome(status: Option<&str>, kind: Option<&str>, text: Option<String>) -> Option<WatchOutcome> {
+    // An unknown status, newer than this client, is also an end.
     let status = TerminalStatus::from_name(status?).unwrap_or(TerminalStatus::Failed);
-    Some(End { status, kind: kind.and_then(FailureKind::from_name), words })
+    Some(WatchOutcome { status, kind: kind.and_then(FailureKind::from_name), text })
 }
 
-/// Says once that the server is away, and once that it is back.
+/// Reports an unreachable server once, and its return once.
 #[derive(Default)]
-struct Away(bool);
+struct OutageReporter(bool);
 
-impl Away {
-    fn begins(&mut self, error: &ClientError) {
+impl OutageReporter {
+    fn report_lost(&mut self, error: &ClientError) {
         if !std::mem::replace(&mut self.0, true) {
-            eprintln!("{error}; waiting for it");
+            eprintln!("{error}; retrying");
         }
     }
 
-    fn is_over(&mut self) {
+    fn report_restored(&mut self) {
         if std::mem::take(&mut self.0) {
-            eprintln!("the server answers again");
+            eprintln!("the server is reachable again");
         }
     }
 }

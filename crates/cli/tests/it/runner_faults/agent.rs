@@ -1,4 +1,4 @@
-//! The agents that runners drive here: the one without a model, and real ones with a fake model behind them.
+//! The agents of these tests: the script backend, and real agents with a fake model.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,14 +13,14 @@ const CREDENTIAL: &str = "canary-credential-91c2";
 pub(super) enum Agent {
     Script,
     Codex,
-    /// Behind the Agent Client Protocol.
+    /// Uses the Agent Client Protocol.
     Qwen,
 }
 
 impl Agent {
     pub(super) const ALL: [Self; 3] = [Self::Script, Self::Codex, Self::Qwen];
 
-    pub(super) fn profile(self) -> &'static str {
+    pub(super) fn profile_name(self) -> &'static str {
         match self {
             Self::Script => "demo",
             Self::Codex => "my-codex",
@@ -28,29 +28,29 @@ impl Agent {
         }
     }
 
-    /// Writes its profile, where it needs one.
-    pub(super) fn describe(self, profiles: &Path, base_url: &str) {
+    /// Writes the agent's profile, if it needs one.
+    pub(super) fn write_profile(self, profiles: &Path, base_url: &str) {
         let profile = match self {
             Self::Script => return,
-            Self::Codex => Profile { env_key: "FAKE_API_KEY".to_owned(), ..Profile::of(BackendKind::Codex) },
+            Self::Codex => Profile { env_key: "FAKE_API_KEY".to_owned(), ..Profile::new(BackendKind::Codex) },
             Self::Qwen => {
-                let program = guildhall_testkit::qwen().to_string_lossy().into_owned();
-                Profile { command: vec![program, "--acp".to_owned()], ..Profile::of(BackendKind::Acp) }
+                let program = guildhall_testkit::qwen_program().to_string_lossy().into_owned();
+                Profile { command: vec![program, "--acp".to_owned()], ..Profile::new(BackendKind::Acp) }
             }
         };
         let profile =
             Profile { base_url: Some(base_url.to_owned()), model: Some("fake-model".to_owned()), ..profile };
-        let folder = profiles.join(self.profile());
+        let folder = profiles.join(self.profile_name());
         fs::create_dir_all(&folder).expect("a folder");
-        private(&folder.join("profile.toml"), &profile.to_toml());
-        private(&folder.join("credential"), CREDENTIAL);
+        write_private(&folder.join("profile.toml"), &profile.to_toml());
+        write_private(&folder.join("credential"), CREDENTIAL);
     }
 
-    /// Returns terms under which its tools may do what these tests need: leave children behind.
+    /// Returns an execution policy that lets tools leave child processes behind, as these tests need.
     pub(super) fn policy(self) -> Value {
         let mut policy = json!({ "sandbox": "danger-full-access", "network": "enabled" });
         if self != Self::Script {
-            let name = format!("guildhall-provider-{}", self.profile());
+            let name = format!("guildhall-provider-{}", self.profile_name());
             policy["secretScope"] =
                 json!({ "providerCredentials": [{ "name": name, "keys": ["credential"] }] });
         }
@@ -58,7 +58,7 @@ impl Agent {
     }
 }
 
-pub(super) fn private(path: &Path, text: &str) {
+pub(super) fn write_private(path: &Path, text: &str) {
     fs::write(path, text).expect("written");
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("set");
 }

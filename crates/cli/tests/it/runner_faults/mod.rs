@@ -1,24 +1,24 @@
-//! The runner's own program, and what may happen to it: it is killed, stopped, cut off, told to go; its server is
-//! restarted; its turn is cancelled. Nothing is done twice, nothing is left running, nothing is lost without a word.
+//! Fault injection for the runner binary: it is killed, stopped, disconnected or drained, its server restarts, its turn
+//! is cancelled. No tool call may run twice, no process may be left running, and no event may be lost silently.
 
 mod agent;
-mod begin;
 mod cancel;
-mod cut_off;
 mod drain;
+mod fixture;
 mod kills;
-mod left;
+mod leftover_events;
+mod network_cut;
 mod process;
 mod proxy;
-mod refusals;
-mod restart;
-mod world;
+mod server_errors;
+mod server_restart;
+mod start_failure;
 
 use std::time::Duration;
 
-/// Short, so that nobody waits for long.
+/// Short, to keep the tests fast.
 const LEASE: Duration = Duration::from_secs(6);
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A lost runner must be noticed this long after its last sign of life.
-const NOTICED_WITHIN: Duration = Duration::from_secs(6 + 1 + 15);
+/// A lost runner must be detected this long after its last heartbeat.
+const DETECTION_TIMEOUT: Duration = Duration::from_secs(6 + 1 + 15);

@@ -1,4 +1,4 @@
-//! A door before a server that lets requests through, answers some itself, and is closed to others.
+//! An HTTP proxy in front of a server that can forward, fail, drop or hang each request.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,85 +8,94 @@ use std::time::Duration;
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 
-/// Longer than any test waits for.
-const HANGS_FOR: Duration = Duration::from_secs(120);
+/// Longer than any test waits.
+const HANG_DURATION: Duration = Duration::from_secs(120);
 
-/// What becomes of a request.
-pub(super) enum Fate {
-    Pass,
-    /// The connection is closed without an answer.
+/// What the proxy does with a request.
+pub(super) enum ProxyAction {
+    Forward,
+    /// Closes the connection without a response.
     Drop,
-    /// The connection stays open, and nobody answers.
+    /// Keeps the connection open without a response.
     Hang,
-    Refuse(FailureKind),
+    /// Responds with a failure.
+    Fail(FailureKind),
 }
 
-/// A request, as far as anybody looks at it.
-pub(super) struct Asked {
+/// A parsed HTTP request.
+pub(super) struct ProxyRequest {
     pub(super) line: String,
     head: Vec<String>,
     pub(super) body: Vec<u8>,
 }
 
-/// Opens a door before a server. Returns its address.
-pub(super) fn open(server: &str, fate: impl Fn(&Asked) -> Fate + Send + Sync + 'static) -> String {
-    open_on("127.0.0.1", &[server], fate)
+/// Starts a proxy in front of a server. Returns its URL.
+pub(super) fn start(
+    server: &str,
+    action: impl Fn(&ProxyRequest) -> ProxyAction + Send + Sync + 'static,
+) -> String {
+    start_on("127.0.0.1", &[server], action)
 }
 
-/// Opens one on an address of this machine, before servers that take turns; one that is away is passed over.
-pub(super) fn open_on(
+/// Starts a proxy on a local address, in front of servers used in turn; it skips a server that is down.
+pub(super) fn start_on(
     host: &str,
     servers: &[&str],
-    fate: impl Fn(&Asked) -> Fate + Send + Sync + 'static,
+    action: impl Fn(&ProxyRequest) -> ProxyAction + Send + Sync + 'static,
 ) -> String {
     let listener = TcpListener::bind((host, 0)).expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let mut servers: Vec<String> =
         servers.iter().map(|server| server.trim_start_matches("http://").to_owned()).collect();
-    let fate = Arc::new(fate);
+    let action = Arc::new(action);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             servers.rotate_left(1);
-            let (servers, fate) = (servers.clone(), Arc::clone(&fate));
+            let (servers, action) = (servers.clone(), Arc::clone(&action));
             std::thread::spawn(move || {
-                let _somebody_left = serve(stream, &servers, fate.as_ref());
+                let _connection_closed = serve(stream, &servers, action.as_ref());
             });
         }
     });
     url
 }
 
-/// Serves one request; a connection is not used twice.
-fn serve(mut stream: TcpStream, servers: &[String], fate: &dyn Fn(&Asked) -> Fate) -> io::Result<()> {
-    let asked = read(&mut BufReader::new(stream.try_clone()?))?;
-    match fate(&asked) {
-        Fate::Drop => stream.shutdown(Shutdown::Both),
-        Fate::Hang => {
-            std::thread::sleep(HANGS_FOR);
+/// Serves one request per connection.
+fn serve(
+    mut stream: TcpStream,
+    servers: &[String],
+    action: &dyn Fn(&ProxyRequest) -> ProxyAction,
+) -> io::Result<()> {
+    let request = read_request(&mut BufReader::new(stream.try_clone()?))?;
+    match action(&request) {
+        ProxyAction::Drop => stream.shutdown(Shutdown::Both),
+        ProxyAction::Hang => {
+            std::thread::sleep(HANG_DURATION);
             Ok(())
         }
-        Fate::Refuse(kind) => {
-            let failure = Failure::new(kind, "refused at the door");
+        ProxyAction::Fail(kind) => {
+            let failure = Failure::new(kind, "rejected by the test proxy");
             let body = serde_json::to_string(&Problem::new(&failure, "0".repeat(32)))?;
             let (status, length) = (kind.row().http_status, body.len());
             write!(
                 stream,
-                "HTTP/1.1 {status} No\r\ncontent-type: {CONTENT_TYPE}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+                "HTTP/1.1 {status} Error\r\ncontent-type: {CONTENT_TYPE}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
             )
         }
-        Fate::Pass => {
-            let reached = servers.iter().find_map(|server| TcpStream::connect(server).ok());
-            let mut onward = reached.ok_or(io::ErrorKind::ConnectionRefused)?;
-            let kept = asked.head.iter().filter(|line| !line.to_ascii_lowercase().starts_with("connection:"));
-            let head: String = kept.map(|line| format!("{line}\r\n")).collect();
-            write!(onward, "{}\r\n{head}connection: close\r\n\r\n", asked.line)?;
-            onward.write_all(&asked.body)?;
-            io::copy(&mut onward, &mut stream).map(drop)
+        ProxyAction::Forward => {
+            let connection = servers.iter().find_map(|server| TcpStream::connect(server).ok());
+            let mut upstream = connection.ok_or(io::ErrorKind::ConnectionRefused)?;
+            let forwarded =
+                request.head.iter().filter(|line| !line.to_ascii_lowercase().starts_with("connection:"));
+            let head: String = forwarded.map(|line| format!("{line}\r\n")).collect();
+            write!(upstream, "{}\r\n{head}connection: close\r\n\r\n", request.line)?;
+            upstream.write_all(&request.body)?;
+            io::copy(&mut upstream, &mut stream).map(drop)
         }
     }
 }
 
-fn read(reader: &mut impl BufRead) -> io::Result<Asked> {
+fn read_request(reader: &mut impl BufRead) -> io::Result<ProxyRequest> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -106,5 +115,5 @@ fn read(reader: &mut impl BufRead) -> io::Result<Asked> {
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body)?;
     let mut lines = lines.into_iter();
-    Ok(Asked { line: lines.next().unwrap_or_default(), head: lines.collect(), body })
+    Ok(ProxyRequest { line: lines.next().unwrap_or_default(), head: lines.collect(), body })
 }

@@ -1,4 +1,4 @@
-//! The runner's own program with a profile of a real agent, and a fake model behind it.
+//! The runner binary with the profile of a real agent and a fake model.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,63 +16,63 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::Running;
-use super::runner::{Yard, text};
-use super::user::Server;
+use super::ChildProcess;
+use super::runner::{TenantFixture, string_field};
+use super::user::DevServer;
 
-/// The name of the profile.
+/// Name of the profile.
 const PROFILE: &str = "mine";
 
-/// A server, its model, and a folder for the runners that serve one profile.
-pub(crate) struct Camp {
+/// A server, a fake model, and a folder with one profile for the runners.
+pub(crate) struct AgentFixture {
     pub(crate) url: String,
-    pub(crate) yard: Yard,
+    pub(crate) tenant: TenantFixture,
     pub(crate) model: FakeModel,
     pub(crate) folder: TempDir,
-    /// The program that runners take for Codex.
+    /// The program that runners start as Codex.
     pub(crate) codex: PathBuf,
     client: Client,
     runtime: Runtime,
-    _server: Option<Server>,
+    _server: Option<DevServer>,
 }
 
-impl Camp {
-    /// Pitches everything but the runner. `describe` makes the profile for the model's address.
-    pub(crate) fn pitch(credential: &str, describe: impl FnOnce(String) -> Profile) -> Self {
-        let server = Server::ephemeral();
-        let yard = Yard::new(&server);
-        let camp = Self::at(server.url.clone(), yard, credential, describe);
-        Self { _server: Some(server), ..camp }
+impl AgentFixture {
+    /// Starts everything except the runner. `make_profile` returns the profile for the model's base URL.
+    pub(crate) fn start(credential: &str, make_profile: impl FnOnce(String) -> Profile) -> Self {
+        let server = DevServer::ephemeral();
+        let tenant = TenantFixture::new(&server);
+        let fixture = Self::start_on(server.url.clone(), tenant, credential, make_profile);
+        Self { _server: Some(server), ..fixture }
     }
 
-    /// Pitches at a server that runs already.
-    pub(crate) fn at(
+    /// Uses a server that is already running.
+    pub(crate) fn start_on(
         url: String,
-        yard: Yard,
+        tenant: TenantFixture,
         credential: &str,
-        describe: impl FnOnce(String) -> Profile,
+        make_profile: impl FnOnce(String) -> Profile,
     ) -> Self {
-        let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let runtime = Runtime::new().expect("a runtime");
         let model = runtime.block_on(FakeModel::start());
-        let key = yard.user.json(&["keys", "create", "test", "--role", "developer", "--tenant", "acme"]);
-        let key = SecretString::from(text(&key, "secret"));
-        let client = Client::new(&url).expect("an address").with_tokens(Arc::new(key));
-        let folder = tempfile::Builder::new().prefix("guildhall-camp-").tempdir().expect("a folder");
+        let key = tenant.user.json(&["keys", "create", "test", "--role", "developer", "--tenant", "acme"]);
+        let key = SecretString::from(string_field(&key, "secret"));
+        let client = Client::new(&url).expect("a valid URL").with_tokens(Arc::new(key));
+        let folder = tempfile::Builder::new().prefix("guildhall-agent-").tempdir().expect("a folder");
         let profile = folder.path().join("profiles").join(PROFILE);
         fs::create_dir_all(&profile).expect("a folder");
-        private(&profile.join("profile.toml"), &describe(model.base_url()).to_toml());
-        private(&profile.join("credential"), credential);
-        private(&folder.path().join("enrolment"), &yard.enrolment);
-        let codex = guildhall_testkit::codex();
-        Self { url, yard, model, folder, codex, client, runtime, _server: None }
+        write_private(&profile.join("profile.toml"), &make_profile(model.base_url()).to_toml());
+        write_private(&profile.join("credential"), credential);
+        write_private(&folder.path().join("enrolment"), &tenant.enrolment_token);
+        let codex = guildhall_testkit::codex_program();
+        Self { url, tenant, model, folder, codex, client, runtime, _server: None }
     }
 
-    /// Starts the runner for one run. What it says goes into a file.
-    pub(crate) fn runner(&self) -> Running {
-        let log = fs::File::create(self.log()).expect("a log");
-        let mut command = Command::new(program());
-        let keep = |name: &str| std::env::var_os(name).unwrap_or_default();
+    /// Starts a one-shot runner that logs to a file.
+    pub(crate) fn start_runner(&self) -> ChildProcess {
+        let log = fs::File::create(self.log_path()).expect("a log");
+        let mut command = Command::new(runner_program());
+        let env_var = |name: &str| std::env::var_os(name).unwrap_or_default();
         command
             .args(["--url", &self.url, "--profile", PROFILE, "--one-shot", "--enrolment-file"])
             .arg(self.folder.path().join("enrolment"))
@@ -83,20 +83,20 @@ impl Camp {
             .arg("--codex")
             .arg(&self.codex)
             .env_clear()
-            .env("PATH", keep("PATH"))
+            .env("PATH", env_var("PATH"))
             .env("RUST_LOG", "trace")
             .stdin(Stdio::null());
-        Running::start_logging(&mut command, Stdio::from(log))
+        ChildProcess::start_with_stderr(&mut command, Stdio::from(log))
     }
 
-    pub(crate) fn log(&self) -> PathBuf {
+    pub(crate) fn log_path(&self) -> PathBuf {
         self.folder.path().join("runner.log")
     }
 
-    /// Makes a run of the profile and returns its id.
-    pub(crate) fn run(&self) -> String {
+    /// Creates a run with the profile and returns its id.
+    pub(crate) fn create_run(&self) -> String {
         let name = format!("guildhall-provider-{PROFILE}");
-        let wanted = CreateRun {
+        let request = CreateRun {
             tenant_id: "acme".to_owned(),
             project_id: "default".to_owned(),
             workspace_ref: json!({ "kind": "empty" }),
@@ -109,33 +109,33 @@ impl Camp {
             trace_sink: Value::Null,
             session_ref: None,
         };
-        self.runtime.block_on(self.client.create_run(&wanted, None)).expect("a run").run_id
+        self.runtime.block_on(self.client.create_run(&request, None)).expect("a run").run_id
     }
 
-    /// Sends words to a run and watches the turn to its end.
-    pub(crate) fn send(&self, run: &str, words: &str) -> Output {
-        self.yard.user.run(&["runs", "send", run, words, "--watch"])
+    /// Sends a prompt to a run and watches the turn until it ends.
+    pub(crate) fn send_and_watch(&self, run: &str, prompt: &str) -> Output {
+        self.tenant.user.run(&["runs", "send", run, prompt, "--watch"])
     }
 
     pub(crate) fn result(&self, run: &str) -> Value {
-        self.yard.user.json(&["runs", "result", run])
+        self.tenant.user.json(&["runs", "result", run])
     }
 }
 
-/// Tells a runner to stop and waits until it has.
-pub(crate) fn dismiss(mut runner: Running) {
+/// Stops a runner with SIGTERM and waits until it exits.
+pub(crate) fn stop_runner(mut runner: ChildProcess) {
     runner.signal(Signal::TERM);
     assert!(runner.wait().success());
 }
 
-/// Returns the runner's program, which stands beside the command's.
-pub(crate) fn program() -> PathBuf {
+/// Returns the path of the runner binary, next to the `guildhall` binary.
+pub(crate) fn runner_program() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_guildhall")).with_file_name("guildhall-runner");
-    assert!(program.is_file(), "there is no {}: cargo build -p guildhall-runner", program.display());
+    assert!(program.is_file(), "{} does not exist: run cargo build -p guildhall-runner", program.display());
     program
 }
 
-fn private(path: &Path, text: &str) {
+fn write_private(path: &Path, text: &str) {
     fs::write(path, text).expect("written");
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("set");
 }

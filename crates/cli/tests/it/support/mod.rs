@@ -1,11 +1,11 @@
-//! Running the real binary.
+//! Helpers to run the real binaries.
 
 pub(crate) mod agent;
 pub(crate) mod channels;
-pub(crate) mod fleet;
-pub(crate) mod installation;
+pub(crate) mod cluster;
+pub(crate) mod doctor;
+pub(crate) mod logged_replicas;
 pub(crate) mod runner;
-pub(crate) mod surroundings;
 pub(crate) mod user;
 
 use std::io::{BufRead, BufReader, Read};
@@ -16,61 +16,62 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Returns the command, with nothing of ours in its environment.
+/// Returns the `guildhall` command without `GUILDHALL_*` variables of the caller, except `GUILDHALL_ENGINE_*`.
 pub(crate) fn guildhall() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_guildhall"));
     for (name, _) in std::env::vars_os() {
-        let ours = name.to_string_lossy().starts_with("GUILDHALL_");
-        if ours && !name.to_string_lossy().starts_with("GUILDHALL_ENGINE_") {
+        let is_guildhall = name.to_string_lossy().starts_with("GUILDHALL_");
+        if is_guildhall && !name.to_string_lossy().starts_with("GUILDHALL_ENGINE_") {
             command.env_remove(name);
         }
     }
     command
 }
 
-/// A running `guildhall` that is ended with this value.
+/// A child process, killed when this value is dropped.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct ChildProcess {
     child: Child,
 }
 
-impl Running {
+impl ChildProcess {
     pub(crate) fn start(command: &mut Command) -> Self {
-        Self::start_logging(command, Stdio::piped())
+        Self::start_with_stderr(command, Stdio::piped())
     }
 
-    /// Starts it with another place for what it logs.
-    pub(crate) fn start_logging(command: &mut Command, log: Stdio) -> Self {
-        let child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary runs");
+    /// Starts the command with a given stderr.
+    pub(crate) fn start_with_stderr(command: &mut Command, log: Stdio) -> Self {
+        let child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary starts");
         Self { child }
     }
 
     /// Starts `guildhall dev` on a state folder and a free port.
-    pub(crate) fn dev(state: &Path) -> Self {
+    pub(crate) fn start_dev(state: &Path) -> Self {
         Self::start(guildhall().args(["dev", "--json", "--listen", "127.0.0.1:0", "--state"]).arg(state))
     }
 
-    /// Waits for the line of JSON that says that it is ready.
-    pub(crate) fn ready(&mut self) -> Value {
-        let line = self.line();
-        serde_json::from_str(&line).unwrap_or_else(|_| panic!("not ready: {line}{}", self.errors()))
+    /// Waits for the line of JSON that `guildhall dev` prints when it is ready.
+    pub(crate) fn wait_ready(&mut self) -> Value {
+        let line = self.read_line();
+        serde_json::from_str(&line)
+            .unwrap_or_else(|_| panic!("not ready: {line}{}", self.kill_and_read_stderr()))
     }
 
-    /// Waits for one line of its output.
-    pub(crate) fn line(&mut self) -> String {
+    /// Waits for one line of stdout.
+    pub(crate) fn read_line(&mut self) -> String {
         let mut line = String::new();
         let stdout = self.child.stdout.as_mut().expect("piped");
         BufReader::new(stdout).read_line(&mut line).expect("readable");
         line
     }
 
-    /// Waits for a line of its errors that pleases.
-    pub(crate) fn error_line(&mut self, pleases: impl Fn(&str) -> bool) -> String {
+    /// Waits for a line of stderr that matches.
+    pub(crate) fn stderr_line_matching(&mut self, matches: impl Fn(&str) -> bool) -> String {
         let lines = BufReader::new(self.child.stderr.as_mut().expect("piped")).lines();
-        lines.map_while(Result::ok).find(|line| pleases(line)).expect("a line that pleases")
+        lines.map_while(Result::ok).find(|line| matches(line)).expect("a matching line")
     }
 
-    fn errors(&mut self) -> String {
+    fn kill_and_read_stderr(&mut self) -> String {
         let mut text = String::new();
         self.signal(Signal::KILL);
         let stderr = self.child.stderr.as_mut().expect("piped");
@@ -78,8 +79,8 @@ impl Running {
         text
     }
 
-    /// Returns whether it has ended by now.
-    pub(crate) fn has_ended(&mut self) -> bool {
+    /// Returns whether the process has exited.
+    pub(crate) fn has_exited(&mut self) -> bool {
         self.child.try_wait().expect("a status").is_some()
     }
 
@@ -89,10 +90,10 @@ impl Running {
 
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).expect("a pid")).expect("a pid");
-        let _already_gone = kill_process(pid, signal);
+        let _already_exited = kill_process(pid, signal);
     }
 
-    /// Waits for the end, at most 20 s.
+    /// Waits for the process to exit, at most 20 s.
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -105,14 +106,14 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
         let _reaped = self.child.wait();
     }
 }
 
-/// Returns the processes that work in a folder or name it in their arguments.
+/// Returns the processes that have a folder as working directory or in their arguments.
 pub(crate) fn processes_of(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
     entries
@@ -120,40 +121,41 @@ pub(crate) fn processes_of(folder: &Path) -> Vec<String> {
         .filter_map(|entry| {
             let args = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let args = String::from_utf8_lossy(&args).replace('\0', " ");
-            let inside =
+            let is_working_dir =
                 std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
-            let mine = entry.file_name().to_string_lossy() == std::process::id().to_string();
-            let named = args.contains(&*folder.to_string_lossy());
-            ((inside || named) && !mine).then(|| format!("{} {args}", entry.file_name().to_string_lossy()))
+            let is_self = entry.file_name().to_string_lossy() == std::process::id().to_string();
+            let is_argument = args.contains(&*folder.to_string_lossy());
+            ((is_working_dir || is_argument) && !is_self)
+                .then(|| format!("{} {args}", entry.file_name().to_string_lossy()))
         })
         .collect()
 }
 
-/// Waits until no process of a folder is left, at most `within`. Returns how long it took.
-pub(crate) fn wait_until_gone(folder: &Path, within: Duration) -> Duration {
-    let began = Instant::now();
+/// Waits until no process uses a folder, at most `timeout`. Returns how long it took.
+pub(crate) fn wait_until_no_process(folder: &Path, timeout: Duration) -> Duration {
+    let started = Instant::now();
     loop {
-        let left = processes_of(folder);
-        if left.is_empty() {
-            return began.elapsed();
+        let running = processes_of(folder);
+        if running.is_empty() {
+            return started.elapsed();
         }
-        assert!(began.elapsed() < within, "left after {within:?}: {left:#?}");
+        assert!(started.elapsed() < timeout, "still running after {timeout:?}: {running:#?}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// Sends a GET over a connection of its own and returns status and body.
-pub(crate) fn get(url: &str, headers: &[(&str, &str)]) -> (u16, Value) {
+/// Sends a GET request over a new connection and returns status and body.
+pub(crate) fn http_get(url: &str, headers: &[(&str, &str)]) -> (u16, Value) {
     use std::io::Write;
     let rest = url.strip_prefix("http://").expect("http");
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let mut stream = std::net::TcpStream::connect(host).expect("somebody listens");
+    let mut stream = std::net::TcpStream::connect(host).expect("the server listens");
     stream.set_read_timeout(Some(Duration::from_secs(15))).expect("set");
     let extra: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     write!(stream, "GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{extra}\r\n").expect("sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
-    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("a response");
+    let (head, body) = response.split_once("\r\n\r\n").expect("a head");
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
     (status, serde_json::from_str(body).unwrap_or(Value::Null))
 }

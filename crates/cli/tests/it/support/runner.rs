@@ -1,4 +1,4 @@
-//! A runner that is played by a test, and commands that are watched while it plays.
+//! A fake runner that tests control, and CLI commands that tests watch meanwhile.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Stdio};
@@ -7,183 +7,186 @@ use std::time::{Duration, Instant};
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{CommandId, RunId};
-use guildhall_domain::runs::{Blocker, Ending, TerminalStatus};
+use guildhall_domain::runs::{FailureReason, TerminalOutcome, TerminalStatus};
 use guildhall_protocol::rest::runners::{NewEvent, RegisterRunner};
-use guildhall_sdk::runner::{Claim, ClaimAgain, HeldRun, RunnerClient};
+use guildhall_sdk::runner::{ClaimOutcome, ClaimRetry, LeasedRun, RunnerClient};
 use guildhall_sdk::{Client, ClientError};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::user::{Server, User};
+use super::user::{CliUser, DevServer};
 
-/// A signed-in user with a tenant, and the token with which runners come to it.
-pub(crate) struct Yard {
-    pub(crate) user: User,
-    pub(crate) enrolment: String,
+/// A signed-in user with a tenant, and the enrolment token for its runners.
+pub(crate) struct TenantFixture {
+    pub(crate) user: CliUser,
+    pub(crate) enrolment_token: String,
 }
 
-impl Yard {
-    pub(crate) fn new(server: &Server) -> Self {
-        let user = User::new();
+impl TenantFixture {
+    pub(crate) fn new(server: &DevServer) -> Self {
+        let user = CliUser::new();
         user.login(server);
         user.json(&["tenants", "create", "acme"]);
-        let made = user.json(&["enrolments", "create", "test", "--tenant", "acme"]);
-        Self { user, enrolment: text(&made, "secret") }
+        let created = user.json(&["enrolments", "create", "test", "--tenant", "acme"]);
+        Self { user, enrolment_token: string_field(&created, "secret") }
     }
 
-    /// Makes a run, with a first turn if there are words for one.
-    pub(crate) fn run(&self, prompt: Option<&str>) -> Made {
+    /// Creates a run, with a first turn if there is a prompt.
+    pub(crate) fn create_run(&self, prompt: Option<&str>) -> CreatedRun {
         let args: Vec<&str> = ["runs", "create"].into_iter().chain(prompt).collect();
-        let made = self.user.json(&args);
-        Made {
-            run: text(&made["run"], "runId"),
-            session: text(&made["run"], "sessionId"),
-            command: made["command"]["commandId"].as_str().unwrap_or_default().to_owned(),
+        let created = self.user.json(&args);
+        CreatedRun {
+            run: string_field(&created["run"], "runId"),
+            session: string_field(&created["run"], "sessionId"),
+            command: created["command"]["commandId"].as_str().unwrap_or_default().to_owned(),
         }
     }
 
-    /// Claims a run, as a runner that has just come.
-    pub(crate) fn claim(&self, server: &Server, run: &str) -> Played {
-        let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    /// Registers a fake runner that claims the run.
+    pub(crate) fn claim_run(&self, server: &DevServer, run: &str) -> FakeRunner {
+        let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let runtime = Runtime::new().expect("a runtime");
         let runner = RunnerClient::new(
             Client::new(&server.url).expect("a client"),
-            SecretString::from(self.enrolment.clone()),
+            SecretString::from(self.enrolment_token.clone()),
         );
-        let about =
-            RegisterRunner { name: "played".to_owned(), placement: json!({}), backend_profiles: vec![] };
+        let registration =
+            RegisterRunner { name: "fake".to_owned(), placement: json!({}), backend_profiles: vec![] };
         let claim = runtime.block_on(async {
-            let registered = runner.register(&about).await.expect("registered");
+            let registered = runner.register(&registration).await.expect("registered");
             let id = registered.runner_id.parse().expect("an id");
-            runner.claim(run.parse().expect("a run"), id, ClaimAgain::No).await.expect("an outcome")
+            runner.claim(run.parse().expect("a run"), id, ClaimRetry::No).await.expect("an outcome")
         });
-        let Claim::Granted { held, .. } = claim else { panic!("not granted: {claim:?}") };
-        Played { runtime, held, said: 0 }
+        let ClaimOutcome::Granted { run: leased_run, .. } = claim else { panic!("not granted: {claim:?}") };
+        FakeRunner { runtime, leased_run, events_sent: 0 }
     }
 }
 
-/// What was made.
-pub(crate) struct Made {
+/// Ids of a new run.
+pub(crate) struct CreatedRun {
     pub(crate) run: String,
     pub(crate) session: String,
     pub(crate) command: String,
 }
 
-/// A runner that holds a run.
-pub(crate) struct Played {
+/// A runner controlled by the test, which has claimed a run.
+pub(crate) struct FakeRunner {
     runtime: Runtime,
-    held: HeldRun,
-    said: u32,
+    leased_run: LeasedRun,
+    events_sent: u32,
 }
 
-impl Played {
+impl FakeRunner {
     pub(crate) fn run(&self) -> RunId {
-        self.held.run()
+        self.leased_run.run()
     }
 
-    pub(crate) fn renew(&self) {
-        self.runtime.block_on(self.held.renew()).expect("renewed");
+    pub(crate) fn renew_lease(&self) {
+        self.runtime.block_on(self.leased_run.renew()).expect("renewed");
     }
 
-    pub(crate) fn take(&self, command: &str) {
-        self.runtime.block_on(self.held.ack(id(command))).expect("taken");
+    pub(crate) fn ack(&self, command: &str) {
+        self.runtime.block_on(self.leased_run.ack(command_id(command))).expect("acknowledged");
     }
 
-    /// Reports one event of a command, until a server has taken it.
-    pub(crate) fn report(&mut self, command: &str, kind: &str, payload: Value) {
-        self.said += 1;
+    /// Appends an event to a command. Retries until the server accepts it.
+    pub(crate) fn append_event(&mut self, command: &str, kind: &str, payload: Value) {
+        self.events_sent += 1;
         let event = NewEvent {
-            id: format!("e{}", self.said),
+            id: format!("e{}", self.events_sent),
             r#type: kind.to_owned(),
             command_id: Some(command.to_owned()),
             payload,
         };
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
-            match self.runtime.block_on(self.held.append(std::slice::from_ref(&event))) {
+            match self.runtime.block_on(self.leased_run.append(std::slice::from_ref(&event))) {
                 Ok(_placed) => return,
-                Err(error) if error.is_passing() && Instant::now() < deadline => {
+                Err(error) if error.is_transient() && Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(50));
                 }
-                Err(error) => panic!("cannot report: {error:?}"),
+                Err(error) => panic!("cannot append the event: {error:?}"),
             }
         }
     }
 
-    pub(crate) fn say(&mut self, command: &str, words: &str) {
-        self.report(command, "assistant_message", json!({ "text": words }));
+    pub(crate) fn send_message(&mut self, command: &str, text: &str) {
+        self.append_event(command, "assistant_message", json!({ "text": text }));
     }
 
-    pub(crate) fn finish(&self, command: &str, ending: &Ending) {
-        self.runtime.block_on(self.held.finish(id(command), ending, None)).expect("finished");
+    pub(crate) fn finish_command(&self, command: &str, outcome: &TerminalOutcome) {
+        self.runtime.block_on(self.leased_run.finish(command_id(command), outcome, None)).expect("finished");
     }
 
-    /// Tries to finish a command under a lease that may be another's by now.
-    pub(crate) fn try_finish(&self, command: &str) -> Result<(), ClientError> {
-        self.runtime.block_on(self.held.finish(id(command), &Ending::COMPLETED, None)).map(drop)
+    /// Tries to finish a command; the lease may be lost.
+    pub(crate) fn try_finish_command(&self, command: &str) -> Result<(), ClientError> {
+        self.runtime
+            .block_on(self.leased_run.finish(command_id(command), &TerminalOutcome::COMPLETED, None))
+            .map(drop)
     }
 
-    pub(crate) fn end(&self, ending: &Ending) {
-        self.runtime.block_on(self.held.end(ending)).expect("ended");
+    pub(crate) fn finish_run(&self, outcome: &TerminalOutcome) {
+        self.runtime.block_on(self.leased_run.end(outcome)).expect("ended");
     }
 }
 
-fn id(command: &str) -> CommandId {
+fn command_id(command: &str) -> CommandId {
     command.parse().expect("a command's id")
 }
 
-pub(crate) fn ending(status: TerminalStatus, kind: FailureKind, message: &str) -> Ending {
-    Ending { status, failure: Some(Blocker { kind, message: message.to_owned() }) }
+pub(crate) fn outcome(status: TerminalStatus, kind: FailureKind, message: &str) -> TerminalOutcome {
+    TerminalOutcome { status, failure: Some(FailureReason { kind, message: message.to_owned() }) }
 }
 
-pub(crate) fn text(value: &Value, name: &str) -> String {
+pub(crate) fn string_field(value: &Value, name: &str) -> String {
     value[name].as_str().unwrap_or_else(|| panic!("no {name} in {value}")).to_owned()
 }
 
-/// A command under way, ended with this value.
-pub(crate) struct Watching {
+/// A running CLI command, killed when this value is dropped.
+pub(crate) struct WatchedCommand {
     child: Child,
     lines: Receiver<String>,
-    errors: BufReader<ChildStderr>,
+    stderr: BufReader<ChildStderr>,
 }
 
-/// How a watched command ended.
-pub(crate) struct Watched {
+/// The result of a watched command.
+pub(crate) struct WatchedOutput {
     pub(crate) code: Option<i32>,
-    pub(crate) rest: Vec<String>,
-    pub(crate) errors: String,
+    pub(crate) remaining_lines: Vec<String>,
+    pub(crate) stderr: String,
 }
 
-impl Watching {
-    pub(crate) fn start(user: &User, args: &[&str]) -> Self {
+impl WatchedCommand {
+    pub(crate) fn start(user: &CliUser, args: &[&str]) -> Self {
         let mut command = user.command(args);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
-        let out = child.stdout.take().expect("piped");
-        let errors = BufReader::new(child.stderr.take().expect("piped"));
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let stdout = child.stdout.take().expect("piped");
+        let stderr = BufReader::new(child.stderr.take().expect("piped"));
         let (sender, lines) = channel();
         std::thread::spawn(move || {
-            for line in BufReader::new(out).lines().map_while(Result::ok) {
-                let _nobody_reads = sender.send(line);
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let _receiver_dropped = sender.send(line);
             }
         });
-        Self { child, lines, errors }
+        Self { child, lines, stderr }
     }
 
-    /// Waits for one line of its output, at most 20 s.
-    pub(crate) fn line(&self) -> String {
+    /// Waits for one line of stdout, at most 20 s.
+    pub(crate) fn read_line(&self) -> String {
         self.lines.recv_timeout(Duration::from_secs(20)).expect("a line within 20 s")
     }
 
-    /// Waits for one line of what it notes beside its output.
-    pub(crate) fn note(&mut self) -> String {
+    /// Waits for one line of stderr.
+    pub(crate) fn read_stderr_line(&mut self) -> String {
         let mut line = String::new();
-        self.errors.read_line(&mut line).expect("readable");
+        self.stderr.read_line(&mut line).expect("readable");
         line
     }
 
-    /// Waits for the end, at most 20 s.
-    pub(crate) fn end(mut self) -> Watched {
+    /// Waits for the command to exit, at most 20 s.
+    pub(crate) fn wait(mut self) -> WatchedOutput {
         let deadline = Instant::now() + Duration::from_secs(20);
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("a status") {
@@ -192,15 +195,15 @@ impl Watching {
             assert!(Instant::now() < deadline, "still running after 20 s");
             std::thread::sleep(Duration::from_millis(10));
         };
-        let mut errors = String::new();
-        self.errors.read_to_string(&mut errors).expect("readable");
-        Watched { code: status.code(), rest: self.lines.iter().collect(), errors }
+        let mut stderr = String::new();
+        self.stderr.read_to_string(&mut stderr).expect("readable");
+        WatchedOutput { code: status.code(), remaining_lines: self.lines.iter().collect(), stderr }
     }
 }
 
-impl Drop for Watching {
+impl Drop for WatchedCommand {
     fn drop(&mut self) {
-        let _already_gone = self.child.kill();
+        let _already_exited = self.child.kill();
         let _reaped = self.child.wait();
     }
 }

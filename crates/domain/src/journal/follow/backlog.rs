@@ -1,25 +1,25 @@
-//! How far a reader may fall behind what is live.
+//! Backlog of a slow reader.
 
-/// What may wait for one reader.
+/// Size of a reader's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct QueueSize {
     pub frames: usize,
     pub bytes: usize,
 }
 
-/// What became of a frame.
+/// Result of adding a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Push {
-    Taken,
-    /// There is no room.
+pub enum PushResult {
+    Accepted,
+    /// The frame does not fit.
     Full,
 }
 
-/// What waits for one reader. It warns once at 75 % of either bound; it must fall below 37.5 % of both before it warns
-/// again, and before a reader that was full counts as having caught up.
+/// Tracks the queue of one reader. It warns once at 75 % of either limit. Below 37.5 % of both limits, the warning is
+/// re-armed and an overflow is over.
 #[derive(Debug, Clone)]
 pub struct Backlog {
-    bounds: Bounds,
+    limits: QueueSize,
     frames: usize,
     bytes: usize,
     warned: bool,
@@ -28,29 +28,30 @@ pub struct Backlog {
 
 impl Backlog {
     #[must_use]
-    pub const fn new(bounds: Bounds) -> Self {
-        Self { bounds, frames: 0, bytes: 0, warned: false, overflowing: false }
+    pub const fn new(limits: QueueSize) -> Self {
+        Self { limits, frames: 0, bytes: 0, warned: false, overflowing: false }
     }
 
-    /// Adds a frame where there is room. One alone is always taken, however large it is: it could never be read else.
-    pub fn push(&mut self, bytes: usize) -> Push {
+    /// Adds a frame if it fits. An empty queue accepts a frame of any size, because it could never be delivered
+    /// otherwise.
+    pub fn push(&mut self, bytes: usize) -> PushResult {
         let (frames, total) = (self.frames + 1, self.bytes.saturating_add(bytes));
-        if self.frames > 0 && (frames > self.bounds.frames || total > self.bounds.bytes) {
+        if self.frames > 0 && (frames > self.limits.frames || total > self.limits.bytes) {
             self.overflowing = true;
-            return Push::Full;
+            return PushResult::Full;
         }
         (self.frames, self.bytes) = (frames, total);
-        Push::Taken
+        PushResult::Accepted
     }
 
-    /// Returns whether the reader is to be warned now.
+    /// Returns whether to warn the reader now.
     pub fn take_warning(&mut self) -> bool {
-        let warns = !self.warned && (self.overflowing || self.is_at_least(3, 4));
-        self.warned |= warns;
-        warns
+        let warn_now = !self.warned && (self.overflowing || self.is_at_least(3, 4));
+        self.warned |= warn_now;
+        warn_now
     }
 
-    /// Takes a frame away that was read.
+    /// Removes a frame that was delivered.
     pub fn pop(&mut self, bytes: usize) {
         self.frames = self.frames.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(bytes);
@@ -60,21 +61,22 @@ impl Backlog {
         }
     }
 
-    /// Returns how many frames and bytes wait.
+    /// Returns the queued frames and bytes.
     #[must_use]
-    pub const fn load(&self) -> Bounds {
-        Bounds { frames: self.frames, bytes: self.bytes }
+    pub const fn load(&self) -> QueueSize {
+        QueueSize { frames: self.frames, bytes: self.bytes }
     }
 
-    /// Returns whether the reader was full and has not caught up since.
+    /// Returns whether the queue overflowed and the reader has not caught up since.
     #[must_use]
     pub const fn is_overflowing(&self) -> bool {
         self.overflowing
     }
 
-    fn is_at_least(&self, part: usize, of: usize) -> bool {
-        let reaches = |used: usize, bound: usize| used.saturating_mul(of) >= bound.saturating_mul(part);
-        reaches(self.frames, self.bounds.frames) || reaches(self.bytes, self.bounds.bytes)
+    fn is_at_least(&self, numerator: usize, denominator: usize) -> bool {
+        let reaches =
+            |used: usize, limit: usize| used.saturating_mul(denominator) >= limit.saturating_mul(numerator);
+        reaches(self.frames, self.limits.frames) || reaches(self.bytes, self.limits.bytes)
     }
 }
 
@@ -86,43 +88,42 @@ mod tests {
 
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { frames: 16, bytes: 1000 };
+    const LIMITS: QueueSize = QueueSize { frames: 16, bytes: 1000 };
 
     proptest! {
-        /// Any order of writing and reading, with frames of any size.
         #[test]
-        fn no_more_waits_than_the_bounds_allow(steps in proptest::collection::vec(proptest::option::of(0usize..400), 0..200)) {
-            let (mut backlog, mut waiting) = (Backlog::new(BOUNDS), VecDeque::new());
+        fn queue_never_exceeds_its_limits(steps in proptest::collection::vec(proptest::option::of(0usize..400), 0..200)) {
+            let (mut backlog, mut queued) = (Backlog::new(LIMITS), VecDeque::new());
             for step in steps {
                 match step {
                     Some(size) => match backlog.push(size) {
-                        Push::Taken => waiting.push_back(size),
-                        Push::Full => prop_assert!(!waiting.is_empty(), "an empty queue has room"),
+                        PushResult::Accepted => queued.push_back(size),
+                        PushResult::Full => prop_assert!(!queued.is_empty(), "an empty queue accepts any frame"),
                     },
-                    None => if let Some(size) = waiting.pop_front() { backlog.pop(size) },
+                    None => if let Some(size) = queued.pop_front() { backlog.pop(size) },
                 }
-                let bytes: usize = waiting.iter().sum();
-                prop_assert!(waiting.len() <= BOUNDS.frames && bytes <= BOUNDS.bytes);
-                prop_assert_eq!((backlog.frames, backlog.bytes), (waiting.len(), bytes));
+                let bytes: usize = queued.iter().sum();
+                prop_assert!(queued.len() <= LIMITS.frames && bytes <= LIMITS.bytes);
+                prop_assert_eq!((backlog.frames, backlog.bytes), (queued.len(), bytes));
             }
         }
     }
 
-    /// Fills up to so many frames; returns at how many it warned.
+    /// Fills the queue up to `frames`; returns the length at which it warned.
     fn fill(backlog: &mut Backlog, frames: usize) -> Option<usize> {
         let mut warned = None;
         while backlog.frames < frames {
-            assert_eq!(backlog.push(1), Push::Taken);
+            assert_eq!(backlog.push(1), PushResult::Accepted);
             warned = warned.or(backlog.take_warning().then_some(backlog.frames));
         }
         warned
     }
 
     #[test]
-    fn a_reader_is_warned_once_at_three_quarters_and_again_only_after_it_caught_up() {
-        let mut backlog = Backlog::new(BOUNDS);
+    fn warning_fires_once_at_75_percent_and_rearms_below_37_5_percent() {
+        let mut backlog = Backlog::new(LIMITS);
         assert_eq!(fill(&mut backlog, 16), Some(12));
-        // Down to 6 of 16, which is 37.5 %: not below it yet.
+        // 6 of 16 is 37.5 %: not below the limit yet.
         (0..10).for_each(|_| backlog.pop(1));
         assert_eq!(fill(&mut backlog, 16), None);
         (0..11).for_each(|_| backlog.pop(1));
@@ -130,18 +131,18 @@ mod tests {
     }
 
     #[test]
-    fn bytes_fill_it_as_frames_do_and_one_large_frame_is_taken_alone() {
-        let mut backlog = Backlog::new(BOUNDS);
-        assert_eq!((backlog.push(700), backlog.take_warning()), (Push::Taken, false));
+    fn byte_limit_applies_and_an_empty_queue_accepts_a_large_frame() {
+        let mut backlog = Backlog::new(LIMITS);
+        assert_eq!((backlog.push(700), backlog.take_warning()), (PushResult::Accepted, false));
         assert_eq!(
             (backlog.push(301), backlog.take_warning()),
-            (Push::Full, true),
-            "nobody is evicted unwarned"
+            (PushResult::Full, true),
+            "an overflow warns first"
         );
         assert!(backlog.is_overflowing());
         backlog.pop(700);
         assert!(!backlog.is_overflowing());
-        assert_eq!((backlog.push(5000), backlog.take_warning()), (Push::Taken, true));
-        assert_eq!(backlog.push(0), Push::Full);
+        assert_eq!((backlog.push(5000), backlog.take_warning()), (PushResult::Accepted, true));
+        assert_eq!(backlog.push(0), PushResult::Full);
     }
 }

@@ -1,14 +1,13 @@
-//! Following: what a stream of facts tells a reader beside the facts, who the reader says it is, and how far it may fall
-//! behind.
+//! Live streams: notices about the stream itself, client ids, and the backlog limits of slow readers.
 
 mod backlog;
 mod client;
 
-pub use backlog::{Backlog, Bounds, Push};
+pub use backlog::{Backlog, PushResult, QueueSize};
 pub use client::{ClientId, InvalidClientId};
 
-/// The frames about a stream itself. They carry no id, so they never move a reader's cursor; no runner may use their
-/// names for its events.
+/// Names of the frames about the stream itself. They carry no id, so they never move a reader's cursor. Runners cannot
+/// use these names as event types.
 pub mod notice {
     pub const HELLO: &str = "hello";
     pub const REPLAY_COMPLETE: &str = "replay_complete";

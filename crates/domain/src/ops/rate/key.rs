@@ -1,33 +1,33 @@
-//! Whose requests are counted together.
+//! Keys of the rate limiter.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::ids::PrincipalId;
 
-/// The first 64 bits of an IPv6 address: whoever has one address of such a network has them all.
-const NETWORK: u128 = u128::MAX << 64;
+/// The /64 prefix of an IPv6 address: one host usually controls a whole /64 network.
+const IPV6_PREFIX_MASK: u128 = u128::MAX << 64;
 
-/// Who is counted. All tokens of a principal share its permits.
+/// Who shares a rate limit. All tokens of a principal share one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Key {
+pub enum RateKey {
     Principal(PrincipalId),
-    /// Made by [`Key::of_address`].
+    /// Created by [`RateKey::from_address`].
     Address(IpAddr),
 }
 
-impl Key {
-    /// Returns the key of those who ask from an address: itself, or the network that comes with an IPv6 address.
+impl RateKey {
+    /// Returns the key of a client address: the address itself, or the /64 network of an IPv6 address.
     #[must_use]
-    pub fn of_address(address: IpAddr) -> Self {
+    pub fn from_address(address: IpAddr) -> Self {
         Self::Address(match address.to_canonical() {
             IpAddr::V4(address) => IpAddr::V4(address),
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & NETWORK)),
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & IPV6_PREFIX_MASK)),
         })
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for RateKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Principal(principal) => principal.fmt(f),
@@ -41,13 +41,13 @@ mod tests {
     use super::*;
 
     fn key(address: &str) -> String {
-        Key::of_address(address.parse().expect("an address")).to_string()
+        RateKey::from_address(address.parse().expect("an address")).to_string()
     }
 
     #[test]
-    fn the_addresses_of_one_host_are_one_key() {
+    fn addresses_of_one_host_share_a_key() {
         assert_eq!(key("192.0.2.7"), "192.0.2.7");
-        assert_eq!(key("::ffff:192.0.2.7"), "192.0.2.7", "the same host over a socket for both families");
+        assert_eq!(key("::ffff:192.0.2.7"), "192.0.2.7", "IPv4-mapped address of a dual-stack socket");
         assert_eq!(key("2001:db8:1:2:aaaa:bbbb:cccc:dddd"), "2001:db8:1:2::");
         assert_eq!(key("2001:db8:1:2::1"), key("2001:db8:1:2:ffff::"), "one network");
         assert_ne!(key("2001:db8:1:2::1"), key("2001:db8:1:3::1"));

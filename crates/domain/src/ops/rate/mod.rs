@@ -1,11 +1,11 @@
-//! How often a caller may ask: so many permits in each window of time, over all replicas together.
+//! Rate limits: a number of permits per time window, shared by all replicas.
 //!
-//! Permits are lent in blocks. The store keeps how many of a window were handed out and never hands out more than the
-//! limit; a replica spends its block from memory ([`Purse`]) and returns nothing. What a killed replica held is lost,
-//! which errs on the safe side.
+//! Replicas borrow permits in blocks. The store counts the permits handed out per window and never exceeds the limit.
+//! A replica spends its block from memory ([`LocalPermits`]) and returns nothing, so the permits of a killed replica
+//! are lost: the limit is never exceeded.
 
 mod key;
-mod purse;
+mod local_permits;
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,31 +13,31 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-pub use key::Key;
-pub use purse::{Lent, Purse, Spent, Standing};
+pub use key::RateKey;
+pub use local_permits::{LocalPermits, PermitBlock, RateStatus, SpendResult};
 
-/// A replica borrows this part of what is left: it can never hold more back from the others than that.
-const SHARE: u32 = 16;
+/// A replica borrows at most 1/16 of the remaining permits, so that it withholds little from the others.
+const BLOCK_DIVISOR: u32 = 16;
 
-/// The largest block: for a caller of a thousand requests a second the store is asked four times in that second.
-const LARGEST_BLOCK: u32 = 256;
+/// Largest block: at 1000 requests per second, a replica asks the store four times per second.
+const MAX_BLOCK: u32 = 256;
 
-/// More than this in one window is no limit that anybody meets.
-const MOST_PERMITS: u32 = 1_000_000;
+/// Highest limit per window. A higher one would have no effect in practice.
+const MAX_PERMITS: u32 = 1_000_000;
 
-/// The store keeps a row for each caller and window, for as long as the window is open.
-const LONGEST_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
+/// Longest window. The store keeps one row per caller and window while the window is open.
+const MAX_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Kinds of requests that are counted apart.
+/// Kinds of requests with separate limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tier {
-    /// Whatever hands out tokens, before it is known who asks.
+    /// Requests for tokens, before the caller is known.
     SignIn,
-    /// Requests that change something.
+    /// Requests that change state.
     Mutation,
-    /// Requests that only look. Opening a stream is one.
+    /// Requests that only read, including opening a stream.
     Read,
-    /// Turns of an agent.
+    /// Agent turns.
     Prompt,
 }
 
@@ -52,7 +52,7 @@ impl Tier {
         }
     }
 
-    /// Returns the number under which the store knows this tier. Never reused.
+    /// Returns the stored number of this tier. Never reused.
     #[must_use]
     pub const fn number(self) -> i16 {
         match self {
@@ -70,18 +70,16 @@ impl fmt::Display for Tier {
     }
 }
 
-/// So many permits in each window. Written `30/60s`.
+/// A number of permits per window. Text form: `30/60s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     permits: u32,
     window_seconds: u32,
 }
 
-/// Why a text is no rate.
+/// A malformed rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "write so many in so long, such as `30/60s` or `1000/1h`: 1 to 1000000 in 1 s to 24 h, whole seconds"
-)]
+#[error("use a rate such as `30/60s` or `1000/1h`: 1 to 1000000 requests per 1 s to 24 h, in whole seconds")]
 pub struct InvalidRate;
 
 impl Rate {
@@ -95,11 +93,11 @@ impl Rate {
         Duration::from_secs(self.window_seconds.into())
     }
 
-    /// Returns how many permits to borrow when so many of the window are known to be handed out. The nearer the limit,
-    /// the smaller: of a small limit one at a time, so that none lies idle at one replica while another refuses.
+    /// Returns the number of permits to borrow when `handed_out` of the window are known to be taken. Blocks shrink
+    /// towards the limit, down to one permit, so that no replica holds idle permits while another rejects requests.
     #[must_use]
-    pub fn block(self, handed_out: u32) -> u32 {
-        (self.permits.saturating_sub(handed_out) / SHARE).clamp(1, LARGEST_BLOCK)
+    pub fn block_size(self, handed_out: u32) -> u32 {
+        (self.permits.saturating_sub(handed_out) / BLOCK_DIVISOR).clamp(1, MAX_BLOCK)
     }
 }
 
@@ -108,11 +106,11 @@ impl FromStr for Rate {
 
     fn from_str(text: &str) -> Result<Self, InvalidRate> {
         let (permits, window) = text.split_once('/').ok_or(InvalidRate)?;
-        let permits = permits.trim().parse().ok().filter(|permits| (1..=MOST_PERMITS).contains(permits));
+        let permits = permits.trim().parse().ok().filter(|permits| (1..=MAX_PERMITS).contains(permits));
         let window: SignedDuration = window.trim().parse().map_err(|_| InvalidRate)?;
         let window = Duration::try_from(window).map_err(|_| InvalidRate)?;
-        let whole = window.subsec_nanos() == 0 && (1..=LONGEST_WINDOW.as_secs()).contains(&window.as_secs());
-        let seconds = u32::try_from(window.as_secs()).ok().filter(|_| whole);
+        let is_valid = window.subsec_nanos() == 0 && (1..=MAX_WINDOW.as_secs()).contains(&window.as_secs());
+        let seconds = u32::try_from(window.as_secs()).ok().filter(|_| is_valid);
         Ok(Self { permits: permits.ok_or(InvalidRate)?, window_seconds: seconds.ok_or(InvalidRate)? })
     }
 }
@@ -130,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_so_many_in_so_long() {
+    fn valid_rates_are_parsed() {
         for (text, permits, seconds) in [
             ("30/60s", 30, 60),
             ("1/1s", 1, 1),
@@ -143,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_or_one_that_cannot_be_kept_is_refused() {
+    fn invalid_or_out_of_range_rates_are_rejected() {
         for text in [
             "",
             "30",
@@ -166,26 +164,31 @@ mod tests {
     }
 
     #[test]
-    fn small_limits_are_lent_one_by_one_and_large_ones_in_bounded_blocks() {
-        let block = |rate: &str, handed_out| rate.parse::<Rate>().expect(rate).block(handed_out);
-        assert_eq!((block("1/1s", 0), block("30/60s", 0), block("31/60s", 31)), (1, 1, 1));
-        assert_eq!((block("160/60s", 0), block("160/60s", 80), block("160/60s", 150)), (10, 5, 1));
-        assert_eq!(block("1000000/60s", 0), LARGEST_BLOCK);
+    fn block_size_is_one_for_small_limits_and_bounded_for_large_ones() {
+        let block_size = |rate: &str, handed_out| rate.parse::<Rate>().expect(rate).block_size(handed_out);
+        assert_eq!((block_size("1/1s", 0), block_size("30/60s", 0), block_size("31/60s", 31)), (1, 1, 1));
+        assert_eq!(
+            (block_size("160/60s", 0), block_size("160/60s", 80), block_size("160/60s", 150)),
+            (10, 5, 1)
+        );
+        assert_eq!(block_size("1000000/60s", 0), MAX_BLOCK);
     }
 
     proptest! {
         #[test]
-        fn a_rate_reads_what_it_writes(permits in 1..=MOST_PERMITS, window_seconds in 1u32..=86_400) {
+        fn rate_round_trips_through_text(permits in 1..=MAX_PERMITS, window_seconds in 1u32..=86_400) {
             let rate = Rate { permits, window_seconds };
             prop_assert_eq!(rate.to_string().parse::<Rate>(), Ok(rate));
         }
 
         #[test]
-        fn a_block_is_never_empty_and_shrinks_towards_the_limit(permits in 1..=MOST_PERMITS, a in 0u32..2_000_000, b in 0u32..2_000_000) {
+        fn block_is_never_empty_and_shrinks_towards_the_limit(
+            permits in 1..=MAX_PERMITS, a in 0u32..2_000_000, b in 0u32..2_000_000,
+        ) {
             let rate = Rate { permits, window_seconds: 60 };
-            let (earlier, later) = (rate.block(a.min(b)), rate.block(a.max(b)));
-            prop_assert!(1 <= later && later <= earlier && earlier <= LARGEST_BLOCK);
-            prop_assert!(earlier == 1 || earlier <= permits / SHARE);
+            let (earlier, later) = (rate.block_size(a.min(b)), rate.block_size(a.max(b)));
+            prop_assert!(1 <= later && later <= earlier && earlier <= MAX_BLOCK);
+            prop_assert!(earlier == 1 || earlier <= permits / BLOCK_DIVISOR);
         }
     }
 }

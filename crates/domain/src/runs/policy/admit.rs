@@ -1,25 +1,25 @@
-//! The decision: a new run is held against its tenant's bounds.
+//! Admission: checks a run request against the bounds of its tenant.
 
-use super::bounds::{Bounds, SecretBounds, WidestPolicy};
+use super::bounds::{MaxPolicy, SecretBounds, TenantBounds};
 use super::{
-    AllowList, BackendProfile, ExecutionPolicy, Field, PolicyAsk, ProjectName, ProviderName, Refusal,
-    SecretRef, SecretScope, TraceSink, WorkspaceRef,
+    AllowList, BackendProfile, ExecutionPolicy, PolicyRequest, PolicyViolation, ProjectName, ProviderName,
+    RequestField, SecretRef, SecretScope, TraceSink, WorkspaceRef,
 };
 
-/// A run as a caller asks for it.
+/// A run as requested by a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewRunAsk {
+pub struct RunRequest {
     pub project: ProjectName,
     pub workspace: WorkspaceRef,
     pub provider: ProviderName,
     pub profile: BackendProfile,
-    pub policy: PolicyAsk,
+    pub policy: PolicyRequest,
     pub trace_sink: TraceSink,
 }
 
-/// What a run is stored with: everything said, nothing left to a default.
+/// The complete specification of a stored run, without defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunTerms {
+pub struct RunSpec {
     pub project: ProjectName,
     pub workspace: WorkspaceRef,
     pub provider: ProviderName,
@@ -28,113 +28,125 @@ pub struct RunTerms {
     pub trace_sink: TraceSink,
 }
 
-/// Terms within a tenant's bounds. Only [`Bounds::admit`] makes it, so whoever holds one need not check again.
+/// A run specification within a tenant's bounds. Only [`TenantBounds::admit`] creates it, so it needs no further check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Admitted(RunTerms);
+pub struct AdmittedRun(RunSpec);
 
-impl Admitted {
+impl AdmittedRun {
     #[must_use]
-    pub const fn terms(&self) -> &RunTerms {
+    pub const fn spec(&self) -> &RunSpec {
         &self.0
     }
 
     #[must_use]
-    pub fn into_terms(self) -> RunTerms {
+    pub fn into_spec(self) -> RunSpec {
         self.0
     }
 }
 
-impl Bounds {
-    /// Admits a run whose every part is within the bounds, and completes what it left out. It grants what was asked or
-    /// nothing: a run that asks for too much is refused, so that nobody works with less than they believe to have.
-    pub fn admit(&self, ask: &NewRunAsk) -> Result<Admitted, Refusal> {
-        allowed(Field::ProjectId, ask.project.as_str(), &self.projects)?;
-        allowed(Field::ProviderId, ask.provider.as_str(), &self.providers)?;
-        allowed(Field::BackendProfile, ask.profile.as_str(), &self.profiles)?;
-        if let Some(path) = ask.workspace.path() {
-            allowed(Field::WorkspacePath, path.as_str(), &self.directories)?;
+impl TenantBounds {
+    /// Admits a run that is within the bounds, and fills in omitted values. A request is granted as it is or rejected,
+    /// never reduced, so that no run has less authority than its caller expects.
+    pub fn admit(&self, request: &RunRequest) -> Result<AdmittedRun, PolicyViolation> {
+        check_allowed(RequestField::ProjectId, request.project.as_str(), &self.projects)?;
+        check_allowed(RequestField::ProviderId, request.provider.as_str(), &self.providers)?;
+        check_allowed(RequestField::BackendProfile, request.profile.as_str(), &self.profiles)?;
+        if let Some(path) = request.workspace.path() {
+            check_allowed(RequestField::WorkspacePath, path.as_str(), &self.directories)?;
         }
-        if let TraceSink::Named(sink) = &ask.trace_sink {
-            allowed(Field::TraceSink, sink.as_str(), &self.trace_sinks)?;
+        if let TraceSink::Named(sink) = &request.trace_sink {
+            check_allowed(RequestField::TraceSink, sink.as_str(), &self.trace_sinks)?;
         }
-        Ok(Admitted(RunTerms {
-            project: ask.project.clone(),
-            workspace: ask.workspace.clone(),
-            provider: ask.provider.clone(),
-            profile: ask.profile.clone(),
-            policy: self.widest.complete(&ask.policy, &ask.profile)?,
-            trace_sink: ask.trace_sink.clone(),
+        Ok(AdmittedRun(RunSpec {
+            project: request.project.clone(),
+            workspace: request.workspace.clone(),
+            provider: request.provider.clone(),
+            profile: request.profile.clone(),
+            policy: self.max_policy.resolve(&request.policy, &request.profile)?,
+            trace_sink: request.trace_sink.clone(),
         }))
     }
 }
 
-impl WidestPolicy {
-    fn complete(&self, ask: &PolicyAsk, profile: &BackendProfile) -> Result<ExecutionPolicy, Refusal> {
-        let secret_scope = ask.secret_scope.clone().unwrap_or_default();
+impl MaxPolicy {
+    fn resolve(
+        &self,
+        request: &PolicyRequest,
+        profile: &BackendProfile,
+    ) -> Result<ExecutionPolicy, PolicyViolation> {
+        let secret_scope = request.secret_scope.clone().unwrap_or_default();
         self.secrets.check(&secret_scope, profile)?;
         Ok(ExecutionPolicy {
-            sandbox: within(Field::Sandbox, ask.sandbox, self.sandbox)?,
-            approval: within(Field::Approval, ask.approval, self.approval)?,
-            timeout: within(Field::Timeout, ask.timeout, self.timeout)?,
-            network: within(Field::Network, ask.network, self.network)?,
+            sandbox: check_max(RequestField::Sandbox, request.sandbox, self.sandbox)?,
+            approval: check_max(RequestField::Approval, request.approval, self.approval)?,
+            timeout: check_max(RequestField::Timeout, request.timeout, self.timeout)?,
+            network: check_max(RequestField::Network, request.network, self.network)?,
             secret_scope,
         })
     }
 }
 
 impl SecretBounds {
-    fn check(&self, scope: &SecretScope, profile: &BackendProfile) -> Result<(), Refusal> {
-        scope.check()?;
+    fn check(&self, scope: &SecretScope, profile: &BackendProfile) -> Result<(), PolicyViolation> {
+        scope.validate()?;
         if scope.allow_credential_echo && !self.allow_credential_echo {
-            return Err(Refusal::TooWide {
-                field: Field::CredentialEcho,
-                asked: "true".to_owned(),
+            return Err(PolicyViolation::TooWide {
+                field: RequestField::CredentialEcho,
+                requested: "true".to_owned(),
                 allowed: "false".to_owned(),
             });
         }
         let own = SecretRef::provider_name(profile);
         for secret in &scope.provider_credentials {
-            allowed(Field::ProviderCredentials, secret.name(), &self.names)?;
+            check_allowed(RequestField::ProviderCredentials, secret.name(), &self.names)?;
             if secret.name() != own {
-                return Err(Refusal::ForeignCredential {
-                    field: Field::ProviderCredentials,
-                    asked: secret.name().to_owned(),
+                return Err(PolicyViolation::ForeignCredential {
+                    field: RequestField::ProviderCredentials,
+                    requested: secret.name().to_owned(),
                     allowed: own,
                 });
             }
         }
         for secret in &scope.tool_credentials {
-            allowed(Field::ToolCredentials, secret.name(), &self.names)?;
+            check_allowed(RequestField::ToolCredentials, secret.name(), &self.names)?;
         }
         if profile.needs_credential() && scope.provider_credentials.is_empty() {
-            return Err(Refusal::NoProviderCredential {
-                field: Field::ProviderCredentials,
+            return Err(PolicyViolation::MissingProviderCredential {
+                field: RequestField::ProviderCredentials,
                 profile: profile.to_string(),
-                wanted: own,
+                required: own,
             });
         }
         Ok(())
     }
 }
 
-fn allowed(field: Field, asked: &str, list: &AllowList) -> Result<(), Refusal> {
-    if list.allows(asked) {
+fn check_allowed(field: RequestField, requested: &str, list: &AllowList) -> Result<(), PolicyViolation> {
+    if list.allows(requested) {
         return Ok(());
     }
-    Err(Refusal::NotAllowed { field, asked: asked.to_owned(), allowed: list.to_string() })
+    Err(PolicyViolation::NotAllowed { field, requested: requested.to_owned(), allowed: list.to_string() })
 }
 
-fn within<T: Copy + Ord + ToString>(field: Field, asked: Option<T>, widest: T) -> Result<T, Refusal> {
-    match asked {
-        None => Ok(widest),
-        Some(asked) if asked <= widest => Ok(asked),
-        Some(asked) => Err(Refusal::TooWide { field, asked: asked.to_string(), allowed: widest.to_string() }),
+fn check_max<T: Copy + Ord + ToString>(
+    field: RequestField,
+    requested: Option<T>,
+    max: T,
+) -> Result<T, PolicyViolation> {
+    match requested {
+        None => Ok(max),
+        Some(requested) if requested <= max => Ok(requested),
+        Some(requested) => Err(PolicyViolation::TooWide {
+            field,
+            requested: requested.to_string(),
+            allowed: max.to_string(),
+        }),
     }
 }
 
-impl From<RunTerms> for NewRunAsk {
-    fn from(terms: RunTerms) -> Self {
-        let RunTerms { project, workspace, provider, profile, policy, trace_sink } = terms;
+impl From<RunSpec> for RunRequest {
+    fn from(spec: RunSpec) -> Self {
+        let RunSpec { project, workspace, provider, profile, policy, trace_sink } = spec;
         Self { project, workspace, provider, profile, policy: policy.into(), trace_sink }
     }
 }

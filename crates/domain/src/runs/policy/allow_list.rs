@@ -1,8 +1,8 @@
-//! Lists of what a tenant may name.
+//! Allow lists of names.
 
 use std::fmt;
 
-/// Names and patterns; what none of them matches is not allowed, so an empty list allows nothing.
+/// A list of names and patterns. A name that matches none of them is not allowed; an empty list allows nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AllowList(Vec<Pattern>);
 
@@ -10,23 +10,23 @@ pub struct AllowList(Vec<Pattern>);
 enum Pattern {
     /// `*`
     Any,
-    /// `acme/*`: everything that begins so. `acme*` would take in `acme-of-others`, too.
+    /// `acme/*`: every name with this prefix. `acme*` would also match `acme-of-others`.
     Prefix(String),
     Exact(String),
 }
 
-/// A text that is no pattern.
+/// A malformed pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a pattern: {text:?}; use a name, `*`, or a beginning with one `*` at its end")]
+#[error("invalid pattern {text:?}: use a name, `*`, or a prefix followed by `*`")]
 pub struct InvalidPattern {
     pub text: String,
 }
 
 impl AllowList {
-    /// Names shown in a refusal: enough to see what is meant, little enough for one line.
-    const SHOWN: usize = 8;
+    /// Maximum patterns in an error message, so that it fits on one line.
+    const MAX_DISPLAYED: usize = 8;
 
-    /// Reads the patterns of a configuration.
+    /// Parses configured patterns.
     pub fn parse<T: AsRef<str>>(patterns: impl IntoIterator<Item = T>) -> Result<Self, InvalidPattern> {
         patterns.into_iter().map(|text| Pattern::parse(text.as_ref())).collect::<Result<_, _>>().map(Self)
     }
@@ -41,7 +41,7 @@ impl AllowList {
     pub fn allows(&self, name: &str) -> bool {
         self.0.iter().any(|pattern| match pattern {
             Pattern::Any => true,
-            Pattern::Prefix(beginning) => name.starts_with(beginning),
+            Pattern::Prefix(prefix) => name.starts_with(prefix),
             Pattern::Exact(exact) => name == exact,
         })
     }
@@ -49,12 +49,12 @@ impl AllowList {
 
 impl Pattern {
     fn parse(text: &str) -> Result<Self, InvalidPattern> {
-        let (beginning, star) = text.strip_suffix('*').map_or((text, false), |beginning| (beginning, true));
-        match (beginning, star) {
+        let (prefix, star) = text.strip_suffix('*').map_or((text, false), |prefix| (prefix, true));
+        match (prefix, star) {
             ("", true) => Ok(Self::Any),
             ("", false) => Err(InvalidPattern { text: text.to_owned() }),
             (inner, _) if inner.contains('*') => Err(InvalidPattern { text: text.to_owned() }),
-            (beginning, true) => Ok(Self::Prefix(beginning.to_owned())),
+            (prefix, true) => Ok(Self::Prefix(prefix.to_owned())),
             (exact, false) => Ok(Self::Exact(exact.to_owned())),
         }
     }
@@ -64,7 +64,7 @@ impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Any => f.write_str("*"),
-            Self::Prefix(beginning) => write!(f, "{beginning}*"),
+            Self::Prefix(prefix) => write!(f, "{prefix}*"),
             Self::Exact(exact) => f.write_str(exact),
         }
     }
@@ -75,11 +75,11 @@ impl fmt::Display for AllowList {
         if self.0.is_empty() {
             return f.write_str("nothing");
         }
-        for (place, pattern) in self.0.iter().take(Self::SHOWN).enumerate() {
-            let comma = if place == 0 { "" } else { ", " };
+        for (index, pattern) in self.0.iter().take(Self::MAX_DISPLAYED).enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
             write!(f, "{comma}{pattern}")?;
         }
-        match self.0.len().saturating_sub(Self::SHOWN) {
+        match self.0.len().saturating_sub(Self::MAX_DISPLAYED) {
             0 => Ok(()),
             more => write!(f, " and {more} more"),
         }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_allowed_by_itself_by_its_beginning_or_by_a_star() {
+    fn exact_names_prefixes_and_star_match() {
         let list = AllowList::parse(["acme/*", "other/one"]).expect("patterns");
         let allowed = ["acme/a", "acme/a/b", "other/one", "acme", "acme-of-others/a", "other/one2", "Acme/a"];
         assert_eq!(allowed.map(|name| list.allows(name)), [true, true, true, false, false, false, false]);
@@ -99,14 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn a_star_elsewhere_is_refused_rather_than_taken_for_a_name() {
+    fn star_in_another_position_is_rejected() {
         for text in ["", "a*b", "*a", "**", "a**"] {
             assert_eq!(AllowList::parse([text]), Err(InvalidPattern { text: text.to_owned() }));
         }
     }
 
     #[test]
-    fn a_long_list_is_shown_in_one_line() {
+    fn long_list_is_shortened_for_display() {
         assert_eq!(AllowList::default().to_string(), "nothing");
         let list = AllowList::parse((0..10).map(|number| format!("p{number}"))).expect("patterns");
         assert_eq!(list.to_string(), "p0, p1, p2, p3, p4, p5, p6, p7 and 2 more");

@@ -1,28 +1,28 @@
-//! The ordered parts of an execution policy: in each, a later value grants more than an earlier one.
+//! Ordered settings of an execution policy: a later value grants more authority than an earlier one.
 
-use crate::access::principal::named;
+use crate::named_enum::named_enum;
 
-named! {
-    /// What a backend may touch on the machine it runs on.
+named_enum! {
+    /// File system access of a backend on its machine.
     Sandbox, "sandbox";
     ReadOnly = "read-only",
     WorkspaceWrite = "workspace-write",
-    /// No sandbox at all.
+    /// No sandbox.
     DangerFullAccess = "danger-full-access",
 }
 
-named! {
-    /// When a backend stops and asks a person. One that asks less may do more by itself.
+named_enum! {
+    /// When a backend asks a person for approval. The less it asks, the more it can do on its own.
     Approval, "approval";
-    /// Before everything that is not known to be harmless.
+    /// Before every action that is not known to be harmless.
     Untrusted = "untrusted",
-    /// When the backend thinks it should.
+    /// When the backend decides to.
     OnRequest = "on-request",
     Never = "never",
 }
 
-named! {
-    /// Whether the backend's commands reach the network.
+named_enum! {
+    /// Network access of the backend's commands.
     Network, "network";
     Disabled = "disabled",
     Enabled = "enabled",
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_later_value_grants_more() {
+    fn later_values_grant_more() {
         assert!(
             Sandbox::ReadOnly < Sandbox::WorkspaceWrite
                 && Sandbox::WorkspaceWrite < Sandbox::DangerFullAccess
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_word_is_refused_with_the_known_ones() {
+    fn unknown_value_error_lists_the_known_values() {
         let error = serde_json::from_str::<Sandbox>("\"none\"").expect_err("unknown");
         let expected = "unknown sandbox: expected one of read-only, workspace-write, danger-full-access";
         assert_eq!(error.to_string(), expected);

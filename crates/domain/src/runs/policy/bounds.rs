@@ -1,26 +1,26 @@
-//! How much a tenant may ask for. It comes from the configuration.
+//! Bounds of a tenant's runs, from the configuration.
 
 use super::allow_list::AllowList;
 use super::authority::{Approval, Network, Sandbox};
 use super::timeout::RunTimeout;
 
-/// What the runs of a tenant may name, and the widest authority that they may have.
+/// The names that runs of a tenant can use, and their maximum policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bounds {
+pub struct TenantBounds {
     pub projects: AllowList,
     pub providers: AllowList,
-    /// `*` allows any slug; a profile still needs a credential of its own.
+    /// `*` allows any slug, but every profile needs its own credential.
     pub profiles: AllowList,
-    /// Paths on the runner's machine, for workspaces that are folders already. A link inside one is the launcher's to
-    /// refuse: nothing here looks at a disk.
+    /// Paths on the runner's machine, for existing directories as workspaces. Only paths are compared here: the
+    /// launcher must reject symbolic links.
     pub directories: AllowList,
     pub trace_sinks: AllowList,
-    pub widest: WidestPolicy,
+    pub max_policy: MaxPolicy,
 }
 
-/// The widest authority of a tenant's runs, and what a run gets that does not ask for less.
+/// The maximum policy of a tenant's runs, and the default for omitted values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WidestPolicy {
+pub struct MaxPolicy {
     pub sandbox: Sandbox,
     pub approval: Approval,
     pub timeout: RunTimeout,
@@ -28,10 +28,10 @@ pub struct WidestPolicy {
     pub secrets: SecretBounds,
 }
 
-/// The secrets that a tenant's runs may name.
+/// The secrets that a tenant's runs can reference.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SecretBounds {
-    /// By name: `guildhall-provider-codex`, `guildhall-tool-*`.
+    /// Names such as `guildhall-provider-codex` or `guildhall-tool-*`.
     pub names: AllowList,
     pub allow_credential_echo: bool,
 }

@@ -1,40 +1,39 @@
-//! What a new run may ask for, and who says no.
+//! Run policy: checks a run request against the bounds of its tenant.
 //!
-//! A caller asks for a run on some project, workspace, provider and backend, under some authority: how far its sandbox
-//! reaches, whether somebody is asked, how long, with which network and which secrets. A tenant has bounds for each of
-//! these. Asking for less is always granted, asking for more never, and what was left out is filled in from the bounds
-//! and written down, so that a stored run says in full what it was allowed.
+//! A run request names a project, a workspace, a provider and a backend profile, and an execution policy: sandbox,
+//! approval, timeout, network and secrets. A tenant has bounds for each of them. A narrower request is granted, a wider
+//! one is rejected, and omitted values are filled in from the bounds, so that a stored run has a complete policy.
 //!
-//! Deliberately not here: whether somebody may touch that repository or that device. Such rules are the caller's own.
-//! No secret value either: a run names secrets, and a field that could hold a value is refused.
+//! Out of scope: whether the caller may access a repository or a device. A run never contains secret values: it
+//! references secrets by name, and fields that could hold a value are rejected.
 
 mod admit;
 mod allow_list;
 mod authority;
 mod bounds;
+mod execution;
 mod name;
-mod policy;
 mod profile;
-mod refusal;
 mod secret_ref;
 mod secret_scope;
 mod timeout;
 mod trace_sink;
+mod violation;
 mod workspace;
 
-pub use admit::{Admitted, NewRunAsk, RunTerms};
+pub use admit::{AdmittedRun, RunRequest, RunSpec};
 pub use allow_list::{AllowList, InvalidPattern};
 pub use authority::{Approval, Network, Sandbox};
-pub use bounds::{Bounds, SecretBounds, WidestPolicy};
+pub use bounds::{MaxPolicy, SecretBounds, TenantBounds};
+pub use execution::{ExecutionPolicy, PolicyRequest};
 pub use name::{InvalidName, ProjectName, ProviderName};
-pub use policy::{ExecutionPolicy, PolicyAsk};
 pub use profile::{BackendProfile, InvalidProfile};
-pub use refusal::{Field, Refusal};
 pub use secret_ref::{InvalidSecretRef, SecretRef};
 pub use secret_scope::{InvalidSecretScope, SecretScope};
 pub use timeout::{InvalidTimeout, RunTimeout};
 pub use trace_sink::{InvalidSink, SinkName, TraceSink};
+pub use violation::{PolicyViolation, RequestField};
 pub use workspace::{
-    Bundle, CommitId, GitPoint, GitRef, GitSource, InvalidWorkspace, RelativePath, RepoUrl, WorkspacePath,
+    Bundle, CommitId, GitRef, GitRevision, GitSource, InvalidWorkspace, RelativePath, RepoUrl, WorkspacePath,
     WorkspaceRef,
 };

@@ -1,26 +1,28 @@
-//! Names that a caller brings: of a project and of a provider.
+//! Names of projects and providers, chosen by callers.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A text that is no name of its kind.
+/// A malformed name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a {what}: use 1 to {longest} letters, digits and `{signs}`, beginning with a letter or digit")]
+#[error(
+    "invalid {kind} name: use 1 to {max_length} letters, digits and `{symbols}`, starting with a letter or digit"
+)]
 pub struct InvalidName {
-    pub what: &'static str,
-    pub longest: usize,
-    pub signs: &'static str,
+    pub kind: &'static str,
+    pub max_length: usize,
+    pub symbols: &'static str,
 }
 
 macro_rules! name {
-    ($(#[$doc:meta])* $type:ident, $what:literal, $longest:literal, $signs:literal) => {
+    ($(#[$doc:meta])* $type:ident, $kind:literal, $max_length:literal, $symbols:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub struct $type(String);
 
         impl $type {
-            pub const MAX_LENGTH: usize = $longest;
+            pub const MAX_LENGTH: usize = $max_length;
 
             #[must_use]
             pub fn as_str(&self) -> &str {
@@ -32,10 +34,11 @@ macro_rules! name {
             type Err = InvalidName;
 
             fn from_str(text: &str) -> Result<Self, InvalidName> {
-                if text.len() <= $longest && text.split('/').all(|part| is_part(part, $signs)) && fits(text, $signs) {
+                let parts_are_valid = text.split('/').all(|part| is_valid_part(part, $symbols));
+                if text.len() <= $max_length && parts_are_valid && has_valid_characters(text, $symbols) {
                     Ok(Self(text.to_owned()))
                 } else {
-                    Err(InvalidName { what: $what, longest: $longest, signs: $signs })
+                    Err(InvalidName { kind: $kind, max_length: $max_length, symbols: $symbols })
                 }
             }
         }
@@ -63,22 +66,22 @@ macro_rules! name {
 }
 
 name! {
-    /// A project as its owner calls it, often `owner/repository`.
+    /// Name of a project, often `owner/repository`.
     ProjectName, "project", 128, "._-/"
 }
 
 name! {
-    /// The provider that a run is meant for, such as a machine or a region. It grants nothing.
+    /// Name of the provider that a run is meant for, such as a machine or a region. It grants nothing.
     ProviderName, "provider", 64, "._-"
 }
 
-fn fits(text: &str, signs: &str) -> bool {
-    text.chars().all(|c| c.is_ascii_alphanumeric() || signs.contains(c))
+fn has_valid_characters(text: &str, symbols: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || symbols.contains(c))
 }
 
-/// Each part between slashes begins like a name, so that none is empty, `.` or `..`.
-fn is_part(part: &str, signs: &str) -> bool {
-    part.starts_with(|c: char| c.is_ascii_alphanumeric()) && fits(part, signs)
+/// Each part between slashes starts with a letter or digit, so that none is empty, `.` or `..`.
+fn is_valid_part(part: &str, symbols: &str) -> bool {
+    part.starts_with(|c: char| c.is_ascii_alphanumeric()) && has_valid_characters(part, symbols)
 }
 
 #[cfg(test)]
@@ -86,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_the_source_are_names() {
+    fn names_of_the_source_system_are_valid() {
         assert_eq!(
             "pikasTech/unidesk".parse::<ProjectName>().map(String::from),
             Ok("pikasTech/unidesk".into())
@@ -95,14 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_read_as_a_path_or_a_pattern_is_no_name() {
+    fn path_like_and_pattern_like_names_are_rejected() {
         for text in ["", "/a", "a/", "a//b", "../a", "a/..", "a b", "*", "a/*", "-a", "a\n", &"a".repeat(129)]
         {
             assert!(text.parse::<ProjectName>().is_err(), "{text:?}");
         }
-        let error = "a/b".parse::<ProviderName>().expect_err("a provider has no parts");
+        let error = "a/b".parse::<ProviderName>().expect_err("a provider name has no slash");
         let expected =
-            "not a provider: use 1 to 64 letters, digits and `._-`, beginning with a letter or digit";
+            "invalid provider name: use 1 to 64 letters, digits and `._-`, starting with a letter or digit";
         assert_eq!(error.to_string(), expected);
     }
 }

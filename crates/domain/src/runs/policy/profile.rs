@@ -1,32 +1,32 @@
-//! The name of a backend profile: which agent runs, with whose credentials.
+//! Names of backend profiles.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A backend profile: lower-case letters, digits and inner dashes. Any such name can become a profile, by having a
-/// provider credential of its own; some are built in.
+/// The name of a backend profile: lower-case letters, digits and inner dashes. A few profiles are built in; any other
+/// name becomes a profile when it has its own provider credential.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BackendProfile(String);
 
-/// A text that is no backend profile. It is not repeated: it may be anything.
+/// A malformed profile name. The input is not repeated, because it is untrusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not a backend profile: use 1 to {} lower-case letters, digits and inner dashes, as in {}",
+    "invalid backend profile: use 1 to {} lower-case letters, digits and inner dashes, as in {}",
     BackendProfile::MAX_LENGTH,
     BackendProfile::BUILT_IN.join(", ")
 )]
 pub struct InvalidProfile;
 
 impl BackendProfile {
-    /// With `guildhall-provider-` in front it fits a Kubernetes label, which ends at 63.
+    /// With the prefix `guildhall-provider-` it fits a Kubernetes label, which has at most 63 characters.
     pub const MAX_LENGTH: usize = 40;
 
-    /// The profiles that are known without configuration.
+    /// Profiles that need no configuration.
     pub const BUILT_IN: &'static [&'static str] =
         &["codex", "deepseek", "minimax-m3", "dsflash-go", Self::DEMO];
 
-    /// Talks to no provider and so needs no credential.
+    /// Uses no provider and needs no credential.
     const DEMO: &'static str = "demo";
 
     #[must_use]
@@ -39,7 +39,7 @@ impl BackendProfile {
         Self::BUILT_IN.contains(&self.as_str())
     }
 
-    /// Says whether a run needs this profile's own provider credential.
+    /// Returns whether runs of this profile need a provider credential.
     #[must_use]
     pub fn needs_credential(&self) -> bool {
         self.0 != Self::DEMO
@@ -54,11 +54,11 @@ impl FromStr for BackendProfile {
     }
 }
 
-/// Says whether a text is 1 to 40 lower-case letters, digits and inner dashes.
+/// Returns whether a text is 1 to 40 lower-case letters, digits and inner dashes.
 pub(super) fn is_slug(text: &str) -> bool {
-    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    let is_valid = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     (1..=BackendProfile::MAX_LENGTH).contains(&text.len())
-        && text.bytes().all(inner)
+        && text.bytes().all(is_valid)
         && !text.starts_with('-')
         && !text.ends_with('-')
 }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_profiles_are_profiles() {
+    fn built_in_profiles_are_valid() {
         for name in BackendProfile::BUILT_IN {
             let profile: BackendProfile = name.parse().expect(name);
             assert!(profile.is_built_in());
@@ -99,20 +99,20 @@ mod tests {
 
     // covers: R5
     #[test]
-    fn a_text_that_is_no_slug_is_refused_with_the_rule() {
+    fn invalid_profile_name_error_states_the_rule() {
         for text in ["", "-a", "a-", "A", "a_b", "a b", "é", "../a", &"a".repeat(41)] {
             assert_eq!(text.parse::<BackendProfile>(), Err(InvalidProfile), "{text}");
         }
         assert_eq!(
             InvalidProfile.to_string(),
-            "not a backend profile: use 1 to 40 lower-case letters, digits and inner dashes, \
+            "invalid backend profile: use 1 to 40 lower-case letters, digits and inner dashes, \
              as in codex, deepseek, minimax-m3, dsflash-go, demo"
         );
     }
 
     proptest! {
         #[test]
-        fn every_text_of_the_rule_is_a_profile(text in "[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?") {
+        fn valid_profile_name_is_kept_unchanged(text in "[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?") {
             prop_assert_eq!(text.parse::<BackendProfile>().map(String::from), Ok(text));
         }
     }

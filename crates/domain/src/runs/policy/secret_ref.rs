@@ -1,4 +1,4 @@
-//! A secret by its name: what a run holds instead of the secret.
+//! References to secrets by name.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::profile::{BackendProfile, is_slug};
 use crate::redact::redact;
 
-/// Names a secret and the keys in it that a run uses. It has no place for a value, on the wire or in memory.
+/// A reference to a secret and to the keys in it that a run uses. It cannot hold a value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Value")]
 pub struct SecretRef {
@@ -15,19 +15,19 @@ pub struct SecretRef {
     keys: Vec<String>,
 }
 
-/// Why something is no reference to a secret. What was given is not repeated: it may be the secret.
+/// Why a secret reference is invalid. The input is not repeated, because it may be the secret itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSecretRef {
-    #[error("a secret is named as {{\"name\": …, \"keys\": […]}}")]
+    #[error("a secret reference has the form {{\"name\": …, \"keys\": […]}}")]
     Form,
     #[error(
-        "a reference to a secret has `name` and `keys` alone and never a value: store the value as a secret and name it"
+        "a secret reference has only `name` and `keys`, never a value: store the value as a secret and reference it"
     )]
     Value,
-    #[error("a secret's name is `guildhall-provider-<profile>` or `guildhall-tool-<tool>`")]
+    #[error("invalid secret name: use `guildhall-provider-<profile>` or `guildhall-tool-<tool>`")]
     Name,
     #[error(
-        "a secret's keys are 1 to {} different names of 1 to {} letters, digits and `._-`",
+        "invalid secret keys: use 1 to {} different names of 1 to {} letters, digits and `._-`",
         SecretRef::MAX_KEYS,
         SecretRef::MAX_KEY_LENGTH
     )]
@@ -41,7 +41,7 @@ impl SecretRef {
     const PROVIDER: &'static str = "guildhall-provider-";
     const TOOL: &'static str = "guildhall-tool-";
 
-    /// Makes a reference, if the name and the keys have the form.
+    /// Creates a reference from a valid name and valid keys.
     pub fn new<K: Into<String>>(
         name: &str,
         keys: impl IntoIterator<Item = K>,
@@ -50,18 +50,20 @@ impl SecretRef {
         if !owner.is_some_and(is_slug) || !redact(name).found.is_empty() {
             return Err(InvalidSecretRef::Name);
         }
-        // One more than allowed is enough to refuse it.
+        // One key above the limit is enough to reject it.
         let keys: Vec<String> = keys.into_iter().take(Self::MAX_KEYS + 1).map(Into::into).collect();
-        let different = keys.iter().collect::<BTreeSet<_>>().len() == keys.len();
-        if keys.is_empty() || keys.len() > Self::MAX_KEYS || !different || !keys.iter().all(|key| is_key(key))
+        let is_distinct = keys.iter().collect::<BTreeSet<_>>().len() == keys.len();
+        if keys.is_empty()
+            || keys.len() > Self::MAX_KEYS
+            || !is_distinct
+            || !keys.iter().all(|key| is_key(key))
         {
             return Err(InvalidSecretRef::Keys);
         }
         Ok(Self { name: name.to_owned(), keys })
     }
 
-    /// Returns the name that the provider credential of a profile has. There is no other: one profile never uses
-    /// another one's.
+    /// Returns the secret name of a profile's provider credential. A profile never uses the credential of another.
     #[must_use]
     pub fn provider_name(profile: &BackendProfile) -> String {
         format!("{}{profile}", Self::PROVIDER)
@@ -89,7 +91,7 @@ fn is_key(key: &str) -> bool {
         && redact(key).found.is_empty()
 }
 
-// Through a value and by hand, because serde repeats what it did not expect, and here that may be the secret itself.
+// Written by hand, because serde repeats unexpected input in its errors, and that may be the secret itself.
 impl TryFrom<Value> for SecretRef {
     type Error = InvalidSecretRef;
 
@@ -120,14 +122,14 @@ mod tests {
 
     // covers: R24
     #[test]
-    fn a_reference_is_written_as_it_was_read() {
-        let written = json!({ "name": "guildhall-provider-codex", "keys": ["auth.json", "config.toml"] });
-        assert_eq!(read(written.clone()).map(|read| json!(read)), Ok(written));
+    fn reference_round_trips_through_json() {
+        let value = json!({ "name": "guildhall-provider-codex", "keys": ["auth.json", "config.toml"] });
+        assert_eq!(read(value.clone()).map(|reference| json!(reference)), Ok(value));
     }
 
     // covers: R24
     #[test]
-    fn a_value_is_refused_under_any_name_and_never_repeated() {
+    fn secret_value_is_rejected_and_not_repeated() {
         for field in ["value", "data", "token", "password", "stringData", "apiKey", "Value", "keys2"] {
             let with = json!({ "name": "guildhall-provider-codex", "keys": ["k"], field: "hunter2hunter2" });
             assert_eq!(read(with), Err(InvalidSecretRef::Value.to_string()), "{field}");
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_keys_outside_the_form_are_refused() {
+    fn invalid_names_and_keys_are_rejected() {
         for name in [
             "codex",
             "guildhall-provider-",

@@ -1,4 +1,4 @@
-//! Which secrets a run may use.
+//! Secrets that a run can use.
 
 use std::collections::BTreeSet;
 
@@ -6,44 +6,46 @@ use serde_json::{Map, Value};
 
 use super::secret_ref::{InvalidSecretRef, SecretRef};
 
-/// The secrets of a run, by reference. What is left out is not granted: secrets are never filled in from the bounds.
+/// The secrets of a run, by reference. Omitted secrets are not granted: they are never filled in from the bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Value", rename_all = "camelCase")]
 pub struct SecretScope {
-    /// Lets the backend itself see a credential in its output. It opens no log, event or answer: these are redacted
-    /// all the same.
+    /// Allows the backend to see credentials in its own output. Logs, events and responses are redacted regardless.
     pub allow_credential_echo: bool,
     pub provider_credentials: Vec<SecretRef>,
     pub tool_credentials: Vec<SecretRef>,
 }
 
-/// Why something is no secret scope. What was given is not repeated.
+/// Why a secret scope is invalid. The input is not repeated, because it may contain a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSecretScope {
     #[error(
-        "a secret scope is an object of `allowCredentialEcho`, `providerCredentials` and `toolCredentials`"
+        "a secret scope is an object with `allowCredentialEcho`, `providerCredentials` and `toolCredentials`"
     )]
     Form,
-    #[error("`allowCredentialEcho` is true or false")]
+    #[error("`allowCredentialEcho` must be true or false")]
     Echo,
-    #[error("`{list}` is a list of at most {} references to different secrets", SecretScope::MAX_SECRETS)]
+    #[error(
+        "`{list}` must be a list of at most {} references to different secrets",
+        SecretScope::MAX_SECRETS
+    )]
     List { list: &'static str },
-    #[error("`{list}` names a secret of another kind: use {expected}")]
+    #[error("`{list}` contains a secret of another kind: use {expected}")]
     Kind { list: &'static str, expected: &'static str },
     #[error("`{list}`: {source}")]
     Secret { list: &'static str, source: InvalidSecretRef },
 }
 
 impl SecretScope {
-    /// Each becomes a mount of the runner.
+    /// Each secret is mounted into the runner.
     pub const MAX_SECRETS: usize = 16;
 
     pub(super) const PROVIDERS: &'static str = "providerCredentials";
     pub(super) const TOOLS: &'static str = "toolCredentials";
     const ECHO: &'static str = "allowCredentialEcho";
 
-    /// Checks what reading it from JSON ensures, for a scope that was put together otherwise.
-    pub fn check(&self) -> Result<(), InvalidSecretScope> {
+    /// Validates a scope that was not parsed from JSON.
+    pub fn validate(&self) -> Result<(), InvalidSecretScope> {
         check_list(Self::PROVIDERS, &self.provider_credentials, true, "`guildhall-provider-<profile>`")?;
         check_list(Self::TOOLS, &self.tool_credentials, false, "`guildhall-tool-<tool>`")
     }
@@ -55,8 +57,8 @@ fn check_list(
     provider: bool,
     expected: &'static str,
 ) -> Result<(), InvalidSecretScope> {
-    let different = secrets.iter().map(SecretRef::name).collect::<BTreeSet<_>>().len() == secrets.len();
-    if secrets.len() > SecretScope::MAX_SECRETS || !different {
+    let is_distinct = secrets.iter().map(SecretRef::name).collect::<BTreeSet<_>>().len() == secrets.len();
+    if secrets.len() > SecretScope::MAX_SECRETS || !is_distinct {
         return Err(InvalidSecretScope::List { list });
     }
     if secrets.iter().any(|secret| secret.is_provider() != provider) {
@@ -65,7 +67,7 @@ fn check_list(
     Ok(())
 }
 
-// By hand for the same reason as in `secret_ref`: what somebody puts in the wrong place may be the secret.
+// Written by hand for the same reason as in `secret_ref`: a misplaced value may be a secret.
 impl TryFrom<Value> for SecretScope {
     type Error = InvalidSecretScope;
 
@@ -82,7 +84,7 @@ impl TryFrom<Value> for SecretScope {
             return Err(InvalidSecretScope::Form);
         }
         let scope = Self { allow_credential_echo, provider_credentials, tool_credentials };
-        scope.check().map(|()| scope)
+        scope.validate().map(|()| scope)
     }
 }
 
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_not_granted() {
+    fn omitted_secrets_are_not_granted() {
         assert_eq!(read(json!({})), Ok(SecretScope::default()));
         assert_eq!(
             json!(SecretScope::default()),
@@ -123,7 +125,7 @@ mod tests {
 
     // covers: R24
     #[test]
-    fn what_does_not_belong_there_is_refused_without_being_repeated() {
+    fn invalid_input_is_rejected_and_not_repeated() {
         let secret = |name: &str| json!({ "name": name, "keys": ["k"] });
         let list = SecretScope::PROVIDERS;
         let cases = [

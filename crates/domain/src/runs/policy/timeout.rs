@@ -1,34 +1,34 @@
-//! How long a run may take.
+//! Timeout of a run.
 
 use std::fmt;
 use std::time::Duration;
 
-/// The longest time that a run's turn may take. On the wire and stored as `timeoutMs`.
+/// Maximum duration of a turn. Stored and transmitted as `timeoutMs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
 pub struct RunTimeout(Duration);
 
-/// A time that no run can have.
+/// A timeout outside the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a time-out has {} to {} ms, this has {asked_ms}", RunTimeout::MIN_MS, RunTimeout::MAX_MS)]
+#[error("invalid timeout {requested_ms} ms: use {} to {} ms", RunTimeout::MIN_MS, RunTimeout::MAX_MS)]
 pub struct InvalidTimeout {
-    pub asked_ms: u64,
+    pub requested_ms: u64,
 }
 
 impl RunTimeout {
-    /// No backend has started sooner.
+    /// Every backend needs more than this to start.
     const MIN_MS: u64 = 1_000;
-    /// A week: a run that takes longer has hung, whatever the tenant's bound says.
+    /// One week: a longer run is considered hung, regardless of the tenant's bounds.
     const MAX_MS: u64 = 7 * 24 * 3_600_000;
 
     pub const MIN: Self = Self(Duration::from_millis(Self::MIN_MS));
     pub const MAX: Self = Self(Duration::from_millis(Self::MAX_MS));
 
-    pub fn from_millis(asked_ms: u64) -> Result<Self, InvalidTimeout> {
-        if (Self::MIN_MS..=Self::MAX_MS).contains(&asked_ms) {
-            Ok(Self(Duration::from_millis(asked_ms)))
+    pub fn from_millis(requested_ms: u64) -> Result<Self, InvalidTimeout> {
+        if (Self::MIN_MS..=Self::MAX_MS).contains(&requested_ms) {
+            Ok(Self(Duration::from_millis(requested_ms)))
         } else {
-            Err(InvalidTimeout { asked_ms })
+            Err(InvalidTimeout { requested_ms })
         }
     }
 
@@ -47,8 +47,8 @@ impl RunTimeout {
 impl TryFrom<u64> for RunTimeout {
     type Error = InvalidTimeout;
 
-    fn try_from(asked_ms: u64) -> Result<Self, InvalidTimeout> {
-        Self::from_millis(asked_ms)
+    fn try_from(requested_ms: u64) -> Result<Self, InvalidTimeout> {
+        Self::from_millis(requested_ms)
     }
 }
 
@@ -69,13 +69,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_outside_the_limits_is_refused_with_them() {
+    fn timeout_outside_the_limits_is_rejected() {
         assert_eq!(RunTimeout::from_millis(1_000), Ok(RunTimeout::MIN));
         assert_eq!(RunTimeout::from_millis(604_800_000), Ok(RunTimeout::MAX));
-        for asked_ms in [0, 999, 604_800_001, u64::MAX] {
-            assert_eq!(RunTimeout::from_millis(asked_ms), Err(InvalidTimeout { asked_ms }));
+        for requested_ms in [0, 999, 604_800_001, u64::MAX] {
+            assert_eq!(RunTimeout::from_millis(requested_ms), Err(InvalidTimeout { requested_ms }));
         }
         let error = serde_json::from_str::<RunTimeout>("5").expect_err("too short");
-        assert_eq!(error.to_string(), "a time-out has 1000 to 604800000 ms, this has 5");
+        assert_eq!(error.to_string(), "invalid timeout 5 ms: use 1000 to 604800000 ms");
     }
 }

@@ -1,17 +1,17 @@
-//! Where a run's trace goes.
+//! Destination of a run's trace.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::profile::is_slug;
 
-/// Where a run's trace is sent besides the journal. The field must be there: `null` says that no one else gets it.
+/// Destination of a run's trace in addition to the journal. The field is required; `null` means no other destination.
 ///
-/// A sink is named and never addressed: the server sends only to places that its operator configured.
+/// A sink is a name and never a URL: the server sends traces only to sinks in its configuration.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(untagged)]
 pub enum TraceSink {
-    Nowhere,
+    None,
     Named(SinkName),
 }
 
@@ -20,10 +20,10 @@ pub enum TraceSink {
 #[serde(transparent)]
 pub struct SinkName(String);
 
-/// A text that is no sink's name. It is not repeated: a URL may carry a credential.
+/// A malformed sink name. The input is not repeated, because a URL may contain a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not a trace sink: use null, or the name of a configured sink in lower-case letters, digits and dashes; never a URL"
+    "invalid trace sink: use null or the name of a configured sink (lower-case letters, digits and dashes), not a URL"
 )]
 pub struct InvalidSink;
 
@@ -48,12 +48,11 @@ impl fmt::Display for SinkName {
     }
 }
 
-// Written by hand because serde takes a missing field for null wherever it is asked for an option, and would repeat
-// a value that is no sink.
+// Written by hand, because serde treats a missing optional field as null and repeats invalid values in its errors.
 impl<'de> serde::Deserialize<'de> for TraceSink {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match serde_json::Value::deserialize(deserializer)? {
-            serde_json::Value::Null => Ok(Self::Nowhere),
+            serde_json::Value::Null => Ok(Self::None),
             serde_json::Value::String(text) => {
                 text.parse().map(Self::Named).map_err(serde::de::Error::custom)
             }
@@ -79,7 +78,7 @@ mod tests {
 
     // covers: R4
     #[test]
-    fn the_field_must_be_there_and_may_be_null() {
+    fn field_is_required_and_can_be_null() {
         let missing = serde_json::from_value::<Body>(json!({})).expect_err("missing");
         assert_eq!(missing.to_string(), "missing field `traceSink`");
         for body in [json!({ "traceSink": null }), json!({ "traceSink": "lab-otlp" })] {
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_refused_and_not_repeated() {
+    fn url_is_rejected_and_not_repeated() {
         for sink in [json!("https://u:pw@sink.example"), json!({ "url": "https://sink.example" }), json!(1)] {
             let error = serde_json::from_value::<TraceSink>(sink).expect_err("no name");
             assert_eq!(error.to_string(), InvalidSink.to_string());

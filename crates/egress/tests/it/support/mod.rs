@@ -1,17 +1,17 @@
-//! A server that counts who comes, and a resolver that answers as it is told.
+//! A server that counts connections, and a scripted resolver.
 
-mod names;
+mod resolver;
 mod server;
 
-pub(crate) use names::Script;
-pub(crate) use server::{Answer, Server};
+pub(crate) use resolver::ScriptedResolver;
+pub(crate) use server::{ScriptedResponse, Server};
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_egress::{Egress, EgressOptions, Resolver};
 
-/// What a server has in production, with less patience.
+/// Production options with shorter timeouts.
 pub(crate) fn options() -> EgressOptions {
     EgressOptions {
         connect_timeout: Duration::from_secs(2),
@@ -20,7 +20,7 @@ pub(crate) fn options() -> EgressOptions {
     }
 }
 
-/// What `guildhall dev` has: this machine may be called.
+/// The options of `guildhall dev`: loopback is allowed.
 pub(crate) fn dev_options() -> EgressOptions {
     EgressOptions { allow_loopback: true, ..options() }
 }

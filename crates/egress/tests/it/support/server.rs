@@ -14,48 +14,51 @@ use hyper::{HeaderMap, Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
-/// How a server answers whatever it is asked.
+/// The response to every request.
 #[derive(Clone)]
-pub(crate) enum Answer {
-    /// With a cookie, which nobody shall bring back.
+pub(crate) enum ScriptedResponse {
+    /// With a cookie, which must not be sent back.
     Text(&'static str),
     Redirect(u16, String),
-    /// So many bytes, their number said in advance.
+    /// This many bytes, with a content length.
     Bytes(usize),
-    /// Bytes without end, their number not said.
+    /// An endless body without a content length.
     Endless,
-    /// Nothing, ever.
+    /// No response.
     Silence,
-    /// A beginning, then nothing.
+    /// The start of a body, then nothing.
     Stall,
-    /// A beginning, then a closed connection.
+    /// The start of a body, then a closed connection.
     BreakOff,
 }
 
-/// What came in.
+/// A received request.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ReceivedRequest {
     pub(crate) method: Method,
     pub(crate) path_and_query: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
-/// A real HTTP server that remembers every connection and every request.
+/// An HTTP server that records every connection and request.
 pub(crate) struct Server {
     address: SocketAddr,
     peers: Arc<Mutex<Vec<SocketAddr>>>,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
     _tasks: Tasks,
 }
 
 impl Server {
-    pub(crate) async fn start(answer: Answer) -> Self {
-        Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), answer).await.expect("a free port")
+    pub(crate) async fn start(response: ScriptedResponse) -> Self {
+        Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), response).await.expect("a free port")
     }
 
-    /// Starts two servers behind the same port of two addresses of this machine.
-    pub(crate) async fn start_pair(first: (IpAddr, Answer), second: (IpAddr, Answer)) -> (Self, Self) {
+    /// Starts two servers on the same port of two loopback addresses.
+    pub(crate) async fn start_pair(
+        first: (IpAddr, ScriptedResponse),
+        second: (IpAddr, ScriptedResponse),
+    ) -> (Self, Self) {
         for _ in 0..50 {
             let one = Self::start_at((first.0, 0).into(), first.1.clone()).await.expect("a free port");
             if let Some(two) = Self::start_at((second.0, one.port()).into(), second.1.clone()).await {
@@ -65,19 +68,22 @@ impl Server {
         panic!("no port was free on both {} and {}", first.0, second.0);
     }
 
-    pub(crate) async fn start_at(address: SocketAddr, answer: Answer) -> Option<Self> {
+    pub(crate) async fn start_at(address: SocketAddr, response: ScriptedResponse) -> Option<Self> {
         let listener = TcpListener::bind(address).await.ok()?;
         let address = listener.local_addr().expect("it is bound");
-        let (tasks, peers, seen) = (Tasks::new(), Arc::default(), Arc::default());
-        tasks.spawn("accept", accept(listener, answer, Arc::clone(&peers), Arc::clone(&seen), tasks.clone()));
-        Some(Self { address, peers, seen, _tasks: tasks })
+        let (tasks, peers, received) = (Tasks::new(), Arc::default(), Arc::default());
+        tasks.spawn(
+            "accept",
+            accept(listener, response, Arc::clone(&peers), Arc::clone(&received), tasks.clone()),
+        );
+        Some(Self { address, peers, received, _tasks: tasks })
     }
 
     pub(crate) fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// Returns the URL of a path under another name for this server.
+    /// Returns the URL of a path with another host name.
     pub(crate) fn url_as(&self, host: &str, path: &str) -> String {
         format!("http://{host}:{}{path}", self.port())
     }
@@ -86,23 +92,23 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
-    pub(crate) fn requests(&self) -> Vec<Seen> {
-        std::mem::take(&mut *self.seen.lock().expect("no panic inside"))
+    pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
+        std::mem::take(&mut *self.received.lock().expect("no panic inside"))
     }
 
-    /// Counts the connections that were made until now, answered or not.
+    /// Counts the connections so far.
     ///
-    /// Connections are accepted in the order in which they were made. So it makes one more and waits until that one
-    /// arrives: whoever came before is counted.
+    /// Connections are accepted in order. So it opens one more and waits until that one is accepted: all earlier ones
+    /// are counted then.
     pub(crate) async fn connections(&self) -> usize {
         let ours = TcpStream::connect(self.address).await.expect("the server listens");
         let ours = ours.local_addr().expect("it is connected");
         for _ in 0..1000 {
             {
                 let mut peers = self.peers.lock().expect("no panic inside");
-                if let Some(place) = peers.iter().position(|peer| *peer == ours) {
-                    peers.remove(place);
-                    return place;
+                if let Some(index) = peers.iter().position(|peer| *peer == ours) {
+                    peers.remove(index);
+                    return index;
                 }
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -113,17 +119,17 @@ impl Server {
 
 async fn accept(
     listener: TcpListener,
-    answer: Answer,
+    response: ScriptedResponse,
     peers: Arc<Mutex<Vec<SocketAddr>>>,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
     tasks: Tasks,
 ) {
     while let Ok((stream, peer)) = listener.accept().await {
         peers.lock().expect("no panic inside").push(peer);
-        let (answer, seen) = (answer.clone(), Arc::clone(&seen));
+        let (response, received) = (response.clone(), Arc::clone(&received));
         tasks.spawn("connection", async move {
-            let service = service_fn(move |request| serve(request, answer.clone(), Arc::clone(&seen)));
-            // One request a connection, so that every call must connect anew.
+            let service = service_fn(move |request| serve(request, response.clone(), Arc::clone(&received)));
+            // One request per connection, so that every call opens a new one.
             let _closed =
                 http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), service).await;
         });
@@ -134,32 +140,34 @@ type Body = BoxBody<Bytes, &'static str>;
 
 async fn serve(
     request: Request<Incoming>,
-    answer: Answer,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    response: ScriptedResponse,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
 ) -> Result<Response<Body>, Infallible> {
     let (head, body) = request.into_parts();
-    let body = body.collect().await.expect("a whole request").to_bytes().to_vec();
+    let body = body.collect().await.expect("a full_body request").to_bytes().to_vec();
     let path_and_query = head.uri.to_string();
-    let request = Seen { method: head.method, path_and_query, headers: head.headers, body };
-    seen.lock().expect("no panic inside").push(request);
-    let some = || Ok(Frame::data(Bytes::from_static(&[b'x'; 1024])));
-    Ok(match answer {
-        Answer::Text(text) => Response::builder()
+    let request = ReceivedRequest { method: head.method, path_and_query, headers: head.headers, body };
+    received.lock().expect("no panic inside").push(request);
+    let chunk = || Ok(Frame::data(Bytes::from_static(&[b'x'; 1024])));
+    Ok(match response {
+        ScriptedResponse::Text(text) => Response::builder()
             .header("set-cookie", "session=hunter2")
-            .body(whole(text))
-            .expect("a valid answer"),
-        Answer::Redirect(status, to) => Response::builder()
+            .body(full_body(text))
+            .expect("a valid response"),
+        ScriptedResponse::Redirect(status, to) => Response::builder()
             .status(status)
             .header("location", to)
-            .body(whole("elsewhere"))
-            .expect("a valid answer"),
-        Answer::Bytes(count) => Response::new(whole(vec![b'x'; count])),
-        Answer::Endless => streamed(stream::repeat_with(some)),
-        Answer::Silence => std::future::pending().await,
-        Answer::Stall => streamed(stream::once(async move { some() }).chain(stream::pending())),
-        Answer::BreakOff => {
-            streamed(stream::iter([some(), Err("the server gives up")]).then(async |frame| {
-                // The beginning leaves before the connection closes.
+            .body(full_body("elsewhere"))
+            .expect("a valid response"),
+        ScriptedResponse::Bytes(count) => Response::new(full_body(vec![b'x'; count])),
+        ScriptedResponse::Endless => streamed_response(stream::repeat_with(chunk)),
+        ScriptedResponse::Silence => std::future::pending().await,
+        ScriptedResponse::Stall => {
+            streamed_response(stream::once(async move { chunk() }).chain(stream::pending()))
+        }
+        ScriptedResponse::BreakOff => {
+            streamed_response(stream::iter([chunk(), Err("connection closed")]).then(async |frame| {
+                // Lets the start of the body arrive before the connection closes.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 frame
             }))
@@ -167,11 +175,11 @@ async fn serve(
     })
 }
 
-fn whole(bytes: impl Into<Bytes>) -> Body {
+fn full_body(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed()
 }
 
-fn streamed<S>(frames: S) -> Response<Body>
+fn streamed_response<S>(frames: S) -> Response<Body>
 where
     S: stream::Stream<Item = Result<Frame<Bytes>, &'static str>> + Send + Sync + 'static,
 {

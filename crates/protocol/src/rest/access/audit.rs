@@ -5,59 +5,59 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-/// Where a page begins.
+/// Query parameters of a page.
 #[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 pub struct PageQuery {
-    /// Entries after this number; 0 is the beginning.
+    /// Return entries after this sequence number; 0 is the beginning.
     #[serde(default)]
     #[param(minimum = 0, default = 0)]
     pub after_seq: i64,
-    /// Begins this many entries before the end, so that the newest need no paging through all others; 0 tells where the
-    /// end is. With `afterSeq` it begins at the later of the two.
+    /// Start this many entries before the end, to get the newest entries; 0 returns only the end position. With
+    /// `afterSeq`, the later of the two positions is used.
     #[serde(default)]
     #[param(minimum = 0, maximum = 2147483647)]
     pub from_end: Option<i32>,
-    /// How many at most, up to 500.
-    #[serde(default = "page_size")]
+    /// Maximum number of entries, up to 500.
+    #[serde(default = "default_limit")]
     #[param(minimum = 1, maximum = 500, default = 100)]
     pub limit: u32,
 }
 
-fn page_size() -> u32 {
+fn default_limit() -> u32 {
     100
 }
 
-/// One entry of a log; the same in a page and in a stream.
+/// An entry of an audit log. The same in pages and in streams.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEntryView {
-    /// The version of this form.
+    /// Version of this format.
     #[schema(example = 1)]
     pub v: u32,
-    /// Always `entry`: what this is among the frames of a stream.
-    #[serde(default = "entry")]
+    /// Always `entry`: the frame type in streams.
+    #[serde(default = "entry_type")]
     #[schema(example = "entry")]
     pub r#type: String,
     pub seq: i64,
     pub id: String,
     #[schema(example = "key.created")]
     pub action: String,
-    /// Who, to what, and how; null when erased.
+    /// Actor, object and details; null if erased.
     pub body: Value,
     pub recorded_at: Timestamp,
-    /// SHA-256 of the body as compact JSON with sorted keys; null until the entry is sealed, some seconds after it
-    /// was recorded. It stays when the body is erased.
+    /// SHA-256 of the body as compact JSON with sorted keys. Null until the entry is sealed, a few seconds after it was
+    /// recorded. Kept when the body is erased.
     #[schema(min_length = 64, max_length = 64)]
     pub body_hash: Option<String>,
-    /// SHA-256 of the hash before it (64 zeros before the first), a line feed, and the compact JSON with sorted keys
-    /// of action, bodyHash, id, recordedAt and seq; null until the entry is sealed.
+    /// SHA-256 of the previous hash (64 zeros for the first entry), a line feed, and the compact JSON with sorted keys
+    /// of action, bodyHash, id, recordedAt and seq. Null until the entry is sealed.
     #[schema(min_length = 64, max_length = 64)]
     pub hash: Option<String>,
 }
 
-fn entry() -> String {
+fn entry_type() -> String {
     "entry".to_owned()
 }
 
@@ -65,6 +65,6 @@ fn entry() -> String {
 #[serde(rename_all = "camelCase")]
 pub struct AuditPageView {
     pub entries: Vec<AuditEntryView>,
-    /// The number to go on after.
+    /// The `afterSeq` of the next page.
     pub next_after_seq: i64,
 }

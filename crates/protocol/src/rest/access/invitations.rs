@@ -4,26 +4,26 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// An invitation to make.
+/// An invitation to create.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateInvitation {
-    /// What whoever accepts becomes, not above your own role.
+    /// Role of the invited member. Not above your own role.
     #[schema(example = "developer", pattern = "^(owner|operator|developer|viewer)$")]
     pub role: String,
-    /// For whom it is, such as an address of mail. A note for you: nothing is sent, and nothing is compared with it.
+    /// Note about the invited person, such as an email address. No email is sent, and it is not verified.
     #[schema(min_length = 1, max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     #[serde(default)]
     pub email: Option<String>,
 }
 
-/// An invitation that was made.
+/// A created invitation.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewInvitationView {
     #[schema(example = "inv_01920000000070008000000000000000")]
     pub id: String,
-    /// The secret: whoever has it can accept, once. It is shown this once; a replay of the same request has none.
+    /// The secret that accepts the invitation once. Returned once; null in an idempotent replay of the request.
     pub secret: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct NewInvitationView {
 pub struct InvitationView {
     pub id: String,
     pub role: String,
-    /// The note of whoever invited.
+    /// The note of the inviter.
     pub email: Option<String>,
     pub invited_by: String,
     pub created_at: Timestamp,
@@ -48,16 +48,16 @@ pub struct InvitationsView {
     pub invitations: Vec<InvitationView>,
 }
 
-/// An invitation to accept. Never logged: it has no `Debug`.
+/// An invitation to accept. It has no `Debug`, so that it is never logged.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AcceptInvitation {
-    /// Its secret.
+    /// The secret of the invitation.
     #[schema(format = Password)]
     pub secret: String,
 }
 
-/// What an invitation gave.
+/// The membership from an accepted invitation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JoinedView {

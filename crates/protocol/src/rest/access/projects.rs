@@ -1,14 +1,14 @@
-//! Projects of tenants.
+//! Projects.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A project to make.
+/// A project to create.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateProject {
-    /// Lower-case letters, digits and inner dashes; the short name, unique in the tenant.
+    /// Short name, unique in the tenant: lower-case letters, digits and inner dashes.
     #[schema(
         example = "website",
         min_length = 2,
@@ -30,7 +30,7 @@ pub struct ProjectView {
     pub created_at: Timestamp,
 }
 
-/// By slug, at most 1000.
+/// Projects sorted by slug, at most 1000.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectsView {

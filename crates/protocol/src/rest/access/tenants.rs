@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A tenant to make.
+/// A tenant to create.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateTenant {
-    /// Lower-case letters, digits and inner dashes; the short name in addresses and commands.
+    /// Short name in URLs and commands: lower-case letters, digits and inner dashes.
     #[schema(example = "acme", min_length = 2, max_length = 40, pattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")]
     pub slug: String,
     #[schema(min_length = 1, max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
@@ -53,7 +53,7 @@ pub struct MembersView {
     pub members: Vec<MemberView>,
 }
 
-/// The role to give.
+/// The new role of a member.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SetMember {

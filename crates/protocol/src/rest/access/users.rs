@@ -1,9 +1,9 @@
-//! People who can sign in.
+//! Users.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A user to make. Never logged: it has no `Debug`.
+/// A user to create. It has no `Debug`, so that it is never logged.
 #[derive(Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateUser {

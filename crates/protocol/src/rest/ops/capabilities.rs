@@ -1,27 +1,27 @@
-//! What a server can do.
+//! Capabilities of a server.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Read this before relying on anything: a tag in `features` means that the behaviour is there.
+/// Capabilities of the server. A tag in `features` means that the feature is available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapabilitiesView {
-    /// The version of this form.
+    /// Version of this format.
     #[schema(example = 1)]
     pub v: u32,
-    /// Describes the kind of server to a person; clients look at `features`.
+    /// Kind of server, for people. Clients should check `features`.
     #[schema(example = "control-plane")]
     pub mode: String,
     pub features: Vec<String>,
-    /// The one folder that a server is bound to; null where it serves many workspaces, as this one does.
+    /// The working directory of a single-workspace server. Always null: this server serves many workspaces.
     #[schema(required = true)]
     pub workspace_cwd: Option<String>,
     pub protocol: ProtocolView,
     pub policy: PolicyView,
 }
 
-/// The versions of the protocol.
+/// Protocol versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProtocolView {
@@ -30,16 +30,16 @@ pub struct ProtocolView {
     pub supported: Vec<String>,
 }
 
-/// What the server decides by itself.
+/// Policies of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyView {
-    /// What becomes of an agent's request for permission. `decline`: nobody can be asked yet, and each is declined.
+    /// Handling of permission requests by agents. `decline`: every request is declined.
     #[schema(example = "decline")]
     pub permission: String,
-    /// How far agents are kept from what is not theirs. `elsewhere`: this server starts no runners. `uncontained`: it
-    /// starts them under its own account, and an agent reaches what that account reaches; for a single tenant, or for
-    /// tenants that trust each other.
+    /// Isolation of agents. `elsewhere`: this server starts no runners. `contained`: the kernel denies agents access
+    /// to the server's state and credentials. `uncontained`: runners use the server's account, and agents can access
+    /// whatever that account can; only for a single tenant, or for tenants that trust each other.
     #[schema(example = "elsewhere")]
     pub containment: String,
 }

@@ -1,10 +1,10 @@
-//! What the probes answer.
+//! Responses of the health endpoints.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The process runs and answers.
+/// The process is running and responds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LiveView {
@@ -15,63 +15,63 @@ pub struct LiveView {
     pub build: BuildView,
 }
 
-/// Which build this is.
+/// Build of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BuildView {
     #[schema(example = "0.1.0")]
     pub version: String,
-    /// The commit it was built from; `unknown` outside a checkout.
+    /// Commit of the build; `unknown` if not built from a Git checkout.
     pub commit: String,
 }
 
-/// Whether a replica should get traffic, and why not.
+/// Readiness of a replica, with reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadinessView {
-    /// ready, degraded (serves, and something wants attention) or unready.
+    /// ready, degraded (serves requests but needs attention) or unready.
     #[schema(example = "ready")]
     pub status: String,
-    /// Every cause for a status below ready, as a sentence.
+    /// The reasons for a status other than ready.
     pub reasons: Vec<String>,
     #[schema(example = "guildhall")]
     pub service_id: String,
     pub build: BuildView,
-    /// The replica that answered.
+    /// The replica that responded.
     pub replica: String,
     pub started_at: Timestamp,
     pub postgres: EngineView,
     pub migrations: MigrationsView,
     pub nats: EngineView,
-    /// The secrets that this server was given: whether each is set, never its value.
+    /// The secret settings of this server: whether each is set, without its value.
     pub secrets: Vec<SecretView>,
     pub housekeeping: Vec<HousekeepingView>,
-    /// The kind of failure, when unready.
+    /// The failure kind, if unready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_kind: Option<String>,
-    /// The first reason, when unready.
+    /// The first reason, if unready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Finds this request in logs and traces, when unready.
+    /// Trace id of the request in logs and traces, if unready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
 }
 
-/// What was last seen of an engine.
+/// Last probe of PostgreSQL or NATS.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EngineView {
     pub reachable: bool,
-    /// When it was last looked at.
+    /// Time of the last probe.
     pub observed_at: Option<Timestamp>,
 }
 
-/// How far the database's schema is.
+/// Schema version of the database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MigrationsView {
     pub ready: bool,
-    /// The highest migration that this server knows.
+    /// The highest migration known to this server.
     pub known: i64,
 }
 
@@ -87,7 +87,7 @@ pub struct SecretView {
     pub value: String,
 }
 
-/// A background task that keeps things in order.
+/// A background task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HousekeepingView {
@@ -100,23 +100,23 @@ pub struct HousekeepingView {
     pub late: bool,
 }
 
-/// The whole installation, read from PostgreSQL for this answer.
+/// Health of the whole installation, read from PostgreSQL for this response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HealthView {
-    /// ready, degraded or unready: the readiness of the replica that answered.
+    /// ready, degraded or unready: the readiness of the replica that responded.
     #[schema(example = "ready")]
     pub status: String,
     #[schema(example = "guildhall")]
     pub service_id: String,
     pub build: BuildView,
-    /// The replica that answered.
+    /// The replica that responded.
     pub replica: String,
-    /// Every server process on this database that was heard of lately.
+    /// The active server processes of this database.
     pub replicas: Vec<ReplicaView>,
 }
 
-/// One server process.
+/// A server process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplicaView {

@@ -1,4 +1,4 @@
-//! Provider profiles. A credential goes in and never comes out.
+//! Provider profiles. Credentials are write-only.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,31 +10,31 @@ use utoipa::{IntoParams, ToSchema};
 pub struct ProfileView {
     #[schema(example = "codex")]
     pub profile: String,
-    /// tenant: its own; shared: the operator's, for all tenants; none: nothing is kept under this name.
+    /// tenant (defined by the tenant), shared (defined by the operator for all tenants) or none (not stored).
     #[schema(example = "tenant")]
     pub scope: String,
     pub built_in: bool,
-    /// Whether a run of it has all that it needs.
+    /// Whether everything that a run needs is configured.
     pub configured: bool,
-    /// secret-unavailable where it is not configured.
+    /// secret-unavailable if it is not configured.
     pub failure_kind: Option<String>,
-    /// codex, acp or script; none where nothing is kept.
+    /// codex, acp or script; null if nothing is stored.
     pub backend: Option<String>,
     pub base_url: Option<String>,
     pub model: Option<String>,
     /// responses or chat.
     pub wire_api: Option<String>,
     pub secret_ref: SecretRefView,
-    /// Changes with every change of the profile.
+    /// Version of the stored profile. Changes with every update.
     pub resource_version: Option<String>,
-    /// The last digits of the credential's SHA-256, to tell two apart.
+    /// Last digits of the credential's SHA-256 hash, to distinguish credentials.
     pub hash_suffix: Option<String>,
     pub updated_at: Option<Timestamp>,
-    /// The last time that this tenant tried it.
+    /// The last validation by this tenant.
     pub last_validation: Option<ValidationView>,
 }
 
-/// The name of a secret, and what is in it; never a value.
+/// The name of a secret and its keys, without values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SecretRefView {
@@ -49,14 +49,14 @@ pub struct ProfilesView {
     pub profiles: Vec<ProfileView>,
 }
 
-/// A credential, and what belongs to it. What is left out stays as it was. Never logged: it has no `Debug`.
+/// A credential and its settings. Omitted settings are unchanged. It has no `Debug`, so that it is never logged.
 #[derive(Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PutCredential {
-    /// The provider's key. No answer ever has it.
+    /// The provider's API key. Never returned.
     #[schema(format = Password, min_length = 1, max_length = 8192, pattern = r"^[\x21-\x7e]+$")]
     pub credential: String,
-    /// Where the provider answers: https, without user or query.
+    /// URL of the provider: https, without user or query.
     #[schema(example = "https://api.example.org/v1")]
     pub base_url: Option<String>,
     #[schema(min_length = 1, max_length = 128, pattern = r"^[\x21-\x7e]+$")]
@@ -66,28 +66,28 @@ pub struct PutCredential {
     pub wire_api: Option<String>,
 }
 
-/// Whose profiles.
+/// Query parameters of the profile list.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct ProfilesQuery {
-    /// A tenant's id or slug. Only a service key, which has one tenant, may leave it out.
+    /// Id or slug of the tenant. Optional for service keys, which belong to one tenant.
     pub tenant_id: Option<String>,
 }
 
-/// Whose profile to change.
+/// Query parameters of profile changes.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct ChangeProfileQuery {
-    /// A tenant's id or slug. Only a service key, which has one tenant, may leave it out.
+    /// Id or slug of the tenant. Optional for service keys, which belong to one tenant.
     pub tenant_id: Option<String>,
-    /// tenant: its own; shared: the one for all tenants, for those who operate the installation.
+    /// tenant (default) or shared. Only operators of the installation can change shared profiles.
     #[param(pattern = "^(tenant|shared)$")]
     pub scope: Option<String>,
 }
 
-/// How trying a profile came out.
+/// Validation of a profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ValidationView {
@@ -99,13 +99,13 @@ pub struct ValidationView {
     pub status: String,
     pub failure_kind: Option<String>,
     pub message: Option<String>,
-    /// The run that tried it.
+    /// The run of the test turn.
     pub run_id: String,
     pub command_id: String,
-    /// The version of the profile that was tried; none where its runner keeps it.
+    /// The validated version of the profile; null if the profile is stored by its runner.
     pub resource_version: Option<String>,
     pub created_at: Timestamp,
-    /// It has come out by then, whatever happens.
+    /// The validation has an outcome by then.
     pub deadline_at: Timestamp,
     pub settled_at: Option<Timestamp>,
 }

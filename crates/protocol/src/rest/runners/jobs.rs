@@ -1,10 +1,10 @@
-//! Runners that are started for runs.
+//! Runner jobs.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// Asks for a runner. It is started for one command: the one that has waited longest where none is named.
+/// Starts a runner for a pending command of a run. Defaults to the oldest pending command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateRunnerJob {
@@ -13,17 +13,17 @@ pub struct CreateRunnerJob {
     pub command_id: Option<String>,
 }
 
-/// Which jobs of a run.
+/// Query parameters of the job list.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct RunnerJobsQuery {
-    /// Those that were started for one command; all without it.
+    /// Only jobs for this command. By default all.
     #[param(pattern = "^cmd_[0-9a-f]{32}$")]
     pub command_id: Option<String>,
 }
 
-/// A runner that is started, or was: where it is found, and how its process does. How the command does is said by the
+/// A job that starts a runner: its location and the state of its process. The outcome of the command is part of the
 /// command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -31,15 +31,15 @@ pub struct RunnerJobView {
     #[schema(example = "rjb_01920000000070008000000000000000")]
     pub runner_job_id: String,
     pub run_id: Option<String>,
-    /// What it was started for; none for a warm runner, which was there before.
+    /// The command that it was started for; null for a warm runner.
     pub command_id: Option<String>,
     #[schema(example = "att_01920000000070008000000000000000")]
     pub attempt_id: String,
     #[schema(example = "guildhall-runner-000000000000")]
     pub job_name: String,
-    /// Where the name is looked up; none for a process of the server's own machine.
+    /// Namespace of the job; null for a process on the server's machine.
     pub namespace: Option<String>,
-    /// asked, cold (the run had waited) or warm.
+    /// asked (requested by a client), cold (started for a waiting run) or warm.
     #[schema(example = "asked")]
     pub kind: String,
     #[schema(example = "local")]
@@ -48,32 +48,32 @@ pub struct RunnerJobView {
     /// pending, launching, running, succeeded, failed or lost.
     #[schema(example = "pending")]
     pub phase: String,
-    /// The runner that registered from it.
+    /// The runner that the job registered.
     pub runner_id: Option<String>,
     pub log: JobLogView,
-    /// How it ended; none while it has not.
+    /// How the process ended; null while it is active.
     pub terminal: Option<JobTerminalView>,
-    /// Where its command stands.
+    /// Status of its command.
     pub command_status: Option<String>,
-    /// Where to look again.
+    /// URL to poll.
     pub poll: String,
     pub created_at: Timestamp,
     pub launched_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
 }
 
-/// Where the log is, for those who run the server.
+/// Location of the log, for operators of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobLogView {
-    /// file, below the launcher's folder of the place.
+    /// file: a file below the state directory of the launcher.
     #[schema(example = "file")]
     pub kind: String,
-    /// None until a place has taken the job.
+    /// Null until a launcher has started the job.
     pub identity: Option<String>,
 }
 
-/// How a process ended.
+/// Terminal state of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobTerminalView {
@@ -83,7 +83,7 @@ pub struct JobTerminalView {
     pub message: Option<String>,
 }
 
-/// The newest first, at most 100.
+/// Jobs, newest first, at most 100.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunnerJobsView {

@@ -1,4 +1,4 @@
-//! What runners say and ask. They are untrusted: each holds a token for one run, under one epoch of its lease.
+//! Endpoints of runners. A runner is untrusted: its token is valid for one run and one lease epoch.
 
 pub mod enrolments;
 pub mod jobs;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::runs::RunView;
-use crate::rest::runs::commands::CommandView;
+use super::runs::commands::CommandView;
 
 /// A runner to register.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -18,11 +18,11 @@ use crate::rest::runs::commands::CommandView;
 pub struct RegisterRunner {
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
-    /// Where it runs, for people who look for it.
+    /// Where the runner runs, for people.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub placement: Value,
-    /// The profiles whose runs it can serve.
+    /// The backend profiles that it can serve.
     #[serde(default)]
     pub backend_profiles: Vec<String>,
 }
@@ -32,7 +32,7 @@ pub struct RegisterRunner {
 pub struct RunnerView {
     #[schema(example = "rnr_01920000000070008000000000000000")]
     pub runner_id: String,
-    /// Null for a runner of the installation's own pool.
+    /// Null for a runner of the installation pool.
     pub tenant_id: Option<String>,
     pub name: String,
     pub backend_profiles: Vec<String>,
@@ -44,57 +44,58 @@ pub struct RunnerView {
 pub struct ClaimRun {
     #[schema(example = "rnr_01920000000070008000000000000000")]
     pub runner_id: String,
-    /// Whether the runner will come again when the lease of another has ended; the run then shows that it waits.
+    /// Whether the runner will retry when the lease of another runner ends. The run then shows that a runner is
+    /// waiting.
     #[serde(default)]
     pub wait: bool,
 }
 
-/// A claim on whatever waits.
+/// A claim on the next available run.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimNext {
     #[schema(example = "rnr_01920000000070008000000000000000")]
     pub runner_id: String,
-    /// Milliseconds to wait for a run; shorter than the server's time limit for a request.
+    /// Milliseconds to wait for a run. Must be shorter than the request timeout of the server.
     #[serde(default)]
     #[schema(maximum = 60000)]
     pub wait: u64,
 }
 
-/// The run that was claimed; none when there was nothing to claim in time.
+/// The claimed run; null if none was available in time.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimedView {
     pub grant: Option<GrantView>,
 }
 
-/// What a claim, or the renewal of a lease, gives.
+/// The result of a claim or of a lease renewal.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GrantView {
-    /// For this run and this epoch alone.
+    /// Token for this run and this epoch only.
     pub run_token: String,
     pub token_expires_at: Timestamp,
     pub epoch: i64,
     pub runner_id: String,
     pub lease_expires_at: Timestamp,
-    /// How long the lease lasts without a sign of life. Stop the backend before that.
+    /// Duration of the lease without renewal. Stop the backend before it expires.
     pub lease_ms: u64,
-    /// The backend's thread to resume; start one where there is none.
+    /// The backend's thread to resume; null to start a new one.
     pub thread_id: Option<String>,
-    /// What the server knows of the session's storage: none, directory or evicted.
+    /// State of the session's storage: none, directory or evicted.
     #[serde(default)]
     pub storage_kind: String,
-    /// The runner that was lost before.
+    /// The lost runner that held the run before, if any.
     pub recovered_from: Option<String>,
     pub run: RunView,
 }
 
-/// What to do with a lease.
+/// A renewal or release of a lease.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChangeLease {
-    /// Gives the run back instead of renewing the lease.
+    /// Release the run instead of renewing the lease.
     #[serde(default)]
     pub release: bool,
 }
@@ -103,7 +104,7 @@ pub struct ChangeLease {
 #[serde(rename_all = "camelCase")]
 pub struct LeaseChangedView {
     pub released: bool,
-    /// The renewed grant; none where the run was given back.
+    /// The renewed grant; null if the run was released.
     pub grant: Option<GrantView>,
 }
 
@@ -118,7 +119,7 @@ pub struct AppendEvents {
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewEvent {
-    /// The runner's own id; the same when the event is sent again.
+    /// Id chosen by the runner. Use the same id when the event is sent again.
     #[schema(min_length = 1, max_length = 128, pattern = r"^[\x21-\x7e]+$")]
     pub id: String,
     #[schema(example = "assistant_message", min_length = 1, max_length = 64, pattern = "^[a-z0-9_]+$")]
@@ -132,7 +133,7 @@ pub struct NewEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppendedView {
-    /// One for each event, in the order given.
+    /// One result per event, in the given order.
     pub events: Vec<PlacedView>,
     pub last_seq: i64,
 }
@@ -142,64 +143,64 @@ pub struct AppendedView {
 pub struct PlacedView {
     pub id: String,
     pub seq: i64,
-    /// Whether it was there already.
+    /// Whether the event already existed.
     pub replayed: bool,
 }
 
-/// Where a poll stands.
+/// Query parameters of a poll.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct PollQuery {
-    /// Commands after this number.
+    /// Return commands after this sequence number.
     #[serde(default)]
     #[param(minimum = 0)]
     pub after_seq: i32,
-    /// The `cancelSeq` of the last answer.
+    /// The `cancelSeq` of the last response.
     #[serde(default)]
     #[param(minimum = 0)]
     pub cancel_seq: i64,
-    #[serde(default = "twenty")]
+    #[serde(default = "default_poll_limit")]
     #[param(minimum = 1, maximum = 100)]
     pub limit: u32,
-    /// Milliseconds to wait for something to do; shorter than the server's time limit for a request.
+    /// Milliseconds to wait for work. Must be shorter than the request timeout of the server.
     #[serde(default)]
     #[param(minimum = 0, maximum = 60000)]
     pub wait: u64,
 }
 
-fn twenty() -> u32 {
+fn default_poll_limit() -> u32 {
     20
 }
 
-/// What a runner has to do.
+/// Work for a runner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkView {
     /// Turns and interrupts, in order.
     pub commands: Vec<CommandView>,
-    /// Words for the turn that runs: never a turn of their own.
+    /// Input for the running turn, not turns of their own.
     pub steers: Vec<CommandView>,
     /// Commands to interrupt.
     pub cancel_command_ids: Vec<String>,
     pub run_status: String,
     pub cancel_seq: i64,
-    /// Sent back as `afterSeq`, the next poll.
+    /// The `afterSeq` of the next poll.
     pub next_after_seq: i32,
 }
 
-/// How something ended.
+/// Terminal status of a run or command.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EndStatus {
-    /// completed, failed, blocked or cancelled; for a command also running, which changes nothing.
+    /// completed, failed, blocked or cancelled. For commands also running, which has no effect.
     #[schema(example = "completed", pattern = "^(running|completed|failed|blocked|cancelled)$")]
     pub status: String,
-    /// One of the known kinds; needed with failed and blocked.
+    /// A failure kind. Required for failed and blocked.
     pub failure_kind: Option<String>,
     #[schema(max_length = 2000)]
     pub message: Option<String>,
-    /// The backend's thread, to resume it with the next command. For commands alone.
+    /// The backend's thread, to resume with the next command. For commands only.
     #[schema(max_length = 200)]
     pub thread_id: Option<String>,
 }

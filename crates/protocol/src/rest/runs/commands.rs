@@ -7,7 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{LivenessView, UsageView};
 
-/// A command to submit. The words of a turn or a steer stand in `payload` as `prompt`, `message` or `text`.
+/// A command to create. The text of a turn or steer is the `prompt`, `message` or `text` of `payload`.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateCommand {
@@ -25,12 +25,12 @@ pub struct CommandView {
     #[schema(example = "cmd_01920000000070008000000000000000")]
     pub command_id: String,
     pub run_id: String,
-    /// Its number among the commands of the run.
+    /// Sequence number among the commands of the run.
     pub seq: i32,
     pub r#type: String,
     #[schema(value_type = Object)]
     pub payload: Value,
-    /// The turn that a steer or an interrupt is for.
+    /// The turn that a steer or interrupt refers to.
     pub target_command_id: Option<String>,
     /// pending, running, completed, failed, blocked or cancelled.
     #[schema(example = "pending")]
@@ -45,32 +45,32 @@ pub struct CommandView {
     pub ended_at: Option<Timestamp>,
 }
 
-/// Which command's result.
+/// Query parameters of a result.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct ResultQuery {
-    /// A command of the run; the newest without it.
+    /// A command of the run. Defaults to the newest.
     #[param(pattern = "^cmd_[0-9a-f]{32}$")]
     pub command_id: Option<String>,
 }
 
-/// The result of a command, or of a run that has none. It costs the same at any length of the run.
+/// The result of a command, or of a run without commands. Its cost does not depend on the length of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResultView {
     pub run_id: String,
     pub session_id: String,
     pub command_id: Option<String>,
-    /// The runner that holds the run, and under which lease.
+    /// The runner that holds the run, and its lease epoch.
     pub attempt_id: Option<String>,
     pub status: String,
     pub terminal_status: Option<String>,
-    /// Only ever from an end that is `completed`.
+    /// True only for the terminal status `completed`.
     pub completed: bool,
-    /// terminal_status (an event), record, or none.
+    /// Source of the terminal status: terminal_status (an event), record or none.
     pub terminal_source: String,
-    /// What the agent answered; none before it completed.
+    /// The reply of the agent; null until completed.
     pub reply: Option<String>,
     pub final_response: Option<FinalResponseView>,
     pub final_assistant_seq: Option<i64>,
@@ -81,7 +81,7 @@ pub struct ResultView {
     pub blocker: Option<String>,
     pub last_seq: i64,
     pub event_count: u64,
-    /// Whether events were left out: never, because they are counted as they are appended.
+    /// Whether events were omitted. Always false, because events are counted when they are appended.
     pub events_capped: bool,
     pub next_after_seq: i64,
     pub scoped_last_seq: i64,
@@ -94,19 +94,19 @@ pub struct ResultView {
     pub steer_delivery: Option<SteerDeliveryView>,
 }
 
-/// The message that the result chose as the reply, and how sure that is.
+/// The message selected as the reply, and how it was selected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FinalResponseView {
     pub seq: i64,
-    /// authority: the backend says that this is the reply; fallback: the last message with any text.
+    /// authority (the backend marked it as the reply) or fallback (the last message with text).
     #[schema(example = "authority")]
     pub source: String,
     pub reply_authority: bool,
     pub r#final: bool,
     pub text_truncated: bool,
     pub output_truncated: bool,
-    /// none where it was erased.
+    /// Null if erased.
     pub text: Option<String>,
 }
 
@@ -119,7 +119,7 @@ pub struct ArtifactSummaryView {
     pub output_count: u64,
     pub output_bytes: u64,
     pub output_truncated: bool,
-    /// The last ten.
+    /// The last ten items.
     #[schema(value_type = Vec<Object>)]
     pub items: Vec<Value>,
 }
@@ -131,7 +131,7 @@ pub struct ToolCallSummaryView {
     pub running: usize,
     pub status_counts: std::collections::BTreeMap<String, u64>,
     pub exit_code_counts: std::collections::BTreeMap<String, u64>,
-    /// The last ten that ended.
+    /// The last ten ended tool calls.
     pub items: Vec<ToolCallView>,
 }
 
@@ -148,15 +148,15 @@ pub struct ToolCallView {
     pub command: Option<String>,
 }
 
-/// How far a steer got.
+/// Delivery state of a steer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SteerDeliveryView {
     pub target_command_id: Option<String>,
     pub acked_by_runner: bool,
-    /// The backend took it into the turn.
+    /// The backend accepted it for the turn.
     pub accepted_by_backend: bool,
-    /// The turn has said something since it was delivered.
+    /// The turn has produced events since the delivery.
     pub target_events_observed: bool,
     pub meaning: String,
 }

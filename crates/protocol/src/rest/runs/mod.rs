@@ -8,36 +8,36 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-/// A run to make.
+/// A run to create.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateRun {
-    /// The id or the slug of a tenant that you belong to.
+    /// Id or slug of one of your tenants.
     #[schema(example = "acme", min_length = 1, max_length = 64)]
     pub tenant_id: String,
     #[schema(example = "acme/web", min_length = 1, max_length = 200)]
     pub project_id: String,
-    /// What the agent works in: `{"kind":"empty"}`, or a directory, git or gitbundle reference. No credentials.
+    /// Workspace of the agent: `{"kind":"empty"}`, or a directory, git or gitbundle reference. Without credentials.
     #[schema(value_type = Object, example = json!({ "kind": "empty" }))]
     pub workspace_ref: Value,
     #[schema(example = "local", min_length = 1, max_length = 64)]
     pub provider_id: String,
-    /// A lower-case slug: `demo`, `codex`, or one of your own.
+    /// Slug of a backend profile: `demo`, `codex`, or one of your own.
     #[schema(example = "demo", min_length = 1, max_length = 40, pattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")]
     pub backend_profile: String,
-    /// May be narrower than the tenant's, never wider; what is left out is filled in.
+    /// Execution policy. Can be narrower than the tenant's policy, but not wider. Omitted values are filled in.
     #[schema(value_type = Option<Object>, example = json!({ "sandbox": "read-only" }))]
     pub execution_policy: Option<Value>,
-    /// null, or the name of a configured sink.
-    #[serde(deserialize_with = "said")]
+    /// Name of a configured trace sink, or null.
+    #[serde(deserialize_with = "required_value")]
     #[schema(value_type = Option<String>, required)]
     pub trace_sink: Value,
-    /// The session to go on with; a new one without it.
+    /// The session to continue. By default a new session is created.
     pub session_ref: Option<SessionRef>,
 }
 
-/// Null is a value here: the field must be there.
-fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+/// The field is required; null is a valid value.
+fn required_value<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     Value::deserialize(deserializer)
 }
 
@@ -48,7 +48,7 @@ pub struct SessionRef {
     pub session_id: Option<String>,
 }
 
-/// A run as it stands.
+/// A run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {
@@ -74,14 +74,14 @@ pub struct RunView {
     pub created_at: Timestamp,
     pub ended_at: Option<Timestamp>,
     pub last_seq: i64,
-    /// The commands that have not ended, in order.
+    /// Ids of the open commands, in order.
     pub open_command_ids: Vec<String>,
     pub lease: Option<LeaseView>,
     pub liveness: LivenessView,
     pub usage: UsageView,
 }
 
-/// Who holds a run, and until when unless it gives a sign of life.
+/// The lease of a run: its holder and its expiry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeaseView {
@@ -90,7 +90,7 @@ pub struct LeaseView {
     pub expires_at: Timestamp,
 }
 
-/// Whether anything happens, what happens next by itself, and what can be done. Computed when asked.
+/// Liveness of a run or command: what it waits for, what happens next and what you can do. Computed on request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LivenessView {
@@ -101,12 +101,12 @@ pub struct LivenessView {
     pub active: bool,
     pub last_seq: i64,
     pub last_event_age_ms: Option<i64>,
-    /// What happens next without anyone doing anything.
+    /// The next automatic step.
     pub next_step: String,
     pub next_step_at: Option<Timestamp>,
-    /// What can be done now.
+    /// Actions that you can take now.
     pub recovery_actions: Vec<ActionView>,
-    /// All of it in one sentence, for a person.
+    /// A summary in one sentence, for people.
     pub sentence: String,
 }
 
@@ -144,66 +144,66 @@ impl From<Usage> for UsageView {
 #[serde(rename_all = "camelCase")]
 pub struct RunsView {
     pub runs: Vec<RunView>,
-    /// Sent back as `cursor`, the next page; none at the end.
+    /// The `cursor` of the next page; null on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// Which runs to list.
+/// Query parameters of the run list.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct RunsQuery {
-    /// The id or the slug of a tenant that you belong to.
+    /// Id or slug of one of your tenants.
     #[param(example = "acme")]
     pub tenant_id: String,
-    /// open (the default) or all.
+    /// open (default) or all.
     #[param(pattern = "^(open|all)$")]
     pub state: Option<String>,
     #[param(pattern = "^run_[0-9a-f]{32}$")]
     pub cursor: Option<String>,
-    #[serde(default = "fifty")]
+    #[serde(default = "default_run_limit")]
     #[param(minimum = 1, maximum = 100)]
     pub limit: u32,
 }
 
-/// A page of events.
+/// Query parameters of a page of events.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct EventsQuery {
-    /// Events after this number.
+    /// Return events after this sequence number.
     #[serde(default)]
     #[param(minimum = 0)]
     pub after_seq: i64,
-    #[serde(default = "hundred")]
+    #[serde(default = "default_event_limit")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: u32,
 }
 
-fn fifty() -> u32 {
+fn default_run_limit() -> u32 {
     50
 }
 
-pub(crate) fn hundred() -> u32 {
+pub(crate) fn default_event_limit() -> u32 {
     100
 }
 
-/// One fact of a run.
+/// An event of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventView {
-    /// The form of this frame.
+    /// Version of the event format.
     pub v: u32,
     pub seq: i64,
     /// assistant_message, tool_call, command_output, artifact, backend_status, error, usage, run_status,
-    /// command_status, terminal_status, or another that the backend chose.
+    /// command_status, terminal_status, or another type of the backend.
     pub r#type: String,
-    /// The runner's own id; none where the server wrote it.
+    /// The runner's event id; null for events of the server.
     pub event_id: Option<String>,
     pub command_id: Option<String>,
     #[schema(value_type = Option<Object>)]
     pub payload: Option<Value>,
-    /// Whether what it said was erased. Its number stays.
+    /// Whether the payload was erased. The sequence number is kept.
     pub erased: bool,
     pub recorded_at: Timestamp,
 }
@@ -213,9 +213,9 @@ pub struct EventView {
 pub struct EventsView {
     pub run_id: Option<String>,
     pub events: Vec<EventView>,
-    /// Where the run ends now.
+    /// The last sequence number of the run.
     pub last_seq: i64,
-    /// Sent back as `afterSeq`, the next page.
+    /// The `afterSeq` of the next page.
     pub next_after_seq: i64,
     pub has_more: bool,
 }

@@ -1,10 +1,10 @@
-//! Sessions, as their readers see them.
+//! Sessions.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::runs::{RunView, hundred};
+use super::runs::{RunView, default_event_limit};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -17,25 +17,25 @@ pub struct SessionView {
     pub created_by: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// The backend's thread, once there is one.
+    /// The backend's thread, if it exists.
     pub thread_id: Option<String>,
     /// running or terminal.
     #[schema(example = "running")]
     pub execution_state: String,
-    /// One more for each command, and each run, that has ended.
+    /// Incremented by every ended command and every ended run.
     pub version: i64,
-    /// The version that this reader has read.
+    /// The last version that this reader has read.
     pub read_version: i64,
     pub unread: bool,
     pub run_count: i32,
     pub active_run_id: Option<String>,
     pub active_command_id: Option<String>,
     pub last_run_id: Option<String>,
-    /// Where its backend keeps its threads: none, directory or evicted.
+    /// Where the backend stores the threads: none, directory or evicted.
     #[serde(default)]
     #[schema(example = "directory")]
     pub storage_kind: String,
-    /// The run that is open, or was last; in the answer for one session.
+    /// The open or last run. Only in the response for a single session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunView>,
 }
@@ -44,19 +44,19 @@ pub struct SessionView {
 #[serde(rename_all = "camelCase")]
 pub struct SessionsView {
     pub sessions: Vec<SessionView>,
-    /// Sent back as `cursor`, the next page; none at the end.
+    /// The `cursor` of the next page; null on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// Which sessions to list.
+/// Query parameters of the session list.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct SessionsQuery {
-    /// default: what runs, and what is new to this reader; all: everything.
+    /// default (running or unread sessions) or all.
     #[param(pattern = "^(default|all)$")]
     pub state: Option<String>,
-    /// The reader's name, of your choice; each has a place of its own.
+    /// Name of the reader, chosen by the client. Each reader has its own read position.
     #[serde(default = "default_reader")]
     #[param(min_length = 1, max_length = 64, pattern = r"^[\x21-\x7e]+$")]
     pub reader_id: String,
@@ -64,12 +64,12 @@ pub struct SessionsQuery {
     pub backend_profile: Option<String>,
     #[param(pattern = "^ses_[0-9a-f]{32}$")]
     pub cursor: Option<String>,
-    #[serde(default = "fifty")]
+    #[serde(default = "default_limit")]
     #[param(minimum = 1, maximum = 200)]
     pub limit: u32,
 }
 
-/// As whom to look.
+/// Query parameters of a single session.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -79,7 +79,7 @@ pub struct SessionQuery {
     pub reader_id: String,
 }
 
-/// Which events of a session.
+/// Query parameters of session events.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -87,15 +87,15 @@ pub struct SessionEventsQuery {
     #[serde(default)]
     #[param(minimum = 0)]
     pub after_seq: i64,
-    #[serde(default = "hundred")]
+    #[serde(default = "default_event_limit")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: u32,
-    /// One of its runs; the open or last one without it.
+    /// A run of the session. Defaults to the open or last run.
     #[param(pattern = "^run_[0-9a-f]{32}$")]
     pub run_id: Option<String>,
 }
 
-fn fifty() -> u32 {
+fn default_limit() -> u32 {
     50
 }
 
@@ -103,37 +103,37 @@ fn default_reader() -> String {
     "default".to_owned()
 }
 
-/// A session to make.
+/// A session to create.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateSession {
-    /// A tenant's id or slug.
+    /// Id or slug of the tenant.
     pub tenant_id: String,
     pub project_id: String,
     pub backend_profile: String,
-    /// How long its storage is kept; without it some time after its last use.
+    /// Lifetime of its storage. By default it is deleted some time after its last use.
     pub expires_in_ms: Option<u64>,
 }
 
-/// What a session's storage holds, as its runner found it.
+/// Summary of a session's storage, reported by its runner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RefreshStorage {
     pub size_bytes: u64,
     pub files_count: u64,
-    /// Over names, sizes and contents, in order.
+    /// Hash of names, sizes and contents, in order.
     #[schema(pattern = "^[0-9a-f]{64}$")]
     pub sha256: String,
 }
 
-/// What is known of a session's storage; never what it holds.
+/// Metadata of a session's storage, without its contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StorageView {
     pub session_id: String,
     #[schema(example = "guildhall-session-01920000000070008000000000000000")]
     pub name: String,
-    /// none: nothing was kept yet; directory: a folder where the runner is; evicted: it is gone, or to be gone.
+    /// none (nothing stored yet), directory (a directory on the runner's machine) or evicted (deleted or about to be).
     #[schema(example = "directory")]
     pub storage_kind: String,
     /// pending, bound, removing or removed.
@@ -142,27 +142,27 @@ pub struct StorageView {
     pub size_bytes: Option<i64>,
     pub files_count: Option<i64>,
     pub sha256: Option<String>,
-    /// When a runner last said so.
+    /// Time of the last report by a runner.
     pub updated_at: Option<Timestamp>,
     pub evicted_at: Option<Timestamp>,
 }
 
-/// How far a reader has read.
+/// The read position of a reader.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MarkRead {
     #[serde(default = "default_reader")]
     #[schema(max_length = 64)]
     pub reader_id: String,
-    /// The version that was seen; all of it without.
+    /// The read version. Defaults to the current version.
     pub version: Option<i64>,
 }
 
-/// What to do with a session.
+/// A control action on a session.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ControlSession {
-    /// cancel: the active command, or else the open run.
+    /// cancel: cancels the active command, or else the open run.
     #[schema(example = "cancel", pattern = "^cancel$")]
     pub action: String,
 }
@@ -174,11 +174,11 @@ pub struct ControlledView {
     pub cancelled: String,
     pub run_id: Option<String>,
     pub command_id: Option<String>,
-    /// Where it stands now.
+    /// Its current status.
     pub status: Option<String>,
 }
 
-/// A backend profile and what it can do.
+/// A backend profile and its features.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackendView {
@@ -189,7 +189,7 @@ pub struct BackendView {
     pub transport: String,
     pub command_types: Vec<String>,
     pub required_secret_keys: Vec<String>,
-    /// Why it cannot be used here, where it cannot.
+    /// Why it cannot be used here; null if it can.
     pub unavailable: Option<String>,
 }
 

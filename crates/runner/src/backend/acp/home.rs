@@ -1,63 +1,68 @@
-//! What an agent finds when it starts: a home of its own, the settings that its profile and its kind ask for, and an
-//! environment that is empty but for a short list.
+//! The home directory, settings and environment of an agent process.
 //!
-//! The settings are written anew before every start, so nothing that a turn has left there counts.
+//! The settings are written before every start, so changes that a turn made to them have no effect.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::{Profile, known};
-use crate::backend::{Setting, surroundings};
+use super::profile::AcpProfile;
+use super::qwen;
+use crate::backend::{BackendConfig, environment};
 
-/// Where an agent keeps what it keeps.
+/// The directories of an agent process.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(super) struct AgentHome {
     user: PathBuf,
     temporary: PathBuf,
 }
 
-impl Home {
-    /// Makes the folders and writes the settings.
-    pub(super) fn prepare(setting: &Setting, profile: &Profile) -> io::Result<Self> {
-        let home = Self { user: setting.state.join("home"), temporary: setting.state.join("tmp") };
-        for folder in [&home.user, &home.temporary] {
-            surroundings::folder(folder)?;
+impl AgentHome {
+    /// Creates the directories and writes the settings.
+    pub(super) fn prepare(config: &BackendConfig, profile: &AcpProfile) -> io::Result<Self> {
+        let home = Self { user: config.state.join("home"), temporary: config.state.join("tmp") };
+        for dir in home.dirs() {
+            environment::create_private_dir(dir)?;
         }
-        let ours = known::settings(profile).into_iter();
-        let theirs = profile.settings.iter().map(|(path, text)| (path.as_str(), text.as_str()));
-        for (path, text) in ours.chain(theirs) {
+        let built_in = qwen::settings(profile).into_iter();
+        let from_profile = profile.settings.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+        for (path, text) in built_in.chain(from_profile) {
             let path = home.user.join(path);
-            surroundings::folder(path.parent().unwrap_or(&home.user))?;
-            surroundings::replace(&path, text)?;
+            environment::create_private_dir(path.parent().unwrap_or(&home.user))?;
+            environment::write_private_file(&path, text)?;
         }
         Ok(home)
     }
 
-    /// Returns what an agent may write besides its workspace.
-    pub(super) fn folders(&self) -> [&Path; 2] {
+    /// Returns the directories that an agent may write to besides its workspace.
+    pub(super) fn dirs(&self) -> [&Path; 2] {
         [&self.user, &self.temporary]
     }
 
-    /// Returns everything that the agent's environment holds: the secrets are there and nowhere else.
+    /// Returns the complete environment of the process, the only place that contains the secrets.
     pub(super) fn environment(
         &self,
-        profile: &Profile,
+        profile: &AcpProfile,
         secrets: &[(String, SecretString)],
     ) -> Vec<(String, SecretString)> {
         let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let built_in = qwen::environment(profile).into_iter().map(|(name, value)| text(name, value));
         let model = profile.model.iter().map(|model| text("OPENAI_MODEL", model));
         let base_url = profile.base_url.iter().map(|url| text("OPENAI_BASE_URL", url));
-        let known = known::environment(profile).into_iter().map(|(name, value)| text(name, value));
-        let theirs = profile.env.iter().map(|(name, value)| text(name, value));
+        let from_profile = profile.env.iter().map(|(name, value)| text(name, value));
+        let node_options = qwen::node_options(profile, &self.user);
+        let node_options = node_options.iter().map(|options| text("NODE_OPTIONS", options));
         let own = [("HOME", &self.user), ("TMPDIR", &self.temporary)]
             .map(|(name, path)| text(name, &path.to_string_lossy()));
-        let plain =
-            surroundings::passed_on().chain(known).chain(model).chain(base_url).chain(theirs).chain(own);
-        let plain = plain.map(|(name, value)| (name, SecretString::from(value)));
-        // A later one wins: no secret takes the name of something that we set.
-        secrets.iter().cloned().chain(plain).collect()
+        let variables = environment::inherited()
+            .chain(built_in)
+            .chain(model)
+            .chain(base_url)
+            .chain(from_profile)
+            .chain(node_options)
+            .chain(own);
+        environment::with_secrets(secrets, variables)
     }
 }
 
@@ -67,64 +72,52 @@ mod tests {
     use std::fs;
     use std::time::Duration;
 
-    use guildhall_domain::runs::policy::{Approval, Network, Sandbox};
     use secrecy::ExposeSecret;
 
-    use crate::child::OutOfReach;
-
     use super::*;
+    use crate::backend::test_config::test_config;
 
-    fn setting(folder: &Path) -> Setting {
-        Setting {
-            workspace: folder.join("workspace"),
-            state: folder.join("state"),
-            sandbox: Sandbox::WorkspaceWrite,
-            approval: Approval::Never,
-            network: Network::Enabled,
-            secrets: vec![("OPENAI_API_KEY".to_owned(), SecretString::from("canary-1234"))],
-            turn_timeout: Duration::from_secs(1),
-            out_of_reach: OutOfReach::default(),
-            tool_calls_at_most: 1,
-        }
+    fn config(dir: &Path) -> BackendConfig {
+        test_config(dir, "OPENAI_API_KEY")
     }
 
-    fn profile() -> Profile {
-        Profile {
+    fn profile() -> AcpProfile {
+        AcpProfile {
             command: vec!["/opt/bin/qwen".to_owned()],
             model: Some("m".to_owned()),
             base_url: Some("http://127.0.0.1:1/v1".to_owned()),
             env: BTreeMap::from([("HOME".to_owned(), "/evil".to_owned()), ("A".to_owned(), "b".to_owned())]),
             settings: BTreeMap::from([("x/y.json".to_owned(), "{}".to_owned())]),
-            silent_at_most: Duration::from_secs(1),
+            silence_timeout: Duration::from_secs(1),
         }
     }
 
     #[test]
-    fn the_credential_stands_in_the_environment_and_in_no_file() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let setting = setting(folder.path());
-        let home = Home::prepare(&setting, &profile()).expect("written");
+    fn credential_is_in_the_environment_and_in_no_file() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let config = config(dir.path());
+        let home = AgentHome::prepare(&config, &profile()).expect("prepare");
         for file in [".qwen/settings.json", "x/y.json"] {
-            let text = fs::read_to_string(home.user.join(file)).expect("a file");
+            let text = fs::read_to_string(home.user.join(file)).expect("read file");
             assert!(!text.contains("canary"), "{text}");
         }
         let environment: BTreeMap<_, _> = home
-            .environment(&profile(), &setting.secrets)
+            .environment(&profile(), &config.secrets)
             .into_iter()
             .map(|(name, value)| (name, value.expose_secret().to_owned()))
             .collect();
         assert_eq!(environment["OPENAI_API_KEY"], "canary-1234");
         assert_eq!((environment["OPENAI_MODEL"].as_str(), environment["A"].as_str()), ("m", "b"));
-        assert_eq!(environment["HOME"], home.user.to_string_lossy(), "nobody else's home");
+        assert_eq!(environment["HOME"], home.user.to_string_lossy(), "the profile cannot change HOME");
     }
 
     #[test]
-    fn what_a_turn_left_as_settings_is_replaced() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let home = Home::prepare(&setting(folder.path()), &profile()).expect("written");
+    fn prepare_replaces_settings_that_a_turn_changed() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let home = AgentHome::prepare(&config(dir.path()), &profile()).expect("prepare");
         let file = home.user.join(".qwen/settings.json");
-        fs::write(&file, "{\"mcpServers\":{}}").expect("written");
-        Home::prepare(&setting(folder.path()), &profile()).expect("written again");
-        assert!(!fs::read_to_string(&file).expect("a file").contains("mcpServers"));
+        fs::write(&file, "{\"mcpServers\":{}}").expect("write file");
+        AgentHome::prepare(&config(dir.path()), &profile()).expect("prepare again");
+        assert!(!fs::read_to_string(&file).expect("read file").contains("mcpServers"));
     }
 }

@@ -1,145 +1,75 @@
-//! Any agent that speaks the Agent Client Protocol: one child process, a message a line on its standard streams.
+//! Any agent that speaks the Agent Client Protocol: one child process, one JSON message per line on its standard
+//! streams.
 //!
-//! Written against version 1 of the protocol and Qwen Code 0.24.4. What an agent says that we do not know passes on;
-//! what it asks for that we do not know is refused. It is offered neither our files nor a terminal.
+//! Written for version 1 of the protocol and Qwen Code 0.24.4. Unknown notifications are passed through as events;
+//! unknown requests are rejected. The agent gets no access to the client's files or terminals.
 
+mod error;
 mod home;
-mod known;
-mod leave;
+mod permission;
+mod policy;
+mod profile;
+mod qwen;
 mod session;
-mod terms;
-mod tool;
+mod tool_call;
 mod translate;
-mod trouble;
 mod turn;
-mod wire;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
-use guildhall_domain::FailureKind;
 use tokio::sync::mpsc;
 
-use super::{Backend, BackendFailure, Begin, Capabilities, Control, Refusal, Setting, Sink, Thread, TurnEnd};
-use home::Home;
+use super::jsonl::{Agent, AgentBackend, Envelope, Protocol};
+use super::{BackendConfig, BackendFailure, Capabilities, EventSink, ThreadStart, TurnControl, TurnOutcome};
+pub use profile::AcpProfile;
 use session::Session;
+use translate::Translator;
 use turn::Turn;
 
-/// How long an agent may take to end by itself.
-const FINISH_WITHIN: Duration = Duration::from_secs(5);
+/// An ACP agent process, started with its thread.
+pub type AcpBackend = AgentBackend<AcpProfile>;
 
-/// Which agent, and which model behind it.
-#[derive(Debug, Clone)]
-pub struct Profile {
-    /// The program, by its full path or a name on the search path, and its arguments.
-    pub command: Vec<String>,
-    pub model: Option<String>,
-    /// Where the provider answers. It is not repeated in failures.
-    pub base_url: Option<String>,
-    /// What else stands in its environment. Nothing secret.
-    pub env: BTreeMap<String, String>,
-    /// Files of its home, by their path there.
-    pub settings: BTreeMap<String, String>,
-    /// How long it may say nothing at all while it waits for its model.
-    pub silent_at_most: Duration,
-}
+impl Agent for AcpProfile {
+    const CAPABILITIES: Capabilities = Capabilities {
+        name: "acp",
+        can_steer: false,
+        can_interrupt: true,
+        can_resume: true,
+        asks_approval: true,
+        isolates_network: false,
+        is_separate_process: true,
+    };
+    const PROTOCOL: Protocol = Protocol {
+        agent: "the agent",
+        event_prefix: translate::EVENT_PREFIX,
+        envelope: Envelope::JsonRpc2,
+        // An agent on Node may need ten seconds to start, and more on a busy machine. To resume a session it reads the
+        // whole history.
+        response_timeout: Duration::from_secs(60),
+    };
+    type Translator = Translator;
 
-/// An agent that runs, or is about to.
-#[derive(Debug)]
-pub struct Acp {
-    setting: Setting,
-    profile: Profile,
-    session: Option<Session>,
-}
-
-impl Acp {
-    #[must_use]
-    pub fn new(setting: Setting, profile: Profile) -> Self {
-        Self { setting, profile, session: None }
+    async fn open_session(
+        &self,
+        config: &BackendConfig,
+        thread: ThreadStart,
+        sink: &EventSink,
+    ) -> Result<Session, BackendFailure> {
+        policy::check_enforceable(config)?;
+        Session::open(config, self, Self::PROTOCOL, thread, sink).await
     }
 
-    async fn start(&mut self, begin: Begin, sink: &Sink) -> Result<Thread, BackendFailure> {
-        // One process at a time: the old one ends before the new one opens its files.
-        self.session = None;
-        terms::enforceable(&self.setting)?;
-        let home = Home::prepare(&self.setting, &self.profile).map_err(|error| {
-            let words = format!("cannot write the agent's settings: {}", error.kind());
-            BackendFailure::new(FailureKind::InfraFailed, words)
-        })?;
-        let session = Session::open(&self.setting, &self.profile, &home, begin, sink).await?;
-        let thread = Thread(session.thread().to_owned());
-        self.session = Some(session);
-        Ok(thread)
-    }
-
-    async fn work(&mut self, words: &str, sink: &Sink, control: &mut mpsc::Receiver<Control>) -> TurnEnd {
-        let end = match &mut self.session {
-            Some(session) => match Turn::start(session, &self.setting, &self.profile, words, sink).await {
-                Ok(turn) => turn.run(control).await,
-                Err(failure) => TurnEnd::Failed(failure),
-            },
-            None => TurnEnd::Failed(BackendFailure::dead("the agent does not run")),
-        };
-        refuse_the_rest(control);
-        if matches!(&end, TurnEnd::Failed(failure) if failure.died)
-            && let Some(session) = self.session.take()
-        {
-            session.bury(sink).await;
+    async fn run_turn(
+        &self,
+        session: &mut Session,
+        config: &BackendConfig,
+        prompt: &str,
+        sink: &EventSink,
+        control: &mut mpsc::Receiver<TurnControl>,
+    ) -> TurnOutcome {
+        match Turn::start(session, config, self, prompt, sink).await {
+            Ok(turn) => turn.run(control).await,
+            Err(failure) => TurnOutcome::Failed(failure),
         }
-        end
-    }
-}
-
-/// Refuses what came after the end.
-fn refuse_the_rest(control: &mut mpsc::Receiver<Control>) {
-    while let Ok(wish) = control.try_recv() {
-        match wish {
-            Control::Steer { taken, .. } => drop(taken.send(Err(Refusal::NoTurn))),
-            Control::Interrupt => {}
-        }
-    }
-}
-
-impl Backend for Acp {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            name: "acp",
-            steers: false,
-            interrupts: true,
-            resumes: true,
-            asks: true,
-            unplugs: false,
-            lives_apart: true,
-        }
-    }
-
-    fn begin<'a>(
-        &'a mut self,
-        begin: Begin,
-        sink: &'a Sink,
-    ) -> BoxFuture<'a, Result<Thread, BackendFailure>> {
-        Box::pin(self.start(begin, sink))
-    }
-
-    fn turn<'a>(
-        &'a mut self,
-        words: &'a str,
-        sink: &'a Sink,
-        control: &'a mut mpsc::Receiver<Control>,
-    ) -> BoxFuture<'a, TurnEnd> {
-        Box::pin(self.work(words, sink, control))
-    }
-
-    fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
-        Box::pin(async move {
-            if let Some(session) = self.session {
-                session.finish(FINISH_WITHIN).await;
-            }
-        })
-    }
-
-    fn process(&self) -> Option<u32> {
-        self.session.as_ref().map(Session::process)
     }
 }

@@ -1,4 +1,4 @@
-//! What an agent tells, in our own words. Pure: a notice goes in, events come out.
+//! Translates the notifications of an ACP agent into backend events. Pure.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,16 @@ use guildhall_domain::runs::event::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::tool::{Tool, Update};
+use super::tool_call::{ToolCall, ToolCallUpdate};
 use crate::backend::BackendEvent;
-use crate::backend::unknown;
+use crate::backend::jsonl::{Reply, Translate};
+use crate::backend::passthrough::{bound_payload, passthrough_event};
 
-/// What is told and means nothing to us: our own words that come back, and the agent's own housekeeping.
-const UNWANTED: [&str; 5] = [
+/// Prefix of the event types of passed-through notifications.
+pub(super) const EVENT_PREFIX: &str = "acp";
+
+/// Updates that we do not use: our own prompt, or internal to the agent.
+const IGNORED_UPDATES: [&str; 5] = [
     "available_commands_update",
     "config_option_update",
     "current_mode_update",
@@ -19,174 +23,176 @@ const UNWANTED: [&str; 5] = [
     "user_message_chunk",
 ];
 
-/// What agents ask of clients that have more to offer than we. It is refused like everything, and not worth a word.
-const UNOFFERED: [&str; 1] = ["craft/drainMidTurnQueue"];
+/// Requests for optional client features. They are rejected like all others, but not reported.
+const UNREPORTED_REQUESTS: [&str; 1] = ["craft/drainMidTurnQueue"];
 
-/// Calls that were begun and never ended are forgotten when there are so many.
-const CALLS_AT_MOST: usize = 1024;
+/// Limit of running tool calls; over it, all are discarded.
+const MAX_TOOL_CALLS: usize = 1024;
 
 #[derive(Debug, Default)]
-pub(super) struct Translator {
+pub struct Translator {
     thread: String,
     turns: u32,
     items: u32,
-    saying: String,
-    tools: BTreeMap<String, Tool>,
-    spent: bool,
-    signs: u64,
-    waits: bool,
+    /// The text of the current item.
+    text: String,
+    tool_calls: BTreeMap<String, ToolCall>,
+    /// Whether usage was reported in this turn.
+    has_usage: bool,
+    activity: u64,
+    /// Whether the model has sent nothing since the last request to it.
+    is_waiting: bool,
 }
 
-/// What an answer cost, where an agent says it.
+/// The usage in a response, if the agent reports it.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Cost {
+struct TokenUsage {
     input_tokens: u64,
     output_tokens: u64,
     cached_read_tokens: u64,
 }
 
-impl Translator {
-    /// Says which session is ours, once it has a name.
-    pub(super) fn is_of(&mut self, thread: String) {
-        self.thread = thread;
-    }
-
-    /// Forgets what was never finished: a new turn begins.
-    pub(super) fn turn_begins(&mut self) {
-        self.turns += 1;
-        self.items = 0;
-        self.saying.clear();
-        self.tools.clear();
-        self.spent = false;
-        self.waits = true;
-    }
-
-    /// Tells what is left to tell when a turn has ended; `cost` is what the agent said of the whole turn.
-    pub(super) fn turn_ends(&mut self, is_answer: bool, cost: &Value) -> Vec<BackendEvent> {
-        let said = self.said(is_answer);
-        let cost = if self.spent { None } else { usage(cost) };
-        said.into_iter().chain(cost).collect()
-    }
-
-    /// Tells whether a tool is at work: then it is not the model that the agent waits for.
-    pub(super) fn tool_works(&self) -> bool {
-        !self.tools.is_empty()
-    }
-
-    /// Counts the signs that the model, or a tool that it asked for, is at work.
-    pub(super) fn signs(&self) -> u64 {
-        self.signs
-    }
-
-    /// Tells whether the model has said nothing yet since it was asked.
-    pub(super) fn waits_for_model(&self) -> bool {
-        self.waits && self.tools.is_empty()
-    }
-
-    fn sign(&mut self) {
-        self.signs += 1;
-        self.waits = false;
-    }
-
-    pub(super) fn notice(&mut self, method: &str, params: Value) -> Vec<BackendEvent> {
-        let is_ours = method == "session/update" && params["sessionId"] == self.thread.as_str();
-        if !is_ours {
-            return vec![other(method, params)];
+impl Translate for Translator {
+    fn notification(&mut self, method: &str, params: Value) -> Vec<BackendEvent> {
+        let is_our_update = method == "session/update" && params["sessionId"] == self.thread.as_str();
+        if !is_our_update {
+            return vec![passthrough_event(EVENT_PREFIX, method, params)];
         }
         let update = &params["update"];
         match update["sessionUpdate"].as_str().unwrap_or_default() {
-            "agent_message_chunk" => self.says(update),
-            "tool_call" | "tool_call_update" => match Update::deserialize(update) {
-                Ok(update) => self.tool(update),
-                Err(_) => vec![other("tool_call", params)],
+            "agent_message_chunk" => self.message_chunk(update),
+            "tool_call" | "tool_call_update" => match ToolCallUpdate::deserialize(update) {
+                Ok(update) => self.tool_call(update),
+                Err(_) => vec![passthrough_event(EVENT_PREFIX, "tool_call", params)],
             },
             "agent_thought_chunk" => {
-                self.sign();
+                self.record_activity();
                 Vec::new()
             }
-            known if UNWANTED.contains(&known) => Vec::new(),
-            "" => vec![other(method, params)],
-            unknown => vec![other(unknown, update.clone())],
+            known if IGNORED_UPDATES.contains(&known) => Vec::new(),
+            "" => vec![passthrough_event(EVENT_PREFIX, method, params)],
+            unknown => vec![passthrough_event(EVENT_PREFIX, unknown, update.clone())],
         }
     }
 
-    /// Takes what a request for leave says of its call, and tells of the call.
-    pub(super) fn asked(&mut self, call: &Value) -> Vec<BackendEvent> {
-        let Ok(update) = Update::deserialize(call) else { return Vec::new() };
+    fn request(&mut self, method: &str, params: Value) -> (Reply, Option<BackendEvent>) {
+        let is_reported = !UNREPORTED_REQUESTS.contains(&method);
+        let event = is_reported.then(|| BackendEvent::ApprovalDeclined {
+            what: method.to_owned(),
+            detail: bound_payload(params),
+        });
+        (Reply::MethodNotFound, event)
+    }
+}
+
+impl Translator {
+    pub(super) fn set_thread(&mut self, thread: String) {
+        self.thread = thread;
+    }
+
+    /// Discards what the last turn left incomplete.
+    pub(super) fn start_turn(&mut self) {
+        self.turns += 1;
+        self.items = 0;
+        self.text.clear();
+        self.tool_calls.clear();
+        self.has_usage = false;
+        self.is_waiting = true;
+    }
+
+    /// Returns the last events of a turn. `usage` is the agent's total for the turn, which counts only when there was
+    /// no other report.
+    pub(super) fn end_turn(&mut self, is_final: bool, usage: &Value) -> Vec<BackendEvent> {
+        let text = self.finish_item(is_final);
+        let usage = if self.has_usage { None } else { usage_event(usage) };
+        text.into_iter().chain(usage).collect()
+    }
+
+    /// Returns whether a tool runs: then the agent does not wait for the model.
+    pub(super) fn is_tool_running(&self) -> bool {
+        !self.tool_calls.is_empty()
+    }
+
+    /// Returns a counter of the activity of the model and its tools.
+    pub(super) fn activity(&self) -> u64 {
+        self.activity
+    }
+
+    /// Returns whether the agent waits for the first output of the model.
+    pub(super) fn is_waiting_for_model(&self) -> bool {
+        self.is_waiting && self.tool_calls.is_empty()
+    }
+
+    fn record_activity(&mut self) {
+        self.activity += 1;
+        self.is_waiting = false;
+    }
+
+    /// Applies the tool call of a permission request, and reports its start.
+    pub(super) fn permission_requested(&mut self, tool_call: &Value) -> Vec<BackendEvent> {
+        let Ok(update) = ToolCallUpdate::deserialize(tool_call) else { return Vec::new() };
         let id = update.tool_call_id.clone();
-        let mut events = self.tool(update);
-        events.extend(self.tools.get_mut(&id).and_then(|tool| tool.begin(&id)));
+        let mut events = self.tool_call(update);
+        events.extend(self.tool_calls.get_mut(&id).and_then(|call| call.report_start(&id)));
         events
     }
 
-    /// Tells of a request that was refused.
-    pub(super) fn refused(method: &str, params: Value) -> Option<BackendEvent> {
-        let is_worth_a_word = !UNOFFERED.contains(&method);
-        is_worth_a_word
-            .then(|| BackendEvent::Declined { what: method.to_owned(), detail: unknown::bounded(params) })
-    }
-
-    fn says(&mut self, update: &Value) -> Vec<BackendEvent> {
+    fn message_chunk(&mut self, update: &Value) -> Vec<BackendEvent> {
         let text = update["content"]["text"].as_str().unwrap_or_default();
-        let cost = usage(&update["_meta"]["usage"]);
-        self.spent |= cost.is_some();
+        let usage = usage_event(&update["_meta"]["usage"]);
+        self.has_usage |= usage.is_some();
         if !text.is_empty() {
-            self.sign();
+            self.record_activity();
         }
-        self.saying.push_str(text);
-        let piece =
-            (!text.is_empty()).then(|| BackendEvent::TextDelta { item: self.item(), text: text.to_owned() });
-        piece.into_iter().chain(cost).collect()
+        self.text.push_str(text);
+        let delta = (!text.is_empty())
+            .then(|| BackendEvent::TextDelta { item: self.item_id(), text: text.to_owned() });
+        delta.into_iter().chain(usage).collect()
     }
 
-    fn tool(&mut self, update: Update) -> Vec<BackendEvent> {
-        let call = update.tool_call_id.clone();
-        self.sign();
-        if self.tools.len() >= CALLS_AT_MOST {
-            self.tools.clear();
+    fn tool_call(&mut self, update: ToolCallUpdate) -> Vec<BackendEvent> {
+        let id = update.tool_call_id.clone();
+        self.record_activity();
+        if self.tool_calls.len() >= MAX_TOOL_CALLS {
+            self.tool_calls.clear();
         }
-        // What was said before a call is an item of its own.
-        let mut events: Vec<_> = self.said(false).into_iter().collect();
-        let (told, has_ended) = self.tools.entry(call.clone()).or_default().update(update);
-        events.extend(told);
+        // The text before a tool call is an item of its own.
+        let mut events: Vec<_> = self.finish_item(false).into_iter().collect();
+        let (updates, has_ended) = self.tool_calls.entry(id.clone()).or_default().update(update);
+        events.extend(updates);
         if has_ended {
-            self.tools.remove(&call);
-            // What it printed goes to the model.
-            self.waits = true;
+            self.tool_calls.remove(&id);
+            // The agent sends the result to the model.
+            self.is_waiting = true;
         }
         events
     }
 
-    /// Ends the item that is being said, if there is one.
-    fn said(&mut self, is_final: bool) -> Option<BackendEvent> {
-        if self.saying.is_empty() {
+    /// Ends the current text item, if there is one.
+    fn finish_item(&mut self, is_final: bool) -> Option<BackendEvent> {
+        if self.text.is_empty() {
             return None;
         }
-        let (item, text) = (self.item(), std::mem::take(&mut self.saying));
+        let (item, text) = (self.item_id(), std::mem::take(&mut self.text));
         self.items += 1;
         Some(BackendEvent::Text { item, text, is_final })
     }
 
-    fn item(&self) -> String {
+    fn item_id(&self) -> String {
         format!("t{}-m{}", self.turns, self.items + 1)
     }
 }
 
-fn usage(cost: &Value) -> Option<BackendEvent> {
-    let cost = Cost::deserialize(cost).ok()?;
+fn usage_event(usage: &Value) -> Option<BackendEvent> {
+    let tokens = TokenUsage::deserialize(usage).ok()?;
     let usage = Usage {
-        input_tokens: cost.input_tokens,
-        cached_input_tokens: cost.cached_read_tokens,
-        output_tokens: cost.output_tokens,
+        input_tokens: tokens.input_tokens,
+        cached_input_tokens: tokens.cached_read_tokens,
+        output_tokens: tokens.output_tokens,
         ..Usage::default()
     };
     (usage != Usage::default()).then_some(BackendEvent::Usage(usage))
-}
-
-/// Passes on what we do not know.
-pub(super) fn other(method: &str, payload: Value) -> BackendEvent {
-    unknown::other("acp", method, payload)
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
-use guildhall_domain::runs::event::check_type;
+use guildhall_domain::runs::event::validate_type;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 
-fn fresh() -> Translator {
+fn new_translator() -> Translator {
     let mut translator = Translator::default();
-    translator.is_of("s".to_owned());
-    translator.turn_begins();
+    translator.set_thread("s".to_owned());
+    translator.start_turn();
     translator
 }
 
-fn tell(translator: &mut Translator, update: Value) -> Vec<BackendEvent> {
-    translator.notice("session/update", json!({ "sessionId": "s", "update": update }))
+fn update(translator: &mut Translator, update: Value) -> Vec<BackendEvent> {
+    translator.notification("session/update", json!({ "sessionId": "s", "update": update }))
 }
 
 fn chunk(text: &str) -> Value {
@@ -24,15 +24,15 @@ fn content(text: &str) -> Value {
 }
 
 #[test]
-fn what_is_said_before_and_after_a_call_are_two_items() {
-    let mut translator = fresh();
-    let mut events = tell(&mut translator, chunk("first"));
-    events.extend(tell(
+fn text_before_and_after_a_tool_call_is_two_items() {
+    let mut translator = new_translator();
+    let mut events = update(&mut translator, chunk("first"));
+    events.extend(update(
         &mut translator,
         json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "x" }),
     ));
-    events.extend(tell(&mut translator, chunk("last")));
-    events.extend(translator.turn_ends(true, &Value::Null));
+    events.extend(update(&mut translator, chunk("last")));
+    events.extend(translator.end_turn(true, &Value::Null));
     let text = |item: &str, text: &str, is_final| BackendEvent::Text {
         item: item.into(),
         text: text.into(),
@@ -49,80 +49,87 @@ fn what_is_said_before_and_after_a_call_are_two_items() {
 }
 
 #[test]
-fn a_call_is_told_of_when_its_command_is_known_and_once() {
-    let mut translator = fresh();
-    let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Shell", "kind": "execute", "status": "pending", "rawInput": {} });
-    assert_eq!(tell(&mut translator, call), []);
-    let asked =
+fn tool_call_is_reported_once_when_its_command_is_known() {
+    let mut translator = new_translator();
+    let call = json!({
+        "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Shell", "kind": "execute", "status": "pending",
+        "rawInput": {},
+    });
+    assert_eq!(update(&mut translator, call), []);
+    let request =
         json!({ "toolCallId": "c", "title": "ls", "kind": "execute", "rawInput": { "command": "ls -la" } });
-    let began =
-        BackendEvent::ToolBegan { call: "c".into(), tool: "shell".into(), command: Some("ls -la".into()) };
-    assert_eq!(translator.asked(&asked), [began]);
-    assert!(translator.tool_works());
+    let started =
+        BackendEvent::ToolStarted { call: "c".into(), tool: "shell".into(), command: Some("ls -la".into()) };
+    assert_eq!(translator.permission_requested(&request), [started]);
+    assert!(translator.is_tool_running());
     let ended = json!({
-        "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "failed", "content": content("for the model"),
+        "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "failed",
+        "content": content("for the model"),
         "rawOutput": { "output": "a\nb", "exitCode": 3, "truncated": false },
     });
-    let events = tell(&mut translator, ended);
-    let printed = BackendEvent::ToolPrinted { call: "c".into(), text: "a\nb".into(), truncated: false };
-    let ended = BackendEvent::ToolEnded {
+    let events = update(&mut translator, ended);
+    let output = BackendEvent::ToolFullOutput { call: "c".into(), text: "a\nb".into(), truncated: false };
+    let finished = BackendEvent::ToolFinished {
         call: "c".into(),
         tool: "shell".into(),
         status: "failed".into(),
         exit_code: Some(3),
         command: Some("ls -la".into()),
     };
-    assert_eq!(events, [printed, ended]);
-    assert!(translator.waits_for_model());
+    assert_eq!(events, [output, finished]);
+    assert!(translator.is_waiting_for_model());
 }
 
 #[test]
-fn output_that_grows_comes_in_pieces_and_not_again() {
-    let mut translator = fresh();
-    let update = |status: &str, text: &str| json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": status, "content": content(text) });
+fn growing_output_is_reported_in_chunks_without_repeats() {
+    let mut translator = new_translator();
+    let output = |status: &str, text: &str| {
+        let content = content(text);
+        json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": status, "content": content })
+    };
     let events: Vec<_> =
-        [update("in_progress", "a\n"), update("in_progress", "a\nb\n"), update("completed", "a\nb\n")]
+        [output("in_progress", "a\n"), output("in_progress", "a\nb\n"), output("completed", "a\nb\n")]
             .into_iter()
-            .flat_map(|update| tell(&mut translator, update))
+            .flat_map(|params| update(&mut translator, params))
             .collect();
-    let pieces: Vec<_> = events
+    let chunks: Vec<_> = events
         .iter()
         .filter_map(|event| {
             if let BackendEvent::ToolOutput { text, .. } = event { Some(text.as_str()) } else { None }
         })
         .collect();
-    assert_eq!(pieces, ["a\n", "b\n"]);
-    assert!(!events.iter().any(|event| matches!(event, BackendEvent::ToolPrinted { .. })), "{events:?}");
+    assert_eq!(chunks, ["a\n", "b\n"]);
+    assert!(!events.iter().any(|event| matches!(event, BackendEvent::ToolFullOutput { .. })), "{events:?}");
 }
 
 #[test]
-fn what_a_turn_cost_is_told_once_wherever_the_agent_says_it() {
-    let cost = json!({ "inputTokens": 11, "outputTokens": 7, "cachedReadTokens": 3 });
+fn usage_is_reported_once_wherever_the_agent_sends_it() {
+    let tokens = json!({ "inputTokens": 11, "outputTokens": 7, "cachedReadTokens": 3 });
     let usage = BackendEvent::Usage(Usage {
         input_tokens: 11,
         cached_input_tokens: 3,
         output_tokens: 7,
         ..Usage::default()
     });
-    let mut translator = fresh();
-    let mut with_cost = chunk("");
-    with_cost["_meta"] = json!({ "usage": cost });
-    assert_eq!(tell(&mut translator, with_cost), std::slice::from_ref(&usage));
-    assert_eq!(translator.turn_ends(true, &cost), []);
-    assert_eq!(fresh().turn_ends(true, &cost), [usage]);
+    let mut translator = new_translator();
+    let mut with_usage = chunk("");
+    with_usage["_meta"] = json!({ "usage": tokens });
+    assert_eq!(update(&mut translator, with_usage), std::slice::from_ref(&usage));
+    assert_eq!(translator.end_turn(true, &tokens), []);
+    assert_eq!(new_translator().end_turn(true, &tokens), [usage]);
 }
 
 proptest! {
     #[test]
-    fn whatever_an_agent_says_is_an_event_of_a_possible_type_or_nothing(
+    fn passed_through_events_have_a_valid_type(
         method in "\\PC{0,80}", kind in "\\PC{0,80}", text in "\\PC{0,40}",
     ) {
-        let mut translator = fresh();
-        let update = json!({ "sessionUpdate": kind, "toolCallId": text, "content": text, "status": kind });
-        let told = [tell(&mut translator, update), translator.notice(&method, json!({ "a": text }))].concat();
-        for event in told {
+        let mut translator = new_translator();
+        let params = json!({ "sessionUpdate": kind, "toolCallId": text, "content": text, "status": kind });
+        let events = [update(&mut translator, params), translator.notification(&method, json!({ "a": text }))].concat();
+        for event in events {
             if let BackendEvent::Other { kind, .. } = event {
-                prop_assert!(check_type(&kind).is_ok(), "{}", kind);
+                prop_assert!(validate_type(&kind).is_ok(), "{}", kind);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! One turn: what the agent says, what the runner wants, and the clock, until the turn has ended.
+//! One turn of an ACP agent: its messages, the runner's controls, and the timeouts, until the turn has ended.
 
 use std::time::Duration;
 
@@ -9,266 +9,230 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::leave::{self, Verdict};
-use super::session::{Session, report};
-use super::translate::other;
-use super::wire::{self, Fault, Incoming};
-use super::{Profile, trouble};
-use crate::backend::unknown::bounded;
-use crate::backend::{BackendEvent, BackendFailure, Control, Refusal, Setting, Sink, TurnEnd};
-
-/// How long a cancelled turn may take to end. Then its process is ended.
-const STOP_WITHIN: Duration = Duration::from_secs(10);
+use super::error;
+use super::permission::{self, PermissionDecision};
+use super::profile::AcpProfile;
+use super::session::Session;
+use crate::backend::jsonl::{Message, PendingStop, Reply, RpcError, StopReason};
+use crate::backend::passthrough::bound_payload;
+use crate::backend::{
+    BackendConfig, BackendEvent, BackendFailure, EventSink, SteerError, TurnControl, TurnOutcome,
+};
 
 pub(super) struct Turn<'a> {
     session: &'a mut Session,
-    sink: &'a Sink,
-    id: u64,
+    sink: &'a EventSink,
+    /// The id of the prompt request; its response ends the turn.
+    request_id: u64,
     approval: Approval,
     limits: Limits,
-    began: Instant,
-    /// When the model, or a tool, last gave a sign.
-    heard: Instant,
-    signs: u64,
-    calls: u32,
-    asked: u32,
+    started_at: Instant,
+    /// When the model or a tool was last active.
+    active_at: Instant,
+    activity: u64,
+    tool_calls: u32,
+    requests: u32,
     declined: u32,
-    stop: Option<Stop>,
+    stop: Option<PendingStop>,
 }
 
 #[derive(Clone, Copy)]
 struct Limits {
-    time: Duration,
-    silence: Duration,
-    calls: u32,
+    timeout: Duration,
+    silence_timeout: Duration,
+    tool_calls: u32,
 }
 
-/// Why the turn was cancelled, and when it must have ended.
-struct Stop {
-    why: Why,
-    until: Instant,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Why {
-    Asked,
-    TooLong,
-    /// Nothing came, and no tool was at work: the agent waits for its model.
-    Silent,
-    TooManyCalls,
-    TooManyWishes,
+impl Limits {
+    /// An agent sends one request per tool call, and one more after it for a feature that we do not offer.
+    fn requests(self) -> u32 {
+        self.tool_calls.saturating_mul(2).saturating_add(2)
+    }
 }
 
 impl<'a> Turn<'a> {
     pub(super) async fn start(
         session: &'a mut Session,
-        setting: &Setting,
-        profile: &Profile,
-        words: &str,
-        sink: &'a Sink,
+        config: &BackendConfig,
+        profile: &AcpProfile,
+        prompt: &str,
+        sink: &'a EventSink,
     ) -> Result<Self, BackendFailure> {
-        session.translator.turn_begins();
-        let params = json!({ "sessionId": session.thread(), "prompt": [{ "type": "text", "text": words }] });
-        let began = Instant::now();
-        let id = session.send("session/prompt", &params).await?;
+        session.translator.start_turn();
+        let params = json!({ "sessionId": session.thread(), "prompt": [{ "type": "text", "text": prompt }] });
+        let started_at = Instant::now();
+        let request_id = session.send_request("session/prompt", &params).await?;
         let limits = Limits {
-            time: setting.turn_timeout,
-            silence: profile.silent_at_most,
-            calls: setting.tool_calls_at_most,
+            timeout: config.turn_timeout,
+            silence_timeout: profile.silence_timeout,
+            tool_calls: config.max_tool_calls,
         };
-        let (calls, asked, declined, stop) = (0, 0, 0, None);
-        let signs = session.translator.signs();
-        let approval = setting.approval;
+        let activity = session.translator.activity();
         Ok(Self {
             session,
             sink,
-            id,
-            approval,
+            request_id,
+            approval: config.approval,
             limits,
-            began,
-            heard: began,
-            signs,
-            calls,
-            asked,
-            declined,
-            stop,
+            started_at,
+            active_at: started_at,
+            activity,
+            tool_calls: 0,
+            requests: 0,
+            declined: 0,
+            stop: None,
         })
     }
 
-    pub(super) async fn run(mut self, control: &mut mpsc::Receiver<Control>) -> TurnEnd {
-        let outcome = self.until_the_end(control).await;
-        let end = match &outcome {
-            Ok(answer) => self.end_of(answer),
-            Err(failure) => TurnEnd::Failed(failure.clone()),
+    pub(super) async fn run(mut self, control: &mut mpsc::Receiver<TurnControl>) -> TurnOutcome {
+        let response = self.run_to_end(control).await;
+        let outcome = match &response {
+            Ok(response) => self.outcome(response),
+            Err(failure) => TurnOutcome::Failed(failure.clone()),
         };
-        let cost = outcome.ok().and_then(Result::ok).map_or(Value::Null, |answer| answer["usage"].clone());
-        let events = self.session.translator.turn_ends(end == TurnEnd::Completed, &cost);
-        report(self.sink, events).await;
-        let active_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let usage = response.ok().and_then(Result::ok).map_or(Value::Null, |result| result["usage"].clone());
+        let events = self.session.translator.end_turn(outcome == TurnOutcome::Completed, &usage);
+        self.sink.report_all(events).await;
+        let active_ms = u64::try_from(self.started_at.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.sink.report(BackendEvent::Usage(Usage { active_ms, ..Usage::default() })).await;
-        end
+        outcome
     }
 
-    /// Returns the agent's answer to the prompt.
-    async fn until_the_end(
+    /// Returns the response to the prompt.
+    async fn run_to_end(
         &mut self,
-        control: &mut mpsc::Receiver<Control>,
-    ) -> Result<Result<Value, Fault>, BackendFailure> {
-        let mut is_controlled = true;
+        control: &mut mpsc::Receiver<TurnControl>,
+    ) -> Result<Result<Value, RpcError>, BackendFailure> {
+        let mut is_control_open = true;
         loop {
             let deadline = self.next_deadline();
             tokio::select! {
-                message = self.session.hear() => {
+                message = self.session.receive() => {
                     let message = message?;
-                    if let Incoming::Answer { id, outcome } = &message
-                        && *id == self.id
+                    if let Message::Response { id, result } = &message
+                        && *id == self.request_id
                     {
-                        return Ok(outcome.clone());
+                        return Ok(result.clone());
                     }
-                    self.take(message).await?;
-                    let signs = self.session.translator.signs();
-                    if std::mem::replace(&mut self.signs, signs) != signs {
-                        self.heard = Instant::now();
+                    self.handle_message(message).await?;
+                    let activity = self.session.translator.activity();
+                    if std::mem::replace(&mut self.activity, activity) != activity {
+                        self.active_at = Instant::now();
                     }
                 }
-                wish = control.recv(), if is_controlled => match wish {
-                    Some(Control::Interrupt) => self.cancel(Why::Asked).await?,
-                    // The protocol has no word for it.
-                    Some(Control::Steer { taken, .. }) => drop(taken.send(Err(Refusal::Unable))),
-                    None => is_controlled = false,
+                control = control.recv(), if is_control_open => match control {
+                    Some(TurnControl::Interrupt) => self.cancel(StopReason::Interrupted).await?,
+                    // The protocol has no message for it.
+                    Some(TurnControl::Steer { reply, .. }) => drop(reply.send(Err(SteerError::Unsupported))),
+                    None => is_control_open = false,
                 },
-                () = sleep_until(deadline) => self.late().await?,
+                () = sleep_until(deadline) => self.handle_timeout().await?,
             }
         }
     }
 
-    async fn take(&mut self, message: Incoming) -> Result<(), BackendFailure> {
+    async fn handle_message(&mut self, message: Message) -> Result<(), BackendFailure> {
         let events = match message {
-            Incoming::Notice { method, params } => self.session.translator.notice(&method, params),
-            Incoming::Request { id, method, params } if method == "session/request_permission" => {
-                return self.asked_for_leave(&id, params).await;
+            Message::Request { id, method, params } if method == "session/request_permission" => {
+                self.requests += 1;
+                self.handle_permission(&id, params).await?
             }
-            Incoming::Request { id, method, params } => {
-                self.asked += 1;
-                self.session.refuse(&id, &method, params).await?.into_iter().collect()
+            message @ Message::Request { .. } => {
+                self.requests += 1;
+                self.session.handle(message).await?
             }
-            Incoming::Noise { bytes } => vec![other("unreadable", json!({ "bytes": bytes }))],
-            // To a question that nobody waits for any more.
-            Incoming::Answer { .. } => Vec::new(),
+            message @ (Message::Response { .. } | Message::Notification { .. } | Message::Invalid { .. }) => {
+                self.session.handle(message).await?
+            }
         };
-        self.tell(events).await
+        self.report(events).await
     }
 
-    async fn asked_for_leave(&mut self, id: &Value, params: Value) -> Result<(), BackendFailure> {
-        self.asked += 1;
-        let mut events = self.session.translator.asked(&params["toolCall"]);
-        let (answer, verdict) = leave::decide(self.approval, &params["options"], self.stop.is_some());
-        self.session.say(&wire::answer(id, &answer)).await?;
-        if verdict == Verdict::Declined {
+    async fn handle_permission(
+        &mut self,
+        id: &Value,
+        params: Value,
+    ) -> Result<Vec<BackendEvent>, BackendFailure> {
+        let mut events = self.session.translator.permission_requested(&params["toolCall"]);
+        let (response, decision) = permission::decide(self.approval, &params["options"], self.stop.is_some());
+        self.session.send_reply(id, &Reply::Result(response)).await?;
+        if decision == PermissionDecision::Declined {
             self.declined += 1;
             let what = params["toolCall"]["kind"].as_str().unwrap_or("permission").to_owned();
-            events.push(BackendEvent::Declined { what, detail: bounded(params) });
+            events.push(BackendEvent::ApprovalDeclined { what, detail: bound_payload(params) });
         }
-        self.tell(events).await
+        Ok(events)
     }
 
-    /// Reports, and stops a turn that asks for too much.
-    async fn tell(&mut self, events: Vec<BackendEvent>) -> Result<(), BackendFailure> {
-        let began = events.iter().filter(|event| matches!(event, BackendEvent::ToolBegan { .. })).count();
-        self.calls = self.calls.saturating_add(u32::try_from(began).unwrap_or(u32::MAX));
-        report(self.sink, events).await;
-        if self.calls > self.limits.calls {
-            self.cancel(Why::TooManyCalls).await?;
+    /// Reports events, and stops a turn that exceeds its limits.
+    async fn report(&mut self, events: Vec<BackendEvent>) -> Result<(), BackendFailure> {
+        let started = events.iter().filter(|event| matches!(event, BackendEvent::ToolStarted { .. })).count();
+        self.tool_calls = self.tool_calls.saturating_add(u32::try_from(started).unwrap_or(u32::MAX));
+        self.sink.report_all(events).await;
+        if self.tool_calls > self.limits.tool_calls {
+            self.cancel(StopReason::TooManyToolCalls(self.limits.tool_calls)).await?;
         }
-        // An agent asks once for a call, and once more after it for what we do not offer.
-        if self.asked > self.limits.calls.saturating_mul(2).saturating_add(2) {
-            self.cancel(Why::TooManyWishes).await?;
+        if self.requests > self.limits.requests() {
+            self.cancel(StopReason::TooManyRequests(self.limits.requests())).await?;
         }
         Ok(())
     }
 
-    /// Asks the agent to stop. The protocol has no answer to that: the turn's end is waited for.
-    async fn cancel(&mut self, why: Why) -> Result<(), BackendFailure> {
+    /// Tells the agent to stop. The protocol has no response to that, so this waits for the end of the turn.
+    async fn cancel(&mut self, reason: StopReason) -> Result<(), BackendFailure> {
         if self.stop.is_some() {
             return Ok(());
         }
-        self.stop = Some(Stop { why, until: Instant::now() + STOP_WITHIN });
+        self.stop = Some(PendingStop::new(reason));
         let params = json!({ "sessionId": self.session.thread() });
-        self.session.say(&wire::notice("session/cancel", &params)).await
+        self.session.send_notification("session/cancel", Some(&params)).await
+    }
+
+    fn turn_deadline(&self) -> Instant {
+        self.started_at + self.limits.timeout
     }
 
     fn next_deadline(&self) -> Instant {
-        let turn = self.began + self.limits.time;
         match &self.stop {
-            Some(stop) => stop.until,
-            None if self.session.translator.tool_works() => turn,
-            None => turn.min(self.heard + self.limits.silence),
+            Some(stop) => stop.deadline(),
+            None if self.session.translator.is_tool_running() => self.turn_deadline(),
+            None => self.turn_deadline().min(self.active_at + self.limits.silence_timeout),
         }
     }
 
-    async fn late(&mut self) -> Result<(), BackendFailure> {
+    async fn handle_timeout(&mut self) -> Result<(), BackendFailure> {
         let now = Instant::now();
+        let Limits { timeout, silence_timeout, .. } = self.limits;
+        let model_timeout = StopReason::ModelTimeout(silence_timeout.min(timeout));
         match &self.stop {
-            Some(stop) if stop.until <= now => {
-                let why = self.failure_of(stop.why).map_or_else(String::new, |f| format!("{}; ", f.message));
-                let seconds = STOP_WITHIN.as_secs();
-                Err(BackendFailure::dead(format!(
-                    "{why}the agent did not stop within {seconds} s and was ended"
-                )))
-            }
+            Some(stop) if stop.deadline() <= now => Err(stop.overdue_failure("the agent")),
             Some(_) => Ok(()),
-            None if self.began + self.limits.time <= now => {
-                let waits = self.session.translator.waits_for_model();
-                self.cancel(if waits { Why::Silent } else { Why::TooLong }).await
+            None if self.turn_deadline() <= now => {
+                let is_waiting = self.session.translator.is_waiting_for_model();
+                self.cancel(if is_waiting { model_timeout } else { StopReason::TurnTimeout(timeout) }).await
             }
-            None => self.cancel(Why::Silent).await,
+            None => self.cancel(model_timeout).await,
         }
     }
 
-    fn end_of(&self, answer: &Result<Value, Fault>) -> TurnEnd {
-        let stopped = self
-            .stop
-            .as_ref()
-            .map(|stop| self.failure_of(stop.why).map_or(TurnEnd::Interrupted, TurnEnd::Failed));
+    fn outcome(&self, response: &Result<Value, RpcError>) -> TurnOutcome {
+        let stopped = self.stop.as_ref().map(PendingStop::outcome);
         let failed =
-            |message: String| TurnEnd::Failed(BackendFailure::new(FailureKind::BackendFailed, message));
-        match answer {
-            Ok(answer) => match answer["stopReason"].as_str() {
-                Some("end_turn") => TurnEnd::Completed,
-                // A no is an answer, though some agents end their turn with it.
-                Some("cancelled") if stopped.is_none() && self.declined > 0 => TurnEnd::Completed,
-                Some("cancelled") => {
-                    stopped.unwrap_or_else(|| failed("the agent gave the turn up".to_owned()))
-                }
-                Some("max_tokens") => failed("the model came to the end of its tokens".to_owned()),
+            |message: &str| TurnOutcome::Failed(BackendFailure::new(FailureKind::BackendFailed, message));
+        match response {
+            Ok(result) => match result["stopReason"].as_str() {
+                Some("end_turn") => TurnOutcome::Completed,
+                // Some agents end the turn after a declined permission.
+                Some("cancelled") if stopped.is_none() && self.declined > 0 => TurnOutcome::Completed,
+                Some("cancelled") => stopped.unwrap_or_else(|| failed("the agent cancelled the turn")),
+                Some("max_tokens") => failed("the model reached its token limit"),
                 Some("max_turn_requests") => {
-                    failed("the agent asked its model too often in one turn".to_owned())
+                    failed("the agent reached its limit of model requests in one turn")
                 }
-                Some("refusal") => failed("the agent refuses to go on".to_owned()),
-                Some(_) | None => {
-                    failed("the agent ended the turn for a reason that we do not know".to_owned())
-                }
+                Some("refusal") => failed("the agent refused to continue"),
+                Some(_) | None => failed("the agent ended the turn for an unknown reason"),
             },
-            Err(fault) => stopped.unwrap_or_else(|| TurnEnd::Failed(trouble::classify(fault))),
+            Err(error) => stopped.unwrap_or_else(|| TurnOutcome::Failed(error::classify(error))),
         }
-    }
-
-    fn failure_of(&self, why: Why) -> Option<BackendFailure> {
-        let Limits { time, silence, calls } = self.limits;
-        let message = match why {
-            Why::Asked => return None,
-            Why::Silent => {
-                let seconds = silence.min(time).as_secs_f32();
-                let message =
-                    format!("the agent waited for its model provider and heard nothing for {seconds} s");
-                return Some(BackendFailure::new(FailureKind::ProviderUnavailable, message));
-            }
-            Why::TooLong => format!("the turn took longer than {} s and was interrupted", time.as_secs_f32()),
-            Why::TooManyCalls => format!("the model asked for more than {calls} tool calls in one turn"),
-            Why::TooManyWishes => {
-                format!("the agent asked for more than {} things in one turn", calls * 2 + 2)
-            }
-        };
-        Some(BackendFailure::new(FailureKind::BackendFailed, message))
     }
 }

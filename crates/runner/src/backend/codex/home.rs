@@ -1,8 +1,7 @@
-//! What Codex finds when it starts: its own folders, a configuration that we write, an environment that is empty but for
-//! a short list.
+//! The home directory, configuration and environment of a Codex process.
 //!
-//! The configuration is written anew before every start, so nothing that a turn has left there counts. The workspace
-//! may be anybody's: it is named as not trusted, else Codex would run what a `.codex/config.toml` in it says.
+//! The configuration is written before every start, so changes that a turn made to it have no effect. The workspace is
+//! marked as untrusted; otherwise Codex would execute what its `.codex/config.toml` says.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,64 +12,61 @@ use guildhall_domain::runs::policy::Network;
 use secrecy::SecretString;
 use serde::Serialize;
 
-use super::Profile;
-use crate::backend::{Setting, surroundings};
+use super::profile::CodexProfile;
+use crate::backend::{BackendConfig, environment};
 
-/// The name of the provider in the configuration. It appears nowhere else.
+/// The name of the provider in the configuration.
 const PROVIDER: &str = "guildhall";
 
-/// Where Codex keeps what it keeps.
+/// The directories of a Codex process.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(super) struct CodexHome {
     codex: PathBuf,
     user: PathBuf,
     temporary: PathBuf,
 }
 
-impl Home {
-    /// Makes the folders and writes the configuration.
-    pub(super) fn prepare(setting: &Setting, profile: &Profile) -> io::Result<Self> {
+impl CodexHome {
+    /// Creates the directories and writes the configuration.
+    pub(super) fn prepare(config: &BackendConfig, profile: &CodexProfile) -> io::Result<Self> {
         let home = Self {
-            codex: setting.state.join("codex"),
-            user: setting.state.join("home"),
-            temporary: setting.state.join("tmp"),
+            codex: config.state.join("codex"),
+            user: config.state.join("home"),
+            temporary: config.state.join("tmp"),
         };
-        for folder in [&home.codex, &home.user, &home.temporary] {
-            surroundings::folder(folder)?;
+        for dir in [&home.codex, &home.user, &home.temporary] {
+            environment::create_private_dir(dir)?;
         }
-        let text = Config::new(setting, profile).write()?;
-        surroundings::replace(&home.codex.join("config.toml"), &text)?;
+        let text = CodexConfig::new(config, profile).to_toml()?;
+        environment::write_private_file(&home.codex.join("config.toml"), &text)?;
         Ok(home)
     }
 
-    /// Returns everything that the agent's environment holds: the secrets are there and nowhere else.
+    /// Returns the complete environment of the process, the only place that contains the secrets.
     pub(super) fn environment(&self, secrets: &[(String, SecretString)]) -> Vec<(String, SecretString)> {
         let own = [("CODEX_HOME", &self.codex), ("HOME", &self.user), ("TMPDIR", &self.temporary)]
             .map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()));
-        let plain =
-            surroundings::passed_on().chain(own).map(|(name, value)| (name, SecretString::from(value)));
-        // A later one wins: no secret takes the name of something that we set.
-        secrets.iter().cloned().chain(plain).collect()
+        environment::with_secrets(secrets, environment::inherited().chain(own))
     }
 }
 
 /// The part of Codex's configuration that we set.
 #[derive(Debug, Serialize)]
-struct Config<'a> {
+struct CodexConfig<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
     model_provider: &'static str,
     web_search: &'static str,
     check_for_update_on_startup: bool,
-    model_providers: BTreeMap<&'static str, Provider<'a>>,
+    model_providers: BTreeMap<&'static str, ProviderConfig<'a>>,
     analytics: Switch,
     feedback: Switch,
     shell_environment_policy: ShellEnvironment<'a>,
-    projects: BTreeMap<String, Project>,
+    projects: BTreeMap<String, ProjectConfig>,
 }
 
 #[derive(Debug, Serialize)]
-struct Provider<'a> {
+struct ProviderConfig<'a> {
     name: &'static str,
     base_url: &'a str,
     wire_api: &'static str,
@@ -86,7 +82,7 @@ struct Switch {
     enabled: bool,
 }
 
-/// What the commands see that the agent runs: none of our secrets.
+/// The environment of the commands that the agent runs: without our secrets.
 #[derive(Debug, Serialize)]
 struct ShellEnvironment<'a> {
     inherit: &'static str,
@@ -95,13 +91,13 @@ struct ShellEnvironment<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Project {
+struct ProjectConfig {
     trust_level: &'static str,
 }
 
-impl<'a> Config<'a> {
-    fn new(setting: &'a Setting, profile: &'a Profile) -> Self {
-        let provider = Provider {
+impl<'a> CodexConfig<'a> {
+    fn new(config: &'a BackendConfig, profile: &'a CodexProfile) -> Self {
+        let provider = ProviderConfig {
             name: PROVIDER,
             base_url: &profile.base_url,
             wire_api: "responses",
@@ -109,11 +105,11 @@ impl<'a> Config<'a> {
             request_max_retries: profile.retries,
             stream_max_retries: profile.retries,
         };
-        let workspace = fs::canonicalize(&setting.workspace).unwrap_or_else(|_| setting.workspace.clone());
+        let workspace = fs::canonicalize(&config.workspace).unwrap_or_else(|_| config.workspace.clone());
         Self {
             model: profile.model.as_deref(),
             model_provider: PROVIDER,
-            web_search: match setting.network {
+            web_search: match config.network {
                 Network::Disabled => "disabled",
                 Network::Enabled => "cached",
             },
@@ -124,50 +120,36 @@ impl<'a> Config<'a> {
             shell_environment_policy: ShellEnvironment {
                 inherit: "core",
                 ignore_default_excludes: false,
-                exclude: setting.secrets.iter().map(|(name, _)| name.as_str()).collect(),
+                exclude: config.secrets.iter().map(|(name, _)| name.as_str()).collect(),
             },
-            projects: untrusted(&workspace).chain(untrusted(&setting.workspace)).collect(),
+            projects: untrusted(&workspace).chain(untrusted(&config.workspace)).collect(),
         }
     }
 
-    fn write(&self) -> io::Result<String> {
+    fn to_toml(&self) -> io::Result<String> {
         toml::to_string(self).map_err(io::Error::other)
     }
 }
 
-/// Names a folder and all above it: the workspace may lie inside a repository.
-fn untrusted(workspace: &Path) -> impl Iterator<Item = (String, Project)> {
-    let folders = workspace.ancestors().map(|folder| folder.to_string_lossy().into_owned());
-    folders.map(|folder| (folder, Project { trust_level: "untrusted" }))
+/// Marks a directory and its ancestors as untrusted: the workspace may be inside of a repository.
+fn untrusted(workspace: &Path) -> impl Iterator<Item = (String, ProjectConfig)> {
+    let dirs = workspace.ancestors().map(|dir| dir.to_string_lossy().into_owned());
+    dirs.map(|dir| (dir, ProjectConfig { trust_level: "untrusted" }))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use guildhall_domain::runs::policy::{Approval, Sandbox};
     use secrecy::ExposeSecret;
 
-    use crate::child::OutOfReach;
-
     use super::*;
+    use crate::backend::test_config::test_config;
 
-    fn setting(folder: &Path) -> Setting {
-        Setting {
-            workspace: folder.join("work \"space\"\n"),
-            state: folder.join("state"),
-            sandbox: Sandbox::WorkspaceWrite,
-            approval: Approval::Never,
-            network: Network::Disabled,
-            secrets: vec![("PROVIDER_KEY".to_owned(), SecretString::from("canary-1234"))],
-            turn_timeout: Duration::from_secs(1),
-            out_of_reach: OutOfReach::default(),
-            tool_calls_at_most: 1,
-        }
+    fn config(dir: &Path) -> BackendConfig {
+        BackendConfig { workspace: dir.join("work \"space\"\n"), ..test_config(dir, "PROVIDER_KEY") }
     }
 
-    fn profile() -> Profile {
-        Profile {
+    fn profile() -> CodexProfile {
+        CodexProfile {
             program: "codex".into(),
             model: Some("m\"\n[model_providers.evil]\nx = \"".to_owned()),
             base_url: "http://127.0.0.1:1/v1".to_owned(),
@@ -177,37 +159,37 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_names_the_credential_and_does_not_hold_it() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let home = Home::prepare(&setting(folder.path()), &profile()).expect("written");
-        let text = fs::read_to_string(home.codex.join("config.toml")).expect("a file");
+    fn configuration_names_the_credential_without_its_value() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let home = CodexHome::prepare(&config(dir.path()), &profile()).expect("prepare");
+        let text = fs::read_to_string(home.codex.join("config.toml")).expect("read config.toml");
         assert!(!text.contains("canary") && text.contains("PROVIDER_KEY"), "{text}");
-        let environment = home.environment(&setting(folder.path()).secrets);
-        let value = environment.iter().find(|(name, _)| name == "PROVIDER_KEY").expect("it is there");
+        let environment = home.environment(&config(dir.path()).secrets);
+        let value = environment.iter().find(|(name, _)| name == "PROVIDER_KEY").expect("secret is set");
         assert_eq!(value.1.expose_secret(), "canary-1234");
     }
 
     #[test]
-    fn no_value_breaks_out_of_its_place() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let home = Home::prepare(&setting(folder.path()), &profile()).expect("written");
-        let text = fs::read_to_string(home.codex.join("config.toml")).expect("a file");
-        let read: toml::Table = text.parse().expect("it is TOML");
+    fn values_in_the_configuration_are_escaped() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let home = CodexHome::prepare(&config(dir.path()), &profile()).expect("prepare");
+        let text = fs::read_to_string(home.codex.join("config.toml")).expect("read config.toml");
+        let read: toml::Table = text.parse().expect("valid TOML");
         assert_eq!(read["model"].as_str(), profile().model.as_deref());
-        assert_eq!(read["model_providers"].as_table().expect("a table").len(), 1);
-        let workspace = setting(folder.path()).workspace.to_string_lossy().into_owned();
+        assert_eq!(read["model_providers"].as_table().expect("table").len(), 1);
+        let workspace = config(dir.path()).workspace.to_string_lossy().into_owned();
         assert_eq!(read["projects"][&workspace]["trust_level"].as_str(), Some("untrusted"));
     }
 
     #[test]
-    fn what_a_turn_left_as_a_configuration_is_replaced() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let home = Home::prepare(&setting(folder.path()), &profile()).expect("written");
+    fn prepare_replaces_a_configuration_that_a_turn_changed() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let home = CodexHome::prepare(&config(dir.path()), &profile()).expect("prepare");
         let file = home.codex.join("config.toml");
-        let elsewhere = folder.path().join("elsewhere");
-        fs::remove_file(&file).expect("removed");
-        std::os::unix::fs::symlink(&elsewhere, &file).expect("linked");
-        Home::prepare(&setting(folder.path()), &profile()).expect("written again");
-        assert!(!elsewhere.exists() && fs::symlink_metadata(&file).expect("there").is_file());
+        let elsewhere = dir.path().join("elsewhere");
+        fs::remove_file(&file).expect("remove file");
+        std::os::unix::fs::symlink(&elsewhere, &file).expect("create symlink");
+        CodexHome::prepare(&config(dir.path()), &profile()).expect("prepare again");
+        assert!(!elsewhere.exists() && fs::symlink_metadata(&file).expect("file exists").is_file());
     }
 }

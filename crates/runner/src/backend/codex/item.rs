@@ -1,39 +1,39 @@
-//! The items of a turn, as far as we act on them.
+//! The items of a turn that we use.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Item {
-    /// What the agent says.
+    /// A message of the agent.
     Message {
         id: String,
         text: String,
         is_final: bool,
     },
-    Tool(Tool),
-    /// What it was told.
-    Words,
+    ToolCall(ToolCall),
+    /// The prompt of the turn.
+    UserMessage,
     Unknown,
 }
 
-/// A call of a tool, whichever it is.
+/// A tool call of any kind.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tool {
-    pub(super) call: String,
-    pub(super) name: String,
+pub(super) struct ToolCall {
+    pub(super) id: String,
+    pub(super) tool: String,
     pub(super) command: Option<String>,
     pub(super) status: String,
     pub(super) exit_code: Option<i64>,
-    /// All that it printed, as far as Codex has kept it.
-    pub(super) printed: Option<String>,
-    /// Which files it changed, without the text of the change.
+    /// Its output, as far as Codex has kept it.
+    pub(super) output: Option<String>,
+    /// The files that it changed, without the diff.
     pub(super) changes: Option<Value>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Wire {
+enum WireItem {
     UserMessage {},
     AgentMessage {
         id: String,
@@ -49,7 +49,7 @@ enum Wire {
     },
     FileChange {
         id: String,
-        changes: Vec<Change>,
+        changes: Vec<ChangedFile>,
         status: String,
     },
     McpToolCall {
@@ -76,50 +76,51 @@ enum Wire {
 }
 
 #[derive(Deserialize)]
-struct Change {
+struct ChangedFile {
     path: String,
     kind: Value,
 }
 
 impl Item {
-    /// Reads an item. None where it is of a kind that we know and yet cannot be read.
+    /// Parses an item. Returns `None` for a known kind with an unexpected form.
     pub(super) fn parse(item: &Value) -> Option<Self> {
-        let item = match Wire::deserialize(item).ok()? {
-            Wire::UserMessage {} => Self::Words,
-            Wire::AgentMessage { id, text, phase } => {
+        let item = match WireItem::deserialize(item).ok()? {
+            WireItem::UserMessage {} => Self::UserMessage,
+            WireItem::AgentMessage { id, text, phase } => {
                 Self::Message { id, text, is_final: phase.as_deref() == Some("final_answer") }
             }
-            Wire::CommandExecution { id, command, status, aggregated_output, exit_code } => {
-                Self::Tool(Tool {
+            WireItem::CommandExecution { id, command, status, aggregated_output, exit_code } => {
+                Self::ToolCall(ToolCall {
                     command: Some(command),
                     exit_code,
-                    printed: aggregated_output,
-                    ..Tool::new(id, "shell".to_owned(), status)
+                    output: aggregated_output,
+                    ..ToolCall::new(id, "shell".to_owned(), status)
                 })
             }
-            Wire::FileChange { id, changes, status } => {
+            WireItem::FileChange { id, changes, status } => {
                 let changes =
                     changes.into_iter().map(|change| json!({ "path": change.path, "kind": change.kind }));
                 let changes = Some(Value::Array(changes.collect()));
-                Self::Tool(Tool { changes, ..Tool::new(id, "apply_patch".to_owned(), status) })
+                Self::ToolCall(ToolCall { changes, ..ToolCall::new(id, "apply_patch".to_owned(), status) })
             }
-            Wire::McpToolCall { id, server, tool, status } => {
-                Self::Tool(Tool::new(id, format!("{server}/{tool}"), status))
+            WireItem::McpToolCall { id, server, tool, status } => {
+                Self::ToolCall(ToolCall::new(id, format!("{server}/{tool}"), status))
             }
-            Wire::DynamicToolCall { id, tool, status } | Wire::CollabAgentToolCall { id, tool, status } => {
-                Self::Tool(Tool::new(id, tool, status))
+            WireItem::DynamicToolCall { id, tool, status }
+            | WireItem::CollabAgentToolCall { id, tool, status } => {
+                Self::ToolCall(ToolCall::new(id, tool, status))
             }
-            Wire::WebSearch { id } => {
-                Self::Tool(Tool::new(id, "web_search".to_owned(), "completed".to_owned()))
+            WireItem::WebSearch { id } => {
+                Self::ToolCall(ToolCall::new(id, "web_search".to_owned(), "completed".to_owned()))
             }
-            Wire::Unknown => Self::Unknown,
+            WireItem::Unknown => Self::Unknown,
         };
         Some(item)
     }
 }
 
-impl Tool {
-    fn new(call: String, name: String, status: String) -> Self {
-        Self { call, name, status, command: None, exit_code: None, printed: None, changes: None }
+impl ToolCall {
+    fn new(id: String, tool: String, status: String) -> Self {
+        Self { id, tool, status, command: None, exit_code: None, output: None, changes: None }
     }
 }

@@ -1,4 +1,4 @@
-//! What Codex tells, in our own words. Pure: a notice goes in, events come out.
+//! Translates the notifications of Codex into backend events. Pure.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,20 @@ use guildhall_domain::runs::event::Usage;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::error::CodexError;
 use super::item::Item;
-use super::trouble::Trouble;
+use super::permission;
 use crate::backend::BackendEvent;
-use crate::backend::output::Output;
-use crate::backend::unknown::{self, bounded};
+use crate::backend::jsonl::{Reply, Translate};
+use crate::backend::passthrough::{bound_payload, passthrough_event};
+use crate::backend::tool_output::ToolOutputBuffer;
 
-/// What is told and means nothing to us: said otherwise, or the agent's own housekeeping. Codex is asked to leave these
-/// out; a version that sends them still does no harm.
-pub(super) const UNWANTED: [&str; 13] = [
+/// Prefix of the event types of passed-through notifications.
+pub(super) const EVENT_PREFIX: &str = "codex";
+
+/// Notifications that we do not use: redundant, or internal to the agent. Codex is told not to send these; a version
+/// that sends them anyway does no harm.
+pub(super) const IGNORED_NOTIFICATIONS: [&str; 13] = [
     "account/rateLimits/updated",
     "account/updated",
     "app/list/updated",
@@ -27,30 +32,32 @@ pub(super) const UNWANTED: [&str; 13] = [
     "remoteControl/status/changed",
     "skills/changed",
     "thread/started",
-    // The whole difference anew with every change; the runner makes its own.
+    // Repeats the whole diff with every change; the runner computes its own.
     "turn/diff/updated",
 ];
 
 #[derive(Debug)]
-pub(super) struct Translator {
+pub struct Translator {
     thread: String,
-    spent: Spent,
+    reported: ReportedUsage,
+    /// Whether a turn has started in this process.
     has_worked: bool,
-    outputs: BTreeMap<String, Output>,
-    connected: bool,
+    outputs: BTreeMap<String, ToolOutputBuffer>,
+    /// Whether the connection to the model works, as far as Codex reported.
+    is_connected: bool,
 }
 
-/// What the thread had cost when we last reported.
+/// The usage of the thread that was already reported.
 #[derive(Debug)]
-enum Spent {
-    /// A thread from before: its costs until now are not ours to report again.
+enum ReportedUsage {
+    /// A resumed thread: its usage so far was reported by an earlier process.
     Unknown,
-    Until(Totals),
+    Total(TokenTotals),
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Totals {
+struct TokenTotals {
     input_tokens: u64,
     cached_input_tokens: u64,
     output_tokens: u64,
@@ -58,70 +65,80 @@ struct Totals {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Delta {
+struct DeltaParams {
     item_id: String,
     delta: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct TokenUsage {
-    token_usage: Sums,
+struct TokenUsageParams {
+    token_usage: TokenUsage,
 }
 
 #[derive(Deserialize)]
-struct Sums {
-    total: Totals,
-    last: Totals,
+struct TokenUsage {
+    total: TokenTotals,
+    last: TokenTotals,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ErrorNotice {
-    error: Trouble,
+struct ErrorParams {
+    error: CodexError,
     will_retry: bool,
 }
 
-impl Translator {
-    /// Begins with a thread that has cost nothing yet, or one that is taken up again.
-    pub(super) fn new(is_resumed: bool) -> Self {
-        let spent = if is_resumed { Spent::Unknown } else { Spent::Until(Totals::default()) };
-        Self { thread: String::new(), spent, has_worked: false, outputs: BTreeMap::new(), connected: true }
+impl Translate for Translator {
+    fn notification(&mut self, method: &str, params: Value) -> Vec<BackendEvent> {
+        let events = match method {
+            "item/agentMessage/delta" => {
+                parse(&params).map(|delta: DeltaParams| self.text_delta(delta, &params))
+            }
+            "item/commandExecution/outputDelta" => parse(&params).map(|delta| self.output_delta(delta)),
+            "item/started" => Item::parse(&params["item"]).map(|item| self.item_started(&item)),
+            "item/completed" => Item::parse(&params["item"]).map(|item| self.item_completed(&item, &params)),
+            "thread/tokenUsage/updated" => parse(&params).map(|usage| self.usage(&usage, &params)),
+            "thread/status/changed" => Some(status(&params)),
+            "error" => parse(&params).map(|error| self.error(&error)),
+            "warning" | "configWarning" => Some(vec![warning(&params)]),
+            "turn/completed" => Some(active_time(&params)),
+            "turn/started" => Some(self.turn_started()),
+            // Our own action, or followed by an event that says more.
+            "serverRequest/resolved" | "mcpServer/startupStatus/updated" => Some(Vec::new()),
+            _ if IGNORED_NOTIFICATIONS.contains(&method) => Some(Vec::new()),
+            _ => None,
+        };
+        events.unwrap_or_else(|| vec![passthrough_event(EVENT_PREFIX, method, params)])
     }
 
-    /// Says which thread is ours, once it has a name.
-    pub(super) fn is_of(&mut self, thread: String) {
+    fn request(&mut self, method: &str, params: Value) -> (Reply, Option<BackendEvent>) {
+        let (reply, event) = permission::decline(method, params);
+        (reply, Some(event))
+    }
+}
+
+impl Translator {
+    /// Creates a translator for a new thread, or for a resumed one.
+    pub(super) fn new(is_resumed: bool) -> Self {
+        let reported =
+            if is_resumed { ReportedUsage::Unknown } else { ReportedUsage::Total(TokenTotals::default()) };
+        let outputs = BTreeMap::new();
+        Self { thread: String::new(), reported, has_worked: false, outputs, is_connected: true }
+    }
+
+    pub(super) fn set_thread(&mut self, thread: String) {
         self.thread = thread;
     }
 
-    /// Tells whether the model answers, as far as Codex has said.
+    /// Returns whether the model responds, as far as Codex reported.
     pub(super) fn is_connected(&self) -> bool {
-        self.connected
+        self.is_connected
     }
 
-    /// Forgets what was never finished: a new turn begins.
-    pub(super) fn turn_begins(&mut self) {
+    /// Discards what the last turn left incomplete.
+    pub(super) fn start_turn(&mut self) {
         self.outputs.clear();
-    }
-
-    pub(super) fn notice(&mut self, method: &str, params: Value) -> Vec<BackendEvent> {
-        let known = match method {
-            "item/agentMessage/delta" => parsed(&params).map(|delta: Delta| self.said(delta, &params)),
-            "item/commandExecution/outputDelta" => parsed(&params).map(|delta| self.printed(delta)),
-            "item/started" => Item::parse(&params["item"]).map(|item| self.begun(&item)),
-            "item/completed" => Item::parse(&params["item"]).map(|item| self.completed(&item, &params)),
-            "thread/tokenUsage/updated" => parsed(&params).map(|usage| self.usage(&usage, &params)),
-            "thread/status/changed" => Some(status(&params)),
-            "error" => parsed(&params).map(|error| self.error(&error)),
-            "warning" | "configWarning" => Some(vec![warning(&params)]),
-            "turn/completed" => Some(active(&params)),
-            "turn/started" => Some(self.turn_started()),
-            // Ours, or said by what follows.
-            "serverRequest/resolved" | "mcpServer/startupStatus/updated" => Some(Vec::new()),
-            _ if UNWANTED.contains(&method) => Some(Vec::new()),
-            _ => None,
-        };
-        known.unwrap_or_else(|| vec![other(method, params)])
     }
 
     fn turn_started(&mut self) -> Vec<BackendEvent> {
@@ -129,123 +146,127 @@ impl Translator {
         Vec::new()
     }
 
-    fn is_ours(&self, params: &Value) -> bool {
+    /// Returns whether a notification is about our thread and not about one of a subagent.
+    fn is_our_thread(&self, params: &Value) -> bool {
         params["threadId"].as_str().is_none_or(|thread| thread == self.thread)
     }
 
-    fn said(&mut self, delta: Delta, params: &Value) -> Vec<BackendEvent> {
+    fn text_delta(&mut self, delta: DeltaParams, params: &Value) -> Vec<BackendEvent> {
         let mut events = self.reconnected();
-        if self.is_ours(params) {
+        if self.is_our_thread(params) {
             events.push(BackendEvent::TextDelta { item: delta.item_id, text: delta.delta });
         } else {
-            events.push(other("item/agentMessage/delta", params.clone()));
+            events.push(passthrough_event(EVENT_PREFIX, "item/agentMessage/delta", params.clone()));
         }
         events
     }
 
-    fn printed(&mut self, delta: Delta) -> Vec<BackendEvent> {
-        let piece = self.outputs.entry(delta.item_id.clone()).or_default().push(delta.delta);
-        piece.map(|text| BackendEvent::ToolOutput { call: delta.item_id, text }).into_iter().collect()
+    fn output_delta(&mut self, delta: DeltaParams) -> Vec<BackendEvent> {
+        let chunk = self.outputs.entry(delta.item_id.clone()).or_default().push(delta.delta);
+        chunk.map(|text| BackendEvent::ToolOutput { call: delta.item_id, text }).into_iter().collect()
     }
 
-    fn begun(&mut self, item: &Item) -> Vec<BackendEvent> {
+    fn item_started(&mut self, item: &Item) -> Vec<BackendEvent> {
         let mut events = self.reconnected();
-        if let Item::Tool(tool) = item {
-            self.outputs.insert(tool.call.clone(), Output::default());
-            events.push(BackendEvent::ToolBegan {
-                call: tool.call.clone(),
-                tool: tool.name.clone(),
-                command: tool.command.clone(),
+        if let Item::ToolCall(call) = item {
+            self.outputs.insert(call.id.clone(), ToolOutputBuffer::default());
+            events.push(BackendEvent::ToolStarted {
+                call: call.id.clone(),
+                tool: call.tool.clone(),
+                command: call.command.clone(),
             });
         }
         events
     }
 
-    fn completed(&mut self, item: &Item, params: &Value) -> Vec<BackendEvent> {
+    fn item_completed(&mut self, item: &Item, params: &Value) -> Vec<BackendEvent> {
         match item {
-            Item::Message { id, text, is_final } if self.is_ours(params) => {
+            Item::Message { id, text, is_final } if self.is_our_thread(params) => {
                 vec![BackendEvent::Text { item: id.clone(), text: text.clone(), is_final: *is_final }]
             }
-            Item::Tool(tool) => {
-                let output = self.outputs.remove(&tool.call).unwrap_or_default();
-                let printed = output.finish(&tool.call, tool.printed.as_deref());
-                let changed = tool.changes.clone().map(|changes| BackendEvent::Other {
+            Item::ToolCall(call) => {
+                let chunks = self.outputs.remove(&call.id).unwrap_or_default();
+                let output = chunks.finish(&call.id, call.output.as_deref());
+                let changes = call.changes.clone().map(|changes| BackendEvent::Other {
                     kind: "file_change".to_owned(),
-                    payload: bounded(json!({ "itemId": tool.call, "changes": changes })),
+                    payload: bound_payload(json!({ "itemId": call.id, "changes": changes })),
                 });
-                let ended = BackendEvent::ToolEnded {
-                    call: tool.call.clone(),
-                    tool: tool.name.clone(),
-                    status: tool.status.clone(),
-                    exit_code: tool.exit_code,
-                    command: tool.command.clone(),
+                let finished = BackendEvent::ToolFinished {
+                    call: call.id.clone(),
+                    tool: call.tool.clone(),
+                    status: call.status.clone(),
+                    exit_code: call.exit_code,
+                    command: call.command.clone(),
                 };
-                printed.into_iter().chain(changed).chain([ended]).collect()
+                output.into_iter().chain(changes).chain([finished]).collect()
             }
-            // Our own words come back; we know them.
-            Item::Words => Vec::new(),
-            Item::Message { .. } | Item::Unknown => vec![other("item/completed", params.clone())],
+            // Our own prompt.
+            Item::UserMessage => Vec::new(),
+            Item::Message { .. } | Item::Unknown => {
+                vec![passthrough_event(EVENT_PREFIX, "item/completed", params.clone())]
+            }
         }
     }
 
-    fn usage(&mut self, usage: &TokenUsage, params: &Value) -> Vec<BackendEvent> {
-        let Sums { total, last } = &usage.token_usage;
-        // What a thread of its own costs, one of another agent's making, comes once for each answer.
-        if !self.is_ours(params) {
-            return cost(*last, Totals::default());
+    fn usage(&mut self, usage: &TokenUsageParams, params: &Value) -> Vec<BackendEvent> {
+        let TokenUsage { total, last } = &usage.token_usage;
+        // The thread of a subagent is reported once for each of its responses.
+        if !self.is_our_thread(params) {
+            return usage_event(*last, TokenTotals::default());
         }
-        match std::mem::replace(&mut self.spent, Spent::Until(*total)) {
-            // A resumed thread first tells what it has cost until then, which was reported by somebody else.
-            Spent::Unknown if !self.has_worked => Vec::new(),
-            Spent::Unknown => cost(*last, Totals::default()),
-            Spent::Until(before) => cost(*total, before),
+        match std::mem::replace(&mut self.reported, ReportedUsage::Total(*total)) {
+            // A resumed thread first reports its earlier usage.
+            ReportedUsage::Unknown if !self.has_worked => Vec::new(),
+            ReportedUsage::Unknown => usage_event(*last, TokenTotals::default()),
+            ReportedUsage::Total(before) => usage_event(*total, before),
         }
     }
 
-    fn error(&mut self, error: &ErrorNotice) -> Vec<BackendEvent> {
-        // What is final comes again with the end of the turn.
+    fn error(&mut self, error: &ErrorParams) -> Vec<BackendEvent> {
+        // A final error is repeated at the end of the turn.
         if !error.will_retry {
             return Vec::new();
         }
         let failure = error.error.classify();
         let mut events = vec![BackendEvent::Error { kind: failure.kind, message: failure.message }];
-        if std::mem::replace(&mut self.connected, false) {
-            events.push(transport("transport-disconnected"));
+        if std::mem::replace(&mut self.is_connected, false) {
+            events.push(transport_status("transport-disconnected"));
         }
         events
     }
 
     fn reconnected(&mut self) -> Vec<BackendEvent> {
-        let was_connected = std::mem::replace(&mut self.connected, true);
-        if was_connected { Vec::new() } else { vec![transport("transport-connected")] }
+        let was_connected = std::mem::replace(&mut self.is_connected, true);
+        if was_connected { Vec::new() } else { vec![transport_status("transport-connected")] }
     }
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(params: &Value) -> Option<T> {
+fn parse<T: serde::de::DeserializeOwned>(params: &Value) -> Option<T> {
     T::deserialize(params).ok()
 }
 
-fn transport(phase: &str) -> BackendEvent {
+fn transport_status(phase: &str) -> BackendEvent {
     BackendEvent::Status { phase: phase.to_owned(), detail: Value::Null }
 }
 
 fn status(params: &Value) -> Vec<BackendEvent> {
     let phase = params["status"]["type"].as_str().unwrap_or("unknown").to_owned();
-    vec![BackendEvent::Status { phase, detail: bounded(params["status"].clone()) }]
+    vec![BackendEvent::Status { phase, detail: bound_payload(params["status"].clone()) }]
 }
 
 fn warning(params: &Value) -> BackendEvent {
-    let words = params["message"].as_str().or_else(|| params["summary"].as_str());
-    BackendEvent::Status { phase: "warning".to_owned(), detail: bounded(json!({ "message": words })) }
+    let message = params["message"].as_str().or_else(|| params["summary"].as_str());
+    BackendEvent::Status { phase: "warning".to_owned(), detail: bound_payload(json!({ "message": message })) }
 }
 
-fn active(params: &Value) -> Vec<BackendEvent> {
+fn active_time(params: &Value) -> Vec<BackendEvent> {
     let active_ms = params["turn"]["durationMs"].as_u64().unwrap_or(0);
     let usage = Usage { active_ms, ..Usage::default() };
     (active_ms > 0).then_some(BackendEvent::Usage(usage)).into_iter().collect()
 }
 
-fn cost(now: Totals, before: Totals) -> Vec<BackendEvent> {
+/// Returns the difference of two totals as an event, unless it is zero.
+fn usage_event(now: TokenTotals, before: TokenTotals) -> Vec<BackendEvent> {
     let usage = Usage {
         input_tokens: now.input_tokens.saturating_sub(before.input_tokens),
         cached_input_tokens: now.cached_input_tokens.saturating_sub(before.cached_input_tokens),
@@ -253,11 +274,6 @@ fn cost(now: Totals, before: Totals) -> Vec<BackendEvent> {
         ..Usage::default()
     };
     (usage != Usage::default()).then_some(BackendEvent::Usage(usage)).into_iter().collect()
-}
-
-/// Passes on what we do not know.
-pub(super) fn other(method: &str, payload: Value) -> BackendEvent {
-    unknown::other("codex", method, payload)
 }
 
 #[cfg(test)]

@@ -1,292 +1,249 @@
-//! One turn: what Codex says, what the runner wants, and the clock, until the turn has ended.
+//! One turn of Codex: its messages, the runner's controls, and the timeouts, until the turn has ended.
 
 use std::time::Duration;
 
-use guildhall_domain::FailureKind;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
-use super::session::{Session, report};
-use super::terms::{input, sandbox};
-use super::trouble::Trouble;
-use super::wire::Incoming;
-use crate::backend::{BackendEvent, BackendFailure, Control, Refusal, Setting, Sink, TurnEnd};
+use super::error::CodexError;
+use super::policy::{sandbox_policy, text_input};
+use super::session::Session;
+use crate::backend::jsonl::{Message, PendingStop, RpcError, StopReason};
+use crate::backend::{
+    BackendConfig, BackendEvent, BackendFailure, EventSink, SteerError, TurnControl, TurnOutcome,
+};
 
-/// How long an interrupted turn may take to end. Then its process is ended.
-const STOP_WITHIN: Duration = Duration::from_secs(10);
+/// How long Codex may take to accept a steer.
+const STEER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long words may wait to be taken.
-const STEER_WITHIN: Duration = Duration::from_secs(10);
-
-/// Words that wait to be taken at the same time: more come from nobody.
-const STEERS_AT_MOST: usize = 16;
+/// Steers that may wait for a response at the same time.
+const MAX_PENDING_STEERS: usize = 16;
 
 pub(super) struct Turn<'a> {
     session: &'a mut Session,
-    sink: &'a Sink,
+    sink: &'a EventSink,
     id: String,
-    until: Instant,
-    limits: Limits,
-    calls: u32,
+    timeout: Duration,
+    deadline: Instant,
+    max_tool_calls: u32,
+    tool_calls: u32,
     declined: u32,
-    steers: Vec<Steer>,
-    stop: Option<Stop>,
-    ended: Option<TurnEnd>,
+    steers: Vec<PendingSteer>,
+    stop: Option<PendingStop>,
+    /// Set when Codex has ended the turn.
+    outcome: Option<TurnOutcome>,
 }
 
-#[derive(Clone, Copy)]
-struct Limits {
-    time: Duration,
-    calls: u32,
-}
-
-/// Words that were sent and not yet taken.
-struct Steer {
+/// A steer that was sent and has no response yet.
+struct PendingSteer {
     id: u64,
-    until: Instant,
-    taken: oneshot::Sender<Result<(), Refusal>>,
-}
-
-/// Why the turn was interrupted, and when it must have ended.
-struct Stop {
-    why: Why,
-    until: Instant,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Why {
-    Asked,
-    TooLong {
-        /// The connection to the model was lost and has not come back.
-        waits_for_model: bool,
-    },
-    TooManyCalls,
-    TooManyWishes,
+    deadline: Instant,
+    reply: oneshot::Sender<Result<(), SteerError>>,
 }
 
 #[derive(Deserialize)]
-struct Ended {
-    turn: EndedTurn,
+struct TurnCompletedParams {
+    turn: CompletedTurn,
 }
 
 #[derive(Deserialize)]
-struct EndedTurn {
+struct CompletedTurn {
     id: String,
     status: String,
-    error: Option<Trouble>,
+    error: Option<CodexError>,
 }
 
 impl<'a> Turn<'a> {
     pub(super) async fn start(
         session: &'a mut Session,
-        setting: &Setting,
-        words: &str,
-        sink: &'a Sink,
+        config: &BackendConfig,
+        prompt: &str,
+        sink: &'a EventSink,
     ) -> Result<Self, BackendFailure> {
-        session.translator.turn_begins();
-        let until = Instant::now() + setting.turn_timeout;
+        session.translator.start_turn();
+        let deadline = Instant::now() + config.turn_timeout;
         let params = json!({
-            "threadId": session.thread(), "input": input(words), "approvalPolicy": setting.approval.as_str(),
-            "approvalsReviewer": "user", "sandboxPolicy": sandbox(setting),
+            "threadId": session.thread(), "input": text_input(prompt),
+            "approvalPolicy": config.approval.as_str(), "approvalsReviewer": "user",
+            "sandboxPolicy": sandbox_policy(config),
         });
-        let answer = session.demand("turn/start", &params, sink).await?;
-        let id = answer["turn"]["id"].as_str();
-        let id = id.ok_or_else(|| BackendFailure::dead("codex began a turn without a name"))?.to_owned();
-        let limits = Limits { time: setting.turn_timeout, calls: setting.tool_calls_at_most };
-        let (steers, stop, ended) = (Vec::new(), None, None);
-        Ok(Self { session, sink, id, until, limits, calls: 0, declined: 0, steers, stop, ended })
+        let response = session.require("turn/start", &params, sink).await?;
+        let id = response["turn"]["id"].as_str();
+        let id = id.ok_or_else(|| BackendFailure::died("codex started a turn without an id"))?.to_owned();
+        Ok(Self {
+            session,
+            sink,
+            id,
+            timeout: config.turn_timeout,
+            deadline,
+            max_tool_calls: config.max_tool_calls,
+            tool_calls: 0,
+            declined: 0,
+            steers: Vec::new(),
+            stop: None,
+            outcome: None,
+        })
     }
 
-    pub(super) async fn run(mut self, control: &mut mpsc::Receiver<Control>) -> TurnEnd {
-        let end = self.until_the_end(control).await;
-        // Whether words were taken by somebody who has died since is not known, so they count as not taken.
+    pub(super) async fn run(mut self, control: &mut mpsc::Receiver<TurnControl>) -> TurnOutcome {
+        let outcome = self.run_to_end(control).await;
+        // Codex died before it answered: whether it accepted these steers is unknown, so they count as not accepted.
         for steer in self.steers {
-            let _nobody_waits = steer.taken.send(Err(Refusal::Silent));
+            let _receiver_gone = steer.reply.send(Err(SteerError::Timeout));
         }
-        end.unwrap_or_else(TurnEnd::Failed)
+        outcome.unwrap_or_else(TurnOutcome::Failed)
     }
 
-    async fn until_the_end(
+    async fn run_to_end(
         &mut self,
-        control: &mut mpsc::Receiver<Control>,
-    ) -> Result<TurnEnd, BackendFailure> {
-        let mut is_controlled = true;
+        control: &mut mpsc::Receiver<TurnControl>,
+    ) -> Result<TurnOutcome, BackendFailure> {
+        let mut is_control_open = true;
         loop {
-            // Words that are on their way are waited for: whether they were taken must be known.
+            // Wait for pending steers: it must be known whether they were accepted.
             if self.steers.is_empty()
-                && let Some(end) = self.ended.take()
+                && let Some(outcome) = self.outcome.take()
             {
-                return Ok(end);
+                return Ok(outcome);
             }
-            let (deadline, takes_wishes) = (self.next_deadline(), is_controlled && self.ended.is_none());
+            let (deadline, accepts_control) =
+                (self.next_deadline(), is_control_open && self.outcome.is_none());
             tokio::select! {
-                message = self.session.hear() => self.heard(message?).await?,
-                wish = control.recv(), if takes_wishes => match wish {
-                    Some(wish) => self.wished(wish).await?,
-                    None => is_controlled = false,
+                message = self.session.receive() => self.handle_message(message?).await?,
+                control = control.recv(), if accepts_control => match control {
+                    Some(control) => self.handle_control(control).await?,
+                    None => is_control_open = false,
                 },
-                () = sleep_until(deadline) => self.late().await?,
+                () = sleep_until(deadline) => self.handle_timeout().await?,
             }
         }
     }
 
-    async fn heard(&mut self, message: Incoming) -> Result<(), BackendFailure> {
-        match message {
-            Incoming::Answer { id, outcome } => self.answered(id, outcome),
-            Incoming::Notice { method, params } => {
-                let ended = (method == "turn/completed").then(|| self.end_of(&params)).flatten();
-                let events = self.session.translator.notice(&method, params);
-                self.count(&events).await?;
-                report(self.sink, events).await;
-                self.ended = self.ended.take().or(ended);
+    async fn handle_message(&mut self, message: Message) -> Result<(), BackendFailure> {
+        let outcome = match &message {
+            Message::Response { id, result } => {
+                self.handle_response(*id, result);
+                return Ok(());
             }
-            message @ (Incoming::Request { .. } | Incoming::Noise { .. }) => {
-                let events = self.session.take(message).await?;
-                self.count(&events).await?;
-                report(self.sink, events).await;
+            Message::Notification { method, params } if method == "turn/completed" => {
+                self.completed_outcome(params)
             }
-        }
+            Message::Notification { .. } | Message::Request { .. } | Message::Invalid { .. } => None,
+        };
+        let events = self.session.handle(message).await?;
+        self.check_limits(&events).await?;
+        self.sink.report_all(events).await;
+        self.outcome = self.outcome.take().or(outcome);
         Ok(())
     }
 
-    fn answered(&mut self, id: u64, outcome: Result<Value, String>) {
-        let Some(place) = self.steers.iter().position(|steer| steer.id == id) else { return };
-        let steer = self.steers.swap_remove(place);
-        let _nobody_waits = steer.taken.send(outcome.map(|_| ()).map_err(|why| refusal(&why)));
+    fn handle_response(&mut self, id: u64, result: &Result<Value, RpcError>) {
+        let Some(index) = self.steers.iter().position(|steer| steer.id == id) else { return };
+        let steer = self.steers.swap_remove(index);
+        let result = result.as_ref().map(|_| ()).map_err(steer_error);
+        let _receiver_gone = steer.reply.send(result);
     }
 
-    /// Counts what the model asks for. One that never has enough is stopped.
-    async fn count(&mut self, events: &[BackendEvent]) -> Result<(), BackendFailure> {
+    /// Counts tool calls and declined requests, and stops a turn that exceeds the limit.
+    async fn check_limits(&mut self, events: &[BackendEvent]) -> Result<(), BackendFailure> {
         for event in events {
-            self.calls += u32::from(matches!(event, BackendEvent::ToolBegan { .. }));
-            self.declined += u32::from(matches!(event, BackendEvent::Declined { .. }));
+            self.tool_calls += u32::from(matches!(event, BackendEvent::ToolStarted { .. }));
+            self.declined += u32::from(matches!(event, BackendEvent::ApprovalDeclined { .. }));
         }
-        if self.calls > self.limits.calls {
-            self.interrupt(Why::TooManyCalls).await?;
-        } else if self.declined > self.limits.calls {
-            self.interrupt(Why::TooManyWishes).await?;
+        if self.tool_calls > self.max_tool_calls {
+            self.interrupt(StopReason::TooManyToolCalls(self.max_tool_calls)).await?;
+        } else if self.declined > self.max_tool_calls {
+            self.interrupt(StopReason::TooManyRequests(self.max_tool_calls)).await?;
         }
         Ok(())
     }
 
-    async fn wished(&mut self, wish: Control) -> Result<(), BackendFailure> {
-        match wish {
-            Control::Interrupt => self.interrupt(Why::Asked).await,
-            // Words for a turn that is being stopped would be taken and lost.
-            Control::Steer { taken, .. } if self.stop.is_some() => {
-                let _nobody_waits = taken.send(Err(Refusal::NoTurn));
+    async fn handle_control(&mut self, control: TurnControl) -> Result<(), BackendFailure> {
+        match control {
+            TurnControl::Interrupt => self.interrupt(StopReason::Interrupted).await,
+            // A stopping turn would accept the text and lose it.
+            TurnControl::Steer { reply, .. } if self.stop.is_some() => {
+                let _receiver_gone = reply.send(Err(SteerError::NoActiveTurn));
                 Ok(())
             }
-            Control::Steer { taken, .. } if self.steers.len() >= STEERS_AT_MOST => {
-                let _nobody_waits = taken.send(Err(Refusal::Silent));
+            TurnControl::Steer { reply, .. } if self.steers.len() >= MAX_PENDING_STEERS => {
+                let _receiver_gone = reply.send(Err(SteerError::Timeout));
                 Ok(())
             }
-            Control::Steer { words, taken } => {
+            TurnControl::Steer { text, reply } => {
                 let params = json!({
-                    "threadId": self.session.thread(), "input": input(&words), "expectedTurnId": self.id,
+                    "threadId": self.session.thread(), "input": text_input(&text), "expectedTurnId": self.id,
                 });
-                let id = self.session.send("turn/steer", &params).await?;
-                self.steers.push(Steer { id, until: Instant::now() + STEER_WITHIN, taken });
+                let id = self.session.send_request("turn/steer", &params).await?;
+                self.steers.push(PendingSteer { id, deadline: Instant::now() + STEER_TIMEOUT, reply });
                 Ok(())
             }
         }
     }
 
-    /// Asks Codex to stop. Its answer is not waited for, since it may come late or never: the turn's end is.
-    async fn interrupt(&mut self, why: Why) -> Result<(), BackendFailure> {
-        if self.stop.is_some() || self.ended.is_some() {
+    /// Tells Codex to stop. Waits for the end of the turn and not for the response, which may come late or never.
+    async fn interrupt(&mut self, reason: StopReason) -> Result<(), BackendFailure> {
+        if self.stop.is_some() || self.outcome.is_some() {
             return Ok(());
         }
-        self.stop = Some(Stop { why, until: Instant::now() + STOP_WITHIN });
+        self.stop = Some(PendingStop::new(reason));
         let params = json!({ "threadId": self.session.thread(), "turnId": self.id });
-        self.session.send("turn/interrupt", &params).await?;
+        self.session.send_request("turn/interrupt", &params).await?;
         Ok(())
     }
 
     fn next_deadline(&self) -> Instant {
-        let turn = match (&self.ended, &self.stop) {
+        let turn = match (&self.outcome, &self.stop) {
             (Some(_), _) => None,
-            (None, Some(stop)) => Some(stop.until),
-            (None, None) => Some(self.until),
+            (None, Some(stop)) => Some(stop.deadline()),
+            (None, None) => Some(self.deadline),
         };
-        let steers = self.steers.iter().map(|steer| steer.until);
-        // There is always one: a turn that has ended waits for words alone.
-        turn.into_iter().chain(steers).min().unwrap_or(self.until)
+        let steers = self.steers.iter().map(|steer| steer.deadline);
+        // Never empty: a turn that has ended waits only while steers are pending.
+        turn.into_iter().chain(steers).min().unwrap_or(self.deadline)
     }
 
-    async fn late(&mut self) -> Result<(), BackendFailure> {
+    async fn handle_timeout(&mut self) -> Result<(), BackendFailure> {
         let now = Instant::now();
-        while let Some(place) = self.steers.iter().position(|steer| steer.until <= now) {
-            let _nobody_waits = self.steers.swap_remove(place).taken.send(Err(Refusal::Silent));
+        while let Some(index) = self.steers.iter().position(|steer| steer.deadline <= now) {
+            let _receiver_gone = self.steers.swap_remove(index).reply.send(Err(SteerError::Timeout));
         }
-        if self.ended.is_some() {
+        if self.outcome.is_some() {
             return Ok(());
         }
         match &self.stop {
-            Some(stop) if stop.until <= now => {
-                let why = self.failure_of(stop.why).map_or_else(String::new, |f| format!("{}; ", f.message));
-                Err(BackendFailure::dead(format!(
-                    "{why}codex did not stop within {} s and was ended",
-                    STOP_WITHIN.as_secs()
-                )))
-            }
-            None if self.until <= now => {
-                let waits_for_model = !self.session.translator.is_connected();
-                self.interrupt(Why::TooLong { waits_for_model }).await
+            Some(stop) if stop.deadline() <= now => Err(stop.overdue_failure("codex")),
+            None if self.deadline <= now => {
+                let reason = if self.session.translator.is_connected() {
+                    StopReason::TurnTimeout(self.timeout)
+                } else {
+                    StopReason::ModelTimeout(self.timeout)
+                };
+                self.interrupt(reason).await
             }
             Some(_) | None => Ok(()),
         }
     }
 
-    /// Reads the end of our turn, and of no other.
-    fn end_of(&self, params: &Value) -> Option<TurnEnd> {
-        let turn = Ended::deserialize(params).ok()?.turn;
+    /// Returns the outcome in a `turn/completed` notification of this turn.
+    fn completed_outcome(&self, params: &Value) -> Option<TurnOutcome> {
+        let turn = TurnCompletedParams::deserialize(params).ok()?.turn;
         if turn.id != self.id {
             return None;
         }
         Some(match turn.status.as_str() {
-            "completed" => TurnEnd::Completed,
-            "interrupted" => match self.stop.as_ref().and_then(|stop| self.failure_of(stop.why)) {
-                Some(failure) => TurnEnd::Failed(failure),
-                None => TurnEnd::Interrupted,
-            },
-            _ => TurnEnd::Failed(turn.error.unwrap_or_default().classify()),
+            "completed" => TurnOutcome::Completed,
+            "interrupted" => self.stop.as_ref().map_or(TurnOutcome::Interrupted, PendingStop::outcome),
+            _ => TurnOutcome::Failed(turn.error.unwrap_or_default().classify()),
         })
     }
-
-    fn failure_of(&self, why: Why) -> Option<BackendFailure> {
-        let Limits { time, calls } = self.limits;
-        let message = match why {
-            Why::Asked => return None,
-            Why::TooLong { waits_for_model: true } => {
-                let message =
-                    format!("the model provider did not answer for the {} s of the turn", time.as_secs_f32());
-                return Some(BackendFailure::new(FailureKind::ProviderUnavailable, message));
-            }
-            Why::TooLong { waits_for_model: false } => {
-                format!("the turn took longer than {} s and was interrupted", time.as_secs_f32())
-            }
-            Why::TooManyCalls => format!("the model asked for more than {calls} tool calls in one turn"),
-            Why::TooManyWishes => format!("the model asked for leave more than {calls} times in one turn"),
-        };
-        Some(BackendFailure::new(FailureKind::BackendFailed, message))
-    }
 }
 
-/// Refuses what came after the end.
-pub(super) fn refuse_the_rest(control: &mut mpsc::Receiver<Control>) {
-    while let Ok(wish) = control.try_recv() {
-        match wish {
-            Control::Steer { taken, .. } => drop(taken.send(Err(Refusal::NoTurn))),
-            Control::Interrupt => {}
-        }
-    }
-}
-
-/// Tells why words were not taken. Codex has one code for all, so the text decides.
-fn refusal(why: &str) -> Refusal {
-    let ended = why.contains("no active turn") || why.contains("expected active turn id");
-    if ended { Refusal::NoTurn } else { Refusal::Unable }
+/// Returns why Codex rejected a steer. It has one code for all errors, so the text decides.
+fn steer_error(error: &RpcError) -> SteerError {
+    let message = &error.message;
+    let is_over = message.contains("no active turn") || message.contains("expected active turn id");
+    if is_over { SteerError::NoActiveTurn } else { SteerError::Unsupported }
 }

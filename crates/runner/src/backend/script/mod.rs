@@ -1,12 +1,12 @@
-//! A backend without a model: it does what its words say, the same every time. For demonstrations and tests, and for
-//! whoever wants to see a run before they have a key.
+//! A backend without a model: it does what its prompt says, deterministically. For demonstrations, for tests, and for
+//! users who have no provider key yet.
 //!
-//! `run:<command>` runs a shell command in the workspace, `slow` takes its time, `boom`, `r401`, `r429`, `cut` and `away:`
-//! fail as a provider would, `loop:` asks for tools for ever, `big:` prints ten megabytes, `ask:` asks for leave,
-//! `echo:<words>` says the words. Anything else is answered, piece by piece.
+//! `run:<command>` runs a shell command in the workspace, `slow` answers slowly, `boom`, `r401`, `r429`, `cut` and
+//! `away:` fail like a provider, `loop:` calls tools endlessly, `big:` prints ten megabytes, `ask:` asks for
+//! permission, `echo:<text>` repeats the text. Any other prompt gets a demonstration.
 
-mod record;
-mod stage;
+mod history;
+mod turn;
 
 use std::time::Duration;
 
@@ -16,195 +16,194 @@ use guildhall_domain::FailureKind;
 use serde_json::json;
 use tokio::sync::mpsc;
 
+use super::control::reject_pending;
+use super::provider_error::ProviderError;
 use super::{
-    Backend, BackendEvent, BackendFailure, Begin, Capabilities, Control, Refusal, Setting, Sink, Thread,
-    TurnEnd,
+    Backend, BackendConfig, BackendEvent, BackendFailure, Capabilities, EventSink, ThreadId, ThreadStart,
+    TurnControl, TurnOutcome,
 };
 use crate::child::Child;
-use record::Record;
-use stage::{Stage, Stop};
+use history::ThreadHistory;
+use turn::{ScriptTurn, TurnAbort};
 
 const CAPABILITIES: Capabilities = Capabilities {
     name: "script",
-    steers: true,
-    interrupts: true,
-    resumes: true,
-    asks: true,
-    unplugs: false,
-    lives_apart: false,
+    can_steer: true,
+    can_interrupt: true,
+    can_resume: true,
+    asks_approval: true,
+    isolates_network: false,
+    is_separate_process: false,
 };
 
-/// Between two words of `slow`.
-const SLOW_PACE: Duration = Duration::from_millis(250);
+/// Delay between two words of `slow`.
+const SLOW_WORD_DELAY: Duration = Duration::from_millis(250);
 
-/// Tools that may have left something running are kept until the end; of more than so many, the first are ended.
-const TOOLS_AT_MOST: usize = 64;
+/// Finished tools, which may have background processes, to keep until the end. Over the limit the oldest are killed.
+const MAX_TOOLS: usize = 64;
 
-/// A script that was started.
+/// A backend that interprets its prompts.
 #[derive(Debug)]
-pub struct Script {
-    setting: Setting,
-    thread: Option<Thread>,
-    record: Record,
+pub struct ScriptBackend {
+    config: BackendConfig,
+    thread: Option<ThreadId>,
+    history: ThreadHistory,
     tools: Vec<Child>,
 }
 
-impl Script {
+impl ScriptBackend {
     #[must_use]
-    pub fn new(setting: Setting) -> Self {
-        Self { setting, thread: None, record: Record::default(), tools: Vec::new() }
+    pub fn new(config: BackendConfig) -> Self {
+        Self { config, thread: None, history: ThreadHistory::default(), tools: Vec::new() }
     }
 
-    async fn open(&mut self, begin: Begin) -> Result<Thread, BackendFailure> {
+    async fn open_thread(&mut self, thread: ThreadStart) -> Result<ThreadId, BackendFailure> {
         self.thread = None;
-        let thread = match begin {
-            Begin::New => Thread(format!("script-{}", uuid::Uuid::now_v7().simple())),
-            Begin::Resume(thread) => {
-                self.record = Record::open(&self.setting, &thread).await?;
+        let thread = match thread {
+            ThreadStart::New => ThreadId(format!("script-{}", uuid::Uuid::now_v7().simple())),
+            ThreadStart::Resume(thread) => {
+                self.history = ThreadHistory::load(&self.config, &thread).await?;
                 thread
             }
         };
-        self.record.keep(&self.setting, &thread).await?;
+        self.history.save(&self.config, &thread).await?;
         self.thread = Some(thread.clone());
         Ok(thread)
     }
 
-    async fn work(&mut self, words: &str, sink: &Sink, control: &mut mpsc::Receiver<Control>) -> TurnEnd {
+    async fn work(
+        &mut self,
+        prompt: &str,
+        sink: &EventSink,
+        control: &mut mpsc::Receiver<TurnControl>,
+    ) -> TurnOutcome {
         let Some(thread) = self.thread.clone() else {
-            refuse_the_rest(control);
-            return TurnEnd::Failed(BackendFailure::dead("no thread was begun"));
+            reject_pending(control);
+            return TurnOutcome::Failed(BackendFailure::died("no thread is open"));
         };
-        self.record.turns += 1;
-        self.record.hear(words);
-        // Before the first step: whoever goes on after a lost runner knows what was asked.
-        if let Err(failure) = self.record.keep(&self.setting, &thread).await {
-            return TurnEnd::Failed(failure);
+        self.history.turns += 1;
+        self.history.add_prompt(prompt);
+        // Saved before the first step, so that the next runner knows the prompt if this one is lost.
+        if let Err(failure) = self.history.save(&self.config, &thread).await {
+            return TurnOutcome::Failed(failure);
         }
-        let mut stage = Stage::new(sink, control, self.setting.turn_timeout);
-        let end = match self.play(words, &mut stage).await {
-            Ok(()) => TurnEnd::Completed,
-            Err(Stop::Interrupted) => TurnEnd::Interrupted,
-            Err(Stop::Failed(failure)) => TurnEnd::Failed(failure),
+        let mut turn = ScriptTurn::new(sink, control, self.config.turn_timeout);
+        let outcome = match self.interpret(prompt, &mut turn).await {
+            Ok(()) => TurnOutcome::Completed,
+            Err(TurnAbort::Interrupted) => TurnOutcome::Interrupted,
+            Err(TurnAbort::Failed(failure)) => TurnOutcome::Failed(failure),
         };
-        let Stage { heard, tools, .. } = stage;
-        refuse_the_rest(control);
-        heard.iter().for_each(|words| self.record.hear(words));
+        let ScriptTurn { steers, tools, .. } = turn;
+        reject_pending(control);
+        steers.iter().for_each(|text| self.history.add_prompt(text));
         self.tools.extend(tools);
-        let over = self.tools.len().saturating_sub(TOOLS_AT_MOST);
-        self.tools.drain(..over);
-        match self.record.keep(&self.setting, &thread).await {
-            Ok(()) => end,
-            Err(failure) => TurnEnd::Failed(failure),
+        let excess = self.tools.len().saturating_sub(MAX_TOOLS);
+        self.tools.drain(..excess);
+        match self.history.save(&self.config, &thread).await {
+            Ok(()) => outcome,
+            Err(failure) => TurnOutcome::Failed(failure),
         }
     }
 
-    async fn play(&self, words: &str, stage: &mut Stage<'_>) -> Result<(), Stop> {
-        if let Some(text) = words.strip_prefix("echo:") {
-            return stage.answer(&format!("Echo: {text}")).await;
+    async fn interpret(&self, prompt: &str, turn: &mut ScriptTurn<'_>) -> Result<(), TurnAbort> {
+        if let Some(text) = prompt.strip_prefix("echo:") {
+            return turn.send_answer(&format!("Echo: {text}")).await;
         }
-        if let Some(command) = words.split("run:").nth(1) {
-            stage.say("I run what you gave me.").await?;
-            let code = stage.tool(&self.setting, "c1", command.trim()).await?;
-            return stage.answer(&format!("It ended with {code}.")).await;
+        if let Some(command) = prompt.split("run:").nth(1) {
+            turn.send_message("I run what you gave me.").await?;
+            let code = turn.run_tool(&self.config, "c1", command.trim()).await?;
+            return turn.send_answer(&format!("It ended with {code}.")).await;
         }
-        match failure_in(words) {
-            Some(failure) => {
-                stage.say("I ask the model").await?;
-                Err(Stop::Failed(failure))
+        match provider_error_in(prompt) {
+            Some(error) => {
+                turn.send_message("I ask the model").await?;
+                Err(TurnAbort::Failed(error.into_failure(None)))
             }
-            None if words.contains("loop:") => self.loop_for_ever(stage).await,
-            None if words.contains("big:") => {
+            None if prompt.contains("loop:") => self.call_tools_endlessly(turn).await,
+            None if prompt.contains("big:") => {
                 let command = "head -c 10000000 /dev/zero | tr '\\0' 'x' | fold -w 100";
-                stage.tool(&self.setting, "c1", command).await?;
-                stage.answer("That was a lot.").await
+                turn.run_tool(&self.config, "c1", command).await?;
+                turn.send_answer("That was a lot.").await
             }
-            None if words.contains("ask:") => {
-                let detail = json!({ "command": words });
-                stage.report(BackendEvent::Declined { what: "command".into(), detail }).await;
-                stage.answer("I asked, and was not allowed to.").await
+            None if prompt.contains("ask:") => {
+                let detail = json!({ "command": prompt });
+                turn.report(BackendEvent::ApprovalDeclined { what: "command".into(), detail }).await;
+                turn.send_answer("I asked, and was not allowed to.").await
             }
-            None if words.contains("slow") => {
+            None if prompt.contains("slow") => {
                 let text: String = (0..40).map(|number| format!("tok{number} ")).collect();
-                stage.answer_at(&text, SLOW_PACE).await
+                turn.send_answer_slowly(&text, SLOW_WORD_DELAY).await
             }
-            None => self.demonstrate(words, stage).await,
+            None => self.demonstrate(prompt, turn).await,
         }
     }
 
-    async fn loop_for_ever(&self, stage: &mut Stage<'_>) -> Result<(), Stop> {
-        for call in 0..=self.setting.tool_calls_at_most {
-            stage.tool(&self.setting, &format!("c{call}"), "true").await?;
+    async fn call_tools_endlessly(&self, turn: &mut ScriptTurn<'_>) -> Result<(), TurnAbort> {
+        for call in 0..=self.config.max_tool_calls {
+            turn.run_tool(&self.config, &format!("c{call}"), "true").await?;
         }
-        let words = format!("more than {} tool calls in one turn", self.setting.tool_calls_at_most);
-        Err(Stop::Failed(BackendFailure::new(FailureKind::BackendFailed, words)))
+        let message = format!("more than {} tool calls in one turn", self.config.max_tool_calls);
+        Err(TurnAbort::Failed(BackendFailure::new(FailureKind::BackendFailed, message)))
     }
 
-    /// Something worth watching: it looks around, writes a note, and says what it did.
-    async fn demonstrate(&self, words: &str, stage: &mut Stage<'_>) -> Result<(), Stop> {
-        stage.say(&format!("You said: \"{words}\". Let me look around the workspace first. ")).await?;
-        stage.tool(&self.setting, "look", "ls -la").await?;
-        stage.say("I write down what I was asked, so that you can see that I was here. ").await?;
-        let turns = self.record.turns;
+    /// Lists the workspace, writes a note, and reports what it did.
+    async fn demonstrate(&self, prompt: &str, turn: &mut ScriptTurn<'_>) -> Result<(), TurnAbort> {
+        let greeting = format!("You said: \"{prompt}\". Let me look around the workspace first. ");
+        turn.send_message(&greeting).await?;
+        turn.run_tool(&self.config, "look", "ls -la").await?;
+        turn.send_message("I write down what I was asked, so that you can see that I was here. ").await?;
+        let turns = self.history.turns;
         let note = format!("printf '%s\\n' 'Turn {turns}: asked, and done.' >> notes.md && cat notes.md");
-        let code = stage.tool(&self.setting, "note", &note).await?;
-        let done = if code == 0 { "It is in notes.md." } else { "The workspace did not let me write." };
-        stage.answer(&format!("{done} A real agent takes my place when its profile has a credential.")).await
+        let code = turn.run_tool(&self.config, "note", &note).await?;
+        let result = if code == 0 { "It is in notes.md." } else { "The workspace did not let me write." };
+        let answer = format!("{result} A real agent takes my place when its profile has a credential.");
+        turn.send_answer(&answer).await
     }
 }
 
-/// Refuses what came after the end: it went into no turn.
-fn refuse_the_rest(control: &mut mpsc::Receiver<Control>) {
-    while let Ok(control) = control.try_recv() {
-        if let Control::Steer { taken, .. } = control {
-            let _asker_gone = taken.send(Err(Refusal::NoTurn));
-        }
-    }
-}
-
-fn failure_in(words: &str) -> Option<BackendFailure> {
-    let failure = |kind, message: &str| Some(BackendFailure::new(kind, message));
-    if words.contains("r401") {
-        failure(FailureKind::ProviderAuthFailed, "the provider refused the credential")
-    } else if words.contains("r429") {
-        failure(FailureKind::ProviderUnavailable, "the provider is overloaded")
-    } else if words.contains("boom") {
-        failure(FailureKind::ProviderUnavailable, "the provider failed")
-    } else if words.contains("cut") {
-        failure(FailureKind::ProviderUnavailable, "the provider's answer broke off")
-    } else if words.contains("away:") {
-        failure(FailureKind::ProviderUnavailable, "the provider does not answer")
+fn provider_error_in(prompt: &str) -> Option<ProviderError> {
+    if prompt.contains("r401") {
+        Some(ProviderError::CredentialRejected)
+    } else if prompt.contains("r429") {
+        Some(ProviderError::RateLimited)
+    } else if prompt.contains("boom") {
+        Some(ProviderError::Unavailable)
+    } else if prompt.contains("cut") {
+        Some(ProviderError::IncompleteResponse)
+    } else if prompt.contains("away:") {
+        Some(ProviderError::Unavailable)
     } else {
         None
     }
 }
 
-impl Backend for Script {
+impl Backend for ScriptBackend {
     fn capabilities(&self) -> Capabilities {
         CAPABILITIES
     }
 
-    fn begin<'a>(
+    fn start<'a>(
         &'a mut self,
-        begin: Begin,
-        _sink: &'a Sink,
-    ) -> BoxFuture<'a, Result<Thread, BackendFailure>> {
-        self.open(begin).boxed()
+        thread: ThreadStart,
+        _sink: &'a EventSink,
+    ) -> BoxFuture<'a, Result<ThreadId, BackendFailure>> {
+        self.open_thread(thread).boxed()
     }
 
-    fn turn<'a>(
+    fn run_turn<'a>(
         &'a mut self,
-        words: &'a str,
-        sink: &'a Sink,
-        control: &'a mut mpsc::Receiver<Control>,
-    ) -> BoxFuture<'a, TurnEnd> {
-        self.work(words, sink, control).boxed()
+        prompt: &'a str,
+        sink: &'a EventSink,
+        control: &'a mut mpsc::Receiver<TurnControl>,
+    ) -> BoxFuture<'a, TurnOutcome> {
+        self.work(prompt, sink, control).boxed()
     }
 
-    fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
+    fn shutdown(self: Box<Self>) -> BoxFuture<'static, ()> {
         async {}.boxed()
     }
 
-    fn process(&self) -> Option<u32> {
+    fn process_id(&self) -> Option<u32> {
         None
     }
 }

@@ -1,105 +1,105 @@
 use std::time::Instant;
 
-use guildhall_runner::backend::{BackendEvent, Control, Refusal, TurnEnd};
+use guildhall_runner::backend::{BackendEvent, EventSink, SteerError, TurnControl, TurnOutcome};
 use tokio::sync::oneshot;
 
-use super::{Bench, Desk, Model};
+use super::{BackendFixture, Harness, ModelState};
 
-/// The first sign that a turn is under way.
+/// The first text shows that the turn runs.
 fn is_text(event: &BackendEvent) -> bool {
     matches!(event, BackendEvent::TextDelta { .. })
 }
 
-pub(crate) async fn words_put_into_a_turn_are_taken_or_refused(bench: &Bench) {
-    let mut desk = Desk::ready(bench).await;
-    let (taken, answer) = oneshot::channel();
-    let report = desk
-        .turn_while("slow", async |control, seen| {
-            seen.until(is_text).await;
-            let steer = Control::Steer { words: "rather tell me of whales".to_owned(), taken };
-            control.send(steer).await.expect("the turn runs");
+pub(crate) async fn steer_is_accepted_or_rejected(fixture: &BackendFixture) {
+    let mut harness = Harness::started(fixture).await;
+    let (reply, response) = oneshot::channel();
+    let report = harness
+        .turn_while("slow", async |controls, events| {
+            events.wait_for(is_text).await;
+            let steer = TurnControl::Steer { text: "rather tell me of whales".to_owned(), reply };
+            controls.send(steer).await.expect("send control");
         })
         .await;
-    assert_eq!(report.end, TurnEnd::Completed, "{report:?}");
-    if bench.capabilities.steers {
-        assert_eq!(answer.await, Ok(Ok(())));
-        let is_told = desk.told().iter().any(|body| body.contains("rather tell me of whales"));
-        assert!(is_told, "proof of delivery");
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    if fixture.capabilities.can_steer {
+        assert_eq!(response.await, Ok(Ok(())));
+        let is_received = harness.received().iter().any(|body| body.contains("rather tell me of whales"));
+        assert!(is_received, "an accepted steer reaches the model");
     } else {
-        assert_eq!(answer.await, Ok(Err(Refusal::Unable)));
+        assert_eq!(response.await, Ok(Err(SteerError::Unsupported)));
     }
-    desk.leave();
+    harness.finish();
 }
 
-pub(crate) async fn words_after_the_end_are_refused(bench: &Bench) {
-    let mut desk = Desk::ready(bench).await;
-    let (taken, answer) = oneshot::channel();
-    let (sender, mut control) = tokio::sync::mpsc::channel(8);
-    let (sink, mut events) = guildhall_runner::backend::Sink::new();
-    let words = (bench.words)("hello", Model::Answers);
-    let backend = desk.backend.as_mut().expect("it has begun");
-    // The wish is sent when all was said, and before the runner knows of the end.
+pub(crate) async fn steer_after_the_end_is_rejected(fixture: &BackendFixture) {
+    let mut harness = Harness::started(fixture).await;
+    let (reply, response) = oneshot::channel();
+    let (controls, mut control) = tokio::sync::mpsc::channel(8);
+    let (sink, mut events) = EventSink::new();
+    let prompt = (fixture.prompt)("hello", ModelState::Online);
+    let backend = harness.backend.as_mut().expect("the backend is started");
+    // The steer is sent after the answer, and before the runner knows that the turn has ended.
     let watching = async {
         while let Some(event) = events.recv().await {
             if matches!(&event, BackendEvent::Text { .. }) {
                 break;
             }
         }
-        let _the_turn_may_be_over =
-            sender.send(Control::Steer { words: "said-after-the-end".to_owned(), taken }).await;
+        let steer = TurnControl::Steer { text: "said-after-the-end".to_owned(), reply };
+        let _turn_may_be_over = controls.send(steer).await;
         while events.recv().await.is_some() {}
     };
-    let end = tokio::select! {
-        end = backend.turn(&words, &sink, &mut control) => end,
+    let outcome = tokio::select! {
+        outcome = backend.run_turn(&prompt, &sink, &mut control) => outcome,
         () = watching => panic!("the sink is open"),
     };
-    assert_eq!(end, TurnEnd::Completed);
+    assert_eq!(outcome, TurnOutcome::Completed);
     drop(control);
-    // Taken in time, refused, or dropped with the turn. That an agent took them is its own word: Codex may still end the turn
-    // without asking its model again, so what came of them is told by the events behind them, and by nothing else.
-    let answer = answer.await;
-    let was_told = desk.told().iter().any(|body| body.contains("said-after-the-end"));
-    match answer {
-        Ok(Ok(())) => assert!(bench.capabilities.steers),
-        Ok(Err(_)) | Err(_) => assert!(!was_told, "refused words were delivered"),
+    // Accepted in time, rejected, or dropped with the turn. Codex may accept a steer and still end the turn without
+    // another model request, so only a rejected steer is checked against the requests.
+    let response = response.await;
+    let is_received = harness.received().iter().any(|body| body.contains("said-after-the-end"));
+    match response {
+        Ok(Ok(())) => assert!(fixture.capabilities.can_steer),
+        Ok(Err(_)) | Err(_) => assert!(!is_received, "a rejected steer reached the model"),
     }
-    desk.leave();
+    harness.finish();
 }
 
-pub(crate) async fn an_interrupt_ends_the_turn_and_the_thread_goes_on(bench: &Bench) {
-    let mut desk = Desk::ready(bench).await;
-    let mut asked = Instant::now();
-    let report = desk
-        .turn_while("slow", async |control, seen| {
-            seen.until(is_text).await;
-            asked = Instant::now();
-            control.send(Control::Interrupt).await.expect("the turn runs");
+pub(crate) async fn interrupt_ends_the_turn_and_the_thread_continues(fixture: &BackendFixture) {
+    let mut harness = Harness::started(fixture).await;
+    let mut interrupted_at = Instant::now();
+    let report = harness
+        .turn_while("slow", async |controls, events| {
+            events.wait_for(is_text).await;
+            interrupted_at = Instant::now();
+            controls.send(TurnControl::Interrupt).await.expect("send control");
         })
         .await;
-    if bench.capabilities.interrupts {
-        assert_eq!(report.end, TurnEnd::Interrupted, "{report:?}");
-        assert!(asked.elapsed().as_secs() < 8, "{:?}", asked.elapsed());
-        let next = desk.turn("hello again").await;
-        assert_eq!(next.end, TurnEnd::Completed, "{next:?}");
-        assert_eq!(next.streamed(), "Echo: hello again");
+    if fixture.capabilities.can_interrupt {
+        assert_eq!(report.outcome, TurnOutcome::Interrupted, "{report:?}");
+        assert!(interrupted_at.elapsed().as_secs() < 8, "{:?}", interrupted_at.elapsed());
+        let next = harness.turn("hello again").await;
+        assert_eq!(next.outcome, TurnOutcome::Completed, "{next:?}");
+        assert_eq!(next.streamed_text(), "Echo: hello again");
     } else {
-        assert_eq!(report.end, TurnEnd::Completed, "{report:?}");
+        assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
     }
-    desk.leave();
+    harness.finish();
 }
 
-pub(crate) async fn an_interrupt_ends_a_running_tool(bench: &Bench) {
-    if !bench.capabilities.interrupts {
+pub(crate) async fn interrupt_ends_a_running_tool(fixture: &BackendFixture) {
+    if !fixture.capabilities.can_interrupt {
         return;
     }
-    let mut desk = Desk::ready(bench).await;
-    let report = desk
-        .turn_while("run:echo begun; sleep 12; echo late > made", async |control, seen| {
-            seen.until(|event| matches!(event, BackendEvent::ToolBegan { .. })).await;
-            control.send(Control::Interrupt).await.expect("the turn runs");
+    let mut harness = Harness::started(fixture).await;
+    let report = harness
+        .turn_while("run:echo begun; sleep 12; echo late > made", async |controls, events| {
+            events.wait_for(|event| matches!(event, BackendEvent::ToolStarted { .. })).await;
+            controls.send(TurnControl::Interrupt).await.expect("send control");
         })
         .await;
-    assert_eq!(report.end, TurnEnd::Interrupted, "{report:?}");
-    assert!(!desk.path("made").exists());
-    desk.leave();
+    assert_eq!(report.outcome, TurnOutcome::Interrupted, "{report:?}");
+    assert!(!harness.path("made").exists());
+    harness.finish();
 }

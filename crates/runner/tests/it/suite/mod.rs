@@ -1,58 +1,59 @@
-//! What every backend must do, in the words of the fake model. A backend is tried on all of it by naming its bench:
+//! The behaviour that every backend must have, tested with the fake model. A backend runs the whole suite by naming its
+//! fixture:
 //!
 //! ```ignore
-//! behaviours!(crate::codex::bench());
+//! behaviour_tests!(crate::codex::fixture());
 //! ```
 //!
-//! What a backend says that it cannot do must be a typed refusal, and is tested as such.
+//! A feature that is missing in the backend's capabilities must give a typed error, which is tested instead.
 
-mod bench;
+pub(crate) mod access;
 pub(crate) mod control;
-pub(crate) mod desk;
+mod fixture;
+pub(crate) mod harness;
 pub(crate) mod limits;
 pub(crate) mod provider;
-pub(crate) mod reach;
 pub(crate) mod threads;
 pub(crate) mod turns;
 
-pub(crate) use bench::{Bench, Model};
-pub(crate) use desk::Desk;
+pub(crate) use fixture::{BackendFixture, ModelState};
+pub(crate) use harness::Harness;
 
-/// Makes a test of each behaviour for one backend.
-macro_rules! behaviours {
-    ($bench:expr) => {
-        $crate::suite::behaviours! { @each $bench;
-            turns: a_text_turn_streams_its_answer,
-            turns: a_long_turn_is_watched_while_it_runs,
-            turns: a_tool_call_is_reported_with_what_it_printed,
-            turns: a_second_turn_knows_the_first,
-            turns: a_declined_approval_is_reported_and_nothing_is_done,
-            control: words_put_into_a_turn_are_taken_or_refused,
-            control: words_after_the_end_are_refused,
-            control: an_interrupt_ends_the_turn_and_the_thread_goes_on,
-            control: an_interrupt_ends_a_running_tool,
-            provider: a_refused_credential_is_told_without_an_address,
-            provider: a_provider_that_asks_to_wait_is_unavailable,
-            provider: a_provider_that_fails_is_unavailable,
-            provider: an_answer_that_breaks_off_is_no_answer,
-            provider: a_provider_that_is_away_is_unavailable,
-            threads: an_agent_killed_in_a_turn_is_dead_and_resumed_by_another,
-            threads: a_thread_is_resumed_by_a_new_process,
-            threads: a_lost_thread_is_a_failure_and_never_a_new_one,
-            threads: what_an_agent_started_ends_with_it,
-            limits: an_endless_tool_loop_is_cut_off,
-            limits: a_turn_that_takes_too_long_is_interrupted,
-            reach: what_is_out_of_reach_is_not_read_written_or_connected_to,
-            limits: ten_megabytes_of_output_are_bounded_and_marked,
+/// Defines one test per behaviour for a backend.
+macro_rules! behaviour_tests {
+    ($fixture:expr) => {
+        $crate::suite::behaviour_tests! { @each $fixture;
+            turns: text_turn_streams_its_answer,
+            turns: events_arrive_while_a_long_turn_runs,
+            turns: tool_call_is_reported_with_its_output,
+            turns: second_turn_has_the_context_of_the_first,
+            turns: declined_approval_is_reported_and_nothing_is_done,
+            control: steer_is_accepted_or_rejected,
+            control: steer_after_the_end_is_rejected,
+            control: interrupt_ends_the_turn_and_the_thread_continues,
+            control: interrupt_ends_a_running_tool,
+            provider: rejected_credential_is_reported_without_an_address,
+            provider: rate_limited_provider_is_unavailable,
+            provider: failing_provider_is_unavailable,
+            provider: incomplete_response_is_a_failure,
+            provider: unreachable_provider_is_unavailable,
+            threads: killed_agent_is_dead_and_its_thread_is_resumed,
+            threads: new_process_resumes_a_thread,
+            threads: lost_thread_is_a_failure_and_not_replaced,
+            threads: processes_of_an_agent_end_with_it,
+            limits: endless_tool_loop_is_stopped,
+            limits: turn_over_the_timeout_is_interrupted,
+            access: denied_paths_and_ports_are_inaccessible,
+            limits: large_output_is_truncated_and_marked,
         }
     };
-    (@each $bench:expr; $($part:ident: $behaviour:ident,)+) => {
+    (@each $fixture:expr; $($part:ident: $behaviour:ident,)+) => {
         $(
             #[tokio::test]
             async fn $behaviour() {
-                $crate::suite::$part::$behaviour(&$bench).await;
+                $crate::suite::$part::$behaviour(&$fixture).await;
             }
         )+
     };
 }
-pub(crate) use behaviours;
+pub(crate) use behaviour_tests;

@@ -1,51 +1,51 @@
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_runner::backend::{Begin, TurnEnd};
+use guildhall_runner::backend::{ThreadStart, TurnOutcome};
 
-use super::desk::CREDENTIAL_VALUE;
-use super::{Bench, Desk};
+use super::harness::CREDENTIAL_VALUE;
+use super::{BackendFixture, Harness};
 
-/// Works through a turn that fails, and checks that nothing is told that must not be.
-async fn failed_turn(bench: &Bench, words: &str) -> FailureKind {
-    let mut desk = Desk::ready(bench).await;
-    let report = desk.turn(words).await;
+/// Runs a turn that fails. Checks that its report leaks nothing and that the next turn works.
+async fn run_failing_turn(fixture: &BackendFixture, prompt: &str) -> FailureKind {
+    let mut harness = Harness::started(fixture).await;
+    let report = harness.turn(prompt).await;
     let failure = report.failure().clone();
     assert!(!failure.died, "{failure:?}");
-    let told = format!("{report:?}");
-    let address = desk.model.base_url();
-    assert!(!told.contains(CREDENTIAL_VALUE) && !failure.message.contains(&address), "{told}");
+    let printed = format!("{report:?}");
+    let address = harness.model.base_url();
+    assert!(!printed.contains(CREDENTIAL_VALUE) && !failure.message.contains(&address), "{printed}");
     let host = address.trim_start_matches("http://").trim_end_matches("/v1");
     assert!(!failure.message.contains(host), "{failure:?}");
-    let next = desk.turn("are you there").await;
-    assert_eq!(next.end, TurnEnd::Completed, "a failed turn does not end the thread: {next:?}");
-    desk.leave();
+    let next = harness.turn("are you there").await;
+    assert_eq!(next.outcome, TurnOutcome::Completed, "a failed turn does not end the thread: {next:?}");
+    harness.finish();
     failure.kind
 }
 
-pub(crate) async fn a_refused_credential_is_told_without_an_address(bench: &Bench) {
-    assert_eq!(failed_turn(bench, "r401").await, FailureKind::ProviderAuthFailed);
+pub(crate) async fn rejected_credential_is_reported_without_an_address(fixture: &BackendFixture) {
+    assert_eq!(run_failing_turn(fixture, "r401").await, FailureKind::ProviderAuthFailed);
 }
 
-pub(crate) async fn a_provider_that_asks_to_wait_is_unavailable(bench: &Bench) {
-    assert_eq!(failed_turn(bench, "r429").await, FailureKind::ProviderUnavailable);
+pub(crate) async fn rate_limited_provider_is_unavailable(fixture: &BackendFixture) {
+    assert_eq!(run_failing_turn(fixture, "r429").await, FailureKind::ProviderUnavailable);
 }
 
-pub(crate) async fn a_provider_that_fails_is_unavailable(bench: &Bench) {
-    assert_eq!(failed_turn(bench, "boom").await, FailureKind::ProviderUnavailable);
+pub(crate) async fn failing_provider_is_unavailable(fixture: &BackendFixture) {
+    assert_eq!(run_failing_turn(fixture, "boom").await, FailureKind::ProviderUnavailable);
 }
 
-pub(crate) async fn an_answer_that_breaks_off_is_no_answer(bench: &Bench) {
-    assert_eq!(failed_turn(bench, "cut").await, FailureKind::ProviderUnavailable);
+pub(crate) async fn incomplete_response_is_a_failure(fixture: &BackendFixture) {
+    assert_eq!(run_failing_turn(fixture, "cut").await, FailureKind::ProviderUnavailable);
 }
 
-pub(crate) async fn a_provider_that_is_away_is_unavailable(bench: &Bench) {
-    let mut desk = Desk::set(bench).await;
-    // An agent may try again for longer than a turn lasts.
-    desk.setting.turn_timeout = Duration::from_secs(6);
-    desk.begin(Begin::New).await.expect("a new thread");
-    desk.lose_model().await;
-    let report = desk.turn("hello").await;
+pub(crate) async fn unreachable_provider_is_unavailable(fixture: &BackendFixture) {
+    let mut harness = Harness::new(fixture).await;
+    // An agent may retry for longer than a turn lasts.
+    harness.config.turn_timeout = Duration::from_secs(6);
+    harness.start(ThreadStart::New).await.expect("start a thread");
+    harness.stop_model().await;
+    let report = harness.turn("hello").await;
     assert_eq!(report.failure().kind, FailureKind::ProviderUnavailable, "{report:?}");
-    desk.leave();
+    harness.finish();
 }

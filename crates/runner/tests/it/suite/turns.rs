@@ -1,70 +1,69 @@
 use guildhall_domain::runs::policy::Approval;
-use guildhall_runner::backend::{BackendEvent, Begin, TurnEnd};
+use guildhall_runner::backend::{BackendEvent, ThreadStart, TurnOutcome};
 
-use super::{Bench, Desk};
+use super::{BackendFixture, Harness};
 
-pub(crate) async fn a_text_turn_streams_its_answer(bench: &Bench) {
-    let mut desk = Desk::ready(bench).await;
-    let report = desk.turn("tidy my notes").await;
-    assert_eq!(report.end, TurnEnd::Completed, "{report:?}");
-    assert_eq!(report.streamed(), "Echo: tidy my notes");
-    assert_eq!(report.said(), ["Echo: tidy my notes"]);
+pub(crate) async fn text_turn_streams_its_answer(fixture: &BackendFixture) {
+    let mut harness = Harness::started(fixture).await;
+    let report = harness.turn("tidy my notes").await;
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    assert_eq!(report.streamed_text(), "Echo: tidy my notes");
+    assert_eq!(report.messages(), ["Echo: tidy my notes"]);
     assert!(report.count(|event| matches!(event, BackendEvent::TextDelta { .. })) > 1, "{report:?}");
     assert!(report.count(|event| matches!(event, BackendEvent::Usage(usage) if usage.output_tokens > 0)) > 0);
-    desk.leave();
+    harness.finish();
 }
 
-pub(crate) async fn a_long_turn_is_watched_while_it_runs(bench: &Bench) {
-    let mut desk = Desk::ready(bench).await;
-    let (begun, mut early) = (std::time::Instant::now(), None);
-    let report = desk
-        .turn_while("slow", async |_, seen| {
-            seen.until(|event| matches!(event, BackendEvent::TextDelta { .. })).await;
-            early = Some(begun.elapsed());
+pub(crate) async fn events_arrive_while_a_long_turn_runs(fixture: &BackendFixture) {
+    let mut harness = Harness::started(fixture).await;
+    let (started, mut first_delta) = (std::time::Instant::now(), None);
+    let report = harness
+        .turn_while("slow", async |_, events| {
+            events.wait_for(|event| matches!(event, BackendEvent::TextDelta { .. })).await;
+            first_delta = Some(started.elapsed());
         })
         .await;
-    assert_eq!(report.end, TurnEnd::Completed, "{report:?}");
-    let words = report.streamed();
-    assert!(words.starts_with("tok0 tok1 ") && words.ends_with("tok39 "), "{words}");
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    let text = report.streamed_text();
+    assert!(text.starts_with("tok0 tok1 ") && text.ends_with("tok39 "), "{text}");
     // The model takes ten seconds from its first word to its last.
-    let after_the_first = early.map(|early| begun.elapsed().saturating_sub(early));
-    assert!(after_the_first.is_some_and(|time| time.as_secs() > 5), "{early:?} {after_the_first:?}");
-    desk.leave();
+    let after_first = first_delta.map(|first| started.elapsed().saturating_sub(first));
+    assert!(after_first.is_some_and(|time| time.as_secs() > 5), "{first_delta:?} {after_first:?}");
+    harness.finish();
 }
 
-pub(crate) async fn a_tool_call_is_reported_with_what_it_printed(bench: &Bench) {
-    let mut desk = Desk::ready(bench).await;
-    let report = desk.turn("run:echo first; sleep 0.3; echo second; echo done > made; exit 3").await;
-    assert_eq!(report.end, TurnEnd::Completed, "{report:?}");
-    assert_eq!(report.count(|event| matches!(event, BackendEvent::ToolBegan { .. })), 1);
-    let (printed, truncated) = report.printed();
-    assert!(printed.contains("first\nsecond") && !truncated, "{truncated} {printed:?}");
-    let tools = report.tools();
+pub(crate) async fn tool_call_is_reported_with_its_output(fixture: &BackendFixture) {
+    let mut harness = Harness::started(fixture).await;
+    let report = harness.turn("run:echo first; sleep 0.3; echo second; echo done > made; exit 3").await;
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    assert_eq!(report.count(|event| matches!(event, BackendEvent::ToolStarted { .. })), 1);
+    let (output, truncated) = report.tool_output();
+    assert!(output.contains("first\nsecond") && !truncated, "{truncated} {output:?}");
+    let tools = report.finished_tools();
     assert!(matches!(&tools[..], [(_, Some(3) | None)]), "{tools:?}");
-    assert_eq!(std::fs::read_to_string(desk.path("made")).ok().as_deref(), Some("done\n"));
-    desk.leave();
+    assert_eq!(std::fs::read_to_string(harness.path("made")).ok().as_deref(), Some("done\n"));
+    harness.finish();
 }
 
-pub(crate) async fn a_second_turn_knows_the_first(bench: &Bench) {
-    let mut desk = Desk::ready(bench).await;
-    assert_eq!(desk.turn("the colour is teal").await.end, TurnEnd::Completed);
-    assert_eq!(desk.turn("and the shape is round").await.end, TurnEnd::Completed);
-    let told = desk.told();
-    let last = told.last().expect("a request");
+pub(crate) async fn second_turn_has_the_context_of_the_first(fixture: &BackendFixture) {
+    let mut harness = Harness::started(fixture).await;
+    assert_eq!(harness.turn("the colour is teal").await.outcome, TurnOutcome::Completed);
+    assert_eq!(harness.turn("and the shape is round").await.outcome, TurnOutcome::Completed);
+    let received = harness.received();
+    let last = received.last().expect("a request");
     assert!(last.contains("teal") && last.contains("round"), "{last}");
-    desk.leave();
+    harness.finish();
 }
 
-pub(crate) async fn a_declined_approval_is_reported_and_nothing_is_done(bench: &Bench) {
-    let mut desk = Desk::set(bench).await;
-    desk.setting.approval = Approval::OnRequest;
-    desk.begin(Begin::New).await.expect("a new thread");
-    let report = desk.turn("ask:touch made").await;
-    let declined = report.count(|event| matches!(event, BackendEvent::Declined { .. }));
-    assert_eq!(declined > 0, bench.capabilities.asks, "{report:?}");
-    if bench.capabilities.asks {
-        assert!(!desk.path("made").exists(), "it was declined");
-        assert_eq!(report.end, TurnEnd::Completed, "a no is an answer: {report:?}");
+pub(crate) async fn declined_approval_is_reported_and_nothing_is_done(fixture: &BackendFixture) {
+    let mut harness = Harness::new(fixture).await;
+    harness.config.approval = Approval::OnRequest;
+    harness.start(ThreadStart::New).await.expect("start a thread");
+    let report = harness.turn("ask:touch made").await;
+    assert_eq!(report.declined() > 0, fixture.capabilities.asks_approval, "{report:?}");
+    if fixture.capabilities.asks_approval {
+        assert!(!harness.path("made").exists(), "it was declined");
+        assert_eq!(report.outcome, TurnOutcome::Completed, "the agent continues after it: {report:?}");
     }
-    desk.leave();
+    harness.finish();
 }

@@ -1,4 +1,4 @@
-//! Reloads and engine restarts: what a reader has in the end is the log.
+//! Reconnects and engine restarts: a reader gets the complete log in the end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -6,21 +6,21 @@ use std::time::{Duration, Instant};
 use guildhall_testkit::{PrivateEngines, TestDb};
 use serde_json::{Value, json};
 
-use super::{Stage, data};
+use super::{StreamFixture, data};
 use crate::support::Setup;
-use crate::support::events::{Event, Events};
-use crate::support::people::World;
-use crate::support::runs::said;
+use crate::support::cluster::Cluster;
+use crate::support::events::{EventStream, StreamEvent};
+use crate::support::runs::assistant_message;
 
-const RELOADS: usize = 20;
+const RECONNECTS: usize = 20;
 
-/// Appends until told to stop, each event under the same id until it is confirmed.
-async fn write(world: &World, stage: &Stage, stop: &AtomicBool) -> usize {
+/// Appends events until stopped. Repeats each event with the same id until it is confirmed.
+async fn append_until_stopped(cluster: &Cluster, fixture: &StreamFixture, stop: &AtomicBool) -> usize {
     let mut written = 0;
     while !stop.load(Ordering::SeqCst) {
-        let event = json!([said(&format!("e{written}"), &stage.command, "words")]);
-        let server = if written % 2 == 0 { &world.one } else { &world.other };
-        if server.append(&stage.held, event).await.status == 200 {
+        let event = json!([assistant_message(&format!("e{written}"), &fixture.command, "text")]);
+        let server = if written % 2 == 0 { &cluster.first } else { &cluster.second };
+        if server.append_events(&fixture.claim, event).await.status == 200 {
             written += 1;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -28,9 +28,9 @@ async fn write(world: &World, stage: &Stage, stop: &AtomicBool) -> usize {
     written
 }
 
-/// Reads facts over one connection until there are so many, the connection ends, or nothing comes for some time.
-async fn read_on(stream: &mut Events, seen: &mut Vec<Event>, until: usize) {
-    while seen.len() < until {
+/// Reads events from one connection until the target count, the end of the connection, or a pause of 5 s.
+async fn read_events(stream: &mut EventStream, seen: &mut Vec<StreamEvent>, target: usize) {
+    while seen.len() < target {
         let Ok(Some(event)) = tokio::time::timeout(Duration::from_secs(5), stream.next()).await else {
             return;
         };
@@ -42,20 +42,27 @@ async fn read_on(stream: &mut Events, seen: &mut Vec<Event>, until: usize) {
     }
 }
 
-/// Connects again and again, each time to the other replica, until there are so many facts.
-async fn follow(world: &World, stage: &Stage, seen: &mut Vec<Event>, until: usize, turn: &mut usize) {
+/// Reconnects, each time to the other replica, until the target count of events.
+async fn follow(
+    cluster: &Cluster,
+    fixture: &StreamFixture,
+    seen: &mut Vec<StreamEvent>,
+    target: usize,
+    turn: &mut usize,
+) {
     let began = Instant::now();
-    while seen.len() < until {
-        assert!(began.elapsed() < Duration::from_secs(60), "{} of {until} facts in a minute", seen.len());
+    while seen.len() < target {
+        assert!(began.elapsed() < Duration::from_secs(60), "{} of {target} events in a minute", seen.len());
         *turn += 1;
-        let server = if turn.is_multiple_of(2) { &world.one } else { &world.other };
+        let server = if turn.is_multiple_of(2) { &cluster.first } else { &cluster.second };
         let cursor = seen.last().and_then(|last| last.id.clone());
-        let answer = server.try_events(&stage.path, &world.operator.access, cursor.as_deref()).await;
-        match answer {
+        let response =
+            server.try_open_stream(&fixture.path, &cluster.operator.token, cursor.as_deref()).await;
+        match response {
             Ok(response) if response.status() == 200 => {
-                read_on(&mut Events::of(response), seen, until).await;
+                read_events(&mut EventStream::new(response), seen, target).await;
             }
-            // PostgreSQL is away.
+            // PostgreSQL is down.
             Ok(_) | Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
@@ -63,34 +70,35 @@ async fn follow(world: &World, stage: &Stage, seen: &mut Vec<Event>, until: usiz
 
 // covers: R9, C9
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn twenty_reloads_over_both_replicas_and_restarts_of_the_engines_give_the_log() {
+async fn reconnects_and_engine_restarts_deliver_the_complete_log() {
     let engines = PrivateEngines::start();
-    let db = TestDb::migrated(engines.addresses()).await;
-    let world = World::on(Setup::on_private(&db, &engines.addresses()), db).await;
-    let stage = Stage::new(&world, "acme").await;
+    let db = TestDb::migrated(engines.urls()).await;
+    let cluster = Cluster::with_setup(Setup::with_private_engines(&db, &engines.urls()), db).await;
+    let fixture = StreamFixture::new(&cluster, "acme").await;
     let stop = AtomicBool::new(false);
     let reading = async {
         let (mut seen, mut turn) = (Vec::new(), 0);
-        for reload in 0..RELOADS {
-            match reload % 5 {
+        for round in 0..RECONNECTS {
+            match round % 5 {
                 1 => {
                     engines.postgres.kill();
-                    engines.postgres.up().expect("recovered");
+                    engines.postgres.restart().expect("a running PostgreSQL");
                 }
                 2 => engines.nats.kill(),
-                4 => engines.nats.up().expect("started"),
+                4 => engines.nats.restart().expect("a running NATS"),
                 _ => {}
             }
-            let until = seen.len() + 5;
-            follow(&world, &stage, &mut seen, until, &mut turn).await;
+            let target = seen.len() + 5;
+            follow(&cluster, &fixture, &mut seen, target, &mut turn).await;
         }
         stop.store(true, Ordering::SeqCst);
         (seen, turn)
     };
-    let (written, (mut seen, mut turn)) = tokio::join!(write(&world, &stage, &stop), reading);
-    let log: Vec<Value> = world.events(&stage.run).await;
-    assert!(log.len() > written && written > RELOADS, "{written} written");
-    follow(&world, &stage, &mut seen, log.len(), &mut turn).await;
-    assert!(turn >= RELOADS);
+    let (written, (mut seen, mut turn)) =
+        tokio::join!(append_until_stopped(&cluster, &fixture, &stop), reading);
+    let log: Vec<Value> = cluster.list_events(&fixture.run).await;
+    assert!(log.len() > written && written > RECONNECTS, "{written} events were appended");
+    follow(&cluster, &fixture, &mut seen, log.len(), &mut turn).await;
+    assert!(turn >= RECONNECTS);
     assert_eq!(data(&seen), log);
 }

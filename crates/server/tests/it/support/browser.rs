@@ -1,16 +1,16 @@
-//! A browser, as far as a server can tell: it keeps cookies and says where a request comes from.
+//! A simulated browser: it stores cookies and sends request headers as a browser does.
 
 use std::collections::BTreeMap;
 
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
 
-use super::people::PASSWORD;
-use super::{Answer, TestServer, read};
+use super::cluster::PASSWORD;
+use super::{TestResponse, TestServer, read_response};
 
-pub(crate) const SESSION: &str = "__Host-guildhall";
+pub(crate) const SESSION_COOKIE: &str = "__Host-guildhall";
 
-/// A browser with its cookies. Like real ones it does not tell ports apart, so that they go to every replica.
+/// A browser with its cookies. Like a real one, it ignores the port: cookies are sent to every replica.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Browser {
     pub(crate) cookies: BTreeMap<String, String>,
@@ -22,13 +22,14 @@ impl Browser {
         let mut browser = Self::default();
         let body = json!({ "name": name, "password": PASSWORD });
         let path = "/api/v1/auth/browser-session";
-        let answer = browser.send(server, Method::POST, path, &[("origin", &own(server))], Some(body)).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
-        (browser, answer.body["csrfToken"].as_str().expect("a token").to_owned())
+        let response =
+            browser.send(server, Method::POST, path, &[("origin", &origin_of(server))], Some(body)).await;
+        assert_eq!(response.status, 200, "{}", response.text);
+        (browser, response.body["csrfToken"].as_str().expect("a token").to_owned())
     }
 
-    /// Opens a page.
-    pub(crate) async fn get(&mut self, server: &TestServer, path: &str) -> Answer {
+    /// Sends a GET request.
+    pub(crate) async fn get(&mut self, server: &TestServer, path: &str) -> TestResponse {
         self.send(server, Method::GET, path, &[], None).await
     }
 
@@ -39,42 +40,48 @@ impl Browser {
         path: &str,
         headers: &[(&str, &str)],
         body: Option<Value>,
-    ) -> Answer {
-        let mut request = server.client.request(method, server.url(path)).header("cookie", self.line());
+    ) -> TestResponse {
+        let mut request =
+            server.client.request(method, server.url(path)).header("cookie", self.cookie_header());
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         if let Some(body) = body {
             request = request.json(&body);
         }
-        let answer = read(request.send().await.expect("an answer")).await;
-        self.keep(&answer);
-        answer
+        let response = read_response(request.send().await.expect("a response")).await;
+        self.store_cookies(&response);
+        response
     }
 
-    /// Opens an address of any server, without following where it points.
-    pub(crate) async fn open(&mut self, client: &reqwest::Client, url: &Url, form: Option<&str>) -> Answer {
+    /// Opens a URL of any server without following redirects.
+    pub(crate) async fn open(
+        &mut self,
+        client: &reqwest::Client,
+        url: &Url,
+        form: Option<&str>,
+    ) -> TestResponse {
         let mut request = match form {
             Some(_) => client.post(url.clone()),
             None => client.get(url.clone()),
         };
-        request = request.header("cookie", self.line());
+        request = request.header("cookie", self.cookie_header());
         if let Some(form) = form {
             let kind = "application/x-www-form-urlencoded";
             request = request.header("content-type", kind).body(form.to_owned());
         }
-        let answer = read(request.send().await.expect("an answer")).await;
-        self.keep(&answer);
-        answer
+        let response = read_response(request.send().await.expect("a response")).await;
+        self.store_cookies(&response);
+        response
     }
 
-    fn line(&self) -> String {
+    fn cookie_header(&self) -> String {
         let pairs: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         pairs.join("; ")
     }
 
-    fn keep(&mut self, answer: &Answer) {
-        for line in answer.headers.get_all("set-cookie") {
+    fn store_cookies(&mut self, response: &TestResponse) {
+        for line in response.headers.get_all("set-cookie") {
             let line = line.to_str().expect("text");
             let (pair, attributes) = line.split_once(';').unwrap_or((line, ""));
             let (name, value) = pair.split_once('=').expect("a cookie");
@@ -89,7 +96,7 @@ impl Browser {
     }
 }
 
-/// The origin of a server's own pages.
-pub(crate) fn own(server: &TestServer) -> String {
+/// Returns the origin of the pages that a server serves.
+pub(crate) fn origin_of(server: &TestServer) -> String {
     server.url("")
 }

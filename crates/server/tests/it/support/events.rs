@@ -1,4 +1,4 @@
-//! Reading a stream of server-sent events.
+//! A client for server-sent events.
 
 use std::time::Duration;
 
@@ -9,38 +9,43 @@ use super::TestServer;
 
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct StreamEvent {
     pub(crate) id: Option<String>,
     pub(crate) kind: String,
     pub(crate) data: Value,
 }
 
-/// What a stream says of itself while nothing is wrong; most tests are about the rest.
-const USUAL_NOTICES: [&str; 3] = ["hello", "replay_complete", "slow_client_warning"];
+/// Notices of every healthy stream. Most tests skip them.
+const ROUTINE_NOTICES: [&str; 3] = ["hello", "replay_complete", "slow_client_warning"];
 
 /// An open stream.
-pub(crate) struct Events {
+pub(crate) struct EventStream {
     pub(crate) response: Response,
     text: String,
 }
 
 impl TestServer {
-    pub(crate) async fn events(&self, path: &str, bearer: &str, last_event_id: Option<&str>) -> Events {
-        let response = self.try_events(path, bearer, last_event_id).await.expect("an answer");
+    pub(crate) async fn open_stream(
+        &self,
+        path: &str,
+        bearer: &str,
+        last_event_id: Option<&str>,
+    ) -> EventStream {
+        let response = self.try_open_stream(path, bearer, last_event_id).await.expect("a response");
         if response.status() != 200 {
-            panic!("no stream: {}", response.text().await.expect("a body"));
+            panic!("cannot open the stream: {}", response.text().await.expect("a body"));
         }
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Events::of(response)
+        EventStream::new(response)
     }
 
-    pub(crate) async fn try_events(
+    pub(crate) async fn try_open_stream(
         &self,
         path: &str,
         bearer: &str,
         last_event_id: Option<&str>,
     ) -> Result<Response, reqwest::Error> {
-        // A stream has no end by itself; each wait for a piece of it has.
+        // A stream does not end by itself. Each read has its own timeout.
         let request = self.client.get(self.url(path)).bearer_auth(bearer);
         let mut request = request.timeout(Duration::from_secs(600));
         if let Some(id) = last_event_id {
@@ -50,34 +55,34 @@ impl TestServer {
     }
 }
 
-impl Events {
-    pub(crate) fn of(response: Response) -> Self {
+impl EventStream {
+    pub(crate) fn new(response: Response) -> Self {
         Self { response, text: String::new() }
     }
 
-    /// Waits for the next event that is not a usual notice; none when the server has closed the stream.
-    pub(crate) async fn next(&mut self) -> Option<Event> {
+    /// Waits for the next event, without routine notices. Returns none when the server has closed the stream.
+    pub(crate) async fn next(&mut self) -> Option<StreamEvent> {
         loop {
-            let frame = self.frame().await?;
-            if !USUAL_NOTICES.contains(&frame.kind.as_str()) {
+            let frame = self.next_frame().await?;
+            if !ROUTINE_NOTICES.contains(&frame.kind.as_str()) {
                 return Some(frame);
             }
         }
     }
 
-    /// Waits for so many facts.
-    pub(crate) async fn facts(&mut self, count: usize) -> Vec<Event> {
-        let mut facts = Vec::new();
-        while facts.len() < count {
+    /// Waits for a number of events that have an id.
+    pub(crate) async fn next_events(&mut self, count: usize) -> Vec<StreamEvent> {
+        let mut events = Vec::new();
+        while events.len() < count {
             let event = self.next().await.expect("an open stream");
             assert!(event.id.is_some(), "{event:?}");
-            facts.push(event);
+            events.push(event);
         }
-        facts
+        events
     }
 
-    /// Waits for the next frame of any kind; none when the server has closed the stream.
-    pub(crate) async fn frame(&mut self) -> Option<Event> {
+    /// Waits for the next frame of any kind. Returns none when the server has closed the stream.
+    pub(crate) async fn next_frame(&mut self) -> Option<StreamEvent> {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
                 let (event, rest) = (event.to_owned(), rest.to_owned());
@@ -87,13 +92,13 @@ impl Events {
                         .lines()
                         .find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))
                 };
-                // A comment keeps the connection alive and is no event.
+                // A comment line is a heartbeat, not an event.
                 let Some(kind) = field("event") else { continue };
                 let data = serde_json::from_str(&field("data").unwrap_or_default()).unwrap_or(Value::Null);
-                return Some(Event { id: field("id"), kind, data });
+                return Some(StreamEvent { id: field("id"), kind, data });
             }
-            let waited = tokio::time::timeout(Duration::from_secs(20), self.response.chunk()).await;
-            let chunk = waited.expect("something within 20 s").ok()??;
+            let read = tokio::time::timeout(Duration::from_secs(20), self.response.chunk()).await;
+            let chunk = read.expect("data within 20 s").ok()??;
             self.text.push_str(&String::from_utf8_lossy(&chunk));
         }
     }

@@ -1,12 +1,12 @@
-//! Servers for tests.
+//! Test servers.
 
 pub(crate) mod browser;
+pub(crate) mod cluster;
 pub(crate) mod events;
-pub(crate) mod launch;
+pub(crate) mod launcher;
 pub(crate) mod oidc;
-pub(crate) mod people;
 pub(crate) mod profiles;
-pub(crate) mod runners;
+pub(crate) mod run_tokens;
 pub(crate) mod runs;
 
 use std::net::SocketAddr;
@@ -14,15 +14,15 @@ use std::time::{Duration, Instant};
 
 use guildhall_server::config::Sources;
 use guildhall_server::{Config, Server, StartError};
-use guildhall_testkit::{Addresses, TestDb, nats_url, subject_prefix};
+use guildhall_testkit::{EngineUrls, TestDb, nats_url, subject_prefix};
 use reqwest::{Method, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-/// Every replica of a test has the same.
+/// The key encryption key of all test servers.
 pub(crate) const KEK: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
-/// How a test's servers find each other, and what they change of the defaults.
+/// The configuration of a test's servers: engines, and settings that differ from the defaults.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
     postgres: SecretString,
@@ -32,14 +32,14 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// On a database, with the NATS that tests share.
-    pub(crate) fn on(db: &TestDb) -> Self {
+    /// Uses a database and the NATS that all tests share.
+    pub(crate) fn new(db: &TestDb) -> Self {
         Self { postgres: db.url(), nats: nats_url(), prefix: subject_prefix(), flags: Vec::new() }
     }
 
-    /// On a database and the engines of the test's own.
-    pub(crate) fn on_private(db: &TestDb, addresses: &Addresses) -> Self {
-        Self { nats: addresses.nats.clone(), ..Self::on(db) }
+    /// Uses a database and the NATS of the test's private engines.
+    pub(crate) fn with_private_engines(db: &TestDb, addresses: &EngineUrls) -> Self {
+        Self { nats: addresses.nats.clone(), ..Self::new(db) }
     }
 
     pub(crate) fn with(mut self, key: &'static str, value: impl ToString) -> Self {
@@ -70,7 +70,7 @@ impl Setup {
         self.try_start().await.unwrap_or_else(|error| panic!("{error:?}"))
     }
 
-    /// Starts two replicas at the same moment.
+    /// Starts two replicas concurrently.
     pub(crate) async fn start_two(&self) -> (TestServer, TestServer) {
         tokio::join!(self.start(), self.start())
     }
@@ -84,9 +84,9 @@ pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
 }
 
-/// An answer, read whole.
+/// A response with its whole body.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: reqwest::header::HeaderMap,
     pub(crate) body: Value,
@@ -98,47 +98,52 @@ impl TestServer {
         format!("http://{}{path}", self.address)
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
         self.request(Method::GET, path).await
     }
 
-    pub(crate) async fn request(&self, method: Method, path: &str) -> Answer {
-        let sent = self.client.request(method, self.url(path)).send().await.expect("an answer");
-        read(sent).await
+    pub(crate) async fn request(&self, method: Method, path: &str) -> TestResponse {
+        let response = self.client.request(method, self.url(path)).send().await.expect("a response");
+        read_response(response).await
     }
 
-    /// Asks until the answer pleases, at most `within`. Returns it and how long it took.
-    pub(crate) async fn until(
+    /// Repeats a GET until the response meets the condition, at most `within`. Returns the response and the elapsed
+    /// time.
+    pub(crate) async fn wait_until(
         &self,
         path: &str,
         within: Duration,
-        pleases: impl Fn(&Answer) -> bool,
-    ) -> (Answer, Duration) {
+        condition: impl Fn(&TestResponse) -> bool,
+    ) -> (TestResponse, Duration) {
         let began = Instant::now();
         loop {
-            let answer = self.get(path).await;
-            if pleases(&answer) {
-                return (answer, began.elapsed());
+            let response = self.get(path).await;
+            if condition(&response) {
+                return (response, began.elapsed());
             }
-            assert!(began.elapsed() < within, "after {within:?} {path} still answers {}", answer.text);
+            assert!(
+                began.elapsed() < within,
+                "{path} does not meet the condition after {within:?}: {}",
+                response.text
+            );
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 }
 
-pub(crate) async fn read(response: Response) -> Answer {
+pub(crate) async fn read_response(response: Response) -> TestResponse {
     let (status, headers) = (response.status(), response.headers().clone());
     let text = response.text().await.expect("a body");
     let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-    Answer { status, headers, body, text }
+    TestResponse { status, headers, body, text }
 }
 
-impl Answer {
+impl TestResponse {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// Checks that this is a failure as every failure must be, and of this kind.
+    /// Asserts that this is a well-formed error response with this status and failure kind.
     pub(crate) fn assert_failure(&self, status: u16, kind: &str) {
         assert_eq!(
             (self.status.as_u16(), self.header("content-type")),
@@ -150,14 +155,14 @@ impl Answer {
         assert!(self.body["message"].as_str().is_some_and(|message| !message.is_empty()), "{}", self.text);
         let trace_id = self.body["traceId"].as_str().expect("a trace id");
         assert_eq!(trace_id.len(), 32, "{}", self.text);
-        assert!(self.header("traceparent").contains(trace_id), "the header names another trace");
+        assert!(self.header("traceparent").contains(trace_id), "traceparent has another trace id");
     }
 }
 
 fn client() -> reqwest::Client {
-    // Another server of this process may have been first.
-    let _already_there = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    // No idle connections: a test about a restart must not be answered over an old one.
+    // Another test of this process may have installed it.
+    let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    // No idle connections: after a restart, a request must not use an old connection.
     reqwest::Client::builder()
         .timeout(Duration::from_secs(30))
         .pool_max_idle_per_host(0)

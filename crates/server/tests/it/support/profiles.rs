@@ -1,45 +1,51 @@
-//! Provider profiles, and worlds that keep them.
+//! Provider profiles, and clusters that store their credentials.
 
 use guildhall_testkit::TestDb;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::people::World;
+use super::cluster::Cluster;
 use super::runs::text;
-use super::{Answer, Setup, TestServer};
+use super::{Setup, TestResponse, TestServer};
 
-impl World {
-    /// Two replicas that keep credentials in the same folder.
-    pub(crate) async fn keeping_secrets(folder: &TempDir) -> Self {
+impl Cluster {
+    /// Starts two replicas that store credentials in the same folder.
+    pub(crate) async fn with_secrets_folder(folder: &TempDir) -> Self {
         let db = TestDb::new().await;
-        let setup = keeping(Setup::on(&db), folder);
-        Self::on(setup, db).await
+        let setup = with_secrets_folder(Setup::new(&db), folder);
+        Self::with_setup(setup, db).await
     }
 
-    /// Makes a profile of a tenant and begins to try it. Returns its slug and the validation's id.
-    pub(crate) async fn tried_profile(&self, tenant: &str) -> (String, String) {
+    /// Creates a profile of a tenant and starts its validation. Returns the slug and the id of the validation.
+    pub(crate) async fn start_validation(&self, tenant: &str) -> (String, String) {
         let body = json!({ "credential": "sk-theirs" });
-        let kept = self.one.put_credential(tenant, "their-own", &self.operator.access, body).await;
-        assert_eq!(kept.status, 200, "{}", kept.text);
-        let tried = self.one.validate(tenant, "their-own", &self.operator.access).await;
-        assert_eq!(tried.status, 202, "{}", tried.text);
-        ("their-own".to_owned(), text(&tried.body, "validationId"))
+        let stored = self.first.put_credential(tenant, "their-own", &self.operator.token, body).await;
+        assert_eq!(stored.status, 200, "{}", stored.text);
+        let started = self.first.validate_profile(tenant, "their-own", &self.operator.token).await;
+        assert_eq!(started.status, 202, "{}", started.text);
+        ("their-own".to_owned(), text(&started.body, "validationId"))
     }
 }
 
-pub(crate) fn keeping(setup: Setup, folder: &TempDir) -> Setup {
+pub(crate) fn with_secrets_folder(setup: Setup, folder: &TempDir) -> Setup {
     setup.with("secrets.folder", folder.path().join("secrets").display())
 }
 
 impl TestServer {
-    pub(crate) async fn put_credential(&self, tenant: &str, slug: &str, bearer: &str, body: Value) -> Answer {
+    pub(crate) async fn put_credential(
+        &self,
+        tenant: &str,
+        slug: &str,
+        bearer: &str,
+        body: Value,
+    ) -> TestResponse {
         let path = format!("/api/v1/provider-profiles/{slug}/credential?tenantId={tenant}");
-        self.ask(Method::PUT, &path, bearer, Some(body)).await
+        self.request_as(Method::PUT, &path, bearer, Some(body)).await
     }
 
-    pub(crate) async fn validate(&self, tenant: &str, slug: &str, bearer: &str) -> Answer {
+    pub(crate) async fn validate_profile(&self, tenant: &str, slug: &str, bearer: &str) -> TestResponse {
         let path = format!("/api/v1/provider-profiles/{slug}/validate?tenantId={tenant}");
-        self.ask(Method::POST, &path, bearer, None).await
+        self.request_as(Method::POST, &path, bearer, None).await
     }
 }

@@ -1,81 +1,54 @@
-//! Signing in through an identity provider (OpenID Connect, authorization code with PKCE).
+//! Sign-in through an identity provider (OpenID Connect, authorization code with PKCE).
 //!
-//! A sign-in begins with a secret that stays in one browser, in a cookie. State, nonce and PKCE verifier follow from it,
-//! so none of them is stored, and an answer of the provider fits the browser that asked and no other. What the sign-in
-//! is for stands in a row that is taken once, on whichever replica the browser comes back to.
+//! A sign-in starts with a secret in a cookie of the browser. State, nonce and PKCE verifier are derived from it: none
+//! of them is stored, and a callback is valid only in the browser that started the sign-in. The row of a sign-in is
+//! consumed once, on any replica.
 
-mod finish;
+mod callback;
 mod handoff;
 mod provider;
 
 use guildhall_domain::access::return_path::ReturnPath;
 use guildhall_egress::Egress;
 use guildhall_identity::derived::{self, Purpose};
-use guildhall_identity::id_token::IdTokenError;
-use guildhall_identity::opaque::{Opaque, OpaqueKind};
+use guildhall_identity::opaque::{OpaqueSecret, OpaqueSecretKind};
 use guildhall_runtime::Clock;
-use guildhall_store::oidc_flows::{self, Flow};
+use guildhall_store::oidc_flows::{self, OidcFlow};
 use jiff::SignedDuration;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 use uuid::Uuid;
 
-pub use finish::{Answer, Finished};
+pub use callback::{CallbackParams, CompletedSignIn};
+use guildhall_domain::access::oidc::CliCallback;
 pub use guildhall_identity::derived::is_challenge;
-pub use guildhall_store::oidc_flows::CliWait;
-pub use provider::{Provider, ProviderError, ProviderOptions};
+pub use provider::{Provider, ProviderOptions};
 
 use crate::ServiceError;
-use crate::access::auth::{Auth, add};
-use crate::access::invitations::Presented;
+use crate::access::auth::Auth;
+use crate::access::invitations::PresentedInvitation;
+use crate::access::timestamps::add;
 
-/// How long a person may take at the provider.
+/// The time a person has to sign in at the provider.
 pub const LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
-/// Below the server's public address; registered with the provider.
+/// The redirect path under the server's public address. It must be registered with the provider.
 pub const CALLBACK_PATH: &str = "/api/v1/auth/oidc/callback";
 
-/// Why a sign-in is refused. The log and the audit log read the words; the caller is told which kind of step to take.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    #[error("the answer came without the cookie of the browser that began the sign-in")]
-    NoCookie,
-    #[error("the answer is of a sign-in that another browser began (state)")]
-    State,
-    #[error("the sign-in has expired, or was completed before")]
-    NotOpen,
-    #[error("the answer names another issuer")]
-    Issuer,
-    #[error("the provider refused: {0}")]
-    Denied(String),
-    #[error("the provider did not take the code")]
-    Code,
-    #[error(transparent)]
-    IdToken(#[from] IdTokenError),
-    #[error("nobody here is subject {subject} of {issuer}, and no invitation came along")]
-    UnknownSubject { issuer: String, subject: String },
-    #[error("the invitation is not valid, or no longer")]
-    Invitation,
-    #[error("the account is disabled")]
-    Disabled,
-    #[error("the hand-off code is not valid, was used, or came without its proof")]
-    Handoff,
-}
-
-/// What a sign-in is for.
+/// What to do after a sign-in.
 #[derive(Debug, Clone, Default)]
-pub struct Purposes {
+pub struct SignInRequest {
     pub return_to: ReturnPath,
     pub invitation: Option<SecretString>,
-    /// A command on the user's machine waits for the outcome.
-    pub cli: Option<CliWait>,
+    /// The CLI on the user's machine that waits for the sign-in.
+    pub cli: Option<CliCallback>,
 }
 
-/// A sign-in that was begun: the browser keeps the cookie and goes to the address.
+/// A started sign-in: the browser stores the cookie and is redirected to the URL.
 #[derive(Debug, Clone)]
-pub struct Begun {
+pub struct StartedSignIn {
     pub cookie: SecretString,
-    pub authorize: Url,
+    pub authorization_url: Url,
 }
 
 /// Signs people in through one provider.
@@ -88,7 +61,7 @@ pub struct Oidc {
 }
 
 impl Oidc {
-    /// Prepares signing in. `public_origin` is the address under which browsers know this server.
+    /// Prepares sign-in. `public_origin` is the public address of this server.
     #[must_use]
     pub fn new(
         auth: Auth,
@@ -101,26 +74,27 @@ impl Oidc {
         Self { auth, clock, provider, redirect_uri: format!("{public_origin}{CALLBACK_PATH}") }
     }
 
-    /// Begins a sign-in.
-    pub async fn begin(&self, purposes: &Purposes) -> Result<Begun, ServiceError> {
+    /// Starts a sign-in.
+    pub async fn start(&self, request: &SignInRequest) -> Result<StartedSignIn, ServiceError> {
         let loaded = self.provider.load().await?;
-        let invitation = purposes.invitation.as_ref().map(Presented::parse).transpose()?;
+        let invitation = request.invitation.as_ref().map(PresentedInvitation::parse).transpose()?;
         let id = Uuid::now_v7();
-        let (cookie, hash) = Opaque::generate(OpaqueKind::SignIn, id);
-        let flow = Flow {
-            return_to: purposes.return_to.to_string(),
+        let (cookie, hash) = OpaqueSecret::generate(OpaqueSecretKind::SignIn, id);
+        let flow = OidcFlow {
+            return_to: request.return_to.to_string(),
             invitation: invitation.map(|invitation| (invitation.id, invitation.hash.as_bytes().to_vec())),
-            cli: purposes.cli.clone(),
+            cli: request.cli.clone(),
             expires_at: add(self.clock.now(), LIFETIME),
         };
         if !oidc_flows::insert(&self.auth.store, id, hash.as_bytes(), &flow).await? {
             return Err(ServiceError::Overloaded);
         }
-        let authorize = self.authorize(loaded.metadata.authorization_endpoint.clone(), &cookie);
-        Ok(Begun { cookie, authorize })
+        let authorization_url =
+            self.authorization_url(loaded.metadata.authorization_endpoint.clone(), &cookie);
+        Ok(StartedSignIn { cookie, authorization_url })
     }
 
-    fn authorize(&self, mut endpoint: Url, cookie: &SecretString) -> Url {
+    fn authorization_url(&self, mut endpoint: Url, cookie: &SecretString) -> Url {
         let state = derived::derive(cookie, Purpose::State);
         let nonce = derived::derive(cookie, Purpose::Nonce);
         let verifier = derived::derive(cookie, Purpose::PkceVerifier);
@@ -129,7 +103,7 @@ impl Oidc {
             .append_pair("response_type", "code")
             .append_pair("client_id", self.provider.client_id())
             .append_pair("redirect_uri", &self.redirect_uri)
-            // Who it is, and a name to show. No address of mail: accounts are not linked by it.
+            // The subject and a display name. No e-mail address: accounts are not linked by it.
             .append_pair("scope", "openid profile")
             .append_pair("state", state.expose_secret())
             .append_pair("nonce", nonce.expose_secret())

@@ -1,53 +1,38 @@
-//! The identity provider: what it says of itself, its keys, and the exchange of a code.
+//! The identity provider: its metadata, its keys, and the exchange of a code.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use guildhall_egress::{Egress, EgressError, Request};
-use guildhall_identity::id_token::{self, Expected, IdTokenError, ProviderKeys, Subject};
+use guildhall_identity::id_token::{self, ExpectedClaims, IdTokenError, IdTokenSubject, ProviderKeys};
 use guildhall_runtime::Clock;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::{Url, form_urlencoded};
 
-use super::Refusal;
 use crate::ServiceError;
+use crate::access::error::{OidcError, ProviderError};
 
-/// What the provider says of itself is read again after this long.
-const KEEP_FOR: SignedDuration = SignedDuration::from_mins(10);
+/// How long metadata and keys are cached.
+const METADATA_TTL: SignedDuration = SignedDuration::from_mins(10);
 
-/// A key that is not known may be new: then it is read again, but not more often than this.
-const LOOK_AGAIN_AFTER: SignedDuration = SignedDuration::from_secs(10);
+/// An unknown key may be new: it refreshes the cache, but at most this often.
+const MIN_REFRESH_INTERVAL: SignedDuration = SignedDuration::from_secs(10);
 
 const DISCOVERY_PATH: &str = "/.well-known/openid-configuration";
 
-/// Which provider, and as whom we come to it.
+/// The provider, and our client registration there.
 #[derive(Debug, Clone)]
 pub struct ProviderOptions {
     pub issuer: String,
     pub client_id: String,
-    /// Empty for a client without a secret: PKCE alone protects the code then.
+    /// Empty for a public client: then only PKCE protects the code.
     pub client_secret: SecretString,
 }
 
-/// Why the provider is of no use now. Callers are told that it is; the log is told why.
-#[derive(Debug, thiserror::Error)]
-pub enum ProviderError {
-    #[error("cannot call the identity provider")]
-    Egress(#[from] EgressError),
-    #[error("the identity provider answered {what} with status {status}")]
-    Status { what: &'static str, status: u16 },
-    #[error("the identity provider's {what} is not of the expected form")]
-    Form { what: &'static str },
-    #[error("the identity provider calls itself by another name than oidc.issuer")]
-    OtherIssuer,
-    #[error("the identity provider's {what} is not a safe address")]
-    UnsafeAddress { what: &'static str },
-}
-
-/// What a provider says of itself, as far as it is used.
+/// The fields of the discovery document that are used.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Metadata {
     issuer: String,
@@ -60,26 +45,26 @@ pub(super) struct Metadata {
     pub(super) authorization_response_iss_parameter_supported: bool,
 }
 
-/// What was read, and when.
+/// Cached metadata and keys.
 #[derive(Debug)]
-pub(super) struct Loaded {
-    read_at: Timestamp,
+pub(super) struct CachedProvider {
+    loaded_at: Timestamp,
     pub(super) metadata: Metadata,
     keys: ProviderKeys,
 }
 
 #[derive(Deserialize)]
-struct TokenAnswer {
+struct TokenResponse {
     id_token: String,
 }
 
-/// One provider. Cheap to clone; clones share what was read.
+/// One provider. Cheap to clone; clones share the cache.
 #[derive(Debug, Clone)]
 pub struct Provider {
     egress: Egress,
     clock: Clock,
     options: ProviderOptions,
-    loaded: Arc<Mutex<Option<Arc<Loaded>>>>,
+    loaded: Arc<Mutex<Option<Arc<CachedProvider>>>>,
 }
 
 impl Provider {
@@ -95,60 +80,61 @@ impl Provider {
         &self.options.client_id
     }
 
-    /// Returns what the provider says of itself, and its keys.
-    pub(super) async fn load(&self) -> Result<Arc<Loaded>, ProviderError> {
-        self.load_if_older(KEEP_FOR).await
+    /// Returns the metadata and keys, from the cache while it is fresh.
+    pub(super) async fn load(&self) -> Result<Arc<CachedProvider>, ProviderError> {
+        self.load_if_older(METADATA_TTL).await
     }
 
-    async fn load_if_older(&self, than: SignedDuration) -> Result<Arc<Loaded>, ProviderError> {
+    async fn load_if_older(&self, max_age: SignedDuration) -> Result<Arc<CachedProvider>, ProviderError> {
         let now = self.clock.now();
-        let kept = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(kept) = kept.filter(|kept| now.duration_since(kept.read_at) < than) {
-            return Ok(kept);
+        let cached = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(cached) = cached.filter(|cached| now.duration_since(cached.loaded_at) < max_age) {
+            return Ok(cached);
         }
         let address = format!("{}{DISCOVERY_PATH}", self.options.issuer.trim_end_matches('/'));
-        let metadata: Metadata = self.get(&address, "discovery document").await?;
-        self.check(&metadata)?;
-        let set: serde_json::Value = self.get(metadata.jwks_uri.as_str(), "key set").await?;
-        let loaded = Arc::new(Loaded { read_at: now, metadata, keys: ProviderKeys::from_set(&set) });
+        let metadata: Metadata = self.fetch_json(&address, "discovery document").await?;
+        self.check_metadata(&metadata)?;
+        let set: serde_json::Value = self.fetch_json(metadata.jwks_uri.as_str(), "key set").await?;
+        let loaded =
+            Arc::new(CachedProvider { loaded_at: now, metadata, keys: ProviderKeys::from_set(&set) });
         *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&loaded));
         Ok(loaded)
     }
 
-    /// A provider speaks for itself alone, and every part of it is as safe as its name.
-    fn check(&self, metadata: &Metadata) -> Result<(), ProviderError> {
+    /// Checks that the document is from the configured issuer, and that its URLs are as safe as the issuer.
+    fn check_metadata(&self, metadata: &Metadata) -> Result<(), ProviderError> {
         if metadata.issuer != self.options.issuer {
             return Err(ProviderError::OtherIssuer);
         }
-        let plain = self.options.issuer.starts_with("http://");
+        let allows_http = self.options.issuer.starts_with("http://");
         for (what, address) in [
             ("authorization endpoint", &metadata.authorization_endpoint),
             ("token endpoint", &metadata.token_endpoint),
             ("key set address", &metadata.jwks_uri),
         ] {
-            let safe = address.scheme() == "https" || (plain && address.scheme() == "http");
-            if !safe || address.fragment().is_some() {
+            let is_safe = address.scheme() == "https" || (allows_http && address.scheme() == "http");
+            if !is_safe || address.fragment().is_some() {
                 return Err(ProviderError::UnsafeAddress { what });
             }
         }
         Ok(())
     }
 
-    async fn get<T: serde::de::DeserializeOwned>(
+    async fn fetch_json<T: serde::de::DeserializeOwned>(
         &self,
         address: &str,
         what: &'static str,
     ) -> Result<T, ProviderError> {
         let request = Request::get(address)?.header("accept", "application/json")?;
-        let answer = self.egress.send(request).await?;
-        if !answer.status.is_success() {
-            return Err(ProviderError::Status { what, status: answer.status.as_u16() });
+        let response = self.egress.send(request).await?;
+        if !response.status.is_success() {
+            return Err(ProviderError::Status { what, status: response.status.as_u16() });
         }
-        serde_json::from_slice(&answer.body).map_err(|_| ProviderError::Form { what })
+        serde_json::from_slice(&response.body).map_err(|_| ProviderError::Form { what })
     }
 
-    /// Exchanges a code for an ID token. The access token that comes along is not kept: nothing here calls the provider
-    /// on somebody's behalf.
+    /// Exchanges a code for an ID token. The access token is discarded: the server never calls the provider on behalf
+    /// of a user.
     pub(super) async fn exchange(
         &self,
         code: &str,
@@ -157,18 +143,18 @@ impl Provider {
     ) -> Result<SecretString, ServiceError> {
         let loaded = self.load().await?;
         let request = self.token_request(&loaded.metadata, code, verifier, redirect_uri);
-        let answer =
+        let response =
             self.egress.send(request.map_err(ProviderError::from)?).await.map_err(ProviderError::from)?;
-        // A code that is not taken is the caller's fault; anything else is the provider's.
-        if answer.status.is_client_error() {
-            return Err(Refusal::Code.into());
+        // A rejected code is the caller's error; any other failure is the provider's.
+        if response.status.is_client_error() {
+            return Err(OidcError::Code.into());
         }
-        if !answer.status.is_success() {
-            let (what, status) = ("token request", answer.status.as_u16());
+        if !response.status.is_success() {
+            let (what, status) = ("token request", response.status.as_u16());
             return Err(ProviderError::Status { what, status }.into());
         }
-        let tokens: TokenAnswer =
-            serde_json::from_slice(&answer.body).map_err(|_| ProviderError::Form { what: "token answer" })?;
+        let tokens: TokenResponse = serde_json::from_slice(&response.body)
+            .map_err(|_| ProviderError::Form { what: "token response" })?;
         Ok(tokens.id_token.into())
     }
 
@@ -186,18 +172,18 @@ impl Provider {
             .append_pair("redirect_uri", redirect_uri)
             .append_pair("code_verifier", verifier.expose_secret());
         let methods = &metadata.token_endpoint_auth_methods_supported;
-        // Without a list, the standard says `client_secret_basic`.
-        let basic = methods.is_empty() || methods.iter().any(|method| method == "client_secret_basic");
-        if secret.is_empty() || !basic {
+        // The default of the specification is `client_secret_basic`.
+        let uses_basic = methods.is_empty() || methods.iter().any(|method| method == "client_secret_basic");
+        if secret.is_empty() || !uses_basic {
             form.append_pair("client_id", id);
         }
-        if !secret.is_empty() && !basic {
+        if !secret.is_empty() && !uses_basic {
             form.append_pair("client_secret", secret);
         }
         let request = Request::post(metadata.token_endpoint.as_str(), form.finish())?
             .header("content-type", "application/x-www-form-urlencoded")?
             .header("accept", "application/json")?;
-        if secret.is_empty() || !basic {
+        if secret.is_empty() || !uses_basic {
             return Ok(request);
         }
         let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
@@ -205,9 +191,13 @@ impl Provider {
         request.header("authorization", &format!("Basic {pair}"))
     }
 
-    /// Checks an ID token. A key that is not known may have been published since they were read.
-    pub(super) async fn verify(&self, token: &SecretString, nonce: &str) -> Result<Subject, ServiceError> {
-        let expected = Expected {
+    /// Verifies an ID token. An unknown key refreshes the cached keys.
+    pub(super) async fn verify(
+        &self,
+        token: &SecretString,
+        nonce: &str,
+    ) -> Result<IdTokenSubject, ServiceError> {
+        let expected = ExpectedClaims {
             issuer: &self.options.issuer,
             client_id: &self.options.client_id,
             nonce,
@@ -216,10 +206,10 @@ impl Provider {
         let token = token.expose_secret();
         match id_token::verify(token, &self.load().await?.keys, &expected) {
             Err(IdTokenError::UnknownKey) => {
-                let loaded = self.load_if_older(LOOK_AGAIN_AFTER).await?;
-                Ok(id_token::verify(token, &loaded.keys, &expected).map_err(Refusal::from)?)
+                let loaded = self.load_if_older(MIN_REFRESH_INTERVAL).await?;
+                Ok(id_token::verify(token, &loaded.keys, &expected).map_err(OidcError::from)?)
             }
-            verified => Ok(verified.map_err(Refusal::from)?),
+            verified => Ok(verified.map_err(OidcError::from)?),
         }
     }
 }

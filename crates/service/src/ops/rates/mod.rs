@@ -1,36 +1,37 @@
-//! How often callers may ask, over all replicas together.
+//! Rate limits of callers, over all replicas together.
 //!
-//! Permits are borrowed from PostgreSQL in blocks and spent from memory; what `domain::rate` decides is carried out
-//! here. When PostgreSQL does not lend, the request is refused: a limit that opens when it cannot count is none.
-//! `docs/adr/012-rates-are-lent-in-blocks.md` says why it is so.
+//! Permits are borrowed from PostgreSQL in blocks and spent from memory; `domain::ops::rate` decides. When PostgreSQL
+//! does not answer, the request is refused (fail closed). ADR 012 has the reasons.
 
-mod purses;
+pub mod error;
+mod permit_pool;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use guildhall_domain::ops::rate::{Key, Purse, Rate, Spent, Standing, Tier};
+use guildhall_domain::ops::rate::{LocalPermits, Rate, RateKey, RateStatus, SpendResult, Tier};
 use guildhall_store::{Store, rate_windows};
 use metrics::counter;
 
 use crate::ServiceError;
-use purses::Purses;
+use error::RateError;
+use permit_pool::PermitPool;
 
-/// A block may end with its window while it is on its way; more often than this it is PostgreSQL that is too slow.
-const BORROW_AT_MOST: usize = 3;
+/// How often one request borrows: a block may expire with its window on the way. Beyond that PostgreSQL is too slow.
+const MAX_BORROWS: usize = 3;
 
 /// The rates of a server. A tier without one is not limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Policy {
+pub struct RatePolicy {
     pub sign_in: Option<Rate>,
     pub mutation: Option<Rate>,
     pub read: Option<Rate>,
     pub prompt: Option<Rate>,
 }
 
-impl Policy {
+impl RatePolicy {
     #[must_use]
     pub fn rate(&self, tier: Tier) -> Option<Rate> {
         match tier {
@@ -52,59 +53,65 @@ impl Policy {
 #[derive(Debug, Clone)]
 pub struct Rates {
     store: Store,
-    policy: Policy,
-    purses: Arc<Mutex<Purses>>,
+    policy: RatePolicy,
+    permits: Arc<Mutex<PermitPool>>,
 }
 
-/// The purse of one key, and who waits for it: one borrows, the others wait for the outcome.
+/// The local permits of one key. One request borrows more; the others wait for the outcome.
 #[derive(Debug, Default)]
 struct Slot {
-    purse: tokio::sync::Mutex<Purse>,
-    /// Borrowings that failed. Whoever waited through one does not try the same again.
+    permits: tokio::sync::Mutex<LocalPermits>,
+    /// Failed borrowings. A request that waited through one does not retry.
     failures: AtomicU64,
 }
 
 impl Rates {
     #[must_use]
-    pub fn new(store: Store, policy: Policy) -> Self {
-        Self { store, policy, purses: Arc::default() }
+    pub fn new(store: Store, policy: RatePolicy) -> Self {
+        Self { store, policy, permits: Arc::default() }
     }
 
     #[must_use]
-    pub fn policy(&self) -> &Policy {
+    pub fn policy(&self) -> &RatePolicy {
         &self.policy
     }
 
-    /// Counts a request. None where its tier is not limited; an error refuses it: the rate is used up, or nobody can
-    /// tell.
-    pub async fn count(&self, tier: Tier, key: Key) -> Result<Option<Standing>, ServiceError> {
+    /// Counts a request. Returns none where its tier is not limited, and an error when the rate is used up or cannot be
+    /// determined.
+    pub async fn count(&self, tier: Tier, key: RateKey) -> Result<Option<RateStatus>, ServiceError> {
         let Some(rate) = self.policy.rate(tier) else { return Ok(None) };
-        let slot = self.purses.lock().unwrap_or_else(PoisonError::into_inner).of(tier, key);
+        let slot = self.permits.lock().unwrap_or_else(PoisonError::into_inner).slot(tier, key);
         self.spend(&slot, tier, key, rate).await.map(Some)
     }
 
-    async fn spend(&self, slot: &Slot, tier: Tier, key: Key, rate: Rate) -> Result<Standing, ServiceError> {
+    async fn spend(
+        &self,
+        slot: &Slot,
+        tier: Tier,
+        key: RateKey,
+        rate: Rate,
+    ) -> Result<RateStatus, ServiceError> {
         let failures = slot.failures.load(SeqCst);
-        let mut purse = slot.purse.lock().await;
-        for _ in 0..=BORROW_AT_MOST {
-            let wanted = match purse.spend(rate, Instant::now()) {
-                Spent::Permit(standing) => return Ok(standing),
-                Spent::Refused(standing) => {
+        let mut permits = slot.permits.lock().await;
+        for _ in 0..=MAX_BORROWS {
+            let wanted = match permits.spend(rate, Instant::now()) {
+                SpendResult::Allowed(status) => return Ok(status),
+                SpendResult::Limited(status) => {
                     counter!("guildhall_rate_refusals_total", "tier" => tier.as_str()).increment(1);
-                    return Err(ServiceError::RateLimited { tier, rate, standing });
+                    return Err(RateError::Limited { tier, rate, status }.into());
                 }
-                Spent::Borrow { permits } => permits,
+                SpendResult::Borrow { permits: wanted } => wanted,
             };
             if slot.failures.load(SeqCst) != failures {
-                return Err(ServiceError::NoPermits);
+                return Err(RateError::NoPermits.into());
             }
             counter!("guildhall_rate_blocks_total", "tier" => tier.as_str()).increment(1);
             let lent =
                 rate_windows::borrow(&self.store, tier, key, rate, wanted).await.inspect_err(|_| {
                     slot.failures.fetch_add(1, SeqCst);
                 })?;
-            purse.fill(lent);
+            permits.fill(lent);
         }
-        Err(ServiceError::NoPermits)
+        Err(RateError::NoPermits.into())
     }
 }

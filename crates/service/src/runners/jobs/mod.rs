@@ -1,66 +1,68 @@
-//! Runner jobs: runners that are started for a run, for those who ask for them.
+//! Runner jobs: runners that this server starts for a run.
 //!
-//! A job is written down and the caller is answered; what starts it, and looks after it, is `reconcile/runner_jobs`.
+//! Creating a job inserts a row; [`reconcile`] starts it and watches it.
 
 pub mod reconcile;
 
 use std::sync::Arc;
 
 use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Right;
+use guildhall_domain::access::role::Permission;
 use guildhall_domain::ids::{AttemptId, CommandId, PlaceId, PrincipalId, RunId, RunnerJobId, SessionId};
-use guildhall_domain::runners::job::{Facts, JobKind, Storage, admit};
+use guildhall_domain::runners::job::Job;
+use guildhall_domain::runners::job::{JobInput, JobKind, StorageState, select_command};
 use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_domain::sessions::StorageKind;
-use guildhall_launcher::{Launcher, NoProfile};
+use guildhall_launcher::{Launcher, ProfileUnavailable};
 use guildhall_runtime::reconcile::Signal;
-pub use guildhall_store::runner_jobs::Job;
 use guildhall_store::runner_jobs::{self as rows, NewJob};
 use guildhall_store::{Tx, session_storage};
 use serde_json::json;
 
 use crate::ServiceError;
+use crate::access::audit::{self, AuditEvent};
 use crate::idempotency::{self, Claim, IdempotencyKey};
-use crate::runs::{Locked, RunRefusal, Runs};
+use crate::run_steps::LockedRun;
+use crate::runners::error::RunnerError;
+use crate::runs::Runs;
 
 /// Jobs in one list.
-const JOBS_AT_MOST: u32 = 100;
+const MAX_LISTED_JOBS: u32 = 100;
 
-/// Runner jobs, for those who ask for them.
+/// Creates and reads runner jobs.
 #[derive(Debug, Clone)]
 pub struct RunnerJobs {
     runs: Runs,
     /// None where this server starts no runners.
-    starting: Option<Starting>,
+    starter: Option<JobStarter>,
 }
 
-/// What starts runners, and how to wake it.
+/// Starts jobs: the launcher, and the signal that wakes its reconciler.
 #[derive(Debug, Clone)]
-pub struct Starting {
+pub struct JobStarter {
     pub launcher: Arc<dyn Launcher>,
     pub signal: Signal,
 }
 
 impl RunnerJobs {
-    #[must_use]
-    pub fn new(runs: Runs, starting: Option<Starting>) -> Self {
-        Self { runs, starting }
+    pub(super) fn new(runs: Runs, starter: Option<JobStarter>) -> Self {
+        Self { runs, starter }
     }
 
-    /// Returns the sort of launcher that starts runners here.
+    /// Returns the kind of launcher that starts runners here.
     #[must_use]
     pub fn launcher(&self) -> Option<&'static str> {
-        self.starting.as_ref().map(|starting| starting.launcher.kind())
+        self.starter.as_ref().map(|starter| starter.launcher.kind())
     }
 
-    /// Says whether agents of the runners that are started here are kept from what is not theirs; none where none are.
+    /// Returns whether agents of the started runners are contained; none where this server starts no runners.
     #[must_use]
     pub fn is_contained(&self) -> Option<bool> {
-        self.starting.as_ref().map(|starting| starting.launcher.is_contained())
+        self.starter.as_ref().map(|starter| starter.launcher.is_contained())
     }
 
-    /// Asks for a runner for a run, and for one of its commands: the one that has waited longest where none is named.
-    /// The same key gives the same job, and never a second process.
+    /// Creates a runner job for a command of a run: the named one, or the one that has waited longest. The same key
+    /// returns the same job, and never starts a second process.
     pub async fn create(
         &self,
         caller: &Caller,
@@ -68,97 +70,96 @@ impl RunnerJobs {
         command: Option<CommandId>,
         key: Option<&IdempotencyKey>,
     ) -> Result<Job, ServiceError> {
-        self.runs.load(caller, run, Right::RunsWrite).await?;
-        let Starting { launcher, signal } =
-            self.starting.as_ref().ok_or(ServiceError::Run(RunRefusal::NoLauncher))?;
-        let mut locked = Locked::begin(&self.runs.store, run).await?;
+        self.runs.load(caller, run, Permission::RunsWrite).await?;
+        let JobStarter { launcher, signal } = self.starter.as_ref().ok_or(RunnerError::NoLauncher)?;
+        let mut locked = LockedRun::begin(&self.runs.deps.store, run).await?;
         let id = RunnerJobId::generate();
-        let said = json!(["runner job", run, command]);
-        let claim = idempotency::claim(&mut locked.tx, caller, key, &said, id.as_uuid()).await?;
-        if let Claim::Made(made) = claim {
+        let body = json!(["runner job", run, command]);
+        let claim = idempotency::claim(&mut locked.tx, caller, key, &body, id.as_uuid()).await?;
+        if let Claim::Created(created) = claim {
             locked.tx.rollback().await?;
-            return self.find(RunnerJobId::from_uuid(made)).await;
+            return self.find(RunnerJobId::from_uuid(created)).await;
         }
         let created_by = Some(caller.principal);
-        let ask = Ask { id, kind: JobKind::Asked, command, place: None, created_by };
-        write(&mut locked, &ask, launcher.as_ref()).await?;
+        let request = JobRequest { id, kind: JobKind::Requested, command, place: None, created_by };
+        insert_job(&mut locked, &request, launcher.as_ref()).await?;
         let detail = json!({ "run": run });
         let tenant = locked.run.tenant;
-        let event =
-            crate::access::tenants::event(caller, tenant, "runner_job.created", id.to_string(), detail);
-        crate::access::audit::record(&mut locked.tx, &event).await?;
+        let event = AuditEvent::by_member(caller, tenant, "runner_job.created", id.to_string(), detail);
+        audit::record(&mut locked.tx, &event).await?;
         locked.tx.commit().await?;
-        signal.poke();
+        signal.notify();
         self.find(id).await
     }
 
-    /// Lists the jobs of a run, newest first; of one of its commands where that is named.
+    /// Lists the jobs of a run, or of one of its commands, newest first.
     pub async fn list(
         &self,
         caller: &Caller,
         run: RunId,
         command: Option<CommandId>,
     ) -> Result<Vec<Job>, ServiceError> {
-        self.runs.load(caller, run, Right::RunsRead).await?;
-        Ok(rows::of_run(&self.runs.store, run, command, JOBS_AT_MOST).await?)
+        self.runs.load(caller, run, Permission::RunsRead).await?;
+        Ok(rows::list_by_run(&self.runs.deps.store, run, command, MAX_LISTED_JOBS).await?)
     }
 
-    pub async fn show(&self, caller: &Caller, run: RunId, id: RunnerJobId) -> Result<Job, ServiceError> {
-        self.runs.load(caller, run, Right::RunsRead).await?;
-        let found = rows::find(&self.runs.store, id).await?;
+    /// Returns a job of a run.
+    pub async fn get(&self, caller: &Caller, run: RunId, id: RunnerJobId) -> Result<Job, ServiceError> {
+        self.runs.load(caller, run, Permission::RunsRead).await?;
+        let found = rows::find(&self.runs.deps.store, id).await?;
         found.filter(|found| found.run == Some(run)).ok_or(ServiceError::NOT_FOUND)
     }
 
     async fn find(&self, id: RunnerJobId) -> Result<Job, ServiceError> {
-        rows::find(&self.runs.store, id).await?.ok_or(ServiceError::NOT_FOUND)
+        rows::find(&self.runs.deps.store, id).await?.ok_or(ServiceError::NOT_FOUND)
     }
 }
 
-/// A job to write for a run.
-pub(crate) struct Ask {
+/// A job to insert for a run.
+pub(crate) struct JobRequest {
     pub(crate) id: RunnerJobId,
     pub(crate) kind: JobKind,
     pub(crate) command: Option<CommandId>,
-    /// The place that starts it; any of its sort without it.
+    /// The place that starts it; any place of its kind without it.
     pub(crate) place: Option<PlaceId>,
     pub(crate) created_by: Option<PrincipalId>,
 }
 
-/// Writes a job for a run under the run's lock, unless there is a reason not to start one.
-pub(crate) async fn write(
-    locked: &mut Locked,
-    ask: &Ask,
+/// Inserts a job for a locked run, if the run needs a runner.
+pub(crate) async fn insert_job(
+    locked: &mut LockedRun,
+    request: &JobRequest,
     launcher: &dyn Launcher,
 ) -> Result<(), ServiceError> {
     let open: Vec<_> = locked.open.iter().map(|command| (command.id, command.state.clone())).collect();
-    let facts = Facts {
+    let facts = JobInput {
         run: &locked.run.state,
         lease: locked.run.lease.as_ref(),
         open: &open,
-        job: rows::open_of_run(&mut locked.tx, locked.run.id).await?,
+        job: rows::find_open_by_run(&mut locked.tx, locked.run.id).await?,
         storage: storage(&mut locked.tx, locked.run.session).await?,
     };
-    let command = admit(&facts, ask.command)?;
+    let command = select_command(&facts, request.command)?;
     let name = &locked.run.backend_profile;
-    let profile: BackendProfile = name.parse().map_err(|_| NoProfile(name.clone()))?;
-    launcher.check(Some(locked.run.tenant), &profile)?;
+    let profile: BackendProfile = name.parse().map_err(|_| ProfileUnavailable(name.clone()))?;
+    launcher.check_profile(Some(locked.run.tenant), &profile)?;
     let new = NewJob {
-        id: ask.id,
+        id: request.id,
         attempt: AttemptId::generate(),
-        kind: ask.kind,
+        kind: request.kind,
         profile: name,
         run: Some(locked.run.id),
         command: Some(command),
         launcher: launcher.kind(),
-        place: ask.place,
-        created_by: ask.created_by,
+        place: request.place,
+        created_by: request.created_by,
     };
     Ok(rows::insert(&mut locked.tx, &new).await?)
 }
 
-/// Says whether a session's storage is there: no runner is started where it was given up.
-async fn storage(tx: &mut Tx, session: SessionId) -> Result<Storage, ServiceError> {
+/// Returns whether a session's storage was evicted: no runner is started then.
+async fn storage(tx: &mut Tx, session: SessionId) -> Result<StorageState, ServiceError> {
     let found = session_storage::load(tx, session).await?;
     let is_evicted = found.is_some_and(|found| found.kind == StorageKind::Evicted);
-    Ok(if is_evicted { Storage::Evicted } else { Storage::There })
+    Ok(if is_evicted { StorageState::Evicted } else { StorageState::Available })
 }

@@ -1,68 +1,68 @@
-//! What one group writes, decided from the heads as they were last seen. Pure.
+//! Plans what one group writes, from the cached heads. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 
 use guildhall_domain::ids::EntryId;
-use guildhall_domain::journal::{Fence, Head, Journal, Placed, Stream, admit};
+use guildhall_domain::journal::{AppendedEntry, Fence, Head, Journal, Stream, plan_append};
 use guildhall_domain::runs::fold::Fold;
 use uuid::Uuid;
 
-use super::super::Append;
-use super::super::folds::{self, Folds};
+use crate::journal::folds::{self, Folds};
+use crate::journal::request::AppendRequest;
 
-/// A stream as a lane last saw it.
+/// A stream as the lane last read or wrote it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct CachedStream {
     pub(super) head: Head,
-    /// The folds that were looked for, by scope; none where this binary cannot read one.
+    /// The folds by scope; `None` for a fold in an unknown format.
     pub(super) folds: HashMap<Uuid, Option<Fold>>,
 }
 
 /// The columns of one group statement.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan<'a> {
-    pub(super) heads: Heads,
-    pub(super) entries: Entries<'a>,
-    pub(super) folds: FoldRows,
-    pub(super) leases: Leases,
-    /// For each append of the group: its places, or none where it must be appended singly.
-    pub(super) placed: Vec<Option<Vec<Placed>>>,
-    /// The streams as they will be.
-    pub(super) next: BTreeMap<Stream, Next>,
+    pub(super) heads: HeadColumns,
+    pub(super) entries: EntryColumns<'a>,
+    pub(super) folds: FoldColumns,
+    pub(super) leases: LeaseColumns,
+    /// For each append of the group: its positions, or `None` if it must be appended alone.
+    pub(super) results: Vec<Option<Vec<AppendedEntry>>>,
+    /// The streams after the group.
+    pub(super) next: BTreeMap<Stream, PlannedStream>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Next {
+pub(super) struct PlannedStream {
     pub(super) head: Head,
     pub(super) folds: Folds,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct FoldRows {
+pub(super) struct FoldColumns {
     pub(super) runs: Vec<Uuid>,
     pub(super) scopes: Vec<Uuid>,
     pub(super) folds: Vec<String>,
 }
 
-/// Leases to renew: those of the runners that write.
+/// LeaseColumns to renew.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Leases {
+pub(super) struct LeaseColumns {
     pub(super) runs: Vec<Uuid>,
     pub(super) epochs: Vec<i64>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Heads {
+pub(super) struct HeadColumns {
     pub(super) journals: Vec<i16>,
     pub(super) owners: Vec<Uuid>,
-    pub(super) seen: Vec<i64>,
+    pub(super) expected: Vec<i64>,
     pub(super) epochs: Vec<i64>,
     pub(super) next: Vec<i64>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Entries<'a> {
-    /// The place of each entry's stream among the heads, counted from 1.
+pub(super) struct EntryColumns<'a> {
+    /// The index of each entry's stream in the heads, starting at 1.
     pub(super) streams: Vec<i32>,
     pub(super) seqs: Vec<i64>,
     pub(super) ids: Vec<Uuid>,
@@ -71,65 +71,71 @@ pub(super) struct Entries<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Plans a group. Repeats are not looked for: the unique index finds them, and they are then appended singly.
-    pub(super) fn new(appends: &[&'a Append], seen: &HashMap<Stream, Seen>) -> Self {
+    /// Plans a group. Repeated entries are not checked here: the unique index rejects them, and they are appended
+    /// alone.
+    pub(super) fn new(appends: &[&'a AppendRequest], cache: &HashMap<Stream, CachedStream>) -> Self {
         let mut plan = Self::default();
         let mut streams = Vec::new();
         for append in appends {
-            let placed = plan.place(append, seen);
-            streams.extend(placed.iter().flatten().map(|_| append.stream));
-            plan.placed.push(placed);
+            let appended = plan.add(append, cache);
+            streams.extend(appended.iter().flatten().map(|_| append.stream));
+            plan.results.push(appended);
         }
         let mut numbers = HashMap::new();
-        // In the order in which every writer locks the heads it needs.
+        // Sorted by stream: every writer locks heads in this order.
         for ((stream, next), number) in plan.next.iter().zip(1..) {
-            let Some(Seen { head, .. }) = seen.get(stream) else { continue };
+            let Some(CachedStream { head, .. }) = cache.get(stream) else { continue };
             numbers.insert(*stream, number);
             plan.heads.journals.push(stream.journal.number());
             plan.heads.owners.push(stream.owner);
-            plan.heads.seen.push(head.last_seq.get());
+            plan.heads.expected.push(head.last_seq.get());
             plan.heads.epochs.push(head.epoch.get());
             plan.heads.next.push(next.head.last_seq.get());
             for (scope, fold) in &next.folds {
                 plan.folds.runs.push(stream.owner);
                 plan.folds.scopes.push(*scope);
-                plan.folds.folds.push(fold.write());
+                plan.folds.folds.push(fold.to_json());
             }
         }
         plan.entries.streams = streams.iter().filter_map(|stream| numbers.get(stream).copied()).collect();
         plan
     }
 
-    fn place(&mut self, append: &'a Append, seen: &HashMap<Stream, Seen>) -> Option<Vec<Placed>> {
-        let Seen { head, folds: kept } = seen.get(&append.stream)?;
+    /// Adds an append to the plan. Returns `None` if it must be appended alone.
+    fn add(
+        &mut self,
+        append: &'a AppendRequest,
+        cache: &HashMap<Stream, CachedStream>,
+    ) -> Option<Vec<AppendedEntry>> {
+        let CachedStream { head, folds: cached } = cache.get(&append.stream)?;
         let scopes = folds::scopes(append);
-        if scopes.iter().any(|scope| !matches!(kept.get(scope), Some(Some(_)))) {
+        if scopes.iter().any(|scope| !matches!(cached.get(scope), Some(Some(_)))) {
             return None;
         }
         let ids: Vec<EntryId> = append.entries.iter().map(|entry| entry.id).collect();
         let head = self.next.get(&append.stream).map_or(*head, |next| next.head);
-        // Refused on an old view is not refused: the single append asks again under the lock.
-        let admission = admit(head, append.fence, &ids, &BTreeMap::new()).ok()?;
+        // A rejection based on a stale cache is not final: the single append decides again under the lock.
+        let plan = plan_append(head, append.fence, &ids, &BTreeMap::new()).ok()?;
         let next = self.next.entry(append.stream).or_default();
-        next.head = admission.head;
+        next.head = plan.head;
         for scope in scopes {
-            if let Some(Some(fold)) = kept.get(&scope) {
+            if let Some(Some(fold)) = cached.get(&scope) {
                 next.folds.entry(scope).or_insert_with(|| fold.clone());
             }
         }
-        folds::take(&mut next.folds, append, &admission.placed);
-        for (placed, entry) in admission.placed.iter().zip(&append.entries) {
-            self.entries.seqs.push(placed.seq().get());
+        folds::apply(&mut next.folds, append, &plan.entries);
+        for (appended, entry) in plan.entries.iter().zip(&append.entries) {
+            self.entries.seqs.push(appended.seq().get());
             self.entries.ids.push(entry.id.as_uuid());
             self.entries.kinds.push(&entry.kind);
             self.entries.bodies.push(&entry.body);
         }
-        self.renew(append);
-        Some(admission.placed)
+        self.renew_lease(append);
+        Some(plan.entries)
     }
 
-    /// Who writes is alive.
-    fn renew(&mut self, append: &Append) {
+    /// Adds the lease of a runner that writes, because a write proves that it is alive.
+    fn renew_lease(&mut self, append: &AppendRequest) {
         if let (Fence::Holder(epoch), Journal::Run) = (append.fence, append.stream.journal)
             && !self.leases.runs.contains(&append.stream.owner)
         {

@@ -1,9 +1,9 @@
-//! A file held against the hashes that seal an audit log.
+//! Verification of an exported audit log against its hash chain.
 //!
-//! What is hashed, and how, is the rule of [`guildhall_domain::access::audit_chain`]. Here is what a file may look like: one text
-//! for each entry and no other, so that no byte of it can be changed without a hash telling.
+//! [`guildhall_domain::access::audit_chain`] defines the hashes. This module accepts exactly one text form for each
+//! entry, so that a change of any byte in the file is detected.
 
-use guildhall_domain::access::audit_chain::{Digest, Link, body_hash};
+use guildhall_domain::access::audit_chain::{ChainLink, Digest, body_hash};
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::Seq;
 use jiff::Timestamp;
@@ -11,20 +11,19 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The number of a log's first entry.
-const FIRST: Seq = Seq::ZERO.next();
+/// Sequence number of the first entry of a log.
+const FIRST_SEQ: Seq = Seq::ZERO.next();
 
-/// The form of entries that this rule is for.
-const FORM: u32 = 1;
+/// Version of the entry format.
+const FORMAT_VERSION: u32 = 1;
 
-/// An entry as a file has it. Nothing else may stand in it: what no hash covers proves nothing, and a reader could take
-/// it for sealed.
+/// One entry in the file. Unknown fields are rejected: no hash covers them, but a reader could believe so.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Line<'a> {
+struct EntryLine<'a> {
     v: u32,
-    // Read to be refused where it is another word; exports of older servers have none.
-    #[expect(dead_code, reason = "that it can be read is all that is asked of it")]
+    // Parsed to reject other values. Exports of older servers do not have it.
+    #[expect(dead_code, reason = "only parsed, to reject other values")]
     #[serde(default, rename = "type")]
     kind: Option<EntryKind>,
     seq: i64,
@@ -37,130 +36,134 @@ struct Line<'a> {
     hash: Option<String>,
 }
 
-/// The one kind of line that a log has.
+/// The only allowed value of `type`.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum EntryKind {
     Entry,
 }
 
-/// What was found.
+/// Result of the verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Verdict {
+pub(super) struct VerificationReport {
+    /// Entries with a valid hash.
     pub(super) proved: u64,
-    /// Entries at the end whose hash is still to come.
+    /// Entries at the end that have no hash yet.
     pub(super) unsealed: u64,
-    /// Whether the file begins within a log: its first hash is then taken on trust.
+    /// Whether the file starts after the first entry of the log. Then its first hash cannot be checked.
     pub(super) begins_within: bool,
-    /// The last hash that is proved.
+    /// The last valid hash.
     pub(super) head: Option<String>,
 }
 
-/// Checks lines in their order.
+/// Verifies the lines of a file, one after the other.
 #[derive(Debug, Default)]
-pub(super) struct Checker {
-    verdict: Verdict,
+pub(super) struct ChainVerifier {
+    report: VerificationReport,
     last_seq: Option<Seq>,
     head: Option<Digest>,
 }
 
-impl Checker {
-    /// Takes the next line, without its end. Returns what is wrong with it.
-    pub(super) fn take(&mut self, line: &[u8]) -> Result<(), String> {
-        let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
+impl ChainVerifier {
+    /// Verifies the next line, given without its line feed. The error says what is wrong with it.
+    pub(super) fn verify_line(&mut self, line: &[u8]) -> Result<(), String> {
+        let text = std::str::from_utf8(line).map_err(|_| "not UTF-8".to_owned())?;
         if text.trim() != text {
-            return Err("spaces surround the entry".to_owned());
+            return Err("leading or trailing spaces".to_owned());
         }
-        let entry: Line<'_> =
+        let entry: EntryLine<'_> =
             serde_json::from_str(text).map_err(|error| format!("not an audit entry: {error}"))?;
-        if entry.v != FORM {
-            return Err(format!("its form is {}, and this version knows only form {FORM}", entry.v));
+        if entry.v != FORMAT_VERSION {
+            return Err(format!("format version {} is not supported; expected {FORMAT_VERSION}", entry.v));
         }
-        let seq = self.number(entry.seq)?;
-        let body_hash = entry.body_hash.as_deref().map(|hash| digest("bodyHash", hash)).transpose()?;
+        let seq = self.check_seq(entry.seq)?;
+        let body_hash = entry.body_hash.as_deref().map(|hash| parse_digest("bodyHash", hash)).transpose()?;
         if let Some(body_hash) = body_hash {
             check_body(entry.body.get(), body_hash)?;
         }
         match (body_hash, &entry.hash) {
             (Some(body_hash), Some(hash)) => {
-                self.check_chain(link(&entry, seq, body_hash)?, digest("hash", hash)?)?;
+                self.check_chain(parse_link(&entry, seq, body_hash)?, parse_digest("hash", hash)?)?;
             }
-            (None, Some(_)) => return Err("its hash is there, but not its bodyHash".to_owned()),
-            (Some(_) | None, None) => self.verdict.unsealed += 1,
+            (None, Some(_)) => return Err("it has a hash but no bodyHash".to_owned()),
+            (Some(_) | None, None) => self.report.unsealed += 1,
         }
         self.last_seq = Some(seq);
         Ok(())
     }
 
-    pub(super) fn end(self) -> Verdict {
-        Verdict { head: self.head.map(|head| head.to_string()), ..self.verdict }
+    pub(super) fn finish(self) -> VerificationReport {
+        VerificationReport { head: self.head.map(|head| head.to_string()), ..self.report }
     }
 
-    fn number(&self, number: i64) -> Result<Seq, String> {
-        let seq = Seq::new(number).filter(|seq| *seq >= FIRST);
-        let seq = seq.ok_or_else(|| format!("its number is {number}; numbers begin with {FIRST}"))?;
+    fn check_seq(&self, number: i64) -> Result<Seq, String> {
+        let seq = Seq::new(number).filter(|seq| *seq >= FIRST_SEQ);
+        let seq = seq
+            .ok_or_else(|| format!("sequence number {number} is not valid; the first one is {FIRST_SEQ}"))?;
         match self.last_seq {
             Some(last) if last.next() != seq => {
-                Err(format!("its number is {seq}, but {} would follow the line before", last.next()))
+                Err(format!("sequence number is {seq}, expected {}", last.next()))
             }
             Some(_) | None => Ok(seq),
         }
     }
 
-    fn check_chain(&mut self, link: Link<'_>, hash: Digest) -> Result<(), String> {
-        if self.verdict.unsealed > 0 {
-            return Err("it is sealed, but an entry before it is not".to_owned());
+    fn check_chain(&mut self, link: ChainLink<'_>, hash: Digest) -> Result<(), String> {
+        if self.report.unsealed > 0 {
+            return Err("it has a hash, but an earlier entry has none".to_owned());
         }
         let previous = match (self.head, self.last_seq) {
             (Some(head), _) => head,
-            (None, None) if link.seq == FIRST => Digest::ZERO,
+            (None, None) if link.seq == FIRST_SEQ => Digest::ZERO,
             (None, _) => {
-                if hash == (Link { seq: FIRST, ..link }).hash(Digest::ZERO) {
-                    return Err(format!("its number is {}, but it was sealed as number {FIRST}", link.seq));
+                if hash == (ChainLink { seq: FIRST_SEQ, ..link }).hash(Digest::ZERO) {
+                    return Err(format!(
+                        "sequence number is {}, but its hash is that of number {FIRST_SEQ}",
+                        link.seq
+                    ));
                 }
-                self.verdict.begins_within = true;
+                self.report.begins_within = true;
                 self.head = Some(hash);
                 return Ok(());
             }
         };
         if hash != link.hash(previous) {
-            return Err("its hash does not fit it and the line before".to_owned());
+            return Err("hash mismatch: it or an earlier line was changed".to_owned());
         }
-        self.verdict.proved += 1;
+        self.report.proved += 1;
         self.head = Some(hash);
         Ok(())
     }
 }
 
-/// Reads what the chain covers. The rule hashes an id and a time as a server writes them: one that is written in another
-/// way would be hashed as if it were not, so it is refused.
-fn link<'a>(entry: &'a Line<'_>, seq: Seq, body_hash: Digest) -> Result<Link<'a>, String> {
+/// Parses the fields that the hash covers. Id and time must have the canonical form in which the server hashes them;
+/// another form of the same value would have the same hash.
+fn parse_link<'a>(entry: &'a EntryLine<'_>, seq: Seq, body_hash: Digest) -> Result<ChainLink<'a>, String> {
     let id: Option<EntryId> = entry.id.parse().ok();
-    let id = id.filter(|id| id.to_string() == entry.id).ok_or("its id is not an entry's")?;
+    let id = id.filter(|id| id.to_string() == entry.id).ok_or("invalid id")?;
     let recorded_at: Option<Timestamp> = entry.recorded_at.parse().ok();
     let recorded_at = recorded_at.filter(|at| at.to_string() == entry.recorded_at);
-    let recorded_at = recorded_at.ok_or("its recordedAt is not written as a server writes it")?;
-    Ok(Link { seq, id, action: &entry.action, recorded_at, body_hash })
+    let recorded_at = recorded_at.ok_or("recordedAt is not in canonical form")?;
+    Ok(ChainLink { seq, id, action: &entry.action, recorded_at, body_hash })
 }
 
-fn digest(field: &str, text: &str) -> Result<Digest, String> {
-    text.parse().map_err(|_| format!("its {field} is not 64 hexadecimal digits"))
+fn parse_digest(field: &str, text: &str) -> Result<Digest, String> {
+    text.parse().map_err(|_| format!("{field} is not 64 hexadecimal digits"))
 }
 
 fn check_body(body: &str, expected: Digest) -> Result<(), String> {
-    // An erased entry: that it once had a body of this hash is all that is left.
+    // The body was erased; only its hash is left.
     if body == "null" {
         return Ok(());
     }
-    let value: Value = serde_json::from_str(body).map_err(|_| "its body is not JSON".to_owned())?;
+    let value: Value = serde_json::from_str(body).map_err(|_| "the body is not JSON".to_owned())?;
     if body_hash(&value) != expected {
-        return Err("its body does not fit its bodyHash".to_owned());
+        return Err("bodyHash mismatch: the body was changed".to_owned());
     }
-    let as_sealed = value.to_string();
-    if as_sealed != body {
-        return Err(
-            "its body says the same but is written otherwise; verify the file as it was exported".to_owned()
-        );
+    let canonical = value.to_string();
+    if canonical != body {
+        return Err("the body is not in canonical form: it was formatted again; verify the original export"
+            .to_owned());
     }
     Ok(())
 }

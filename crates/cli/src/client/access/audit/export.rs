@@ -4,16 +4,16 @@ use std::io::{BufWriter, Write, stdout};
 
 use anyhow::Result;
 
-use super::PAGE;
-use crate::client::session::{Common, OfTenant};
+use super::PAGE_SIZE;
+use crate::client::connection::{CommonArgs, TenantArg};
 
-pub(super) async fn run(tenant: &OfTenant, common: &Common) -> Result<()> {
-    let client = common.open()?.client;
-    let tenant = tenant.find(&client).await?;
+pub(super) async fn run(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let tenant = tenant.resolve(&client).await?;
     let mut out = BufWriter::new(stdout());
     let mut after = 0;
     loop {
-        let page = client.audit_page(tenant, after, PAGE).await?;
+        let page = client.audit_page(tenant, after, PAGE_SIZE).await?;
         if page.entries.is_empty() {
             out.flush()?;
             return Ok(());

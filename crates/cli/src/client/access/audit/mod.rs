@@ -10,24 +10,24 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::client::session::{Common, OfTenant};
-use crate::client::wait;
+use crate::async_runtime::block_on;
+use crate::client::connection::{CommonArgs, TenantArg};
 
-/// Entries that are asked for at once: the most that a server gives.
-const PAGE: u32 = 500;
+/// Entries per request: the maximum of the server.
+const PAGE_SIZE: u32 = 500;
 
 const EXAMPLES: &str = "Examples:
-  guildhall audit tail --tenant acme          the last entries
-  guildhall audit tail -f --tenant acme       and whatever happens from now on
-  guildhall audit tail --installation         sign-ins and refused requests, for who operates the server
+  guildhall audit tail --tenant acme          Show the last entries
+  guildhall audit tail -f --tenant acme       Show the last entries and follow the log
+  guildhall audit tail --installation         Show sign-ins and rejected requests (operators only)
   guildhall audit export --tenant acme > acme.jsonl
-  guildhall audit verify acme.jsonl           without a server; names the first changed line";
+  guildhall audit verify acme.jsonl           Verify the export; needs no server";
 
-const VERIFY_HELP: &str = "Every entry is sealed with a hash over itself and the entry before it. This command \
-computes all of them again: a line that was changed, removed, added or moved does not fit. It cannot see that lines \
-are missing at the end: for that, compare the last hash with one that you noted elsewhere.
+const VERIFY_HELP: &str = "Each entry has a hash over itself and the hash of the previous entry. This command computes all \
+hashes again and reports the first line that was changed, removed, added or moved. It cannot detect that lines are \
+missing at the end: for that, compare the last hash with one that you stored elsewhere.
 
-Exit code 0: everything that is sealed is proved. 1: a line does not fit, or the file cannot be read.
+Exit codes: 0 all hashes are valid, 1 a line is not valid or the file cannot be read.
 
 Examples:
   guildhall audit export --tenant acme > acme.jsonl
@@ -37,46 +37,46 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: Commands,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Shows the last entries of an audit log
+enum Commands {
+    /// Show the last entries of an audit log
     Tail {
-        /// Goes on with new entries as they are recorded, also across restarts of the server
+        /// Follow the log: print new entries until interrupted, also across restarts of the server
         #[arg(short, long)]
         follow: bool,
-        /// How many of the entries that are there already
+        /// Number of existing entries to show
         #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 20)]
         lines: u32,
         #[command(flatten)]
-        log: tail::Log,
+        log: tail::AuditLogArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Prints a tenant's whole audit log as the server has it: JSON, one entry a line
+    /// Print the complete audit log of a tenant: JSON, one entry per line
     Export {
         #[command(flatten)]
-        tenant: OfTenant,
+        tenant: TenantArg,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
-    /// Checks an exported log, without a server
+    /// Verify the hashes of an exported log; needs no server
     #[command(after_help = VERIFY_HELP)]
     Verify {
-        /// What `guildhall audit export` printed; - is standard input
+        /// Output of `guildhall audit export`; - reads standard input
         file: PathBuf,
-        /// Prints the verdict as JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
 }
 
 pub(crate) fn run(args: &AuditArgs) -> Result<()> {
-    match &args.verb {
-        Verb::Tail { follow, lines, log, common } => wait(tail::run(*follow, *lines, log, common)),
-        Verb::Export { tenant, common } => wait(export::run(tenant, common)),
-        Verb::Verify { file, json } => verify::run(file, *json),
+    match &args.command {
+        Commands::Tail { follow, lines, log, common } => block_on(tail::run(*follow, *lines, log, common)),
+        Commands::Export { tenant, common } => block_on(export::run(tenant, common)),
+        Commands::Verify { file, json } => verify::run(file, *json),
     }
 }

@@ -7,11 +7,11 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use super::chain::{Checker, Verdict};
-use crate::output::show;
+use super::chain::{ChainVerifier, VerificationReport};
+use crate::output::print_result;
 
-/// The longest line that is read; an entry has 64 KiB at most.
-const LINE_BYTES: u64 = 1024 * 1024;
+/// Longest line that is read; an entry has at most 64 KiB.
+const MAX_LINE_BYTES: u64 = 1024 * 1024;
 
 pub(super) fn run(file: &Path, json: bool) -> Result<()> {
     let input: Box<dyn Read> = if file == Path::new("-") {
@@ -19,65 +19,66 @@ pub(super) fn run(file: &Path, json: bool) -> Result<()> {
     } else {
         Box::new(File::open(file).with_context(|| format!("cannot open {}", file.display()))?)
     };
-    let verdict = match check(BufReader::new(input)) {
-        Ok(verdict) => verdict,
-        Err(Stop::Read(error)) => {
+    let report = match verify(BufReader::new(input)) {
+        Ok(report) => report,
+        Err(VerifyError::Read(error)) => {
             return Err(error).with_context(|| format!("cannot read {}", file.display()));
         }
-        Err(Stop::Fault { line, fault }) => {
+        Err(VerifyError::InvalidLine { line, reason }) => {
             if json {
-                show(true, &json!({ "ok": false, "line": line, "fault": fault }), String::new)?;
+                print_result(true, &json!({ "ok": false, "line": line, "fault": reason }), String::new)?;
             }
-            bail!("line {line}: {fault}");
+            bail!("line {line}: {reason}");
         }
     };
-    let Verdict { proved, unsealed, begins_within, head } = &verdict;
+    let VerificationReport { proved, unsealed, begins_within, head } = &report;
     let value = json!({
         "ok": true, "proved": proved, "unsealed": unsealed, "beginsWithin": begins_within, "head": head,
     });
-    show(json, &value, || sentence(&verdict))?;
+    print_result(json, &value, || format_report(&report))?;
     Ok(())
 }
 
 #[derive(Debug)]
-enum Stop {
+enum VerifyError {
     Read(std::io::Error),
-    Fault { line: u64, fault: String },
+    InvalidLine { line: u64, reason: String },
 }
 
-fn check(mut input: impl BufRead) -> Result<Verdict, Stop> {
-    let mut checker = Checker::default();
+fn verify(mut input: impl BufRead) -> Result<VerificationReport, VerifyError> {
+    let mut verifier = ChainVerifier::default();
     for line in 1.. {
         let mut text = Vec::new();
-        let count = (&mut input).take(LINE_BYTES).read_until(b'\n', &mut text).map_err(Stop::Read)?;
+        let count =
+            (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut text).map_err(VerifyError::Read)?;
         if count == 0 {
             break;
         }
-        let fault = match text.strip_suffix(b"\n") {
-            Some(entry) => checker.take(entry).err(),
-            None => Some("it breaks off: a line ends with a line feed".to_owned()),
+        let reason = match text.strip_suffix(b"\n") {
+            Some(entry) => verifier.verify_line(entry).err(),
+            None => Some("incomplete: the line feed at the end is missing".to_owned()),
         };
-        if let Some(fault) = fault {
-            return Err(Stop::Fault { line, fault });
+        if let Some(reason) = reason {
+            return Err(VerifyError::InvalidLine { line, reason });
         }
     }
-    let verdict = checker.end();
-    if verdict == Verdict::default() {
-        // Most likely of an export that failed; a script must not take it for proved.
-        return Err(Stop::Fault { line: 1, fault: "the file is empty".to_owned() });
+    let report = verifier.finish();
+    if report == VerificationReport::default() {
+        // Most likely from a failed export; a script must not take it for valid.
+        return Err(VerifyError::InvalidLine { line: 1, reason: "the file is empty".to_owned() });
     }
-    Ok(verdict)
+    Ok(report)
 }
 
-fn sentence(verdict: &Verdict) -> String {
-    let Verdict { proved, unsealed, begins_within, head } = verdict;
+fn format_report(report: &VerificationReport) -> String {
+    let VerificationReport { proved, unsealed, begins_within, head } = report;
     let Some(head) = head else {
-        return format!("nothing is sealed: {unsealed} entries stand in order, and none is proved");
+        return format!("no entry has a hash yet: {unsealed} entries are in order, none is verified");
     };
-    let mut text = format!("{proved} entries are proved, {unsealed} are not sealed yet");
+    let mut text = format!("{proved} entries verified, {unsealed} without a hash yet");
     if *begins_within {
         text.push_str(
-            "\nthe file begins within the log: its first entry is taken on trust, the others follow from it",
+            "\nthe file does not start with the first entry of the log: the hash of its first line cannot be verified",
         );
     }
     format!("{text}\nlast hash {head}")
@@ -88,12 +89,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_file_and_a_line_that_breaks_off_are_faults() {
+    fn empty_file_and_incomplete_line_are_rejected() {
         for (file, expected) in
-            [("", "the file is empty"), ("{}", "it breaks off: a line ends with a line feed")]
+            [("", "the file is empty"), ("{}", "incomplete: the line feed at the end is missing")]
         {
-            let Err(Stop::Fault { line, fault }) = check(file.as_bytes()) else { panic!("taken: {file:?}") };
-            assert_eq!((line, fault.as_str()), (1, expected));
+            let Err(VerifyError::InvalidLine { line, reason }) = verify(file.as_bytes()) else {
+                panic!("accepted: {file:?}")
+            };
+            assert_eq!((line, reason.as_str()), (1, expected));
         }
     }
 }

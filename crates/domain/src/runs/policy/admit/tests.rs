@@ -1,4 +1,4 @@
-//! Narrower is always granted, wider never, and every refusal says what would be.
+//! Narrower requests are granted, wider ones are rejected, and every violation states what is allowed.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -10,14 +10,14 @@ fn list(patterns: &[&str]) -> AllowList {
     AllowList::parse(patterns).expect("patterns")
 }
 
-fn bounds() -> Bounds {
-    Bounds {
+fn bounds() -> TenantBounds {
+    TenantBounds {
         projects: list(&["acme/*"]),
         providers: list(&["G14", "D601"]),
         profiles: list(&["codex", "deepseek", "demo"]),
         directories: list(&["/srv/work/*"]),
         trace_sinks: list(&["lab"]),
-        widest: WidestPolicy {
+        max_policy: MaxPolicy {
             sandbox: Sandbox::WorkspaceWrite,
             approval: Approval::OnRequest,
             timeout: RunTimeout::from_millis(1_800_000).expect("a time"),
@@ -34,37 +34,37 @@ fn secret(name: &str) -> SecretRef {
     SecretRef::new(name, ["key"]).expect("a reference")
 }
 
-fn ask() -> NewRunAsk {
+fn request() -> RunRequest {
     let scope = SecretScope {
         provider_credentials: vec![secret("guildhall-provider-codex")],
         ..SecretScope::default()
     };
-    NewRunAsk {
+    RunRequest {
         project: "acme/one".parse().expect("a project"),
         workspace: WorkspaceRef::Empty,
         provider: "G14".parse().expect("a provider"),
         profile: "codex".parse().expect("a profile"),
-        policy: PolicyAsk { secret_scope: Some(scope), ..PolicyAsk::default() },
-        trace_sink: TraceSink::Nowhere,
+        policy: PolicyRequest { secret_scope: Some(scope), ..PolicyRequest::default() },
+        trace_sink: TraceSink::None,
     }
 }
 
-fn changed(change: impl FnOnce(&mut NewRunAsk)) -> NewRunAsk {
-    let mut ask = ask();
-    change(&mut ask);
-    ask
+fn changed(change: impl FnOnce(&mut RunRequest)) -> RunRequest {
+    let mut request = request();
+    change(&mut request);
+    request
 }
 
-fn scoped(change: impl FnOnce(&mut SecretScope)) -> NewRunAsk {
-    changed(|ask| change(ask.policy.secret_scope.get_or_insert_default()))
+fn scoped(change: impl FnOnce(&mut SecretScope)) -> RunRequest {
+    changed(|request| change(request.policy.secret_scope.get_or_insert_default()))
 }
 
 // covers: R4
 #[test]
-fn what_is_left_out_is_completed_from_the_bounds_and_said() {
-    let admitted = bounds().admit(&ask()).expect("admitted");
+fn omitted_values_are_filled_in_from_the_bounds() {
+    let admitted = bounds().admit(&request()).expect("admitted");
     assert_eq!(
-        json!(admitted.terms().policy),
+        json!(admitted.spec().policy),
         json!({
             "sandbox": "workspace-write",
             "approval": "on-request",
@@ -79,13 +79,13 @@ fn what_is_left_out_is_completed_from_the_bounds_and_said() {
     );
 }
 
-fn refused(cases: Vec<(NewRunAsk, Field, &str, &str)>, kind: &str) {
-    for (ask, field, asked, allowed) in cases {
-        let refusal = bounds().admit(&ask).expect_err(asked);
-        let text = refusal.to_string();
-        assert_eq!(refusal.kind().as_str(), kind, "{text}");
+fn assert_rejected(cases: Vec<(RunRequest, RequestField, &str, &str)>, kind: &str) {
+    for (request, field, requested, allowed) in cases {
+        let violation = bounds().admit(&request).expect_err(requested);
+        let text = violation.to_string();
+        assert_eq!(violation.kind().as_str(), kind, "{text}");
         assert!(
-            text.starts_with(&format!("{field}: ")) && text.contains(asked) && text.contains(allowed),
+            text.starts_with(&format!("{field}: ")) && text.contains(requested) && text.contains(allowed),
             "{text}"
         );
     }
@@ -93,96 +93,117 @@ fn refused(cases: Vec<(NewRunAsk, Field, &str, &str)>, kind: &str) {
 
 // covers: R5
 #[test]
-fn a_name_outside_the_lists_is_refused_with_the_list() {
+fn name_outside_the_allow_list_is_rejected() {
     let workspace =
-        |value| changed(|ask| ask.workspace = serde_json::from_value(value).expect("a workspace"));
+        |value| changed(|request| request.workspace = serde_json::from_value(value).expect("a workspace"));
     let sink = TraceSink::Named("elsewhere".parse().expect("a name"));
     let cases = vec![
-        (changed(|ask| ask.project = "other/one".parse().unwrap()), Field::ProjectId, "other/one", "acme/*"),
-        (changed(|ask| ask.provider = "G15".parse().unwrap()), Field::ProviderId, "G15", "G14, D601"),
         (
-            changed(|ask| ask.profile = "mine".parse().unwrap()),
-            Field::BackendProfile,
+            changed(|request| request.project = "other/one".parse().unwrap()),
+            RequestField::ProjectId,
+            "other/one",
+            "acme/*",
+        ),
+        (
+            changed(|request| request.provider = "G15".parse().unwrap()),
+            RequestField::ProviderId,
+            "G15",
+            "G14, D601",
+        ),
+        (
+            changed(|request| request.profile = "mine".parse().unwrap()),
+            RequestField::BackendProfile,
             "mine",
             "codex, deepseek, demo",
         ),
         (
             workspace(json!({ "kind": "directory", "path": "/etc" })),
-            Field::WorkspacePath,
+            RequestField::WorkspacePath,
             "/etc",
             "/srv/work/*",
         ),
         (
             workspace(json!({ "kind": "git", "path": "/srv/workers" })),
-            Field::WorkspacePath,
+            RequestField::WorkspacePath,
             "/srv/workers",
             "/srv/work/*",
         ),
-        (changed(|ask| ask.trace_sink = sink), Field::TraceSink, "elsewhere", "lab"),
+        (changed(|request| request.trace_sink = sink), RequestField::TraceSink, "elsewhere", "lab"),
         (
             scoped(|scope| scope.tool_credentials = vec![secret("guildhall-tool-ssh")]),
-            Field::ToolCredentials,
+            RequestField::ToolCredentials,
             "guildhall-tool-ssh",
             "guildhall-tool-github",
         ),
     ];
-    refused(cases, "tenant-policy-denied");
+    assert_rejected(cases, "tenant-policy-denied");
 }
 
 // covers: R5
 #[test]
-fn more_authority_than_the_bounds_is_refused_with_the_most_there_is() {
-    let policy = |change: fn(&mut PolicyAsk)| changed(|ask| change(&mut ask.policy));
+fn authority_above_the_maximum_is_rejected() {
+    let policy = |change: fn(&mut PolicyRequest)| changed(|request| change(&mut request.policy));
     let cases = vec![
         (
             policy(|policy| policy.sandbox = Some(Sandbox::DangerFullAccess)),
-            Field::Sandbox,
+            RequestField::Sandbox,
             "danger-full-access",
             "workspace-write",
         ),
-        (policy(|policy| policy.approval = Some(Approval::Never)), Field::Approval, "never", "on-request"),
-        (policy(|policy| policy.network = Some(Network::Enabled)), Field::Network, "enabled", "disabled"),
+        (
+            policy(|policy| policy.approval = Some(Approval::Never)),
+            RequestField::Approval,
+            "never",
+            "on-request",
+        ),
+        (
+            policy(|policy| policy.network = Some(Network::Enabled)),
+            RequestField::Network,
+            "enabled",
+            "disabled",
+        ),
         (
             policy(|policy| policy.timeout = Some(RunTimeout::MAX)),
-            Field::Timeout,
+            RequestField::Timeout,
             "604800000 ms",
             "1800000 ms",
         ),
-        (scoped(|scope| scope.allow_credential_echo = true), Field::CredentialEcho, "true", "false"),
+        (scoped(|scope| scope.allow_credential_echo = true), RequestField::CredentialEcho, "true", "false"),
     ];
-    refused(cases, "tenant-policy-denied");
+    assert_rejected(cases, "tenant-policy-denied");
 }
 
 // covers: R5
 #[test]
-fn a_profile_runs_on_its_own_credential_alone() {
+fn profile_can_only_use_its_own_credential() {
     let deepseek =
-        |change: fn(&mut SecretScope)| NewRunAsk { profile: "deepseek".parse().unwrap(), ..scoped(change) };
+        |change: fn(&mut SecretScope)| RunRequest { profile: "deepseek".parse().unwrap(), ..scoped(change) };
     let own = "guildhall-provider-deepseek";
-    let foreign = vec![(deepseek(|_| {}), Field::ProviderCredentials, "guildhall-provider-codex", own)];
-    refused(foreign, "tenant-policy-denied");
+    let foreign =
+        vec![(deepseek(|_| {}), RequestField::ProviderCredentials, "guildhall-provider-codex", own)];
+    assert_rejected(foreign, "tenant-policy-denied");
     let none = deepseek(|scope| scope.provider_credentials.clear());
-    let unsaid = NewRunAsk { policy: PolicyAsk::default(), ..none.clone() };
-    refused(
+    let omitted = RunRequest { policy: PolicyRequest::default(), ..none.clone() };
+    assert_rejected(
         vec![
-            (none, Field::ProviderCredentials, "deepseek", own),
-            (unsaid, Field::ProviderCredentials, "deepseek", own),
+            (none, RequestField::ProviderCredentials, "deepseek", own),
+            (omitted, RequestField::ProviderCredentials, "deepseek", own),
         ],
         "secret-unavailable",
     );
-    let demo = NewRunAsk { policy: PolicyAsk::default(), profile: "demo".parse().unwrap(), ..ask() };
+    let demo = RunRequest { policy: PolicyRequest::default(), profile: "demo".parse().unwrap(), ..request() };
     assert!(bounds().admit(&demo).is_ok());
 }
 
 #[test]
-fn a_scope_that_was_put_together_wrongly_is_a_fault_of_form() {
+fn invalid_scope_is_a_schema_error() {
     let twice = scoped(|scope| scope.tool_credentials = vec![secret("guildhall-tool-github"); 2]);
-    let refusal = bounds().admit(&twice).expect_err("named twice");
-    assert_eq!(refusal.kind().as_str(), "schema-invalid");
+    let violation = bounds().admit(&twice).expect_err("referenced twice");
+    assert_eq!(violation.kind().as_str(), "schema-invalid");
 }
 
 fn choice<T: Copy + std::fmt::Debug>(all: &'static [T]) -> impl Strategy<Value = T> {
-    (0..all.len()).prop_map(move |place| all[place])
+    (0..all.len()).prop_map(move |index| all[index])
 }
 
 prop_compose! {
@@ -191,22 +212,22 @@ prop_compose! {
         ms in 1_000..604_800_000_u64, echo in any::<bool>(),
         names in proptest::sample::subsequence(vec!["guildhall-tool-github", "guildhall-tool-s*"], 0..=2),
         providers in proptest::bool::weighted(0.8),
-    ) -> Bounds {
+    ) -> TenantBounds {
         let names: Vec<&str> = names.into_iter().chain(providers.then_some("guildhall-provider-*")).collect();
         let secrets = SecretBounds { names: list(&names), allow_credential_echo: echo };
         let timeout = RunTimeout::from_millis(ms).expect("in range");
-        Bounds { widest: WidestPolicy { sandbox, approval, timeout, network, secrets }, ..bounds() }
+        TenantBounds { max_policy: MaxPolicy { sandbox, approval, timeout, network, secrets }, ..bounds() }
     }
 }
 
 prop_compose! {
-    fn any_ask()(
+    fn any_request()(
         sandbox in proptest::option::of(choice(Sandbox::ALL)), approval in proptest::option::of(choice(Approval::ALL)),
         network in proptest::option::of(choice(Network::ALL)), ms in proptest::option::of(1_000..604_800_000_u64),
         echo in proptest::bool::weighted(0.2), profile in proptest::sample::select(vec!["codex", "deepseek", "demo"]),
         own in proptest::bool::weighted(0.8), foreign in proptest::bool::weighted(0.2),
         tools in proptest::sample::subsequence(vec!["github", "ssh"], 0..=2),
-    ) -> NewRunAsk {
+    ) -> RunRequest {
         let refs = |kind: &str, names: Vec<&str>| names.iter().map(|name| secret(&format!("guildhall-{kind}-{name}"))).collect();
         let own = (own && profile != "demo").then_some(profile);
         let providers = own.into_iter().chain(foreign.then_some("minimax-m3")).collect();
@@ -216,65 +237,67 @@ prop_compose! {
             tool_credentials: refs("tool", tools),
         };
         let timeout = ms.map(|ms| RunTimeout::from_millis(ms).expect("in range"));
-        NewRunAsk {
+        RunRequest {
             profile: profile.parse().expect("a profile"),
-            policy: PolicyAsk { sandbox, approval, timeout, network, secret_scope: Some(scope) },
-            ..ask()
+            policy: PolicyRequest { sandbox, approval, timeout, network, secret_scope: Some(scope) },
+            ..request()
         }
     }
 }
 
-/// Says whether a policy is within the bounds in every dimension, told without the code that decides it.
-fn is_within(policy: &ExecutionPolicy, widest: &WidestPolicy) -> bool {
+/// Returns whether a policy is within the bounds, independently of the code under test.
+fn is_within(policy: &ExecutionPolicy, max_policy: &MaxPolicy) -> bool {
     let secrets =
         policy.secret_scope.provider_credentials.iter().chain(&policy.secret_scope.tool_credentials);
-    policy.sandbox as u8 <= widest.sandbox as u8
-        && policy.approval as u8 <= widest.approval as u8
-        && policy.network as u8 <= widest.network as u8
-        && policy.timeout.as_millis() <= widest.timeout.as_millis()
-        && (widest.secrets.allow_credential_echo || !policy.secret_scope.allow_credential_echo)
-        && secrets.into_iter().all(|secret| widest.secrets.names.allows(secret.name()))
+    policy.sandbox as u8 <= max_policy.sandbox as u8
+        && policy.approval as u8 <= max_policy.approval as u8
+        && policy.network as u8 <= max_policy.network as u8
+        && policy.timeout.as_millis() <= max_policy.timeout.as_millis()
+        && (max_policy.secrets.allow_credential_echo || !policy.secret_scope.allow_credential_echo)
+        && secrets.into_iter().all(|secret| max_policy.secrets.names.allows(secret.name()))
 }
 
 proptest! {
     // covers: R5
     #[test]
-    fn an_admitted_policy_is_never_wider_than_the_bounds(bounds in any_bounds(), ask in any_ask()) {
-        if let Ok(admitted) = bounds.admit(&ask) {
-            let terms = admitted.terms();
-            prop_assert!(is_within(&terms.policy, &bounds.widest));
-            let own = SecretRef::provider_name(&terms.profile);
-            let providers = &terms.policy.secret_scope.provider_credentials;
+    fn admitted_policy_is_within_the_bounds(bounds in any_bounds(), request in any_request()) {
+        if let Ok(admitted) = bounds.admit(&request) {
+            let spec = admitted.spec();
+            prop_assert!(is_within(&spec.policy, &bounds.max_policy));
+            let own = SecretRef::provider_name(&spec.profile);
+            let providers = &spec.policy.secret_scope.provider_credentials;
             prop_assert!(providers.iter().all(|secret| secret.name() == own));
-            prop_assert!(!terms.profile.needs_credential() || providers.len() == 1);
+            prop_assert!(!spec.profile.needs_credential() || providers.len() == 1);
         }
     }
 
     #[test]
-    fn what_was_asked_for_is_what_is_granted(bounds in any_bounds(), ask in any_ask()) {
-        if let Ok(admitted) = bounds.admit(&ask) {
-            let policy = PolicyAsk::from(admitted.into_terms().policy);
-            prop_assert_eq!(ask.policy.sandbox.or(policy.sandbox), policy.sandbox);
-            prop_assert_eq!(ask.policy.approval.or(policy.approval), policy.approval);
-            prop_assert_eq!(ask.policy.timeout.or(policy.timeout), policy.timeout);
-            prop_assert_eq!(ask.policy.network.or(policy.network), policy.network);
-            prop_assert_eq!(ask.policy.secret_scope, policy.secret_scope);
+    fn requested_values_are_granted_unchanged(bounds in any_bounds(), request in any_request()) {
+        if let Ok(admitted) = bounds.admit(&request) {
+            let policy = PolicyRequest::from(admitted.into_spec().policy);
+            prop_assert_eq!(request.policy.sandbox.or(policy.sandbox), policy.sandbox);
+            prop_assert_eq!(request.policy.approval.or(policy.approval), policy.approval);
+            prop_assert_eq!(request.policy.timeout.or(policy.timeout), policy.timeout);
+            prop_assert_eq!(request.policy.network.or(policy.network), policy.network);
+            prop_assert_eq!(request.policy.secret_scope, policy.secret_scope);
         }
     }
 
     #[test]
-    fn admitting_the_admitted_gives_the_same(bounds in any_bounds(), ask in any_ask()) {
-        if let Ok(admitted) = bounds.admit(&ask) {
-            let again = bounds.admit(&admitted.terms().clone().into());
+    fn admission_is_idempotent(bounds in any_bounds(), request in any_request()) {
+        if let Ok(admitted) = bounds.admit(&request) {
+            let again = bounds.admit(&admitted.spec().clone().into());
             prop_assert_eq!(again, Ok(admitted));
         }
     }
 
     // covers: R5
     #[test]
-    fn asking_for_less_than_was_admitted_is_admitted(bounds in any_bounds(), ask in any_ask(), less in any_ask()) {
-        let Ok(admitted) = bounds.admit(&ask) else { return Ok(()) };
-        let policy = admitted.into_terms().policy;
+    fn narrower_request_than_an_admitted_one_is_admitted(
+        bounds in any_bounds(), request in any_request(), less in any_request(),
+    ) {
+        let Ok(admitted) = bounds.admit(&request) else { return Ok(()) };
+        let policy = admitted.into_spec().policy;
         let mut scope = policy.secret_scope.clone();
         scope.allow_credential_echo &= less.policy.secret_scope.is_some_and(|scope| scope.allow_credential_echo);
         scope.tool_credentials.truncate(1);
@@ -285,7 +308,7 @@ proptest! {
             network: less.policy.network.map_or(policy.network, |less| less.min(policy.network)),
             secret_scope: scope,
         };
-        let admitted = bounds.admit(&NewRunAsk { policy: narrowed.clone().into(), ..ask });
-        prop_assert_eq!(admitted.map(|admitted| admitted.into_terms().policy), Ok(narrowed));
+        let admitted = bounds.admit(&RunRequest { policy: narrowed.clone().into(), ..request });
+        prop_assert_eq!(admitted.map(|admitted| admitted.into_spec().policy), Ok(narrowed));
     }
 }

@@ -1,4 +1,4 @@
-//! Where a checkout comes from, and what of it is taken.
+//! Sources and revisions of Git workspaces.
 
 use super::InvalidWorkspace;
 use super::path::{RelativePath, WorkspacePath};
@@ -6,20 +6,20 @@ use super::url::RepoUrl;
 
 pub(super) const MAX_REF_LENGTH: usize = 200;
 
-/// Each is a copy that the runner makes before the first turn.
+/// The runner copies each bundle before the first turn.
 pub(super) const MAX_BUNDLES: usize = 32;
 
-/// A repository, by its address or on the runner's machine.
+/// A repository: a URL, or a path on the runner's machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitSource {
     Url(RepoUrl),
     Path(WorkspacePath),
 }
 
-/// Which state of a repository.
+/// A revision of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GitPoint {
-    /// Where its default branch is when the runner looks.
+pub enum GitRevision {
+    /// The head of the default branch at the time of the checkout.
     Default,
     Ref(GitRef),
     Commit(CommitId),
@@ -30,12 +30,12 @@ pub enum GitPoint {
 #[serde(try_from = "String", into = "String")]
 pub struct GitRef(String);
 
-/// A commit, by its full id: a short one can come to mean another.
+/// A full commit id. A short id can become ambiguous.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CommitId(String);
 
-/// A folder of a repository and where it goes.
+/// A directory of a repository and its path in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Bundle {
@@ -43,7 +43,7 @@ pub struct Bundle {
     pub target_path: RelativePath,
 }
 
-pub(super) fn bundles(bundles: Vec<Bundle>) -> Result<Vec<Bundle>, InvalidWorkspace> {
+pub(super) fn check_bundles(bundles: Vec<Bundle>) -> Result<Vec<Bundle>, InvalidWorkspace> {
     if (1..=MAX_BUNDLES).contains(&bundles.len()) { Ok(bundles) } else { Err(InvalidWorkspace::Bundles) }
 }
 
@@ -65,15 +65,15 @@ impl TryFrom<String> for GitRef {
     type Error = InvalidWorkspace;
 
     fn try_from(text: String) -> Result<Self, InvalidWorkspace> {
-        // Stricter than git: no part begins with a dot or a dash, and no sign has a meaning in a revision.
-        let part = |part: &str| {
+        // Stricter than git: no component starts with a dot or dash, and no character is special in a revision.
+        let is_valid_part = |part: &str| {
             part.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') && !part.ends_with('.')
         };
-        let sound = (1..=MAX_REF_LENGTH).contains(&text.len())
+        let is_valid = (1..=MAX_REF_LENGTH).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._/-".contains(&b))
-            && text.split('/').all(part)
+            && text.split('/').all(is_valid_part)
             && !text.contains("..");
-        if sound { Ok(Self(text)) } else { Err(InvalidWorkspace::Ref) }
+        if is_valid { Ok(Self(text)) } else { Err(InvalidWorkspace::Ref) }
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ref_that_git_would_read_otherwise_is_refused() {
+    fn ref_with_special_meaning_in_git_is_rejected() {
         for text in
             ["", "--upload-pack=x", "a..b", "a^", "a~1", "a@{1}", "a b", "a:b", "/a", "a/", "a/.b", "a.", "é"]
         {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_has_its_full_id() {
+    fn commit_id_must_be_complete() {
         for text in ["", "abc1234", &"A".repeat(40), &"a".repeat(41), &"g".repeat(64)] {
             assert_eq!(CommitId::try_from(text.to_owned()), Err(InvalidWorkspace::Commit), "{text}");
         }

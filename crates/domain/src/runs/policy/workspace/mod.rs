@@ -1,56 +1,59 @@
-//! What a run works on.
+//! Workspaces of runs.
 
 mod git;
 mod path;
 mod url;
 
-pub use git::{Bundle, CommitId, GitPoint, GitRef, GitSource};
+pub use git::{Bundle, CommitId, GitRef, GitRevision, GitSource};
 pub use path::{RelativePath, WorkspacePath};
 pub use url::RepoUrl;
 
-/// The workspace of a run. It must be said: a runner never guesses it.
+/// The workspace of a run. It is required: a runner never chooses one.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "Wire", into = "Wire")]
+#[serde(try_from = "WireWorkspace", into = "WireWorkspace")]
 pub enum WorkspaceRef {
-    /// A new, empty folder.
+    /// A new, empty directory.
     Empty,
-    /// A folder that is there already, on the runner's machine.
+    /// An existing directory on the runner's machine.
     Directory { path: WorkspacePath },
-    /// A checkout.
-    Git { source: GitSource, at: GitPoint },
-    /// Some folders of a checkout, each put somewhere in the workspace.
-    GitBundle { source: GitSource, at: GitPoint, bundles: Vec<Bundle> },
+    /// A Git checkout.
+    Git { source: GitSource, revision: GitRevision },
+    /// Some directories of a Git checkout, each copied to a path in the workspace.
+    GitBundle { source: GitSource, revision: GitRevision, bundles: Vec<Bundle> },
 }
 
-/// Why something is no workspace. Addresses are not repeated: they may carry a credential.
+/// Why a workspace is invalid. URLs are not repeated, because they may contain a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidWorkspace {
-    #[error("a path has 1 to {} visible characters", path::MAX_LENGTH)]
+    #[error("invalid path: use 1 to {} visible characters", path::MAX_LENGTH)]
     PathLength,
-    #[error("a path is written plainly: no `..`, no `.`, no empty part, no backslash, and no dash in front")]
+    #[error("invalid path: no `..`, no `.`, no empty component, no backslash, and no leading dash or tilde")]
     PathForm,
-    #[error("a path inside the workspace is relative: leave out the first `/`")]
+    #[error("a path inside the workspace must be relative: remove the leading `/`")]
     PathAbsolute,
-    #[error("a repository is an address of {}: `https://host/path` or `ssh://git@host/path`", url::SCHEMES)]
+    #[error(
+        "invalid repository URL: use {}, such as `https://host/path` or `ssh://git@host/path`",
+        url::SCHEMES
+    )]
     UrlForm,
-    #[error("an address cannot carry a credential: name a secret in toolCredentials instead")]
+    #[error("a repository URL must not contain a credential: name a secret in toolCredentials instead")]
     UrlCredential,
-    #[error("a ref is a branch or tag of 1 to {} letters, digits and `._/-`", git::MAX_REF_LENGTH)]
+    #[error("invalid ref: use a branch or tag of 1 to {} letters, digits and `._/-`", git::MAX_REF_LENGTH)]
     Ref,
-    #[error("a commit id has all its 40 or 64 lower-case hexadecimal digits")]
+    #[error("invalid commit id: use all 40 or 64 lower-case hexadecimal digits")]
     Commit,
-    #[error("`{0}` does not go with this kind of workspace: leave it out")]
+    #[error("`{0}` is not allowed for this kind of workspace: remove it")]
     Unexpected(&'static str),
-    #[error("this kind of workspace needs `{0}`")]
+    #[error("this kind of workspace requires `{0}`")]
     Missing(&'static str),
-    #[error("use either `{0}` or `{1}`")]
-    Both(&'static str, &'static str),
-    #[error("a bundle workspace has 1 to {} bundles", git::MAX_BUNDLES)]
+    #[error("use either `{0}` or `{1}`, not both")]
+    MutuallyExclusive(&'static str, &'static str),
+    #[error("a gitbundle workspace requires 1 to {} bundles", git::MAX_BUNDLES)]
     Bundles,
 }
 
 impl WorkspaceRef {
-    /// Returns the path on the runner's machine that the workspace names, if it names one.
+    /// Returns the path on the runner's machine, if the workspace has one.
     #[must_use]
     pub fn path(&self) -> Option<&WorkspacePath> {
         match self {
@@ -73,10 +76,10 @@ enum WireKind {
     GitBundle,
 }
 
-/// The workspace as it is written: flat, so that a reader sees all fields at once.
+/// The flat JSON form of a workspace.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Wire {
+struct WireWorkspace {
     kind: WireKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<WorkspacePath>,
@@ -90,21 +93,21 @@ struct Wire {
     bundles: Option<Vec<Bundle>>,
 }
 
-impl Wire {
+impl WireWorkspace {
     const fn new(kind: WireKind) -> Self {
         Self { kind, path: None, repo_url: None, r#ref: None, commit_id: None, bundles: None }
     }
 
-    fn git(kind: WireKind, source: GitSource, at: GitPoint) -> Self {
+    fn git(kind: WireKind, source: GitSource, revision: GitRevision) -> Self {
         let mut wire = Self::new(kind);
         match source {
             GitSource::Url(url) => wire.repo_url = Some(url),
             GitSource::Path(path) => wire.path = Some(path),
         }
-        match at {
-            GitPoint::Default => {}
-            GitPoint::Ref(name) => wire.r#ref = Some(name),
-            GitPoint::Commit(id) => wire.commit_id = Some(id),
+        match revision {
+            GitRevision::Default => {}
+            GitRevision::Ref(name) => wire.r#ref = Some(name),
+            GitRevision::Commit(id) => wire.commit_id = Some(id),
         }
         wire
     }
@@ -114,62 +117,63 @@ impl Wire {
             (Some(url), None) => Ok(GitSource::Url(url)),
             (None, Some(path)) => Ok(GitSource::Path(path)),
             (None, None) => Err(InvalidWorkspace::Missing("repoUrl")),
-            (Some(_), Some(_)) => Err(InvalidWorkspace::Both("repoUrl", "path")),
+            (Some(_), Some(_)) => Err(InvalidWorkspace::MutuallyExclusive("repoUrl", "path")),
         }
     }
 
-    fn point(&mut self) -> Result<GitPoint, InvalidWorkspace> {
+    fn revision(&mut self) -> Result<GitRevision, InvalidWorkspace> {
         match (self.r#ref.take(), self.commit_id.take()) {
-            (None, None) => Ok(GitPoint::Default),
-            (Some(name), None) => Ok(GitPoint::Ref(name)),
-            (None, Some(id)) => Ok(GitPoint::Commit(id)),
-            (Some(_), Some(_)) => Err(InvalidWorkspace::Both("ref", "commitId")),
+            (None, None) => Ok(GitRevision::Default),
+            (Some(name), None) => Ok(GitRevision::Ref(name)),
+            (None, Some(id)) => Ok(GitRevision::Commit(id)),
+            (Some(_), Some(_)) => Err(InvalidWorkspace::MutuallyExclusive("ref", "commitId")),
         }
     }
 
-    /// Refuses what was not taken: a field without effect is a misunderstanding.
-    fn nothing_left(&self) -> Result<(), InvalidWorkspace> {
-        let left = [
+    /// Rejects unused fields: a field without effect is a mistake of the caller.
+    fn check_unused(&self) -> Result<(), InvalidWorkspace> {
+        let unused = [
             ("path", self.path.is_some()),
             ("repoUrl", self.repo_url.is_some()),
             ("ref", self.r#ref.is_some()),
             ("commitId", self.commit_id.is_some()),
             ("bundles", self.bundles.is_some()),
         ];
-        left.iter()
-            .find(|(_, there)| *there)
+        unused
+            .iter()
+            .find(|(_, is_set)| *is_set)
             .map_or(Ok(()), |(field, _)| Err(InvalidWorkspace::Unexpected(field)))
     }
 }
 
-impl TryFrom<Wire> for WorkspaceRef {
+impl TryFrom<WireWorkspace> for WorkspaceRef {
     type Error = InvalidWorkspace;
 
-    fn try_from(mut wire: Wire) -> Result<Self, InvalidWorkspace> {
+    fn try_from(mut wire: WireWorkspace) -> Result<Self, InvalidWorkspace> {
         let workspace = match wire.kind {
             WireKind::Empty => Self::Empty,
             WireKind::Directory => {
                 Self::Directory { path: wire.path.take().ok_or(InvalidWorkspace::Missing("path"))? }
             }
-            WireKind::Git => Self::Git { source: wire.source()?, at: wire.point()? },
+            WireKind::Git => Self::Git { source: wire.source()?, revision: wire.revision()? },
             WireKind::GitBundle => Self::GitBundle {
                 source: wire.source()?,
-                at: wire.point()?,
-                bundles: git::bundles(wire.bundles.take().unwrap_or_default())?,
+                revision: wire.revision()?,
+                bundles: git::check_bundles(wire.bundles.take().unwrap_or_default())?,
             },
         };
-        wire.nothing_left().map(|()| workspace)
+        wire.check_unused().map(|()| workspace)
     }
 }
 
-impl From<WorkspaceRef> for Wire {
+impl From<WorkspaceRef> for WireWorkspace {
     fn from(workspace: WorkspaceRef) -> Self {
         match workspace {
             WorkspaceRef::Empty => Self::new(WireKind::Empty),
             WorkspaceRef::Directory { path } => Self { path: Some(path), ..Self::new(WireKind::Directory) },
-            WorkspaceRef::Git { source, at } => Self::git(WireKind::Git, source, at),
-            WorkspaceRef::GitBundle { source, at, bundles } => {
-                Self { bundles: Some(bundles), ..Self::git(WireKind::GitBundle, source, at) }
+            WorkspaceRef::Git { source, revision } => Self::git(WireKind::Git, source, revision),
+            WorkspaceRef::GitBundle { source, revision, bundles } => {
+                Self { bundles: Some(bundles), ..Self::git(WireKind::GitBundle, source, revision) }
             }
         }
     }
@@ -187,9 +191,9 @@ mod tests {
 
     // covers: R4
     #[test]
-    fn every_kind_is_written_as_it_was_read() {
+    fn every_kind_round_trips_through_json() {
         let commit = "0123456789abcdef0123456789abcdef01234567";
-        for written in [
+        for value in [
             json!({ "kind": "empty" }),
             json!({ "kind": "directory", "path": "/srv/work/one" }),
             json!({ "kind": "git", "repoUrl": "https://git.example/a/b.git" }),
@@ -200,12 +204,12 @@ mod tests {
                 "bundles": [{ "subpath": "skills/one", "targetPath": ".agents/one" }],
             }),
         ] {
-            assert_eq!(read(written.clone()).map(|workspace| json!(workspace)), Ok(written));
+            assert_eq!(read(value.clone()).map(|workspace| json!(workspace)), Ok(value));
         }
     }
 
     #[test]
-    fn fields_that_do_not_go_together_are_refused_by_name() {
+    fn incompatible_fields_are_rejected_by_name() {
         let url = "https://git.example/b";
         for (value, expected) in [
             (json!({ "kind": "empty", "path": "a" }), InvalidWorkspace::Unexpected("path")),
@@ -214,7 +218,7 @@ mod tests {
             (json!({ "kind": "git" }), InvalidWorkspace::Missing("repoUrl")),
             (
                 json!({ "kind": "git", "repoUrl": url, "path": "a" }),
-                InvalidWorkspace::Both("repoUrl", "path"),
+                InvalidWorkspace::MutuallyExclusive("repoUrl", "path"),
             ),
             (
                 json!({ "kind": "git", "repoUrl": url, "bundles": [] }),

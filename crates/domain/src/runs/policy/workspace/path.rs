@@ -1,13 +1,13 @@
-//! Paths that a caller names. They are compared with allowed ones as texts, so each has one spelling.
+//! Paths from callers. They are compared with allow lists as strings, so every path has one canonical form.
 
 use std::fmt;
 
 use super::InvalidWorkspace;
 
-/// Linux ends at 4096; a workspace has no reason to come near.
+/// Well below the Linux limit of 4096.
 pub(super) const MAX_LENGTH: usize = 1024;
 
-/// A path on the runner's machine: absolute, or relative to the place where the runner keeps workspaces.
+/// A path on the runner's machine: absolute, or relative to the runner's workspace directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct WorkspacePath(String);
@@ -52,14 +52,14 @@ impl TryFrom<String> for RelativePath {
     }
 }
 
-/// A leading dash would be an option, and `~` a home, to a program that is given the path.
+/// Rejects a leading dash, which programs would read as an option, and `~`, which shells expand.
 fn check(relative: &str) -> Result<(), InvalidWorkspace> {
     if relative.is_empty() || relative.len() > MAX_LENGTH || relative.chars().any(char::is_control) {
         return Err(InvalidWorkspace::PathLength);
     }
-    let plain = |part: &str| !matches!(part, "" | "." | "..");
-    let first = relative.starts_with(['-', '~']);
-    if first || relative.contains('\\') || !relative.split('/').all(plain) {
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..");
+    let has_special_start = relative.starts_with(['-', '~']);
+    if has_special_start || relative.contains('\\') || !relative.split('/').all(is_plain) {
         return Err(InvalidWorkspace::PathForm);
     }
     Ok(())
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_leaves_its_place_or_has_a_second_spelling_is_refused() {
+    fn escaping_or_non_canonical_paths_are_rejected() {
         for text in ["..", "../a", "a/../b", "a/..", "./a", "a//b", "a/", "a\\..\\b", "-rf", "~/a", "//a"] {
             assert!(WorkspacePath::try_from(text.to_owned()).is_err(), "{text}");
         }
@@ -107,12 +107,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_accepted_path_stays_below_where_it_starts(text in "[a./~-]{0,12}") {
+        fn accepted_path_stays_inside_its_base_directory(text in "[a./~-]{0,12}") {
             if let Ok(path) = RelativePath::try_from(text) {
-                let only_down = std::path::Path::new(path.as_str())
+                let is_inside = std::path::Path::new(path.as_str())
                     .components()
                     .all(|part| matches!(part, std::path::Component::Normal(_)));
-                prop_assert!(only_down);
+                prop_assert!(is_inside);
             }
         }
     }

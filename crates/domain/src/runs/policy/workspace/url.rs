@@ -1,4 +1,4 @@
-//! The address of a repository.
+//! Repository URLs.
 
 use super::InvalidWorkspace;
 use crate::redact::redact;
@@ -7,7 +7,7 @@ pub(super) const SCHEMES: &str = "https, http, ssh or git";
 
 const MAX_LENGTH: usize = 1024;
 
-/// The address of a repository, without credentials. Git has other ways to name one; some of them run programs.
+/// A repository URL without credentials. Other URL forms of Git are rejected, because some of them run programs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RepoUrl(String);
@@ -30,12 +30,12 @@ impl TryFrom<String> for RepoUrl {
         let (authority, path) = rest.split_once('/').ok_or(InvalidWorkspace::UrlForm)?;
         let host = match (scheme, authority.rsplit_once('@')) {
             ("https" | "http" | "ssh" | "git", None) => authority,
-            // The name of an account, as in `git@`; anything else in that place could be a token.
-            ("ssh", Some((user, host))) if is_account(user) => host,
+            // A user name such as `git@`; anything else in that position could be a token.
+            ("ssh", Some((user, host))) if is_user_name(user) => host,
             (_, Some(_)) => return Err(InvalidWorkspace::UrlCredential),
             (_, None) => return Err(InvalidWorkspace::UrlForm),
         };
-        // Tokens travel in queries, too.
+        // Queries can contain tokens.
         if path.contains(['?', '#', '@']) || !redact(&text).found.is_empty() {
             return Err(InvalidWorkspace::UrlCredential);
         }
@@ -43,7 +43,7 @@ impl TryFrom<String> for RepoUrl {
     }
 }
 
-fn is_account(user: &str) -> bool {
+fn is_user_name(user: &str) -> bool {
     (1..=32).contains(&user.len())
         && user.starts_with(|c: char| c.is_ascii_lowercase())
         && user.bytes().all(|b| b.is_ascii_lowercase() || b"_-".contains(&b))
@@ -57,10 +57,10 @@ fn is_host(authority: &str) -> bool {
         && port.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Without percent signs: what they stand for would have to be checked again.
+/// Rejects percent signs, whose decoded form would need the same checks.
 fn is_path(path: &str) -> bool {
-    let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.starts_with('-');
-    path.bytes().all(|b| b.is_ascii_alphanumeric() || b"._~+/-".contains(&b)) && path.split('/').all(plain)
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.starts_with('-');
+    path.bytes().all(|b| b.is_ascii_alphanumeric() || b"._~+/-".contains(&b)) && path.split('/').all(is_plain)
 }
 
 impl From<RepoUrl> for String {
@@ -73,13 +73,13 @@ impl From<RepoUrl> for String {
 mod tests {
     use super::*;
 
-    fn refused(text: &str) -> Option<InvalidWorkspace> {
+    fn error(text: &str) -> Option<InvalidWorkspace> {
         RepoUrl::try_from(text.to_owned()).err()
     }
 
     // covers: R24
     #[test]
-    fn an_address_with_a_credential_is_refused() {
+    fn url_with_a_credential_is_rejected() {
         for text in [
             "https://user:pw@git.example/a",
             "https://token@git.example/a",
@@ -88,14 +88,14 @@ mod tests {
             "https://git.example/a?private_token=abc",
             "https://git.example/a#abc",
         ] {
-            assert_eq!(refused(text), Some(InvalidWorkspace::UrlCredential), "{text}");
+            assert_eq!(error(text), Some(InvalidWorkspace::UrlCredential), "{text}");
         }
         let key = format!("https://git.example/glpat-{}/a", "a1".repeat(10));
-        assert_eq!(refused(&key), Some(InvalidWorkspace::UrlCredential));
+        assert_eq!(error(&key), Some(InvalidWorkspace::UrlCredential));
     }
 
     #[test]
-    fn what_git_would_take_for_a_program_an_option_or_a_file_is_refused() {
+    fn urls_that_git_reads_as_program_option_or_file_are_rejected() {
         for text in [
             "ext::sh -c whoami",
             "file:///etc",
@@ -111,9 +111,9 @@ mod tests {
             "https://git.example/a b",
             "https:///a",
         ] {
-            assert_eq!(refused(text), Some(InvalidWorkspace::UrlForm), "{text}");
+            assert_eq!(error(text), Some(InvalidWorkspace::UrlForm), "{text}");
         }
-        assert_eq!(refused("https://git.example:8443/a/b.git"), None);
-        assert_eq!(refused("ssh://git@git.example/~me/b"), None);
+        assert_eq!(error("https://git.example:8443/a/b.git"), None);
+        assert_eq!(error("ssh://git@git.example/~me/b"), None);
     }
 }

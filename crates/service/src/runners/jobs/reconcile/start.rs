@@ -1,4 +1,4 @@
-//! Starting what is written down.
+//! Starts inserted jobs.
 
 use std::time::Duration;
 
@@ -7,41 +7,42 @@ use guildhall_domain::ids::{CommandId, RunId, TenantId};
 use guildhall_domain::runners::job::JobPhase;
 use guildhall_domain::runs::RunState;
 use guildhall_domain::runs::command::CommandState;
-use guildhall_launcher::{Launch, LaunchError, Seen};
-use guildhall_store::runner_jobs::{self as rows, Taken};
+use guildhall_launcher::{LaunchError, LaunchRequest, ProcessStatus};
+use guildhall_store::runner_jobs::{self as rows, ClaimedJob};
 use guildhall_store::{commands, enrolments, runs};
 use secrecy::SecretString;
 use tracing::warn;
 
-use super::TendRunnerJobs;
+use super::ReconcileRunnerJobs;
 use crate::ServiceError;
-use crate::runners::enrolments::{ForLaunch, issue};
+use crate::runners::enrolments::{LaunchEnrolment, issue};
 
-/// Jobs that a round starts; the next takes the rest.
-const AT_ONCE: u32 = 20;
+/// Jobs that one round starts.
+const MAX_STARTS_PER_ROUND: u32 = 20;
 
-/// A job that could not be started so often has failed.
-const TRIES_AT_MOST: i32 = 3;
+/// A job fails after this many unsuccessful starts.
+const MAX_TRIES: i32 = 3;
 
-/// How long a runner that is started for a run may take to come for it.
-const STARTS_WITHIN: Duration = Duration::from_secs(600);
+/// The time a runner started for a run has to register and claim it.
+const COLD_ENROLMENT_TTL: Duration = Duration::from_secs(600);
 
-/// The token of a warm runner holds this much longer than it waits.
-const WARM_MARGIN: Duration = Duration::from_secs(600);
+/// How much longer the enrolment of a warm runner lives than the runner waits.
+const WARM_ENROLMENT_MARGIN: Duration = Duration::from_secs(600);
 
-impl TendRunnerJobs {
-    /// Takes jobs and starts them, as far as there is room.
+impl ReconcileRunnerJobs {
+    /// Claims jobs and starts them, within the process limit.
     pub(super) async fn start(&self) -> Result<(), ServiceError> {
         let place = self.launcher.place();
-        let mut tx = self.runs.store.begin().await?;
+        let mut tx = self.deps.store.begin().await?;
         rows::lock_place(&mut tx, place).await?;
-        let census = rows::census(&mut tx, place, "").await?;
-        let room = self.pool.at_most.saturating_sub(census.begun);
-        // What a killed server began with is counted already, and taken again.
-        let taken = rows::take(&mut tx, place, self.launcher.kind(), room.min(AT_ONCE)).await?;
+        let counts = rows::count_at_place(&mut tx, place, "").await?;
+        let free_slots = self.pool.max_processes.saturating_sub(counts.started);
+        // Jobs of a killed server are counted as started, and are claimed again.
+        let claimed =
+            rows::claim(&mut tx, place, self.launcher.kind(), free_slots.min(MAX_STARTS_PER_ROUND)).await?;
         tx.commit().await?;
         let mut failed = None;
-        for job in taken {
+        for job in claimed {
             if let Err(error) = self.start_one(&job).await {
                 warn!(job = %job.id, error = &error as &dyn std::error::Error, "cannot start {}", job.id);
                 failed = Some(error);
@@ -50,40 +51,40 @@ impl TendRunnerJobs {
         failed.map_or(Ok(()), Err)
     }
 
-    async fn start_one(&self, job: &Taken) -> Result<(), ServiceError> {
+    async fn start_one(&self, job: &ClaimedJob) -> Result<(), ServiceError> {
         let tenant = match job.run {
             None => None,
-            Some(run) => match self.still_waits(run, job.command).await? {
+            Some(run) => match self.find_waiting_tenant(run, job.command).await? {
                 Some(tenant) => Some(tenant),
-                None => return self.fail(job, "it was not needed any more: nothing was started").await,
+                None => return self.fail(job, "not started: the run no longer needs a runner").await,
             },
         };
-        // A server that was killed may have started it. What that runner was given must stay valid.
-        match self.launcher.look(job.attempt).await {
-            Ok(Seen::Absent) => {}
-            Ok(Seen::Running | Seen::Ended(_)) => {
-                return Ok(rows::set_running(&self.runs.store, job.id).await?);
+        // A killed server may have started this attempt. The enrolment of that runner must stay valid.
+        match self.launcher.status(job.attempt).await {
+            Ok(ProcessStatus::Absent) => {}
+            Ok(ProcessStatus::Running | ProcessStatus::Ended(_)) => {
+                return Ok(rows::set_running(&self.deps.store, job.id).await?);
             }
-            Err(error) => return self.not_started(job, &error).await,
+            Err(error) => return self.record_launch_failure(job, &error).await,
         }
         let Ok(profile) = job.profile.parse() else {
-            return self.fail(job, "its profile is not one").await;
+            return self.fail(job, "invalid profile name").await;
         };
-        let enrolment = self.enrol(job, tenant).await?;
-        let launch = Launch { attempt: job.attempt, tenant, profile, run: job.run, enrolment };
+        let enrolment = self.issue_enrolment(job, tenant).await?;
+        let launch = LaunchRequest { attempt: job.attempt, tenant, profile, run: job.run, enrolment };
         match self.launcher.launch(launch).await {
-            Ok(()) => Ok(rows::set_running(&self.runs.store, job.id).await?),
-            Err(error) => self.not_started(job, &error).await,
+            Ok(()) => Ok(rows::set_running(&self.deps.store, job.id).await?),
+            Err(error) => self.record_launch_failure(job, &error).await,
         }
     }
 
-    /// Returns the tenant of a run that still needs a runner. A command that was cancelled while it waited needs none.
-    async fn still_waits(
+    /// Returns the tenant of a run that still needs a runner, or `None`; its command may have been cancelled.
+    async fn find_waiting_tenant(
         &self,
         run: RunId,
         command: Option<CommandId>,
     ) -> Result<Option<TenantId>, ServiceError> {
-        let store = &self.runs.store;
+        let store = &self.deps.store;
         let Some(found) = runs::find(store, run).await? else { return Ok(None) };
         let Some(command) = command else { return Ok(None) };
         let pending = commands::find(store, command).await?;
@@ -92,35 +93,39 @@ impl TendRunnerJobs {
         Ok(waits.then_some(found.tenant))
     }
 
-    /// Makes what the runner registers with: for its run alone, or for the first that it claims.
-    async fn enrol(&self, job: &Taken, tenant: Option<TenantId>) -> Result<SecretString, ServiceError> {
+    /// Creates the enrolment of a runner: for its run, or for the first run that a warm runner claims.
+    async fn issue_enrolment(
+        &self,
+        job: &ClaimedJob,
+        tenant: Option<TenantId>,
+    ) -> Result<SecretString, ServiceError> {
         let name = format!("runner job {}", job.id);
-        let lives_for = match job.run {
-            Some(_) => STARTS_WITHIN,
-            None => self.pool.warm_for.saturating_add(WARM_MARGIN),
+        let ttl = match job.run {
+            Some(_) => COLD_ENROLMENT_TTL,
+            None => self.pool.warm_for.saturating_add(WARM_ENROLMENT_MARGIN),
         };
-        // A profile of one letter is no slug. Its enrolment is for one run, so it needs no other bound.
+        // A one-letter profile is not a slug. Its enrolment is for one run, so it needs no profile limit.
         let profile: Option<Slug> = job.profile.parse().ok();
-        let wanted =
-            ForLaunch { name: &name, run: tenant.zip(job.run), profile: profile.as_ref(), lives_for };
-        let mut tx = self.runs.store.begin().await?;
+        let request =
+            LaunchEnrolment { name: &name, run: tenant.zip(job.run), profile: profile.as_ref(), ttl };
+        let mut tx = self.deps.store.begin().await?;
         if let Some(earlier) = job.enrolment {
-            enrolments::end(&mut tx, earlier).await?;
+            enrolments::revoke_by_id(&mut tx, earlier).await?;
         }
-        let (id, secret) = issue(&mut tx, &wanted).await?;
+        let (id, secret) = issue(&mut tx, &request).await?;
         rows::set_enrolment(&mut tx, job.id, id).await?;
         tx.commit().await?;
         Ok(secret)
     }
 
-    /// Leaves a job for another try, or gives it up.
-    async fn not_started(&self, job: &Taken, error: &LaunchError) -> Result<(), ServiceError> {
-        warn!(job = %job.id, error = error as &dyn std::error::Error, "{} could not be started", job.id);
+    /// Leaves a job for a retry, or fails it.
+    async fn record_launch_failure(&self, job: &ClaimedJob, error: &LaunchError) -> Result<(), ServiceError> {
+        warn!(job = %job.id, error = error as &dyn std::error::Error, "cannot start the process of {}", job.id);
         match error {
-            LaunchError::Profile(refusal) => self.fail(job, &refusal.to_string()).await,
-            LaunchError::Io { .. } | LaunchError::Secret(_) if job.tries >= TRIES_AT_MOST => {
-                // What exactly failed is the operator's to know: it may name a path.
-                self.fail(job, "its process could not be started: the server's log says why").await
+            LaunchError::Profile(error) => self.fail(job, &error.to_string()).await,
+            LaunchError::Io { .. } | LaunchError::Secret(_) if job.tries >= MAX_TRIES => {
+                // The cause is for the operator's log only: it may name a path.
+                self.fail(job, "cannot start its process: see the log of the server").await
             }
             LaunchError::Io { .. } | LaunchError::Secret(_) | LaunchError::Busy | LaunchError::Closed => {
                 Ok(())
@@ -128,11 +133,11 @@ impl TendRunnerJobs {
         }
     }
 
-    async fn fail(&self, job: &Taken, words: &str) -> Result<(), ServiceError> {
-        let mut tx = self.runs.store.begin().await?;
-        rows::end(&mut tx, job.id, JobPhase::Failed, None, Some(words)).await?;
+    async fn fail(&self, job: &ClaimedJob, message: &str) -> Result<(), ServiceError> {
+        let mut tx = self.deps.store.begin().await?;
+        rows::end(&mut tx, job.id, JobPhase::Failed, None, Some(message)).await?;
         if let Some(enrolment) = job.enrolment {
-            enrolments::end(&mut tx, enrolment).await?;
+            enrolments::revoke_by_id(&mut tx, enrolment).await?;
         }
         Ok(tx.commit().await?)
     }

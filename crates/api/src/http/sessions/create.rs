@@ -1,0 +1,44 @@
+//! Session creation.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use guildhall_protocol::rest::sessions::{CreateSession, SessionView};
+use guildhall_service::{ServiceError, sessions};
+
+use super::view;
+use crate::App;
+use crate::edge::caller::AuthenticatedCaller;
+use crate::edge::error::ApiError;
+use crate::edge::input::{Body, idempotency_key, parse};
+use crate::http::responses::CommonErrors;
+use crate::http::runs;
+
+/// Create a session
+///
+/// The session has no run yet; its storage is created with the first run. With an `Idempotency-Key`, a repeated request
+/// returns the same session.
+#[utoipa::path(
+    post, path = "/api/v1/sessions", tag = "sessions", operation_id = "createSession", security(("bearer" = [])),
+    request_body = CreateSession, responses((status = 201, description = "Created", body = SessionView), CommonErrors)
+)]
+pub(crate) async fn create(
+    State(app): State<App>,
+    caller: AuthenticatedCaller,
+    headers: HeaderMap,
+    Body(body): Body<CreateSession>,
+) -> Result<(StatusCode, Json<SessionView>), ApiError> {
+    let key = idempotency_key(&headers)?;
+    let tenant = runs::resolve_tenant(&app, &body.tenant_id).await.map_err(|_| ServiceError::NOT_FOUND)?;
+    let caller = caller.in_tenant(&app, tenant).await?;
+    let request = sessions::CreateSession {
+        tenant,
+        project: parse("projectId", &body.project_id)?,
+        profile: parse("backendProfile", &body.backend_profile)?,
+        expires_in: body.expires_in_ms.map(Duration::from_millis),
+    };
+    let created = app.sessions.sessions.create(&caller.caller, &request, key.as_ref()).await?;
+    Ok((StatusCode::CREATED, Json(view(&created.session))))
+}

@@ -1,0 +1,187 @@
+//! Renders events for a terminal: streamed text, one line per tool call, and the outcome.
+
+use guildhall_domain::runs::event;
+use guildhall_protocol::rest::runs::EventView;
+use serde_json::Value;
+
+use crate::output::{sanitize_line, sanitize_text};
+
+/// Characters shown of a tool call.
+const MAX_TOOL_CHARS: usize = 100;
+
+/// Tracks the cursor position and the part of the current message that is already printed.
+#[derive(Debug, Default)]
+pub(crate) struct EventRenderer {
+    cursor: Cursor,
+    /// Id of the message whose deltas came last.
+    item: String,
+    /// Text of that message so far.
+    printed: String,
+}
+
+/// Where the cursor is.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Cursor {
+    #[default]
+    LineStart,
+    InText,
+    /// After a tool call that has not ended; its status is printed on the same line.
+    AfterTool(String),
+}
+
+impl EventRenderer {
+    /// Returns the text to print for an event; it may end in the middle of a line.
+    pub(crate) fn render(&mut self, event: &EventView) -> String {
+        let Some(payload) = &event.payload else { return String::new() };
+        match event.r#type.as_str() {
+            event::ASSISTANT_DELTA => self.delta(payload),
+            event::ASSISTANT_MESSAGE => self.message(payload),
+            event::TOOL_CALL => self.tool(payload),
+            event::TERMINAL_STATUS => self.whole_line(&format_outcome(payload)),
+            event::ERROR => self.whole_line(&format!("  error: {}", field(payload, "message"))),
+            event::ARTIFACT => self.whole_line(&format!("  artifact: {}", field(payload, "name"))),
+            event::BACKEND_STATUS | event::RUN_STATUS | event::COMMAND_STATUS => {
+                status_note(payload).map_or(String::new(), |note| self.whole_line(&note))
+            }
+            // Tool output and event types newer than this client: see `runs events`.
+            _ => String::new(),
+        }
+    }
+
+    /// Returns the line feed that moves the cursor to a line start, if one is needed.
+    pub(crate) fn end_line(&mut self) -> &'static str {
+        match std::mem::take(&mut self.cursor) {
+            Cursor::LineStart => "",
+            Cursor::InText | Cursor::AfterTool(_) => "\n",
+        }
+    }
+
+    fn whole_line(&mut self, text: &str) -> String {
+        format!("{}{}\n", self.end_line(), sanitize_line(text))
+    }
+
+    /// Deltas are printed one after the other.
+    fn delta(&mut self, payload: &Value) -> String {
+        let (text, item) = (field(payload, "text"), field(payload, "itemId"));
+        let continues = !self.printed.is_empty() && self.item == item;
+        let prefix = if continues { "" } else { self.end_line() };
+        if !continues {
+            item.clone_into(&mut self.item);
+            self.printed.clear();
+        }
+        self.printed.push_str(text);
+        format!("{prefix}{}", self.text(text))
+    }
+
+    /// The complete message prints only what its deltas did not.
+    fn message(&mut self, payload: &Value) -> String {
+        let (text, item) = (field(payload, "text"), field(payload, "itemId"));
+        let continues = !self.printed.is_empty() && self.item == item;
+        let printed = std::mem::take(&mut self.printed);
+        let (prefix, rest) = match text.strip_prefix(printed.as_str()).filter(|_| continues) {
+            Some(rest) => ("", rest),
+            None => (self.end_line(), text),
+        };
+        let rest = self.text(rest);
+        format!("{prefix}{rest}{}", self.end_line())
+    }
+
+    fn text(&mut self, text: &str) -> String {
+        let prefix = match &self.cursor {
+            Cursor::LineStart | Cursor::InText => "",
+            Cursor::AfterTool(_) => self.end_line(),
+        };
+        if !text.is_empty() {
+            self.cursor = if text.ends_with('\n') { Cursor::LineStart } else { Cursor::InText };
+        }
+        format!("{prefix}{}", sanitize_text(text))
+    }
+
+    fn tool(&mut self, payload: &Value) -> String {
+        let call = tool_call_id(payload);
+        let same_line = self.cursor == Cursor::AfterTool(call.to_owned());
+        let start = if same_line {
+            String::new()
+        } else {
+            format!("{}{}", self.end_line(), sanitize_line(&format!("  tool {} ...", tool_name(payload))))
+        };
+        if is_tool_running(payload) {
+            self.cursor = Cursor::AfterTool(call.to_owned());
+            return start;
+        }
+        self.cursor = Cursor::LineStart;
+        format!("{start} {}\n", sanitize_line(&tool_status(payload)))
+    }
+}
+
+/// Formats the outcome of a command or a run.
+pub(crate) fn format_outcome(payload: &Value) -> String {
+    let status = field(payload, "terminalStatus");
+    let outcome = if payload["scope"] == "run" { format!("run {status}") } else { status.to_owned() };
+    match (payload["failureKind"].as_str(), payload["message"].as_str()) {
+        (Some(kind), Some(message)) if kind != status => format!("{outcome} ({kind}): {message}"),
+        (_, Some(message)) => format!("{outcome}: {message}"),
+        (_, None) => outcome,
+    }
+}
+
+/// Returns a short description of a tool call.
+pub(crate) fn tool_name(payload: &Value) -> String {
+    let name = ["toolName", "method", "type"].into_iter().find_map(|name| payload[name].as_str());
+    let command = payload["command"].as_str().map(|command| command.lines().next().unwrap_or_default());
+    let text = match (name, command) {
+        (Some(name), Some(command)) => format!("{name}: {command}"),
+        (Some(text), None) | (None, Some(text)) => text.to_owned(),
+        (None, None) => tool_call_id(payload).to_owned(),
+    };
+    text.chars().take(MAX_TOOL_CHARS).collect()
+}
+
+/// Returns the status of a tool call, with its exit code if it has one.
+pub(crate) fn tool_status(payload: &Value) -> String {
+    let status = payload["status"].as_str().unwrap_or("started");
+    match payload["exitCode"].as_i64() {
+        Some(code) => format!("{status}, exit {code}"),
+        None => status.to_owned(),
+    }
+}
+
+fn is_tool_running(payload: &Value) -> bool {
+    !matches!(
+        event::ParsedEvent::new(event::TOOL_CALL, None, payload).content,
+        event::EventContent::ToolEnded { .. }
+    )
+}
+
+fn tool_call_id(payload: &Value) -> &str {
+    payload["callId"].as_str().unwrap_or_else(|| field(payload, "itemId"))
+}
+
+/// Describes a status change that explains a pause of the run.
+fn status_note(payload: &Value) -> Option<String> {
+    let runner = field(payload, "runnerId");
+    match (payload["phase"].as_str(), payload["reason"].as_str(), payload["status"].as_str()) {
+        (Some("run-claimed"), _, _) => Some(format!("  {runner} claimed the run")),
+        (Some("lease-recovered"), _, _) => {
+            Some(format!("  {runner} took over the run from {}", field(payload, "recoveredFrom")))
+        }
+        (Some("transport-disconnected"), _, _) => {
+            Some("  the runner lost its connection to the model".to_owned())
+        }
+        (Some("transport-connected"), _, _) => {
+            Some("  the runner is connected to the model again".to_owned())
+        }
+        (_, Some("runner-lost"), _) => Some(format!("  {runner} was lost; the run waits for another runner")),
+        (_, Some("released"), _) => Some(format!("  {runner} released the run")),
+        (_, _, Some("cancelling")) => Some("  cancelling".to_owned()),
+        _ => None,
+    }
+}
+
+fn field<'a>(payload: &'a Value, name: &str) -> &'a str {
+    payload[name].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "event_renderer_tests.rs"]
+mod tests;

@@ -1,0 +1,27 @@
+//! Errors of commands. `exit` maps each to an exit code.
+
+use guildhall_domain::runs::TerminalStatus;
+
+/// Wrong usage. The message says which usage is right.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UsageError(pub(crate) &'static str);
+
+/// A named object does not exist, or the user has no access to it.
+#[derive(Debug, thiserror::Error)]
+#[error("{object} {name:?} not found, or you have no access to it")]
+pub(crate) struct NotFoundError {
+    pub(crate) object: &'static str,
+    pub(crate) name: String,
+    pub(crate) next: &'static str,
+}
+
+/// The run, command or check that was followed did not complete. Its outcome is already printed.
+#[derive(Debug, thiserror::Error)]
+#[error("ended with status {0}")]
+pub(crate) struct UnsuccessfulOutcome(pub(crate) TerminalStatus);
+
+/// A check of `guildhall doctor` failed. The report is already printed.
+#[derive(Debug, thiserror::Error)]
+#[error("a check failed")]
+pub(crate) struct ChecksFailed;

@@ -1,0 +1,26 @@
+//! A backend that fails to start.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use super::agent::Agent;
+use super::fixture::RunnerFixture;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stderr_of_a_backend_that_fails_to_start_is_in_the_run() {
+    let mut fixture = RunnerFixture::start().await;
+    fixture.codex = fixture.folder.path().join("codex");
+    fs::write(&fixture.codex, "#!/bin/sh\necho 'startup failed' >&2\nexit 3\n").expect("written");
+    fs::set_permissions(&fixture.codex, fs::Permissions::from_mode(0o700)).expect("set");
+    let run = fixture.create_run_for(Agent::Codex).await;
+    let _runner = fixture.start_runner(&run, &[]);
+    let command = fixture.send(&run, "hello").await;
+    let result = fixture.wait_for_result(&run, &command, Duration::from_secs(30)).await;
+    assert_eq!(
+        (&result["terminalStatus"], &result["failureKind"]),
+        (&"failed".into(), &"backend-failed".into())
+    );
+    let payload = fixture.wait_for_phase(&run, "backend-ended", Duration::from_secs(1)).await;
+    assert_eq!(payload["detail"]["stderr"], "startup failed\n", "{payload}");
+}

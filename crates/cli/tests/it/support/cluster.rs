@@ -1,0 +1,229 @@
+//! Two replicas on private engines, with fault injection.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use guildhall_testkit::{PrivateEngines, Rounds, TestDb, subject_prefix};
+use reqwest::{Method, RequestBuilder};
+use rustix::process::Signal;
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+
+use super::{ChildProcess, guildhall};
+
+const PASSWORD: &str = "correct horse battery";
+
+/// Number of kills by component.
+pub(crate) type KillCounts = BTreeMap<&'static str, usize>;
+
+pub(crate) struct Cluster {
+    pub(crate) db: TestDb,
+    pub(crate) client: reqwest::Client,
+    engines: PrivateEngines,
+    prefix: String,
+    ports: [u16; 2],
+    servers: [Mutex<Option<ChildProcess>>; 2],
+    environment: Vec<(&'static str, &'static str)>,
+    /// The address on which both replicas listen.
+    host: String,
+    downtime: Mutex<Downtime>,
+}
+
+/// Total downtime: from each kill until both replicas are ready again.
+#[derive(Debug, Default)]
+struct Downtime {
+    total: Duration,
+    since: Option<Instant>,
+}
+
+impl Cluster {
+    /// Starts both replicas with additional settings and waits until they are ready.
+    pub(crate) async fn start(environment: &[(&'static str, &'static str)]) -> Self {
+        Self::start_on("127.0.0.1", environment).await
+    }
+
+    /// Starts both replicas on a given local address.
+    pub(crate) async fn start_on(host: &str, environment: &[(&'static str, &'static str)]) -> Self {
+        let engines = PrivateEngines::start();
+        let db = TestDb::migrated(engines.urls()).await;
+        let free_port =
+            || std::net::TcpListener::bind((host, 0)).and_then(|l| l.local_addr()).expect("a port").port();
+        let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let client = reqwest::Client::builder()
+            .timeout(Duration::from_secs(5))
+            .pool_max_idle_per_host(0)
+            .no_proxy()
+            .build()
+            .expect("a client");
+        let cluster = Self {
+            db,
+            client,
+            engines,
+            prefix: subject_prefix(),
+            ports: [free_port(), free_port()],
+            servers: Default::default(),
+            environment: environment.to_vec(),
+            host: host.to_owned(),
+            downtime: Mutex::default(),
+        };
+        for replica in 0..2 {
+            cluster.start_replica(replica);
+        }
+        cluster.wait_ready().await;
+        cluster
+    }
+
+    fn start_replica(&self, replica: usize) {
+        let mut command = guildhall();
+        command
+            .args(["serve", "--listen", &format!("{}:{}", self.host, self.ports[replica])])
+            .env("GUILDHALL_POSTGRES_URL", self.db.url().expose_secret())
+            .env("GUILDHALL_NATS_URL", self.engines.nats.url().expose_secret())
+            .env("GUILDHALL_NATS_SUBJECT_PREFIX", &self.prefix)
+            .env("GUILDHALL_TELEMETRY_LOG_FILTER", "off")
+            .env("GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY", "0".repeat(64))
+            .envs(self.environment.iter().copied());
+        *self.servers[replica].lock().expect("the lock is not poisoned") =
+            Some(ChildProcess::start(&mut command));
+    }
+
+    /// Kills a replica. It stays down until it is restarted.
+    pub(crate) fn kill_replica(&self, replica: usize) {
+        let process = self.servers[replica].lock().expect("the lock is not poisoned").take();
+        if let Some(process) = process {
+            process.signal(Signal::KILL);
+        }
+    }
+
+    /// Restarts a killed replica on the same port and waits until it is ready.
+    pub(crate) async fn restart_replica(&self, replica: usize) {
+        self.start_replica(replica);
+        self.wait_ready().await;
+    }
+
+    async fn wait_ready(&self) {
+        for replica in 0..2 {
+            let deadline = Instant::now() + Duration::from_secs(30);
+            loop {
+                let response = self.client.get(self.url(replica, "/health")).send().await;
+                if response.is_ok_and(|response| response.status() == 200) {
+                    break;
+                }
+                assert!(Instant::now() < deadline, "replica {replica} is not ready after 30 s");
+                // A replica cannot start while PostgreSQL is down; start it again.
+                if self.servers[replica]
+                    .lock()
+                    .expect("the lock is not poisoned")
+                    .as_mut()
+                    .is_none_or(ChildProcess::has_exited)
+                {
+                    self.start_replica(replica);
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+
+    pub(crate) fn url(&self, replica: usize, path: &str) -> String {
+        format!("http://{}:{}{path}", self.host, self.ports[replica % 2])
+    }
+
+    pub(crate) fn request(&self, replica: usize, method: Method, path: &str, bearer: &str) -> RequestBuilder {
+        self.client.request(method, self.url(replica, path)).bearer_auth(bearer)
+    }
+
+    /// Creates a resource. Returns `None` if the replica does not confirm it with a 201.
+    pub(crate) async fn create(
+        &self,
+        replica: usize,
+        path: &str,
+        bearer: &str,
+        key: &str,
+        body: &Value,
+    ) -> Option<Value> {
+        let request = self.request(replica, Method::POST, path, bearer).header("idempotency-key", key);
+        let response = request.json(body).send().await.ok()?;
+        if response.status() != 201 {
+            return None;
+        }
+        response.json().await.ok()
+    }
+
+    /// Creates the first user, signs in and returns the access token.
+    pub(crate) async fn create_operator(&self) -> String {
+        let output = guildhall()
+            .args(["init", "--name", "operator", "--password-stdin"])
+            .env("GUILDHALL_POSTGRES_URL", self.db.url().expose_secret())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .and_then(|mut child| {
+                child.stdin.as_mut().expect("piped").write_all(PASSWORD.as_bytes())?;
+                child.wait_with_output()
+            })
+            .expect("guildhall init runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let sign_in = json!({ "name": "operator", "password": PASSWORD });
+        let request = self.client.post(self.url(0, "/api/v1/auth/login")).json(&sign_in);
+        let tokens: Value = request.send().await.expect("a response").json().await.expect("tokens");
+        tokens["accessToken"].as_str().expect("a token").to_owned()
+    }
+
+    /// Creates a tenant and a service key with the operator role. Returns the tenant id and the key's secret.
+    pub(crate) async fn create_tenant(&self, access: &str, slug: &str) -> (String, String) {
+        let body = json!({ "slug": slug, "name": "T" });
+        let created = self.create(0, "/api/v1/tenants", access, slug, &body).await.expect("created");
+        let id = created["id"].as_str().expect("an id").to_owned();
+        let body = json!({ "name": "writer", "role": "operator" });
+        let path = format!("/api/v1/tenants/{id}/keys");
+        let key = self.create(0, &path, access, &format!("key-{slug}"), &body).await.expect("created");
+        (id, key["secret"].as_str().expect("a secret").to_owned())
+    }
+
+    /// Kills and restarts a random component, once per round, with a pause before each kill.
+    pub(crate) async fn kill_at_random(&self, rounds: &mut Rounds) -> KillCounts {
+        let mut counts = KillCounts::new();
+        for _ in 0..rounds.size() {
+            let pause = Duration::from_millis(200) + rounds.random_duration(Duration::from_millis(800));
+            tokio::time::sleep(pause).await;
+            self.downtime.lock().expect("the lock is not poisoned").since = Some(Instant::now());
+            *counts.entry(self.kill_one(rounds)).or_default() += 1;
+            self.wait_ready().await;
+            let mut downtime = self.downtime.lock().expect("the lock is not poisoned");
+            let duration = downtime.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+            downtime.total += duration;
+        }
+        counts
+    }
+
+    fn kill_one(&self, rounds: &mut Rounds) -> &'static str {
+        match rounds.random() % 5 {
+            0 | 1 => {
+                let replica = usize::try_from(rounds.random() % 2).unwrap_or(0);
+                self.kill_replica(replica);
+                self.start_replica(replica);
+                "a server"
+            }
+            2 | 3 => {
+                self.engines.postgres.kill();
+                self.engines.postgres.restart().expect("recovered");
+                "PostgreSQL"
+            }
+            _ => {
+                self.engines.nats.kill();
+                self.engines.nats.restart().expect("started");
+                "NATS"
+            }
+        }
+    }
+
+    /// Returns the total downtime since the start.
+    pub(crate) fn downtime(&self) -> Duration {
+        let downtime = self.downtime.lock().expect("the lock is not poisoned");
+        downtime.total + downtime.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+}

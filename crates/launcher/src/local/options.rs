@@ -1,0 +1,45 @@
+//! Options of the local launcher.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::containment::DenyList;
+use super::limits::Limits;
+use crate::secrets::FileStore;
+
+/// Options of [`LocalLauncher`](super::LocalLauncher).
+#[derive(Debug, Clone)]
+pub struct LocalOptions {
+    /// The runner program.
+    pub runner: PathBuf,
+    /// The directory for all files of the launcher.
+    pub state: PathBuf,
+    /// The operator's profiles: one directory per profile.
+    pub profiles: Option<PathBuf>,
+    /// Profiles that were set over the API; they take precedence over the operator's directories.
+    pub secrets: Option<FileStore>,
+    /// Paths and ports that agents cannot access, besides the launcher's own directories; `None` without a sandbox.
+    pub deny_list: Option<DenyList>,
+    /// The URL under which runners reach the server.
+    pub url: String,
+    /// A runner releases its run and ends after this time without a command.
+    pub idle_timeout: Duration,
+    /// A runner without a run ends after this time, and is replaced.
+    pub claim_timeout: Duration,
+    pub limits: Limits,
+    /// A log is rotated when it exceeds this size.
+    pub log_bytes: u64,
+    pub lifetime: Lifetime,
+    /// Environment variables of the runner.
+    pub environment: Vec<(String, OsString)>,
+}
+
+/// What happens to runners when the server ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// They keep running: a run outlives the server process.
+    Independent,
+    /// They end with the server, even if it is killed: for development.
+    WithServer,
+}

@@ -1,0 +1,223 @@
+//! One turn of a script: reports events and handles controls in between.
+
+use std::path::Path;
+use std::time::Duration;
+
+use futures::FutureExt;
+use guildhall_domain::FailureKind;
+use guildhall_domain::runs::event::Usage;
+use secrecy::SecretString;
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::backend::tool_output::ToolOutputBuffer;
+use crate::backend::{BackendConfig, BackendEvent, BackendFailure, EventSink, TurnControl};
+use crate::child::{Child, Confinement, Line, ProcessOutput, ProcessSpec};
+
+/// Delay between two words: visible, but not slow.
+const WORD_DELAY: Duration = Duration::from_millis(25);
+
+/// A tool that takes longer is killed.
+const TOOL_TIMEOUT: Duration = Duration::from_secs(60);
+
+pub(super) struct ScriptTurn<'a> {
+    sink: &'a EventSink,
+    control: &'a mut mpsc::Receiver<TurnControl>,
+    timeout: Duration,
+    deadline: Instant,
+    messages: usize,
+    /// Texts that the turn was steered with.
+    pub(super) steers: Vec<String>,
+    /// Finished tools. Their background processes run until the backend ends.
+    pub(super) tools: Vec<Child>,
+}
+
+/// Why a turn stopped before its end.
+pub(super) enum TurnAbort {
+    Interrupted,
+    Failed(BackendFailure),
+}
+
+impl<'a> ScriptTurn<'a> {
+    pub(super) fn new(
+        sink: &'a EventSink,
+        control: &'a mut mpsc::Receiver<TurnControl>,
+        timeout: Duration,
+    ) -> Self {
+        let deadline = Instant::now() + timeout;
+        Self { sink, control, timeout, deadline, messages: 0, steers: Vec::new(), tools: Vec::new() }
+    }
+
+    pub(super) async fn report(&self, event: BackendEvent) {
+        self.sink.report(event).await;
+    }
+
+    /// Sends an intermediate message, word by word.
+    pub(super) async fn send_message(&mut self, text: &str) -> Result<(), TurnAbort> {
+        self.messages += 1;
+        let item = format!("m{}", self.messages);
+        self.stream(&item, text, WORD_DELAY).await?;
+        self.report(BackendEvent::Text { item, text: text.into(), is_final: false }).await;
+        Ok(())
+    }
+
+    /// Sends the answer of the turn.
+    pub(super) async fn send_answer(&mut self, text: &str) -> Result<(), TurnAbort> {
+        self.send_answer_slowly(text, WORD_DELAY).await
+    }
+
+    /// Sends the answer of the turn with a delay between words.
+    pub(super) async fn send_answer_slowly(
+        &mut self,
+        text: &str,
+        word_delay: Duration,
+    ) -> Result<(), TurnAbort> {
+        self.stream("answer", text, word_delay).await?;
+        self.report(BackendEvent::Text { item: "answer".into(), text: text.into(), is_final: true }).await;
+        let usage = Usage { input_tokens: 11, output_tokens: 7, ..Usage::default() };
+        self.report(BackendEvent::Usage(usage)).await;
+        Ok(())
+    }
+
+    async fn stream(&mut self, item: &str, text: &str, word_delay: Duration) -> Result<(), TurnAbort> {
+        for word in text.split_inclusive(' ') {
+            self.report(BackendEvent::TextDelta { item: item.into(), text: word.into() }).await;
+            self.check_control()?;
+            self.pause(word_delay).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs a shell command in the workspace. An interrupt kills it and its descendants.
+    pub(super) async fn run_tool(
+        &mut self,
+        config: &BackendConfig,
+        call: &str,
+        command: &str,
+    ) -> Result<i64, TurnAbort> {
+        let (call, tool, command) = (call.to_owned(), "shell".to_owned(), Some(command.to_owned()));
+        let started =
+            BackendEvent::ToolStarted { call: call.clone(), tool: tool.clone(), command: command.clone() };
+        self.report(started).await;
+        let command_line = command.as_deref().unwrap_or_default();
+        let code = self.run_command(config, &call, command_line).await?.unwrap_or(-1);
+        let status = if code == 0 { "completed" } else { "failed" }.to_owned();
+        self.report(BackendEvent::ToolFinished { call, tool, status, exit_code: Some(code), command }).await;
+        self.check_control()?;
+        Ok(code)
+    }
+
+    /// Returns the exit code of a command; `None` when it did not exit, or could not be started.
+    async fn run_command(
+        &mut self,
+        config: &BackendConfig,
+        call: &str,
+        command: &str,
+    ) -> Result<Option<i64>, TurnAbort> {
+        let Ok(mut child) = start_shell(&config.workspace, command, config.confinement(None)) else {
+            return Ok(None);
+        };
+        let mut output = ToolOutputBuffer::default();
+        let sink = self.sink.clone();
+        let read = timeout(TOOL_TIMEOUT, read_output(&mut child, &mut output, &sink, call));
+        let finished = tokio::select! {
+            finished = read => finished,
+            abort = self.aborted() => return Err(abort),
+        };
+        if let Some(output) = output.finish(call, None) {
+            self.report(output).await;
+        }
+        let code = child.exit_code().map(i64::from);
+        // After a timeout the child is dropped, which kills it.
+        if finished.is_ok() {
+            self.tools.push(child);
+        }
+        Ok(code)
+    }
+
+    pub(super) async fn pause(&mut self, time: Duration) -> Result<(), TurnAbort> {
+        tokio::select! {
+            () = sleep(time) => Ok(()),
+            abort = self.aborted() => Err(abort),
+        }
+    }
+
+    /// Waits for an interrupt or the turn timeout. Accepts steers meanwhile.
+    async fn aborted(&mut self) -> TurnAbort {
+        loop {
+            match timeout_at(self.deadline, self.control.recv()).await {
+                Err(_) => {
+                    let message = format!(
+                        "the turn took longer than {} s and was interrupted",
+                        self.timeout.as_secs_f32()
+                    );
+                    return TurnAbort::Failed(BackendFailure::new(FailureKind::BackendFailed, message));
+                }
+                Ok(Some(TurnControl::Interrupt)) => return TurnAbort::Interrupted,
+                Ok(Some(TurnControl::Steer { text, reply })) => {
+                    let detail = json!({ "words": text });
+                    self.report(BackendEvent::Status { phase: "steered".into(), detail }).await;
+                    self.steers.push(text);
+                    let _receiver_gone = reply.send(Ok(()));
+                }
+                Ok(None) => sleep(Duration::from_millis(100)).await,
+            }
+        }
+    }
+
+    /// Handles pending controls without waiting.
+    fn check_control(&mut self) -> Result<(), TurnAbort> {
+        self.aborted().now_or_never().map_or(Ok(()), Err)
+    }
+}
+
+fn start_shell(dir: &Path, command: &str, confinement: Confinement) -> std::io::Result<Child> {
+    let path = SecretString::from("/usr/local/bin:/usr/bin:/bin");
+    let mut child = Child::start(&ProcessSpec {
+        program: Path::new("/bin/sh"),
+        // Errors are a part of the output, as in a terminal.
+        arguments: &["-c", &format!("exec 2>&1\n{command}")],
+        dir,
+        environment: vec![("PATH".to_owned(), path)],
+        confinement,
+    })?;
+    child.close_input();
+    Ok(child)
+}
+
+/// Reports the output of a command while it runs, up to a limit. The rest is discarded.
+async fn read_output(child: &mut Child, output: &mut ToolOutputBuffer, sink: &EventSink, call: &str) {
+    let mut pending = Vec::new();
+    while let ProcessOutput::Line(Line::Complete(chunk)) = child.read_chunk().await {
+        if let Some(text) = output.push(decode(&mut pending, &chunk)) {
+            sink.report(BackendEvent::ToolOutput { call: call.to_owned(), text }).await;
+        }
+    }
+}
+
+/// Decodes a chunk of UTF-8. An incomplete character at its end stays in `pending` for the next chunk.
+fn decode(pending: &mut Vec<u8>, chunk: &[u8]) -> String {
+    pending.extend_from_slice(chunk);
+    let complete = match std::str::from_utf8(pending) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        Ok(_) | Err(_) => pending.len(),
+    };
+    let bytes: Vec<u8> = pending.drain(..complete).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn character_split_over_chunks_is_decoded() {
+        let (mut pending, text) = (Vec::new(), "aé\u{1F600}z".as_bytes());
+        for size in 1..text.len() {
+            let read: String = text.chunks(size).map(|chunk| decode(&mut pending, chunk)).collect();
+            assert_eq!(read.as_bytes(), text, "{size}");
+        }
+        assert_eq!(decode(&mut pending, b"\xff\xfe!"), "\u{fffd}\u{fffd}!");
+    }
+}

@@ -1,0 +1,192 @@
+//! A run that is being served, from its claim until it is released, ends, or is lost.
+
+use std::time::Duration;
+
+use guildhall_domain::runs::TerminalStatus;
+use guildhall_domain::runs::policy::ExecutionPolicy;
+use guildhall_protocol::rest::runners::WorkView;
+use guildhall_protocol::rest::runs::commands::CommandView;
+use guildhall_runtime::Tasks;
+use guildhall_sdk::runner::{Grant, LeasedRun, PollCursor};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use super::options::{POLL_TIMEOUT, RETRY_DELAY, ServeError, ServeOptions, ServeOutcome};
+use super::session_backend::SessionBackend;
+use crate::backend::{Backend, BackendConfig, ThreadId};
+use crate::lease::is_lease_lost;
+use crate::pump::event_pump::{EventPump, FlushResult, PumpMessage};
+use crate::pump::redact::KnownSecrets;
+use crate::pump::runner_status::RunnerStatus;
+use crate::spool::{self, Spool};
+use crate::storage::SessionStorage;
+use crate::workspace::{self, WorkspaceDirs};
+
+/// Tool calls allowed in one turn.
+const MAX_TOOL_CALLS: u32 = 200;
+
+/// Messages that wait for the pump.
+const PUMP_CAPACITY: usize = 256;
+
+/// A run that is being served.
+pub(super) struct ActiveRun {
+    pub(super) held: LeasedRun,
+    pub(super) backend: Box<dyn Backend>,
+    pub(super) thread: Option<ThreadId>,
+    /// Whether the backend's process runs and has the thread open.
+    pub(super) is_started: bool,
+    pub(super) pump: mpsc::Sender<PumpMessage>,
+    pub(super) lost: CancellationToken,
+    pub(super) poll_from: PollCursor,
+    pub(super) queue: Vec<CommandView>,
+    storage: SessionStorage,
+    pub(super) epoch: i64,
+    pub(super) drain_timeout: Duration,
+}
+
+impl ActiveRun {
+    /// Prepares the workspace and the backend, and starts the pump.
+    pub(super) async fn start(
+        held: LeasedRun,
+        grant: &Grant,
+        options: &ServeOptions,
+        tasks: &Tasks,
+        lost: CancellationToken,
+    ) -> Result<Self, ServeError> {
+        let run = &grant.run;
+        let policy: ExecutionPolicy = serde_json::from_value(run.execution_policy.clone())
+            .map_err(|_| ServeError::InvalidResponse("execution policy"))?;
+        let selected = options.backends.select(&run.backend_profile)?;
+        let dirs = WorkspaceDirs {
+            managed: options.state.join("workspaces"),
+            allowed_roots: options.workspace_roots.clone(),
+        };
+        let workspace = workspace::prepare(&dirs, &run.session_id, &run.workspace_ref).await?;
+        let storage = SessionStorage::new(grant, &options.state);
+        let config = BackendConfig {
+            workspace,
+            state: storage.dir.clone(),
+            sandbox: policy.sandbox,
+            approval: policy.approval,
+            network: policy.network,
+            secrets: selected.secrets(),
+            turn_timeout: policy.timeout.get(),
+            deny: options.deny.clone(),
+            max_tool_calls: MAX_TOOL_CALLS,
+        };
+        let secrets = KnownSecrets::new(config.secrets.iter().map(|(_, value)| value.clone()));
+        let pump = start_pump(&held, secrets, grant.epoch, options, tasks, &lost).await?;
+        Ok(Self {
+            held,
+            backend: Box::new(SessionBackend {
+                workspace: config.workspace.clone(),
+                storage: storage.clone(),
+                backend: selected.build(config),
+            }),
+            storage,
+            thread: grant.thread_id.clone().map(ThreadId),
+            is_started: false,
+            pump,
+            lost,
+            poll_from: PollCursor::default(),
+            queue: Vec::new(),
+            epoch: grant.epoch,
+            drain_timeout: options.drain_timeout,
+        })
+    }
+
+    /// Works through commands until the run is idle for too long, ends, or is lost.
+    pub(super) async fn work(mut self, options: &ServeOptions, stop: &CancellationToken) -> ServeOutcome {
+        let mut idle_since = Instant::now();
+        loop {
+            if self.lost.is_cancelled() {
+                return ServeOutcome::LeaseLost;
+            }
+            if stop.is_cancelled() {
+                // Queued commands are not acknowledged yet: the next runner gets them.
+                return self.release("told-to-stop").await;
+            }
+            if !self.queue.is_empty() {
+                let command = self.queue.remove(0);
+                if self.run_command(command, stop).await == FlushResult::LeaseLost {
+                    return ServeOutcome::LeaseLost;
+                }
+                self.storage.report(&self.held).await;
+                idle_since = Instant::now();
+                continue;
+            }
+            if idle_since.elapsed() >= options.idle_timeout {
+                return self.release("idle").await;
+            }
+            let wait = POLL_TIMEOUT.min(options.idle_timeout.saturating_sub(idle_since.elapsed()));
+            let response = tokio::select! {
+                response = self.held.poll(self.poll_from, wait) => response,
+                () = stop.cancelled() => continue,
+                () = self.lost.cancelled() => continue,
+            };
+            match response {
+                Ok(work) => {
+                    if is_run_ended(&work) {
+                        return ServeOutcome::RunEnded;
+                    }
+                    self.enqueue(work);
+                }
+                Err(error) if is_lease_lost(&error) => return ServeOutcome::LeaseLost,
+                Err(error) => {
+                    warn!("cannot poll for commands: {error}");
+                    sleep(RETRY_DELAY).await;
+                }
+            }
+        }
+    }
+
+    fn enqueue(&mut self, work: WorkView) {
+        self.poll_from = PollCursor::after(&work);
+        self.queue.extend(work.commands);
+        // No turn runs, so these will be rejected.
+        self.queue.extend(work.steers);
+    }
+
+    /// Releases the run, so that the next runner need not wait for the lease to expire.
+    async fn release(self, reason: &'static str) -> ServeOutcome {
+        let status = RunnerStatus::leaving(self.epoch, reason);
+        let _pump_gone = self.pump.send(PumpMessage::RunnerStatus(status)).await;
+        if self.flush().await == FlushResult::LeaseLost {
+            return ServeOutcome::LeaseLost;
+        }
+        self.backend.shutdown().await;
+        if let Err(error) = self.held.release().await {
+            warn!("cannot release the run: {error}");
+        }
+        ServeOutcome::Released
+    }
+}
+
+/// Starts the pump, and reports the spool files that earlier runners left.
+async fn start_pump(
+    held: &LeasedRun,
+    secrets: KnownSecrets,
+    epoch: i64,
+    options: &ServeOptions,
+    tasks: &Tasks,
+    lost: &CancellationToken,
+) -> Result<mpsc::Sender<PumpMessage>, ServeError> {
+    let dir = options.state.join("spool");
+    let leftover = spool::find_leftover(&dir, held.run()).await;
+    let spool = Spool::open(&dir, held.run(), epoch).await?;
+    let (sender, messages) = mpsc::channel(PUMP_CAPACITY);
+    let pump = EventPump::new(held.clone(), spool, secrets, epoch, lost.clone());
+    tasks.spawn("pump", pump.run(messages));
+    for spool in leftover {
+        warn!(file = spool.file, events = spool.events, "an earlier runner left unsent events");
+        let status = RunnerStatus::leftover_spool(&spool);
+        let _pump_gone = sender.send(PumpMessage::RunnerStatus(status)).await;
+    }
+    Ok(sender)
+}
+
+fn is_run_ended(work: &WorkView) -> bool {
+    TerminalStatus::from_name(&work.run_status).is_ok()
+}

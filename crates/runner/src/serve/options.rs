@@ -1,0 +1,82 @@
+//! How a runner serves, and how serving ends.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use guildhall_domain::FailureKind;
+use guildhall_domain::ids::RunId;
+use guildhall_sdk::ClientError;
+
+use crate::backend::select::{BackendCatalog, BackendSelectionError};
+use crate::child::DenyList;
+use crate::guard::GuardLink;
+use crate::workspace::WorkspaceError;
+
+/// Timeout of one poll; the server answers earlier when there is work.
+pub(super) const POLL_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// Delay before a failed request is retried.
+pub(super) const RETRY_DELAY: Duration = Duration::from_millis(300);
+
+/// Options of [`serve`](super::serve).
+#[derive(Debug, Clone)]
+pub struct ServeOptions {
+    pub name: String,
+    /// The profiles whose runs it serves.
+    pub profiles: Vec<String>,
+    pub backends: BackendCatalog,
+    /// The run to serve; without it, the run that has waited longest.
+    pub run: Option<RunId>,
+    /// Directory for workspaces, session storage and the spool.
+    pub state: PathBuf,
+    /// What agents cannot access or connect to.
+    pub deny: DenyList,
+    /// Directories of this machine below which a run may name its workspace.
+    pub workspace_roots: Vec<PathBuf>,
+    /// A run without a command for this long is released.
+    pub idle_timeout: Duration,
+    /// How long to wait for a run, or for the lease of a lost runner to expire.
+    pub claim_timeout: Duration,
+    /// How long a turn may continue after the runner was told to stop.
+    pub drain_timeout: Duration,
+    pub guard: GuardLink,
+}
+
+/// How serving ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServeOutcome {
+    RunEnded,
+    /// The run was released: it was idle, or the runner was told to stop.
+    Released,
+    /// Another runner holds the run now.
+    LeaseLost,
+    /// There was no run to claim in time.
+    NoRun,
+}
+
+/// Why a runner could not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("the server rejected the runner")]
+    Client(#[from] ClientError),
+    #[error("cannot use the workspace")]
+    Workspace(#[from] WorkspaceError),
+    #[error("cannot use the state directory")]
+    State(#[from] std::io::Error),
+    #[error("invalid response from the server: {0}")]
+    InvalidResponse(&'static str),
+    #[error(transparent)]
+    Backend(#[from] BackendSelectionError),
+}
+
+impl ServeError {
+    /// Returns the failure kind of a run that could not be served.
+    pub(super) fn kind(&self) -> FailureKind {
+        match self {
+            Self::Backend(error) => error.kind(),
+            Self::Client(_) | Self::Workspace(_) | Self::State(_) | Self::InvalidResponse(_) => {
+                FailureKind::InfraFailed
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Why a workspace could not be prepared.
+
+/// Why there is no workspace. Messages repeat nothing of the caller's input except the kind.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    #[error("this runner does not support workspaces of kind `{0}`")]
+    UnsupportedKind(String),
+    #[error("the workspace directory does not exist, or is not below a --workspace-root of this runner")]
+    NotAllowed,
+    #[error("the repository cannot be used: {0}")]
+    InvalidRepository(&'static str),
+    #[error("git could not {0}")]
+    GitFailed(&'static str),
+    #[error("git did not {0} in time")]
+    GitTimeout(&'static str),
+    #[error("a bundle path does not exist in the repository, or leads out of it")]
+    InvalidBundlePath,
+    #[error("cannot prepare the workspace")]
+    Io(#[from] std::io::Error),
+}

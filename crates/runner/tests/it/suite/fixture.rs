@@ -1,0 +1,42 @@
+use std::path::Path;
+
+use guildhall_runner::backend::{Backend, BackendConfig, Capabilities};
+use guildhall_testkit::FakeModel;
+
+/// A backend under test.
+pub(crate) struct BackendFixture {
+    /// Creates a backend for the model at a URL. Its secrets contain [`super::harness::CREDENTIAL`].
+    pub(crate) create: fn(&str, BackendConfig) -> Box<dyn Backend>,
+    /// The capabilities that it must declare.
+    pub(crate) capabilities: Capabilities,
+    /// Converts a prompt of the suite. A backend without a model is told what the model would do.
+    pub(crate) prompt: fn(&str, ModelState) -> String,
+    /// Returns what its model received, by request; or its own history, for a backend without a model.
+    pub(crate) received: fn(&FakeModel, &Path) -> Vec<String>,
+}
+
+/// Whether the model responds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModelState {
+    Online,
+    Offline,
+}
+
+impl BackendFixture {
+    /// A backend with a model.
+    pub(crate) fn new(
+        create: fn(&str, BackendConfig) -> Box<dyn Backend>,
+        capabilities: Capabilities,
+    ) -> Self {
+        let received = |model: &FakeModel, _state: &Path| {
+            model.requests().iter().map(|request| request.body.to_string()).collect()
+        };
+        Self { create, capabilities, prompt: |prompt, _model| prompt.to_owned(), received }
+    }
+
+    pub(crate) fn backend(&self, model: &FakeModel, config: BackendConfig) -> Box<dyn Backend> {
+        let backend = (self.create)(&model.base_url(), config);
+        assert_eq!(backend.capabilities(), self.capabilities);
+        backend
+    }
+}

@@ -1,0 +1,292 @@
+//! One backend with its model, its workspace and its events.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use guildhall_domain::runs::policy::{Approval, Network, Sandbox};
+use guildhall_runner::backend::{
+    Backend, BackendConfig, BackendEvent, BackendFailure, EventSink, ThreadId, ThreadStart, TurnControl,
+    TurnOutcome,
+};
+use guildhall_runner::child::DenyList;
+use guildhall_testkit::FakeModel;
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+
+use super::fixture::{BackendFixture, ModelState};
+
+/// Name and value of the secret with the provider's credential.
+pub(crate) const CREDENTIAL: &str = "FAKE_API_KEY";
+pub(crate) const CREDENTIAL_VALUE: &str = "canary-credential-5f0e";
+
+/// The content of a denied file.
+pub(crate) const DENIED_CONTENT: &str = "nobody-may-read-this";
+
+/// Longer than any backend takes to start, even on a busy machine.
+const START_TIMEOUT: Duration = Duration::from_secs(45);
+
+/// Longer than any turn of the suite.
+const TURN_TIMEOUT: Duration = Duration::from_secs(45);
+
+pub(crate) struct Harness<'a> {
+    fixture: &'a BackendFixture,
+    pub(crate) model: FakeModel,
+    pub(crate) config: BackendConfig,
+    pub(crate) backend: Option<Box<dyn Backend>>,
+    model_state: ModelState,
+    sink: EventSink,
+    events: mpsc::Receiver<BackendEvent>,
+    dir: TempDir,
+}
+
+/// A finished turn: its outcome and its events.
+#[derive(Debug)]
+pub(crate) struct TurnReport {
+    pub(crate) outcome: TurnOutcome,
+    pub(crate) events: Vec<BackendEvent>,
+}
+
+impl<'a> Harness<'a> {
+    /// Creates a workspace and a model, without a process.
+    pub(crate) async fn new(fixture: &'a BackendFixture) -> Self {
+        let dir = tempfile::Builder::new().prefix("guildhall-suite-").tempdir().expect("temporary directory");
+        let root = fs::canonicalize(dir.path()).expect("canonical path");
+        let (workspace, state) = (root.join("workspace"), root.join("state"));
+        fs::create_dir(&workspace).expect("create the workspace");
+        fs::create_dir(root.join("secrets")).expect("create the denied directory");
+        fs::write(root.join("secrets/key"), DENIED_CONTENT).expect("write file");
+        let isolates_network = fixture.capabilities.isolates_network;
+        let config = BackendConfig {
+            workspace,
+            state,
+            sandbox: Sandbox::WorkspaceWrite,
+            approval: Approval::Never,
+            // The strictest policy that the backend can enforce.
+            network: if isolates_network { Network::Disabled } else { Network::Enabled },
+            secrets: vec![(CREDENTIAL.to_owned(), SecretString::from(CREDENTIAL_VALUE))],
+            turn_timeout: Duration::from_secs(15),
+            // Nobody listens on this port; `access` tests a denied port with a listener.
+            deny: DenyList { paths: vec![root.join("secrets")], ports: vec![9] },
+            max_tool_calls: 20,
+        };
+        let (sink, events) = EventSink::new();
+        let (model, model_state) = (FakeModel::start().await, ModelState::Online);
+        Self { fixture, model, config, backend: None, model_state, sink, events, dir }
+    }
+
+    /// Creates a harness and starts a new thread.
+    pub(crate) async fn started(fixture: &'a BackendFixture) -> Self {
+        let mut harness = Self::new(fixture).await;
+        harness.start(ThreadStart::New).await.expect("start a thread");
+        harness
+    }
+
+    /// Creates a harness with an agent that is a shell script, `agent` in the workspace.
+    pub(crate) async fn with_agent_script(fixture: &'a BackendFixture, script: &str) -> Self {
+        let harness = Self::new(fixture).await;
+        let agent = harness.path("agent");
+        fs::write(&agent, script).expect("write the script");
+        fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("set permissions");
+        harness
+    }
+
+    /// Starts a new process.
+    pub(crate) async fn start(&mut self, thread: ThreadStart) -> Result<ThreadId, BackendFailure> {
+        self.backend = None;
+        let backend = self.backend.insert(self.fixture.backend(&self.model, self.config.clone()));
+        let started = tokio::time::timeout(START_TIMEOUT, backend.start(thread, &self.sink)).await;
+        started.expect("the backend starts in time")
+    }
+
+    /// Runs a turn without controls.
+    pub(crate) async fn turn(&mut self, prompt: &str) -> TurnReport {
+        self.turn_while(prompt, async |_control, _events: &mut EventLog<'_>| {}).await
+    }
+
+    /// Runs a turn with a control that is sent before it starts.
+    pub(crate) async fn turn_after(&mut self, control: TurnControl, prompt: &str) -> TurnReport {
+        self.turn_while(prompt, async |controls, _| controls.send(control).await.expect("send control")).await
+    }
+
+    /// Runs a turn together with a closure that reads its events and can send controls.
+    pub(crate) async fn turn_while<F>(&mut self, prompt: &str, watch: F) -> TurnReport
+    where
+        F: AsyncFnOnce(&mpsc::Sender<TurnControl>, &mut EventLog<'_>),
+    {
+        let (controls, mut control) = mpsc::channel(8);
+        let prompt = &(self.fixture.prompt)(prompt, self.model_state);
+        let backend = self.backend.as_mut().expect("the backend is started");
+        let mut log = EventLog { receiver: &mut self.events, events: Vec::new() };
+        let watching = async {
+            watch(&controls, &mut log).await;
+            log.wait_for(|_| false).await;
+        };
+        let turn = tokio::time::timeout(TURN_TIMEOUT, backend.run_turn(prompt, &self.sink, &mut control));
+        let outcome = tokio::select! {
+            // The closure runs first, so a control that it sends at once precedes the turn.
+            biased;
+            () = watching => panic!("the harness holds the sink open"),
+            outcome = turn => outcome.expect("the turn ends in time"),
+        };
+        let mut events = log.events;
+        while let Ok(event) = self.events.try_recv() {
+            events.push(event);
+        }
+        TurnReport { outcome, events }
+    }
+
+    /// Starts a turn and drops the backend at the first matching event, as when a runner is lost.
+    pub(crate) async fn abandon_turn(&mut self, prompt: &str, matches: impl Fn(&BackendEvent) -> bool) {
+        let (_controls, mut control) = mpsc::channel(8);
+        let prompt = &(self.fixture.prompt)(prompt, self.model_state);
+        let mut backend = self.backend.take().expect("the backend is started");
+        let mut log = EventLog { receiver: &mut self.events, events: Vec::new() };
+        tokio::select! {
+            () = log.wait_for(matches) => {}
+            outcome = backend.run_turn(prompt, &self.sink, &mut control) => panic!("it ended first: {outcome:?}"),
+        }
+    }
+
+    /// Stops the model.
+    pub(crate) async fn stop_model(&mut self) {
+        self.model_state = ModelState::Offline;
+        self.model.close().await;
+    }
+
+    /// Returns what the model received, by request.
+    pub(crate) fn received(&self) -> Vec<String> {
+        (self.fixture.received)(&self.model, &self.config.state)
+    }
+
+    pub(crate) fn process_id(&self) -> Option<u32> {
+        self.backend.as_ref().and_then(|backend| backend.process_id())
+    }
+
+    /// Returns a path in the workspace.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.config.workspace.join(name)
+    }
+
+    /// Asserts that a request of an agent script was rejected with an error and reported. The script sends it with the
+    /// params `{"all":true}` and writes our response to `answer` in the workspace.
+    pub(crate) fn assert_request_rejected(&self, report: &TurnReport, method: &str) {
+        let what = method.to_owned();
+        let declined = BackendEvent::ApprovalDeclined { what, detail: json!({ "all": true }) };
+        assert!(report.events.contains(&declined), "{report:?}");
+        let response = fs::read_to_string(self.path("answer")).expect("a response was sent");
+        let response: Value = serde_json::from_str(&response).expect("JSON");
+        assert!(response["error"]["code"].is_i64() && response.get("result").is_none(), "{response}");
+    }
+
+    /// Drops the backend and asserts that it left no process running.
+    pub(crate) fn finish(mut self) {
+        let process = self.process_id();
+        drop(self.backend.take());
+        let left = left_running(self.dir.path(), process);
+        assert!(left.is_empty(), "left running: {left:?}");
+    }
+}
+
+/// The events of a running turn so far.
+pub(crate) struct EventLog<'a> {
+    receiver: &'a mut mpsc::Receiver<BackendEvent>,
+    events: Vec<BackendEvent>,
+}
+
+impl EventLog<'_> {
+    /// Waits for a matching event.
+    pub(crate) async fn wait_for(&mut self, matches: impl Fn(&BackendEvent) -> bool) {
+        while let Some(event) = self.receiver.recv().await {
+            let is_match = matches(&event);
+            self.events.push(event);
+            if is_match {
+                return;
+            }
+        }
+    }
+}
+
+impl TurnReport {
+    /// Returns the streamed text of the agent.
+    pub(crate) fn streamed_text(&self) -> String {
+        let delta = |event: &BackendEvent| {
+            if let BackendEvent::TextDelta { text, .. } = event { Some(text.clone()) } else { None }
+        };
+        self.events.iter().filter_map(delta).collect()
+    }
+
+    /// Returns the complete messages of the agent.
+    pub(crate) fn messages(&self) -> Vec<String> {
+        let text = |event: &BackendEvent| {
+            if let BackendEvent::Text { text, .. } = event { Some(text.clone()) } else { None }
+        };
+        self.events.iter().filter_map(text).collect()
+    }
+
+    /// Returns the output of tools, and whether it was truncated: the complete output if reported, else the chunks.
+    pub(crate) fn tool_output(&self) -> (String, bool) {
+        let complete = self.events.iter().find_map(|event| {
+            if let BackendEvent::ToolFullOutput { text, truncated, .. } = event {
+                Some((text.clone(), *truncated))
+            } else {
+                None
+            }
+        });
+        complete.unwrap_or_else(|| (self.output_chunks(), false))
+    }
+
+    fn output_chunks(&self) -> String {
+        let chunk = |event: &BackendEvent| {
+            if let BackendEvent::ToolOutput { text, .. } = event { Some(text.clone()) } else { None }
+        };
+        self.events.iter().filter_map(chunk).collect()
+    }
+
+    /// Returns status and exit code of each finished tool call.
+    pub(crate) fn finished_tools(&self) -> Vec<(String, Option<i64>)> {
+        let tool = |event: &BackendEvent| {
+            if let BackendEvent::ToolFinished { status, exit_code, .. } = event {
+                Some((status.clone(), *exit_code))
+            } else {
+                None
+            }
+        };
+        self.events.iter().filter_map(tool).collect()
+    }
+
+    pub(crate) fn count(&self, matches: impl Fn(&BackendEvent) -> bool) -> usize {
+        self.events.iter().filter(|event| matches(event)).count()
+    }
+
+    /// Returns the number of declined approvals.
+    pub(crate) fn declined(&self) -> usize {
+        self.count(|event| matches!(event, BackendEvent::ApprovalDeclined { .. }))
+    }
+
+    /// Returns the failure of the turn.
+    pub(crate) fn failure(&self) -> &BackendFailure {
+        match &self.outcome {
+            TurnOutcome::Failed(failure) => failure,
+            TurnOutcome::Completed | TurnOutcome::Interrupted => panic!("it did not fail: {self:?}"),
+        }
+    }
+}
+
+/// Lists processes, except zombies, that run in a directory or in a process group.
+fn left_running(dir: &Path, group: Option<u32>) -> Vec<String> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter_map(|proc| stat_if_running(&proc, dir, group)).collect()
+}
+
+fn stat_if_running(proc: &Path, dir: &Path, group: Option<u32>) -> Option<String> {
+    let stat = fs::read_to_string(proc.join("stat")).ok()?;
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    let is_dead = matches!(fields.next()?, "Z" | "X");
+    let in_group = group.is_some() && fields.nth(1)?.parse() == Ok(group.unwrap_or_default());
+    let in_dir = fs::read_link(proc.join("cwd")).is_ok_and(|cwd| cwd.starts_with(dir));
+    (!is_dead && (in_group || in_dir)).then_some(stat)
+}

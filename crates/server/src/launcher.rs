@@ -1,0 +1,140 @@
+//! Creates the launcher, where one is configured.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use guildhall_launcher::local::{self, DenyList, Lifetime, Limits, LocalLauncher, LocalOptions};
+use guildhall_launcher::secrets::FileStore;
+use guildhall_launcher::storage::{LocalSessionStorage, SessionStorage};
+use guildhall_launcher::{LaunchError, Launcher};
+use guildhall_runtime::Tasks;
+use guildhall_runtime::reconcile::Reconcilers;
+use guildhall_service::Deps;
+use guildhall_service::runners::jobs::JobStarter;
+use guildhall_service::runners::jobs::reconcile::{ReconcileRunnerJobs, RunnerPoolConfig};
+use guildhall_service::sessions::storage_collector::CollectSessionStorage;
+use guildhall_store::Store;
+use tracing::warn;
+
+use crate::config::{self, LauncherKind};
+use crate::{Config, engine_ports};
+
+/// The environment variables of this process that runners and their agents inherit: program lookup, locale,
+/// certificates.
+const PASSED_ENVIRONMENT: [&str; 6] = ["PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+
+/// The default name of the runner program.
+const RUNNER: &str = "guildhall-runner";
+
+/// Opens the configured launcher. Returns none where this server starts no runners.
+pub(crate) fn open(
+    config: &Config,
+    address: SocketAddr,
+    secrets: Option<FileStore>,
+) -> Result<Option<Arc<dyn Launcher>>, LaunchError> {
+    match config.launcher.kind {
+        LauncherKind::None => Ok(None),
+        LauncherKind::Local => {
+            let options =
+                LocalOptions { secrets, deny_list: deny_list(config), ..options(&config.launcher, address) };
+            Ok(Some(Arc::new(LocalLauncher::open(options)?)))
+        }
+    }
+}
+
+/// Returns the paths and ports that agents of local runners cannot reach. Returns none where the kernel cannot block
+/// them.
+fn deny_list(config: &Config) -> Option<DenyList> {
+    if !local::supports_containment() {
+        warn!(
+            "runners are not contained: their agents can reach everything that this server's account can reach; \
+             containment needs Linux 6.7 or newer"
+        );
+        return None;
+    }
+    let paths = config.launcher.out_of_reach.iter().chain([&config.secrets.folder]);
+    let paths = paths.filter(|path| !path.is_empty()).map(|path| absolute(Path::new(path)));
+    Some(DenyList { paths: paths.collect(), ports: engine_ports::local_engine_ports(config) })
+}
+
+/// Starts the reconciler of runner jobs.
+pub(crate) fn start(
+    config: &config::Launcher,
+    launcher: Option<Arc<dyn Launcher>>,
+    deps: &Deps,
+    reconcilers: &Reconcilers,
+    tasks: &Tasks,
+) -> Option<JobStarter> {
+    let launcher = launcher?;
+    let pool = RunnerPoolConfig {
+        warm: config.warm.clone(),
+        cold_start: config.cold_start,
+        max_processes: config.max_processes.get(),
+        warm_for: config.warm_for,
+    };
+    let reconciler = ReconcileRunnerJobs { deps: deps.clone(), launcher: Arc::clone(&launcher), pool };
+    Some(JobStarter { launcher, signal: reconcilers.start(tasks, config.tend_every, reconciler) })
+}
+
+/// Returns the reconciler that evicts expired session storage. It also deletes the files, where their folder is known:
+/// `sessions.runner_state`, or the folder of the runners that this server starts.
+pub(crate) fn session_storage_collector(config: &Config, store: &Store) -> CollectSessionStorage {
+    let configured =
+        Some(PathBuf::from(&config.sessions.runner_state)).filter(|state| !state.as_os_str().is_empty());
+    let state = configured.or_else(|| match config.launcher.kind {
+        LauncherKind::None => None,
+        LauncherKind::Local => Some(local::runner_state(&config.launcher.state)),
+    });
+    let storage = state.map(|state| Arc::new(LocalSessionStorage::new(&state)) as Arc<dyn SessionStorage>);
+    CollectSessionStorage { store: store.clone(), expire_after: config.sessions.expire_after, storage }
+}
+
+/// Returns the default path of the runner program: beside this program.
+#[must_use]
+pub fn default_runner_path() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    own.parent().map(|folder| folder.join(RUNNER)).unwrap_or_else(|| PathBuf::from(RUNNER))
+}
+
+fn options(config: &config::Launcher, address: SocketAddr) -> LocalOptions {
+    let non_empty = |path: &PathBuf| Some(path.clone()).filter(|path| !path.as_os_str().is_empty());
+    let non_zero = |number: u64| Some(number).filter(|number| *number > 0);
+    let url = Some(config.url.clone()).filter(|url| !url.is_empty());
+    LocalOptions {
+        runner: non_empty(&config.runner).unwrap_or_else(default_runner_path),
+        state: config.state.clone(),
+        profiles: non_empty(&config.profiles).map(|folder| absolute(&folder)),
+        secrets: None,
+        deny_list: None,
+        url: url.unwrap_or_else(|| format!("http://{}", connectable(address))),
+        idle_timeout: config.idle,
+        claim_timeout: config.warm_for,
+        limits: Limits {
+            memory_bytes: non_zero(config.memory_mib).map(|mib| mib.saturating_mul(1024 * 1024)),
+            open_files: non_zero(config.open_files),
+            processes: non_zero(config.processes),
+            nice: config.nice,
+        },
+        log_bytes: config.log_bytes,
+        lifetime: if config.end_with_server { Lifetime::WithServer } else { Lifetime::Independent },
+        environment: PASSED_ENVIRONMENT
+            .into_iter()
+            .filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?)))
+            .collect(),
+    }
+}
+
+/// Runners have another working directory than the server, so relative paths do not work for them.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Replaces an unspecified address such as `0.0.0.0` by loopback, so that clients can connect to it.
+fn connectable(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        ip if !ip.is_unspecified() => address,
+        IpAddr::V4(_) => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), address.port()),
+        IpAddr::V6(_) => SocketAddr::new(Ipv6Addr::LOCALHOST.into(), address.port()),
+    }
+}

@@ -1,0 +1,222 @@
+//! A run under the lock of its journal head: decisions are written before anyone else can read or change it.
+
+use guildhall_domain::ids::{CommandId, EntryId, RunId};
+use guildhall_domain::journal::{Fence, Head, Seq};
+use guildhall_domain::runners::enrolment::RunGrant;
+use guildhall_domain::runs::Run;
+use guildhall_domain::runs::command::Command;
+use guildhall_domain::runs::command::{self, CommandKind, CommandState};
+use guildhall_domain::runs::event::{self, EventBody, ParsedEvent};
+use guildhall_domain::runs::lease;
+use guildhall_domain::runs::{self as rules, LostRunnerAction, RunState, TerminalOutcome};
+use guildhall_store::commands;
+use guildhall_store::journal::{self, AppendError, AppendRequest, NewEntry, Scope, StreamUpdate};
+use guildhall_store::sessions::{self, ActiveWork};
+use guildhall_store::{Store, Tx, leases, runs};
+use serde_json::{Value, json};
+
+use crate::ServiceError;
+use crate::journal::Journals;
+
+/// An open transaction on one locked run. Its events are appended, in order, when it is committed.
+#[derive(Debug)]
+pub(crate) struct LockedRun {
+    pub(crate) tx: Tx,
+    pub(crate) head: Head,
+    pub(crate) run: Run,
+    /// The commands that have not ended.
+    pub(crate) open: Vec<Command>,
+    entries: Vec<NewEntry>,
+    ended: u32,
+}
+
+impl LockedRun {
+    /// Begins a transaction, locks a run and loads it.
+    pub(crate) async fn begin(store: &Store, id: RunId) -> Result<Self, ServiceError> {
+        Self::within(store.begin().await?, id).await
+    }
+
+    /// Locks a run within an open transaction.
+    pub(crate) async fn within(mut tx: Tx, id: RunId) -> Result<Self, ServiceError> {
+        let head = journal::lock_head(&mut tx, runs::stream(id)).await?;
+        let run = runs::load(&mut tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
+        let open = commands::load_open(&mut tx, id).await?;
+        Ok(Self { tx, head, run, open, entries: Vec::new(), ended: 0 })
+    }
+
+    /// Locks the run of a grant. Returns none when the run has ended or is held under another epoch.
+    pub(crate) async fn fenced(store: &Store, grant: &RunGrant) -> Result<Option<Self>, ServiceError> {
+        let locked = Self::begin(store, grant.run).await?;
+        if lease::may_write(locked.head.epoch, grant.epoch, &locked.run.state) {
+            return Ok(Some(locked));
+        }
+        locked.tx.rollback().await?;
+        Ok(None)
+    }
+
+    pub(crate) fn states(&self) -> Vec<CommandState> {
+        self.open.iter().map(|command| command.state.clone()).collect()
+    }
+
+    /// Returns the turn that runs, or else the one that would be next.
+    pub(crate) fn open_turn(&self) -> Option<CommandId> {
+        let mut turns = self.open.iter().filter(|command| command.kind == CommandKind::Turn);
+        turns.clone().find(|turn| turn.state.is_running()).or_else(|| turns.next()).map(|turn| turn.id)
+    }
+
+    /// Appends an event to the run's journal.
+    pub(crate) fn append_event(&mut self, kind: &'static str, command: Option<CommandId>, payload: Value) {
+        self.append_event_once(EntryId::generate(), kind, command, payload);
+    }
+
+    /// Appends an event that may be there already under the same id.
+    pub(crate) fn append_event_once(
+        &mut self,
+        id: EntryId,
+        kind: &'static str,
+        command: Option<CommandId>,
+        payload: Value,
+    ) {
+        let parsed_event = Some(ParsedEvent::new(kind, command, &payload));
+        let body = EventBody { id: None, command_id: command, payload }.to_json();
+        self.entries.push(NewEntry { id, kind: kind.into(), body, parsed_event });
+    }
+
+    /// Returns the seq of the next event.
+    pub(crate) fn next_seq(&self) -> Seq {
+        let pending = i64::try_from(self.entries.len()).unwrap_or(0);
+        Seq::new(self.head.last_seq.get() + pending + 1).unwrap_or_default()
+    }
+
+    /// Sets the state of a command that stays open.
+    pub(crate) async fn set_command_state(
+        &mut self,
+        id: CommandId,
+        state: CommandState,
+        delivered: Option<Seq>,
+    ) -> Result<(), ServiceError> {
+        commands::set_state(&mut self.tx, id, &state, delivered).await?;
+        if let Some(command) = self.open.iter_mut().find(|command| command.id == id) {
+            command.state = state;
+        }
+        Ok(())
+    }
+
+    /// Ends a command and adds its usage to the run. The run stays open.
+    pub(crate) async fn end_command(
+        &mut self,
+        id: CommandId,
+        outcome: &TerminalOutcome,
+    ) -> Result<(), ServiceError> {
+        commands::set_state(&mut self.tx, id, &CommandState::Ended(outcome.clone()), None).await?;
+        self.open.retain(|command| command.id != id);
+        self.ended += 1;
+        let fold = journal::load_fold_in(&mut self.tx, self.run.id, Scope::Command(id)).await?;
+        if let Some(fold) = fold {
+            runs::add_usage(&mut self.tx, self.run.id, fold.total_usage()).await?;
+        }
+        self.append_event(event::TERMINAL_STATUS, Some(id), terminal("command", outcome));
+        Ok(())
+    }
+
+    /// Ends the run and every open command. Its runner is refused from the commit on.
+    pub(crate) async fn end(&mut self, outcome: &TerminalOutcome) -> Result<(), ServiceError> {
+        for open in self.open.clone() {
+            if let Some(outcome) = command::outcome_with_run(&open.state, outcome) {
+                self.end_command(open.id, &outcome).await?;
+            }
+        }
+        runs::end(&mut self.tx, self.run.id, outcome).await?;
+        self.release_lease().await?;
+        self.ended += 1;
+        self.run.state = RunState::Ended(outcome.clone());
+        self.append_event(event::TERMINAL_STATUS, None, terminal("run", outcome));
+        Ok(())
+    }
+
+    /// Releases the lease and raises the epoch: writes under the old epoch are refused from the commit on.
+    pub(crate) async fn release_lease(&mut self) -> Result<(), ServiceError> {
+        leases::delete(&mut self.tx, self.run.id).await?;
+        self.head.epoch = journal::take_over(&mut self.tx, runs::stream(self.run.id)).await?;
+        runs::reset_waiting(&mut self.tx, self.run.id).await?;
+        self.run.lease = None;
+        Ok(())
+    }
+
+    /// Ends the commands that a lost runner left running. They are never retried automatically.
+    pub(crate) async fn end_running_commands(&mut self) -> Result<(), ServiceError> {
+        for open in self.open.clone() {
+            if let Some(outcome) = command::outcome_after_runner_loss(&open.state) {
+                self.end_command(open.id, &outcome).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the run from a lost runner and makes it claimable again.
+    pub(crate) async fn lose_runner(&mut self) -> Result<(), ServiceError> {
+        let lost = self.run.lease.as_ref().map(|lease| lease.runner);
+        self.end_running_commands().await?;
+        match rules::action_after_runner_loss(&self.run.state) {
+            Some(LostRunnerAction::End(outcome)) => self.end(&outcome).await,
+            Some(LostRunnerAction::Reoffer) => {
+                self.release_lease().await?;
+                if let Some(lost) = lost {
+                    runs::set_lost_runner(&mut self.tx, self.run.id, lost).await?;
+                }
+                let lost = lost.map(|runner| runner.to_string());
+                let payload = json!({ "status": "pending", "reason": "runner-lost", "runnerId": lost });
+                self.append_event(event::RUN_STATUS, None, payload);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the run if it is being cancelled and no command runs any more.
+    pub(crate) async fn end_if_cancelled(&mut self) -> Result<(), ServiceError> {
+        match rules::outcome_after_command(&self.run.state, &self.states()) {
+            Some(outcome) => self.end(&outcome).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Commits, and notifies the followers of the run.
+    pub(crate) async fn commit(mut self, journals: &Journals) -> Result<Seq, ServiceError> {
+        let stream = runs::stream(self.run.id);
+        let is_ended = self.run.state.is_ended();
+        let active = ActiveWork {
+            run: (!is_ended).then_some(self.run.id),
+            command: self.open_turn().or_else(|| self.open.first().map(|command| command.id)),
+            ended: self.ended,
+        };
+        sessions::set_active(&mut self.tx, self.run.session, active).await?;
+        let entries = std::mem::take(&mut self.entries);
+        let mut last_seq = self.head.last_seq;
+        if !entries.is_empty() {
+            let append = AppendRequest { stream, fence: Fence::Open, entries };
+            let placed = journal::append(&mut self.tx, &append).await.map_err(append_error)?;
+            last_seq = placed.iter().map(|placed| placed.seq()).max().unwrap_or(last_seq).max(last_seq);
+        }
+        self.tx.commit().await?;
+        journals.announce(StreamUpdate { stream, last_seq });
+        Ok(last_seq)
+    }
+}
+
+/// Maps the error of an append of server events, which only the store can refuse.
+fn append_error(error: AppendError) -> ServiceError {
+    match error {
+        AppendError::Store(error) => error.into(),
+        AppendError::Rejected(_) | AppendError::Overloaded => ServiceError::Overloaded,
+    }
+}
+
+fn terminal(scope: &'static str, outcome: &TerminalOutcome) -> Value {
+    json!({
+        "scope": scope,
+        "terminalStatus": outcome.status.as_str(),
+        "failureKind": outcome.failure.as_ref().map(|failure| failure.kind.as_str()),
+        "message": outcome.failure.as_ref().map(|failure| failure.message.as_str()),
+    })
+}

@@ -1,0 +1,9 @@
+//! Steps on a run under the lock of its journal head. Every group may call them.
+
+pub(crate) mod insert;
+pub(crate) mod locked_run;
+pub(crate) mod lost_runner;
+pub mod offers;
+pub mod timeouts;
+
+pub(crate) use locked_run::LockedRun;

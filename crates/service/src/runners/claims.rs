@@ -1,0 +1,221 @@
+//! Claims: a runner takes a waiting run.
+
+use std::time::Duration;
+
+use guildhall_domain::access::principal::Slug;
+use guildhall_domain::ids::{RunId, RunnerId};
+use guildhall_domain::runners::enrolment::{ClaimTarget, Enrolment};
+use guildhall_domain::runners::runner::Runner;
+use guildhall_domain::runs::event;
+use guildhall_domain::runs::lease::{self, ClaimDecision, ClaimError};
+use guildhall_store::{Tx, enrolments, journal, leases, runner_jobs, runs};
+use metrics::counter;
+use serde_json::json;
+
+use super::error::RunnerError;
+use super::leases::{Grants, LeaseGrant};
+use super::registrations::Registrations;
+use crate::ServiceError;
+use crate::deps::Deps;
+use crate::run_steps::LockedRun;
+use crate::sessions::storage;
+
+/// Runs that one attempt tries to claim: other runners try for the same.
+const MAX_CANDIDATES: u32 = 8;
+
+/// A waiting claim polls at least this often.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Whether a refused runner will claim again when the lease of the other has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimRetry {
+    WhenLeaseEnds,
+    No,
+}
+
+/// Claims runs.
+#[derive(Debug, Clone)]
+pub struct Claims {
+    deps: Deps,
+    registrations: Registrations,
+    grants: Grants,
+}
+
+impl Claims {
+    pub(super) fn new(deps: Deps, registrations: Registrations, grants: Grants) -> Self {
+        Self { deps, registrations, grants }
+    }
+
+    /// Claims a run. One runner gets it; the others learn who holds it, and until when.
+    pub async fn claim(
+        &self,
+        enrolment: &Enrolment,
+        id: RunId,
+        runner: RunnerId,
+        retry: ClaimRetry,
+    ) -> Result<LeaseGrant, ServiceError> {
+        self.registrations.find(enrolment, runner).await?;
+        let mut locked = LockedRun::begin(&self.deps.store, id).await?;
+        let (tenant, profile) = (locked.run.tenant, &locked.run.backend_profile);
+        let is_covered = enrolment.allows_claim(ClaimTarget { run: id, tenant, profile });
+        // A runner of the pool has only the shared profile.
+        if !is_covered
+            || (enrolment.is_installation_pool()
+                && self.deps.credentials.has_own_profile(tenant, profile).await?)
+        {
+            locked.tx.rollback().await?;
+            return Err(ServiceError::NOT_FOUND);
+        }
+        if storage::is_evicted(&mut locked).await? {
+            return Err(storage::end_evicted(locked, &self.deps.journals).await?);
+        }
+        let (run, grace) = (&locked.run, self.deps.run_timeouts.grace());
+        let decided =
+            lease::claim(&run.state, locked.head.epoch, run.previous_holder(), runner, run.now, grace);
+        let claim = match decided {
+            Ok(claim) => claim,
+            Err(error) => return self.refuse(locked, runner, error, retry).await,
+        };
+        if enrolment.is_installation_pool() && !bind(&mut locked.tx, enrolment, id).await? {
+            locked.tx.rollback().await?;
+            return Err(ServiceError::NOT_FOUND);
+        }
+        let recovered_from = self.take_over(&mut locked, &claim).await?;
+        let hold = self.deps.run_timeouts.hold;
+        let lease_expires_at = leases::upsert(&mut locked.tx, id, runner, claim.epoch(), hold).await?;
+        if !matches!(claim, ClaimDecision::Renewed(_)) {
+            let phase = if recovered_from.is_some() { "lease-recovered" } else { "run-claimed" };
+            let payload = json!({
+                "phase": phase,
+                "runnerId": runner.to_string(),
+                "epoch": claim.epoch().get(),
+                "leaseExpiresAt": lease_expires_at.to_string(),
+                "recoveredFrom": recovered_from.map(|from| from.to_string()),
+            });
+            locked.append_event(event::BACKEND_STATUS, None, payload);
+        }
+        let grant = enrolment.grant(tenant, id, claim.epoch(), runner);
+        let run = locked.run.clone();
+        locked.commit(&self.deps.journals).await?;
+        counter!("guildhall_run_claims_total").increment(1);
+        self.grants.build(grant, lease_expires_at, run, recovered_from).await
+    }
+
+    /// Claims the run that has waited longest for one of this runner's profiles, or waits for one. Returns none when
+    /// the time is over.
+    pub async fn claim_next(
+        &self,
+        enrolment: &Enrolment,
+        runner: RunnerId,
+        wait: Duration,
+    ) -> Result<Option<LeaseGrant>, ServiceError> {
+        let runner = self.registrations.find(enrolment, runner).await?;
+        let deadline = tokio::time::Instant::now() + wait;
+        // Subscribes before it reads, so that no offer in between is missed.
+        let mut offers = self.deps.offers.listen(enrolment.tenant).await;
+        loop {
+            if let Some(grant) = self.try_next(enrolment, &runner).await? {
+                return Ok(Some(grant));
+            }
+            let now = tokio::time::Instant::now();
+            if now >= deadline {
+                return Ok(None);
+            }
+            let until = deadline.min(now + POLL_INTERVAL);
+            let _offer_or_timeout = tokio::time::timeout_at(until, offers.next()).await;
+        }
+    }
+
+    async fn try_next(
+        &self,
+        enrolment: &Enrolment,
+        runner: &Runner,
+    ) -> Result<Option<LeaseGrant>, ServiceError> {
+        let only = enrolment.profile.as_ref().map(Slug::as_str);
+        let (store, profiles) = (&self.deps.store, &runner.backend_profiles);
+        let waiting = match enrolment.tenant {
+            Some(tenant) => runs::list_waiting(store, tenant, only, profiles, MAX_CANDIDATES).await?,
+            // An enrolment that had its run gets no other.
+            None if enrolment.run.is_some() => Vec::new(),
+            None => runs::list_waiting_in_all_tenants(store, only, profiles, MAX_CANDIDATES).await?,
+        };
+        for id in waiting {
+            if enrolment.is_installation_pool() && self.has_own_profile(id).await? {
+                continue;
+            }
+            match self.claim(enrolment, id, runner.id, ClaimRetry::No).await {
+                Ok(grant) => return Ok(Some(grant)),
+                // Another runner was faster, or the run has ended: try the next.
+                Err(ServiceError::Runner(RunnerError::Claim(_))) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns whether a run needs a profile that belongs to its tenant, which pool runners do not have.
+    async fn has_own_profile(&self, id: RunId) -> Result<bool, ServiceError> {
+        let Some(run) = runs::find(&self.deps.store, id).await? else { return Ok(false) };
+        self.deps.credentials.has_own_profile(run.tenant, &run.backend_profile).await
+    }
+
+    /// Takes the run from its previous holder.
+    async fn take_over(
+        &self,
+        locked: &mut LockedRun,
+        claim: &ClaimDecision,
+    ) -> Result<Option<RunnerId>, ServiceError> {
+        match claim {
+            // The response to the claim may have been lost: repeat it.
+            ClaimDecision::Renewed(_) => Ok(locked.run.lost_runner),
+            ClaimDecision::Granted(_) => {
+                locked.head.epoch = journal::take_over(&mut locked.tx, runs::stream(locked.run.id)).await?;
+                Ok(None)
+            }
+            ClaimDecision::Recovered { from, .. } => {
+                locked.end_running_commands().await?;
+                runs::set_lost_runner(&mut locked.tx, locked.run.id, *from).await?;
+                locked.head.epoch = journal::take_over(&mut locked.tx, runs::stream(locked.run.id)).await?;
+                Ok(Some(*from))
+            }
+        }
+    }
+
+    /// Refuses a claim. A runner that will retry is recorded once in the run.
+    async fn refuse(
+        &self,
+        mut locked: LockedRun,
+        runner: RunnerId,
+        error: ClaimError,
+        retry: ClaimRetry,
+    ) -> Result<LeaseGrant, ServiceError> {
+        let ClaimError::Held { owner, .. } = &error else {
+            locked.tx.rollback().await?;
+            return Err(error.into());
+        };
+        match retry {
+            ClaimRetry::No => locked.tx.rollback().await?,
+            ClaimRetry::WhenLeaseEnds => {
+                let (run, epoch) = (locked.run.id, locked.head.epoch.get());
+                let entry = event::server_entry_id(run, "lease-waiting", runner.as_uuid(), epoch);
+                let payload = json!({
+                    "phase": "lease-waiting",
+                    "runnerId": runner.to_string(),
+                    "owner": owner.to_string(),
+                });
+                locked.append_event_once(entry, event::BACKEND_STATUS, None, payload);
+                locked.commit(&self.deps.journals).await?;
+            }
+        }
+        Err(error.into())
+    }
+}
+
+/// Binds an enrolment of the pool to the run that it claims. Returns false where it was bound before.
+async fn bind(tx: &mut Tx, enrolment: &Enrolment, run: RunId) -> Result<bool, ServiceError> {
+    if !enrolments::bind(tx, enrolment.id, run).await? {
+        return Ok(false);
+    }
+    runner_jobs::set_run(tx, enrolment.id, run).await?;
+    Ok(true)
+}

@@ -1,0 +1,126 @@
+//! Commands as a runner sees them: polling and acknowledging.
+
+use std::time::Duration;
+
+use guildhall_domain::ids::CommandId;
+use guildhall_domain::journal::Seq;
+use guildhall_domain::runners::enrolment::RunGrant;
+use guildhall_domain::runs::RunState;
+use guildhall_domain::runs::command::Command;
+use guildhall_domain::runs::command::{self, CommandKind, CommandState};
+use guildhall_domain::runs::event;
+use guildhall_store::commands as rows;
+use guildhall_store::runs;
+use serde_json::json;
+
+use super::lock_granted;
+use crate::ServiceError;
+use crate::deps::Deps;
+use crate::run_steps::LockedRun;
+use crate::runs::error::RunError;
+
+/// Commands that one poll returns.
+const MAX_COMMANDS: u32 = 100;
+
+/// A poll reads again at least this often.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The work of a runner.
+#[derive(Debug, Clone)]
+pub struct PendingWork {
+    /// Commands that the runner has not seen.
+    pub commands: Vec<Command>,
+    /// Commands to interrupt.
+    pub cancelling: Vec<CommandId>,
+    pub state: RunState,
+    /// The seq of the latest cancellation; sent back, the poll waits for the next.
+    pub cancel_seq: Seq,
+}
+
+/// What a poll has seen, and how long it waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PollCursor {
+    pub after: i32,
+    pub cancel_seq: Seq,
+    pub limit: u32,
+    pub wait: Duration,
+}
+
+/// Hands commands to runners.
+#[derive(Debug, Clone)]
+pub struct RunnerCommands {
+    deps: Deps,
+}
+
+impl RunnerCommands {
+    pub(super) fn new(deps: Deps) -> Self {
+        Self { deps }
+    }
+
+    /// Waits for a command that the runner has not seen, or for one to interrupt.
+    pub async fn poll(&self, grant: &RunGrant, from: PollCursor) -> Result<PendingWork, ServiceError> {
+        let deadline = tokio::time::Instant::now() + from.wait;
+        let stream = runs::stream(grant.run);
+        let mut growth = None;
+        loop {
+            let work = self.find_work(grant, from).await?;
+            let now = tokio::time::Instant::now();
+            if !work.commands.is_empty()
+                || work.state.is_ended()
+                || work.cancel_seq > from.cancel_seq
+                || now >= deadline
+            {
+                return Ok(work);
+            }
+            let Some(growth) = &mut growth else {
+                // Most polls of a busy run end with the first read. A waiting one subscribes, and reads once more.
+                growth = Some(self.deps.journals.watch_growth(stream));
+                continue;
+            };
+            let until = deadline.min(now + POLL_INTERVAL);
+            // The next event may be a command; the timeout covers a lost notification.
+            let _growth_or_timeout = tokio::time::timeout_at(until, growth.next()).await;
+        }
+    }
+
+    async fn find_work(&self, grant: &RunGrant, from: PollCursor) -> Result<PendingWork, ServiceError> {
+        let run = runs::find(&self.deps.store, grant.run).await?.ok_or(ServiceError::NOT_FOUND)?;
+        if run.lease.as_ref().is_none_or(|lease| lease.epoch != grant.epoch) {
+            return Err(RunError::LeaseLost.into());
+        }
+        let limit = from.limit.clamp(1, MAX_COMMANDS);
+        let mut commands = rows::poll(&self.deps.store, grant.run, from.after, limit).await?;
+        let is_cancelling =
+            |command: &Command| matches!(command.state, CommandState::Running { cancelling: true, .. });
+        let cancelling = commands.iter().filter(|command| is_cancelling(command)).map(|c| c.id).collect();
+        commands.retain(|command| command.ordinal > from.after);
+        Ok(PendingWork { commands, cancelling, state: run.state, cancel_seq: run.cancel_seq })
+    }
+
+    /// Acknowledges a command. From then on it may have side effects and is never given to another runner.
+    pub async fn ack(&self, grant: &RunGrant, id: CommandId) -> Result<Command, ServiceError> {
+        let mut locked = lock_granted(&self.deps.store, grant).await?;
+        let command = load_command(&mut locked, id).await?;
+        let another_turn_runs = locked
+            .open
+            .iter()
+            .any(|open| open.id != id && open.kind == CommandKind::Turn && open.state.is_running());
+        let next = command::ack(&command.state, command.kind, grant.epoch, another_turn_runs)?;
+        if next == command.state {
+            locked.tx.rollback().await?;
+            return Ok(command);
+        }
+        let at = locked.head.last_seq;
+        locked.set_command_state(id, next, Some(at)).await?;
+        let payload = json!({ "status": "running", "runnerId": grant.runner.to_string() });
+        locked.append_event(event::COMMAND_STATUS, Some(id), payload);
+        locked.commit(&self.deps.journals).await?;
+        rows::find(&self.deps.store, id).await?.ok_or(ServiceError::NOT_FOUND)
+    }
+}
+
+/// Loads a command of the locked run.
+pub(super) async fn load_command(locked: &mut LockedRun, id: CommandId) -> Result<Command, ServiceError> {
+    let found = rows::load(&mut locked.tx, id).await?;
+    found.filter(|found| found.run == locked.run.id).ok_or(ServiceError::NOT_FOUND)
+}

@@ -1,0 +1,61 @@
+//! Appends the events that a runner reports.
+
+use guildhall_domain::ids::{CommandId, RunId};
+use guildhall_domain::journal::{AppendedEntry, Fence};
+use guildhall_domain::redact::redact_json;
+use guildhall_domain::runners::enrolment::RunGrant;
+use guildhall_domain::runs::event::{self, EventBody, ParsedEvent};
+use guildhall_store::journal::{AppendError, AppendRequest, NewEntry};
+use guildhall_store::runs;
+use serde_json::Value;
+
+use crate::ServiceError;
+use crate::journal::Journals;
+
+/// An event that a runner reports.
+#[derive(Debug, Clone)]
+pub struct ReportedEvent {
+    /// The runner's own id of it.
+    pub id: String,
+    pub kind: String,
+    pub command: Option<CommandId>,
+    pub payload: Value,
+}
+
+/// Appends events of runners.
+#[derive(Debug, Clone)]
+pub struct RunnerEvents {
+    journals: Journals,
+}
+
+impl RunnerEvents {
+    pub(super) fn new(journals: Journals) -> Self {
+        Self { journals }
+    }
+
+    /// Appends events. An event that is sent again is recognised by the runner's own id.
+    pub async fn append(
+        &self,
+        grant: &RunGrant,
+        events: Vec<ReportedEvent>,
+    ) -> Result<Vec<AppendedEntry>, ServiceError> {
+        let entries = events.into_iter().map(|event| entry(grant.run, event)).collect::<Result<_, _>>()?;
+        let fence = Fence::Holder(grant.epoch);
+        let append = AppendRequest { stream: runs::stream(grant.run), fence, entries };
+        self.journals.append(append).await.map_err(|error| match error {
+            AppendError::Rejected(rejection) => rejection.into(),
+            AppendError::Overloaded => ServiceError::Overloaded,
+            AppendError::Store(error) => error.into(),
+        })
+    }
+}
+
+/// Builds a journal entry. Credentials are redacted before anything is stored.
+fn entry(run: RunId, mut event: ReportedEvent) -> Result<NewEntry, ServiceError> {
+    event::validate_type(&event.kind)?;
+    let id = event::entry_id(run, &event.id)?;
+    redact_json(&mut event.payload);
+    let parsed_event = Some(ParsedEvent::new(&event.kind, event.command, &event.payload));
+    let body = EventBody { id: Some(event.id), command_id: event.command, payload: event.payload }.to_json();
+    Ok(NewEntry { id, kind: event.kind.into(), body, parsed_event })
+}

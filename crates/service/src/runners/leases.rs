@@ -1,0 +1,107 @@
+//! Leases: the grant that a claim gives, its renewal and its release.
+
+use std::time::Duration;
+
+use guildhall_domain::ids::RunnerId;
+use guildhall_domain::runners::enrolment::RunGrant;
+use guildhall_domain::runs::Run;
+use guildhall_domain::runs::event;
+use guildhall_domain::sessions::StorageKind;
+use guildhall_store::{leases as rows, sessions};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::error::RunnerError;
+use super::lock_granted;
+use super::tokens::{RunToken, RunnerTokens};
+use crate::ServiceError;
+use crate::deps::Deps;
+use crate::runs::error::RunError;
+
+/// What a claim or a renewal gives a runner.
+#[derive(Debug, Clone)]
+pub struct LeaseGrant {
+    pub grant: RunGrant,
+    pub token: RunToken,
+    pub lease_expires_at: Timestamp,
+    pub hold: Duration,
+    pub run: Run,
+    pub thread_id: Option<String>,
+    /// Where the session keeps its threads, as far as the server knows.
+    pub storage: StorageKind,
+    /// The previous runner, where it was lost. Its running commands have ended.
+    pub recovered_from: Option<RunnerId>,
+}
+
+/// Builds lease grants.
+#[derive(Debug, Clone)]
+pub(super) struct Grants {
+    deps: Deps,
+    tokens: RunnerTokens,
+}
+
+impl Grants {
+    pub(super) fn new(deps: Deps, tokens: RunnerTokens) -> Self {
+        Self { deps, tokens }
+    }
+
+    pub(super) async fn build(
+        &self,
+        grant: RunGrant,
+        lease_expires_at: Timestamp,
+        run: Run,
+        recovered_from: Option<RunnerId>,
+    ) -> Result<LeaseGrant, ServiceError> {
+        let reader = sessions::Reader { principal: grant.principal, name: "" };
+        let session = sessions::find(&self.deps.store, run.session, reader).await?;
+        Ok(LeaseGrant {
+            grant,
+            token: self.tokens.mint(&grant)?,
+            lease_expires_at,
+            hold: self.deps.run_timeouts.hold,
+            run,
+            storage: session.as_ref().map_or(StorageKind::None, |session| session.storage),
+            thread_id: session.and_then(|session| session.thread_id),
+            recovered_from,
+        })
+    }
+}
+
+/// Renews and releases leases.
+#[derive(Debug, Clone)]
+pub struct Leases {
+    deps: Deps,
+    grants: Grants,
+}
+
+impl Leases {
+    pub(super) fn new(deps: Deps, grants: Grants) -> Self {
+        Self { deps, grants }
+    }
+
+    /// Renews a lease and issues the next run token.
+    pub async fn renew(&self, grant: &RunGrant) -> Result<LeaseGrant, ServiceError> {
+        let mut locked = lock_granted(&self.deps.store, grant).await?;
+        let expires_at = rows::extend(&mut locked.tx, grant.run, grant.epoch).await?;
+        let expires_at = expires_at.ok_or(RunError::LeaseLost)?;
+        let run = locked.run.clone();
+        locked.tx.commit().await?;
+        self.grants.build(*grant, expires_at, run, None).await
+    }
+
+    /// Releases a run, so that the next runner need not wait for the lease to expire. Refused while a command runs.
+    pub async fn release(&self, grant: &RunGrant) -> Result<(), ServiceError> {
+        let mut locked = lock_granted(&self.deps.store, grant).await?;
+        if locked.open.iter().any(|command| command.state.is_running()) {
+            locked.tx.rollback().await?;
+            return Err(RunnerError::StillRunning.into());
+        }
+        locked.release_lease().await?;
+        let payload =
+            json!({ "status": "pending", "reason": "released", "runnerId": grant.runner.to_string() });
+        locked.append_event(event::RUN_STATUS, None, payload);
+        locked.commit(&self.deps.journals).await?;
+        self.deps.offers.announce(grant.tenant).await;
+        Ok(())
+    }
+}

@@ -1,0 +1,64 @@
+//! Why a request about a run fails.
+
+use guildhall_domain::ids::RunId;
+use guildhall_domain::runs::command::CommandError;
+use guildhall_domain::runs::policy::PolicyViolation;
+use guildhall_domain::{Failure, FailureKind};
+
+/// An error of a run, a command or a session.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("the caller is not a member of the tenant")]
+    NotYourTenant,
+    #[error(transparent)]
+    Policy(#[from] PolicyViolation),
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    #[error("the lease is lost: the run is held under another epoch, or has ended")]
+    LeaseLost,
+    #[error("the session has an open run")]
+    RunOpen(Option<RunId>),
+    #[error("the session belongs to the backend profile `{0}`")]
+    OtherProfile(String),
+    #[error("the storage of the session was evicted")]
+    StorageEvicted,
+}
+
+impl RunError {
+    /// Returns what a caller may know.
+    pub(crate) fn failure(&self) -> Failure {
+        match self {
+            Self::NotYourTenant => Failure::new(
+                FailureKind::TenantPolicyDenied,
+                "tenantId: you are not a member of this tenant; `guildhall tenants ls` lists yours",
+            ),
+            Self::Policy(violation) => Failure::new(violation.kind(), violation.to_string()),
+            Self::Command(error) => Failure::new(FailureKind::Conflict, error.to_string()),
+            Self::LeaseLost => Failure::new(
+                FailureKind::RunnerLeaseConflict,
+                "the lease of this run is lost: stop the backend, another runner may hold the run",
+            ),
+            Self::RunOpen(active) => run_open(*active),
+            Self::OtherProfile(profile) => Failure::new(
+                FailureKind::Conflict,
+                format!(
+                    "this session belongs to the backend profile `{profile}`: threads are not shared between profiles"
+                ),
+            ),
+            Self::StorageEvicted => Failure::new(
+                FailureKind::SessionStoreEvicted,
+                "the storage of this session was evicted, and its thread with it: create a new session",
+            ),
+        }
+    }
+}
+
+fn run_open(active: Option<RunId>) -> Failure {
+    let which = active.map_or(String::new(), |active| format!(" ({active})"));
+    let message = format!("the session has an open run{which}: send it a command, or cancel it first");
+    let failure = Failure::new(FailureKind::Conflict, message);
+    match active {
+        Some(active) => failure.with_detail("activeRunId", active),
+        None => failure,
+    }
+}

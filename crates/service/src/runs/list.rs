@@ -1,0 +1,87 @@
+//! Reading and listing runs.
+
+use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::role::Permission;
+use guildhall_domain::ids::{RunId, TenantId};
+use guildhall_domain::journal::Seq;
+use guildhall_domain::runs::Run;
+use guildhall_domain::runs::RunFilter;
+use guildhall_domain::runs::command::Command;
+use guildhall_domain::runs::liveness::{Liveness, LivenessInput, assess};
+use guildhall_domain::runs::{RunStatus, wait_deadline};
+use guildhall_store::commands;
+use guildhall_store::journal::{self, Scope};
+use guildhall_store::runs as rows;
+
+use super::Runs;
+use crate::ServiceError;
+
+/// Runs in one list.
+const MAX_LISTED_RUNS: u32 = 100;
+
+/// A run as a reader sees it.
+#[derive(Debug, Clone)]
+pub struct RunView {
+    pub run: Run,
+    pub status: RunStatus,
+    /// The commands that have not ended, in order.
+    pub open: Vec<Command>,
+    pub liveness: Liveness,
+    pub last_seq: Seq,
+}
+
+impl Runs {
+    /// Returns a run.
+    pub async fn get(&self, caller: &Caller, id: RunId) -> Result<RunView, ServiceError> {
+        let run = self.load(caller, id, Permission::RunsRead).await?;
+        self.view(run).await
+    }
+
+    /// Builds the view of a loaded run.
+    pub async fn view(&self, run: Run) -> Result<RunView, ServiceError> {
+        let open = commands::list_open(&self.deps.store, run.id).await?;
+        let current = open.iter().find(|command| command.state.is_running()).or_else(|| open.first());
+        // A tool call or lost connection of an earlier command says nothing about the current one.
+        let scope = current.map_or(Scope::Run, |command| Scope::Command(command.id));
+        let mut folds = journal::load_folds(&self.deps.store, run.id, &[Scope::Run, scope]).await?;
+        let last_seq = folds.get(&Scope::Run).map_or(Seq::ZERO, |whole| whole.last_seq);
+        let liveness = assess(&LivenessInput {
+            run: &run.state,
+            command: current.map(|command| &command.state),
+            lease: run.lease.as_ref(),
+            fold: &folds.remove(&scope).unwrap_or_default(),
+            now: run.now,
+            grace: self.deps.run_timeouts.grace(),
+            wait_deadline: wait_deadline(
+                !open.is_empty(),
+                run.waiting_since,
+                self.deps.run_timeouts.wait_limits(),
+            )
+            .0,
+        });
+        let is_running = open.iter().any(|command| command.state.is_running());
+        let status = RunStatus::from_state(&run.state, run.lease.is_some(), is_running);
+        Ok(RunView { run, status, open, liveness, last_seq })
+    }
+
+    /// Lists runs of a tenant, newest first.
+    pub async fn list(
+        &self,
+        caller: &Caller,
+        tenant: TenantId,
+        before: Option<RunId>,
+        shown: RunFilter,
+        limit: u32,
+    ) -> Result<Vec<RunView>, ServiceError> {
+        caller.in_tenant(tenant)?.require(Permission::RunsRead)?;
+        let ids =
+            rows::list(&self.deps.store, tenant, before, shown, limit.clamp(1, MAX_LISTED_RUNS)).await?;
+        let mut views = Vec::with_capacity(ids.len());
+        for id in ids {
+            if let Some(run) = rows::find(&self.deps.store, id).await? {
+                views.push(self.view(run).await?);
+            }
+        }
+        Ok(views)
+    }
+}

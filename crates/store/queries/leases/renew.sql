@@ -1,4 +1,0 @@
--- Renewed when a fifth of the time has passed: a busy runner does not write this row with every append.
-UPDATE leases
-SET expires_at = now() + hold_ms * interval '1 millisecond'
-WHERE run = $1 AND epoch = $2 AND expires_at < now() + hold_ms * interval '0.8 milliseconds'

@@ -1,3 +1,0 @@
--- Gives up those whose last worker never said how it went: doing them may be what kills workers.
-UPDATE outbox SET claim = NULL, dead_at = now(), last_error = coalesce(last_error, 'the last worker did not come back')
-WHERE kind = $1 AND dead_at IS NULL AND attempts >= $2 AND next_attempt_at <= now()

@@ -1,0 +1,5 @@
+-- The marker never moves back, and never beyond the version of the session.
+INSERT INTO session_reads AS mark (session, principal, reader, version)
+SELECT session.id, $2, $3, least($4, session.version) FROM sessions AS session WHERE session.id = $1
+ON CONFLICT (session, principal, reader) DO UPDATE SET version = greatest(mark.version, excluded.version)
+RETURNING version

@@ -1,0 +1,304 @@
+//! The reading rule: from a request you can name its files by group and noun.
+//!
+//! `POST /api/v1/runs/{run}/commands` is the noun `commands` of the group `runs`: `api/http/runs/commands.rs` calls
+//! `service/runs/commands.rs`, `domain/runs/command.rs` decides, `store/queries/commands/*.sql` reads and writes. The
+//! noun that gives a group its name is in the group's `mod.rs`, or in a file per verb beside it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// A noun: where its routes begin, the rules of `domain` that decide, and the tables of its queries.
+#[derive(Debug, Clone, Copy)]
+struct Noun {
+    group: &'static str,
+    name: &'static str,
+    /// Method and path; `*` stands for any method. A path covers the paths below it that no longer row covers.
+    routes: &'static [(&'static str, &'static str)],
+    domain: &'static [&'static str],
+    tables: &'static [&'static str],
+}
+
+/// Nouns whose handlers need no service: they only read the configuration.
+const WITHOUT_SERVICE: &[&str] = &["capabilities"];
+
+const NOUNS: &[Noun] = &[
+    noun("access", "signing", &[("*", "/.well-known/jwks.json")], &["access/signing.rs"], &["signing_keys"]),
+    noun(
+        "access",
+        "auth",
+        &[
+            ("*", "/api/v1/auth/login"),
+            ("*", "/api/v1/auth/logout"),
+            ("*", "/api/v1/auth/refresh"),
+            ("*", "/api/v1/whoami"),
+        ],
+        &["access/caller.rs", "access/lockout.rs", "access/refresh.rs"],
+        &["logins", "passwords", "principals"],
+    ),
+    noun(
+        "access",
+        "browser_session",
+        &[("*", "/api/v1/auth/browser-session")],
+        &["access/caller.rs"],
+        &["logins"],
+    ),
+    noun(
+        "access",
+        "oidc",
+        &[("*", "/api/v1/auth/oidc"), ("*", "/api/v1/auth/handoff")],
+        &["access/oidc.rs", "access/return_path.rs"],
+        &["oidc_flows", "handoffs", "login_methods"],
+    ),
+    noun(
+        "access",
+        "audit",
+        &[("*", "/api/v1/audit"), ("*", "/api/v1/tenants/{tenant}/audit")],
+        &["access/audit_chain.rs"],
+        &["journal", "journal_seals"],
+    ),
+    noun(
+        "access",
+        "users",
+        &[("*", "/api/v1/users")],
+        &["access/principal.rs"],
+        &["passwords", "principals"],
+    ),
+    noun(
+        "access",
+        "tenants",
+        &[("*", "/api/v1/tenants"), ("*", "/api/v1/tenants/{tenant}/members")],
+        &["access/role.rs", "access/tenant.rs"],
+        &["tenants", "memberships"],
+    ),
+    noun(
+        "access",
+        "invitations",
+        &[("*", "/api/v1/invitations"), ("*", "/api/v1/tenants/{tenant}/invitations")],
+        &["access/invitation.rs"],
+        &["invitations"],
+    ),
+    noun(
+        "access",
+        "keys",
+        &[("*", "/api/v1/tenants/{tenant}/keys")],
+        &["access/service_key.rs"],
+        &["service_keys"],
+    ),
+    noun(
+        "access",
+        "projects",
+        &[("*", "/api/v1/tenants/{tenant}/projects")],
+        &["access/tenant.rs"],
+        &["projects"],
+    ),
+    noun(
+        "access",
+        "subject_tokens",
+        &[("*", "/api/v1/tenants/{tenant}/subject-tokens")],
+        &["access/subject.rs"],
+        &["external_subjects"],
+    ),
+    noun("ops", "capabilities", &[("*", "/capabilities")], &["ops/capability.rs"], &[]),
+    noun("ops", "health", &[("*", "/health")], &["ops/readiness.rs"], &["replicas", "schema_state"]),
+    noun(
+        "profiles",
+        "profiles",
+        &[("*", "/api/v1/provider-profiles")],
+        &["profiles/mod.rs"],
+        &["profile_validations"],
+    ),
+    noun(
+        "profiles",
+        "validations",
+        &[
+            ("*", "/api/v1/provider-profiles/{profile}/validate"),
+            ("*", "/api/v1/provider-profiles/{profile}/validations"),
+        ],
+        &["profiles/validation.rs"],
+        &["profile_validations"],
+    ),
+    noun(
+        "runners",
+        "enrolments",
+        &[("*", "/api/v1/tenants/{tenant}/enrolments")],
+        &["runners/enrolment.rs"],
+        &["enrolments"],
+    ),
+    noun("runners", "tokens", &[("*", "/api/v1/runner")], &["runners/enrolment.rs"], &["enrolments"]),
+    noun(
+        "runners",
+        "registrations",
+        &[("*", "/api/v1/runners/register")],
+        &["runners/runner.rs"],
+        &["runners"],
+    ),
+    noun(
+        "runners",
+        "claims",
+        &[("*", "/api/v1/runners/claim"), ("*", "/api/v1/runs/{run}/claim")],
+        &["runs/lease.rs", "runners/enrolment.rs"],
+        &["leases", "runs"],
+    ),
+    noun("runners", "leases", &[("*", "/api/v1/runs/{run}/lease")], &["runs/lease.rs"], &["leases"]),
+    noun(
+        "runners",
+        "commands",
+        &[("get", "/api/v1/runs/{run}/commands"), ("*", "/api/v1/commands/{command}/ack")],
+        &["runs/command.rs"],
+        &["commands"],
+    ),
+    noun("runners", "events", &[("post", "/api/v1/runs/{run}/events")], &["runs/event.rs"], &["journal"]),
+    noun(
+        "runners",
+        "status",
+        &[("*", "/api/v1/commands/{command}/status"), ("*", "/api/v1/runs/{run}/status")],
+        &["runs/command.rs", "runs/mod.rs"],
+        &["commands", "runs"],
+    ),
+    noun(
+        "runners",
+        "jobs",
+        &[("*", "/api/v1/runs/{run}/runner-jobs")],
+        &["runners/job.rs"],
+        &["runner_jobs"],
+    ),
+    noun("runs", "runs", &[("*", "/api/v1/runs")], &["runs/mod.rs", "runs/policy/mod.rs"], &["runs"]),
+    noun("runs", "backends", &[("*", "/api/v1/backends")], &["runs/policy/mod.rs"], &[]),
+    noun(
+        "runs",
+        "commands",
+        &[
+            ("post", "/api/v1/runs/{run}/commands"),
+            ("*", "/api/v1/runs/{run}/commands/{command}"),
+            ("*", "/api/v1/commands/{command}/cancel"),
+        ],
+        &["runs/command.rs"],
+        &["commands"],
+    ),
+    noun(
+        "runs",
+        "events",
+        &[
+            ("get", "/api/v1/runs/{run}/events"),
+            ("*", "/api/v1/runs/{run}/events/stream"),
+            ("*", "/api/v1/runs/{run}/events/{seq}"),
+        ],
+        &["runs/event.rs", "journal/mod.rs"],
+        &["journal"],
+    ),
+    noun(
+        "runs",
+        "results",
+        &[("*", "/api/v1/runs/{run}/result"), ("*", "/api/v1/runs/{run}/commands/{command}/result")],
+        &["runs/result.rs", "runs/fold.rs"],
+        &["run_folds"],
+    ),
+    noun("sessions", "sessions", &[("*", "/api/v1/sessions")], &["sessions/mod.rs"], &["sessions"]),
+    noun(
+        "sessions",
+        "storage",
+        &[("*", "/api/v1/sessions/{session}/storage")],
+        &["sessions/storage.rs"],
+        &["sessions"],
+    ),
+];
+
+const fn noun(
+    group: &'static str,
+    name: &'static str,
+    routes: &'static [(&'static str, &'static str)],
+    domain: &'static [&'static str],
+    tables: &'static [&'static str],
+) -> Noun {
+    Noun { group, name, routes, domain, tables }
+}
+
+impl Noun {
+    /// Returns how long the route of this noun is that covers a request.
+    fn covers(&self, method: &str, path: &str) -> Option<usize> {
+        let is_below =
+            |route: &str| path == route || path.strip_prefix(route).is_some_and(|rest| rest.starts_with('/'));
+        let routes =
+            self.routes.iter().filter(|(verb, route)| [method, "*"].contains(verb) && is_below(route));
+        routes.map(|(_, route)| route.len()).max()
+    }
+
+    /// Returns the files of this noun in a layer: its own, or those of its group where it has the group's name.
+    fn files(&self, root: &Path, layer: &str) -> Vec<PathBuf> {
+        let group = root.join(layer).join(self.group);
+        if self.name == self.group {
+            let files = std::fs::read_dir(&group).into_iter().flatten().flatten().map(|entry| entry.path());
+            return files
+                .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
+                .collect();
+        }
+        let files = [group.join(format!("{}.rs", self.name)), group.join(self.name).join("mod.rs")];
+        files.into_iter().filter(|file| file.is_file()).collect()
+    }
+}
+
+/// Returns what is missing for an operation.
+fn faults(root: &Path, operation: &str, method: &str, path: &str) -> Vec<String> {
+    let best = NOUNS
+        .iter()
+        .filter_map(|noun| Some((noun.covers(method, path)?, noun)))
+        .max_by_key(|(length, _)| *length);
+    let Some((_, noun)) = best else {
+        return vec![format!("{operation} ({method} {path}) belongs to no noun: add its route to NOUNS")];
+    };
+    let Noun { group, name, .. } = noun;
+    let mut faults = Vec::new();
+    let handlers = noun.files(root, "crates/api/src/http");
+    let names_operation = |file: &PathBuf| {
+        std::fs::read_to_string(file).is_ok_and(|source| source.contains(&format!("\"{operation}\"")))
+    };
+    if !handlers.iter().any(names_operation) {
+        faults.push(format!("{operation}: no handler in api/src/http/{group} for the noun {name}"));
+    }
+    if noun.files(root, "crates/service/src").is_empty() && !WITHOUT_SERVICE.contains(name) {
+        faults.push(format!("{operation}: no service/src/{group}/{name}.rs"));
+    }
+    let domain = noun.domain.iter().map(|file| format!("crates/domain/src/{file}"));
+    let queries = noun.tables.iter().map(|table| format!("crates/store/queries/{table}"));
+    let missing = domain.chain(queries).filter(|file| !root.join(file).exists());
+    faults.extend(missing.map(|file| format!("{operation}: {file} does not exist")));
+    faults
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace exists")
+}
+
+#[test]
+fn every_operation_is_found_by_the_reading_rule() {
+    let root = workspace();
+    let document = std::fs::read_to_string(root.join("schemas/openapi.json")).expect("the API document");
+    let document: Value = serde_json::from_str(&document).expect("JSON");
+    let paths = document["paths"].as_object().expect("paths");
+    let operations = paths.iter().flat_map(|(path, methods)| {
+        let methods = methods.as_object().expect("methods");
+        methods.iter().map(move |(method, operation)| (operation["operationId"].as_str(), method, path))
+    });
+    let mut count = 0;
+    let mut found = Vec::new();
+    for (operation, method, path) in operations {
+        count += 1;
+        found.extend(faults(&root, operation.expect("an operationId"), method, path));
+    }
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+    assert!(count > 80, "only {count} operations were read");
+}
+
+#[test]
+fn operation_without_files_is_reported() {
+    let root = workspace();
+    assert_eq!(
+        faults(&root, "launchRockets", "post", "/api/v1/rockets"),
+        ["launchRockets (post /api/v1/rockets) belongs to no noun: add its route to NOUNS"]
+    );
+    assert_eq!(
+        faults(&root, "unheardOf", "post", "/api/v1/runs"),
+        ["unheardOf: no handler in api/src/http/runs for the noun runs"]
+    );
+}
