@@ -1,4 +1,4 @@
-//! Benchmarks: ours beside the bare engine or a peer, in one run.
+//! Benchmarks, each next to a reference measured in the same run.
 
 use anyhow::Result;
 use clap::Args;
@@ -7,7 +7,7 @@ use crate::command::{cargo, step};
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// The benchmark; without a name they are listed
+    /// Name of the benchmark; omit it to list all
     name: Option<String>,
 }
 

@@ -1,41 +1,121 @@
-//! Everything that must pass before a change lands, in the order in which it fails cheapest.
+//! The checks that every change must pass, the cheapest first.
 
-use anyhow::Result;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::command::{cargo, step};
+use crate::command::{cargo, root, step};
 use crate::engines::Engines;
-use crate::{contract, ledger, schemas, sqlx};
+use crate::{contract, doctests, junit, ledger, schemas, sqlx};
+
+#[derive(Args)]
+pub(crate) struct CiArgs {
+    /// Run only these steps
+    #[arg(value_parser = STEPS.map(|(name, _)| name))]
+    steps: Vec<String>,
+}
 
 #[derive(Args)]
 pub(crate) struct TestArgs {
-    /// Passed on to cargo nextest run
+    /// Arguments for `cargo nextest run`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
 
-pub(crate) fn run() -> Result<()> {
-    step("format", &mut cargo(["fmt", "--all", "--check"]))?;
-    step(
-        "clippy",
-        &mut cargo(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
-    )?;
-    step("doc", cargo(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings"))?;
-    step("build", &mut cargo(["build", "--workspace", "--locked"]))?;
-    sqlx::run(&sqlx::SqlxArgs { check: true })?;
-    schemas::run(&schemas::SchemasArgs { check: true })?;
-    test(&TestArgs { rest: ["--workspace", "--locked", "--profile", "ci"].map(str::to_owned).to_vec() })?;
-    ledger::run(&ledger::LedgerArgs { check: true })?;
-    contract::run(&contract::ContractArgs::default())
+type Step = (&'static str, fn() -> Result<()>);
+
+const STEPS: [Step; 12] = [
+    ("format", || step("format", &mut cargo(["fmt", "--all", "--check"]))),
+    ("deny", check_dependency_policy),
+    ("machete", check_unused_dependencies),
+    ("clippy", || {
+        let args = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+        step("clippy", &mut cargo(args))
+    }),
+    ("doc", || {
+        let mut doc = cargo(["doc", "--workspace", "--no-deps", "--locked"]);
+        step("doc", doc.env("RUSTDOCFLAGS", "-D warnings"))
+    }),
+    ("doctest", doctests::run),
+    ("build", || step("build", &mut cargo(["build", "--workspace", "--locked"]))),
+    ("sqlx", || sqlx::run(&sqlx::SqlxArgs { check: true })),
+    ("schemas", || schemas::run(&schemas::SchemasArgs { check: true, update_baseline: false })),
+    ("test", test_workspace),
+    ("ledger", || ledger::run(&ledger::LedgerArgs { check: true })),
+    ("contract", || contract::run(&contract::ContractArgs::default())),
+];
+
+/// How many of the slowest tests are printed.
+const SLOWEST_TESTS: usize = 10;
+
+pub(crate) fn run(args: &CiArgs) -> Result<()> {
+    let mut durations = Vec::new();
+    let mut result = Ok(());
+    for (name, run) in STEPS {
+        if !args.steps.is_empty() && !args.steps.iter().any(|step| step == name) {
+            continue;
+        }
+        let start = Instant::now();
+        result = run().with_context(|| format!("CI step `{name}` failed"));
+        durations.push((name, start.elapsed()));
+        if result.is_err() {
+            break;
+        }
+    }
+    if durations.iter().any(|(name, _)| *name == "test") {
+        print_slowest_tests();
+    }
+    print_durations(&durations);
+    result
+}
+
+fn print_durations(durations: &[(&str, Duration)]) {
+    println!("\n=== time of each step");
+    for (name, duration) in durations {
+        println!("{:>6} s  {name}", duration.as_secs());
+    }
+    println!("{:>6} s  total", durations.iter().map(|(_, duration)| duration.as_secs()).sum::<u64>());
+}
+
+/// A missing report is no failure: the tests did not start, and their step said why.
+fn print_slowest_tests() {
+    let Ok(cases) = junit::read(&root()) else { return };
+    println!("\n=== slowest tests");
+    for case in junit::slowest(cases, SLOWEST_TESTS) {
+        println!("{:>8.1} s  {} {}", case.seconds, case.binary, case.path);
+    }
+}
+
+/// Advisories need a download of their database; the GitHub workflow checks them.
+fn check_dependency_policy() -> Result<()> {
+    let args = ["deny", "--locked", "--log-level", "error", "check", "bans", "licenses", "sources"];
+    step("deny", &mut cargo(args)).context("see deny.toml (`.ci/setup` installs cargo-deny)")
+}
+
+fn check_unused_dependencies() -> Result<()> {
+    // With this variable, cargo-machete takes itself for a program that `cargo run` started.
+    step("machete", cargo(["machete", "crates", "bench", "xtask"]).env_remove("CARGO_PKG_NAME")).context(
+        "remove the unused dependencies from the Cargo.toml files (`.ci/setup` installs cargo-machete); \
+         a false positive goes into `[package.metadata.cargo-machete] ignored`, with a reason",
+    )
+}
+
+fn test_workspace() -> Result<()> {
+    // A failed build must not leave the report of an earlier run.
+    let _missing = fs::remove_file(root().join(junit::REPORT));
+    let rest = ["--workspace", "--locked", "--profile", "ci"].map(str::to_owned).to_vec();
+    test(&TestArgs { rest })
 }
 
 pub(crate) fn test(args: &TestArgs) -> Result<()> {
-    // The command's tests start the runner's program too, which cargo builds for the tests of its own package alone.
+    // Tests of the CLI also start the runner; cargo builds a binary only for tests of its own package.
     if args.rest.iter().any(|word| word == "guildhall-cli") {
         step("runner", &mut cargo(["build", "-p", "guildhall-cli", "-p", "guildhall-runner"]))?;
     }
     let engines = Engines::temporary()?;
-    // Servers start it as a program of its own: cargo does not know that their tests need it.
+    // Servers start the runner as a separate program, which cargo does not know as a dependency of their tests.
     step("runner", &mut cargo(["build", "--package", "guildhall-runner"]))?;
     step("test", cargo(["nextest", "run"]).args(&args.rest).envs(engines.env()))
 }

@@ -7,18 +7,32 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-/// Returns the root of the repository: where cargo runs us from, not where we were built.
+/// Returns the root of the repository that cargo runs xtask from, which may differ from where it was built.
 pub(crate) fn root() -> PathBuf {
-    let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&here).parent().map(Path::to_owned).unwrap_or_default()
+    let manifest =
+        std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&manifest).parent().map(Path::to_owned).unwrap_or_default()
 }
 
-/// Returns the folder that cargo builds into.
+/// Returns the target folder of cargo.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// Prepares a cargo command of the same toolchain.
+/// Returns the folder in which `.ci/setup` installs tools.
+fn tools() -> Option<PathBuf> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
+    Some(cache.join("guildhall/tools"))
+}
+
+/// Returns a Python tool as installed by `.ci/setup`, or else the one on the PATH.
+pub(crate) fn python_tool(name: &str) -> PathBuf {
+    let installed = tools().map(|tools| tools.join("bin").join(name)).filter(|path| path.exists());
+    installed.unwrap_or_else(|| name.into())
+}
+
+/// Prepares a cargo command of the same toolchain. Subcommands of `.ci/setup` come before those on the PATH.
 pub(crate) fn cargo<I, S>(args: I) -> Command
 where
     I: IntoIterator<Item = S>,
@@ -26,22 +40,27 @@ where
 {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args).current_dir(root());
+    let installed = tools().map(|tools| tools.join("cargo/bin"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if let Ok(path) = std::env::join_paths(installed.into_iter().chain(std::env::split_paths(&path))) {
+        command.env("PATH", path);
+    }
     command
 }
 
-/// Runs a command and fails when it does, naming the step and how long it took.
+/// Runs a command, prints its name and duration, and fails if the command fails.
 pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
     println!("\n=== {name}");
-    let began = Instant::now();
+    let start = Instant::now();
     let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
-    println!("=== {name}: {} s", began.elapsed().as_secs());
+    println!("=== {name}: {} s", start.elapsed().as_secs());
     if !status.success() {
         bail!("{name} failed ({status})");
     }
     Ok(())
 }
 
-/// Runs a command and returns what it printed.
+/// Runs a command and returns its standard output.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command
         .stderr(std::process::Stdio::inherit())

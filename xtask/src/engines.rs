@@ -1,4 +1,4 @@
-//! Engines for tests: for the length of one command, or kept until they are no longer wanted.
+//! PostgreSQL and NATS for tests: for one command, or until `cargo xtask engines down`.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use guildhall_engines::{Home, Nats, Postgres, Restart};
+use guildhall_engines::{Nats, Postgres, RestartPolicy, StateDir};
 use secrecy::ExposeSecret;
 
 use crate::command::target;
@@ -17,50 +17,50 @@ use crate::command::target;
 #[derive(Args)]
 pub(crate) struct EnginesArgs {
     #[command(subcommand)]
-    verb: Verb,
+    action: Action,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Starts PostgreSQL and NATS and leaves them running
+enum Action {
+    /// Start PostgreSQL and NATS in the background
     Up,
-    /// Stops them
+    /// Stop them
     Down,
-    /// Prints their addresses as shell lines: eval "$(cargo xtask engines env)"
+    /// Print their addresses as shell commands: eval "$(cargo xtask engines env)"
     Env,
-    /// Runs them until `down` asks for the end (used by `up`)
+    /// Run them until `down` is called (used by `up`)
     #[command(hide = true)]
-    Hold,
+    Serve,
 }
 
 pub(crate) fn run(args: &EnginesArgs) -> Result<()> {
-    match args.verb {
-        Verb::Up => up(),
-        Verb::Down => down(),
-        Verb::Env => print_env(),
-        Verb::Hold => hold(),
+    match args.action {
+        Action::Up => up(),
+        Action::Down => down(),
+        Action::Env => print_env(),
+        Action::Serve => serve(),
     }
 }
 
-/// Engines that live as long as this value.
+/// Running engines; dropping this value stops them.
 pub(crate) struct Engines {
     postgres: Postgres,
     nats: Nats,
-    _home: Home,
+    _home: StateDir,
     _folder: Option<tempfile::TempDir>,
 }
 
 impl Engines {
-    /// Starts engines whose data goes away with them.
+    /// Starts engines that keep no data.
     pub(crate) fn temporary() -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("guildhall-xtask-").tempdir()?;
-        let home = Home::open(folder.path())?;
+        let home = StateDir::open(folder.path())?;
         Self::start(home, Some(folder))
     }
 
-    fn start(home: Home, folder: Option<tempfile::TempDir>) -> Result<Self> {
-        let postgres = Postgres::start(&home, Restart::Always)?;
-        let nats = Nats::start(&home, Restart::Always)?;
+    fn start(home: StateDir, folder: Option<tempfile::TempDir>) -> Result<Self> {
+        let postgres = Postgres::start(&home, RestartPolicy::Always)?;
+        let nats = Nats::start(&home, RestartPolicy::Always)?;
         println!(
             "engines: PostgreSQL {} :{}, NATS {} :{}",
             postgres.version(),
@@ -71,7 +71,7 @@ impl Engines {
         Ok(Self { postgres, nats, _home: home, _folder: folder })
     }
 
-    /// Returns the variables by which tests find these engines.
+    /// Returns the environment variables that tell tests how to connect.
     pub(crate) fn env(&self) -> [(&'static str, String); 3] {
         [
             ("GUILDHALL_TEST_PG_URL", self.postgres.url().expose_secret().to_owned()),
@@ -90,44 +90,44 @@ fn env_file() -> PathBuf {
 }
 
 fn up() -> Result<()> {
-    if let Err(error) = Home::open(&folder()) {
+    if let Err(error) = StateDir::open(&folder()) {
         println!("{error}");
         return print_env();
     }
-    let _stale = fs::remove_file(env_file());
-    let log = File::create(folder().join("hold.log"))?;
-    let mut holder = Command::new(std::env::current_exe()?)
-        .args(["engines", "hold"])
+    let _missing = fs::remove_file(env_file());
+    let log = File::create(folder().join("engines.log"))?;
+    let mut server = Command::new(std::env::current_exe()?)
+        .args(["engines", "serve"])
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)
-        // A group of its own: Ctrl-C in this terminal is not meant for it.
+        // A separate process group: Ctrl-C in this terminal must not stop it.
         .process_group(0)
         .spawn()?;
-    let began = Instant::now();
+    let start = Instant::now();
     while !env_file().exists() {
-        if let Some(status) = holder.try_wait()? {
-            let mut said = String::new();
-            File::open(folder().join("hold.log"))?.read_to_string(&mut said)?;
-            bail!("the engines did not start ({status})\n{said}");
+        if let Some(status) = server.try_wait()? {
+            let mut log = String::new();
+            File::open(folder().join("engines.log"))?.read_to_string(&mut log)?;
+            bail!("the engines did not start ({status})\n{log}");
         }
-        if began.elapsed() > Duration::from_secs(90) {
-            bail!("the engines did not start within 90 s; see {}", folder().join("hold.log").display());
+        if start.elapsed() > Duration::from_secs(90) {
+            bail!("the engines did not start within 90 s; see {}", folder().join("engines.log").display());
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    println!("engines run (pid {}); stop them with `cargo xtask engines down`", holder.id());
+    println!("engines are running (pid {}); stop them with `cargo xtask engines down`", server.id());
     print_env()
 }
 
-fn hold() -> Result<()> {
-    let engines = Engines::start(Home::open(&folder())?, None)?;
+fn serve() -> Result<()> {
+    let engines = Engines::start(StateDir::open(&folder())?, None)?;
     let lines: String =
         engines.env().iter().map(|(name, value)| format!("export {name}='{value}'\n")).collect();
-    let fresh = env_file().with_extension("new");
-    write_private(&fresh, &lines)?;
-    fs::rename(&fresh, env_file())?;
-    // `down` removes the file; it is the sign to end.
+    let temporary = env_file().with_extension("new");
+    write_private(&temporary, &lines)?;
+    fs::rename(&temporary, env_file())?;
+    // `down` removes the file as the signal to stop.
     while env_file().exists() {
         std::thread::sleep(Duration::from_millis(200));
     }
@@ -136,13 +136,13 @@ fn hold() -> Result<()> {
 
 fn down() -> Result<()> {
     if fs::remove_file(env_file()).is_err() {
-        println!("no engines run");
+        println!("no engines are running");
         return Ok(());
     }
-    let began = Instant::now();
-    while Home::open(&folder()).is_err() {
-        if began.elapsed() > Duration::from_secs(30) {
-            bail!("the engines did not stop within 30 s; see {}", folder().join("hold.log").display());
+    let start = Instant::now();
+    while StateDir::open(&folder()).is_err() {
+        if start.elapsed() > Duration::from_secs(30) {
+            bail!("the engines did not stop within 30 s; see {}", folder().join("engines.log").display());
         }
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -151,8 +151,8 @@ fn down() -> Result<()> {
 }
 
 fn print_env() -> Result<()> {
-    let lines =
-        fs::read_to_string(env_file()).context("no engines run; start them with `cargo xtask engines up`")?;
+    let lines = fs::read_to_string(env_file())
+        .context("no engines are running; start them with `cargo xtask engines up`")?;
     print!("{lines}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The full-size form of fault and size tests.
+//! Fault and size tests at full size. CI runs the same tests with a small size.
 
 use std::fs;
 
@@ -10,18 +10,18 @@ use crate::engines::Engines;
 
 #[derive(Args)]
 pub(crate) struct LongArgs {
-    /// The test; without a name they are listed
+    /// Name of the test; omit it to list all
     name: Option<String>,
-    /// The seed of its random choices; chosen and printed when not given
+    /// Seed of the random choices; a new one by default, written to the report
     #[arg(long)]
     seed: Option<u64>,
-    /// Another size than the full one; the report says so
+    /// Override the full size; the report shows it
     #[arg(long)]
     size: Option<u32>,
 }
 
-/// A test whose short form runs in CI. The full form is the same test with a larger size in its environment.
-struct Long {
+/// A test that reads its size from the environment.
+struct LongTest {
     name: &'static str,
     about: &'static str,
     package: &'static str,
@@ -29,66 +29,66 @@ struct Long {
     size: u32,
 }
 
-const ALL: [Long; 6] = [
-    Long {
+const LONG_TESTS: [LongTest; 6] = [
+    LongTest {
         name: "runner-kills",
-        about: "SIGKILL of runners in the middle of tool calls: nothing is done twice, nothing lives on, the run goes on",
+        about: "SIGKILL of runners during tool calls: no call is repeated, no process survives, the run continues",
         package: "guildhall-cli",
-        test: "runner_faults::kills::a_runner_killed_in_a_tool_call_does_nothing_twice_and_its_run_goes_on",
+        test: "runner_faults::kills::killed_runner_repeats_no_tool_call_and_its_run_continues",
         size: 50,
     },
-    Long {
+    LongTest {
         name: "run-faults",
-        about: "SIGKILL of servers, PostgreSQL and NATS, and runners that die: no event lost or doubled, no run hangs",
+        about: "SIGKILL of servers, PostgreSQL, NATS and runners: no event is lost or duplicated, no run hangs",
         package: "guildhall-cli",
-        test: "run_faults::no_event_is_lost_or_doubled_and_no_run_hangs_whatever_is_killed",
+        test: "run_faults::run_events_survive_kills_without_loss_and_no_run_hangs",
         size: 200,
     },
-    Long {
+    LongTest {
         name: "run-size",
-        about: "a run of a million events: its result and its pages cost what those of a short run cost",
+        about: "a run of a million events: result and pages are as fast as those of a short run",
         package: "guildhall-server",
-        test: "run_size::a_result_and_a_page_cost_the_same_at_any_length_of_the_run",
+        test: "run_size::result_and_page_latency_do_not_depend_on_run_length",
         size: 1_000_000,
     },
-    Long {
+    LongTest {
         name: "journal-faults",
-        about: "SIGKILL of servers, PostgreSQL and NATS under 16 writers: nothing confirmed is lost or doubled",
+        about: "SIGKILL of servers, PostgreSQL and NATS under 16 writers: no confirmed entry is lost or duplicated",
         package: "guildhall-cli",
-        test: "journal_faults::nothing_confirmed_is_lost_or_doubled_whatever_is_killed",
+        test: "journal_faults::confirmed_entries_survive_kills_without_loss_or_duplicate",
         size: 60,
     },
-    Long {
+    LongTest {
         name: "dev-kills",
-        about: "SIGKILL of `guildhall dev` at random moments: nothing left running, nothing lost",
+        about: "SIGKILL of `guildhall dev` at random moments: no process is left, no row is lost",
         package: "guildhall-cli",
-        test: "dev_kills::killed_at_random_moments_it_leaves_no_process_and_loses_no_row",
+        test: "dev_kills::killed_dev_leaves_no_process_and_loses_no_row",
         size: 20,
     },
-    Long {
+    LongTest {
         name: "claim-race",
-        about: "two runners claim the same run at the same moment, one on each replica: one owner each time",
+        about: "two runners claim the same run at once, one on each replica: exactly one wins",
         package: "guildhall-server",
-        test: "claim_race::of_two_that_claim_at_once_one_gets_the_run_and_the_other_learns_who_and_until_when",
+        test: "claim_race::concurrent_claims_have_one_winner_and_a_conflict_with_owner",
         size: 1000,
     },
 ];
 
 pub(crate) fn run(args: &LongArgs) -> Result<()> {
     let Some(name) = &args.name else {
-        for long in &ALL {
+        for long in &LONG_TESTS {
             println!("{:14} {}", long.name, long.about);
         }
         return Ok(());
     };
-    let Some(long) = ALL.iter().find(|long| long.name == name) else {
-        bail!("no long test is called `{name}`; `cargo xtask long` lists them");
+    let Some(long) = LONG_TESTS.iter().find(|long| long.name == name) else {
+        bail!("no long test is named `{name}`; `cargo xtask long` lists them");
     };
     let size = args.size.unwrap_or(long.size);
     let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
     let report = root().join("docs/measured").join(format!("{name}.md"));
     let lines = tempfile::NamedTempFile::new()?;
-    // The command's tests start the runner's program too.
+    // Tests of the CLI also start the runner.
     step("runner", &mut cargo(["build", "-p", "guildhall-cli", "-p", "guildhall-runner"]))?;
     let engines = Engines::temporary()?;
     let mut test = cargo(["nextest", "run", "--profile", "long", "--package", long.package, long.test]);
@@ -97,15 +97,15 @@ pub(crate) fn run(args: &LongArgs) -> Result<()> {
         .env("GUILDHALL_LONG_SEED", seed.to_string())
         .env("GUILDHALL_LONG_REPORT", lines.path());
     step(long.name, &mut test)?;
-    let said = fs::read_to_string(lines.path()).context("the test wrote no report")?;
-    if said.trim().is_empty() {
-        bail!("{} passed but wrote no report: was it run at all?", long.name);
+    let results = fs::read_to_string(lines.path()).context("the test wrote no report")?;
+    if results.trim().is_empty() {
+        bail!("{} passed but wrote no report: did the filter match a test?", long.name);
     }
     let commit =
         output(std::process::Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(root()))?;
-    let sized = args.size.map_or(String::new(), |size| format!(" --size {size}"));
+    let size_argument = args.size.map_or(String::new(), |size| format!(" --size {size}"));
     let text = format!(
-        "# {name}\n{}.\n\nRun with `cargo xtask long {name} --seed {seed}{sized}` on commit {}: size {size} of {}, seed {seed}.\n\n{said}",
+        "# {name}\n{}.\n\nRun with `cargo xtask long {name} --seed {seed}{size_argument}` on commit {}: size {size} of {}, seed {seed}.\n\n{results}",
         long.about,
         commit.trim(),
         long.size
@@ -113,4 +113,32 @@ pub(crate) fn run(args: &LongArgs) -> Result<()> {
     fs::write(&report, text)?;
     println!("wrote {}", report.display());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tests and their modules are renamed without a compile error here.
+    #[test]
+    fn every_long_test_exists() {
+        for long in &LONG_TESTS {
+            let folder =
+                root().join("crates").join(long.package.trim_start_matches("guildhall-")).join("tests/it");
+            let (modules, function) = long.test.rsplit_once("::").unwrap();
+            let module = folder.join(modules.replace("::", "/"));
+            let files = [module.with_extension("rs"), module.join("mod.rs")];
+            let source: String = files.iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
+            assert!(source.contains(&format!("fn {function}(")), "{} is not in {files:?}", long.test);
+        }
+    }
+    #[test]
+    fn workflow_runs_every_long_test() {
+        let workflow = fs::read_to_string(root().join(".github/workflows/ci.yml")).unwrap();
+        let names: Vec<&str> = LONG_TESTS.iter().map(|long| long.name).collect();
+        assert!(
+            workflow.contains(&format!("name: [{}]", names.join(", "))),
+            "matrix of long-tests: {names:?}"
+        );
+    }
 }

@@ -1,12 +1,16 @@
-//! Repository automation. `cargo xtask help` lists what there is; CI calls the same commands.
+//! Repository automation. `cargo xtask help` lists the commands; CI runs the same ones.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "xtask talks to a person at a terminal")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "output for a terminal")]
 
 mod bench;
 mod ci;
 mod command;
+mod compatibility;
 mod contract;
+mod docs;
+mod doctests;
 mod engines;
+mod junit;
 mod ledger;
 mod long;
 mod record;
@@ -26,25 +30,27 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Runs everything that must pass before a change lands
-    Ci,
-    /// Runs the tests on engines of its own; further arguments go to cargo nextest
+    /// Run the checks that every change must pass
+    Ci(ci::CiArgs),
+    /// Run the tests on temporary engines
     Test(ci::TestArgs),
-    /// Keeps engines running for tests that are started by hand
+    /// Manage engines for tests that are started by hand
     Engines(engines::EnginesArgs),
-    /// Lists which requirements the last test run covered; writes docs/conformance.md
+    /// List the requirements that the last test run covered, and write docs/conformance.md
     Ledger(ledger::LedgerArgs),
-    /// Writes what leaves the house: the API document, the example configuration
+    /// Write the API document and the example configuration, and check the API for breaking changes
     Schemas(schemas::SchemasArgs),
-    /// Sends generated requests to a running server and holds its answers against the API document
+    /// Test a running server against the API document with generated requests
     Contract(contract::ContractArgs),
-    /// Renews the committed query data from a migrated database
+    /// Update the query metadata in crates/store/.sqlx from a migrated database
     Sqlx(sqlx::SqlxArgs),
-    /// Runs a benchmark; its figure is the last line
+    /// Run a benchmark; the last line is its result
     Bench(bench::BenchArgs),
-    /// Runs the full-size form of a fault or size test; its report goes to docs/measured
+    /// Run a fault or size test at full size, and write its report to docs/measured
     Long(long::LongArgs),
-    /// Records the first run of a developer from the real commands; writes docs/recording
+    /// Check the documentation against the code, and run its commands
+    Docs(docs::DocsArgs),
+    /// Record the first run of a new user, and write docs/recording
     Record,
 }
 
@@ -56,7 +62,7 @@ fn main() -> ExitCode {
 
 fn run(task: Task) -> anyhow::Result<()> {
     match task {
-        Task::Ci => ci::run(),
+        Task::Ci(args) => ci::run(&args),
         Task::Test(args) => ci::test(&args),
         Task::Engines(args) => engines::run(&args),
         Task::Ledger(args) => ledger::run(&args),
@@ -65,6 +71,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Sqlx(args) => sqlx::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Long(args) => long::run(&args),
+        Task::Docs(args) => docs::run(&args),
         Task::Record => record::run(),
     }
 }

@@ -1,39 +1,74 @@
-//! What leaves the house: written by the program itself, committed, and checked.
+//! Generated files that users read: printed by the program, committed, and checked.
 
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
+use serde_json::Value;
 
 use crate::command::{cargo, output, root};
+use crate::compatibility::breaking_changes;
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct SchemasArgs {
-    /// Fails when a committed file is not what this run would write
+    /// Fail if a committed file is out of date, and write nothing
     #[arg(long)]
     pub(crate) check: bool,
+    /// Copy the API document to the baseline: after a release, or to accept a breaking change
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) update_baseline: bool,
 }
 
-/// Each committed file and the command that prints it.
-const WRITTEN: [(&str, &[&str]); 2] =
-    [("schemas/openapi.json", &["openapi"]), ("guildhall.example.toml", &["config", "example"])];
+const API_DOCUMENT: &str = "schemas/openapi.json";
+
+/// The API that existing clients rely on; the API document must stay compatible with it.
+const API_BASELINE: &str = "schemas/openapi.baseline.json";
+
+/// Each committed file, and the arguments of `guildhall` that print it.
+const GENERATED: [(&str, &[&str]); 2] =
+    [(API_DOCUMENT, &["openapi"]), ("guildhall.example.toml", &["config", "example"])];
 
 pub(crate) fn run(args: &SchemasArgs) -> Result<()> {
     let mut stale = Vec::new();
-    for (file, command) in WRITTEN {
+    for (file, command) in GENERATED {
         let path: PathBuf = root().join(file);
         let run = ["run", "--quiet", "--package", "guildhall-cli", "--bin", "guildhall", "--"];
-        let fresh = output(&mut cargo(run.iter().chain(command)))?;
+        let text = output(&mut cargo(run.iter().chain(command)))?;
         if !args.check {
-            fs::write(&path, fresh)?;
+            fs::write(&path, text)?;
             println!("wrote {file}");
-        } else if fs::read_to_string(&path).unwrap_or_default() != fresh {
+        } else if fs::read_to_string(&path).unwrap_or_default() != text {
             stale.push(file);
         }
     }
     if !stale.is_empty() {
-        bail!("not up to date: {}. Run `cargo xtask schemas` and commit the result", stale.join(", "));
+        bail!("out of date: {}. Run `cargo xtask schemas` and commit the result", stale.join(", "));
     }
-    Ok(())
+    if args.update_baseline {
+        fs::copy(root().join(API_DOCUMENT), root().join(API_BASELINE))?;
+        println!("wrote {API_BASELINE}");
+        return Ok(());
+    }
+    check_compatibility()
+}
+
+fn check_compatibility() -> Result<()> {
+    let changes = breaking_changes(&read_json(API_BASELINE)?, &read_json(API_DOCUMENT)?);
+    if changes.is_empty() {
+        println!("{API_DOCUMENT} is compatible with {API_BASELINE}");
+        return Ok(());
+    }
+    let lines: Vec<String> = changes.iter().map(|change| format!("  {change}")).collect();
+    bail!(
+        "{API_DOCUMENT} breaks clients of {API_BASELINE}:\n{}\n\
+         Undo these changes. If they are meant, run `cargo xtask schemas --update-baseline`, commit the baseline \
+         and describe the break in a change note",
+        lines.join("\n")
+    )
+}
+
+fn read_json(file: &str) -> Result<Value> {
+    let text = fs::read_to_string(root().join(file)).with_context(|| format!("cannot read {file}"))?;
+    serde_json::from_str(&text).with_context(|| format!("{file} is not JSON"))
 }

@@ -1,92 +1,91 @@
-//! `cargo xtask ledger`: says which requirements a passing test claims, and keeps docs/conformance.md true.
+//! `cargo xtask ledger`: finds the requirements that passing tests cover, and writes docs/conformance.md.
 
 mod claims;
+mod coverage;
+mod lexer;
 mod outcomes;
-mod points;
 mod report;
-mod rust_source;
-mod weigh;
+mod requirements;
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 
+use crate::junit;
 use claims::Claims;
+use coverage::Coverage;
 use outcomes::Outcomes;
-use points::Ledger;
-use weigh::Weighed;
+use requirements::Ledger;
 
 const LEDGER: &str = "docs/ledger.md";
 const CONFORMANCE: &str = "docs/conformance.md";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LedgerArgs {
-    /// Fails when docs/conformance.md is not what this run would write
+    /// Fail if docs/conformance.md is out of date, and write nothing
     #[arg(long)]
     pub(crate) check: bool,
 }
 
-/// Prints what is covered and what is not; fails on a claim that does not hold.
-#[expect(clippy::print_stdout, reason = "the summary is for a person at a terminal")]
+/// Prints covered and uncovered requirements; fails if a claim has no passing test.
 pub(crate) fn run(args: &LedgerArgs) -> anyhow::Result<()> {
     let root = &crate::command::root();
     let mode = if args.check { Mode::Check } else { Mode::Write };
-    let examined = examine(root, mode)?;
-    println!("{}", examined.summary);
-    if !examined.faults.is_empty() {
-        bail!("the ledger does not hold:\n{}", examined.faults.join("\n"));
+    let report = build_report(root, mode)?;
+    println!("{}", report.summary);
+    if !report.errors.is_empty() {
+        bail!("the ledger check failed:\n{}", report.errors.join("\n"));
     }
     Ok(())
 }
 
-/// Says what happens to docs/conformance.md.
+/// Whether docs/conformance.md is written or compared.
 #[derive(Debug, Clone, Copy)]
 enum Mode {
     Write,
     Check,
 }
 
-/// What one run found: text for the terminal, and the reasons to fail.
+/// The result of the command: text for the terminal, and the reasons to fail.
 #[derive(Debug)]
-struct Examined {
+struct LedgerReport {
     summary: String,
-    faults: Vec<String>,
+    errors: Vec<String>,
 }
 
-fn examine(root: &Path, mode: Mode) -> anyhow::Result<Examined> {
+fn build_report(root: &Path, mode: Mode) -> anyhow::Result<LedgerReport> {
     let text = fs::read_to_string(root.join(LEDGER)).with_context(|| format!("cannot read {LEDGER}"))?;
     let ledger = Ledger::parse(&text)?;
-    let Claims { claims, faults } = claims::scan(root)?;
-    if !faults.is_empty() {
-        bail!("some claims cannot be read:\n{}", faults.join("\n"));
+    let Claims { claims, errors } = claims::scan(root)?;
+    if !errors.is_empty() {
+        bail!("invalid `covers` comments:\n{}", errors.join("\n"));
     }
-    let weighed = weigh::weigh(&ledger, claims, &Outcomes::read(root)?);
-    let mut faults = faults_of(&weighed);
-    // A claim that does not hold leaves the page alone: a run of half the tests must not take points away.
-    if faults.is_empty() {
-        faults.extend(settle_page(root, &report::page(&ledger, &weighed), mode)?);
+    let coverage = Coverage::compute(&ledger, claims, &Outcomes::read(root)?);
+    let mut errors = claim_errors(&coverage);
+    // With an unproven claim the page stays as it is: a run of half the tests must not remove requirements.
+    if errors.is_empty() {
+        errors.extend(update_page(root, &report::page(&ledger, &coverage), mode)?);
     }
-    Ok(Examined { summary: report::summary(&ledger, &weighed), faults })
+    Ok(LedgerReport { summary: report::summary(&ledger, &coverage), errors })
 }
 
-fn faults_of(weighed: &Weighed) -> Vec<String> {
-    let mut faults = Vec::new();
-    if !weighed.unknown.is_empty() {
-        faults
-            .push(format!("unknown numbers are claimed: correct the claims, or add the numbers to {LEDGER}"));
+fn claim_errors(coverage: &Coverage) -> Vec<String> {
+    let mut errors = Vec::new();
+    if !coverage.unknown.is_empty() {
+        errors.push(format!("tests claim unknown requirements: correct the claims, or add them to {LEDGER}"));
     }
-    if !weighed.not_passed.is_empty() {
-        let run = outcomes::HOW_TO_RUN;
-        faults.push(format!(
-            "tests with claims did not pass: run the whole suite (`{run}`) and repair what fails"
+    if !coverage.unproven.is_empty() {
+        let run = junit::HOW_TO_RUN;
+        errors.push(format!(
+            "tests that claim requirements did not pass: run the whole suite (`{run}`) and fix the failures"
         ));
     }
-    faults
+    errors
 }
 
-/// Writes the page, or says that the committed one is stale.
-fn settle_page(root: &Path, page: &str, mode: Mode) -> anyhow::Result<Option<String>> {
+/// Writes the page, or returns an error text if the committed one is out of date.
+fn update_page(root: &Path, page: &str, mode: Mode) -> anyhow::Result<Option<String>> {
     let path = root.join(CONFORMANCE);
     match mode {
         Mode::Write => {
@@ -94,7 +93,9 @@ fn settle_page(root: &Path, page: &str, mode: Mode) -> anyhow::Result<Option<Str
             Ok(None)
         }
         Mode::Check if fs::read_to_string(&path).is_ok_and(|committed| committed == page) => Ok(None),
-        Mode::Check => Ok(Some(format!("{CONFORMANCE} is stale: run `cargo xtask ledger` and commit it"))),
+        Mode::Check => {
+            Ok(Some(format!("{CONFORMANCE} is out of date: run `cargo xtask ledger` and commit it")))
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The command on a small repository of its own.
+//! Runs the command on a small temporary repository.
 
 use super::*;
 
@@ -25,58 +25,57 @@ fn page_of(repository: &tempfile::TempDir) -> Option<String> {
 }
 
 #[test]
-fn a_written_page_passes_its_check() {
+fn written_page_passes_the_check() {
     let repository = repository("// covers: R1\n#[test]\nfn good() {}\n");
     for mode in [Mode::Write, Mode::Check] {
-        let examined = examine(repository.path(), mode).unwrap();
-        assert_eq!(examined.faults, [] as [String; 0]);
-        assert!(examined.summary.ends_with("\nledger_covered=1/2"), "{}", examined.summary);
+        let report = build_report(repository.path(), mode).unwrap();
+        assert_eq!(report.errors, [] as [String; 0]);
+        assert!(report.summary.ends_with("\nledger_covered=1/2"), "{}", report.summary);
     }
     assert!(page_of(&repository).unwrap().contains("| R1 | one | `guildhall-x good` |"));
 }
 
 #[test]
-fn a_stale_page_is_refused_and_left_alone() {
+fn outdated_page_is_an_error_and_stays_unchanged() {
     let repository = repository("");
     for planted in [None, Some("planted".to_owned())] {
         if let Some(text) = &planted {
             fs::write(repository.path().join(CONFORMANCE), text).unwrap();
         }
-        let examined = examine(repository.path(), Mode::Check).unwrap();
-        assert_eq!(examined.faults, ["docs/conformance.md is stale: run `cargo xtask ledger` and commit it"]);
+        let report = build_report(repository.path(), Mode::Check).unwrap();
+        assert_eq!(
+            report.errors,
+            ["docs/conformance.md is out of date: run `cargo xtask ledger` and commit it"]
+        );
         assert_eq!(page_of(&repository), planted);
     }
 }
 
 #[test]
-fn a_claim_of_an_unknown_number_fails_the_run() {
+fn claim_of_an_unknown_requirement_is_an_error() {
     let repository = repository("// covers: R7\n#[test]\nfn good() {}\n");
-    let examined = examine(repository.path(), Mode::Write).unwrap();
-    let fault = "unknown numbers are claimed: correct the claims, or add the numbers to docs/ledger.md";
-    assert_eq!(examined.faults, [fault]);
-    assert!(
-        examined.summary.contains("R7\tguildhall-x good (crates/x/src/lib.rs:1)"),
-        "{}",
-        examined.summary
-    );
+    let report = build_report(repository.path(), Mode::Write).unwrap();
+    let expected = "tests claim unknown requirements: correct the claims, or add them to docs/ledger.md";
+    assert_eq!(report.errors, [expected]);
+    assert!(report.summary.contains("R7\tguildhall-x good (crates/x/src/lib.rs:1)"), "{}", report.summary);
 }
 
 #[test]
-fn a_claim_of_a_failed_test_fails_the_run_and_writes_nothing() {
+fn claim_of_a_failed_test_is_an_error_and_writes_nothing() {
     let repository = repository("// covers: R1\n#[test]\nfn bad() {}\n");
-    let examined = examine(repository.path(), Mode::Write).unwrap();
+    let report = build_report(repository.path(), Mode::Write).unwrap();
     assert!(
-        examined.faults[0].contains("tests with claims did not pass: run the whole suite"),
+        report.errors[0].contains("tests that claim requirements did not pass: run the whole suite"),
         "{:?}",
-        examined.faults
+        report.errors
     );
-    assert!(examined.summary.ends_with("\nledger_covered=0/2"), "{}", examined.summary);
+    assert!(report.summary.ends_with("\nledger_covered=0/2"), "{}", report.summary);
     assert_eq!(page_of(&repository), None);
 }
 
 #[test]
-fn a_claim_that_cannot_be_read_fails_the_run_with_its_place() {
+fn invalid_claim_is_an_error_with_its_position() {
     let repository = repository("// covers: nine\n#[test]\nfn good() {}\n");
-    let error = examine(repository.path(), Mode::Write).unwrap_err().to_string();
-    assert!(error.contains("crates/x/src/lib.rs:1: `nine` is not a number of the ledger"), "{error}");
+    let error = build_report(repository.path(), Mode::Write).unwrap_err().to_string();
+    assert!(error.contains("crates/x/src/lib.rs:1: `nine` is not a requirement id"), "{error}");
 }

@@ -1,6 +1,6 @@
-//! Finds the lines `// covers: R9, A4` above tests, and the name under which nextest reports each test.
+//! Finds the comments `// covers: R9, A4` above tests, and the nextest name of each test.
 
-mod home;
+mod location;
 
 use std::fmt;
 use std::fs;
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::points::Number;
-use super::rust_source::{Piece, Token, tokens};
-use home::Home;
+use super::lexer::{Token, TokenKind, tokens};
+use super::requirements::RequirementId;
+use location::TestLocation;
 
-/// A test as nextest names it.
+/// The nextest name of a test.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TestId {
     /// `guildhall-x` for unit tests, `guildhall-x::it` for integration tests.
@@ -27,34 +27,34 @@ impl fmt::Display for TestId {
     }
 }
 
-/// One test's word that it covers one number. Fields stand in the order in which claims sort.
+/// A test that says it covers a requirement. The order of the fields is the sort order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Claim {
-    pub(super) number: Number,
+    pub(super) id: RequirementId,
     pub(super) test: TestId,
-    /// `file:line` of the covers line.
-    pub(super) place: String,
+    /// `file:line` of the comment.
+    pub(super) position: String,
 }
 
-/// Every claim of the crates, and every covers line that cannot be one.
+/// Every claim in the crates, and the errors in `covers` comments.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Claims {
     pub(super) claims: Vec<Claim>,
-    pub(super) faults: Vec<String>,
+    pub(super) errors: Vec<String>,
 }
 
 /// Reads the sources and tests of all crates below `root`.
 pub(super) fn scan(root: &Path) -> anyhow::Result<Claims> {
     let mut found = Claims::default();
-    for krate in entries(&root.join("crates"))? {
-        for folder in [krate.join("src"), krate.join("tests")] {
+    for crate_dir in entries(&root.join("crates"))? {
+        for folder in [crate_dir.join("src"), crate_dir.join("tests")] {
             for file in rust_files(&folder)? {
                 let source = read(&file)?;
-                let shown = file.strip_prefix(root).unwrap_or(&file).display().to_string();
-                // Most files claim nothing; they need no crate, no module and no tokens.
-                if mentions(&source) {
-                    let home = Home::of(&krate, &file)?;
-                    found.read_file(&shown, &source, home.as_ref());
+                let name = file.strip_prefix(root).unwrap_or(&file).display().to_string();
+                // Most files have no claims: skip the manifest and the lexer for them.
+                if contains_claim(&source) {
+                    let location = TestLocation::of(&crate_dir, &file)?;
+                    found.read_file(&name, &source, location.as_ref());
                 }
             }
         }
@@ -63,7 +63,7 @@ pub(super) fn scan(root: &Path) -> anyhow::Result<Claims> {
     Ok(found)
 }
 
-fn mentions(source: &str) -> bool {
+fn contains_claim(source: &str) -> bool {
     source.to_ascii_lowercase().contains("covers:")
 }
 
@@ -79,7 +79,7 @@ fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Lists a folder in order; a crate without tests has an empty list of them.
+/// Lists a folder in alphabetical order; a missing folder is empty.
 fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -96,67 +96,73 @@ fn read(file: &Path) -> anyhow::Result<String> {
 }
 
 impl Claims {
-    /// Adds the claims of one file. Without a home its tests have no name that a claim could use.
-    fn read_file(&mut self, file: &str, source: &str, home: Option<&Home>) {
-        let mut reader =
-            Reader { file, home, found: self, depth: 0, modules: Vec::new(), header: Header::default() };
+    /// Adds the claims of one file. Without a location its tests cannot claim anything.
+    fn read_file(&mut self, file: &str, source: &str, location: Option<&TestLocation>) {
+        let mut scanner = ClaimScanner {
+            file,
+            location,
+            found: self,
+            depth: 0,
+            modules: Vec::new(),
+            header: ItemHeader::default(),
+        };
         let tokens = tokens(source);
         let mut at = 0;
         while at < tokens.len() {
-            at = reader.step(&tokens, at);
+            at = scanner.step(&tokens, at);
         }
-        reader.close_header("the file ends");
+        scanner.close_header("the file ends");
     }
 }
 
-/// What stands above an item so far: comments and attributes.
+/// The comments and attributes above an item.
 #[derive(Debug, Default)]
-struct Header {
-    covers: Vec<(Number, usize)>,
+struct ItemHeader {
+    covers: Vec<(RequirementId, usize)>,
     is_test: bool,
     last_line: usize,
 }
 
-struct Reader<'a> {
+struct ClaimScanner<'a> {
     file: &'a str,
-    home: Option<&'a Home>,
+    location: Option<&'a TestLocation>,
     found: &'a mut Claims,
     depth: usize,
     /// Open inline modules and the depth outside each.
     modules: Vec<(String, usize)>,
-    header: Header,
+    header: ItemHeader,
 }
 
-impl Reader<'_> {
-    /// Takes in the token at `at` (an attribute as a whole) and returns where the next one stands.
+impl ClaimScanner<'_> {
+    /// Processes the token at `at` (an attribute as a whole) and returns the index of the next one.
     fn step(&mut self, tokens: &[Token<'_>], at: usize) -> usize {
         let token = &tokens[at];
-        let next = tokens.get(at + 1).map(|token| token.piece);
+        let next = tokens.get(at + 1).map(|token| token.kind);
         if !self.header.covers.is_empty() && token.first_line > self.header.last_line + 1 {
             self.close_header("an empty line follows");
         }
         let own_line = at.checked_sub(1).is_none_or(|before| tokens[before].last_line < token.first_line);
-        let end = match (token.piece, next) {
-            (Piece::Comment(text), _) => {
+        let end = match (token.kind, next) {
+            (TokenKind::Comment(text), _) => {
                 self.comment(text, token.first_line, own_line);
                 at + 1
             }
-            (Piece::Mark('#'), Some(Piece::Mark('['))) => self.attribute(tokens, at),
-            (Piece::Word("fn"), Some(Piece::Word(name))) => {
+            (TokenKind::Punctuation('#'), Some(TokenKind::Punctuation('['))) => self.attribute(tokens, at),
+            (TokenKind::Word("fn"), Some(TokenKind::Word(name))) => {
                 self.function(name);
                 at + 2
             }
-            (Piece::Word("mod"), Some(Piece::Word(name))) => {
+            (TokenKind::Word("mod"), Some(TokenKind::Word(name))) => {
                 self.close_header("a module follows");
-                if tokens.get(at + 2).is_some_and(|token| token.piece == Piece::Mark('{')) {
+                if tokens.get(at + 2).is_some_and(|token| token.kind == TokenKind::Punctuation('{')) {
                     self.modules.push((name.to_owned(), self.depth));
                 }
                 at + 2
             }
-            (Piece::Word("async"), _) => at + 1,
-            (piece, _) => {
+            (TokenKind::Word("async"), _) => at + 1,
+            (kind, _) => {
                 self.close_header("something else follows");
-                self.mark(piece);
+                self.track_braces(kind);
                 at + 1
             }
         };
@@ -164,10 +170,10 @@ impl Reader<'_> {
         end
     }
 
-    fn mark(&mut self, piece: Piece<'_>) {
-        if piece == Piece::Mark('{') {
+    fn track_braces(&mut self, kind: TokenKind<'_>) {
+        if kind == TokenKind::Punctuation('{') {
             self.depth += 1;
-        } else if piece == Piece::Mark('}') {
+        } else if kind == TokenKind::Punctuation('}') {
             self.depth = self.depth.saturating_sub(1);
             if self.modules.last().is_some_and(|(_, outside)| *outside == self.depth) {
                 self.modules.pop();
@@ -175,36 +181,40 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes in a comment: a covers line has one form and a line of its own, all else is passed over.
+    /// Reads a `covers` comment, which has one form and its own line; ignores other comments.
     fn comment(&mut self, text: &str, line: usize, own_line: bool) {
-        let said = text.trim_start_matches(['/', '*', '!']).trim_start().to_ascii_lowercase();
-        if !said.starts_with("covers:") {
+        let content = text.trim_start_matches(['/', '*', '!']).trim_start().to_ascii_lowercase();
+        if !content.starts_with("covers:") {
             return;
         }
-        let Some(numbers) = text.strip_prefix("// covers: ").filter(|_| own_line) else {
+        let Some(ids) = text.strip_prefix("// covers: ").filter(|_| own_line) else {
             return self
-                .fault(line, "a claim is a line of its own: write `// covers: R9, A4` above the test");
+                .add_error(line, "a claim needs its own line: write `// covers: R9, A4` above the test");
         };
-        for number in numbers.split(',') {
-            match number.trim().parse() {
-                Ok(number) => self.header.covers.push((number, line)),
-                Err(error) => self.fault(line, &format!("{error}, with commas between")),
+        for id in ids.split(',') {
+            match id.trim().parse() {
+                Ok(id) => self.header.covers.push((id, line)),
+                Err(error) => self.add_error(line, &format!("{error}, separated by commas")),
             }
         }
     }
 
-    /// Takes in `#[…]` and returns where it ends; `#[test]` and `#[tokio::test(…)]` make a test.
+    /// Reads `#[…]` and returns the index after it; `#[test]` and `#[tokio::test(…)]` mark a test.
     fn attribute(&mut self, tokens: &[Token<'_>], at: usize) -> usize {
         let inside = &tokens[at + 2..];
-        let path_end = inside.iter().position(|token| matches!(token.piece, Piece::Mark(']' | '(' | '=')));
+        let path_end =
+            inside.iter().position(|token| matches!(token.kind, TokenKind::Punctuation(']' | '(' | '=')));
         let name = path_end.and_then(|end| inside[..end].last());
-        self.header.is_test |= name.is_some_and(|name| name.piece == Piece::Word("test"));
+        self.header.is_test |= name.is_some_and(|name| name.kind == TokenKind::Word("test"));
         let mut open = 1_usize;
         for (length, token) in inside.iter().enumerate() {
-            match token.piece {
-                Piece::Mark('[') => open += 1,
-                Piece::Mark(']') => open -= 1,
-                Piece::Mark(_) | Piece::Word(_) | Piece::Literal | Piece::Comment(_) => {}
+            match token.kind {
+                TokenKind::Punctuation('[') => open += 1,
+                TokenKind::Punctuation(']') => open -= 1,
+                TokenKind::Punctuation(_)
+                | TokenKind::Word(_)
+                | TokenKind::Literal
+                | TokenKind::Comment(_) => {}
             }
             if open == 0 {
                 return at + 2 + length + 1;
@@ -215,39 +225,39 @@ impl Reader<'_> {
 
     fn function(&mut self, name: &str) {
         if !self.header.is_test {
-            return self.close_header(&format!("`fn {name}` is no test"));
+            return self.close_header(&format!("`fn {name}` is not a test"));
         }
-        let Header { covers, .. } = std::mem::take(&mut self.header);
-        let Some(home) = self.home else {
-            let advice = "a binary's own tests cannot claim: move the test to the library or to tests/it";
-            return covers.iter().for_each(|(_, line)| self.fault(*line, advice));
+        let ItemHeader { covers, .. } = std::mem::take(&mut self.header);
+        let Some(location) = self.location else {
+            let advice = "tests in a binary's sources cannot claim requirements: move the test to the library or to tests/it";
+            return covers.iter().for_each(|(_, line)| self.add_error(*line, advice));
         };
-        let test = home.test(self.modules.iter().map(|(name, _)| name.as_str()), name);
-        for (number, line) in covers {
+        let test = location.test(self.modules.iter().map(|(name, _)| name.as_str()), name);
+        for (id, line) in covers {
             self.found.claims.push(Claim {
-                number,
+                id,
                 test: test.clone(),
-                place: format!("{}:{line}", self.file),
+                position: format!("{}:{line}", self.file),
             });
         }
     }
 
-    /// Ends what stands above an item that is no test; claims in it are faults, one a line.
-    fn close_header(&mut self, why: &str) {
-        let Header { mut covers, .. } = std::mem::take(&mut self.header);
+    /// Ends the header of an item that is not a test; each line with claims in it is an error.
+    fn close_header(&mut self, reason: &str) {
+        let ItemHeader { mut covers, .. } = std::mem::take(&mut self.header);
         covers.dedup_by_key(|(_, line)| *line);
         for (_, line) in covers {
-            self.fault(
+            self.add_error(
                 line,
                 &format!(
-                    "this claim has no test below it ({why}): put it directly above a test, or remove it"
+                    "this claim has no test below it ({reason}): put it directly above a test, or remove it"
                 ),
             );
         }
     }
 
-    fn fault(&mut self, line: usize, what: &str) {
-        self.found.faults.push(format!("{}:{line}: {what}", self.file));
+    fn add_error(&mut self, line: usize, message: &str) {
+        self.found.errors.push(format!("{}:{line}: {message}", self.file));
     }
 }
 

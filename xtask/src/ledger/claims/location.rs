@@ -1,4 +1,4 @@
-//! Where a file's tests run: the test binary and the module path, worked out from the file's own path.
+//! Derives the test binary and the module path of a file's tests from the path of the file.
 
 use std::path::Path;
 
@@ -8,24 +8,25 @@ use super::TestId;
 
 /// The test binary and the modules of one file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Home {
+pub(super) struct TestLocation {
     binary: String,
     modules: Vec<String>,
 }
 
-impl Home {
-    /// Finds the home of `file` in the crate at `krate`; none for a binary's own sources.
-    pub(super) fn of(krate: &Path, file: &Path) -> anyhow::Result<Option<Self>> {
-        let manifest = krate.join("Cargo.toml");
+impl TestLocation {
+    /// Returns the location of `file` in the crate at `crate_dir`; none for the sources of a binary.
+    pub(super) fn of(crate_dir: &Path, file: &Path) -> anyhow::Result<Option<Self>> {
+        let manifest = crate_dir.join("Cargo.toml");
         let text = super::read(&manifest)?;
         let package =
-            package_name(&text).with_context(|| format!("{} names no package", manifest.display()))?;
-        let inside =
-            file.strip_prefix(krate).with_context(|| format!("{} is not in its crate", file.display()))?;
+            package_name(&text).with_context(|| format!("{} has no package name", manifest.display()))?;
+        let inside = file
+            .strip_prefix(crate_dir)
+            .with_context(|| format!("{} is outside of its crate", file.display()))?;
         Ok(Self::at(package, inside))
     }
 
-    /// Works out the home of the file at `inside` its crate.
+    /// Derives the location from the path of the file inside its crate.
     fn at(package: &str, inside: &Path) -> Option<Self> {
         let stem = inside.with_extension("");
         let parts: Vec<&str> = stem.iter().filter_map(|part| part.to_str()).collect();
@@ -43,7 +44,7 @@ impl Home {
         Some(Self { binary, modules: modules.iter().map(|&name| name.to_owned()).collect() })
     }
 
-    /// Names the test `function` inside the file's inline modules.
+    /// Returns the nextest name of `function` in the inline modules `inline` of the file.
     pub(super) fn test<'a>(&'a self, inline: impl Iterator<Item = &'a str>, function: &'a str) -> TestId {
         let path: Vec<&str> =
             self.modules.iter().map(String::as_str).chain(inline).chain([function]).collect();
@@ -51,7 +52,7 @@ impl Home {
     }
 }
 
-/// Reads `name = "…"` of the `[package]` table: all that is needed here of TOML.
+/// Reads `name` of the `[package]` table, which needs no TOML parser.
 fn package_name(manifest: &str) -> Option<&str> {
     let package = manifest.lines().skip_while(|line| line.trim() != "[package]").skip(1);
     package
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_path_gives_binary_and_modules() {
+    fn file_path_gives_binary_and_modules() {
         for (file, function) in [
             ("src/lib.rs", Some("guildhall-x f")),
             ("src/failure.rs", Some("guildhall-x failure::f")),
@@ -80,14 +81,14 @@ mod tests {
             ("src/main.rs", None),
             ("src/bin/tool.rs", None),
         ] {
-            let home = Home::at("guildhall-x", Path::new(file));
-            let named = home.map(|home| home.test([].into_iter(), "f").to_string());
+            let location = TestLocation::at("guildhall-x", Path::new(file));
+            let named = location.map(|location| location.test([].into_iter(), "f").to_string());
             assert_eq!(named.as_deref(), function, "{file}");
         }
     }
 
     #[test]
-    fn the_package_is_named_by_its_own_table() {
+    fn package_name_is_read_from_the_package_table() {
         let manifest = "[lib]\nname = \"other\"\n\n[package]\nversion = \"1\"\nname = \"guildhall-x\"\n\n[[bin]]\nname = \"b\"\n";
         assert_eq!(package_name(manifest), Some("guildhall-x"));
         assert_eq!(package_name("[package]\nversion = \"1\"\n[[bin]]\nname = \"b\"\n"), None);

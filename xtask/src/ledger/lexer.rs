@@ -1,62 +1,62 @@
-//! A reader of Rust text that is just good enough to find tests: words, marks and comments, with their lines.
+//! A minimal lexer for Rust: words, punctuation and comments with their lines, enough to find tests.
 //!
-//! Not a line scanner, because a test's JSON or Rust in a raw string would then open and close modules.
+//! A line scanner would not do: braces in a raw string would open and close modules.
 
-/// One piece of Rust text.
+/// A token and the lines that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token<'a> {
-    pub(super) piece: Piece<'a>,
+    pub(super) kind: TokenKind<'a>,
     pub(super) first_line: usize,
     pub(super) last_line: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum TokenKind<'a> {
     /// A name, keyword or number.
     Word(&'a str),
-    /// A string or character; what it says is never code.
+    /// A string or character; its content is never code.
     Literal,
     /// With its slashes.
     Comment(&'a str),
-    Mark(char),
+    Punctuation(char),
 }
 
-/// Cuts `source` into tokens. Text that is not Rust gives odd tokens, never a panic.
+/// Splits `source` into tokens. Invalid Rust gives odd tokens, never a panic.
 pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let (mut rest, mut line) = (source, 1);
     while let Some(first) = rest.chars().next() {
-        let (piece, length) = piece(rest, first);
+        let (kind, length) = first_token(rest, first);
         let last_line = line + rest[..length].matches('\n').count();
-        if let Some(piece) = piece {
-            tokens.push(Token { piece, first_line: line, last_line });
+        if let Some(kind) = kind {
+            tokens.push(Token { kind, first_line: line, last_line });
         }
         (rest, line) = (&rest[length..], last_line);
     }
     tokens
 }
 
-/// Returns the piece at the start of `rest` (none for white space) and its length in bytes.
-fn piece(rest: &str, first: char) -> (Option<Piece<'_>>, usize) {
+/// Returns the token at the start of `rest` (none for white space) and its length in bytes.
+fn first_token(rest: &str, first: char) -> (Option<TokenKind<'_>>, usize) {
     if first.is_whitespace() {
         return (None, first.len_utf8());
     }
     if rest.starts_with("//") {
         let length = rest.find('\n').unwrap_or(rest.len());
-        return (Some(Piece::Comment(&rest[..length])), length);
+        return (Some(TokenKind::Comment(&rest[..length])), length);
     }
     if rest.starts_with("/*") {
         let length = block_comment(rest);
-        return (Some(Piece::Comment(&rest[..length])), length);
+        return (Some(TokenKind::Comment(&rest[..length])), length);
     }
     if let Some(length) = literal(rest) {
-        return (Some(Piece::Literal), length);
+        return (Some(TokenKind::Literal), length);
     }
     let word = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
     if word > 0 {
-        (Some(Piece::Word(&rest[..word])), word)
+        (Some(TokenKind::Word(&rest[..word])), word)
     } else {
-        (Some(Piece::Mark(first)), first.len_utf8())
+        (Some(TokenKind::Punctuation(first)), first.len_utf8())
     }
 }
 
@@ -80,7 +80,7 @@ fn block_comment(rest: &str) -> usize {
     rest.len()
 }
 
-/// Returns the length of the string or character at the start of `rest`, if one stands there.
+/// Returns the length of the string or character literal at the start of `rest`, if there is one.
 fn literal(rest: &str) -> Option<usize> {
     let prefix =
         ["br", "cr", "b", "c", "r"].into_iter().find(|prefix| rest.starts_with(prefix)).unwrap_or("");
@@ -99,7 +99,7 @@ fn literal(rest: &str) -> Option<usize> {
     }
 }
 
-/// Tells a character from a lifetime: `'a'` and `'\n'` against `'a`.
+/// Distinguishes a character (`'a'`, `'\n'`) from a lifetime (`'a`).
 fn is_character(body: &str) -> bool {
     let mut chars = body.chars().skip(1);
     chars.next() == Some('\\') || chars.next() == Some('\'')
@@ -121,12 +121,12 @@ fn quoted(body: &str, quote: char) -> usize {
 mod tests {
     use super::*;
 
-    fn pieces(source: &str) -> Vec<Piece<'_>> {
-        tokens(source).into_iter().map(|token| token.piece).collect()
+    fn kinds(source: &str) -> Vec<TokenKind<'_>> {
+        tokens(source).into_iter().map(|token| token.kind).collect()
     }
 
     #[test]
-    fn what_a_literal_says_is_not_code() {
+    fn literal_content_is_not_code() {
         for literal in [
             r#""fn } // \" no""#,
             "r\"fn \\\"",
@@ -139,46 +139,60 @@ mod tests {
             r"'\\'",
             r#""\\""#,
         ] {
-            assert_eq!(pieces(&format!("{literal};")), [Piece::Literal, Piece::Mark(';')], "{literal}");
+            assert_eq!(
+                kinds(&format!("{literal};")),
+                [TokenKind::Literal, TokenKind::Punctuation(';')],
+                "{literal}"
+            );
         }
     }
 
     #[test]
-    fn a_lifetime_opens_no_literal() {
-        let expected =
-            [Piece::Mark('&'), Piece::Mark('\''), Piece::Word("a"), Piece::Word("str"), Piece::Mark('{')];
-        assert_eq!(pieces("&'a str {"), expected);
+    fn lifetime_is_not_a_literal() {
+        let expected = [
+            TokenKind::Punctuation('&'),
+            TokenKind::Punctuation('\''),
+            TokenKind::Word("a"),
+            TokenKind::Word("str"),
+            TokenKind::Punctuation('{'),
+        ];
+        assert_eq!(kinds("&'a str {"), expected);
     }
 
     #[test]
-    fn a_raw_name_is_a_word() {
+    fn raw_identifier_is_a_word() {
         assert_eq!(
-            pieces("r#fn brr"),
-            [Piece::Word("r"), Piece::Mark('#'), Piece::Word("fn"), Piece::Word("brr")]
+            kinds("r#fn brr"),
+            [
+                TokenKind::Word("r"),
+                TokenKind::Punctuation('#'),
+                TokenKind::Word("fn"),
+                TokenKind::Word("brr")
+            ]
         );
     }
 
     #[test]
-    fn comments_are_kept_and_block_comments_nest() {
+    fn comments_are_tokens_and_block_comments_nest() {
         let source = "/* a /* b */ { */ x // } y\nz";
         let expected = [
-            Piece::Comment("/* a /* b */ { */"),
-            Piece::Word("x"),
-            Piece::Comment("// } y"),
-            Piece::Word("z"),
+            TokenKind::Comment("/* a /* b */ { */"),
+            TokenKind::Word("x"),
+            TokenKind::Comment("// } y"),
+            TokenKind::Word("z"),
         ];
-        assert_eq!(pieces(source), expected);
+        assert_eq!(kinds(source), expected);
     }
 
     #[test]
-    fn a_token_knows_its_lines() {
+    fn tokens_have_first_and_last_line() {
         let lines: Vec<_> =
             tokens("a\n\"b\nc\"\nd").iter().map(|token| (token.first_line, token.last_line)).collect();
         assert_eq!(lines, [(1, 1), (2, 3), (4, 4)]);
     }
 
     #[test]
-    fn text_that_ends_in_the_middle_is_read_to_its_end() {
+    fn unterminated_literal_or_comment_extends_to_the_end() {
         for open in ["\"abc", "r#\"abc", "/* abc", "'\\", "'", "b", "é'é"] {
             assert!(!tokens(open).is_empty(), "{open}");
         }

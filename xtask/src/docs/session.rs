@@ -1,0 +1,210 @@
+//! Runs the console blocks of a document in a shell, next to a `guildhall dev` in a new folder.
+
+use std::fs::{self, File, Permissions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+
+use super::console::{self, Step};
+use super::markdown::Document;
+use crate::command::target;
+
+const DEV: &str = "guildhall dev";
+
+/// The last line of `guildhall dev` before it serves.
+const READY: &str = "Press Ctrl-C to stop.";
+
+/// Separates the output of commands; the exit code follows.
+const END: &str = "--guildhall-docs-end--";
+
+/// Time limit of a command. A busy machine starts PostgreSQL in a few seconds.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Documents that run at the same time. Each has its own engines.
+const WORKERS: usize = 2;
+
+/// Runs every document that has console blocks. Returns the differences.
+pub(super) fn check(documents: &[&Document]) -> Vec<String> {
+    let runnable = documents.iter().map(|document| (*document, console::steps(document)));
+    let queue = Mutex::new(runnable.filter(|(_, steps)| !steps.is_empty()));
+    let problems = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some((document, steps)) = next else { return };
+                    let start = Instant::now();
+                    let found = run_document(document, &steps)
+                        .unwrap_or_else(|error| vec![format!("{}: {error:#}", document.path)]);
+                    println!(
+                        "{}: {} commands, {:.1} s",
+                        document.path,
+                        steps.len(),
+                        start.elapsed().as_secs_f64()
+                    );
+                    problems.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+                }
+            });
+        }
+    });
+    problems.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn run_document(document: &Document, steps: &[Step]) -> Result<Vec<String>> {
+    let folder = tempfile::Builder::new().prefix("guildhall-docs-").tempdir()?;
+    // PostgreSQL may run under another account, which has to pass through.
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
+    let mut dev = None;
+    if !steps.iter().any(|step| step.command == DEV) {
+        dev = Some(Dev::start(&folder)?.0);
+    }
+    let mut shell = Shell::start(&folder)?;
+    let mut problems = Vec::new();
+    for step in steps {
+        let place = document.at(step.line);
+        let output = if step.command == DEV {
+            let (started, output) = Dev::start(&folder)?;
+            dev = Some(started);
+            output
+        } else {
+            let (output, code) = shell.run(&step.command).with_context(|| place.clone())?;
+            if code != 0 {
+                problems.push(format!("{place}: `{}` fails with code {code}:\n{output}", step.command));
+                continue;
+            }
+            output
+        };
+        if !console::matches(&step.expected, &output) {
+            let expected = step.expected.join("\n");
+            problems.push(format!(
+                "{place}: the output of `{}` differs\n--- expected\n{expected}\n--- actual\n{output}",
+                step.command
+            ));
+        }
+    }
+    drop(shell);
+    drop(dev);
+    Ok(problems)
+}
+
+/// A running `guildhall dev`. Dropping it stops it.
+struct Dev {
+    child: Child,
+}
+
+impl Dev {
+    /// Starts it and returns its output up to the line that says it is ready.
+    fn start(folder: &TempDir) -> Result<(Self, String)> {
+        let log = folder.path().join("dev.log");
+        let mut command = clean_command(&target().join("debug/guildhall"), folder);
+        command.arg("dev").env("GUILDHALL_HTTP_LISTEN", "127.0.0.1:0").stderr(File::create(&log)?);
+        let mut child = command.spawn().context("cannot start guildhall dev")?;
+        let stdout = child.stdout.take().context("stdout is not piped")?;
+        let (lines, dev) = (read_lines(stdout), Self { child });
+        let mut output = String::new();
+        loop {
+            let Ok(line) = lines.recv_timeout(TIMEOUT) else {
+                bail!(
+                    "guildhall dev did not start\n{output}{}",
+                    fs::read_to_string(&log).unwrap_or_default()
+                );
+            };
+            output.push_str(&line);
+            output.push('\n');
+            if line.contains(READY) {
+                return Ok((dev, output));
+            }
+        }
+    }
+}
+
+impl Drop for Dev {
+    fn drop(&mut self) {
+        let pid = self.child.id().to_string();
+        let _stopped = Command::new("kill").args(["-INT", &pid]).status();
+        let _exited = self.child.wait();
+    }
+}
+
+/// A shell that keeps variables between commands.
+struct Shell {
+    child: Child,
+    input: ChildStdin,
+    output: Receiver<String>,
+}
+
+impl Shell {
+    fn start(folder: &TempDir) -> Result<Self> {
+        let mut command = clean_command(Path::new("bash"), folder);
+        command.args(["--noprofile", "--norc"]).stdin(Stdio::piped());
+        let mut child = command.spawn().context("cannot start bash")?;
+        let input = child.stdin.take().context("stdin is not piped")?;
+        let stdout = child.stdout.take().context("stdout is not piped")?;
+        Ok(Self { child, input, output: read_lines(stdout) })
+    }
+
+    /// Runs a command. Returns its output, standard error included, and its exit code.
+    fn run(&mut self, command: &str) -> Result<(String, i32)> {
+        writeln!(self.input, "{{ {command}\n}} </dev/null 2>&1; printf '\\n%s %s\\n' '{END}' \"$?\"")?;
+        let mut output = String::new();
+        loop {
+            match self.output.recv_timeout(TIMEOUT) {
+                Ok(line) => match line.strip_prefix(END) {
+                    Some(code) => return Ok((output, code.trim().parse()?)),
+                    None => output.push_str(&format!("{line}\n")),
+                },
+                Err(RecvTimeoutError::Timeout) => {
+                    bail!("`{command}` does not end within {} s\n{output}", TIMEOUT.as_secs())
+                }
+                Err(RecvTimeoutError::Disconnected) => bail!("`{command}` ended the shell\n{output}"),
+            }
+        }
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _killed = self.child.kill();
+        let _exited = self.child.wait();
+    }
+}
+
+/// Prepares a program in the folder of a document: our programs first on the PATH, and none of our settings.
+fn clean_command(program: &Path, folder: &TempDir) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::piped());
+    command.env("XDG_CONFIG_HOME", folder.path().join("config"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let programs = std::iter::once(target().join("debug")).chain(std::env::split_paths(&path));
+    if let Ok(path) = std::env::join_paths(programs) {
+        command.env("PATH", path);
+    }
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("GUILDHALL_") && !name.starts_with("GUILDHALL_ENGINE_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn read_lines(stdout: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
