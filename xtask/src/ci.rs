@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::command::{cargo, root, step};
 use crate::engines::Engines;
-use crate::{contract, doctests, junit, ledger, schemas, sqlx};
+use crate::{contract, docs, doctests, junit, ledger, schemas, sqlx};
 
 #[derive(Args)]
 pub(crate) struct CiArgs {
@@ -26,7 +26,7 @@ pub(crate) struct TestArgs {
 
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     ("format", || step("format", &mut cargo(["fmt", "--all", "--check"]))),
     ("deny", check_dependency_policy),
     ("machete", check_unused_dependencies),
@@ -42,6 +42,7 @@ const STEPS: [Step; 12] = [
     ("build", || step("build", &mut cargo(["build", "--workspace", "--locked"]))),
     ("sqlx", || sqlx::run(&sqlx::SqlxArgs { check: true })),
     ("schemas", || schemas::run(&schemas::SchemasArgs { check: true, update_baseline: false })),
+    ("docs", || docs::run(&docs::DocsArgs::default())),
     ("test", test_workspace),
     ("ledger", || ledger::run(&ledger::LedgerArgs { check: true })),
     ("contract", || contract::run(&contract::ContractArgs::default())),

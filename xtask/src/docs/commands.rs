@@ -20,7 +20,7 @@ pub(super) fn check(documents: &[&Document]) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for (invocation, place) in collect(documents) {
         if let Some(error) = usage_error(&invocation)? {
-            problems.push(format!("{place}: `{}` is no valid command: {error}", invocation.join(" ")));
+            problems.push(format!("{place}: `{}` is not a valid command: {error}", invocation.join(" ")));
         }
     }
     Ok(problems)
@@ -32,7 +32,9 @@ fn collect(documents: &[&Document]) -> BTreeMap<Vec<String>, String> {
     for document in documents {
         let steps = console::all_steps(document).into_iter().map(|step| (step.line, step.command));
         let spans = document.spans.iter().map(|span| (span.line, span.text.clone()));
-        for (line, command) in steps.chain(spans) {
+        let mut commands: Vec<(usize, String)> = steps.chain(spans).collect();
+        commands.sort();
+        for (line, command) in commands {
             for invocation in invocations(&command) {
                 found.entry(invocation).or_insert_with(|| document.at(line));
             }
@@ -55,9 +57,9 @@ fn usage_error(invocation: &[String]) -> Result<Option<String>> {
         return Ok(None);
     }
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let error = text.lines().next().unwrap_or("it fails");
+    let error = text.lines().next().unwrap_or("it fails").trim_start_matches("error: ");
     // A text may name a flag without its value.
-    let is_flag_alone = error.starts_with("error: a value is required for ");
+    let is_flag_alone = error.starts_with("a value is required for ");
     Ok((!is_flag_alone).then(|| error.to_owned()))
 }
 

@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 
 use crate::support::{Setup, read_response};
 
-const LOCK_REPLICAS: &str = "BEGIN; LOCK_REPLICAS TABLE replicas IN ACCESS EXCLUSIVE MODE";
+const LOCK_REPLICAS: &str = "BEGIN; LOCK TABLE replicas IN ACCESS EXCLUSIVE MODE";
 
 #[tokio::test]
 async fn request_over_the_concurrency_limit_is_refused_and_probes_answer() {

@@ -44,7 +44,7 @@ async fn job_of_a_cancelled_command_starts_no_process() {
     cluster.db.sql().await.execute("UPDATE commands SET state = 'cancelled'").await;
     let job = cluster.insert_runner_job(&run).await;
     let ended = cluster.wait_for_job(&run, &job, "failed").await;
-    assert!(text(&ended["terminal"], "message").contains("not needed"), "{ended}");
+    assert!(text(&ended["terminal"], "message").contains("no longer needs a runner"), "{ended}");
     assert_eq!((ended["commandId"].as_str(), launcher.attempt_count()), (Some(&*command), 0));
 }
 
