@@ -235,6 +235,7 @@ async fn audited_actions(cluster: &Cluster, tenant: &str) -> Vec<String> {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one scenario, read from top to bottom")]
 async fn object_of_another_tenant_looks_like_a_missing_object() {
     let folder = tempfile::tempdir().expect("a folder");
     let cluster = Cluster::with_secrets_folder(&folder).await;

@@ -22,6 +22,7 @@ enum RunState {
 
 // covers: R10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::too_many_lines, reason = "one scenario, read from top to bottom")]
 async fn concurrent_claims_have_one_winner_and_a_conflict_with_owner() {
     let mut rounds = Rounds::from_env(1000);
     let cluster = Cluster::new().await;

@@ -148,6 +148,7 @@ async fn run_has_one_owner_and_its_events_have_gapless_numbers() {
 
 // covers: R8, R15a, R15b, R15e, R16
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one scenario, read from top to bottom")]
 async fn finished_command_leaves_the_run_open_and_has_its_own_result() {
     let cluster = Cluster::new().await;
     let tenant = cluster.create_test_tenant("acme").await;

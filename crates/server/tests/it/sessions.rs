@@ -48,6 +48,7 @@ impl Cluster {
 
 // covers: R20
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one scenario, read from top to bottom")]
 async fn reader_sees_running_and_unread_sessions_and_its_mark_only_grows() {
     let cluster = Cluster::new().await;
     let tenant = cluster.create_test_tenant("acme").await;

@@ -32,14 +32,16 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Uses a database and the NATS that all tests share.
+    /// Uses a database and the NATS that all tests share. Test processes compete for the cores, so a connection may take
+    /// longer than the default timeout.
     pub(crate) fn new(db: &TestDb) -> Self {
-        Self { postgres: db.url(), nats: nats_url(), prefix: subject_prefix(), flags: Vec::new() }
+        let flags = vec![("postgres.acquire_timeout", "10s".to_owned())];
+        Self { postgres: db.url(), nats: nats_url(), prefix: subject_prefix(), flags }
     }
 
     /// Uses a database and the NATS of the test's private engines.
     pub(crate) fn with_private_engines(db: &TestDb, addresses: &EngineUrls) -> Self {
-        Self { nats: addresses.nats.clone(), ..Self::new(db) }
+        Self { nats: addresses.nats.clone(), flags: Vec::new(), ..Self::new(db) }
     }
 
     pub(crate) fn with(mut self, key: &'static str, value: impl ToString) -> Self {
