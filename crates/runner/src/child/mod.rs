@@ -23,7 +23,7 @@ pub use deny_list::DenyList;
 pub use line_reader::Line;
 use line_reader::LineReader;
 use process_tree::ProcessTree;
-pub use process_tree::{become_subreaper, kill_backends, kill_descendants, kill_orphans};
+pub use process_tree::{BackendProcesses, become_subreaper, kill_backends, kill_descendants};
 use stderr_tail::StderrTail;
 
 /// How long to read the remaining output of a process that has exited.

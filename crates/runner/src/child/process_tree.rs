@@ -60,10 +60,35 @@ pub fn kill_backends() {
     kill_trees(is_backend, &roots);
 }
 
-/// Kills detached processes that backends started; the backends continue.
-pub fn kill_orphans() {
-    let active = active_roots();
-    kill_trees(|process| is_orphan(process, &active), &[]);
+/// The processes of the running backends at one time.
+#[derive(Debug)]
+pub struct BackendProcesses(BTreeSet<ProcessKey>);
+
+impl BackendProcesses {
+    #[must_use]
+    pub fn list() -> Self {
+        let roots = active_roots();
+        Self(backend_processes(&list_processes(), &roots).map(|process| process.key()).collect())
+    }
+
+    /// Kills what the backends have started since then, detached processes too; the backends continue. An agent that
+    /// is interrupted while it starts a command may leave the command running.
+    pub fn kill_newer(&self) {
+        let roots = active_roots();
+        let select = |all: &[ProcessInfo]| {
+            let newer = backend_processes(all, &roots).filter(|process| !self.0.contains(&process.key()));
+            newer.chain(with_descendants(all, |process| is_orphan(process, &roots))).collect()
+        };
+        kill_selected(select, &roots.iter().copied().collect::<Vec<_>>());
+    }
+}
+
+/// Returns the processes of the backends with the given roots.
+fn backend_processes(
+    all: &[ProcessInfo],
+    roots: &BTreeSet<u32>,
+) -> impl Iterator<Item = ProcessInfo> + use<> {
+    with_descendants(all, |process| roots.iter().any(|root| process.belongs_to(*root))).into_iter()
 }
 
 /// Kills all descendants of this process, which must exit afterwards.
@@ -85,9 +110,14 @@ fn is_orphan(process: &ProcessInfo, active: &BTreeSet<u32>) -> bool {
 /// Kills the matching processes with all of their descendants. `reaped_by_owner` lists processes to kill but not to
 /// reap.
 fn kill_trees(is_root: impl Fn(&ProcessInfo) -> bool, reaped_by_owner: &[u32]) {
+    kill_selected(|all| with_descendants(all, &is_root), reaped_by_owner);
+}
+
+/// Kills the selected processes, and selects again until all of them are dead.
+fn kill_selected(select: impl Fn(&[ProcessInfo]) -> Vec<ProcessInfo>, reaped_by_owner: &[u32]) {
     let own_id = raw_pid(getpid());
     for _ in 0..MAX_SCANS {
-        let targets = with_descendants(&list_processes(), &is_root);
+        let targets = select(&list_processes());
         for process in &targets {
             let is_ours_to_reap = process.parent == own_id && !reaped_by_owner.contains(&process.id);
             match (process.is_dead, is_ours_to_reap) {
@@ -139,9 +169,18 @@ struct ProcessInfo {
     parent: u32,
     group: u32,
     is_dead: bool,
+    /// Clock ticks since boot.
+    started_at: u64,
 }
 
+/// Identifies a process: ids are reused, so the start time is a part of it.
+type ProcessKey = (u32, u64);
+
 impl ProcessInfo {
+    fn key(&self) -> ProcessKey {
+        (self.id, self.started_at)
+    }
+
     /// Returns whether this is the root process, or in its group.
     fn belongs_to(&self, root: u32) -> bool {
         self.id == root || self.group == root
@@ -161,7 +200,9 @@ fn parse_stat(stat: &str) -> Option<ProcessInfo> {
     let is_dead = matches!(fields.next()?, "Z" | "X");
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    Some(ProcessInfo { id: id.parse().ok()?, parent, group, is_dead })
+    // The 22nd field; the group is the 5th.
+    let started_at = fields.nth(16)?.parse().ok()?;
+    Some(ProcessInfo { id: id.parse().ok()?, parent, group, is_dead, started_at })
 }
 
 #[cfg(test)]
@@ -170,14 +211,15 @@ mod tests {
 
     #[test]
     fn process_name_with_parentheses_is_parsed() {
-        let expected = ProcessInfo { id: 12, parent: 1, group: 7, is_dead: true };
-        assert_eq!(parse_stat("12 (a) S 99 (b) Z 1 7 12 0 -1"), Some(expected));
+        let expected = ProcessInfo { id: 12, parent: 1, group: 7, is_dead: true, started_at: 4711 };
+        let stat = "12 (a) S 99 (b) Z 1 7 12 0 -1 4194304 11 12 13 14 15 16 17 18 20 0 1 0 4711 2 3";
+        assert_eq!(parse_stat(stat), Some(expected));
         assert_eq!(parse_stat("nonsense"), None);
     }
 
     #[test]
     fn all_descendants_are_found() {
-        let process = |id, parent| ProcessInfo { id, parent, group: id, is_dead: false };
+        let process = |id, parent| ProcessInfo { id, parent, group: id, is_dead: false, started_at: 0 };
         let all = [process(5, 4), process(4, 3), process(3, 2), process(9, 1)];
         let found: Vec<_> = with_descendants(&all, |p| p.id == 3).iter().map(|p| p.id).collect();
         assert_eq!(found, [5, 4, 3]);

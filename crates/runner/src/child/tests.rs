@@ -66,6 +66,23 @@ async fn dropping_one_child_leaves_the_other_running() {
     assert!(!is_alive(&kept));
 }
 
+/// A helper of the agent, started before the turn, continues; a command of the turn does not.
+#[tokio::test]
+async fn processes_newer_than_the_list_are_killed() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let script = "sh -c 'echo $$ > helper; exec sleep 300' & read line; \
+                  setsid sh -c 'echo $$ > command; exec sleep 300' & exec sleep 300";
+    let mut child = Child::start(&shell(dir.path(), &["-c", script])).expect("start the shell");
+    let helper = wait_for_file(&dir.path().join("helper")).await;
+    let before = BackendProcesses::list();
+    child.write_line("start").await.expect("write line");
+    let command = wait_for_file(&dir.path().join("command")).await;
+    assert!(is_alive(&command));
+    before.kill_newer();
+    assert!(!is_alive(&command), "{command}");
+    assert!(is_alive(&helper) && is_alive(&child.id().to_string()), "{helper} {child:?}");
+}
+
 #[tokio::test]
 async fn child_does_not_inherit_the_environment() {
     let dir = tempfile::tempdir().expect("temporary directory");

@@ -18,7 +18,7 @@ use super::options::RETRY_DELAY;
 use super::prompt::prompt_text;
 use super::watch::{DrainSettings, StopState, TurnWatcher};
 use crate::backend::{BackendEvent, BackendFailure, EventSink, ThreadStart, TurnOutcome};
-use crate::child;
+use crate::child::{self, BackendProcesses};
 use crate::lease::is_lease_lost;
 use crate::pump::event_pump::{FlushResult, PumpMessage};
 
@@ -95,6 +95,7 @@ impl ActiveRun {
         let stop_state = &stop_state;
         let watcher =
             TurnWatcher { held, poll_from, queue, id, controls: &controls, lost, stop_state, drain }.run();
+        let before = BackendProcesses::list();
         let stop_overdue = async {
             stop_state.requested().await;
             sleep(STOP_TIMEOUT).await;
@@ -112,7 +113,7 @@ impl ActiveRun {
         if let TurnOutcome::Failed(failure) = &outcome {
             self.is_started &= !failure.died;
         }
-        outcome_after_stop(outcome, stop_state)
+        outcome_after_stop(outcome, stop_state, &before)
     }
 
     /// Delivers all events to the server.
@@ -150,14 +151,17 @@ fn lease_lost() -> BackendFailure {
     BackendFailure::died("the lease of the run was lost")
 }
 
-/// Returns the outcome of a turn that may have been told to stop.
-fn outcome_after_stop(outcome: TurnOutcome, stop_state: &StopState) -> TurnOutcome {
+/// Returns the outcome of a turn that may have been told to stop. Nothing that such a turn started continues.
+fn outcome_after_stop(
+    outcome: TurnOutcome,
+    stop_state: &StopState,
+    before: &BackendProcesses,
+) -> TurnOutcome {
     let died = matches!(&outcome, TurnOutcome::Failed(failure) if failure.died);
     if !stop_state.is_requested() || !(died || outcome == TurnOutcome::Interrupted) {
         return outcome;
     }
-    // The backend stops the processes that it knows of; detached ones are killed here.
-    child::kill_orphans();
+    before.kill_newer();
     if stop_state.is_draining() {
         let message = "the runner was told to stop and interrupted the turn: its effects until then remain";
         return TurnOutcome::Failed(BackendFailure::new(FailureKind::InfraFailed, message));

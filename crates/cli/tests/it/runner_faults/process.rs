@@ -83,7 +83,8 @@ pub(super) async fn wait_until_exited(pids: &[u32], timeout: Duration) -> Durati
         if running.is_empty() {
             return started.elapsed();
         }
-        assert!(started.elapsed() < timeout, "{running:?} still running after {timeout:?}");
+        let described = || running.iter().map(|pid| (pid, command_line(**pid))).collect::<Vec<_>>();
+        assert!(started.elapsed() < timeout, "still running after {timeout:?}: {:?}", described());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
