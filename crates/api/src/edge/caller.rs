@@ -1,12 +1,23 @@
-//! Extractors that authenticate a request. A handler with an [`AuthenticatedCaller`] is reached only with a valid token
-//! or browser session and within the rate limit; with an [`EnrolledRunner`], [`RunHolder`] or [`CachedRunHolder`] only
-//! by runners with a token of that kind. A valid token of another kind counts as none.
+//! Extractors that authenticate a request. A handler names in its signature who may reach it:
+//!
+//! - [`Authorized`]: a caller with this right in the tenant that the path names.
+//! - [`PendingAuthorization`]: the same, where the query or the body names the tenant.
+//! - [`InstallationOperator`]: an operator of the installation.
+//! - [`AuthenticatedCaller`]: anyone with a valid token or browser session, for what is their own.
+//! - [`EnrolledRunner`], [`RunHolder`], [`CachedRunHolder`]: a runner with a token of that kind. A valid token of another
+//!   kind counts as none.
+//!
+//! Callers are within their rate limit.
+
+use std::marker::PhantomData;
 
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use guildhall_domain::FailureKind;
+use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
 use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::TenantId;
 use guildhall_domain::ops::rate::RateKey;
 use guildhall_domain::runners::enrolment::Enrolment;
@@ -29,8 +40,16 @@ pub(crate) const CSRF_HEADER: &str = "x-guildhall-csrf";
 #[derive(Debug, Clone)]
 pub(crate) struct AuthenticatedCaller {
     pub(crate) caller: Caller,
-    /// The credential, which is checked again while a stream is open.
+    /// The tenant of the object in the path.
+    tenant_in_path: Option<TenantId>,
     pub(crate) credential: Credential,
+}
+
+/// A caller whose right `R` is checked in the tenant that the query or the body names.
+#[derive(Debug)]
+pub(crate) struct PendingAuthorization<R> {
+    caller: AuthenticatedCaller,
+    right: PhantomData<fn() -> R>,
 }
 
 /// A runner with an enrolment token: it may register and claim.
@@ -49,23 +68,72 @@ impl FromRequestParts<App> for AuthenticatedCaller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let tenant = tenant_in_path(parts, app).await?;
+        let tenant_in_path = tenant_in_path(parts, app).await?;
         let credential = credential(&parts.headers).ok_or(ServiceError::Unauthenticated)?;
-        let caller = app.access.auth.authenticate(&credential, tenant).await?;
+        let caller = app.access.auth.authenticate(&credential, tenant_in_path).await?;
         match &credential {
             Credential::Bearer(_) => deny_two_callers(parts, app, &caller).await?,
             Credential::Cookie(cookie) => deny_cross_site(parts, app, &caller, cookie).await?,
         }
         rates::count(parts, app, rates::tier_of(parts), RateKey::Principal(caller.principal)).await?;
-        Ok(Self { caller, credential })
+        Ok(Self { caller, tenant_in_path, credential })
     }
 }
 
-impl AuthenticatedCaller {
-    /// Loads the caller's role in a tenant that the request names outside its path.
-    pub(crate) async fn in_tenant(self, app: &App, tenant: TenantId) -> Result<Self, ApiError> {
-        let caller = app.access.auth.authenticate(&self.credential, Some(tenant)).await?;
-        Ok(Self { caller, ..self })
+impl<R: Right> FromRequestParts<App> for Authorized<R> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let found = AuthenticatedCaller::from_request_parts(parts, app).await?;
+        let tenant = found.tenant_in_path.ok_or(ServiceError::NOT_FOUND)?;
+        Ok(Self::new(found.caller, tenant).map_err(ServiceError::from)?)
+    }
+}
+
+impl FromRequestParts<App> for InstallationOperator {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let found = AuthenticatedCaller::from_request_parts(parts, app).await?;
+        Ok(Self::new(found.caller).map_err(ServiceError::from)?)
+    }
+}
+
+impl<R: Right> FromRequestParts<App> for PendingAuthorization<R> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let caller = AuthenticatedCaller::from_request_parts(parts, app).await?;
+        Ok(Self { caller, right: PhantomData })
+    }
+}
+
+impl<R: Right> PendingAuthorization<R> {
+    /// Checks the right in a tenant that the request names outside its path.
+    pub(crate) async fn in_tenant(self, app: &App, tenant: TenantId) -> Result<Authorized<R>, ServiceError> {
+        let caller = app.access.auth.authenticate(&self.caller.credential, Some(tenant)).await?;
+        Ok(Authorized::new(caller, tenant)?)
+    }
+
+    /// Checks the right in the tenant that the caller's service key belongs to. Returns `None` for other callers.
+    pub(crate) fn in_own_tenant(self) -> Option<Result<Authorized<R>, ServiceError>> {
+        let caller = self.caller.caller;
+        let tenant = caller.tenant?.tenant;
+        Some(Authorized::new(caller, tenant).map_err(ServiceError::from))
+    }
+
+    /// Checks that the caller is an operator, for objects that belong to no tenant.
+    pub(crate) fn into_operator(self) -> Result<InstallationOperator, ServiceError> {
+        Ok(InstallationOperator::new(self.caller.caller)?)
+    }
+}
+
+/// The credential of an authenticated request, for a stream that checks it again while it is open.
+impl FromRequestParts<App> for Credential {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        Ok(credential(&parts.headers).ok_or(ServiceError::Unauthenticated)?)
     }
 }
 

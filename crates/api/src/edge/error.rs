@@ -13,7 +13,7 @@ use guildhall_service::ServiceError;
 
 /// The failure for the response, and its cause for the log.
 #[derive(Debug, Clone)]
-pub(crate) struct ApiError {
+pub struct ApiError {
     pub(crate) failure: Failure,
     pub(crate) cause: Option<Arc<dyn Error + Send + Sync>>,
 }

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use crate::access::principal::TokenKind;
-use crate::access::role::{Permission, Role};
+use crate::access::role::{Permission, Right, Role};
 use crate::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
 
 /// The caller's role in a tenant. Loaded from the database for each request, never taken from a token.
@@ -18,7 +18,7 @@ pub struct TenantRole {
 
 impl TenantRole {
     /// Requires a permission in this tenant.
-    pub fn require(self, permission: Permission) -> Result<(), AccessDenied> {
+    pub(super) fn require(self, permission: Permission) -> Result<(), AccessDenied> {
         if self.role.allows(permission) { Ok(()) } else { Err(AccessDenied::Forbidden(permission)) }
     }
 }
@@ -56,32 +56,11 @@ pub enum AccessDenied {
 }
 
 impl Caller {
-    /// Returns the caller's role in a tenant, if it is the tenant of this request.
-    pub fn in_tenant(&self, tenant: TenantId) -> Result<TenantRole, AccessDenied> {
-        self.effective_role().filter(|role| role.tenant == tenant).ok_or(AccessDenied::NotFound)
-    }
-
-    /// Requires a permission in the tenant of this request.
-    pub fn require(&self, permission: Permission) -> Result<(), AccessDenied> {
-        self.effective_role().ok_or(AccessDenied::NotFound)?.require(permission)
-    }
-
-    /// Requires an operator of the installation. For everyone else the object does not exist.
-    pub fn require_operator(&self) -> Result<(), AccessDenied> {
-        if self.is_operator && can_hold_permissions(self.kind) { Ok(()) } else { Err(AccessDenied::NotFound) }
-    }
-
-    /// Requires a service key of the tenant with a permission, and returns the key.
-    pub fn require_key(
-        &self,
-        tenant: TenantId,
-        permission: Permission,
-    ) -> Result<ServiceKeyId, AccessDenied> {
-        let role = self.in_tenant(tenant)?;
-        let key =
-            self.key.filter(|_| self.kind == TokenKind::Service).ok_or(AccessDenied::ServiceKeyRequired)?;
-        role.require(permission)?;
-        Ok(key)
+    /// Returns whether the caller has a right in a tenant now. Open streams ask this again and again.
+    #[must_use]
+    pub fn has<R: Right>(&self, tenant: TenantId) -> bool {
+        let role = self.role().filter(|role| role.tenant == tenant);
+        role.is_some_and(|role| R::PERMISSION.is_none_or(|permission| role.role.allows(permission)))
     }
 
     /// Returns whether the caller's token has expired. Its open streams end with it.
@@ -90,32 +69,33 @@ impl Caller {
         now >= self.expires_at
     }
 
-    fn effective_role(&self) -> Option<TenantRole> {
-        self.tenant.filter(|_| can_hold_permissions(self.kind))
+    /// Returns the caller's role in the tenant of this request.
+    pub(super) fn role(&self) -> Option<TenantRole> {
+        self.tenant.filter(|_| self.can_hold_permissions())
     }
-}
 
-/// Returns whether tokens of this kind can hold tenant permissions. Tokens of external subjects, enrolments and runs
-/// give access to the object they name and to nothing else, even if a membership was loaded.
-fn can_hold_permissions(kind: TokenKind) -> bool {
-    match kind {
-        TokenKind::User | TokenKind::Agent | TokenKind::Service => true,
-        TokenKind::External | TokenKind::Enrolment | TokenKind::Run => false,
+    /// Returns whether tokens of this kind can hold permissions. Tokens of external subjects, enrolments and runs give
+    /// access to the object they name and to nothing else, even if a membership was loaded.
+    pub(super) fn can_hold_permissions(&self) -> bool {
+        match self.kind {
+            TokenKind::User | TokenKind::Agent | TokenKind::Service => true,
+            TokenKind::External | TokenKind::Enrolment | TokenKind::Run => false,
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod test_caller {
     use proptest::prelude::*;
     use uuid::Uuid;
 
     use super::*;
 
-    fn tenant(number: u128) -> TenantId {
+    pub(crate) fn tenant(number: u128) -> TenantId {
         TenantId::from_uuid(Uuid::from_u128(number))
     }
 
-    fn caller(kind: TokenKind, role: Option<(u128, Role)>) -> Caller {
+    pub(crate) fn caller(kind: TokenKind, role: Option<(u128, Role)>) -> Caller {
         Caller {
             principal: PrincipalId::from_uuid(Uuid::from_u128(1)),
             kind,
@@ -128,68 +108,22 @@ mod tests {
         }
     }
 
-    #[test]
-    fn member_without_the_permission_gets_its_name() {
-        let viewer = caller(TokenKind::User, Some((7, Role::Viewer)));
-        let denied = viewer.require(Permission::RunsWrite).expect_err("a viewer cannot write");
-        assert_eq!(denied, AccessDenied::Forbidden(Permission::RunsWrite));
-        assert_eq!(
-            denied.to_string(),
-            "your role lacks the permission runs:write: ask an owner or operator of the tenant for a role that has it"
-        );
-        assert_eq!(viewer.require(Permission::RunsRead), Ok(()));
+    pub(crate) fn any_caller() -> impl Strategy<Value = Caller> {
+        let kind = proptest::sample::select(TokenKind::ALL);
+        let role = proptest::option::of((6u128..9, proptest::sample::select(Role::ALL)));
+        (kind, role, any::<bool>())
+            .prop_map(|(kind, role, is_operator)| Caller { is_operator, ..caller(kind, role) })
     }
+}
 
-    #[test]
-    fn other_tenant_is_not_found() {
-        let owner = caller(TokenKind::User, Some((7, Role::Owner)));
-        assert_eq!(owner.in_tenant(tenant(7)), Ok(TenantRole { tenant: tenant(7), role: Role::Owner }));
-        assert_eq!(owner.in_tenant(tenant(8)), Err(AccessDenied::NotFound));
-        assert_eq!(caller(TokenKind::User, None).in_tenant(tenant(7)), Err(AccessDenied::NotFound));
-    }
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
 
-    #[test]
-    fn installation_operator_has_no_tenant_permissions() {
-        let operator = Caller { is_operator: true, ..caller(TokenKind::User, None) };
-        assert_eq!(operator.require_operator(), Ok(()));
-        for permission in Permission::ALL {
-            assert_eq!(operator.require(*permission), Err(AccessDenied::NotFound), "{permission}");
-        }
-        assert_eq!(caller(TokenKind::User, None).require_operator(), Err(AccessDenied::NotFound));
-    }
-
-    /// Even for an owner of the tenant who also operates the installation.
-    #[test]
-    fn external_enrolment_and_run_tokens_have_no_tenant_permissions() {
-        for kind in [TokenKind::External, TokenKind::Enrolment, TokenKind::Run] {
-            let caller = Caller { is_operator: true, ..caller(kind, Some((7, Role::Owner))) };
-            for permission in Permission::ALL {
-                assert_eq!(caller.require(*permission), Err(AccessDenied::NotFound), "{kind} {permission}");
-            }
-            assert_eq!(caller.in_tenant(tenant(7)), Err(AccessDenied::NotFound), "{kind}");
-            assert_eq!(caller.require_operator(), Err(AccessDenied::NotFound), "{kind}");
-        }
-    }
-
-    #[test]
-    fn require_key_accepts_only_service_keys_of_the_tenant() {
-        let key = ServiceKeyId::from_uuid(Uuid::from_u128(9));
-        let holder = |kind, role| Caller { key: Some(key), ..caller(kind, Some((7, role))) };
-        let require_key =
-            |caller: &Caller, number| caller.require_key(tenant(number), Permission::SubjectsVouch);
-        let service = holder(TokenKind::Service, Role::Developer);
-        assert_eq!(require_key(&service, 7), Ok(key));
-        assert_eq!(require_key(&service, 8), Err(AccessDenied::NotFound));
-        let viewer = holder(TokenKind::Service, Role::Viewer);
-        assert_eq!(require_key(&viewer, 7), Err(AccessDenied::Forbidden(Permission::SubjectsVouch)));
-        assert_eq!(
-            require_key(&caller(TokenKind::User, Some((7, Role::Owner))), 7),
-            Err(AccessDenied::ServiceKeyRequired)
-        );
-        for kind in [TokenKind::External, TokenKind::Enrolment, TokenKind::Run] {
-            assert_eq!(require_key(&holder(kind, Role::Owner), 7), Err(AccessDenied::NotFound), "{kind}");
-        }
-    }
+    use super::test_caller::{any_caller, caller, tenant};
+    use super::*;
+    use crate::access::authorized::Authorized;
+    use crate::access::role::rights::{Membership, RunsErase, RunsRead};
 
     #[test]
     fn caller_is_expired_from_the_expiry_time_on() {
@@ -199,27 +133,16 @@ mod tests {
         assert!(caller.is_expired(caller.expires_at));
     }
 
-    fn any_caller() -> impl Strategy<Value = Caller> {
-        let kind = proptest::sample::select(TokenKind::ALL);
-        let role = proptest::option::of((0u128..3, proptest::sample::select(Role::ALL)));
-        (kind, role, any::<bool>())
-            .prop_map(|(kind, role, is_operator)| Caller { is_operator, ..caller(kind, role) })
-    }
-
     proptest! {
         #[test]
-        fn permission_requires_the_role_in_the_tenant_of_the_request(
-            caller in any_caller(),
-            number in 0u128..3,
-            permission in proptest::sample::select(Permission::ALL),
-        ) {
-            let allowed = caller.in_tenant(tenant(number)).and_then(|role| role.require(permission));
-            let expected = match caller.tenant.filter(|role| role.tenant == tenant(number)) {
-                Some(found) if can_hold_permissions(caller.kind) && found.role.allows(permission) => Ok(()),
-                Some(_) if can_hold_permissions(caller.kind) => Err(AccessDenied::Forbidden(permission)),
-                Some(_) | None => Err(AccessDenied::NotFound),
-            };
-            prop_assert_eq!(allowed, expected);
+        fn caller_has_a_right_only_where_they_are_authorized(caller in any_caller(), number in 6u128..9) {
+            fn is_authorized<R: Right>(caller: &Caller, tenant: TenantId) -> bool {
+                Authorized::<R>::new(caller.clone(), tenant).is_ok()
+            }
+            let tenant = tenant(number);
+            prop_assert_eq!(caller.has::<RunsRead>(tenant), is_authorized::<RunsRead>(&caller, tenant));
+            prop_assert_eq!(caller.has::<RunsErase>(tenant), is_authorized::<RunsErase>(&caller, tenant));
+            prop_assert_eq!(caller.has::<Membership>(tenant), is_authorized::<Membership>(&caller, tenant));
         }
     }
 }

@@ -15,6 +15,13 @@ named_enum! {
     Owner = "owner",
 }
 
+/// What a signature requires of a member of a tenant. See [`rights`] and
+/// [`Authorized`](crate::access::authorized::Authorized).
+pub trait Right {
+    /// The permission; none where any member may act.
+    const PERMISSION: Option<Permission>;
+}
+
 /// One row of the matrix.
 struct Row {
     permission: Permission,
@@ -28,6 +35,29 @@ macro_rules! matrix {
             /// A permission in a tenant.
             Permission, "permission";
             $(#[doc = $allows] $permission = $name,)+
+        }
+
+        /// The rights that a signature can name: each permission as a type.
+        pub mod rights {
+            use super::{Permission, Right};
+
+            $(
+                #[doc = $allows]
+                #[derive(Debug, Clone, Copy)]
+                pub enum $permission {}
+
+                impl Right for $permission {
+                    const PERMISSION: Option<Permission> = Some(Permission::$permission);
+                }
+            )+
+
+            /// Being a member, with any role. For changes whose rule looks at the role itself.
+            #[derive(Debug, Clone, Copy)]
+            pub enum Membership {}
+
+            impl Right for Membership {
+                const PERMISSION: Option<Permission> = None;
+            }
         }
 
         /// The permissions of each role. docs/roles.md is generated from it.

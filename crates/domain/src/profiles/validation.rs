@@ -1,5 +1,6 @@
 //! Validation of a provider profile: a short test turn, whose outcome is the result.
 
+use crate::access::authorized::TenantObject;
 use crate::ids::{CommandId, PrincipalId, RunId, TenantId, ValidationId};
 use jiff::Timestamp;
 
@@ -66,6 +67,12 @@ pub struct Validation {
     /// `None` while it is pending.
     pub outcome: Option<ValidationOutcome>,
     pub settled_at: Option<Timestamp>,
+}
+
+impl TenantObject for Validation {
+    fn tenant(&self) -> TenantId {
+        self.tenant
+    }
 }
 
 #[cfg(test)]

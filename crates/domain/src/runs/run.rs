@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::RunState;
 use super::event::Usage;
 use super::lease::{Lease, PreviousHolder};
+use crate::access::authorized::TenantObject;
 use crate::ids::{PrincipalId, RunId, RunnerId, SessionId, TenantId};
 use crate::journal::Seq;
 
@@ -32,6 +33,12 @@ pub struct Run {
     /// The lost runner that the current or the next lease holder replaces.
     pub lost_runner: Option<RunnerId>,
     pub now: Timestamp,
+}
+
+impl TenantObject for Run {
+    fn tenant(&self) -> TenantId {
+        self.tenant
+    }
 }
 
 impl Run {

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::{ExecutionState, SessionVersion, StorageKind};
+use crate::access::authorized::TenantObject;
 use crate::ids::{CommandId, PrincipalId, RunId, SessionId, TenantId};
 
 /// A session, with the read marker of one reader.
@@ -25,6 +26,12 @@ pub struct Session {
     pub updated_at: Timestamp,
     /// The version up to which the reader has read.
     pub read_version: SessionVersion,
+}
+
+impl TenantObject for Session {
+    fn tenant(&self) -> TenantId {
+        self.tenant
+    }
 }
 
 /// Which objects a list returns.

@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use guildhall_domain::access::audit_chain::EntrySeal;
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
+use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
+use guildhall_domain::access::role::Right;
+use guildhall_domain::access::role::rights::AuditRead;
 use guildhall_domain::ids::{EntryId, PrincipalId, TenantId};
 use guildhall_domain::journal::{Cursor, Fence, Gap, Journal, Seq, Stream};
 use guildhall_store::journal::{self, AppendError, AppendRequest, NewEntry};
@@ -58,14 +59,13 @@ pub struct AuditEvent {
 
 impl AuditEvent {
     /// An event that a member of a tenant caused.
-    pub(crate) fn by_member(
-        caller: &Caller,
-        tenant: TenantId,
+    pub(crate) fn by_member<R: Right>(
+        caller: &Authorized<R>,
         action: &'static str,
         object: String,
         detail: Value,
     ) -> Self {
-        Self { log: AuditLog::Tenant(tenant), action, actor: Some(caller.principal), object, detail }
+        Self { log: AuditLog::Tenant(caller.tenant()), action, actor: Some(caller.principal), object, detail }
     }
 }
 
@@ -202,18 +202,32 @@ impl Audit {
         Self { store, journals }
     }
 
-    /// Reads a page of a log. The log of the installation is for operators.
+    /// Reads a page of a tenant's log.
     pub async fn page(
         &self,
-        caller: &Caller,
+        caller: &Authorized<AuditRead>,
+        start: PageStart,
+        limit: u32,
+    ) -> Result<AuditPage, ServiceError> {
+        self.read_page(AuditLog::Tenant(caller.tenant()), start, limit).await
+    }
+
+    /// Reads a page of the installation's log.
+    pub async fn installation_page(
+        &self,
+        _: &InstallationOperator,
+        start: PageStart,
+        limit: u32,
+    ) -> Result<AuditPage, ServiceError> {
+        self.read_page(AuditLog::Installation, start, limit).await
+    }
+
+    async fn read_page(
+        &self,
         log: AuditLog,
         start: PageStart,
         limit: u32,
     ) -> Result<AuditPage, ServiceError> {
-        match log {
-            AuditLog::Installation => caller.require_operator()?,
-            AuditLog::Tenant(tenant) => caller.in_tenant(tenant)?.require(Permission::AuditRead)?,
-        }
         let (stream, limit) = (log.stream(), limit.clamp(1, MAX_PAGE_SIZE));
         let after = match start {
             PageStart::After(seq) => seq,
@@ -235,23 +249,16 @@ impl Audit {
     /// open.
     pub async fn follow(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<AuditRead>,
         cursor: Option<Cursor>,
     ) -> Result<AuditStream, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::AuditRead)?;
+        let tenant = caller.tenant();
         let stream = AuditLog::Tenant(tenant).stream();
         let start = StartPosition::find(&self.store, stream, cursor).await?;
         let after = start.after;
         let seals = Seals { store: self.store.clone(), stream, loaded_to: after, found: BTreeMap::new() };
         let follower = self.journals.follow(stream, after);
         Ok(AuditStream { tenant, start, follower, pending: None, returned_to: after, seals })
-    }
-
-    /// Returns whether a caller may read a tenant's log now.
-    #[must_use]
-    pub fn may_read(caller: &Caller, tenant: TenantId) -> bool {
-        caller.in_tenant(tenant).and_then(|tenant_role| tenant_role.require(Permission::AuditRead)).is_ok()
     }
 
     /// Appends an event that belongs to no transaction, such as a refused attempt.

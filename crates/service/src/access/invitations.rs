@@ -1,10 +1,12 @@
 //! Invitations: created by members who manage members, accepted once by whoever has the secret.
 
+use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::invitation::InvitationSummary;
 use guildhall_domain::access::invitation::{self, InvitationError};
 use guildhall_domain::access::principal::TokenKind;
-use guildhall_domain::access::role::{Permission, Role, add_member};
+use guildhall_domain::access::role::rights::MembersManage;
+use guildhall_domain::access::role::{Role, add_member};
 use guildhall_domain::ids::{InviteId, PrincipalId, TenantId};
 use guildhall_identity::opaque::{OpaqueSecret, OpaqueSecretKind, SecretHash};
 use guildhall_runtime::Clock;
@@ -72,15 +74,13 @@ impl Invitations {
     /// Creates an invitation to a role in a tenant, not above the inviter's. The note is only a label.
     pub async fn create(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<MembersManage>,
         role: Role,
         note: Option<&str>,
         key: Option<&IdempotencyKey>,
     ) -> Result<CreatedInvitation, ServiceError> {
-        let tenant_role = caller.in_tenant(tenant)?;
-        tenant_role.require(Permission::MembersManage)?;
-        add_member(tenant_role.role, role)?;
+        add_member(caller.role(), role)?;
+        let tenant = caller.tenant();
         let mut tx = self.store.begin().await?;
         let id = InviteId::generate();
         let body = json!(["invitation", tenant, role.as_str(), note]);
@@ -94,31 +94,26 @@ impl Invitations {
         let new = NewInvitation { id, tenant, role, note, hash: hash.as_bytes(), invited_by, expires_at };
         invitations::insert(&mut tx, &new).await?;
         let detail = json!({ "role": role.as_str(), "note": note });
-        audit::record(
-            &mut tx,
-            &AuditEvent::by_member(caller, tenant, "invitation.created", id.to_string(), detail),
-        )
-        .await?;
+        audit::record(&mut tx, &AuditEvent::by_member(caller, "invitation.created", id.to_string(), detail))
+            .await?;
         tx.commit().await?;
         Ok(CreatedInvitation { id, secret: Some(secret) })
     }
 
     pub async fn list(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<MembersManage>,
     ) -> Result<Vec<InvitationSummary>, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::MembersManage)?;
+        let tenant = caller.tenant();
         Ok(invitations::list(&self.store, tenant).await?)
     }
 
     /// Revokes an invitation. An accepted or revoked one stays as it is.
-    pub async fn revoke(&self, caller: &Caller, tenant: TenantId, id: InviteId) -> Result<(), ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::MembersManage)?;
+    pub async fn revoke(&self, caller: &Authorized<MembersManage>, id: InviteId) -> Result<(), ServiceError> {
+        let tenant = caller.tenant();
         let mut tx = self.store.begin().await?;
         if invitations::revoke(&mut tx, tenant, id).await? {
-            let event =
-                AuditEvent::by_member(caller, tenant, "invitation.revoked", id.to_string(), json!({}));
+            let event = AuditEvent::by_member(caller, "invitation.revoked", id.to_string(), json!({}));
             audit::record(&mut tx, &event).await?;
         } else if !invitations::exists(&mut tx, tenant, id).await? {
             return Err(ServiceError::NOT_FOUND);

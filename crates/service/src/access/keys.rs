@@ -1,10 +1,11 @@
 //! Service keys: long-lived credentials of one tenant, for programs.
 
-use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::PrincipalKind;
-use guildhall_domain::access::role::{Permission, Role, add_member};
+use guildhall_domain::access::role::rights::{KeysManage, KeysRead};
+use guildhall_domain::access::role::{Role, add_member};
 use guildhall_domain::access::service_key::ServiceKey;
-use guildhall_domain::ids::{PrincipalId, ServiceKeyId, TenantId};
+use guildhall_domain::ids::{PrincipalId, ServiceKeyId};
 use guildhall_identity::opaque::{OpaqueSecret, OpaqueSecretKind};
 use guildhall_store::principals::NewPrincipal;
 use guildhall_store::service_keys::{self, NewServiceKey};
@@ -38,15 +39,13 @@ impl Keys {
     /// Creates a key with its own role, which must not be above the creator's.
     pub async fn create(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<KeysManage>,
         name: &str,
         role: Role,
         key: Option<&IdempotencyKey>,
     ) -> Result<CreatedKey, ServiceError> {
-        let tenant_role = caller.in_tenant(tenant)?;
-        tenant_role.require(Permission::KeysManage)?;
-        add_member(tenant_role.role, role)?;
+        add_member(caller.role(), role)?;
+        let tenant = caller.tenant();
         let mut tx = self.store.begin().await?;
         let id = ServiceKeyId::generate();
         let body = json!(["key", tenant, name, role.as_str()]);
@@ -62,32 +61,27 @@ impl Keys {
         service_keys::insert(&mut tx, &NewServiceKey { id, tenant, principal, name, hash: hash.as_bytes() })
             .await?;
         let detail = json!({ "name": name, "role": role.as_str() });
-        audit::record(&mut tx, &AuditEvent::by_member(caller, tenant, "key.created", id.to_string(), detail))
-            .await?;
+        audit::record(&mut tx, &AuditEvent::by_member(caller, "key.created", id.to_string(), detail)).await?;
         tx.commit().await?;
         Ok(CreatedKey { id, secret: Some(secret) })
     }
 
-    pub async fn list(&self, caller: &Caller, tenant: TenantId) -> Result<Vec<ServiceKey>, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::KeysRead)?;
+    pub async fn list(&self, caller: &Authorized<KeysRead>) -> Result<Vec<ServiceKey>, ServiceError> {
+        let tenant = caller.tenant();
         Ok(service_keys::list(&self.store, tenant).await?)
     }
 
     /// Revokes a key on every replica, effective at commit. Revoking it again succeeds.
     pub async fn revoke(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<KeysManage>,
         id: ServiceKeyId,
     ) -> Result<(), ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::KeysManage)?;
+        let tenant = caller.tenant();
         let mut tx = self.store.begin().await?;
         if service_keys::revoke(&mut tx, tenant, id).await? {
-            audit::record(
-                &mut tx,
-                &AuditEvent::by_member(caller, tenant, "key.revoked", id.to_string(), json!({})),
-            )
-            .await?;
+            audit::record(&mut tx, &AuditEvent::by_member(caller, "key.revoked", id.to_string(), json!({})))
+                .await?;
         } else if !service_keys::exists(&mut tx, tenant, id).await? {
             return Err(ServiceError::NOT_FOUND);
         }

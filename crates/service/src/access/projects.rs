@@ -1,9 +1,9 @@
 //! Projects of a tenant.
 
-use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::Slug;
-use guildhall_domain::access::role::Permission;
-use guildhall_domain::ids::{ProjectId, TenantId};
+use guildhall_domain::access::role::rights::{ProjectsManage, ProjectsRead};
+use guildhall_domain::ids::ProjectId;
 use guildhall_store::{Store, projects};
 use serde_json::json;
 
@@ -30,13 +30,12 @@ impl Projects {
 
     pub async fn create(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<ProjectsManage>,
         slug: &Slug,
         name: &str,
         key: Option<&IdempotencyKey>,
     ) -> Result<Project, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::ProjectsManage)?;
+        let tenant = caller.tenant();
         let mut tx = self.store.begin().await?;
         let id = ProjectId::generate();
         let body = json!(["project", tenant, slug.as_str(), name]);
@@ -48,27 +47,23 @@ impl Projects {
         let created = projects::insert(&mut tx, tenant, id, slug, name).await?;
         let project = created.ok_or_else(|| ServiceError::NameTaken(slug.as_str().to_owned()))?;
         let detail = json!({ "slug": slug.as_str(), "name": name });
-        audit::record(
-            &mut tx,
-            &AuditEvent::by_member(caller, tenant, "project.created", id.to_string(), detail),
-        )
-        .await?;
+        audit::record(&mut tx, &AuditEvent::by_member(caller, "project.created", id.to_string(), detail))
+            .await?;
         tx.commit().await?;
         Ok(project)
     }
 
-    pub async fn list(&self, caller: &Caller, tenant: TenantId) -> Result<Vec<Project>, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::ProjectsRead)?;
+    pub async fn list(&self, caller: &Authorized<ProjectsRead>) -> Result<Vec<Project>, ServiceError> {
+        let tenant = caller.tenant();
         Ok(projects::list(&self.store, tenant, MAX_PROJECTS).await?)
     }
 
     pub async fn get(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<ProjectsRead>,
         id: ProjectId,
     ) -> Result<Project, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::ProjectsRead)?;
+        let tenant = caller.tenant();
         projects::find(&self.store, tenant, id).await?.ok_or(ServiceError::NOT_FOUND)
     }
 }

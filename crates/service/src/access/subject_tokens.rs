@@ -1,10 +1,12 @@
 //! Tokens for external subjects: a tenant's application vouches for its own end user, with its service key.
 
+use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::principal::{PrincipalKind, TokenKind};
 use guildhall_domain::access::role::Permission;
+use guildhall_domain::access::role::rights::SubjectsVouch;
 use guildhall_domain::access::subject::Subject;
-use guildhall_domain::ids::{PrincipalId, TenantId};
+use guildhall_domain::ids::PrincipalId;
 use guildhall_identity::access_token::AccessClaims;
 use guildhall_store::principals::NewPrincipal;
 use guildhall_store::{Store, external_subjects, principals};
@@ -34,16 +36,15 @@ impl Auth {
     /// Mints a token for a subject; the first token creates its principal. The caller must be a service key.
     pub async fn mint_subject_token(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<SubjectsVouch>,
         subject: &Subject,
         name: Option<&str>,
     ) -> Result<SubjectToken, ServiceError> {
-        let key = caller.require_key(tenant, Permission::SubjectsVouch)?;
+        let (key, tenant) = (caller.service_key()?, caller.tenant());
         let found = external_subjects::find(&self.store, tenant, subject).await?;
         let principal = match found {
             Some(principal) => principal,
-            None => create_subject(&self.store, caller, tenant, subject, name).await?,
+            None => create_subject(&self.store, caller, subject, name).await?,
         };
         let now = self.clock.now();
         let access_expires_at = add(now, SUBJECT_LIFETIME);
@@ -87,11 +88,11 @@ impl Auth {
 /// Creates the principal of a subject. Of two concurrent calls, one creates it and both return it.
 async fn create_subject(
     store: &Store,
-    caller: &Caller,
-    tenant: TenantId,
+    caller: &Authorized<SubjectsVouch>,
     subject: &Subject,
     name: Option<&str>,
 ) -> Result<PrincipalId, ServiceError> {
+    let tenant = caller.tenant();
     let id = PrincipalId::generate();
     let mut tx = store.begin().await?;
     let name = name.unwrap_or(subject.as_str());
@@ -102,8 +103,7 @@ async fn create_subject(
         return external_subjects::find(store, tenant, subject).await?.ok_or(ServiceError::NOT_FOUND);
     }
     let detail = json!({ "subject": subject.as_str() });
-    audit::record(&mut tx, &AuditEvent::by_member(caller, tenant, "subject.created", id.to_string(), detail))
-        .await?;
+    audit::record(&mut tx, &AuditEvent::by_member(caller, "subject.created", id.to_string(), detail)).await?;
     tx.commit().await?;
     Ok(id)
 }

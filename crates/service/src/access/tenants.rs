@@ -1,10 +1,10 @@
 //! Tenants and their members.
 
+use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::principal::Slug;
-use guildhall_domain::access::role::{
-    MembershipActor, Permission, Role, add_member, change_role, remove_member,
-};
+use guildhall_domain::access::role::rights::{MembersRead, Membership, TenantRead};
+use guildhall_domain::access::role::{MembershipActor, Role, add_member, change_role, remove_member};
 use guildhall_domain::access::tenant::Member;
 use guildhall_domain::access::tenant::Tenant;
 use guildhall_domain::ids::{PrincipalId, TenantId};
@@ -32,15 +32,14 @@ impl Tenants {
         Self { store }
     }
 
-    /// Creates a tenant, owned by the caller. The caller must be an operator.
+    /// Creates a tenant, owned by the operator who creates it.
     pub async fn create(
         &self,
-        caller: &Caller,
+        caller: &InstallationOperator,
         slug: &Slug,
         name: &str,
         key: Option<&IdempotencyKey>,
     ) -> Result<Tenant, ServiceError> {
-        caller.require_operator()?;
         let mut tx = self.store.begin().await?;
         let id = TenantId::generate();
         let claim =
@@ -54,13 +53,7 @@ impl Tenants {
             return Err(ServiceError::NameTaken(slug.as_str().to_owned()));
         }
         memberships::upsert(&mut tx, id, caller.principal, Role::Owner).await?;
-        let event = AuditEvent::by_member(
-            caller,
-            id,
-            "tenant.created",
-            id.to_string(),
-            json!({ "slug": slug.as_str() }),
-        );
+        let event = tenant_created_event(id, slug, Some(caller.principal));
         audit::record(&mut tx, &event).await?;
         tx.commit().await?;
         Ok(Tenant { id, slug: slug.as_str().to_owned(), name: name.to_owned() })
@@ -74,13 +67,7 @@ impl Tenants {
             return Err(ServiceError::NameTaken(slug.as_str().to_owned()));
         }
         memberships::upsert(&mut tx, id, owner, Role::Owner).await?;
-        let event = AuditEvent {
-            log: AuditLog::Tenant(id),
-            action: "tenant.created",
-            actor: None,
-            object: id.to_string(),
-            detail: json!({ "slug": slug.as_str() }),
-        };
+        let event = tenant_created_event(id, slug, None);
         audit::record(&mut tx, &event).await?;
         Ok(tx.commit().await?)
     }
@@ -100,90 +87,92 @@ impl Tenants {
         Ok(tenants::list_by_principal(&self.store, caller.principal, MAX_TENANTS).await?)
     }
 
-    pub async fn get(&self, caller: &Caller, id: TenantId) -> Result<Tenant, ServiceError> {
-        caller.in_tenant(id)?.require(Permission::TenantRead)?;
+    pub async fn get(&self, caller: &Authorized<TenantRead>) -> Result<Tenant, ServiceError> {
+        let id = caller.tenant();
         tenants::find(&self.store, id).await?.ok_or(ServiceError::NOT_FOUND)
     }
 
-    pub async fn list_members(&self, caller: &Caller, id: TenantId) -> Result<Vec<Member>, ServiceError> {
-        caller.in_tenant(id)?.require(Permission::MembersRead)?;
+    pub async fn list_members(&self, caller: &Authorized<MembersRead>) -> Result<Vec<Member>, ServiceError> {
+        let id = caller.tenant();
         Ok(memberships::list(&self.store, id).await?)
     }
 
     /// Adds a member or changes a member's role.
     pub async fn set_member(
         &self,
-        caller: &Caller,
-        id: TenantId,
+        caller: &Authorized<Membership>,
         principal: PrincipalId,
         role: Role,
     ) -> Result<(), ServiceError> {
-        let tenant_role = caller.in_tenant(id)?;
+        let id = caller.tenant();
         let mut tx = self.store.begin().await?;
         let members = memberships::lock_all(&mut tx, id).await?;
         let current = members.iter().find(|member| member.principal == principal).map(|member| member.role);
         match current {
-            Some(current) => change_role(
-                membership_actor(caller, principal, tenant_role.role),
-                current,
-                role,
-                count_owners(&members),
-            )?,
-            None => add_member(tenant_role.role, role)?,
+            Some(current) => {
+                change_role(membership_actor(caller, principal), current, role, count_owners(&members))?;
+            }
+            None => add_member(caller.role(), role)?,
         }
-        self.write_member(&mut tx, caller, id, principal, current, role).await?;
+        self.write_member(&mut tx, caller, principal, current, role).await?;
         Ok(tx.commit().await?)
     }
 
     async fn write_member(
         &self,
         tx: &mut Tx,
-        caller: &Caller,
-        id: TenantId,
+        caller: &Authorized<Membership>,
         principal: PrincipalId,
         from: Option<Role>,
         to: Role,
     ) -> Result<(), ServiceError> {
-        memberships::upsert(tx, id, principal, to).await.map_err(|error| match error {
+        memberships::upsert(tx, caller.tenant(), principal, to).await.map_err(|error| match error {
             // Only the principal can be missing: the tenant was checked.
             error if error.is_missing_reference() => ServiceError::NOT_FOUND,
             error => error.into(),
         })?;
         let detail = json!({ "from": from.map(Role::as_str), "to": to.as_str() });
-        audit::record(tx, &AuditEvent::by_member(caller, id, "member.set", principal.to_string(), detail))
-            .await
+        audit::record(tx, &AuditEvent::by_member(caller, "member.set", principal.to_string(), detail)).await
     }
 
     /// Removes a member.
     pub async fn remove_member(
         &self,
-        caller: &Caller,
-        id: TenantId,
+        caller: &Authorized<Membership>,
         principal: PrincipalId,
     ) -> Result<(), ServiceError> {
-        let tenant_role = caller.in_tenant(id)?;
+        let id = caller.tenant();
         let mut tx = self.store.begin().await?;
         let members = memberships::lock_all(&mut tx, id).await?;
         let current = members.iter().find(|member| member.principal == principal).map(|member| member.role);
         let Some(current) = current else { return Err(ServiceError::NOT_FOUND) };
-        remove_member(
-            membership_actor(caller, principal, tenant_role.role),
-            current,
-            count_owners(&members),
-        )?;
+        remove_member(membership_actor(caller, principal), current, count_owners(&members))?;
         memberships::delete(&mut tx, id, principal).await?;
         let detail = json!({ "from": current.as_str() });
         audit::record(
             &mut tx,
-            &AuditEvent::by_member(caller, id, "member.removed", principal.to_string(), detail),
+            &AuditEvent::by_member(caller, "member.removed", principal.to_string(), detail),
         )
         .await?;
         Ok(tx.commit().await?)
     }
 }
 
-fn membership_actor(caller: &Caller, principal: PrincipalId, role: Role) -> MembershipActor {
-    if caller.principal == principal { MembershipActor::Themselves } else { MembershipActor::Other(role) }
+fn tenant_created_event(id: TenantId, slug: &Slug, actor: Option<PrincipalId>) -> AuditEvent {
+    AuditEvent {
+        log: AuditLog::Tenant(id),
+        action: "tenant.created",
+        actor,
+        object: id.to_string(),
+        detail: json!({ "slug": slug.as_str() }),
+    }
+}
+
+fn membership_actor(caller: &Authorized<Membership>, principal: PrincipalId) -> MembershipActor {
+    if caller.principal == principal {
+        return MembershipActor::Themselves;
+    }
+    MembershipActor::Other(caller.role())
 }
 
 fn count_owners(members: &[Member]) -> usize {

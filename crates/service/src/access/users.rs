@@ -1,6 +1,6 @@
 //! Users: people who sign in with a password.
 
-use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::authorized::InstallationOperator;
 use guildhall_domain::access::principal::PrincipalKind;
 use guildhall_domain::ids::PrincipalId;
 use guildhall_identity::password;
@@ -25,14 +25,13 @@ impl Users {
         Self { store }
     }
 
-    /// Creates a user. The caller must be an operator.
+    /// Creates a user.
     pub async fn create(
         &self,
-        caller: &Caller,
+        caller: &InstallationOperator,
         name: &str,
         password: &SecretString,
     ) -> Result<PrincipalId, ServiceError> {
-        caller.require_operator()?;
         let hash = hash(password).await?;
         let mut tx = self.store.begin().await?;
         let id = insert(&mut tx, name, &hash, false, Some(caller.principal)).await?;

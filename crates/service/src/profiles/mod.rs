@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
-use guildhall_domain::ids::TenantId;
+use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
+use guildhall_domain::access::role::rights::{ProfilesManage, TenantRead};
+use guildhall_domain::ids::{PrincipalId, TenantId};
 use guildhall_domain::profiles::validation::Validation;
 use guildhall_domain::profiles::{BackendKind, Profile, WireApi};
 use guildhall_domain::profiles::{ProfileOwner, StoredProfile};
@@ -54,6 +54,29 @@ impl ProfileView {
     }
 }
 
+/// Who changes a profile: a member for their tenant, or an operator for all tenants.
+#[derive(Debug)]
+pub enum ProfileManager {
+    Tenant(Authorized<ProfilesManage>),
+    Shared(InstallationOperator),
+}
+
+impl ProfileManager {
+    fn owner(&self) -> ProfileOwner {
+        match self {
+            Self::Tenant(caller) => ProfileOwner::Tenant(caller.tenant()),
+            Self::Shared(_) => ProfileOwner::Shared,
+        }
+    }
+
+    fn principal(&self) -> PrincipalId {
+        match self {
+            Self::Tenant(caller) => caller.principal,
+            Self::Shared(caller) => caller.principal,
+        }
+    }
+}
+
 /// A credential to store, with its settings. Omitted settings stay as they were.
 #[derive(Debug, Clone)]
 pub struct SetCredential {
@@ -86,8 +109,8 @@ pub struct Profiles {
 
 impl Profiles {
     /// Lists the built-in profiles, the tenant's own and the operator's, by name.
-    pub async fn list(&self, caller: &Caller, tenant: TenantId) -> Result<Vec<ProfileView>, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::TenantRead)?;
+    pub async fn list(&self, caller: &Authorized<TenantRead>) -> Result<Vec<ProfileView>, ServiceError> {
+        let tenant = caller.tenant();
         let (own, shared) = match &self.deps.credentials.secrets {
             Some(secrets) => (
                 secrets.list(ProfileOwner::Tenant(tenant), MAX_PROFILES).await?,
@@ -116,11 +139,10 @@ impl Profiles {
     /// Returns one profile. Built-in profiles exist without a credential too.
     pub async fn get(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<TenantRead>,
         profile: &BackendProfile,
     ) -> Result<ProfileView, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::TenantRead)?;
+        let tenant = caller.tenant();
         let found = self.find(tenant, profile).await?;
         if found.is_none() && !built_in().any(|name| name == *profile) {
             return Err(ServiceError::NOT_FOUND);
@@ -134,12 +156,11 @@ impl Profiles {
     /// Stores a credential for a tenant, or for all tenants.
     pub async fn set_credential(
         &self,
-        caller: &Caller,
-        owner: ProfileOwner,
+        manager: &ProfileManager,
         profile: &BackendProfile,
         request: SetCredential,
     ) -> Result<ProfileView, ServiceError> {
-        require_change(caller, owner)?;
+        let owner = manager.owner();
         if !profile.needs_credential() {
             return Err(ProfileError::NeedsNone(profile.clone()).into());
         }
@@ -156,7 +177,7 @@ impl Profiles {
             "baseUrl": settings.base_url,
             "model": settings.model,
         });
-        self.record(caller, owner, "profile.credential_set", profile, detail).await?;
+        self.record(manager, "profile.credential_set", profile, detail).await?;
         let stored =
             secrets.put(owner, profile, NewProfile { settings, credential: request.credential }).await?;
         Ok(ProfileView {
@@ -170,17 +191,16 @@ impl Profiles {
     /// Deletes a profile's credential and settings.
     pub async fn delete(
         &self,
-        caller: &Caller,
-        owner: ProfileOwner,
+        manager: &ProfileManager,
         profile: &BackendProfile,
     ) -> Result<(), ServiceError> {
-        require_change(caller, owner)?;
+        let owner = manager.owner();
         let secrets = self.deps.credentials.secrets.as_ref().ok_or(ProfileError::NoStore)?;
         if secrets.find(owner, profile).await?.is_none() {
             return Err(ServiceError::NOT_FOUND);
         }
         let detail = json!({ "secretRef": SecretRef::provider_name(profile) });
-        self.record(caller, owner, "profile.removed", profile, detail).await?;
+        self.record(manager, "profile.removed", profile, detail).await?;
         secrets.remove(owner, profile).await?;
         Ok(())
     }
@@ -234,17 +254,16 @@ impl Profiles {
 
     async fn record(
         &self,
-        caller: &Caller,
-        owner: ProfileOwner,
+        manager: &ProfileManager,
         action: &'static str,
         profile: &BackendProfile,
         detail: serde_json::Value,
     ) -> Result<(), ServiceError> {
-        let log = match owner {
+        let log = match manager.owner() {
             ProfileOwner::Shared => AuditLog::Installation,
             ProfileOwner::Tenant(tenant) => AuditLog::Tenant(tenant),
         };
-        let (actor, object) = (Some(caller.principal), profile.to_string());
+        let (actor, object) = (Some(manager.principal()), profile.to_string());
         let mut tx = self.deps.store.begin().await?;
         audit::record(&mut tx, &AuditEvent { log, action, actor, object, detail }).await?;
         Ok(tx.commit().await?)
@@ -255,14 +274,6 @@ impl Profiles {
 fn built_in() -> impl Iterator<Item = BackendProfile> {
     let names = BackendProfile::BUILT_IN.iter().filter_map(|name| name.parse::<BackendProfile>().ok());
     names.filter(BackendProfile::needs_credential)
-}
-
-/// Checks that the caller may change a profile. Shared profiles are for operators.
-fn require_change(caller: &Caller, owner: ProfileOwner) -> Result<(), ServiceError> {
-    match owner {
-        ProfileOwner::Shared => Ok(caller.require_operator()?),
-        ProfileOwner::Tenant(tenant) => Ok(caller.in_tenant(tenant)?.require(Permission::ProfilesManage)?),
-    }
 }
 
 /// Checks the format of a credential, so that a typing error is found before a run fails.

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
-use guildhall_domain::ids::{CommandId, RunId, SessionId, TenantId, ValidationId};
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{ProfilesManage, TenantRead};
+use guildhall_domain::ids::{CommandId, RunId, SessionId, ValidationId};
 use guildhall_domain::profiles::validation::Validation;
 use guildhall_domain::profiles::validation::{CANARY_PROMPT, decide_outcome};
 use guildhall_domain::runs::command::CommandKind;
@@ -51,12 +51,11 @@ impl Validations {
     /// Starts a validation. The same key returns the same validation.
     pub async fn start(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<ProfilesManage>,
         profile: &BackendProfile,
         key: Option<&IdempotencyKey>,
     ) -> Result<Validation, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::ProfilesManage)?;
+        let tenant = caller.tenant();
         let deps = &self.profiles.deps;
         let spec = self.spec(profile)?;
         let has_credential = deps.credentials.require(&deps.store, tenant, profile).await;
@@ -67,7 +66,7 @@ impl Validations {
         if let Claim::Created(created) = idempotency::claim(&mut tx, caller, key, &body, id.as_uuid()).await?
         {
             tx.rollback().await?;
-            return self.get(caller, tenant, profile, ValidationId::from_uuid(created)).await;
+            return self.settled(ValidationId::from_uuid(created)).await;
         }
         has_credential?;
         let session = SessionId::generate();
@@ -85,7 +84,7 @@ impl Validations {
         let record = RunRecord { id: run, tenant, session, spec: &spec, created_by: caller.principal };
         let _inserted = insert_run(&mut tx, record).await?;
         let detail = json!({ "validation": id, "run": run });
-        let event = AuditEvent::by_member(caller, tenant, "profile.validated", profile.to_string(), detail);
+        let event = AuditEvent::by_member(caller, "profile.validated", profile.to_string(), detail);
         audit::record(&mut tx, &event).await?;
         let mut locked = LockedRun::within(tx, run).await?;
         let by = caller.principal.to_string();
@@ -120,18 +119,19 @@ impl Validations {
     /// Returns a validation with its outcome, if it has one.
     pub async fn get(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<TenantRead>,
         profile: &BackendProfile,
         id: ValidationId,
     ) -> Result<Validation, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::TenantRead)?;
-        let found = rows::find(&self.profiles.deps.store, id).await?;
-        let matches = |found: &Validation| found.tenant == tenant && found.profile == profile.as_str();
-        let found = found.filter(matches).ok_or(ServiceError::NOT_FOUND)?;
-        if found.outcome.is_some() {
-            return Ok(found);
+        let found = caller.load(rows::find(&self.profiles.deps.store, id).await?)?;
+        if found.profile != profile.as_str() {
+            return Err(ServiceError::NOT_FOUND);
         }
+        if found.outcome.is_some() { Ok(found) } else { self.settled(id).await }
+    }
+
+    /// Stores the outcome of a validation, if it has one, and returns the validation.
+    async fn settled(&self, id: ValidationId) -> Result<Validation, ServiceError> {
         self.settle(id).await?;
         self.find(id).await
     }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::{PrincipalKind, Slug};
-use guildhall_domain::access::role::Permission;
+use guildhall_domain::access::role::rights::RunnersManage;
 use guildhall_domain::ids::{EnrolmentId, PrincipalId, RunId, TenantId};
 use guildhall_domain::runners::enrolment::EnrolmentSummary;
 use guildhall_identity::opaque::{OpaqueSecret, OpaqueSecretKind};
@@ -59,12 +59,11 @@ impl Enrolments {
     /// Creates an enrolment with its own principal, which has no role.
     pub async fn create(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<RunnersManage>,
         request: &CreateEnrolment<'_>,
         key: Option<&IdempotencyKey>,
     ) -> Result<CreatedEnrolment, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::RunnersManage)?;
+        let tenant = caller.tenant();
         let CreateEnrolment { name, profile, pool, ttl } = *request;
         if !(MIN_LIFETIME..=MAX_LIFETIME).contains(&ttl) {
             return Err(ServiceError::Invalid("expiresInMs: use a minute to 365 days".to_owned()));
@@ -97,21 +96,17 @@ impl Enrolments {
             "name": name, "profile": profile_name, "pool": pool_name,
             "principal": principal, "expiresAt": expires_at,
         });
-        audit::record(
-            &mut tx,
-            &AuditEvent::by_member(caller, tenant, "enrolment.created", id.to_string(), detail),
-        )
-        .await?;
+        audit::record(&mut tx, &AuditEvent::by_member(caller, "enrolment.created", id.to_string(), detail))
+            .await?;
         tx.commit().await?;
         Ok(CreatedEnrolment { id, secret: Some(secret) })
     }
 
     pub async fn list(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<RunnersManage>,
     ) -> Result<Vec<EnrolmentSummary>, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::RunnersManage)?;
+        let tenant = caller.tenant();
         Ok(enrolments::list(&self.store, tenant).await?)
     }
 
@@ -119,14 +114,13 @@ impl Enrolments {
     /// again succeeds.
     pub async fn revoke(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<RunnersManage>,
         id: EnrolmentId,
     ) -> Result<(), ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::RunnersManage)?;
+        let tenant = caller.tenant();
         let mut tx = self.store.begin().await?;
         if enrolments::revoke(&mut tx, tenant, id).await? {
-            let event = AuditEvent::by_member(caller, tenant, "enrolment.revoked", id.to_string(), json!({}));
+            let event = AuditEvent::by_member(caller, "enrolment.revoked", id.to_string(), json!({}));
             audit::record(&mut tx, &event).await?;
         } else if !enrolments::exists(&mut tx, tenant, id).await? {
             return Err(ServiceError::NOT_FOUND);

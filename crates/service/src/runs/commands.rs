@@ -1,7 +1,7 @@
 //! Commands: submitting, reading and cancelling them.
 
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::{CommandId, RunId, TenantId};
 use guildhall_domain::redact::redact_json;
 use guildhall_domain::runs::command::Command;
@@ -38,12 +38,12 @@ impl Commands {
     /// Submits a command. The same key and the same body return the same command.
     pub async fn submit(
         &self,
-        caller: &Caller,
+        caller: &Authorized<RunsWrite>,
         run: RunId,
         mut request: CommandRequest,
         key: Option<&IdempotencyKey>,
     ) -> Result<Command, ServiceError> {
-        self.runs.load(caller, run, Permission::RunsWrite).await?;
+        self.runs.load(caller, run).await?;
         redact_json(&mut request.payload);
         let mut locked = LockedRun::begin(&self.runs.deps.store, run).await?;
         let id = CommandId::generate();
@@ -75,16 +75,25 @@ impl Commands {
     }
 
     /// Returns a command of a run.
-    pub async fn get(&self, caller: &Caller, run: RunId, id: CommandId) -> Result<Command, ServiceError> {
-        self.runs.load(caller, run, Permission::RunsRead).await?;
+    pub async fn get(
+        &self,
+        caller: &Authorized<RunsRead>,
+        run: RunId,
+        id: CommandId,
+    ) -> Result<Command, ServiceError> {
+        self.runs.load(caller, run).await?;
         let found = rows::find(&self.runs.deps.store, id).await?.filter(|found| found.run == run);
         found.ok_or(ServiceError::NOT_FOUND)
     }
 
     /// Requests a command to end; its run stays open. Repeating the request changes nothing.
-    pub async fn cancel(&self, caller: &Caller, id: CommandId) -> Result<Command, ServiceError> {
+    pub async fn cancel(
+        &self,
+        caller: &Authorized<RunsWrite>,
+        id: CommandId,
+    ) -> Result<Command, ServiceError> {
         let run = self.find(id).await?.run;
-        self.runs.load(caller, run, Permission::RunsWrite).await?;
+        self.runs.load(caller, run).await?;
         let journals = &self.runs.deps.journals;
         let mut locked = LockedRun::begin(&self.runs.deps.store, run).await?;
         let command = rows::load(&mut locked.tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;

@@ -1,8 +1,9 @@
 //! Creates a run within the tenant's bounds, in a session, once per idempotency key.
 
+use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
-use guildhall_domain::ids::{RunId, SessionId, TenantId};
+use guildhall_domain::access::role::rights::RunsWrite;
+use guildhall_domain::ids::{RunId, SessionId};
 use guildhall_domain::journal::Seq;
 use guildhall_domain::runs::event;
 use guildhall_domain::runs::policy::{RunRequest, RunSpec, TraceSink};
@@ -22,7 +23,6 @@ use crate::run_steps::insert::{RunInsertion, RunRecord, insert_run};
 /// A run to create.
 #[derive(Debug, Clone)]
 pub struct CreateRun {
-    pub tenant: TenantId,
     /// The session to continue; a new one without it.
     pub session: Option<SessionId>,
     pub run: RunRequest,
@@ -32,28 +32,25 @@ impl Runs {
     /// Creates a run. It waits for a runner from then on.
     pub async fn create(
         &self,
-        caller: &Caller,
+        caller: &Authorized<RunsWrite>,
         request: &CreateRun,
         key: Option<&IdempotencyKey>,
     ) -> Result<RunView, ServiceError> {
-        // The tenant is part of the policy: not being a member is a policy violation, not a 404.
-        let role = caller.in_tenant(request.tenant).map_err(|_| RunError::NotYourTenant)?;
-        role.require(Permission::RunsWrite)?;
         let spec = self.deps.run_bounds.admit(&request.run)?.into_spec();
         // Checked before the transaction, which holds a connection; used after a replay was recognised.
         let has_credential =
-            self.deps.credentials.require(&self.deps.store, request.tenant, &spec.profile).await;
+            self.deps.credentials.require(&self.deps.store, caller.tenant(), &spec.profile).await;
         let (id, mut tx) = (RunId::generate(), self.deps.store.begin().await?);
-        let body = json!(["run", request.tenant, request.session, spec_json(&spec)]);
+        let body = json!(["run", caller.tenant(), request.session, spec_json(&spec)]);
         if let Claim::Created(created) = idempotency::claim(&mut tx, caller, key, &body, id.as_uuid()).await?
         {
             tx.rollback().await?;
-            return self.get(caller, RunId::from_uuid(created)).await;
+            return self.view(self.load(caller, RunId::from_uuid(created)).await?).await;
         }
         has_credential?;
         let session = self.session_of(&mut tx, caller, request, &spec).await?;
         let record =
-            RunRecord { id, tenant: request.tenant, session, spec: &spec, created_by: caller.principal };
+            RunRecord { id, tenant: caller.tenant(), session, spec: &spec, created_by: caller.principal };
         match insert_run(&mut tx, record).await? {
             RunInsertion::Inserted => {}
             RunInsertion::SessionBusy => {
@@ -70,14 +67,14 @@ impl Runs {
         locked.commit(&self.deps.journals).await?;
         let last_seq = Seq::new(i64::from(ordinal)).unwrap_or_default();
         self.deps.journals.announce(StreamUpdate { stream: sessions::stream(session), last_seq });
-        self.get(caller, id).await
+        self.view(self.load(caller, id).await?).await
     }
 
     /// Returns the session of a new run: the named one, unless it has an open run, or a new one.
     async fn session_of(
         &self,
         tx: &mut Tx,
-        caller: &Caller,
+        caller: &Authorized<RunsWrite>,
         request: &CreateRun,
         spec: &RunSpec,
     ) -> Result<SessionId, ServiceError> {
@@ -85,7 +82,7 @@ impl Runs {
             let id = SessionId::generate();
             let new = NewSession {
                 id,
-                tenant: request.tenant,
+                tenant: caller.tenant(),
                 project: spec.project.as_str(),
                 backend_profile: spec.profile.as_str(),
                 created_by: caller.principal,
@@ -96,7 +93,7 @@ impl Runs {
         };
         let reader = Reader { principal: caller.principal, name: "" };
         let found = sessions::find(&self.deps.store, id, reader).await?;
-        let session = found.filter(|found| found.tenant == request.tenant).ok_or(ServiceError::NOT_FOUND)?;
+        let session = caller.load(found)?;
         if session.backend_profile != spec.profile.as_str() {
             return Err(ServiceError::from(RunError::OtherProfile(session.backend_profile)));
         }

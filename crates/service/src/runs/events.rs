@@ -1,7 +1,7 @@
 //! Events of a run: pages, live streams, erasure.
 
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{RunsErase, RunsRead};
 use guildhall_domain::ids::{RunId, TenantId};
 use guildhall_domain::journal::Entry;
 use guildhall_domain::journal::{Cursor, Gap, Seq};
@@ -68,12 +68,12 @@ impl Events {
     /// Reads a page of a run's events.
     pub async fn page(
         &self,
-        caller: &Caller,
+        caller: &Authorized<RunsRead>,
         id: RunId,
         after: Seq,
         limit: u32,
     ) -> Result<EventPage, ServiceError> {
-        self.runs.load(caller, id, Permission::RunsRead).await?;
+        self.runs.load(caller, id).await?;
         self.read_page(id, after, limit).await
     }
 
@@ -93,32 +93,31 @@ impl Events {
     /// Follows a run from a cursor, or from its beginning. The caller must re-check authority while the stream is open.
     pub async fn follow(
         &self,
-        caller: &Caller,
+        caller: &Authorized<RunsRead>,
         id: RunId,
         cursor: Option<Cursor>,
     ) -> Result<RunStream, ServiceError> {
-        let run = self.runs.load(caller, id, Permission::RunsRead).await?;
+        let run = self.runs.load(caller, id).await?;
         let stream = rows::stream(id);
         let start = StartPosition::find(&self.runs.deps.store, stream, cursor).await?;
         let follower = self.runs.deps.journals.follow(stream, start.after);
         Ok(RunStream { run: id, tenant: run.tenant, start, follower })
     }
 
-    /// Returns whether a caller may read the runs of a tenant now.
-    #[must_use]
-    pub fn may_read(caller: &Caller, tenant: TenantId) -> bool {
-        caller.in_tenant(tenant).and_then(|role| role.require(Permission::RunsRead)).is_ok()
-    }
-
     /// Erases the payload of an event, for a leaked secret or a person's right. Its seq stays.
-    pub async fn erase(&self, caller: &Caller, id: RunId, seq: Seq) -> Result<(), ServiceError> {
-        let run = self.runs.load(caller, id, Permission::RunsErase).await?;
+    pub async fn erase(
+        &self,
+        caller: &Authorized<RunsErase>,
+        id: RunId,
+        seq: Seq,
+    ) -> Result<(), ServiceError> {
+        let _run = self.runs.load(caller, id).await?;
         let mut tx = self.runs.deps.store.begin().await?;
         if !journal::erase(&mut tx, rows::stream(id), seq).await? {
             return Err(ServiceError::NOT_FOUND);
         }
         let detail = json!({ "seq": seq.get() });
-        let event = AuditEvent::by_member(caller, run.tenant, "run.event_erased", id.to_string(), detail);
+        let event = AuditEvent::by_member(caller, "run.event_erased", id.to_string(), detail);
         audit::record(&mut tx, &event).await?;
         Ok(tx.commit().await?)
     }

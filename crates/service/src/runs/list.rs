@@ -1,8 +1,8 @@
 //! Reading and listing runs.
 
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
-use guildhall_domain::ids::{RunId, TenantId};
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::RunsRead;
+use guildhall_domain::ids::RunId;
 use guildhall_domain::journal::Seq;
 use guildhall_domain::runs::Run;
 use guildhall_domain::runs::RunFilter;
@@ -32,8 +32,8 @@ pub struct RunView {
 
 impl Runs {
     /// Returns a run.
-    pub async fn get(&self, caller: &Caller, id: RunId) -> Result<RunView, ServiceError> {
-        let run = self.load(caller, id, Permission::RunsRead).await?;
+    pub async fn get(&self, caller: &Authorized<RunsRead>, id: RunId) -> Result<RunView, ServiceError> {
+        let run = self.load(caller, id).await?;
         self.view(run).await
     }
 
@@ -67,13 +67,12 @@ impl Runs {
     /// Lists runs of a tenant, newest first.
     pub async fn list(
         &self,
-        caller: &Caller,
-        tenant: TenantId,
+        caller: &Authorized<RunsRead>,
         before: Option<RunId>,
         shown: RunFilter,
         limit: u32,
     ) -> Result<Vec<RunView>, ServiceError> {
-        caller.in_tenant(tenant)?.require(Permission::RunsRead)?;
+        let tenant = caller.tenant();
         let ids =
             rows::list(&self.deps.store, tenant, before, shown, limit.clamp(1, MAX_LISTED_RUNS)).await?;
         let mut views = Vec::with_capacity(ids.len());

@@ -11,8 +11,10 @@ pub mod results;
 
 use std::sync::Arc;
 
+use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
+use guildhall_domain::access::role::Right;
+use guildhall_domain::access::role::rights::RunsWrite;
 use guildhall_domain::ids::{RunId, TenantId};
 use guildhall_domain::runs::Run;
 use guildhall_domain::runs::command::CommandState;
@@ -57,8 +59,8 @@ pub struct Runs {
 
 impl Runs {
     /// Requests a run to end. Repeating the request changes nothing.
-    pub async fn cancel(&self, caller: &Caller, id: RunId) -> Result<RunView, ServiceError> {
-        self.load(caller, id, Permission::RunsWrite).await?;
+    pub async fn cancel(&self, caller: &Authorized<RunsWrite>, id: RunId) -> Result<RunView, ServiceError> {
+        self.load(caller, id).await?;
         let mut locked = LockedRun::begin(&self.deps.store, id).await?;
         match rules::cancel(&locked.run.state, &locked.states()) {
             RunCancellation::AlreadyEnded(_) => locked.tx.rollback().await?,
@@ -73,19 +75,16 @@ impl Runs {
                 locked.commit(&self.deps.journals).await?;
             }
         }
-        self.get(caller, id).await
+        self.view(self.load(caller, id).await?).await
     }
 
     /// Loads a run through its caller: one of another tenant does not exist.
-    pub(crate) async fn load(
+    pub(crate) async fn load<R: Right>(
         &self,
-        caller: &Caller,
+        caller: &Authorized<R>,
         id: RunId,
-        permission: Permission,
     ) -> Result<Run, ServiceError> {
-        let run = rows::find(&self.deps.store, id).await?.ok_or(ServiceError::NOT_FOUND)?;
-        caller.in_tenant(run.tenant)?.require(permission)?;
-        Ok(run)
+        Ok(caller.load(rows::find(&self.deps.store, id).await?)?)
     }
 
     /// Returns the tenant of a run, for the edge to load the caller's role in it.

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::RunsRead;
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::journal::Entry;
 use guildhall_domain::journal::Seq;
@@ -76,11 +76,11 @@ impl Results {
     /// Reads the result of a command of a run; of the latest one where none is named.
     pub async fn get(
         &self,
-        caller: &Caller,
+        caller: &Authorized<RunsRead>,
         id: RunId,
         command: Option<CommandId>,
     ) -> Result<RunResult, ServiceError> {
-        let run = self.runs.load(caller, id, Permission::RunsRead).await?;
+        let run = self.runs.load(caller, id).await?;
         let command = match command {
             Some(command) => {
                 let found =

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
-use guildhall_domain::ids::{SessionId, TenantId};
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::RunsWrite;
+use guildhall_domain::ids::SessionId;
 use guildhall_domain::runs::policy::{BackendProfile, PolicyViolation, ProjectName, RequestField};
+use guildhall_domain::sessions::Session;
 use guildhall_store::sessions::{self, NewSession};
 use serde_json::json;
 
-use super::{SessionView, Sessions};
+use super::Sessions;
 use crate::ServiceError;
 use crate::idempotency::{self, Claim, IdempotencyKey};
 
 /// A session to create.
 #[derive(Debug, Clone)]
 pub struct CreateSession {
-    pub tenant: TenantId,
     pub project: ProjectName,
     pub profile: BackendProfile,
     /// How long its storage is kept. Without it, the configured time after its last use.
@@ -27,11 +27,11 @@ impl Sessions {
     /// Creates a session. Its storage is created by its first run.
     pub async fn create(
         &self,
-        caller: &Caller,
+        caller: &Authorized<RunsWrite>,
         request: &CreateSession,
         key: Option<&IdempotencyKey>,
-    ) -> Result<SessionView, ServiceError> {
-        caller.in_tenant(request.tenant)?.require(Permission::RunsWrite)?;
+    ) -> Result<Session, ServiceError> {
+        let tenant = caller.tenant();
         let bounds = &self.deps.run_bounds;
         for (field, requested, allowed) in [
             (RequestField::ProjectId, request.project.as_str(), &bounds.projects),
@@ -44,21 +44,15 @@ impl Sessions {
         }
         let (id, mut tx) = (SessionId::generate(), self.deps.store.begin().await?);
         let expires_ms = request.expires_in.map(|time| time.as_millis().to_string());
-        let body = json!([
-            "session",
-            request.tenant,
-            request.project.as_str(),
-            request.profile.as_str(),
-            expires_ms
-        ]);
+        let body = json!(["session", tenant, request.project.as_str(), request.profile.as_str(), expires_ms]);
         if let Claim::Created(created) = idempotency::claim(&mut tx, caller, key, &body, id.as_uuid()).await?
         {
             tx.rollback().await?;
-            return self.get(caller, SessionId::from_uuid(created), "").await;
+            return self.load(caller, SessionId::from_uuid(created), "").await;
         }
         let new = NewSession {
             id,
-            tenant: request.tenant,
+            tenant,
             project: request.project.as_str(),
             backend_profile: request.profile.as_str(),
             created_by: caller.principal,
@@ -66,6 +60,6 @@ impl Sessions {
         };
         sessions::insert(&mut tx, &new).await?;
         tx.commit().await?;
-        self.get(caller, id, "").await
+        self.load(caller, id, "").await
     }
 }

@@ -1,7 +1,7 @@
 //! Follows a session: the events of all its runs, one run after the other.
 
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::RunsRead;
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
 use guildhall_domain::journal::Entry;
 use guildhall_domain::journal::{Gap, Incarnation, Seq, SessionCursor, SessionPosition};
@@ -104,11 +104,11 @@ impl Sessions {
     /// Follows a session from a cursor, or from its beginning. The caller must re-check authority while it is open.
     pub async fn follow(
         &self,
-        caller: &Caller,
+        caller: &Authorized<RunsRead>,
         id: SessionId,
         cursor: Option<SessionCursor>,
     ) -> Result<SessionStream, ServiceError> {
-        let session = self.load(caller, id, "", Permission::RunsRead).await?;
+        let session = self.load(caller, id, "").await?;
         let incarnation = schema_state::incarnation(&self.deps.store).await?;
         let history = self.end_of_session(id).await?;
         let resumed = match cursor {

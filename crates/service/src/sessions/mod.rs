@@ -5,8 +5,10 @@ pub mod follow;
 pub mod storage;
 pub mod storage_collector;
 
+use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
+use guildhall_domain::access::role::Right;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
 use guildhall_domain::journal::Seq;
 use guildhall_domain::runs::command::Command;
@@ -77,11 +79,11 @@ impl Sessions {
     /// Returns a session as a reader sees it.
     pub async fn get(
         &self,
-        caller: &Caller,
+        caller: &Authorized<RunsRead>,
         id: SessionId,
         reader: &str,
     ) -> Result<SessionView, ServiceError> {
-        let session = self.load(caller, id, reader, Permission::RunsRead).await?;
+        let session = self.load(caller, id, reader).await?;
         let run = match session.active_run.or(session.last_run) {
             Some(run) => Some(self.runs.runs.get(caller, run).await?),
             None => None,
@@ -92,17 +94,17 @@ impl Sessions {
     /// Reads a page of events of one of a session's runs: the named one, or the open or latest one.
     pub async fn events(
         &self,
-        caller: &Caller,
+        caller: &Authorized<RunsRead>,
         id: SessionId,
         run: Option<RunId>,
         after: Seq,
         limit: u32,
     ) -> Result<(Option<RunId>, EventPage), ServiceError> {
-        let session = self.load(caller, id, "", Permission::RunsRead).await?;
+        let session = self.load(caller, id, "").await?;
         let Some(run) = run.or(session.active_run).or(session.last_run) else {
             return Ok((None, EventPage { entries: Vec::new(), last_seq: Seq::ZERO }));
         };
-        if self.runs.runs.load(caller, run, Permission::RunsRead).await?.session != id {
+        if self.runs.runs.load(caller, run).await?.session != id {
             return Err(ServiceError::NOT_FOUND);
         }
         Ok((Some(run), self.runs.events.read_page(run, after, limit).await?))
@@ -111,21 +113,25 @@ impl Sessions {
     /// Records how far a reader has read.
     pub async fn mark_read(
         &self,
-        caller: &Caller,
+        caller: &Authorized<RunsRead>,
         id: SessionId,
         reader: &str,
         version: Option<SessionVersion>,
     ) -> Result<Session, ServiceError> {
-        let session = self.load(caller, id, reader, Permission::RunsRead).await?;
+        let session = self.load(caller, id, reader).await?;
         let read = version.unwrap_or(session.version);
         let by = Reader { principal: caller.principal, name: reader };
         rows::mark_read(&self.deps.store, id, by, read).await?;
-        self.load(caller, id, reader, Permission::RunsRead).await
+        self.load(caller, id, reader).await
     }
 
     /// Cancels the active command of a session, or else its open run.
-    pub async fn cancel(&self, caller: &Caller, id: SessionId) -> Result<SessionCancellation, ServiceError> {
-        let session = self.load(caller, id, "", Permission::RunsWrite).await?;
+    pub async fn cancel(
+        &self,
+        caller: &Authorized<RunsWrite>,
+        id: SessionId,
+    ) -> Result<SessionCancellation, ServiceError> {
+        let session = self.load(caller, id, "").await?;
         if let Some(command) = session.active_command {
             let cancelled = self.runs.commands.cancel(caller, command).await?;
             return Ok(SessionCancellation::Command(Box::new(cancelled)));
@@ -142,16 +148,13 @@ impl Sessions {
     }
 
     /// Loads a session through its caller: one of another tenant does not exist.
-    pub(crate) async fn load(
+    pub(crate) async fn load<R: Right>(
         &self,
-        caller: &Caller,
+        caller: &Authorized<R>,
         id: SessionId,
         reader: &str,
-        permission: Permission,
     ) -> Result<Session, ServiceError> {
         let reader = Reader { principal: caller.principal, name: reader };
-        let found = rows::find(&self.deps.store, id, reader).await?.ok_or(ServiceError::NOT_FOUND)?;
-        caller.in_tenant(found.tenant)?.require(permission)?;
-        Ok(found)
+        Ok(caller.load(rows::find(&self.deps.store, id, reader).await?)?)
     }
 }

@@ -1,8 +1,8 @@
 //! The storage in which a session's backend keeps its threads. The files are on the runner's side; the server keeps a
 //! summary, and whether the storage was evicted. Workspaces are separate and are never evicted.
 
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::{SessionId, TenantId};
 use guildhall_domain::runners::enrolment::RunGrant;
 use guildhall_domain::runs::TerminalOutcome;
@@ -32,18 +32,26 @@ impl Storages {
     }
 
     /// Returns the summary of a session's storage.
-    pub async fn get(&self, caller: &Caller, id: SessionId) -> Result<SessionStorage, ServiceError> {
-        self.sessions.load(caller, id, "", Permission::RunsRead).await?;
+    pub async fn get(
+        &self,
+        caller: &Authorized<RunsRead>,
+        id: SessionId,
+    ) -> Result<SessionStorage, ServiceError> {
+        self.sessions.load(caller, id, "").await?;
         self.find(id).await
     }
 
     /// Evicts a session's storage: the session cannot be continued from then on. Repeating it changes nothing.
-    pub async fn evict(&self, caller: &Caller, id: SessionId) -> Result<SessionStorage, ServiceError> {
-        let session = self.sessions.load(caller, id, "", Permission::RunsWrite).await?;
+    pub async fn evict(
+        &self,
+        caller: &Authorized<RunsWrite>,
+        id: SessionId,
+    ) -> Result<SessionStorage, ServiceError> {
+        let _session = self.sessions.load(caller, id, "").await?;
         let mut tx = self.sessions.deps.store.begin().await?;
         if rows::evict(&mut tx, id).await? {
             let (action, detail) = ("session.storage_evicted", json!({ "reason": "asked" }));
-            let event = AuditEvent::by_member(caller, session.tenant, action, id.to_string(), detail);
+            let event = AuditEvent::by_member(caller, action, id.to_string(), detail);
             audit::record(&mut tx, &event).await?;
             tx.commit().await?;
         } else {

@@ -1,6 +1,7 @@
 //! Tests of the crate dependencies of the workspace and of the test engines and fake model.
 #![expect(clippy::expect_used, reason = "test helpers may panic; clippy exempts only the tests themselves")]
 
+mod authority;
 mod engines;
 mod fake_model;
 mod layers;

@@ -17,6 +17,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
 use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::TenantId;
 use guildhall_domain::journal::follow::ClientId;
 use guildhall_domain::journal::{Gap, Seq};
@@ -27,7 +28,7 @@ use guildhall_service::access::authority::AuthorityWatches;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::edge::caller::AuthenticatedCaller;
+use crate::edge::caller::Credential;
 use crate::edge::error::ApiError;
 use crate::edge::input::parse;
 
@@ -53,6 +54,9 @@ pub(crate) struct StreamTopic {
 
 /// A log that can be followed.
 pub(crate) trait StreamSource: Send + Sync + 'static {
+    /// What a caller needs in the tenant, all the time that the stream is open.
+    type ReadRight: Right;
+
     fn topic(&self) -> StreamTopic;
 
     /// Waits for the next event. May be called again after an error without losing events.
@@ -63,9 +67,6 @@ pub(crate) trait StreamSource: Send + Sync + 'static {
 
     /// Returns the last replayed position, once the replay is complete; for sessions with the ordinal of the run.
     fn replayed(&self) -> Option<(Seq, Option<i32>)>;
-
-    /// Returns whether a caller may read such logs in a tenant.
-    fn may_read(caller: &Caller, tenant: TenantId) -> bool;
 }
 
 /// The limits of open streams on a replica.
@@ -100,13 +101,14 @@ impl Streams {
     /// Starts a stream and returns its response.
     pub(crate) fn open(
         &self,
-        caller: AuthenticatedCaller,
+        caller: &Caller,
+        credential: &Credential,
         client: ClientId,
         source: impl StreamSource,
     ) -> Result<Response, ApiError> {
         let topic = source.topic();
-        let permit = self.permits.acquire(caller.caller.principal, topic.owner)?;
-        let watch = self.watches.watch(&caller.credential, topic.tenant, caller.caller);
+        let permit = self.permits.acquire(caller.principal, topic.owner)?;
+        let watch = self.watches.watch(credential, topic.tenant, caller.clone());
         let (out, reader) = queue::bounded_queue(task::MAX_QUEUE);
         let response = event_stream(&client, reader, permit);
         let task = StreamTask { source, client, out };

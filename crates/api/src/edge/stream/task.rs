@@ -48,10 +48,9 @@ impl<S: StreamSource> StreamTask<S> {
     pub(super) async fn run(mut self, mut watch: AuthorityWatch, closing: CancellationToken) {
         let topic = self.source.topic();
         debug!(client.id = %self.client, stream = topic.kind, owner = %topic.owner, "stream opened");
-        let may_read = S::may_read;
         let end = tokio::select! {
             end = send_events(&mut self.source, &self.client, &self.out) => end,
-            kind = watch.ended(|caller| may_read(caller, topic.tenant)) => StreamEnd::Closed(kind),
+            kind = watch.ended(|caller| caller.has::<S::ReadRight>(topic.tenant)) => StreamEnd::Closed(kind),
             () = closing.cancelled() => StreamEnd::Closed(FailureKind::NotReady),
             () = self.out.reader_dropped() => StreamEnd::Disconnected,
         };

@@ -6,20 +6,19 @@ use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use guildhall_domain::FailureKind;
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::ids::TenantId;
+use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
+use guildhall_domain::access::role::rights::AuditRead;
 use guildhall_domain::journal::{Gap, Seq};
 use guildhall_domain::ops::capability::EVENT_SCHEMA_VERSION;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::audit::{AuditEntryView, AuditPageView, PageQuery};
 use guildhall_service::ServiceError;
-use guildhall_service::access::audit::{Audit, AuditEntry, AuditLog, AuditStream, MAX_PAGE_SIZE, PageStart};
+use guildhall_service::access::audit::{AuditEntry, AuditPage, AuditStream, MAX_PAGE_SIZE, PageStart};
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
+use crate::edge::caller::Credential;
 use crate::edge::error::ApiError;
-use crate::edge::input::PathIds;
 use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
 
 /// The frame name of an audit entry in a stream.
@@ -41,11 +40,11 @@ const ENTRY: &str = "entry";
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<AuditRead>,
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Json<AuditPageView>, ApiError> {
-    list_log(&app, &caller, AuditLog::Tenant(tenant), query).await
+    let (start, limit) = check_query(query)?;
+    Ok(Json(page_view(&app.access.audit.page(&caller, start, limit).await?)))
 }
 
 /// List the audit log of the installation
@@ -63,18 +62,14 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn list_installation(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: InstallationOperator,
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Json<AuditPageView>, ApiError> {
-    list_log(&app, &caller, AuditLog::Installation, query).await
+    let (start, limit) = check_query(query)?;
+    Ok(Json(page_view(&app.access.audit.installation_page(&caller, start, limit).await?)))
 }
 
-async fn list_log(
-    app: &App,
-    caller: &AuthenticatedCaller,
-    log: AuditLog,
-    query: Result<Query<PageQuery>, QueryRejection>,
-) -> Result<Json<AuditPageView>, ApiError> {
+fn check_query(query: Result<Query<PageQuery>, QueryRejection>) -> Result<(PageStart, u32), ApiError> {
     let Query(query) = query.map_err(|_| {
         let message = "invalid query: use afterSeq or fromEnd, and limit, each a number of at least 0";
         ApiError::new(FailureKind::SchemaInvalid, message)
@@ -83,9 +78,12 @@ async fn list_log(
         let message = format!("limit: must be 1 to {MAX_PAGE_SIZE}");
         return Err(ApiError::new(FailureKind::SchemaInvalid, message));
     }
-    let page = app.access.audit.page(&caller.caller, log, page_start(&query)?, query.limit).await?;
+    Ok((page_start(&query)?, query.limit))
+}
+
+fn page_view(page: &AuditPage) -> AuditPageView {
     let next_after_seq = page.next_after.get();
-    Ok(Json(AuditPageView { entries: page.entries.iter().map(view).collect(), next_after_seq }))
+    AuditPageView { entries: page.entries.iter().map(view).collect(), next_after_seq }
 }
 
 fn page_start(query: &PageQuery) -> Result<PageStart, ApiError> {
@@ -121,16 +119,18 @@ fn page_start(query: &PageQuery) -> Result<PageStart, ApiError> {
 )]
 pub(crate) async fn follow(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<AuditRead>,
+    credential: Credential,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
-    let stream = app.access.audit.follow(&caller.caller, tenant, cursor).await?;
-    app.streams.open(caller, client, stream)
+    let stream = app.access.audit.follow(&caller, cursor).await?;
+    app.streams.open(&caller, &credential, client, stream)
 }
 
 impl StreamSource for AuditStream {
+    type ReadRight = AuditRead;
+
     fn topic(&self) -> StreamTopic {
         StreamTopic { kind: "audit", tenant: self.tenant, owner: self.tenant.as_uuid() }
     }
@@ -146,10 +146,6 @@ impl StreamSource for AuditStream {
 
     fn replayed(&self) -> Option<(Seq, Option<i32>)> {
         self.replayed().map(|last| (last, None))
-    }
-
-    fn may_read(caller: &Caller, tenant: TenantId) -> bool {
-        Audit::may_read(caller, tenant)
     }
 }
 

@@ -3,7 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::invitation::InvitationError;
+use guildhall_domain::access::role::rights::MembersManage;
 use guildhall_domain::ids::{InviteId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::invitations::{
@@ -40,14 +42,13 @@ use crate::edge::input::{Body, PathIds, check_name, idempotency_key};
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<MembersManage>,
     headers: HeaderMap,
     Body(body): Body<CreateInvitation>,
 ) -> Result<(StatusCode, Json<NewInvitationView>), ApiError> {
     let (role, key, email) = (parse_role(&body.role)?, idempotency_key(&headers)?, body.email.as_deref());
     email.map(|email| check_name("email", email)).transpose()?;
-    let created = app.access.invitations.create(&caller.caller, tenant, role, email, key.as_ref()).await?;
+    let created = app.access.invitations.create(&caller, role, email, key.as_ref()).await?;
     let secret = created.secret.map(|secret| secret.expose_secret().to_owned());
     Ok((StatusCode::CREATED, Json(NewInvitationView { id: created.id.to_string(), secret })))
 }
@@ -65,10 +66,9 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<MembersManage>,
 ) -> Result<Json<InvitationsView>, ApiError> {
-    let invitations = app.access.invitations.list(&caller.caller, tenant).await?;
+    let invitations = app.access.invitations.list(&caller).await?;
     let invitations = invitations.into_iter().map(|invitation| InvitationView {
         id: invitation.id.to_string(),
         role: invitation.role,
@@ -102,10 +102,10 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn revoke(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds((tenant, invitation)): PathIds<(TenantId, InviteId)>,
+    caller: Authorized<MembersManage>,
+    PathIds((_tenant, invitation)): PathIds<(TenantId, InviteId)>,
 ) -> Result<StatusCode, ApiError> {
-    app.access.invitations.revoke(&caller.caller, tenant, invitation).await?;
+    app.access.invitations.revoke(&caller, invitation).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

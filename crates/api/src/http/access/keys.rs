@@ -3,6 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{KeysManage, KeysRead};
 use guildhall_domain::ids::{ServiceKeyId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::keys::{CreateKey, KeyView, KeysView, NewKeyView};
@@ -10,7 +12,6 @@ use secrecy::ExposeSecret;
 
 use super::tenants::parse_role;
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, check_name, idempotency_key};
 
@@ -33,14 +34,13 @@ use crate::edge::input::{Body, PathIds, check_name, idempotency_key};
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<KeysManage>,
     headers: HeaderMap,
     Body(body): Body<CreateKey>,
 ) -> Result<(StatusCode, Json<NewKeyView>), ApiError> {
     check_name("name", &body.name)?;
     let (role, key) = (parse_role(&body.role)?, idempotency_key(&headers)?);
-    let created = app.access.keys.create(&caller.caller, tenant, &body.name, role, key.as_ref()).await?;
+    let created = app.access.keys.create(&caller, &body.name, role, key.as_ref()).await?;
     let secret = created.secret.map(|secret| secret.expose_secret().to_owned());
     Ok((StatusCode::CREATED, Json(NewKeyView { id: created.id.to_string(), secret })))
 }
@@ -59,10 +59,9 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<KeysRead>,
 ) -> Result<Json<KeysView>, ApiError> {
-    let keys = app.access.keys.list(&caller.caller, tenant).await?;
+    let keys = app.access.keys.list(&caller).await?;
     let keys = keys.into_iter().map(|key| KeyView {
         id: key.id.to_string(),
         name: key.name,
@@ -93,9 +92,9 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn revoke(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds((tenant, key)): PathIds<(TenantId, ServiceKeyId)>,
+    caller: Authorized<KeysManage>,
+    PathIds((_tenant, key)): PathIds<(TenantId, ServiceKeyId)>,
 ) -> Result<StatusCode, ApiError> {
-    app.access.keys.revoke(&caller.caller, tenant, key).await?;
+    app.access.keys.revoke(&caller, key).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -3,13 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{ProjectsManage, ProjectsRead};
 use guildhall_domain::access::tenant::Project;
 use guildhall_domain::ids::{ProjectId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::projects::{CreateProject, ProjectView, ProjectsView};
 
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
 
@@ -30,14 +31,13 @@ use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<ProjectsManage>,
     headers: HeaderMap,
     Body(body): Body<CreateProject>,
 ) -> Result<(StatusCode, Json<ProjectView>), ApiError> {
     check_name("name", &body.name)?;
     let (slug, key) = (parse("slug", &body.slug)?, idempotency_key(&headers)?);
-    let project = app.access.projects.create(&caller.caller, tenant, &slug, &body.name, key.as_ref()).await?;
+    let project = app.access.projects.create(&caller, &slug, &body.name, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(project))))
 }
 
@@ -54,10 +54,9 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<ProjectsRead>,
 ) -> Result<Json<ProjectsView>, ApiError> {
-    let projects = app.access.projects.list(&caller.caller, tenant).await?;
+    let projects = app.access.projects.list(&caller).await?;
     Ok(Json(ProjectsView { projects: projects.into_iter().map(view).collect() }))
 }
 
@@ -78,10 +77,10 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn get(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds((tenant, project)): PathIds<(TenantId, ProjectId)>,
+    caller: Authorized<ProjectsRead>,
+    PathIds((_tenant, project)): PathIds<(TenantId, ProjectId)>,
 ) -> Result<Json<ProjectView>, ApiError> {
-    Ok(Json(view(app.access.projects.get(&caller.caller, tenant, project).await?)))
+    Ok(Json(view(app.access.projects.get(&caller, project).await?)))
 }
 
 fn view(project: Project) -> ProjectView {

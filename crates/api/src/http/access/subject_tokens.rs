@@ -3,15 +3,15 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use guildhall_domain::ids::TenantId;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::SubjectsVouch;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::subject_tokens::{MintSubjectToken, SubjectTokenView};
 use secrecy::ExposeSecret;
 
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, check_name, parse};
+use crate::edge::input::{Body, check_name, parse};
 
 /// Create a token for an external subject
 ///
@@ -32,14 +32,13 @@ use crate::edge::input::{Body, PathIds, check_name, parse};
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<SubjectsVouch>,
     Body(body): Body<MintSubjectToken>,
 ) -> Result<(StatusCode, Json<SubjectTokenView>), ApiError> {
     let subject = parse("subject", &body.subject)?;
     let display_name = body.name.as_deref();
     display_name.map_or(Ok(()), |text| check_name("name", text))?;
-    let created = app.access.auth.mint_subject_token(&caller.caller, tenant, &subject, display_name).await?;
+    let created = app.access.auth.mint_subject_token(&caller, &subject, display_name).await?;
     let view = SubjectTokenView {
         principal: created.principal.to_string(),
         access_token: created.access.expose_secret().to_owned(),

@@ -3,7 +3,10 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::authorized::InstallationOperator;
 use guildhall_domain::access::role::Role;
+use guildhall_domain::access::role::rights::{MembersRead, Membership, TenantRead};
 use guildhall_domain::access::tenant::Tenant;
 use guildhall_domain::ids::{PrincipalId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
@@ -34,13 +37,13 @@ use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: InstallationOperator,
     headers: HeaderMap,
     Body(body): Body<CreateTenant>,
 ) -> Result<(StatusCode, Json<TenantView>), ApiError> {
     check_name("name", &body.name)?;
     let (slug, key) = (parse("slug", &body.slug)?, idempotency_key(&headers)?);
-    let tenant = app.access.tenants.create(&caller.caller, &slug, &body.name, key.as_ref()).await?;
+    let tenant = app.access.tenants.create(&caller, &slug, &body.name, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(tenant))))
 }
 
@@ -75,10 +78,9 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn get(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<TenantRead>,
 ) -> Result<Json<TenantView>, ApiError> {
-    Ok(Json(view(app.access.tenants.get(&caller.caller, tenant).await?)))
+    Ok(Json(view(app.access.tenants.get(&caller).await?)))
 }
 
 /// List the members of a tenant
@@ -95,10 +97,9 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn members(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<MembersRead>,
 ) -> Result<Json<MembersView>, ApiError> {
-    let members = app.access.tenants.list_members(&caller.caller, tenant).await?;
+    let members = app.access.tenants.list_members(&caller).await?;
     let members = members.into_iter().map(|member| MemberView {
         principal: member.principal.to_string(),
         name: member.name,
@@ -130,12 +131,12 @@ pub(crate) async fn members(
 )]
 pub(crate) async fn set_member(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds((tenant, principal)): PathIds<(TenantId, PrincipalId)>,
+    caller: Authorized<Membership>,
+    PathIds((_tenant, principal)): PathIds<(TenantId, PrincipalId)>,
     Body(body): Body<SetMember>,
 ) -> Result<StatusCode, ApiError> {
     let role = parse_role(&body.role)?;
-    app.access.tenants.set_member(&caller.caller, tenant, principal, role).await?;
+    app.access.tenants.set_member(&caller, principal, role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -158,10 +159,10 @@ pub(crate) async fn set_member(
 )]
 pub(crate) async fn remove_member(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds((tenant, principal)): PathIds<(TenantId, PrincipalId)>,
+    caller: Authorized<Membership>,
+    PathIds((_tenant, principal)): PathIds<(TenantId, PrincipalId)>,
 ) -> Result<StatusCode, ApiError> {
-    app.access.tenants.remove_member(&caller.caller, tenant, principal).await?;
+    app.access.tenants.remove_member(&caller, principal).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -4,12 +4,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use guildhall_domain::FailureKind;
+use guildhall_domain::access::authorized::InstallationOperator;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::users::{CreateUser, UserView};
 use secrecy::SecretString;
 
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, check_name};
 
@@ -34,14 +34,13 @@ const MAX_PASSWORD_CHARS: usize = 256;
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: InstallationOperator,
     Body(body): Body<CreateUser>,
 ) -> Result<(StatusCode, Json<UserView>), ApiError> {
     check_name("name", &body.name)?;
     if body.password.chars().count() > MAX_PASSWORD_CHARS {
         return Err(ApiError::new(FailureKind::SchemaInvalid, "password: use at most 256 characters"));
     }
-    let principal =
-        app.access.users.create(&caller.caller, &body.name, &SecretString::from(body.password)).await?;
+    let principal = app.access.users.create(&caller, &body.name, &SecretString::from(body.password)).await?;
     Ok((StatusCode::CREATED, Json(UserView { principal: principal.to_string() })))
 }

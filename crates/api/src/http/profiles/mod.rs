@@ -6,7 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use guildhall_domain::FailureKind;
-use guildhall_domain::ids::TenantId;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::Right;
+use guildhall_domain::access::role::rights::{ProfilesManage, TenantRead};
 use guildhall_domain::profiles::ProfileOwner;
 use guildhall_domain::profiles::{BackendKind, Profile, WireApi};
 use guildhall_domain::runs::policy::{BackendProfile, SecretRef};
@@ -14,14 +16,14 @@ use guildhall_protocol::rest::profiles::{
     ChangeProfileQuery, ProfileView, ProfilesQuery, ProfilesView, PutCredential, SecretRefView,
 };
 use guildhall_service::ServiceError;
-use guildhall_service::profiles::{self, SetCredential};
+use guildhall_service::profiles::{self, ProfileManager, SetCredential};
 use secrecy::SecretString;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
+use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery};
 use crate::http::responses::CommonErrors;
@@ -36,11 +38,11 @@ use crate::http::responses::CommonErrors;
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: PendingAuthorization<TenantRead>,
     ValidatedQuery(query): ValidatedQuery<ProfilesQuery>,
 ) -> Result<Json<ProfilesView>, ApiError> {
-    let (caller, tenant) = resolve_tenant(&app, caller, query.tenant_id.as_deref()).await?;
-    let profiles = app.profiles.profiles.list(&caller.caller, tenant).await?;
+    let caller = authorize_in(&app, caller, query.tenant_id.as_deref()).await?;
+    let profiles = app.profiles.profiles.list(&caller).await?;
     Ok(Json(ProfilesView { profiles: profiles.iter().map(view).collect() }))
 }
 
@@ -52,12 +54,12 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn get(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: PendingAuthorization<TenantRead>,
     PathIds(profile): PathIds<BackendProfile>,
     ValidatedQuery(query): ValidatedQuery<ProfilesQuery>,
 ) -> Result<Json<ProfileView>, ApiError> {
-    let (caller, tenant) = resolve_tenant(&app, caller, query.tenant_id.as_deref()).await?;
-    Ok(Json(view(&app.profiles.profiles.get(&caller.caller, tenant, &profile).await?)))
+    let caller = authorize_in(&app, caller, query.tenant_id.as_deref()).await?;
+    Ok(Json(view(&app.profiles.profiles.get(&caller, &profile).await?)))
 }
 
 /// Delete a provider profile and its credential
@@ -69,12 +71,12 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn delete(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: PendingAuthorization<ProfilesManage>,
     PathIds(profile): PathIds<BackendProfile>,
     ValidatedQuery(query): ValidatedQuery<ChangeProfileQuery>,
 ) -> Result<StatusCode, ApiError> {
-    let (caller, owner) = resolve_owner(&app, caller, &query).await?;
-    app.profiles.profiles.delete(&caller.caller, owner, &profile).await?;
+    let manager = authorize_manager(&app, caller, &query).await?;
+    app.profiles.profiles.delete(&manager, &profile).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -90,51 +92,46 @@ pub(crate) async fn delete(
 )]
 pub(crate) async fn set_credential(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: PendingAuthorization<ProfilesManage>,
     PathIds(profile): PathIds<BackendProfile>,
     ValidatedQuery(query): ValidatedQuery<ChangeProfileQuery>,
     Body(body): Body<PutCredential>,
 ) -> Result<Json<ProfileView>, ApiError> {
-    let (caller, owner) = resolve_owner(&app, caller, &query).await?;
+    let manager = authorize_manager(&app, caller, &query).await?;
     let request = SetCredential {
         credential: SecretString::from(body.credential),
         base_url: body.base_url,
         model: body.model,
         wire_api: body.wire_api,
     };
-    Ok(Json(view(&app.profiles.profiles.set_credential(&caller.caller, owner, &profile, request).await?)))
+    Ok(Json(view(&app.profiles.profiles.set_credential(&manager, &profile, request).await?)))
 }
 
-/// Resolves the tenant of a request and loads the caller's role in it. An unknown tenant is a 404, like one without
-/// access.
-async fn resolve_tenant(
+/// Checks the right in the tenant that the request names. An unknown tenant is a 404, like one without access.
+async fn authorize_in<R: Right>(
     app: &App,
-    caller: AuthenticatedCaller,
-    named: Option<&str>,
-) -> Result<(AuthenticatedCaller, TenantId), ApiError> {
-    let Some(named) = named else {
-        // A service key belongs to one tenant.
-        let Some(acting) = caller.caller.tenant else {
-            let message = "tenantId: required; only a service key may omit it";
-            return Err(ApiError::new(FailureKind::TenantPolicyDenied, message));
-        };
-        return Ok((caller, acting.tenant));
+    caller: PendingAuthorization<R>,
+    tenant: Option<&str>,
+) -> Result<Authorized<R>, ApiError> {
+    let Some(tenant) = tenant else {
+        let message = "tenantId: required; only a service key may omit it";
+        let missing = || ApiError::new(FailureKind::TenantPolicyDenied, message);
+        return Ok(caller.in_own_tenant().ok_or_else(missing)??);
     };
-    let tenant = app.access.tenants.resolve(named).await?.ok_or(ServiceError::NOT_FOUND)?;
-    Ok((caller.in_tenant(app, tenant).await?, tenant))
+    let tenant = app.access.tenants.resolve(tenant).await?.ok_or(ServiceError::NOT_FOUND)?;
+    Ok(caller.in_tenant(app, tenant).await?)
 }
 
-async fn resolve_owner(
+async fn authorize_manager(
     app: &App,
-    caller: AuthenticatedCaller,
+    caller: PendingAuthorization<ProfilesManage>,
     query: &ChangeProfileQuery,
-) -> Result<(AuthenticatedCaller, ProfileOwner), ApiError> {
+) -> Result<ProfileManager, ApiError> {
     match query.scope.as_deref() {
         None | Some("tenant") => {
-            let (caller, tenant) = resolve_tenant(app, caller, query.tenant_id.as_deref()).await?;
-            Ok((caller, ProfileOwner::Tenant(tenant)))
+            Ok(ProfileManager::Tenant(authorize_in(app, caller, query.tenant_id.as_deref()).await?))
         }
-        Some("shared") => Ok((caller, ProfileOwner::Shared)),
+        Some("shared") => Ok(ProfileManager::Shared(caller.into_operator()?)),
         Some(_) => Err(ApiError::new(FailureKind::SchemaInvalid, "scope: use tenant or shared")),
     }
 }

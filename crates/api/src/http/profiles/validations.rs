@@ -3,14 +3,15 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use guildhall_domain::access::role::rights::{ProfilesManage, TenantRead};
 use guildhall_domain::ids::ValidationId;
 use guildhall_domain::profiles::validation::{Validation, ValidationOutcome};
 use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_protocol::rest::profiles::{ProfilesQuery, ValidationView};
 
-use super::resolve_tenant;
+use super::authorize_in;
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
+use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, idempotency_key};
 use crate::http::responses::CommonErrors;
@@ -26,14 +27,14 @@ use crate::http::responses::CommonErrors;
 )]
 pub(crate) async fn start(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: PendingAuthorization<ProfilesManage>,
     PathIds(profile): PathIds<BackendProfile>,
     ValidatedQuery(query): ValidatedQuery<ProfilesQuery>,
     headers: HeaderMap,
 ) -> Result<(StatusCode, Json<ValidationView>), ApiError> {
     let key = idempotency_key(&headers)?;
-    let (caller, tenant) = resolve_tenant(&app, caller, query.tenant_id.as_deref()).await?;
-    let started = app.profiles.validations.start(&caller.caller, tenant, &profile, key.as_ref()).await?;
+    let caller = authorize_in(&app, caller, query.tenant_id.as_deref()).await?;
+    let started = app.profiles.validations.start(&caller, &profile, key.as_ref()).await?;
     Ok((StatusCode::ACCEPTED, Json(view(&started))))
 }
 
@@ -50,12 +51,12 @@ pub(crate) async fn start(
 )]
 pub(crate) async fn get(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: PendingAuthorization<TenantRead>,
     PathIds((profile, validation)): PathIds<(BackendProfile, ValidationId)>,
     ValidatedQuery(query): ValidatedQuery<ProfilesQuery>,
 ) -> Result<Json<ValidationView>, ApiError> {
-    let (caller, tenant) = resolve_tenant(&app, caller, query.tenant_id.as_deref()).await?;
-    let found = app.profiles.validations.get(&caller.caller, tenant, &profile, validation).await?;
+    let caller = authorize_in(&app, caller, query.tenant_id.as_deref()).await?;
+    let found = app.profiles.validations.get(&caller, &profile, validation).await?;
     Ok(Json(view(&found)))
 }
 

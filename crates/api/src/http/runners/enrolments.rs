@@ -5,7 +5,9 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::Slug;
+use guildhall_domain::access::role::rights::RunnersManage;
 use guildhall_domain::ids::{EnrolmentId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::runners::enrolments::{
@@ -15,7 +17,6 @@ use guildhall_service::runners::enrolments::{CreateEnrolment as CreateEnrolmentR
 use secrecy::ExposeSecret;
 
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
 
@@ -38,8 +39,7 @@ use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<RunnersManage>,
     headers: HeaderMap,
     Body(body): Body<CreateEnrolment>,
 ) -> Result<(StatusCode, Json<NewEnrolmentView>), ApiError> {
@@ -51,7 +51,7 @@ pub(crate) async fn create(
     let request =
         CreateEnrolmentRequest { name: &body.name, profile: profile.as_ref(), pool: pool.as_ref(), ttl };
     let key = idempotency_key(&headers)?;
-    let created = app.runners.enrolments.create(&caller.caller, tenant, &request, key.as_ref()).await?;
+    let created = app.runners.enrolments.create(&caller, &request, key.as_ref()).await?;
     let secret = created.secret.map(|secret| secret.expose_secret().to_owned());
     Ok((StatusCode::CREATED, Json(NewEnrolmentView { id: created.id.to_string(), secret })))
 }
@@ -69,10 +69,9 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds(tenant): PathIds<TenantId>,
+    caller: Authorized<RunnersManage>,
 ) -> Result<Json<EnrolmentsView>, ApiError> {
-    let enrolments = app.runners.enrolments.list(&caller.caller, tenant).await?;
+    let enrolments = app.runners.enrolments.list(&caller).await?;
     let enrolments = enrolments.into_iter().map(|row| EnrolmentView {
         id: row.id.to_string(),
         name: row.name,
@@ -106,9 +105,9 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn revoke(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
-    PathIds((tenant, enrolment)): PathIds<(TenantId, EnrolmentId)>,
+    caller: Authorized<RunnersManage>,
+    PathIds((_tenant, enrolment)): PathIds<(TenantId, EnrolmentId)>,
 ) -> Result<StatusCode, ApiError> {
-    app.runners.enrolments.revoke(&caller.caller, tenant, enrolment).await?;
+    app.runners.enrolments.revoke(&caller, enrolment).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -3,6 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::{CommandId, RunId, RunnerJobId};
 use guildhall_domain::runners::job::Job;
 use guildhall_domain::runners::job::{job_name, log_identity};
@@ -11,7 +13,6 @@ use guildhall_protocol::rest::runners::jobs::{
 };
 
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, idempotency_key, parse};
 use crate::http::responses::CommonErrors;
@@ -28,14 +29,14 @@ use crate::http::responses::CommonErrors;
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsWrite>,
     headers: HeaderMap,
     PathIds(run): PathIds<RunId>,
     Body(body): Body<CreateRunnerJob>,
 ) -> Result<(StatusCode, Json<RunnerJobView>), ApiError> {
     let key = idempotency_key(&headers)?;
     let command = command(body.command_id.as_deref())?;
-    let job = app.runners.jobs.create(&caller.caller, run, command, key.as_ref()).await?;
+    let job = app.runners.jobs.create(&caller, run, command, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(run, job))))
 }
 
@@ -49,12 +50,12 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds(run): PathIds<RunId>,
     ValidatedQuery(query): ValidatedQuery<RunnerJobsQuery>,
 ) -> Result<Json<RunnerJobsView>, ApiError> {
     let command = command(query.command_id.as_deref())?;
-    let jobs = app.runners.jobs.list(&caller.caller, run, command).await?;
+    let jobs = app.runners.jobs.list(&caller, run, command).await?;
     Ok(Json(RunnerJobsView { runner_jobs: jobs.into_iter().map(|job| view(run, job)).collect() }))
 }
 
@@ -70,10 +71,10 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn get(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds((run, job)): PathIds<(RunId, RunnerJobId)>,
 ) -> Result<Json<RunnerJobView>, ApiError> {
-    Ok(Json(view(run, app.runners.jobs.get(&caller.caller, run, job).await?)))
+    Ok(Json(view(run, app.runners.jobs.get(&caller, run, job).await?)))
 }
 
 fn command(text: Option<&str>) -> Result<Option<CommandId>, ApiError> {

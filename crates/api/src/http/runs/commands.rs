@@ -4,6 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::FailureKind;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{CommandKind, CommandState};
@@ -12,7 +14,6 @@ use guildhall_service::runs::commands::CommandRequest;
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, idempotency_key};
 use crate::http::responses::CommonErrors;
@@ -28,13 +29,13 @@ use crate::http::responses::CommonErrors;
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsWrite>,
     headers: HeaderMap,
     PathIds(run): PathIds<RunId>,
     Body(body): Body<CreateCommand>,
 ) -> Result<(StatusCode, Json<CommandView>), ApiError> {
     let key = idempotency_key(&headers)?;
-    let command = app.runs.commands.submit(&caller.caller, run, command_request(body)?, key.as_ref()).await?;
+    let command = app.runs.commands.submit(&caller, run, command_request(body)?, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(&command))))
 }
 
@@ -50,10 +51,10 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn get(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds((run, command)): PathIds<(RunId, CommandId)>,
 ) -> Result<Json<CommandView>, ApiError> {
-    Ok(Json(view(&app.runs.commands.get(&caller.caller, run, command).await?)))
+    Ok(Json(view(&app.runs.commands.get(&caller, run, command).await?)))
 }
 
 /// Cancel a command
@@ -66,10 +67,10 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn cancel(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsWrite>,
     PathIds(command): PathIds<CommandId>,
 ) -> Result<Json<CommandView>, ApiError> {
-    Ok(Json(view(&app.runs.commands.cancel(&caller.caller, command).await?)))
+    Ok(Json(view(&app.runs.commands.cancel(&caller, command).await?)))
 }
 
 fn command_request(body: CreateCommand) -> Result<CommandRequest, ApiError> {

@@ -5,19 +5,20 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use guildhall_domain::FailureKind;
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::ids::{RunId, TenantId};
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{RunsErase, RunsRead};
+use guildhall_domain::ids::RunId;
 use guildhall_domain::journal::Entry;
 use guildhall_domain::journal::{Gap, Seq};
 use guildhall_domain::ops::capability::EVENT_SCHEMA_VERSION;
 use guildhall_domain::runs::event::EventBody;
 use guildhall_protocol::rest::runs::{EventView, EventsQuery, EventsView};
 use guildhall_service::ServiceError;
-use guildhall_service::runs::events::{EventPage, Events, RunStream};
+use guildhall_service::runs::events::{EventPage, RunStream};
 use serde_json::json;
 
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
+use crate::edge::caller::Credential;
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, check_limit};
 use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
@@ -34,13 +35,13 @@ pub(crate) const EVENT: &str = "event";
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds(run): PathIds<RunId>,
     ValidatedQuery(query): ValidatedQuery<EventsQuery>,
 ) -> Result<Json<EventsView>, ApiError> {
     let after = parse_seq("afterSeq", query.after_seq)?;
     let limit = check_limit("limit", query.limit, 1000)?;
-    let page = app.runs.events.page(&caller.caller, run, after, limit).await?;
+    let page = app.runs.events.page(&caller, run, after, limit).await?;
     Ok(Json(page_view(Some(run), after, &page)))
 }
 
@@ -66,16 +67,19 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn follow(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds(run): PathIds<RunId>,
+    credential: Credential,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
-    let stream = app.runs.events.follow(&caller.caller, run, cursor).await?;
-    app.streams.open(caller, client, stream)
+    let stream = app.runs.events.follow(&caller, run, cursor).await?;
+    app.streams.open(&caller, &credential, client, stream)
 }
 
 impl StreamSource for RunStream {
+    type ReadRight = RunsRead;
+
     fn topic(&self) -> StreamTopic {
         StreamTopic { kind: "run", tenant: self.tenant, owner: self.run.as_uuid() }
     }
@@ -91,10 +95,6 @@ impl StreamSource for RunStream {
 
     fn replayed(&self) -> Option<(Seq, Option<i32>)> {
         self.replayed().map(|last| (last, None))
-    }
-
-    fn may_read(caller: &Caller, tenant: TenantId) -> bool {
-        Events::may_read(caller, tenant)
     }
 }
 
@@ -113,10 +113,10 @@ impl StreamSource for RunStream {
 )]
 pub(crate) async fn erase(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsErase>,
     PathIds((run, number)): PathIds<(RunId, i64)>,
 ) -> Result<StatusCode, ApiError> {
-    app.runs.events.erase(&caller.caller, run, parse_seq("seq", number)?).await?;
+    app.runs.events.erase(&caller, run, parse_seq("seq", number)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

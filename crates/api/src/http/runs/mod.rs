@@ -9,6 +9,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::FailureKind;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::caller::AccessDenied;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::{RunId, TenantId};
 use guildhall_domain::runs::RunFilter;
 use guildhall_domain::runs::RunState;
@@ -29,7 +32,7 @@ use utoipa_axum::routes;
 
 use crate::App;
 use crate::edge::body_error;
-use crate::edge::caller::AuthenticatedCaller;
+use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, idempotency_key, parse};
 use crate::http::responses::CommonErrors;
@@ -43,14 +46,18 @@ use crate::http::responses::CommonErrors;
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: PendingAuthorization<RunsWrite>,
     headers: HeaderMap,
     Body(body): Body<CreateRun>,
 ) -> Result<(StatusCode, Json<RunView>), ApiError> {
     let key = idempotency_key(&headers)?;
     let tenant = resolve_tenant(&app, &body.tenant_id).await?;
-    let caller = caller.in_tenant(&app, tenant).await?;
-    let run = app.runs.runs.create(&caller.caller, &run_request(tenant, body)?, key.as_ref()).await?;
+    let caller = caller.in_tenant(&app, tenant).await.map_err(|error| {
+        // The tenant is part of the policy: not being a member is a policy violation, not a 404.
+        let is_member = !matches!(error, ServiceError::Denied(AccessDenied::NotFound));
+        if is_member { error } else { RunError::NotYourTenant.into() }
+    })?;
+    let run = app.runs.runs.create(&caller, &run_request(body)?, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(&run))))
 }
 
@@ -61,7 +68,7 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: PendingAuthorization<RunsRead>,
     ValidatedQuery(query): ValidatedQuery<RunsQuery>,
 ) -> Result<Json<RunsView>, ApiError> {
     let tenant = resolve_tenant(&app, &query.tenant_id).await.map_err(|_| ServiceError::NOT_FOUND)?;
@@ -73,7 +80,7 @@ pub(crate) async fn list(
         Some(_) => return Err(ApiError::new(FailureKind::SchemaInvalid, "state: use open or all")),
     };
     let limit = check_limit("limit", query.limit, 100)?;
-    let runs = app.runs.runs.list(&caller.caller, tenant, before, filter, limit).await?;
+    let runs = app.runs.runs.list(&caller, before, filter, limit).await?;
     let is_full = u32::try_from(runs.len()).is_ok_and(|count| count >= query.limit);
     let next_cursor = runs.last().filter(|_| is_full).map(|last| last.run.id.to_string());
     Ok(Json(RunsView { runs: runs.iter().map(view).collect(), next_cursor }))
@@ -87,10 +94,10 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn get(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds(run): PathIds<RunId>,
 ) -> Result<Json<RunView>, ApiError> {
-    Ok(Json(view(&app.runs.runs.get(&caller.caller, run).await?)))
+    Ok(Json(view(&app.runs.runs.get(&caller, run).await?)))
 }
 
 /// Cancel a run
@@ -103,10 +110,10 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn cancel(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsWrite>,
     PathIds(run): PathIds<RunId>,
 ) -> Result<Json<RunView>, ApiError> {
-    Ok(Json(view(&app.runs.runs.cancel(&caller.caller, run).await?)))
+    Ok(Json(view(&app.runs.runs.cancel(&caller, run).await?)))
 }
 
 /// Resolves the tenant that a request names. An unknown tenant gives the same error as one without access.
@@ -114,10 +121,9 @@ pub(crate) async fn resolve_tenant(app: &App, text: &str) -> Result<TenantId, Ap
     Ok(app.access.tenants.resolve(text).await?.ok_or(ServiceError::from(RunError::NotYourTenant))?)
 }
 
-fn run_request(tenant: TenantId, body: CreateRun) -> Result<CreateRunRequest, ApiError> {
+fn run_request(body: CreateRun) -> Result<CreateRunRequest, ApiError> {
     let session = body.session_ref.and_then(|session| session.session_id);
     Ok(CreateRunRequest {
-        tenant,
         session: session.map(|session| parse("sessionRef.sessionId", &session)).transpose()?,
         run: RunRequest {
             project: parse("projectId", &body.project_id)?,

@@ -2,6 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::RunsRead;
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_protocol::rest::runs::commands::{
     ArtifactSummaryView, FinalResponseView, ResultQuery, ResultView, SteerDeliveryView, ToolCallSummaryView,
@@ -12,7 +14,6 @@ use serde_json::{Value, json};
 
 use super::liveness;
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, parse};
 use crate::http::responses::CommonErrors;
@@ -30,12 +31,12 @@ const MAX_COMMAND_CHARS: usize = 200;
 )]
 pub(crate) async fn get_run_result(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds(run): PathIds<RunId>,
     ValidatedQuery(query): ValidatedQuery<ResultQuery>,
 ) -> Result<Json<ResultView>, ApiError> {
     let command = query.command_id.as_deref().map(|id| parse("commandId", id)).transpose()?;
-    Ok(Json(view(app.runs.results.get(&caller.caller, run, command).await?)))
+    Ok(Json(view(app.runs.results.get(&caller, run, command).await?)))
 }
 
 /// Get the result of a command
@@ -50,10 +51,10 @@ pub(crate) async fn get_run_result(
 )]
 pub(crate) async fn get_command_result(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds((run, command)): PathIds<(RunId, CommandId)>,
 ) -> Result<Json<ResultView>, ApiError> {
-    Ok(Json(view(app.runs.results.get(&caller.caller, run, Some(command)).await?)))
+    Ok(Json(view(app.runs.results.get(&caller, run, Some(command)).await?)))
 }
 
 fn view(result: RunResult) -> ResultView {

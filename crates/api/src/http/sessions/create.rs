@@ -5,12 +5,13 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use guildhall_domain::access::role::rights::RunsWrite;
 use guildhall_protocol::rest::sessions::{CreateSession, SessionView};
 use guildhall_service::{ServiceError, sessions};
 
 use super::view;
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
+use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, idempotency_key, parse};
 use crate::http::responses::CommonErrors;
@@ -26,7 +27,7 @@ use crate::http::runs;
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: PendingAuthorization<RunsWrite>,
     headers: HeaderMap,
     Body(body): Body<CreateSession>,
 ) -> Result<(StatusCode, Json<SessionView>), ApiError> {
@@ -34,11 +35,10 @@ pub(crate) async fn create(
     let tenant = runs::resolve_tenant(&app, &body.tenant_id).await.map_err(|_| ServiceError::NOT_FOUND)?;
     let caller = caller.in_tenant(&app, tenant).await?;
     let request = sessions::CreateSession {
-        tenant,
         project: parse("projectId", &body.project_id)?,
         profile: parse("backendProfile", &body.backend_profile)?,
         expires_in: body.expires_in_ms.map(Duration::from_millis),
     };
-    let created = app.sessions.sessions.create(&caller.caller, &request, key.as_ref()).await?;
-    Ok((StatusCode::CREATED, Json(view(&created.session))))
+    let created = app.sessions.sessions.create(&caller, &request, key.as_ref()).await?;
+    Ok((StatusCode::CREATED, Json(view(&created))))
 }

@@ -8,8 +8,9 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use guildhall_domain::FailureKind;
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::ids::{RunId, SessionId, TenantId};
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
+use guildhall_domain::ids::{RunId, SessionId};
 use guildhall_domain::journal::{Gap, Seq};
 use guildhall_domain::runs::event;
 use guildhall_domain::sessions::{Session, SessionFilter};
@@ -21,7 +22,6 @@ use guildhall_protocol::rest::sessions::{
 };
 use guildhall_protocol::stream::SessionEventView;
 use guildhall_service::ServiceError;
-use guildhall_service::runs::events::Events;
 use guildhall_service::sessions::SessionCancellation;
 use guildhall_service::sessions::follow::SessionStream;
 use serde_json::json;
@@ -30,7 +30,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::edge::caller::AuthenticatedCaller;
+use crate::edge::caller::{AuthenticatedCaller, Credential};
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, parse};
 use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
@@ -83,12 +83,11 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn get(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds(session): PathIds<SessionId>,
     ValidatedQuery(query): ValidatedQuery<SessionQuery>,
 ) -> Result<Json<SessionView>, ApiError> {
-    let found =
-        app.sessions.sessions.get(&caller.caller, session, check_reader_id(&query.reader_id)?).await?;
+    let found = app.sessions.sessions.get(&caller, session, check_reader_id(&query.reader_id)?).await?;
     let run = found.run.as_ref().map(runs::view);
     Ok(Json(SessionView { run, ..view(&found.session) }))
 }
@@ -101,7 +100,7 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn trace(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds(session): PathIds<SessionId>,
     ValidatedQuery(query): ValidatedQuery<SessionEventsQuery>,
 ) -> Result<Json<EventsView>, ApiError> {
@@ -119,7 +118,7 @@ pub(crate) async fn trace(
 )]
 pub(crate) async fn output(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds(session): PathIds<SessionId>,
     ValidatedQuery(query): ValidatedQuery<SessionEventsQuery>,
 ) -> Result<Json<EventsView>, ApiError> {
@@ -132,14 +131,14 @@ pub(crate) async fn output(
 
 async fn event_page(
     app: &App,
-    caller: &AuthenticatedCaller,
+    caller: &Authorized<RunsRead>,
     session: SessionId,
     query: &SessionEventsQuery,
 ) -> Result<EventsView, ApiError> {
     let run: Option<RunId> = query.run_id.as_deref().map(|id| parse("runId", id)).transpose()?;
     let after = parse_seq("afterSeq", query.after_seq)?;
     let limit = check_limit("limit", query.limit, 1000)?;
-    let (run, page) = app.sessions.sessions.events(&caller.caller, session, run, after, limit).await?;
+    let (run, page) = app.sessions.sessions.events(caller, session, run, after, limit).await?;
     Ok(page_view(run, after, &page))
 }
 
@@ -164,16 +163,19 @@ async fn event_page(
 )]
 pub(crate) async fn follow(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds(session): PathIds<SessionId>,
+    credential: Credential,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
-    let stream = app.sessions.sessions.follow(&caller.caller, session, cursor).await?;
-    app.streams.open(caller, client, stream)
+    let stream = app.sessions.sessions.follow(&caller, session, cursor).await?;
+    app.streams.open(&caller, &credential, client, stream)
 }
 
 impl StreamSource for SessionStream {
+    type ReadRight = RunsRead;
+
     fn topic(&self) -> StreamTopic {
         StreamTopic { kind: "session", tenant: self.tenant, owner: self.session.as_uuid() }
     }
@@ -195,10 +197,6 @@ impl StreamSource for SessionStream {
     fn replayed(&self) -> Option<(Seq, Option<i32>)> {
         self.replayed().map(|last| (last.seq, Some(last.ordinal)))
     }
-
-    fn may_read(caller: &Caller, tenant: TenantId) -> bool {
-        Events::may_read(caller, tenant)
-    }
 }
 
 /// Mark a session as read
@@ -209,13 +207,13 @@ impl StreamSource for SessionStream {
 )]
 pub(crate) async fn mark_read(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds(session): PathIds<SessionId>,
     Body(body): Body<MarkRead>,
 ) -> Result<Json<SessionView>, ApiError> {
     let reader = check_reader_id(&body.reader_id)?;
     let version = body.version.map(SessionVersion::new);
-    Ok(Json(view(&app.sessions.sessions.mark_read(&caller.caller, session, reader, version).await?)))
+    Ok(Json(view(&app.sessions.sessions.mark_read(&caller, session, reader, version).await?)))
 }
 
 /// Cancel the active work of a session
@@ -229,14 +227,14 @@ pub(crate) async fn mark_read(
 )]
 pub(crate) async fn control(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsWrite>,
     PathIds(session): PathIds<SessionId>,
     Body(body): Body<ControlSession>,
 ) -> Result<Json<ControlledView>, ApiError> {
     if body.action != "cancel" {
         return Err(ApiError::new(FailureKind::SchemaInvalid, "action: use cancel"));
     }
-    Ok(Json(match app.sessions.sessions.cancel(&caller.caller, session).await? {
+    Ok(Json(match app.sessions.sessions.cancel(&caller, session).await? {
         SessionCancellation::Command(command) => ControlledView {
             cancelled: "command".to_owned(),
             run_id: Some(command.run.to_string()),

@@ -3,13 +3,15 @@
 use axum::Json;
 use axum::extract::State;
 use guildhall_domain::FailureKind;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::SessionId;
 use guildhall_domain::sessions::StorageKind;
 use guildhall_domain::sessions::storage::{SessionStorage, StorageSummary};
 use guildhall_protocol::rest::sessions::{RefreshStorage, StorageView};
 
 use crate::App;
-use crate::edge::caller::{AuthenticatedCaller, RunHolder};
+use crate::edge::caller::RunHolder;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds};
 use crate::http::responses::CommonErrors;
@@ -22,10 +24,10 @@ use crate::http::responses::CommonErrors;
 )]
 pub(crate) async fn get(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsRead>,
     PathIds(session): PathIds<SessionId>,
 ) -> Result<Json<StorageView>, ApiError> {
-    Ok(Json(view(session, &app.sessions.storage.get(&caller.caller, session).await?)))
+    Ok(Json(view(session, &app.sessions.storage.get(&caller, session).await?)))
 }
 
 /// Evict the storage of a session
@@ -38,10 +40,10 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn evict(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: Authorized<RunsWrite>,
     PathIds(session): PathIds<SessionId>,
 ) -> Result<Json<StorageView>, ApiError> {
-    Ok(Json(view(session, &app.sessions.storage.evict(&caller.caller, session).await?)))
+    Ok(Json(view(session, &app.sessions.storage.evict(&caller, session).await?)))
 }
 
 /// Report the size of a session's storage

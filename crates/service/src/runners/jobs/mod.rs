@@ -6,8 +6,8 @@ pub mod reconcile;
 
 use std::sync::Arc;
 
-use guildhall_domain::access::caller::Caller;
-use guildhall_domain::access::role::Permission;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::{AttemptId, CommandId, PlaceId, PrincipalId, RunId, RunnerJobId, SessionId};
 use guildhall_domain::runners::job::Job;
 use guildhall_domain::runners::job::{JobInput, JobKind, StorageState, select_command};
@@ -65,12 +65,12 @@ impl RunnerJobs {
     /// returns the same job, and never starts a second process.
     pub async fn create(
         &self,
-        caller: &Caller,
+        caller: &Authorized<RunsWrite>,
         run: RunId,
         command: Option<CommandId>,
         key: Option<&IdempotencyKey>,
     ) -> Result<Job, ServiceError> {
-        self.runs.load(caller, run, Permission::RunsWrite).await?;
+        self.runs.load(caller, run).await?;
         let JobStarter { launcher, signal } = self.starter.as_ref().ok_or(RunnerError::NoLauncher)?;
         let mut locked = LockedRun::begin(&self.runs.deps.store, run).await?;
         let id = RunnerJobId::generate();
@@ -84,8 +84,8 @@ impl RunnerJobs {
         let request = JobRequest { id, kind: JobKind::Requested, command, place: None, created_by };
         insert_job(&mut locked, &request, launcher.as_ref()).await?;
         let detail = json!({ "run": run });
-        let tenant = locked.run.tenant;
-        let event = AuditEvent::by_member(caller, tenant, "runner_job.created", id.to_string(), detail);
+        let _tenant = locked.run.tenant;
+        let event = AuditEvent::by_member(caller, "runner_job.created", id.to_string(), detail);
         audit::record(&mut locked.tx, &event).await?;
         locked.tx.commit().await?;
         signal.notify();
@@ -95,17 +95,22 @@ impl RunnerJobs {
     /// Lists the jobs of a run, or of one of its commands, newest first.
     pub async fn list(
         &self,
-        caller: &Caller,
+        caller: &Authorized<RunsRead>,
         run: RunId,
         command: Option<CommandId>,
     ) -> Result<Vec<Job>, ServiceError> {
-        self.runs.load(caller, run, Permission::RunsRead).await?;
+        self.runs.load(caller, run).await?;
         Ok(rows::list_by_run(&self.runs.deps.store, run, command, MAX_LISTED_JOBS).await?)
     }
 
     /// Returns a job of a run.
-    pub async fn get(&self, caller: &Caller, run: RunId, id: RunnerJobId) -> Result<Job, ServiceError> {
-        self.runs.load(caller, run, Permission::RunsRead).await?;
+    pub async fn get(
+        &self,
+        caller: &Authorized<RunsRead>,
+        run: RunId,
+        id: RunnerJobId,
+    ) -> Result<Job, ServiceError> {
+        self.runs.load(caller, run).await?;
         let found = rows::find(&self.runs.deps.store, id).await?;
         found.filter(|found| found.run == Some(run)).ok_or(ServiceError::NOT_FOUND)
     }

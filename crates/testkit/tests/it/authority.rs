@@ -1,0 +1,160 @@
+//! Handlers and services name in their signatures who may call them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// The extractors that check a caller or a runner (`api/src/edge/caller.rs`).
+const PROOFS: &[&str] = &[
+    "Authorized",
+    "PendingAuthorization",
+    "InstallationOperator",
+    "EnrolledRunner",
+    "RunHolder",
+    "CachedRunHolder",
+];
+
+/// Handlers for anyone with a valid token: they show or change what is the caller's own.
+const OWN: &[&str] = &[
+    "access/auth.rs::logout",
+    "access/auth.rs::whoami",
+    "access/browser_session.rs::get",
+    "access/invitations.rs::accept",
+    "access/tenants.rs::list",
+    "runs/backends.rs::list",
+    "sessions/mod.rs::list",
+];
+
+/// Handlers that need no token.
+const PUBLIC: &[&str] = &[
+    "access/auth.rs::login",
+    "access/auth.rs::refresh",
+    "access/browser_session.rs::create",
+    "access/oidc.rs::callback",
+    "access/oidc.rs::exchange",
+    "access/oidc.rs::start",
+    "access/signing.rs::jwks",
+    "ops/capabilities.rs::get",
+    "ops/health.rs::get",
+    "ops/health.rs::live",
+    "ops/health.rs::readiness",
+];
+
+/// Service methods for anyone with a valid token. Others take an `Authorized<Right>` or an `InstallationOperator`.
+const OWN_METHODS: &[&str] = &[
+    "access/auth.rs::sign_out",
+    "access/authority.rs::watch",
+    "access/invitations.rs::accept",
+    "access/tenants.rs::list",
+    "sessions/mod.rs::list",
+];
+
+fn source_files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder can be listed") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(source_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Returns the parsed files below a folder of the workspace, with their paths in it.
+fn parse_all(folder: &str) -> Vec<(String, syn::File)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let parse = |file: PathBuf| {
+        let source = std::fs::read_to_string(&file).expect("a source file can be read");
+        let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
+        (name, syn::parse_file(&source).expect("Rust"))
+    };
+    source_files(&root).into_iter().map(parse).collect()
+}
+
+/// Returns the names of the parameter types of a function, without references and generics.
+fn parameter_types(signature: &syn::Signature) -> BTreeSet<String> {
+    let name = |argument: &syn::FnArg| {
+        let syn::FnArg::Typed(argument) = argument else { return None };
+        let reference =
+            if let syn::Type::Reference(reference) = &*argument.ty { Some(reference) } else { None };
+        let named = reference.map_or(&*argument.ty, |reference| &*reference.elem);
+        let syn::Type::Path(path) = named else { return None };
+        path.path.segments.last().map(|segment| segment.ident.to_string())
+    };
+    signature.inputs.iter().filter_map(name).collect()
+}
+
+fn is_handler(function: &syn::ItemFn) -> bool {
+    function
+        .attrs
+        .iter()
+        .any(|attribute| attribute.path().segments.first().is_some_and(|segment| segment.ident == "utoipa"))
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Handlers {
+    own: BTreeSet<String>,
+    public: BTreeSet<String>,
+}
+
+/// Sorts the handlers of a file that have no proof in their signature.
+fn add_unproven(file: &str, source: &syn::File, found: &mut Handlers) {
+    for item in &source.items {
+        let syn::Item::Fn(function) = item else { continue };
+        let types = parameter_types(&function.sig);
+        if !is_handler(function) || PROOFS.iter().any(|proof| types.contains(*proof)) {
+            continue;
+        }
+        let name = format!("{file}::{}", function.sig.ident);
+        let is_own = types.contains("AuthenticatedCaller");
+        if is_own {
+            found.own.insert(name)
+        } else {
+            found.public.insert(name)
+        };
+    }
+}
+
+fn names(listed: &[&str]) -> BTreeSet<String> {
+    listed.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn handlers_name_their_right_in_the_signature() {
+    let mut found = Handlers::default();
+    for (file, source) in parse_all("crates/api/src/http") {
+        add_unproven(&file, &source, &mut found);
+    }
+    assert_eq!(found, Handlers { own: names(OWN), public: names(PUBLIC) });
+}
+
+#[test]
+fn handler_without_a_right_is_found() {
+    let source = "
+        #[utoipa::path(get)] async fn a(State(app): State<App>, caller: Authorized<RunsRead>) {}
+        #[utoipa::path(get)] async fn b(caller: AuthenticatedCaller) {}
+        #[utoipa::path(get)] async fn c(State(app): State<App>) {}
+        async fn helper(app: &App) {}";
+    let mut found = Handlers::default();
+    add_unproven("x.rs", &syn::parse_file(source).expect("Rust"), &mut found);
+    assert_eq!(found, Handlers { own: names(&["x.rs::b"]), public: names(&["x.rs::c"]) });
+}
+
+#[test]
+fn service_methods_take_a_proof_of_authority() {
+    let mut found = BTreeSet::new();
+    for (file, source) in parse_all("crates/service/src") {
+        for item in &source.items {
+            let syn::Item::Impl(block) = item else { continue };
+            for item in &block.items {
+                let syn::ImplItem::Fn(method) = item else { continue };
+                let is_public = matches!(method.vis, syn::Visibility::Public(_));
+                if is_public && parameter_types(&method.sig).contains("Caller") {
+                    found.insert(format!("{file}::{}", method.sig.ident));
+                }
+            }
+        }
+    }
+    assert_eq!(found, names(OWN_METHODS));
+}
