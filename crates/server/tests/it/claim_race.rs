@@ -24,7 +24,7 @@ enum RunState {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::too_many_lines, reason = "one scenario, read from top to bottom")]
 async fn concurrent_claims_have_one_winner_and_a_conflict_with_owner() {
-    let mut rounds = Rounds::from_env(1000);
+    let mut rounds = Rounds::from_env(250);
     let cluster = Cluster::new().await;
     let tenant = cluster.create_test_tenant("acme").await;
     let runners =
