@@ -103,8 +103,8 @@ impl Recording {
         let mut cast =
             json!({ "version": 2, "width": 120, "height": 32, "title": "The first run" }).to_string();
         for (at, chunk) in &self.chunks {
-            let shown = chunk.replace('\n', "\r\n");
-            cast.push_str(&format!("\n{}", json!([at.as_secs_f64(), "o", shown])));
+            let terminal_output = chunk.replace('\n', "\r\n");
+            cast.push_str(&format!("\n{}", json!([at.as_secs_f64(), "o", terminal_output])));
         }
         fs::write(folder.join("first-run.cast"), cast + "\n")?;
         let text: String = self.chunks.iter().map(|(_, chunk)| chunk.as_str()).collect();

@@ -28,7 +28,7 @@ pub fn nats_program() -> Result<Program, EngineError> {
 /// The holder of the lock of a state directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockHolder {
-    Nobody,
+    Unlocked,
     Alive {
         pid: u32,
     },
@@ -43,12 +43,12 @@ pub fn holder(folder: &Path) -> io::Result<LockHolder> {
     let path = folder.join("lock");
     let file = match File::open(&path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LockHolder::Nobody),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LockHolder::Unlocked),
         Err(error) => return Err(error),
     };
     // A shared lock, released immediately. A process that starts at this very moment fails because the lock is held.
     match file.try_lock_shared() {
-        Ok(()) => file.unlock().map(|()| LockHolder::Nobody),
+        Ok(()) => file.unlock().map(|()| LockHolder::Unlocked),
         Err(TryLockError::WouldBlock) => {
             let pid = fs::read_to_string(&path)?;
             let alive =
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn holder_is_the_process_that_opened_the_directory() {
         let folder = tempfile::tempdir().expect("a folder");
-        assert_eq!(holder(folder.path()).expect("inspected"), LockHolder::Nobody);
+        assert_eq!(holder(folder.path()).expect("inspected"), LockHolder::Unlocked);
         let held = StateDir::open(folder.path()).expect("free");
         assert_eq!(holder(folder.path()).expect("inspected"), LockHolder::Alive { pid: std::process::id() });
         fs::write(folder.path().join("lock"), "4294967295").expect("written");
@@ -110,7 +110,7 @@ mod tests {
             LockHolder::Dead { pid: "4294967295".to_owned() }
         );
         drop(held);
-        assert_eq!(holder(folder.path()).expect("inspected"), LockHolder::Nobody);
+        assert_eq!(holder(folder.path()).expect("inspected"), LockHolder::Unlocked);
         StateDir::open(folder.path()).expect("inspection does not lock");
     }
 }

@@ -20,7 +20,7 @@ const GIVE_UP_DIVISOR: u32 = 4;
 
 /// Limit one renewal request to this fraction of the lease (1/6): behind a load balancer, the next request may reach
 /// another server.
-const REQUEST_DIVISOR: u32 = 6;
+const REQUEST_TIMEOUT_DIVISOR: u32 = 6;
 
 /// The guard kills a runner that did not give up when this fraction is left (1/8).
 const KILL_DIVISOR: u32 = 8;
@@ -57,7 +57,7 @@ impl LeaseKeeper {
                 lost.cancel();
                 break;
             }
-            match timeout((give_up_at - sent_at).min(lease / REQUEST_DIVISOR), held.renew()).await {
+            match timeout((give_up_at - sent_at).min(lease / REQUEST_TIMEOUT_DIVISOR), held.renew()).await {
                 Ok(Ok(_)) => {
                     renewed_at = sent_at;
                     wait = lease / RENEW_DIVISOR;

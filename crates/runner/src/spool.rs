@@ -16,27 +16,27 @@ pub struct Spool {
     is_empty: bool,
 }
 
-/// Why a spool holds events that are not sent any more.
+/// What the events of a spool are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SpoolReason {
+pub enum SpoolKind {
     /// The lease was lost before the server confirmed them.
-    Unsent,
+    Unconfirmed,
     /// The server rejected them permanently.
     Rejected,
 }
 
-impl SpoolReason {
+impl SpoolKind {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Unsent => "unsent",
+            Self::Unconfirmed => "unsent",
             Self::Rejected => "refused",
         }
     }
 
     fn file_name(self, run: RunId, epoch: i64) -> String {
         match self {
-            Self::Unsent => format!("{run}-{epoch}.jsonl"),
+            Self::Unconfirmed => format!("{run}-{epoch}.jsonl"),
             Self::Rejected => format!("{run}-{epoch}-refused.jsonl"),
         }
     }
@@ -44,13 +44,13 @@ impl SpoolReason {
 
 impl Spool {
     pub async fn open(dir: &Path, run: RunId, epoch: i64) -> std::io::Result<Self> {
-        Self::open_for(dir, run, epoch, SpoolReason::Unsent).await
+        Self::open_for(dir, run, epoch, SpoolKind::Unconfirmed).await
     }
 
-    /// Opens the spool for a reason. The spool of rejected events is never cleared.
-    pub async fn open_for(dir: &Path, run: RunId, epoch: i64, reason: SpoolReason) -> std::io::Result<Self> {
+    /// Opens the spool for events of one kind. The spool of rejected events is never cleared.
+    pub async fn open_for(dir: &Path, run: RunId, epoch: i64, kind: SpoolKind) -> std::io::Result<Self> {
         fs::create_dir_all(dir).await?;
-        let path = dir.join(reason.file_name(run, epoch));
+        let path = dir.join(kind.file_name(run, epoch));
         let file = OpenOptions::new().create(true).append(true).open(&path).await?;
         Ok(Self { path, file, is_empty: true })
     }
@@ -97,7 +97,7 @@ pub struct LeftoverSpool {
     pub file: String,
     pub events: usize,
     pub epoch: i64,
-    pub reason: SpoolReason,
+    pub kind: SpoolKind,
 }
 
 /// Finds the spool files that earlier runners of a run left on this machine, ordered by epoch.
@@ -106,22 +106,22 @@ pub async fn find_leftover(dir: &Path, run: RunId) -> Vec<LeftoverSpool> {
     let Ok(mut entries) = fs::read_dir(dir).await else { return found };
     while let Ok(Some(entry)) = entries.next_entry().await {
         let file = entry.file_name().to_string_lossy().into_owned();
-        let Some((epoch, reason)) = parse_file_name(&file, run) else { continue };
+        let Some((epoch, kind)) = parse_file_name(&file, run) else { continue };
         let text = fs::read(entry.path()).await.unwrap_or_default();
         let events = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
         if events > 0 {
-            found.push(LeftoverSpool { file, events, epoch, reason });
+            found.push(LeftoverSpool { file, events, epoch, kind });
         }
     }
-    found.sort_by_key(|spool| (spool.epoch, spool.reason));
+    found.sort_by_key(|spool| (spool.epoch, spool.kind));
     found
 }
 
-fn parse_file_name(file: &str, run: RunId) -> Option<(i64, SpoolReason)> {
+fn parse_file_name(file: &str, run: RunId) -> Option<(i64, SpoolKind)> {
     let rest = file.strip_prefix(&format!("{run}-"))?.strip_suffix(".jsonl")?;
     match rest.strip_suffix("-refused") {
-        Some(epoch) => Some((epoch.parse().ok()?, SpoolReason::Rejected)),
-        None => Some((rest.parse().ok()?, SpoolReason::Unsent)),
+        Some(epoch) => Some((epoch.parse().ok()?, SpoolKind::Rejected)),
+        None => Some((rest.parse().ok()?, SpoolKind::Unconfirmed)),
     }
 }
 
@@ -144,16 +144,16 @@ mod tests {
         spool.close().await.expect("close");
         let empty = Spool::open(dir.path(), run, 2).await.expect("open");
         empty.close().await.expect("close");
-        let mut rejected = Spool::open_for(dir.path(), run, 10, SpoolReason::Rejected).await.expect("open");
+        let mut rejected = Spool::open_for(dir.path(), run, 10, SpoolKind::Rejected).await.expect("open");
         rejected.append(&[event("d")]).await.expect("append");
-        let unsent = SpoolReason::Unsent;
+        let unconfirmed = SpoolKind::Unconfirmed;
         let expected = [
-            LeftoverSpool { file: format!("{run}-1.jsonl"), events: 1, epoch: 1, reason: unsent },
+            LeftoverSpool { file: format!("{run}-1.jsonl"), events: 1, epoch: 1, kind: unconfirmed },
             LeftoverSpool {
                 file: format!("{run}-10-refused.jsonl"),
                 events: 1,
                 epoch: 10,
-                reason: SpoolReason::Rejected,
+                kind: SpoolKind::Rejected,
             },
         ];
         assert_eq!(find_leftover(dir.path(), run).await, expected);

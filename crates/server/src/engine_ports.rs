@@ -1,4 +1,4 @@
-//! Finds the local ports of PostgreSQL and NATS, so that agents can be kept from them.
+//! Finds the local ports of PostgreSQL and NATS, so that agents can be denied access to them.
 
 use std::net::IpAddr;
 

@@ -26,7 +26,7 @@ impl<'a> Comparison<'a> {
         }
         let (before, after) = (types(&old), types(&new));
         if !is_compatible(direction, &before, &after, includes_type) {
-            let change = format!("type changed from {} to {}", shown(&before), shown(&after));
+            let change = format!("type changed from {} to {}", format_types(&before), format_types(&after));
             return self.report(&old.pointer, change);
         }
         self.compare_values(direction, &old, &new);
@@ -228,7 +228,7 @@ fn types<'a>(node: &Node<'a>) -> Option<BTreeSet<&'a str>> {
     Some(names.iter().filter_map(Value::as_str).collect())
 }
 
-fn shown(types: &Option<BTreeSet<&str>>) -> String {
+fn format_types(types: &Option<BTreeSet<&str>>) -> String {
     types.as_ref().map_or("any".to_owned(), |types| types.iter().copied().collect::<Vec<_>>().join("|"))
 }
 

@@ -171,7 +171,7 @@ impl Run {
         Ok(Self { run, command: text(&command, "commandId")?, session })
     }
 
-    /// Returns configuration lines that put the ids into the path.
+    /// Returns Schemathesis settings that fill the path parameters with these ids.
     fn parameters(&self) -> String {
         let Self { run, command, session } = self;
         format!(

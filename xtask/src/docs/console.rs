@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_times_ports_versions_and_widths_do_not_matter() {
+    fn comparison_ignores_ids_times_ports_versions_and_widths() {
         let expected = "guildhall 0.1.0   at http://127.0.0.1:7117/docs\n\
                         as admin (prn_01a1de9be882760098cb5c2cbae6ba1b);  2026-11-15T04:46:29Z\n\
                         Ready in 1.3 s. age 1 s\nghk_…\nhash 5aa49e43";

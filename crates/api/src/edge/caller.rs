@@ -1,6 +1,7 @@
 //! Extractors that authenticate a request. A handler names in its signature who may reach it:
 //!
 //! - [`Authorized`]: a caller with this right in the tenant that the path names.
+//! - [`Follower`]: the same, for a stream.
 //! - [`PendingAuthorization`]: the same, where the query or the body names the tenant.
 //! - [`InstallationOperator`]: an operator of the installation.
 //! - [`AuthenticatedCaller`]: anyone with a valid token or browser session, for what is their own.
@@ -45,8 +46,16 @@ pub(crate) struct AuthenticatedCaller {
     pub(crate) credential: Credential,
 }
 
-/// A caller whose right `R` is checked in the tenant that the query or the body names.
+/// A caller who opens a stream. The credential is checked again while it is open.
 #[derive(Debug)]
+pub(crate) struct Follower<R> {
+    pub(crate) caller: Authorized<R>,
+    pub(crate) credential: Credential,
+}
+
+/// A caller whose right `R` is checked in the tenant that the query or the body names. Nothing is proved yet.
+#[derive(Debug)]
+#[must_use]
 pub(crate) struct PendingAuthorization<R> {
     caller: AuthenticatedCaller,
     right: PhantomData<fn() -> R>,
@@ -60,7 +69,7 @@ pub(crate) struct EnrolledRunner(pub(crate) Enrolment);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunHolder(pub(crate) VerifiedRunToken);
 
-/// The same for frequent requests: the token may have been verified up to half a second ago.
+/// The same for frequent requests: the token may have been verified up to 400 ms ago.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CachedRunHolder(pub(crate) VerifiedRunToken);
 
@@ -68,8 +77,8 @@ impl FromRequestParts<App> for AuthenticatedCaller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let tenant_in_path = tenant_in_path(parts, app).await?;
         let credential = credential(&parts.headers).ok_or(ServiceError::Unauthenticated)?;
+        let tenant_in_path = tenant_in_path(parts, app).await?;
         let caller = app.access.auth.authenticate(&credential, tenant_in_path).await?;
         match &credential {
             Credential::Bearer(_) => deny_two_callers(parts, app, &caller).await?,
@@ -80,13 +89,19 @@ impl FromRequestParts<App> for AuthenticatedCaller {
     }
 }
 
+impl AuthenticatedCaller {
+    /// Checks a right in the tenant of the object in the path.
+    fn authorize<R: Right>(self) -> Result<Authorized<R>, ServiceError> {
+        let tenant = self.tenant_in_path.ok_or(ServiceError::NOT_FOUND)?;
+        Ok(Authorized::new(self.caller, tenant)?)
+    }
+}
+
 impl<R: Right> FromRequestParts<App> for Authorized<R> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let found = AuthenticatedCaller::from_request_parts(parts, app).await?;
-        let tenant = found.tenant_in_path.ok_or(ServiceError::NOT_FOUND)?;
-        Ok(Self::new(found.caller, tenant).map_err(ServiceError::from)?)
+        Ok(AuthenticatedCaller::from_request_parts(parts, app).await?.authorize()?)
     }
 }
 
@@ -109,17 +124,21 @@ impl<R: Right> FromRequestParts<App> for PendingAuthorization<R> {
 }
 
 impl<R: Right> PendingAuthorization<R> {
-    /// Checks the right in a tenant that the request names outside its path.
-    pub(crate) async fn in_tenant(self, app: &App, tenant: TenantId) -> Result<Authorized<R>, ServiceError> {
+    /// Checks the right in the tenant that the request names by id or slug. An unknown tenant is not found, like one
+    /// without access.
+    pub(crate) async fn in_tenant(self, app: &App, tenant: &str) -> Result<Authorized<R>, ServiceError> {
+        let tenant = app.access.tenants.resolve(tenant).await?.ok_or(ServiceError::NOT_FOUND)?;
         let caller = app.access.auth.authenticate(&self.caller.credential, Some(tenant)).await?;
         Ok(Authorized::new(caller, tenant)?)
     }
 
-    /// Checks the right in the tenant that the caller's service key belongs to. Returns `None` for other callers.
-    pub(crate) fn in_own_tenant(self) -> Option<Result<Authorized<R>, ServiceError>> {
-        let caller = self.caller.caller;
-        let tenant = caller.tenant?.tenant;
-        Some(Authorized::new(caller, tenant).map_err(ServiceError::from))
+    /// Checks the right in the tenant that the caller's service key belongs to. Other callers belong to none.
+    pub(crate) fn in_tenant_of_key(self) -> Result<Authorized<R>, ApiError> {
+        let Some(role) = self.caller.caller.tenant else {
+            let message = "tenantId: required; only a service key may omit it";
+            return Err(ApiError::new(FailureKind::TenantPolicyDenied, message));
+        };
+        Ok(Authorized::new(self.caller.caller, role.tenant).map_err(ServiceError::from)?)
     }
 
     /// Checks that the caller is an operator, for objects that belong to no tenant.
@@ -128,12 +147,13 @@ impl<R: Right> PendingAuthorization<R> {
     }
 }
 
-/// The credential of an authenticated request, for a stream that checks it again while it is open.
-impl FromRequestParts<App> for Credential {
+impl<R: Right> FromRequestParts<App> for Follower<R> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        Ok(credential(&parts.headers).ok_or(ServiceError::Unauthenticated)?)
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let found = AuthenticatedCaller::from_request_parts(parts, app).await?;
+        let credential = found.credential.clone();
+        Ok(Self { caller: found.authorize()?, credential })
     }
 }
 

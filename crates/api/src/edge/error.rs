@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_service::ServiceError;
 
-/// The failure for the response, and its cause for the log.
+/// The failure for the response, and its cause for the log. Public because extractors of public types reject with it.
 #[derive(Debug, Clone)]
 pub struct ApiError {
     pub(crate) failure: Failure,

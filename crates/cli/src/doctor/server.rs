@@ -90,14 +90,16 @@ impl Server {
         let Some((file, secrets)) = in_file.filter(|(_, secrets)| !secrets.is_empty()) else {
             return Ok("the key-encryption key is valid; no secret is stored in a file".to_owned());
         };
-        let shown = file.display();
+        let path_text = file.display();
         let mode = std::fs::metadata(&file).map_or(0, |file| file.permissions().mode());
         let names = secrets.join(", ");
         if mode & 0o077 != 0 {
-            let detail = format!("other users of this machine can read {shown}, which contains {names}");
-            return Err(Problem::new(detail, format!("chmod 600 {shown}")));
+            let detail = format!("other users of this machine can read {path_text}, which contains {names}");
+            return Err(Problem::new(detail, format!("chmod 600 {path_text}")));
         }
-        Ok(format!("the key-encryption key is valid; {shown} contains {names}, readable by its owner only"))
+        Ok(format!(
+            "the key-encryption key is valid; {path_text} contains {names}, readable by its owner only"
+        ))
     }
 
     async fn postgres_reachable(&mut self) -> CheckResult {

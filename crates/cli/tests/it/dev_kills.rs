@@ -40,7 +40,7 @@ async fn killed_dev_leaves_no_process_and_loses_no_row() {
             delay.as_millis(),
             exit_time.as_millis()
         );
-        check_next_start(&state, is_persistent.then_some(committed)).await;
+        assert_restart_keeps_committed_rows(&state, is_persistent.then_some(committed)).await;
     }
     let _infallible = writeln!(
         report,
@@ -79,7 +79,7 @@ async fn write_until_killed(url: &secrecy::SecretString, committed: &mut i64) {
     let _killed = sql;
 }
 
-async fn check_next_start(state: &Path, committed: Option<i64>) {
+async fn assert_restart_keeps_committed_rows(state: &Path, committed: Option<i64>) {
     let mut dev = ChildProcess::start_dev(state);
     let ready = dev.wait_ready();
     let (status, body) =

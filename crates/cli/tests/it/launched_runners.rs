@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 
 use crate::support::user::{CliUser, DevServer, stderr, stdout};
 
-const KEY: &str = "sk-canary-3177";
+const PROVIDER_API_KEY: &str = "sk-canary-3177";
 
 /// Starts a server with the local launcher and Codex on its `PATH`, and signs in.
 fn start_server(extra_settings: &[(&str, &str)]) -> (DevServer, CliUser) {
@@ -29,7 +29,7 @@ fn start_server(extra_settings: &[(&str, &str)]) -> (DevServer, CliUser) {
 
 fn set_key(user: &CliUser, base_url: &str) {
     let args = ["profiles", "set", "codex", "--base-url", base_url, "--model", "fake-model"];
-    let stored = user.run_with_stdin(&args, KEY);
+    let stored = user.run_with_stdin(&args, PROVIDER_API_KEY);
     assert_eq!(stored.status.code(), Some(0), "{}", stderr(&stored));
 }
 
@@ -52,7 +52,7 @@ fn launched_runner_uses_the_credential_set_over_the_api() {
         "{}",
         stderr(&without_credential)
     );
-    set_key(&user, &model.base_url_requiring_key(KEY));
+    set_key(&user, &model.base_url_requiring_key(PROVIDER_API_KEY));
     let created = user.json(&["runs", "create", "--profile", "codex", "tidy my notes"]);
     let run = created["run"]["runId"].as_str().expect("a run");
     assert!(model.requests().is_empty(), "a runner started too early");
@@ -66,7 +66,10 @@ fn launched_runner_uses_the_credential_set_over_the_api() {
     let result = user.json(&["runs", "result", run]);
     assert_eq!(result["reply"], "Echo: tidy my notes", "{result}");
     let keys: Vec<_> = model.requests().into_iter().map(|request| request.authorization).collect();
-    assert!(!keys.is_empty() && keys.iter().all(|key| *key == Some(format!("Bearer {KEY}"))), "{keys:?}");
+    assert!(
+        !keys.is_empty() && keys.iter().all(|key| *key == Some(format!("Bearer {PROVIDER_API_KEY}"))),
+        "{keys:?}"
+    );
 }
 
 /// Returns the path of the only stored credential.
@@ -91,7 +94,7 @@ fn launched_agent_cannot_reach_credentials_state_or_engines() {
     let (server, user) = start_server(&[]);
     set_key(&user, "https://model.example/v1");
     let (state, credential_path) = (server.state.display(), credential_path(&server.state));
-    assert!(std::fs::read_to_string(&credential_path).expect("readable").contains(KEY));
+    assert!(std::fs::read_to_string(&credential_path).expect("readable").contains(PROVIDER_API_KEY));
     let ports = ["postgres", "nats"].map(|engine| server.ready[engine]["port"].as_u64().expect("a port"));
     let mut script = format!(
         "exec > seen 2>&1; cat {} && echo REACHED credential; ls {state} && echo REACHED state; \
@@ -109,7 +112,7 @@ fn launched_agent_cannot_reach_credentials_state_or_engines() {
     assert_eq!(watched.status.code(), Some(0), "{} {}", stdout(&watched), stderr(&watched));
     let output = workspace_output(&server.state);
     let lines: Vec<&str> = output.lines().map(str::trim).collect();
-    assert!(!output.contains("REACHED") && !output.contains(KEY), "{output}");
+    assert!(!output.contains("REACHED") && !output.contains(PROVIDER_API_KEY), "{output}");
     // The other commands work, and the launcher's limits apply to them.
     for expected in ["the API is open", "wrote kept", "files 4096 nice 5"] {
         assert!(lines.iter().any(|line| line.ends_with(expected)), "{expected}: {output}");

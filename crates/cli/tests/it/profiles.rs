@@ -17,10 +17,10 @@ use crate::support::cluster::Cluster;
 use crate::support::runner::TenantFixture;
 use crate::support::user::{CliUser, DevServer, stderr, stdout};
 
-const KEY: &str = "sk-canary-4711";
+const PROVIDER_API_KEY: &str = "sk-canary-4711";
 
 fn set_profile(user: &CliUser, model: &FakeModel, key: &str) -> Output {
-    let url = model.base_url_requiring_key(KEY);
+    let url = model.base_url_requiring_key(PROVIDER_API_KEY);
     user.run_with_stdin(&["profiles", "set", "codex", "--base-url", &url, "--model", "fake-model"], key)
 }
 
@@ -56,13 +56,18 @@ fn profiles_check_reports_whether_the_credential_works() {
     let fixture = TenantFixture::new(&server);
     let (runtime, folder) = (Runtime::new().expect("a runtime"), tempfile::tempdir().expect("a folder"));
     let model = runtime.block_on(FakeModel::start());
-    let stored = set_profile(&fixture.user, &model, &format!("{KEY}\n"));
+    let stored = set_profile(&fixture.user, &model, &format!("{PROVIDER_API_KEY}\n"));
     assert_eq!(stored.status.code(), Some(0), "{}", stderr(&stored));
     let runner = start_runner(&server, &fixture, &folder);
     let checked = fixture.user.run(&["profiles", "check", "codex"]);
     assert_eq!(checked.status.code(), Some(0), "{} {}", stdout(&checked), stderr(&checked));
     assert_eq!(stdout(&checked), "codex works: the provider accepted the credential and replied\n");
-    assert!(model.requests().iter().any(|request| request.authorization == Some(format!("Bearer {KEY}"))));
+    assert!(
+        model
+            .requests()
+            .iter()
+            .any(|request| request.authorization == Some(format!("Bearer {PROVIDER_API_KEY}")))
+    );
 
     set_profile(&fixture.user, &model, "sk-canary-wrong");
     let checked = fixture.user.run(&["profiles", "check", "codex"]);
@@ -88,7 +93,8 @@ fn profile_is_set_from_stdin_listed_checked_and_removed() {
         Some(2),
         "an empty credential is rejected"
     );
-    let stored = user.run_with_stdin(&["profiles", "set", "codex", "--model", "m-1", "--json"], KEY);
+    let stored =
+        user.run_with_stdin(&["profiles", "set", "codex", "--model", "m-1", "--json"], PROVIDER_API_KEY);
     let stored: Value = serde_json::from_slice(&stored.stdout).expect("JSON");
     assert_eq!((&stored["configured"], &stored["model"]), (&json!(true), &json!("m-1")), "{stored}");
     let listed = stdout(&user.run(&["profiles", "ls"]));
@@ -102,14 +108,16 @@ fn profile_is_set_from_stdin_listed_checked_and_removed() {
         (Some(1), &json!("infra-failed")),
         "{outcome}"
     );
-    let shared = user.run_with_stdin(&["profiles", "set", "house", "--shared"], KEY);
+    let shared = user.run_with_stdin(&["profiles", "set", "house", "--shared"], PROVIDER_API_KEY);
     assert_eq!(shared.status.code(), Some(0), "{}", stderr(&shared));
     assert_eq!(user.json(&["profiles", "show", "house"])["scope"], "shared");
     assert_eq!(user.run(&["profiles", "rm", "codex"]).status.code(), Some(0));
     assert_eq!(user.run(&["profiles", "rm", "codex"]).status.code(), Some(4));
     assert_eq!(user.json(&["profiles", "show", "codex"])["configured"], false);
-    let refused =
-        user.run_with_stdin(&["profiles", "set", "codex", "--base-url", "http://example.org/v1"], KEY);
+    let refused = user.run_with_stdin(
+        &["profiles", "set", "codex", "--base-url", "http://example.org/v1"],
+        PROVIDER_API_KEY,
+    );
     assert_eq!(refused.status.code(), Some(1));
     assert!(
         !stderr(&refused).contains("canary") && stderr(&refused).contains("baseUrl"),
@@ -128,7 +136,9 @@ async fn validation_completes_after_its_server_is_killed() {
     let access = cluster.create_operator().await;
     let (_, key) = cluster.create_tenant(&access, "acme").await;
     let at = |path: &str| format!("/api/v1/provider-profiles/codex{path}");
-    let put = cluster.request(0, Method::PUT, &at("/credential"), &key).json(&json!({ "credential": KEY }));
+    let put = cluster
+        .request(0, Method::PUT, &at("/credential"), &key)
+        .json(&json!({ "credential": PROVIDER_API_KEY }));
     assert_eq!(put.send().await.expect("a response").status(), 200);
     let started = cluster.request(0, Method::POST, &at("/validate"), &key).send().await.expect("a response");
     assert_eq!(started.status(), 202);

@@ -1,7 +1,6 @@
 //! The authenticated caller and their permissions.
 //!
-//! Every object is loaded through a caller. An object that the caller may not see is reported as not found, with the
-//! same message as an id that does not exist.
+//! An object that the caller may not see is reported as not found, with the same message as an id that does not exist.
 
 use jiff::Timestamp;
 
@@ -14,13 +13,6 @@ use crate::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
 pub struct TenantRole {
     pub tenant: TenantId,
     pub role: Role,
-}
-
-impl TenantRole {
-    /// Requires a permission in this tenant.
-    pub(super) fn require(self, permission: Permission) -> Result<(), AccessDenied> {
-        if self.role.allows(permission) { Ok(()) } else { Err(AccessDenied::Forbidden(permission)) }
-    }
 }
 
 /// An authenticated caller.
@@ -56,22 +48,15 @@ pub enum AccessDenied {
 }
 
 impl Caller {
-    /// Returns whether the caller has a right in a tenant now. Open streams ask this again and again.
-    #[must_use]
-    pub fn has<R: Right>(&self, tenant: TenantId) -> bool {
-        let role = self.role().filter(|role| role.tenant == tenant);
-        role.is_some_and(|role| R::PERMISSION.is_none_or(|permission| role.role.allows(permission)))
-    }
-
-    /// Returns whether the caller's token has expired. Its open streams end with it.
-    #[must_use]
-    pub fn is_expired(&self, now: Timestamp) -> bool {
-        now >= self.expires_at
-    }
-
-    /// Returns the caller's role in the tenant of this request.
-    pub(super) fn role(&self) -> Option<TenantRole> {
-        self.tenant.filter(|_| self.can_hold_permissions())
+    /// Checks a right in a tenant. Returns the caller's role there. A service key has a role in its own tenant, whichever
+    /// tenant the request names.
+    pub fn check<R: Right>(&self, tenant: TenantId) -> Result<TenantRole, AccessDenied> {
+        let found = self.tenant.filter(|found| found.tenant == tenant && self.can_hold_permissions());
+        let found = found.ok_or(AccessDenied::NotFound)?;
+        match R::PERMISSION {
+            Some(permission) if !found.role.allows(permission) => Err(AccessDenied::Forbidden(permission)),
+            Some(_) | None => Ok(found),
+        }
     }
 
     /// Returns whether tokens of this kind can hold permissions. Tokens of external subjects, enrolments and runs give
@@ -122,27 +107,48 @@ mod tests {
 
     use super::test_caller::{any_caller, caller, tenant};
     use super::*;
-    use crate::access::authorized::Authorized;
-    use crate::access::role::rights::{Membership, RunsErase, RunsRead};
+    use crate::access::role::rights::{Membership, RunsRead, RunsWrite, TenantManage};
+
+    fn check<R: Right>(caller: &Caller, number: u128) -> Result<(), AccessDenied> {
+        caller.check::<R>(tenant(number)).map(|_| ())
+    }
 
     #[test]
-    fn caller_is_expired_from_the_expiry_time_on() {
-        let caller = caller(TokenKind::User, None);
-        let second_before = Timestamp::from_second(1_799_999_999).expect("in range");
-        assert!(!caller.is_expired(second_before));
-        assert!(caller.is_expired(caller.expires_at));
+    fn forbidden_error_names_the_missing_permission() {
+        let viewer = caller(TokenKind::User, Some((7, Role::Viewer)));
+        let denied = check::<RunsWrite>(&viewer, 7).expect_err("a viewer cannot write");
+        assert_eq!(denied, AccessDenied::Forbidden(Permission::RunsWrite));
+        assert_eq!(
+            denied.to_string(),
+            "your role lacks the permission runs:write: ask an owner or operator of the tenant for a role that has it"
+        );
+        assert_eq!(check::<RunsRead>(&viewer, 7), Ok(()));
+        assert_eq!(check::<Membership>(&viewer, 7), Ok(()));
+    }
+
+    #[test]
+    fn role_in_another_tenant_gives_no_right() {
+        for kind in [TokenKind::User, TokenKind::Service] {
+            let owner = caller(kind, Some((8, Role::Owner)));
+            assert_eq!(check::<RunsRead>(&owner, 7), Err(AccessDenied::NotFound), "{kind}");
+            assert_eq!(check::<Membership>(&owner, 7), Err(AccessDenied::NotFound), "{kind}");
+        }
     }
 
     proptest! {
         #[test]
-        fn caller_has_a_right_only_where_they_are_authorized(caller in any_caller(), number in 6u128..9) {
-            fn is_authorized<R: Right>(caller: &Caller, tenant: TenantId) -> bool {
-                Authorized::<R>::new(caller.clone(), tenant).is_ok()
-            }
-            let tenant = tenant(number);
-            prop_assert_eq!(caller.has::<RunsRead>(tenant), is_authorized::<RunsRead>(&caller, tenant));
-            prop_assert_eq!(caller.has::<RunsErase>(tenant), is_authorized::<RunsErase>(&caller, tenant));
-            prop_assert_eq!(caller.has::<Membership>(tenant), is_authorized::<Membership>(&caller, tenant));
+        fn right_requires_the_role_in_the_tenant_of_the_request(caller in any_caller(), number in 6u128..9) {
+            let expected = |permission| {
+                let found = caller.tenant.filter(|found| found.tenant == tenant(number));
+                match found.filter(|_| caller.can_hold_permissions()) {
+                    Some(found) if found.role.allows(permission) => Ok(()),
+                    Some(_) => Err(AccessDenied::Forbidden(permission)),
+                    None => Err(AccessDenied::NotFound),
+                }
+            };
+            prop_assert_eq!(check::<RunsRead>(&caller, number), expected(Permission::RunsRead));
+            prop_assert_eq!(check::<RunsWrite>(&caller, number), expected(Permission::RunsWrite));
+            prop_assert_eq!(check::<TenantManage>(&caller, number), expected(Permission::TenantManage));
         }
     }
 }

@@ -17,9 +17,13 @@ named_enum! {
 
 /// What a signature requires of a member of a tenant. See [`rights`] and
 /// [`Authorized`](crate::access::authorized::Authorized).
-pub trait Right {
+pub trait Right: sealed::Sealed {
     /// The permission; none where any member may act.
     const PERMISSION: Option<Permission>;
+}
+
+mod sealed {
+    pub trait Sealed {}
 }
 
 /// One row of the matrix.
@@ -37,14 +41,17 @@ macro_rules! matrix {
             $(#[doc = $allows] $permission = $name,)+
         }
 
-        /// The rights that a signature can name: each permission as a type.
+        /// The rights that a signature can name: each permission as a type, and [`Membership`](rights::Membership).
         pub mod rights {
+            use super::sealed::Sealed;
             use super::{Permission, Right};
 
             $(
                 #[doc = $allows]
-                #[derive(Debug, Clone, Copy)]
+                #[derive(Debug)]
                 pub enum $permission {}
+
+                impl Sealed for $permission {}
 
                 impl Right for $permission {
                     const PERMISSION: Option<Permission> = Some(Permission::$permission);
@@ -52,8 +59,10 @@ macro_rules! matrix {
             )+
 
             /// Being a member, with any role. For changes whose rule looks at the role itself.
-            #[derive(Debug, Clone, Copy)]
+            #[derive(Debug)]
             pub enum Membership {}
+
+            impl Sealed for Membership {}
 
             impl Right for Membership {
                 const PERMISSION: Option<Permission> = None;
@@ -214,6 +223,21 @@ mod tests {
             assert!(below.len() < above.len(), "{} adds nothing to {}", pair[1], pair[0]);
         }
         assert_eq!(permissions(Role::Owner).len(), Permission::ALL.len(), "an owner has all permissions");
+    }
+
+    /// Who changes an object gets it back.
+    #[test]
+    fn roles_that_change_objects_can_read_them() {
+        for (change, read) in [
+            (Permission::RunsWrite, Permission::RunsRead),
+            (Permission::ProfilesManage, Permission::TenantRead),
+            (Permission::ProjectsManage, Permission::ProjectsRead),
+            (Permission::KeysManage, Permission::KeysRead),
+        ] {
+            for role in Role::ALL {
+                assert!(!role.allows(change) || role.allows(read), "{role}: {change} without {read}");
+            }
+        }
     }
 
     #[test]

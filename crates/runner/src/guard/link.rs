@@ -9,7 +9,7 @@ use super::message::GuardMessage;
 use crate::child;
 
 /// Exit code of a worker whose guard is gone.
-const UNGUARDED: i32 = 1;
+const GUARD_LOST_EXIT_CODE: i32 = 1;
 
 /// The worker's connection to its guard. Without a guard, reports are dropped.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,7 +25,7 @@ impl GuardLink {
         thread::Builder::new().name("guard".to_owned()).spawn(|| {
             let _closed = io::stdin().read_to_end(&mut Vec::new());
             child::kill_descendants();
-            exit(UNGUARDED);
+            exit(GUARD_LOST_EXIT_CODE);
         })?;
         Ok(Self { is_guarded: true })
     }

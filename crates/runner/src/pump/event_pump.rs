@@ -17,7 +17,7 @@ use super::redact::KnownSecrets;
 use super::runner_status::RunnerStatus;
 use crate::backend::BackendEvent;
 use crate::lease::is_lease_lost;
-use crate::spool::{Spool, SpoolReason};
+use crate::spool::{Spool, SpoolKind};
 
 /// A batch is sent when it has this many events or bytes, or after this delay.
 const MAX_BATCH_EVENTS: usize = 100;
@@ -196,7 +196,7 @@ impl EventPump {
         }
         self.write_to_spool(&batch).await;
         for chunk in batch.chunks(MAX_BATCH_EVENTS) {
-            if self.deliver_or_set_aside(chunk).await == DeliveryResult::LeaseLost {
+            if self.deliver_or_spool_rejected(chunk).await == DeliveryResult::LeaseLost {
                 return FlushResult::LeaseLost;
             }
         }
@@ -208,7 +208,7 @@ impl EventPump {
 
     /// Sends events. When the server rejects them, bisects them to find the invalid ones, so that an invalid event
     /// does not block the others. Invalid events are written to a file and reported in the run; the turn continues.
-    async fn deliver_or_set_aside(&mut self, events: &[NewEvent]) -> DeliveryResult {
+    async fn deliver_or_spool_rejected(&mut self, events: &[NewEvent]) -> DeliveryResult {
         let mut parts = vec![events];
         while let Some(part) = parts.pop() {
             match self.deliver(part).await {
@@ -217,14 +217,14 @@ impl EventPump {
                     let (first, second) = part.split_at(part.len() / 2);
                     parts.extend([second, first]);
                 }
-                DeliveryResult::Rejected => self.set_aside(part).await,
+                DeliveryResult::Rejected => self.spool_rejected(part).await,
                 DeliveryResult::LeaseLost => return DeliveryResult::LeaseLost,
             }
         }
         DeliveryResult::Accepted
     }
 
-    async fn set_aside(&mut self, events: &[NewEvent]) {
+    async fn spool_rejected(&mut self, events: &[NewEvent]) {
         // Reporting a rejected rejection report would never end.
         if events.iter().all(|event| RunnerStatus::is_rejection_id(&event.id)) {
             return;
@@ -232,7 +232,7 @@ impl EventPump {
         self.rejection_count += 1;
         let dir = self.spool.dir().to_owned();
         let written = async {
-            let mut spool = Spool::open_for(&dir, self.held.run(), self.epoch, SpoolReason::Rejected).await?;
+            let mut spool = Spool::open_for(&dir, self.held.run(), self.epoch, SpoolKind::Rejected).await?;
             spool.append(events).await?;
             std::io::Result::Ok(spool.file_name())
         };

@@ -14,7 +14,7 @@ const MAX_HELD_BYTES: usize = 64 * 1024;
 /// Shorter values are too likely to be ordinary words.
 const MIN_SECRET_BYTES: usize = 6;
 
-const KNOWN_SECRET_MARK: &str = "[redacted:known]";
+const KNOWN_SECRET_MARKER: &str = "[redacted:known]";
 
 /// Words that may introduce a secret in the same line.
 #[expect(clippy::expect_used, reason = "a constant, compiled by every test of this module")]
@@ -42,7 +42,7 @@ impl KnownSecrets {
         let mut text = text.to_owned();
         for value in &self.0 {
             if text.contains(value.expose_secret()) {
-                text = text.replace(value.expose_secret(), KNOWN_SECRET_MARK);
+                text = text.replace(value.expose_secret(), KNOWN_SECRET_MARKER);
             }
         }
         redact(&text).text.into_owned()

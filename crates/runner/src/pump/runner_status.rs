@@ -20,10 +20,10 @@ impl RunnerStatus {
     pub fn leftover_spool(spool: &LeftoverSpool) -> Self {
         let host = host_name();
         Self {
-            id: format!("left-{}-{}-{host}", spool.epoch, spool.reason.as_str()),
+            id: format!("left-{}-{}-{host}", spool.epoch, spool.kind.as_str()),
             payload: json!({
                 "phase": "events-left-behind", "host": host, "file": spool.file, "events": spool.events,
-                "epoch": spool.epoch, "reason": spool.reason.as_str(),
+                "epoch": spool.epoch, "reason": spool.kind.as_str(),
             }),
         }
     }
@@ -44,7 +44,7 @@ impl RunnerStatus {
         id.starts_with("refused-")
     }
 
-    /// Reports that the runner was told to stop while a turn runs.
+    /// Reports that the runner was asked to stop while a turn runs.
     #[must_use]
     pub fn draining(epoch: i64, timeout: Duration) -> Self {
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);

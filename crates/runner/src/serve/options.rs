@@ -37,7 +37,7 @@ pub struct ServeOptions {
     pub idle_timeout: Duration,
     /// How long to wait for a run, or for the lease of a lost runner to expire.
     pub claim_timeout: Duration,
-    /// How long a turn may continue after the runner was told to stop.
+    /// How long a turn may continue after the runner was asked to stop.
     pub drain_timeout: Duration,
     pub guard: GuardLink,
 }
@@ -46,7 +46,7 @@ pub struct ServeOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServeOutcome {
     RunEnded,
-    /// The run was released: it was idle, or the runner was told to stop.
+    /// The run was released: it was idle, or the runner was asked to stop.
     Released,
     /// Another runner holds the run now.
     LeaseLost,

@@ -151,7 +151,7 @@ fn lease_lost() -> BackendFailure {
     BackendFailure::died("the lease of the run was lost")
 }
 
-/// Returns the outcome of a turn that may have been told to stop. Nothing that such a turn started continues.
+/// Returns the outcome of a turn that may have been asked to stop. Nothing that such a turn started continues.
 fn outcome_after_stop(
     outcome: TurnOutcome,
     stop_state: &StopState,

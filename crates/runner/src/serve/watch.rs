@@ -37,7 +37,7 @@ pub(super) struct TurnWatcher<'a> {
     pub(super) drain: DrainSettings<'a>,
 }
 
-/// How to end a turn when the runner is told to stop.
+/// How to end a turn when the runner is asked to stop.
 pub(super) struct DrainSettings<'a> {
     pub(super) stop: &'a CancellationToken,
     pub(super) timeout: Duration,
@@ -45,7 +45,7 @@ pub(super) struct DrainSettings<'a> {
     pub(super) epoch: i64,
 }
 
-/// Whether the turn was told to stop, and by whom.
+/// Whether the turn was asked to stop, and by whom.
 #[derive(Debug, Default)]
 pub(super) struct StopState {
     requested: CancellationToken,

@@ -303,6 +303,38 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
 }
 
 #[tokio::test]
+async fn authorization_is_checked_before_the_body() {
+    let cluster = Cluster::new().await;
+    let (tenant, other) = (cluster.create_tenant("acme").await, cluster.create_tenant("globex").await);
+    let viewer = cluster.create_user("vera").await;
+    cluster.set_role(&tenant, &viewer, "viewer").await;
+    for noun in ["projects", "keys", "enrolments", "invitations"] {
+        let [own, foreign] = [&tenant, &other].map(|tenant| format!("/api/v1/tenants/{tenant}/{noun}"));
+        let invalid = || json!({ "unknown": true });
+        cluster.second.post_as(&own, &viewer.token, invalid()).await.assert_failure(403, "forbidden");
+        cluster.second.post_as(&foreign, &viewer.token, invalid()).await.assert_failure(404, "not-found");
+    }
+}
+
+/// The ids of the path are in one tenant: an id of another tenant does not become reachable through the own one.
+#[tokio::test]
+async fn object_of_another_tenant_is_missing_below_the_own_tenant() {
+    let cluster = Cluster::new().await;
+    let (theirs, ours) = (cluster.create_tenant("theirs").await, cluster.create_tenant("ours").await);
+    let mallory = cluster.create_user("mallory").await;
+    cluster.set_role(&ours, &mallory, "owner").await;
+    let (key, secret) = cluster.create_key(&theirs, "viewer").await;
+    let (enrolment, _) = cluster.create_enrolment(&theirs).await;
+    let (invitation, _) = cluster.create_invitation(&theirs, "viewer").await;
+    for (noun, id) in [("keys", &key), ("enrolments", &enrolment), ("invitations", &invitation)] {
+        let path = format!("/api/v1/tenants/{ours}/{noun}/{id}");
+        let response = cluster.second.request_as(Method::DELETE, &path, &mallory.token, None).await;
+        response.assert_failure(404, "not-found");
+    }
+    assert_eq!(cluster.second.get_as("/api/v1/whoami", &secret).await.status, 200, "the key was revoked");
+}
+
+#[tokio::test]
 async fn operator_routes_are_not_found_for_non_operators() {
     let cluster = Cluster::new().await;
     let tenant = cluster.create_tenant("acme").await;

@@ -48,9 +48,9 @@ async fn stored_credential_is_never_returned_by_any_replica() {
     let body = json!({ "credential": SECRET, "baseUrl": "https://api.example.org/v1/", "model": "m-1" });
     let stored = cluster.first.put_credential(&tenant, "codex", &cluster.operator.token, body).await;
     assert_eq!(stored.status, 200, "{}", stored.text);
-    let shown = get_profile(&cluster, &tenant, "codex").await;
-    assert_eq!(shown.body, stored.body);
-    let field = |name: &str| shown.body[name].clone();
+    let profile = get_profile(&cluster, &tenant, "codex").await;
+    assert_eq!(profile.body, stored.body);
+    let field = |name: &str| profile.body[name].clone();
     assert_eq!(
         [
             field("configured"),
@@ -72,7 +72,7 @@ async fn stored_credential_is_never_returned_by_any_replica() {
     let audit =
         cluster.first.get_as(&format!("/api/v1/tenants/{tenant}/audit"), &cluster.operator.token).await;
     assert!(audit.text.contains("profile.credential_set"), "{}", audit.text);
-    let mut texts = vec![stored.text, shown.text, audit.text];
+    let mut texts = vec![stored.text, profile.text, audit.text];
     let mut sql = cluster.db.sql().await;
     for table in sql.texts("SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'").await {
         texts.extend(sql.texts(format!("SELECT t::text FROM {table} t")).await);

@@ -133,9 +133,9 @@ async fn run_of_a_lost_runner_becomes_pending_without_a_claim() {
     let command = cluster.send_turn(&run, "ran").await;
     let old = cluster.first.claim(&tenant, &run).await;
     cluster.first.ack(&old, &command).await;
-    let shown = cluster.wait_for_run(&run, |shown| shown["status"] == "pending").await;
+    let run_view = cluster.wait_for_run(&run, |run| run["status"] == "pending").await;
     assert_eq!(
-        json!([shown["lease"], shown["openCommandIds"], shown["liveness"]["phase"]]),
+        json!([run_view["lease"], run_view["openCommandIds"], run_view["liveness"]["phase"]]),
         json!([null, [], "waiting-runner"])
     );
     assert_eq!(cluster.get_result(&run, &command).await["failureKind"], "runner-lost");
@@ -179,14 +179,17 @@ async fn cancelling_run_ends_cancelled_when_its_runner_is_lost() {
     cluster.first.try_claim(&tenant, &run, &next).await.assert_failure(409, "conflict");
     cluster.send_command(&run, "turn", "one more").await.assert_failure(409, "conflict");
 
-    let shown = cluster.wait_for_run(&run, |shown| !shown["endedAt"].is_null()).await;
-    assert_eq!(json!([shown["status"], shown["failureKind"]]), json!(["cancelled", "cancelled"]));
+    let run_view = cluster.wait_for_run(&run, |run| !run["endedAt"].is_null()).await;
+    assert_eq!(json!([run_view["status"], run_view["failureKind"]]), json!(["cancelled", "cancelled"]));
     let lost = cluster.get_result(&run, &ran).await;
     assert_eq!(json!([lost["terminalStatus"], lost["failureKind"]]), json!(["cancelled", "cancelled"]));
     assert!(text(&lost, "blocker").contains("side effects unknown"), "{lost}");
     cluster.first.try_claim(&tenant, &run, &next).await.assert_failure(409, "conflict");
     let again = cluster.first.post_as(&cancel, &cluster.operator.token, json!({})).await;
-    assert_eq!(json!([again.body["status"], again.body["endedAt"]]), json!(["cancelled", shown["endedAt"]]));
+    assert_eq!(
+        json!([again.body["status"], again.body["endedAt"]]),
+        json!(["cancelled", run_view["endedAt"]])
+    );
 }
 
 #[tokio::test]
@@ -233,14 +236,14 @@ async fn locked_run_does_not_block_recovery_of_other_runs() {
     let owner = locked.parse::<RunId>().expect("an id").as_uuid();
     let mut sql = cluster.db.sql().await;
     sql.execute(format!("BEGIN; SELECT FROM journal_heads WHERE owner = '{owner}' FOR UPDATE")).await;
-    cluster.wait_for_run(&free, |shown| shown["status"] == "pending").await;
+    cluster.wait_for_run(&free, |run| run["status"] == "pending").await;
     assert_eq!(
         cluster.get_run(&locked).await["status"],
         "claimed",
         "the lock had no effect: nothing was tested"
     );
     sql.execute("ROLLBACK").await;
-    cluster.wait_for_run(&locked, |shown| shown["status"] == "pending").await;
+    cluster.wait_for_run(&locked, |run| run["status"] == "pending").await;
 }
 
 #[tokio::test]

@@ -333,9 +333,9 @@ async fn result_shows_each_failure_kind() {
         let ended = cluster.second.finish(&claim, &command, body).await;
         assert_eq!(ended.status, 200, "{}", ended.text);
         let result = cluster.get_result(&run, &command).await;
-        let shown =
+        let result_fields =
             json!([result["terminalStatus"], result["completed"], result["failureKind"], result["blocker"]]);
-        assert_eq!(shown, json!(["failed", false, kind, format!("it was {kind}")]));
+        assert_eq!(result_fields, json!(["failed", false, kind, format!("it was {kind}")]));
     }
     let command = cluster.send_turn(&run, "unknown").await;
     cluster.first.ack(&claim, &command).await;

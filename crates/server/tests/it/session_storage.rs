@@ -61,22 +61,27 @@ async fn session_without_a_run_gets_its_storage_state_from_its_runner() {
     let created = cluster.first.post_as("/api/v1/sessions", &cluster.operator.token, body).await;
     assert_eq!(created.status, 201, "{}", created.text);
     let session = text(&created.body, "sessionId");
-    let shown = storage(&cluster, Method::GET, &session).await.body;
-    assert_eq!((&shown["storageKind"], &shown["phase"]), (&json!("none"), &json!("pending")), "{shown}");
+    let storage_view = storage(&cluster, Method::GET, &session).await.body;
+    assert_eq!(
+        (&storage_view["storageKind"], &storage_view["phase"]),
+        (&json!("none"), &json!("pending")),
+        "{storage_view}"
+    );
     let run = create_next_run(&cluster, &tenant, &session).await;
     assert_eq!(run.status, 201, "{}", run.text);
     let claim = cluster.first.claim(&tenant, &text(&run.body, "runId")).await;
     let path = format!("/api/v1/sessions/{session}/storage/refresh");
     assert_eq!(cluster.second.post_as(&path, &claim.token, summary(7)).await.status, 200);
-    let shown = storage(&cluster, Method::GET, &session).await.body;
+    let storage_view = storage(&cluster, Method::GET, &session).await.body;
     let fields = ["storageKind", "phase", "sizeBytes", "filesCount", "sha256", "evictedAt"];
     assert_eq!(
-        fields.map(|name| shown[name].clone()),
+        fields.map(|name| storage_view[name].clone()),
         [json!("directory"), json!("bound"), json!(7), json!(2), json!("ab".repeat(32)), Value::Null]
     );
     assert!(
-        shown["updatedAt"].is_string() && text(&shown, "name").starts_with("guildhall-session-"),
-        "{shown}"
+        storage_view["updatedAt"].is_string()
+            && text(&storage_view, "name").starts_with("guildhall-session-"),
+        "{storage_view}"
     );
     for invalid in [json!({ "sizeBytes": 1, "filesCount": 1, "sha256": "x" }), json!({ "sizeBytes": -1 })] {
         cluster.second.post_as(&path, &claim.token, invalid).await.assert_failure(400, "schema-invalid");

@@ -49,7 +49,7 @@ impl Cluster {
 // covers: R20
 #[tokio::test]
 #[expect(clippy::too_many_lines, reason = "one scenario, read from top to bottom")]
-async fn reader_sees_running_and_unread_sessions_and_its_mark_only_grows() {
+async fn reader_sees_running_and_unread_sessions_and_read_position_never_falls() {
     let cluster = Cluster::new().await;
     let tenant = cluster.create_test_tenant("acme").await;
     let run = cluster.create_run(&tenant).await;
@@ -155,11 +155,11 @@ async fn concurrent_readers_miss_no_finished_command() {
             for session in cluster_ref.list_sessions(server, &reader, "default").await {
                 let index =
                     all_ref.iter().position(|(id, _)| *id == session).expect("a session of this test");
-                let shown = cluster_ref.get_session(&session, &reader).await;
+                let session_view = cluster_ref.get_session(&session, &reader).await;
                 let number = |of: &Value, name: &str| of[name].as_i64().expect("a number");
                 // Every third mark has an older version, as a late request over another connection would.
-                let version =
-                    number(&shown, "version") - i64::from(marks % 3 == 1 && number(&shown, "version") > 0);
+                let version = number(&session_view, "version")
+                    - i64::from(marks % 3 == 1 && number(&session_view, "version") > 0);
                 let marked = cluster_ref.mark_read(&session, &reader, Some(version)).await;
                 let now = (number(&marked, "version"), number(&marked, "readVersion"));
                 let previous = before[index];

@@ -66,7 +66,8 @@ impl Validations {
         if let Claim::Created(created) = idempotency::claim(&mut tx, caller, key, &body, id.as_uuid()).await?
         {
             tx.rollback().await?;
-            return self.settled(ValidationId::from_uuid(created)).await;
+            let found = rows::find(&deps.store, ValidationId::from_uuid(created)).await?;
+            return self.settle_and_load(caller.load(found)?).await;
         }
         has_credential?;
         let session = SessionId::generate();
@@ -127,13 +128,16 @@ impl Validations {
         if found.profile != profile.as_str() {
             return Err(ServiceError::NOT_FOUND);
         }
-        if found.outcome.is_some() { Ok(found) } else { self.settled(id).await }
+        self.settle_and_load(found).await
     }
 
-    /// Stores the outcome of a validation, if it has one, and returns the validation.
-    async fn settled(&self, id: ValidationId) -> Result<Validation, ServiceError> {
-        self.settle(id).await?;
-        self.find(id).await
+    /// Stores the outcome of a validation, if it has one by now, and returns the validation.
+    async fn settle_and_load(&self, found: Validation) -> Result<Validation, ServiceError> {
+        if found.outcome.is_some() {
+            return Ok(found);
+        }
+        self.settle(found.id).await?;
+        self.find(found.id).await
     }
 
     async fn find(&self, id: ValidationId) -> Result<Validation, ServiceError> {

@@ -111,7 +111,7 @@ impl Events {
         id: RunId,
         seq: Seq,
     ) -> Result<(), ServiceError> {
-        let _run = self.runs.load(caller, id).await?;
+        self.runs.load(caller, id).await?;
         let mut tx = self.runs.deps.store.begin().await?;
         if !journal::erase(&mut tx, rows::stream(id), seq).await? {
             return Err(ServiceError::NOT_FOUND);

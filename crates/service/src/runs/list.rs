@@ -69,12 +69,12 @@ impl Runs {
         &self,
         caller: &Authorized<RunsRead>,
         before: Option<RunId>,
-        shown: RunFilter,
+        filter: RunFilter,
         limit: u32,
     ) -> Result<Vec<RunView>, ServiceError> {
         let tenant = caller.tenant();
         let ids =
-            rows::list(&self.deps.store, tenant, before, shown, limit.clamp(1, MAX_LISTED_RUNS)).await?;
+            rows::list(&self.deps.store, tenant, before, filter, limit.clamp(1, MAX_LISTED_RUNS)).await?;
         let mut views = Vec::with_capacity(ids.len());
         for id in ids {
             if let Some(run) = rows::find(&self.deps.store, id).await? {

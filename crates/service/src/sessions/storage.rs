@@ -47,7 +47,7 @@ impl Storages {
         caller: &Authorized<RunsWrite>,
         id: SessionId,
     ) -> Result<SessionStorage, ServiceError> {
-        let _session = self.sessions.load(caller, id, "").await?;
+        self.sessions.load(caller, id, "").await?;
         let mut tx = self.sessions.deps.store.begin().await?;
         if rows::evict(&mut tx, id).await? {
             let (action, detail) = ("session.storage_evicted", json!({ "reason": "asked" }));

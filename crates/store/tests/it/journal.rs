@@ -136,15 +136,15 @@ async fn stale_holder_is_rejected_and_the_rest_of_the_group_is_written() {
     take_over(1).await;
     writer.append(by(1)).await.expect("the holder writes");
     take_over(2).await;
-    let (late, new, beside) = tokio::join!(
+    let (stale, current, other_stream) = tokio::join!(
         writer.append(by(1)),
         writer.append(by(2)),
         writer.append(open(other, vec![new_entry()]))
     );
-    let stale = AppendRejection::StaleEpoch { given: Epoch::new(1), current: Epoch::new(2) };
-    assert!(matches!(late, Err(AppendError::Rejected(refusal)) if refusal == stale), "{late:?}");
-    assert_eq!(new.expect("the new holder writes"), vec![AppendedEntry::New(seq(2))]);
-    assert_eq!(beside.expect("other streams are not affected"), vec![AppendedEntry::New(seq(1))]);
+    let stale_epoch = AppendRejection::StaleEpoch { given: Epoch::new(1), current: Epoch::new(2) };
+    assert!(matches!(stale, Err(AppendError::Rejected(refusal)) if refusal == stale_epoch), "{stale:?}");
+    assert_eq!(current.expect("the new holder writes"), vec![AppendedEntry::New(seq(2))]);
+    assert_eq!(other_stream.expect("other streams are not affected"), vec![AppendedEntry::New(seq(1))]);
 }
 
 #[tokio::test]

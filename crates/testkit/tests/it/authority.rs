@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The extractors that check a caller or a runner (`api/src/edge/caller.rs`).
-const PROOFS: &[&str] = &[
+const AUTHORIZATION_EXTRACTORS: &[&str] = &[
     "Authorized",
+    "Follower",
     "PendingAuthorization",
     "InstallationOperator",
     "EnrolledRunner",
@@ -103,7 +104,9 @@ fn add_unproven(file: &str, source: &syn::File, found: &mut Handlers) {
     for item in &source.items {
         let syn::Item::Fn(function) = item else { continue };
         let types = parameter_types(&function.sig);
-        if !is_handler(function) || PROOFS.iter().any(|proof| types.contains(*proof)) {
+        if !is_handler(function)
+            || AUTHORIZATION_EXTRACTORS.iter().any(|extractor| types.contains(*extractor))
+        {
             continue;
         }
         let name = format!("{file}::{}", function.sig.ident);

@@ -1,4 +1,4 @@
-//! The module test: no import circle between the files of a crate, only the listed edges between the groups of
+//! The module test: no import cycle between the files of a crate, only the listed edges between the groups of
 //! `service`, and no service with more than [`MAX_METHODS`] public methods.
 //!
 //! A module and its own submodules count as one unit: an import between them is no edge.
@@ -55,8 +55,8 @@ impl Modules {
         edges
     }
 
-    /// Returns a message for each circle: the two files that import each other, directly or over others.
-    fn circles(&self) -> Vec<String> {
+    /// Returns a message for each cycle: the two files that import each other, directly or over others.
+    fn cycles(&self) -> Vec<String> {
         let edges = self.edges();
         let mut found = BTreeSet::new();
         for &from in edges.keys() {
@@ -156,7 +156,7 @@ impl<'ast> Visit<'ast> for Imports<'_> {
         visit::visit_path(self, path);
     }
 
-    /// Inline modules are tests here; what tests import makes no circle.
+    /// Inline modules are tests here; what tests import makes no cycle.
     fn visit_item_mod(&mut self, _item: &'ast syn::ItemMod) {}
 }
 
@@ -228,15 +228,15 @@ fn crates(root: &Path) -> Vec<String> {
 }
 
 #[test]
-fn files_of_a_crate_import_each_other_in_no_circle() {
+fn crates_have_no_import_cycles() {
     let root = workspace();
-    let circles: Vec<String> =
-        crates(&root).iter().flat_map(|name| read_crate(&root, name).circles()).collect();
-    assert!(circles.is_empty(), "\n{}", circles.join("\n"));
+    let cycles: Vec<String> =
+        crates(&root).iter().flat_map(|name| read_crate(&root, name).cycles()).collect();
+    assert!(cycles.is_empty(), "\n{}", cycles.join("\n"));
 }
 
 /// Two files of a made-up crate that import what is given.
-fn planted(first: &[&str], second: &[&str]) -> Modules {
+fn two_file_crate(first: &[&str], second: &[&str]) -> Modules {
     let file = |name: &str, imports: &[&str]| {
         let source: String = imports.iter().map(|import| format!("use {import};\n")).collect();
         let module = vec![name.to_owned()];
@@ -248,11 +248,11 @@ fn planted(first: &[&str], second: &[&str]) -> Modules {
 }
 
 #[test]
-fn circle_names_both_files() {
+fn import_cycle_error_names_both_files() {
     let expected = "crates/x/src/a.rs and crates/x/src/b.rs import each other: move what both need into a module that \
                     imports neither";
-    assert_eq!(planted(&["crate::b::Thing"], &["super::a::{self, Other}"]).circles(), [expected]);
-    assert_eq!(planted(&["crate::b::Thing"], &["std::fmt"]).circles(), [""; 0]);
+    assert_eq!(two_file_crate(&["crate::b::Thing"], &["super::a::{self, Other}"]).cycles(), [expected]);
+    assert_eq!(two_file_crate(&["crate::b::Thing"], &["std::fmt"]).cycles(), [""; 0]);
 }
 
 /// Returns a message for each edge between groups of `service` that is not in the table.
@@ -282,7 +282,7 @@ fn edge_faults(modules: &Modules) -> Vec<String> {
 }
 
 #[test]
-fn service_groups_keep_to_the_table_of_edges() {
+fn service_group_imports_match_the_table() {
     let modules = read_crate(&workspace(), "crates/service");
     let groups: BTreeSet<&str> =
         modules.0.iter().filter(|file| file.module.len() > 1).map(|file| file.module[0].as_str()).collect();
@@ -311,7 +311,7 @@ fn group_edge_outside_the_table_names_both_files() {
 }
 
 #[test]
-fn table_of_group_edges_has_no_circle() {
+fn group_table_has_no_cycle() {
     for (index, (group, allowed)) in SERVICE_EDGES.iter().enumerate() {
         for target in *allowed {
             let row = SERVICE_EDGES.iter().position(|(name, _)| name == target);

@@ -13,7 +13,8 @@ use serde_json::Value;
 struct Noun {
     group: &'static str,
     name: &'static str,
-    /// Method and path; `*` stands for any method. A path covers the paths below it that no longer row covers.
+    /// Method and path; `*` stands for any method. A path covers the paths below it, unless a row with a
+    /// longer path covers them.
     routes: &'static [(&'static str, &'static str)],
     domain: &'static [&'static str],
     tables: &'static [&'static str],

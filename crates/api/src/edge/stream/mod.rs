@@ -16,7 +16,6 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
-use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::TenantId;
 use guildhall_domain::journal::follow::ClientId;
@@ -28,7 +27,7 @@ use guildhall_service::access::authority::AuthorityWatches;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::edge::caller::Credential;
+use crate::edge::caller::Follower;
 use crate::edge::error::ApiError;
 use crate::edge::input::parse;
 
@@ -99,16 +98,15 @@ impl Streams {
     }
 
     /// Starts a stream and returns its response.
-    pub(crate) fn open(
+    pub(crate) fn open<S: StreamSource>(
         &self,
-        caller: &Caller,
-        credential: &Credential,
+        follower: &Follower<S::ReadRight>,
         client: ClientId,
-        source: impl StreamSource,
+        source: S,
     ) -> Result<Response, ApiError> {
         let topic = source.topic();
-        let permit = self.permits.acquire(caller.principal, topic.owner)?;
-        let watch = self.watches.watch(credential, topic.tenant, caller.clone());
+        let permit = self.permits.acquire(follower.caller.principal, topic.owner)?;
+        let watch = self.watches.watch(&follower.credential, topic.tenant, (*follower.caller).clone());
         let (out, reader) = queue::bounded_queue(task::MAX_QUEUE);
         let response = event_stream(&client, reader, permit);
         let task = StreamTask { source, client, out };

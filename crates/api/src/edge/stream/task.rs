@@ -50,7 +50,7 @@ impl<S: StreamSource> StreamTask<S> {
         debug!(client.id = %self.client, stream = topic.kind, owner = %topic.owner, "stream opened");
         let end = tokio::select! {
             end = send_events(&mut self.source, &self.client, &self.out) => end,
-            kind = watch.ended(|caller| caller.has::<S::ReadRight>(topic.tenant)) => StreamEnd::Closed(kind),
+            kind = watch.ended(|caller| caller.check::<S::ReadRight>(topic.tenant).is_ok()) => StreamEnd::Closed(kind),
             () = closing.cancelled() => StreamEnd::Closed(FailureKind::NotReady),
             () = self.out.reader_dropped() => StreamEnd::Disconnected,
         };

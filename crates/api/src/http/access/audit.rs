@@ -17,7 +17,7 @@ use guildhall_service::access::audit::{AuditEntry, AuditPage, AuditStream, MAX_P
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::edge::caller::Credential;
+use crate::edge::caller::Follower;
 use crate::edge::error::ApiError;
 use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
 
@@ -119,13 +119,12 @@ fn page_start(query: &PageQuery) -> Result<PageStart, ApiError> {
 )]
 pub(crate) async fn follow(
     State(app): State<App>,
-    caller: Authorized<AuditRead>,
-    credential: Credential,
+    follower: Follower<AuditRead>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
-    let stream = app.access.audit.follow(&caller, cursor).await?;
-    app.streams.open(&caller, &credential, client, stream)
+    let stream = app.access.audit.follow(&follower.caller, cursor).await?;
+    app.streams.open(&follower, client, stream)
 }
 
 impl StreamSource for AuditStream {

@@ -3,8 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use guildhall_domain::access::authorized::Authorized;
-use guildhall_domain::access::authorized::InstallationOperator;
+use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
 use guildhall_domain::access::role::Role;
 use guildhall_domain::access::role::rights::{MembersRead, Membership, TenantRead};
 use guildhall_domain::access::tenant::Tenant;

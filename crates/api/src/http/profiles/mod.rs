@@ -15,7 +15,6 @@ use guildhall_domain::runs::policy::{BackendProfile, SecretRef};
 use guildhall_protocol::rest::profiles::{
     ChangeProfileQuery, ProfileView, ProfilesQuery, ProfilesView, PutCredential, SecretRefView,
 };
-use guildhall_service::ServiceError;
 use guildhall_service::profiles::{self, ProfileManager, SetCredential};
 use secrecy::SecretString;
 
@@ -107,19 +106,16 @@ pub(crate) async fn set_credential(
     Ok(Json(view(&app.profiles.profiles.set_credential(&manager, &profile, request).await?)))
 }
 
-/// Checks the right in the tenant that the request names. An unknown tenant is a 404, like one without access.
+/// Checks the right in the tenant that the request names.
 async fn authorize_in<R: Right>(
     app: &App,
     caller: PendingAuthorization<R>,
     tenant: Option<&str>,
 ) -> Result<Authorized<R>, ApiError> {
-    let Some(tenant) = tenant else {
-        let message = "tenantId: required; only a service key may omit it";
-        let missing = || ApiError::new(FailureKind::TenantPolicyDenied, message);
-        return Ok(caller.in_own_tenant().ok_or_else(missing)??);
-    };
-    let tenant = app.access.tenants.resolve(tenant).await?.ok_or(ServiceError::NOT_FOUND)?;
-    Ok(caller.in_tenant(app, tenant).await?)
+    match tenant {
+        Some(tenant) => Ok(caller.in_tenant(app, tenant).await?),
+        None => caller.in_tenant_of_key(),
+    }
 }
 
 async fn authorize_manager(

@@ -18,7 +18,7 @@ use guildhall_service::runs::events::{EventPage, RunStream};
 use serde_json::json;
 
 use crate::App;
-use crate::edge::caller::Credential;
+use crate::edge::caller::Follower;
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, check_limit};
 use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
@@ -67,14 +67,13 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn follow(
     State(app): State<App>,
-    caller: Authorized<RunsRead>,
+    follower: Follower<RunsRead>,
     PathIds(run): PathIds<RunId>,
-    credential: Credential,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
-    let stream = app.runs.events.follow(&caller, run, cursor).await?;
-    app.streams.open(&caller, &credential, client, stream)
+    let stream = app.runs.events.follow(&follower.caller, run, cursor).await?;
+    app.streams.open(&follower, client, stream)
 }
 
 impl StreamSource for RunStream {

@@ -51,11 +51,10 @@ pub(crate) async fn create(
     Body(body): Body<CreateRun>,
 ) -> Result<(StatusCode, Json<RunView>), ApiError> {
     let key = idempotency_key(&headers)?;
-    let tenant = resolve_tenant(&app, &body.tenant_id).await?;
-    let caller = caller.in_tenant(&app, tenant).await.map_err(|error| {
+    let caller = caller.in_tenant(&app, &body.tenant_id).await.map_err(|error| {
         // The tenant is part of the policy: not being a member is a policy violation, not a 404.
-        let is_member = !matches!(error, ServiceError::Denied(AccessDenied::NotFound));
-        if is_member { error } else { RunError::NotYourTenant.into() }
+        let is_not_found = matches!(error, ServiceError::Denied(AccessDenied::NotFound));
+        if is_not_found { RunError::NotYourTenant.into() } else { error }
     })?;
     let run = app.runs.runs.create(&caller, &run_request(body)?, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(&run))))
@@ -71,8 +70,7 @@ pub(crate) async fn list(
     caller: PendingAuthorization<RunsRead>,
     ValidatedQuery(query): ValidatedQuery<RunsQuery>,
 ) -> Result<Json<RunsView>, ApiError> {
-    let tenant = resolve_tenant(&app, &query.tenant_id).await.map_err(|_| ServiceError::NOT_FOUND)?;
-    let caller = caller.in_tenant(&app, tenant).await?;
+    let caller = caller.in_tenant(&app, &query.tenant_id).await?;
     let before = query.cursor.as_deref().map(|cursor| parse("cursor", cursor)).transpose()?;
     let filter = match query.state.as_deref() {
         None | Some("open") => RunFilter::Open,

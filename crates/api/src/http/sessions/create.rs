@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::access::role::rights::RunsWrite;
 use guildhall_protocol::rest::sessions::{CreateSession, SessionView};
-use guildhall_service::{ServiceError, sessions};
+use guildhall_service::sessions;
 
 use super::view;
 use crate::App;
@@ -15,7 +15,6 @@ use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, idempotency_key, parse};
 use crate::http::responses::CommonErrors;
-use crate::http::runs;
 
 /// Create a session
 ///
@@ -32,8 +31,7 @@ pub(crate) async fn create(
     Body(body): Body<CreateSession>,
 ) -> Result<(StatusCode, Json<SessionView>), ApiError> {
     let key = idempotency_key(&headers)?;
-    let tenant = runs::resolve_tenant(&app, &body.tenant_id).await.map_err(|_| ServiceError::NOT_FOUND)?;
-    let caller = caller.in_tenant(&app, tenant).await?;
+    let caller = caller.in_tenant(&app, &body.tenant_id).await?;
     let request = sessions::CreateSession {
         project: parse("projectId", &body.project_id)?,
         profile: parse("backendProfile", &body.backend_profile)?,

@@ -30,7 +30,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::edge::caller::{AuthenticatedCaller, Credential};
+use crate::edge::caller::{AuthenticatedCaller, Follower};
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, parse};
 use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
@@ -163,14 +163,13 @@ async fn event_page(
 )]
 pub(crate) async fn follow(
     State(app): State<App>,
-    caller: Authorized<RunsRead>,
+    follower: Follower<RunsRead>,
     PathIds(session): PathIds<SessionId>,
-    credential: Credential,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
-    let stream = app.sessions.sessions.follow(&caller, session, cursor).await?;
-    app.streams.open(&caller, &credential, client, stream)
+    let stream = app.sessions.sessions.follow(&follower.caller, session, cursor).await?;
+    app.streams.open(&follower, client, stream)
 }
 
 impl StreamSource for SessionStream {

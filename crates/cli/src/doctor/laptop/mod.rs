@@ -95,34 +95,38 @@ impl Laptop {
 
     fn state_folder(&mut self) -> CheckResult {
         let Some(state) = &self.state else { return Ok("not used: the state is temporary".to_owned()) };
-        let shown = state.display();
+        let path_text = state.display();
         let dir = nearest_existing(state);
         let written = tempfile::Builder::new().prefix(".doctor-").tempfile_in(dir);
         written.map_err(|error| {
             let detail = format!("{} is not writable: {}", dir.display(), error.kind());
             Problem::new(detail, format!("sudo chown -R \"$USER\" {}   # or --state DIR", dir.display()))
         })?;
-        Ok(if state.is_dir() { format!("{shown} is writable") } else { format!("{shown} can be created") })
+        Ok(if state.is_dir() {
+            format!("{path_text} is writable")
+        } else {
+            format!("{path_text} can be created")
+        })
     }
 
     fn state_lock(&mut self) -> CheckResult {
         let Some(state) = &self.state else { return Ok("not used: the state is temporary".to_owned()) };
-        let shown = state.display();
+        let path_text = state.display();
         let holder = inspect::holder(state).map_err(|error| {
-            Problem::new(format!("cannot read {shown}/lock: {error}"), format!("ls -l {shown}/lock"))
+            Problem::new(format!("cannot read {path_text}/lock: {error}"), format!("ls -l {path_text}/lock"))
         })?;
         match holder {
-            LockHolder::Nobody => Ok("no `guildhall dev` is running here".to_owned()),
+            LockHolder::Unlocked => Ok("no `guildhall dev` is running here".to_owned()),
             LockHolder::Alive { pid } => {
                 self.is_running = true;
                 Ok(format!("a `guildhall dev` is running here (pid {pid})"))
             }
             LockHolder::Dead { pid } => Err(Problem::new(
                 format!(
-                    "{shown} is locked by a leftover process; the `guildhall dev` that locked it (pid {}) has exited",
+                    "{path_text} is locked by a leftover process; the `guildhall dev` that locked it (pid {}) has exited",
                     pid.trim()
                 ),
-                format!("fuser -k {shown}/lock"),
+                format!("fuser -k {path_text}/lock"),
             )),
         }
     }

@@ -50,7 +50,7 @@ async fn unanswered_lease_renewal_is_retried_before_expiry() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn permanently_rejected_event_is_set_aside_and_the_turn_goes_on() {
+async fn permanently_rejected_event_is_spooled_and_turn_continues() {
     let fixture = RunnerFixture::start().await;
     let run = fixture.create_run().await;
     let proxy_url = proxy::start(&fixture.cluster.url(0, ""), |request| {

@@ -38,15 +38,15 @@ impl SecretRef {
     pub const MAX_KEYS: usize = 16;
     pub const MAX_KEY_LENGTH: usize = 64;
 
-    const PROVIDER: &'static str = "guildhall-provider-";
-    const TOOL: &'static str = "guildhall-tool-";
+    const PROVIDER_PREFIX: &'static str = "guildhall-provider-";
+    const TOOL_PREFIX: &'static str = "guildhall-tool-";
 
     /// Creates a reference from a valid name and valid keys.
     pub fn new<K: Into<String>>(
         name: &str,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Self, InvalidSecretRef> {
-        let owner = name.strip_prefix(Self::PROVIDER).or_else(|| name.strip_prefix(Self::TOOL));
+        let owner = name.strip_prefix(Self::PROVIDER_PREFIX).or_else(|| name.strip_prefix(Self::TOOL_PREFIX));
         if !owner.is_some_and(is_slug) || !redact(name).found.is_empty() {
             return Err(InvalidSecretRef::Name);
         }
@@ -66,7 +66,7 @@ impl SecretRef {
     /// Returns the secret name of a profile's provider credential. A profile never uses the credential of another.
     #[must_use]
     pub fn provider_name(profile: &BackendProfile) -> String {
-        format!("{}{profile}", Self::PROVIDER)
+        format!("{}{profile}", Self::PROVIDER_PREFIX)
     }
 
     #[must_use]
@@ -81,7 +81,7 @@ impl SecretRef {
 
     #[must_use]
     pub fn is_provider(&self) -> bool {
-        self.name.starts_with(Self::PROVIDER)
+        self.name.starts_with(Self::PROVIDER_PREFIX)
     }
 }
 

@@ -7,10 +7,10 @@ use tokio::time::Instant;
 
 use crate::backend::{BackendFailure, TurnOutcome};
 
-/// How long a turn may take to end after it was told to stop. Then its process is killed.
+/// How long a turn may take to end after it was asked to stop. Then its process is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why a turn was told to stop.
+/// Why a turn was asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum StopReason {
     /// The runner interrupted it.
@@ -46,7 +46,7 @@ impl StopReason {
     }
 }
 
-/// A turn that was told to stop and has not ended yet.
+/// A turn that was asked to stop and has not ended yet.
 #[derive(Debug)]
 pub(crate) struct PendingStop {
     reason: StopReason,

@@ -39,7 +39,7 @@ const CAPABILITIES: Capabilities = Capabilities {
 /// Delay between two words of `slow`.
 const SLOW_WORD_DELAY: Duration = Duration::from_millis(250);
 
-/// Finished tools, which may have background processes, to keep until the end. Over the limit the oldest are killed.
+/// Maximum number of finished tools whose background processes may keep running; the oldest are killed first.
 const MAX_TOOLS: usize = 64;
 
 /// A backend that interprets its prompts.

@@ -29,8 +29,8 @@ async fn append_until_stopped(cluster: &Cluster, fixture: &StreamFixture, stop: 
 }
 
 /// Reads events from one connection until the target count, the end of the connection, or a pause of 5 s.
-async fn read_events(stream: &mut EventStream, seen: &mut Vec<StreamEvent>, target: usize) {
-    while seen.len() < target {
+async fn read_events(stream: &mut EventStream, received: &mut Vec<StreamEvent>, target: usize) {
+    while received.len() < target {
         let Ok(Some(event)) = tokio::time::timeout(Duration::from_secs(5), stream.next()).await else {
             return;
         };
@@ -38,7 +38,7 @@ async fn read_events(stream: &mut EventStream, seen: &mut Vec<StreamEvent>, targ
         if event.kind == "closed" {
             return;
         }
-        seen.push(event);
+        received.push(event);
     }
 }
 
@@ -46,21 +46,25 @@ async fn read_events(stream: &mut EventStream, seen: &mut Vec<StreamEvent>, targ
 async fn follow(
     cluster: &Cluster,
     fixture: &StreamFixture,
-    seen: &mut Vec<StreamEvent>,
+    received: &mut Vec<StreamEvent>,
     target: usize,
     turn: &mut usize,
 ) {
     let began = Instant::now();
-    while seen.len() < target {
-        assert!(began.elapsed() < Duration::from_secs(60), "{} of {target} events in a minute", seen.len());
+    while received.len() < target {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "{} of {target} events in a minute",
+            received.len()
+        );
         *turn += 1;
         let server = if turn.is_multiple_of(2) { &cluster.first } else { &cluster.second };
-        let cursor = seen.last().and_then(|last| last.id.clone());
+        let cursor = received.last().and_then(|last| last.id.clone());
         let response =
             server.try_open_stream(&fixture.path, &cluster.operator.token, cursor.as_deref()).await;
         match response {
             Ok(response) if response.status() == 200 => {
-                read_events(&mut EventStream::new(response), seen, target).await;
+                read_events(&mut EventStream::new(response), received, target).await;
             }
             // PostgreSQL is down.
             Ok(_) | Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
@@ -77,7 +81,7 @@ async fn reconnects_and_engine_restarts_deliver_the_complete_log() {
     let fixture = StreamFixture::new(&cluster, "acme").await;
     let stop = AtomicBool::new(false);
     let reading = async {
-        let (mut seen, mut turn) = (Vec::new(), 0);
+        let (mut received, mut turn) = (Vec::new(), 0);
         for round in 0..RECONNECTS {
             match round % 5 {
                 1 => {
@@ -88,17 +92,17 @@ async fn reconnects_and_engine_restarts_deliver_the_complete_log() {
                 4 => engines.nats.restart().expect("a running NATS"),
                 _ => {}
             }
-            let target = seen.len() + 5;
-            follow(&cluster, &fixture, &mut seen, target, &mut turn).await;
+            let target = received.len() + 5;
+            follow(&cluster, &fixture, &mut received, target, &mut turn).await;
         }
         stop.store(true, Ordering::SeqCst);
-        (seen, turn)
+        (received, turn)
     };
-    let (written, (mut seen, mut turn)) =
+    let (written, (mut received, mut turn)) =
         tokio::join!(append_until_stopped(&cluster, &fixture, &stop), reading);
     let log: Vec<Value> = cluster.list_events(&fixture.run).await;
     assert!(log.len() > written && written > RECONNECTS, "{written} events were appended");
-    follow(&cluster, &fixture, &mut seen, log.len(), &mut turn).await;
+    follow(&cluster, &fixture, &mut received, log.len(), &mut turn).await;
     assert!(turn >= RECONNECTS);
-    assert_eq!(data(&seen), log);
+    assert_eq!(data(&received), log);
 }

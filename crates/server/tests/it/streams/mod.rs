@@ -156,16 +156,16 @@ async fn cursor_resumes_on_the_other_replica_without_gap_or_duplicate() {
     let fixture = StreamFixture::new(&cluster, "acme").await;
     fixture.append_messages(&cluster, &["a", "b", "c"]).await;
     let history = cluster.list_events(&fixture.run).await;
-    let mut seen =
+    let mut received =
         cluster.first.open_stream(&fixture.path, &cluster.operator.token, None).await.next_events(2).await;
-    while seen.len() < history.len() {
-        let server = if seen.len() % 2 == 0 { &cluster.second } else { &cluster.first };
-        let cursor = seen.last().and_then(|last| last.id.clone());
+    while received.len() < history.len() {
+        let server = if received.len() % 2 == 0 { &cluster.second } else { &cluster.first };
+        let cursor = received.last().and_then(|last| last.id.clone());
         let mut stream = server.open_stream(&fixture.path, &cluster.operator.token, cursor.as_deref()).await;
-        seen.extend(stream.next_events(1).await);
+        received.extend(stream.next_events(1).await);
     }
-    assert_eq!(data(&seen), history);
-    let end = seen.last().and_then(|last| last.id.clone());
+    assert_eq!(data(&received), history);
+    let end = received.last().and_then(|last| last.id.clone());
     let mut at_the_end =
         cluster.first.open_stream(&fixture.path, &cluster.operator.token, end.as_deref()).await;
     at_the_end.next_frame().await.expect("hello");

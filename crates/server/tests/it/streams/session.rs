@@ -50,8 +50,8 @@ async fn session_stream_covers_past_and_future_runs() {
 
     let history = session_log(&cluster, &runs).await;
     let mut live = cluster.second.open_stream(&path, &cluster.operator.token, None).await;
-    let mut seen = live.next_events(history.len()).await;
-    assert_eq!(data(&seen), history);
+    let mut received = live.next_events(history.len()).await;
+    assert_eq!(data(&received), history);
     let replayed = live.next_frame().await.expect("a frame");
     let last_seq = history.last().expect("events")["seq"].clone();
     assert_eq!(
@@ -73,11 +73,11 @@ async fn session_stream_covers_past_and_future_runs() {
         cluster.first.append_events(&claim, json!([assistant_message("third", &command, "third")])).await;
     assert_eq!(response.status, 200, "{}", response.text);
     let log = session_log(&cluster, &runs).await;
-    seen.extend(live.next_events(log.len() - history.len()).await);
-    assert_eq!(data(&seen), log);
+    received.extend(live.next_events(log.len() - history.len()).await);
+    assert_eq!(data(&received), log);
 
     // Every cursor resumes with the rest of the log on both replicas, also a cursor at the end of a run.
-    for (after, event) in seen.iter().enumerate().step_by(2) {
+    for (after, event) in received.iter().enumerate().step_by(2) {
         let server = if after % 4 == 0 { &cluster.first } else { &cluster.second };
         let mut resumed = server.open_stream(&path, &cluster.operator.token, event.id.as_deref()).await;
         let rest = resumed.next_events(log.len() - after - 1).await;

@@ -101,12 +101,12 @@ async fn slow_reader_is_warned_and_evicted_without_slowing_others() {
     let fixture = StreamFixture::new(&cluster, "acme").await;
     let bearer = &cluster.operator.token;
     let mut fast = cluster.first.open_stream(&fixture.path, bearer, None).await;
-    let mut seen = fast.next_events(cluster.list_events(&fixture.run).await.len()).await;
+    let mut received = fast.next_events(cluster.list_events(&fixture.run).await.len()).await;
     let mut latencies_before = Vec::new();
     let mut turn = 0;
     while turn < 15 {
         latencies_before.push(append(&cluster, &fixture, turn).await);
-        seen.extend(fast.next_events(EVENTS_PER_APPEND).await);
+        received.extend(fast.next_events(EVENTS_PER_APPEND).await);
         turn += 1;
     }
 
@@ -116,7 +116,7 @@ async fn slow_reader_is_warned_and_evicted_without_slowing_others() {
     while !has_evicted(&cluster.first).await {
         assert!(turn < MAX_APPENDS, "a client that does not read is not evicted");
         latencies_during.push(append(&cluster, &fixture, turn).await);
-        seen.extend(fast.next_events(EVENTS_PER_APPEND).await);
+        received.extend(fast.next_events(EVENTS_PER_APPEND).await);
         turn += 1;
         // The queue overflows long before the eviction timeout.
         tokio::time::sleep(Duration::from_millis(40)).await;
@@ -126,7 +126,7 @@ async fn slow_reader_is_warned_and_evicted_without_slowing_others() {
         during < before * 3 + Duration::from_millis(50),
         "the slow client slows appends: {before:?} before, {during:?} during"
     );
-    assert_eq!(data(&seen), cluster.list_events(&fixture.run).await, "the fast reader has all events");
+    assert_eq!(data(&received), cluster.list_events(&fixture.run).await, "the fast reader has all events");
 
     // The slow client got some events, one warning and the eviction. With its cursor it can read the rest.
     let mut frames = slow.read_rest().await;
@@ -138,11 +138,11 @@ async fn slow_reader_is_warned_and_evicted_without_slowing_others() {
     let warnings = frames.iter().filter(|frame| frame.kind == "slow_client_warning").count();
     assert_eq!(warnings, 1, "there is one warning before the eviction");
     let newest = frames.iter().rfind(|frame| frame.id.is_some()).expect("an event");
-    let (cursor, received) = (newest.id.clone().expect("a cursor"), newest.data["seq"].clone());
-    let received = usize::try_from(received.as_i64().expect("a number")).expect("a small number");
+    let (cursor, last_seq) = (newest.id.clone().expect("a cursor"), newest.data["seq"].clone());
+    let last_seq = usize::try_from(last_seq.as_i64().expect("a number")).expect("a small number");
     let mut again = cluster.second.open_stream(&fixture.path, bearer, Some(&cursor)).await;
-    let rest = again.next_events(seen.len() - received).await;
-    assert_eq!(data(&rest), data(&seen[received..]));
+    let rest = again.next_events(received.len() - last_seq).await;
+    assert_eq!(data(&rest), data(&received[last_seq..]));
 }
 
 /// History is read from PostgreSQL on demand, so a slow reader of history is not evicted.

@@ -84,7 +84,6 @@ impl RunnerJobs {
         let request = JobRequest { id, kind: JobKind::Requested, command, place: None, created_by };
         insert_job(&mut locked, &request, launcher.as_ref()).await?;
         let detail = json!({ "run": run });
-        let _tenant = locked.run.tenant;
         let event = AuditEvent::by_member(caller, "runner_job.created", id.to_string(), detail);
         audit::record(&mut locked.tx, &event).await?;
         locked.tx.commit().await?;
