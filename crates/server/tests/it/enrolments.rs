@@ -105,6 +105,30 @@ async fn appends_are_refused_within_1s_of_a_revocation() {
     }
 }
 
+/// The attacker has an enrolment of the same tenant, and learns from the conflict which runner holds the run.
+#[tokio::test]
+async fn runner_of_another_enrolment_cannot_be_used_to_claim() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let (_, attacker) = cluster.create_enrolment(&tenant.id).await;
+    let run = cluster.create_run(&tenant).await;
+    let held = cluster.first.claim(&tenant, &run).await;
+    let own = cluster.second.register_runner_with(&attacker).await;
+    let claim = async |runner: &str| {
+        let path = format!("/api/v1/runs/{run}/claim");
+        cluster.second.post_as(&path, &attacker, json!({ "runnerId": runner })).await
+    };
+    let conflict = claim(&own).await;
+    conflict.assert_failure(409, "runner-lease-conflict");
+    assert_eq!(conflict.body["owner"], held.runner.as_str());
+    claim(&held.runner).await.assert_failure(404, "not-found");
+    let next = json!({ "runnerId": held.runner, "wait": 0 });
+    let response = cluster.second.post_as("/api/v1/runners/claim", &attacker, next).await;
+    response.assert_failure(404, "not-found");
+    // The holder repeats its claim, as after a lost response.
+    assert_eq!(cluster.second.try_claim(&tenant, &run, &held.runner).await.status, 200);
+}
+
 #[tokio::test]
 async fn expired_enrolment_cannot_claim_and_its_run_tokens_stay_valid() {
     let cluster = Cluster::new().await;

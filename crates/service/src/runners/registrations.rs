@@ -43,14 +43,10 @@ impl Registrations {
         rows::find(&self.store, id).await?.ok_or(ServiceError::NOT_FOUND)
     }
 
-    /// Finds the runner that a request names. Enrolments of one tenant share their runners. An enrolment of the pool,
-    /// or for one run, sees only its own runners: by naming another's it would get the run that this one holds.
+    /// Finds the runner that a request names. A runner belongs to the enrolment that registered it: whoever could name
+    /// another's runner would get the run that this one holds.
     pub(super) async fn find(&self, enrolment: &Enrolment, runner: RunnerId) -> Result<Runner, ServiceError> {
         let found = rows::find(&self.store, runner).await?;
-        let is_visible = |found: &Runner| {
-            let shared = !enrolment.is_installation_pool() && enrolment.run.is_none();
-            found.enrolment == enrolment.id || (shared && found.tenant == enrolment.tenant)
-        };
-        found.filter(is_visible).ok_or(ServiceError::NOT_FOUND)
+        found.filter(|found| found.enrolment == enrolment.id).ok_or(ServiceError::NOT_FOUND)
     }
 }
