@@ -141,6 +141,11 @@ impl<R: Right> PendingAuthorization<R> {
         Ok(Authorized::new(self.caller.caller, role.tenant).map_err(ServiceError::from)?)
     }
 
+    /// Returns the caller without a right, for a request that names no tenant.
+    pub(crate) fn into_caller(self) -> Caller {
+        self.caller.caller
+    }
+
     /// Checks that the caller is an operator, for objects that belong to no tenant.
     pub(crate) fn into_operator(self) -> Result<InstallationOperator, ServiceError> {
         Ok(InstallationOperator::new(self.caller.caller)?)

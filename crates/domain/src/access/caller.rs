@@ -31,6 +31,16 @@ pub struct Caller {
     pub is_operator: bool,
 }
 
+/// The tenants that a list over several tenants may show to a caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedTenants {
+    /// Those that the principal is a member of.
+    OfMemberships,
+    /// The tenant of a service key, even if its principal is a member of others.
+    Only(TenantId),
+    Nothing,
+}
+
 /// Why access is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AccessDenied {
@@ -56,6 +66,18 @@ impl Caller {
         match R::PERMISSION {
             Some(permission) if !found.role.allows(permission) => Err(AccessDenied::Forbidden(permission)),
             Some(_) | None => Ok(found),
+        }
+    }
+
+    /// Returns the tenants that a list over several tenants may show.
+    #[must_use]
+    pub fn listed_tenants(&self) -> ListedTenants {
+        match (self.kind, self.tenant) {
+            (TokenKind::User | TokenKind::Agent, _) => ListedTenants::OfMemberships,
+            (TokenKind::Service, Some(own)) => ListedTenants::Only(own.tenant),
+            (TokenKind::Service, None) | (TokenKind::External | TokenKind::Enrolment | TokenKind::Run, _) => {
+                ListedTenants::Nothing
+            }
         }
     }
 
@@ -132,6 +154,17 @@ mod tests {
             let owner = caller(kind, Some((8, Role::Owner)));
             assert_eq!(check::<RunsRead>(&owner, 7), Err(AccessDenied::NotFound), "{kind}");
             assert_eq!(check::<Membership>(&owner, 7), Err(AccessDenied::NotFound), "{kind}");
+        }
+    }
+
+    #[test]
+    fn only_people_and_agents_list_the_tenants_of_their_memberships() {
+        let member = |kind| caller(kind, Some((7, Role::Owner))).listed_tenants();
+        assert_eq!(member(TokenKind::User), ListedTenants::OfMemberships);
+        assert_eq!(member(TokenKind::Agent), ListedTenants::OfMemberships);
+        assert_eq!(member(TokenKind::Service), ListedTenants::Only(tenant(7)));
+        for kind in [TokenKind::External, TokenKind::Enrolment, TokenKind::Run] {
+            assert_eq!(member(kind), ListedTenants::Nothing, "{kind}");
         }
     }
 

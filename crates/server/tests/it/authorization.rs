@@ -303,6 +303,43 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
 }
 
 #[tokio::test]
+async fn session_list_does_not_reveal_whether_a_tenant_exists() {
+    let cluster = Cluster::new().await;
+    cluster.create_tenant("theirs").await;
+    let mallory = cluster.create_user("mallory").await;
+    let mut responses = Vec::new();
+    for tenant in ["theirs", "no-such-tenant"] {
+        let path = format!("/api/v1/sessions?tenantId={tenant}");
+        let response = cluster.second.get_as(&path, &mallory.token).await;
+        response.assert_failure(404, "not-found");
+        responses.push(without_trace(&response));
+    }
+    assert_eq!(responses[0], responses[1]);
+}
+
+/// The principal of a key can be a member of another tenant, but the key belongs to one.
+#[tokio::test]
+async fn service_key_lists_only_its_own_tenant() {
+    let cluster = Cluster::new().await;
+    let tenants = [cluster.create_tenant("ours").await, cluster.create_tenant("theirs").await];
+    let (_, key) = cluster.create_key(&tenants[0], "developer").await;
+    let principal = text(&cluster.first.get_as("/api/v1/whoami", &key).await.body, "principal");
+    let member = format!("/api/v1/tenants/{}/members/{principal}", tenants[1]);
+    let role = Some(json!({ "role": "viewer" }));
+    let set = cluster.first.request_as(Method::PUT, &member, &cluster.operator.token, role).await;
+    assert_eq!(set.status, 204, "{}", set.text);
+    for tenant in &tenants {
+        cluster.create_run(&TestTenant { id: tenant.clone(), enrolment: String::new() }).await;
+    }
+    let listed = cluster.second.get_as("/api/v1/tenants", &key).await;
+    assert_eq!(listed.body["tenants"].as_array().map(Vec::len), Some(1), "{}", listed.text);
+    assert_eq!(listed.body["tenants"][0]["tenant"]["id"], tenants[0].as_str());
+    let listed = cluster.second.get_as("/api/v1/sessions?state=all", &key).await;
+    assert_eq!(listed.body["sessions"].as_array().map(Vec::len), Some(1), "{}", listed.text);
+    assert_eq!(listed.body["sessions"][0]["tenantId"], tenants[0].as_str());
+}
+
+#[tokio::test]
 async fn authorization_is_checked_before_the_body() {
     let cluster = Cluster::new().await;
     let (tenant, other) = (cluster.create_tenant("acme").await, cluster.create_tenant("globex").await);

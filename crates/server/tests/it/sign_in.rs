@@ -6,6 +6,20 @@ use serde_json::json;
 
 use crate::support::cluster::{Cluster, PASSWORD, signed_in_user};
 
+/// PostgreSQL accepts no NUL in a text.
+#[tokio::test]
+async fn name_with_a_nul_is_an_unknown_name() {
+    let cluster = Cluster::new().await;
+    let unknown = cluster.first.try_sign_in("nobody", PASSWORD).await;
+    unknown.assert_failure(401, "sign-in-failed");
+    for path in ["/api/v1/auth/login", "/api/v1/auth/browser-session"] {
+        let body = json!({ "name": "operator\u{0}", "password": PASSWORD });
+        let response = cluster.second.post(path, body).await;
+        response.assert_failure(401, "sign-in-failed");
+        assert_eq!(response.body["message"], unknown.body["message"]);
+    }
+}
+
 #[tokio::test]
 async fn token_of_one_replica_is_valid_on_the_other() {
     let cluster = Cluster::new().await;

@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::support::cluster::Cluster;
+use crate::support::runs::TestTenant;
 use crate::support::{TestResponse, TestServer};
 
 fn token(minted: &TestResponse) -> String {
@@ -60,8 +61,14 @@ async fn subject_token_ignores_the_role_of_its_principal() {
         .request_as(Method::PUT, &path, &cluster.operator.token, Some(json!({ "role": "owner" })))
         .await;
     assert_eq!(set.status, 204, "{}", set.text);
+    cluster.create_run(&TestTenant { id: tenant.clone(), enrolment: String::new() }).await;
     let tenant = format!("/api/v1/tenants/{tenant}");
-    cluster.second.get_as(&tenant, &token(&minted)).await.assert_failure(404, "not-found");
+    let subject = token(&minted);
+    cluster.second.get_as(&tenant, &subject).await.assert_failure(404, "not-found");
+    let list = async |path: &str| cluster.second.get_as(path, &subject).await.body;
+    assert_eq!(list("/api/v1/tenants").await, json!({ "tenants": [] }));
+    assert_eq!(list("/api/v1/whoami").await["tenants"], json!([]));
+    assert_eq!(list("/api/v1/sessions?state=all").await, json!({ "sessions": [], "nextCursor": null }));
 }
 
 #[tokio::test]

@@ -126,6 +126,10 @@ impl Auth {
     /// Counts an attempt as failed before its password is checked, so that concurrent attempts cannot bypass the
     /// lockout. [`Self::reset_attempts`] undoes it after a correct password. Returns `None` for an unknown name.
     async fn count_attempt(&self, name: &str) -> Result<Option<Password>, ServiceError> {
+        // PostgreSQL rejects a text with NUL, so nobody has such a name.
+        if name.contains('\0') {
+            return Ok(None);
+        }
         let mut tx = self.store.begin().await?;
         let now = self.clock.now();
         let Some(found) = passwords::lock(&mut tx, name).await? else {

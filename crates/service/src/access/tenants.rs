@@ -1,7 +1,7 @@
 //! Tenants and their members.
 
 use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
-use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::caller::{Caller, ListedTenants};
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::role::rights::{MembersRead, Membership, TenantRead};
 use guildhall_domain::access::role::{MembershipActor, Role, add_member, change_role, remove_member};
@@ -84,7 +84,15 @@ impl Tenants {
 
     /// Lists the tenants that the caller belongs to.
     pub async fn list(&self, caller: &Caller) -> Result<Vec<(Tenant, Role)>, ServiceError> {
-        Ok(tenants::list_by_principal(&self.store, caller.principal, MAX_TENANTS).await?)
+        let listed = caller.listed_tenants();
+        if listed == ListedTenants::Nothing {
+            return Ok(Vec::new());
+        }
+        let mut found = tenants::list_by_principal(&self.store, caller.principal, MAX_TENANTS).await?;
+        if let ListedTenants::Only(own) = listed {
+            found.retain(|(tenant, _)| tenant.id == own);
+        }
+        Ok(found)
     }
 
     pub async fn get(&self, caller: &Authorized<TenantRead>) -> Result<Tenant, ServiceError> {

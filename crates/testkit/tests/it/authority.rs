@@ -22,7 +22,6 @@ const OWN: &[&str] = &[
     "access/invitations.rs::accept",
     "access/tenants.rs::list",
     "runs/backends.rs::list",
-    "sessions/mod.rs::list",
 ];
 
 /// Handlers that need no token.

@@ -12,7 +12,7 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::caller::AccessDenied;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
-use guildhall_domain::ids::{RunId, TenantId};
+use guildhall_domain::ids::RunId;
 use guildhall_domain::runs::RunFilter;
 use guildhall_domain::runs::RunState;
 use guildhall_domain::runs::liveness::Liveness;
@@ -112,11 +112,6 @@ pub(crate) async fn cancel(
     PathIds(run): PathIds<RunId>,
 ) -> Result<Json<RunView>, ApiError> {
     Ok(Json(view(&app.runs.runs.cancel(&caller, run).await?)))
-}
-
-/// Resolves the tenant that a request names. An unknown tenant gives the same error as one without access.
-pub(crate) async fn resolve_tenant(app: &App, text: &str) -> Result<TenantId, ApiError> {
-    Ok(app.access.tenants.resolve(text).await?.ok_or(ServiceError::from(RunError::NotYourTenant))?)
 }
 
 fn run_request(body: CreateRun) -> Result<CreateRunRequest, ApiError> {

@@ -30,7 +30,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::edge::caller::{AuthenticatedCaller, Follower};
+use crate::edge::caller::{Follower, PendingAuthorization};
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, parse};
 use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
@@ -47,7 +47,7 @@ use crate::http::runs::events::{self, EVENT, page_view, parse_seq};
 )]
 pub(crate) async fn list(
     State(app): State<App>,
-    caller: AuthenticatedCaller,
+    caller: PendingAuthorization<RunsRead>,
     ValidatedQuery(query): ValidatedQuery<SessionsQuery>,
 ) -> Result<Json<SessionsView>, ApiError> {
     let all = match query.state.as_deref() {
@@ -55,9 +55,12 @@ pub(crate) async fn list(
         Some("all") => true,
         Some(_) => return Err(ApiError::new(FailureKind::SchemaInvalid, "state: use default or all")),
     };
-    let tenant = match &query.tenant_id {
-        Some(tenant) => Some(runs::resolve_tenant(&app, tenant).await?),
-        None => None,
+    let (caller, tenant) = match &query.tenant_id {
+        Some(tenant) => {
+            let authorized = caller.in_tenant(&app, tenant).await?;
+            ((*authorized).clone(), Some(authorized.tenant()))
+        }
+        None => (caller.into_caller(), None),
     };
     let filter = SessionFilter {
         tenant,
@@ -67,7 +70,7 @@ pub(crate) async fn list(
     };
     let reader = check_reader_id(&query.reader_id)?;
     let limit = check_limit("limit", query.limit, 200)?;
-    let sessions = app.sessions.sessions.list(&caller.caller, reader, &filter, limit).await?;
+    let sessions = app.sessions.sessions.list(&caller, reader, &filter, limit).await?;
     let is_full = u32::try_from(sessions.len()).is_ok_and(|count| count >= query.limit);
     let next_cursor = sessions.last().filter(|_| is_full).map(|last| last.id.to_string());
     Ok(Json(SessionsView { sessions: sessions.iter().map(view).collect(), next_cursor }))
