@@ -27,6 +27,12 @@ pub(super) struct RunWatch<'a> {
     pub(super) json: bool,
 }
 
+/// An outcome that was read from the server, with the last event of the run at that time.
+struct FetchedOutcome {
+    outcome: WatchOutcome,
+    last_seq: i64,
+}
+
 /// How the run or command ended.
 struct WatchOutcome {
     status: TerminalStatus,
@@ -40,27 +46,31 @@ impl RunWatch<'_> {
     pub(super) async fn follow_to_end(&self) -> Result<()> {
         let mut follower = self.client.follow_run(self.run, self.after_seq);
         let (mut renderer, mut outage) = (EventRenderer::default(), OutageReporter::default());
+        let (mut printed_seq, mut fetched) = (self.after_seq, None::<FetchedOutcome>);
         loop {
             let outcome = match follower.next().await? {
                 RunStreamItem::Event(event) => {
                     outage.report_restored();
                     self.print_event(&event, &mut renderer)?;
+                    printed_seq = event.view.seq;
                     self.outcome_in_event(&event.view).await?
                 }
                 // It may have ended before the first event that we follow.
                 RunStreamItem::CaughtUp => {
                     outage.report_restored();
-                    let outcome = self.fetch_outcome().await?;
-                    if outcome.is_none() && !self.json {
+                    fetched = self.fetch_outcome().await?;
+                    if fetched.is_none() && !self.json {
                         self.print_waiting_for_runner().await;
                     }
-                    outcome
+                    None
                 }
                 RunStreamItem::Restored if self.json => {
+                    printed_seq = 0;
                     print_line(&json!({ "gap": { "recovered": false } }).to_string())?;
                     None
                 }
                 RunStreamItem::Restored => {
+                    printed_seq = 0;
                     print_chunk(renderer.end_line())?;
                     eprintln!(
                         "the database of the server was restored from a backup: events start again from the beginning"
@@ -73,6 +83,9 @@ impl RunWatch<'_> {
                     None
                 }
             };
+            // It may also have ended after the replay: then its last events are still to come.
+            let is_complete = |fetched: &mut FetchedOutcome| fetched.last_seq <= printed_seq;
+            let outcome = outcome.or_else(|| Some(fetched.take_if(is_complete)?.outcome));
             if let Some(outcome) = outcome {
                 return self.print_outcome(&outcome, &mut renderer);
             }
@@ -96,13 +109,15 @@ impl RunWatch<'_> {
             return Ok(None);
         }
         // An erased event does not contain the outcome.
-        let Some(payload) = &event.payload else { return self.fetch_outcome().await };
+        let Some(payload) = &event.payload else {
+            return Ok(self.fetch_outcome().await?.map(|fetched| fetched.outcome));
+        };
         let kind = payload["failureKind"].as_str();
         Ok(parse_outcome(payload["terminalStatus"].as_str(), kind, None))
     }
 
     /// Reads the outcome from the server; retries while the server is unreachable.
-    async fn fetch_outcome(&self) -> Result<Option<WatchOutcome>> {
+    async fn fetch_outcome(&self) -> Result<Option<FetchedOutcome>> {
         let mut outage = OutageReporter::default();
         loop {
             match self.try_fetch_outcome().await {
@@ -117,22 +132,23 @@ impl RunWatch<'_> {
         }
     }
 
-    async fn try_fetch_outcome(&self) -> Result<Option<WatchOutcome>, ClientError> {
-        let (status, kind, message) = match self.command {
-            Some(command) => {
-                let command = self.client.get_command(self.run, command).await?;
-                (command.terminal_status, command.failure_kind, command.message)
-            }
-            None => {
-                let run = self.client.get_run(self.run).await?;
-                (run.terminal_status, run.failure_kind, run.message)
-            }
+    async fn try_fetch_outcome(&self) -> Result<Option<FetchedOutcome>, ClientError> {
+        let command = match self.command {
+            Some(command) => Some(self.client.get_command(self.run, command).await?),
+            None => None,
+        };
+        // Read after the command, so that it has the event that ended the command.
+        let run = self.client.get_run(self.run).await?;
+        let (status, kind, message) = match command {
+            Some(command) => (command.terminal_status, command.failure_kind, command.message),
+            None => (run.terminal_status, run.failure_kind, run.message),
         };
         let scope = if self.command.is_some() { "command" } else { "run" };
         let text = format_outcome(&json!({
             "scope": scope, "terminalStatus": status, "failureKind": kind, "message": message,
         }));
-        Ok(parse_outcome(status.as_deref(), kind.as_deref(), Some(text)))
+        let outcome = parse_outcome(status.as_deref(), kind.as_deref(), Some(text));
+        Ok(outcome.map(|outcome| FetchedOutcome { outcome, last_seq: run.last_seq }))
     }
 
     /// Without a runner there are no events, perhaps for long: prints why.
