@@ -194,7 +194,7 @@ async fn resumed_runner_with_a_lost_lease_is_rejected() {
     let result = fixture.wait_for_result(&run, &command, DETECTION_TIMEOUT).await;
     assert_eq!(result["terminalStatus"], "failed", "{result}");
     // 2 if the second runner claims the run before the reconciler takes it from the first, else 3.
-    assert!(recovered["epoch"].as_i64().is_some_and(|epoch| epoch > 1), "{recovered}");
+    assert!(matches!(recovered["epoch"].as_i64(), Some(2 | 3)), "{recovered}");
     let spool_file = fixture.state_folder().join("spool").join(format!("{}-1.jsonl", run.id));
     assert!(!wait_for_lines(&spool_file, 1).await.is_empty(), "the unsent events are spooled");
 }
