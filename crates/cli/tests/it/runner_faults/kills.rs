@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use guildhall_testkit::Rounds;
 use rustix::process::Signal;
+use serde_json::Value;
 
 use super::agent::Agent;
 use super::fixture::{RunnerFixture, phase_payloads};
@@ -17,6 +18,10 @@ use super::{DETECTION_TIMEOUT, GRACE, LEASE};
 /// A tool that writes one trace at once and two more after 8 s: one by itself and one by a daemon in its own session.
 const TOOL: &str = "run:echo $$ >> pids; (setsid sh -c 'echo $$ >> pids; sleep 8; echo orphan >> traces' &); \
                     echo once >> traces; sleep 8; echo late >> traces";
+
+/// A tool that prints more often than the runner sends: at any time there is output that was not sent.
+const CONTINUOUS_OUTPUT: &str =
+    "run:i=0; while [ $i -lt 6000 ]; do echo line $i; i=$((i+1)); sleep 0.01; done";
 
 /// Longer than the tool runs.
 const TOOL_DURATION: Duration = Duration::from_millis(8500);
@@ -176,9 +181,11 @@ async fn resumed_runner_with_a_lost_lease_is_rejected() {
     let run = fixture.create_run().await;
     let mut first = fixture.start_runner(&run, &["--no-guard"]);
     fixture.complete_turn(&run, "hello").await;
-    let command = fixture.send(&run, "slow").await;
+    let is_continuous_output =
+        |event: &Value| event["payload"]["text"].as_str().is_some_and(|text| text.contains("line 0\n"));
+    let command = fixture.send(&run, CONTINUOUS_OUTPUT).await;
     fixture.wait_for_phase(&run, "run-claimed", Duration::from_secs(10)).await;
-    while !fixture.events(&run).await.iter().any(|event| event["payload"]["text"] == "tok0 ") {
+    while !fixture.events(&run).await.iter().any(is_continuous_output) {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     send_signal(first.guard_pid(), Signal::STOP);
