@@ -164,8 +164,8 @@ typed_id! {
 }
 
 typed_id! {
-    /// The state directory of a launcher on one machine. It outlives the server processes that use it.
-    PlaceId, "place", "plc"
+    /// A launcher: its state directory on one machine. It outlives the server processes that use it.
+    LauncherId, "launcher", "plc"
 }
 
 typed_id! {

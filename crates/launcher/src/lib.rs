@@ -12,7 +12,7 @@ pub mod storage;
 use std::fmt;
 
 use futures::future::BoxFuture;
-use guildhall_domain::ids::{AttemptId, PlaceId, RunId, TenantId};
+use guildhall_domain::ids::{AttemptId, LauncherId, RunId, TenantId};
 use guildhall_domain::runs::policy::BackendProfile;
 use secrecy::SecretString;
 
@@ -23,8 +23,8 @@ pub trait Launcher: fmt::Debug + Send + Sync {
     /// The kind of launcher, as it is stored with each job.
     fn kind(&self) -> &'static str;
 
-    /// The place where it launches. Servers with the same place manage each other's processes.
-    fn place(&self) -> PlaceId;
+    /// The id of its state directory. Servers with the same id manage each other's processes.
+    fn id(&self) -> LauncherId;
 
     /// Fails if no runner with this profile can be launched for runs of a tenant; without a tenant, for runs of any.
     fn check_profile(

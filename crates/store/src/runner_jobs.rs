@@ -4,7 +4,7 @@ use guildhall_domain::runners::job::Job;
 use std::time::Duration;
 
 use guildhall_domain::ids::{
-    AttemptId, CommandId, EnrolmentId, PlaceId, PrincipalId, RunId, RunnerId, RunnerJobId, TenantId,
+    AttemptId, CommandId, EnrolmentId, LauncherId, PrincipalId, RunId, RunnerId, RunnerJobId, TenantId,
 };
 use guildhall_domain::runners::job::{JobKind, JobPhase};
 use jiff_sqlx::Timestamp;
@@ -22,12 +22,12 @@ pub struct NewJob<'a> {
     pub run: Option<RunId>,
     pub command: Option<CommandId>,
     pub launcher: &'a str,
-    /// The place that launches it; `None` means any place with this launcher.
-    pub place: Option<PlaceId>,
+    /// The launcher that starts it; `None` means any launcher of this kind.
+    pub launcher_id: Option<LauncherId>,
     pub created_by: Option<PrincipalId>,
 }
 
-/// A job that a place has claimed for launching.
+/// A job that a launcher has claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedJob {
     pub id: RunnerJobId,
@@ -50,7 +50,7 @@ struct Row {
     run: Option<Uuid>,
     command: Option<Uuid>,
     launcher: String,
-    place: Option<Uuid>,
+    launcher_id: Option<Uuid>,
     phase: String,
     enrolment: Option<Uuid>,
     exit_code: Option<i32>,
@@ -72,7 +72,7 @@ impl Row {
             run: self.run.map(RunId::from_uuid),
             command: self.command.map(CommandId::from_uuid),
             launcher: self.launcher,
-            place: self.place.map(PlaceId::from_uuid),
+            launcher_id: self.launcher_id.map(LauncherId::from_uuid),
             phase: JobPhase::from_name(&self.phase).unwrap_or(JobPhase::Lost),
             enrolment: self.enrolment.map(EnrolmentId::from_uuid),
             exit_code: self.exit_code,
@@ -101,7 +101,7 @@ pub async fn insert(tx: &mut Tx, new: &NewJob<'_>) -> Result<(), StoreError> {
         new.run.map(RunId::as_uuid),
         new.command.map(CommandId::as_uuid),
         new.launcher,
-        new.place.map(PlaceId::as_uuid),
+        new.launcher_id.map(LauncherId::as_uuid),
         new.created_by.map(PrincipalId::as_uuid)
     )
     .execute(tx.connection())
@@ -136,12 +136,20 @@ pub async fn list_by_run(
     Ok(rows.into_iter().map(Row::into_job).collect())
 }
 
-/// Lists the running jobs of a place.
-pub async fn list_running(store: &Store, place: PlaceId, limit: u32) -> Result<Vec<Job>, StoreError> {
-    let rows =
-        sqlx::query_file_as!(Row, "queries/runner_jobs/list_running.sql", place.as_uuid(), i64::from(limit))
-            .fetch_all(&store.pool)
-            .await?;
+/// Lists the running jobs of a launcher.
+pub async fn list_running(
+    store: &Store,
+    launcher_id: LauncherId,
+    limit: u32,
+) -> Result<Vec<Job>, StoreError> {
+    let rows = sqlx::query_file_as!(
+        Row,
+        "queries/runner_jobs/list_running.sql",
+        launcher_id.as_uuid(),
+        i64::from(limit)
+    )
+    .fetch_all(&store.pool)
+    .await?;
     Ok(rows.into_iter().map(Row::into_job).collect())
 }
 
@@ -153,9 +161,9 @@ pub async fn find_open_by_run(tx: &mut Tx, run: RunId) -> Result<Option<RunnerJo
     Ok(row.map(|row| RunnerJobId::from_uuid(row.id)))
 }
 
-/// The number of jobs at a place.
+/// The number of jobs of a launcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PlaceLoad {
+pub struct LauncherLoad {
     /// Jobs that have not ended.
     pub open: u32,
     /// Open jobs that may have a process.
@@ -164,46 +172,54 @@ pub struct PlaceLoad {
     pub warm: u32,
 }
 
-/// Locks a place until the end of the transaction, so that one server at a time decides what to launch there.
-pub async fn lock_place(tx: &mut Tx, place: PlaceId) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/runner_jobs/lock_place.sql", place.to_string())
+/// Locks a launcher until the end of the transaction, so that one server at a time decides what it starts.
+pub async fn lock_launcher(tx: &mut Tx, launcher_id: LauncherId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/runner_jobs/lock_launcher.sql", launcher_id.to_string())
         .fetch_one(tx.connection())
         .await?;
     Ok(())
 }
 
-pub async fn count_at_place(tx: &mut Tx, place: PlaceId, profile: &str) -> Result<PlaceLoad, StoreError> {
-    let row = sqlx::query_file!("queries/runner_jobs/count_at_place.sql", place.as_uuid(), profile)
+pub async fn count_by_launcher(
+    tx: &mut Tx,
+    launcher_id: LauncherId,
+    profile: &str,
+) -> Result<LauncherLoad, StoreError> {
+    let row = sqlx::query_file!("queries/runner_jobs/count_by_launcher.sql", launcher_id.as_uuid(), profile)
         .fetch_one(tx.connection())
         .await?;
     let count = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
-    Ok(PlaceLoad { open: count(row.open), started: count(row.begun), warm: count(row.warm) })
+    Ok(LauncherLoad { open: count(row.open), started: count(row.begun), warm: count(row.warm) })
 }
 
-/// Counts the warm runners of a profile that failed at a place within a time span.
+/// Counts the warm runners of a launcher and profile that failed within a time span.
 pub async fn count_recent_failures(
     tx: &mut Tx,
-    place: PlaceId,
+    launcher_id: LauncherId,
     profile: &str,
     within: Duration,
 ) -> Result<i64, StoreError> {
     let within = within.as_secs_f64();
-    let row =
-        sqlx::query_file!("queries/runner_jobs/count_recent_failures.sql", place.as_uuid(), profile, within)
-            .fetch_one(tx.connection())
-            .await?;
+    let row = sqlx::query_file!(
+        "queries/runner_jobs/count_recent_failures.sql",
+        launcher_id.as_uuid(),
+        profile,
+        within
+    )
+    .fetch_one(tx.connection())
+    .await?;
     Ok(row.failed)
 }
 
-/// Claims pending jobs for launching at a place.
+/// Claims pending jobs for a launcher.
 pub async fn claim(
     tx: &mut Tx,
-    place: PlaceId,
+    launcher_id: LauncherId,
     launcher: &str,
     limit: u32,
 ) -> Result<Vec<ClaimedJob>, StoreError> {
     let rows =
-        sqlx::query_file!("queries/runner_jobs/claim.sql", place.as_uuid(), launcher, i64::from(limit))
+        sqlx::query_file!("queries/runner_jobs/claim.sql", launcher_id.as_uuid(), launcher, i64::from(limit))
             .fetch_all(tx.connection())
             .await?;
     let jobs = rows.into_iter().map(|row| ClaimedJob {
@@ -255,15 +271,15 @@ pub async fn set_run(tx: &mut Tx, enrolment: EnrolmentId, run: RunId) -> Result<
     Ok(())
 }
 
-/// Refreshes `seen_at` of the open jobs of a place.
-pub async fn touch(store: &Store, place: PlaceId, launcher: &str) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/runner_jobs/touch.sql", place.as_uuid(), launcher)
+/// Refreshes `seen_at` of the open jobs of a launcher.
+pub async fn touch(store: &Store, launcher_id: LauncherId, launcher: &str) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/runner_jobs/touch.sql", launcher_id.as_uuid(), launcher)
         .execute(&store.pool)
         .await?;
     Ok(())
 }
 
-/// Lists open jobs that no place has refreshed for `max_age`.
+/// Lists open jobs that no launcher has refreshed for `max_age`.
 pub async fn list_stale(
     store: &Store,
     max_age: Duration,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::ids::{AttemptId, CommandId, EnrolmentId, PlaceId, RunId, RunnerId, RunnerJobId};
+use crate::ids::{AttemptId, CommandId, EnrolmentId, LauncherId, RunId, RunnerId, RunnerJobId};
 use crate::named_enum::named_enum;
 use crate::runs::command::CommandState;
 use crate::runs::lease::Lease;
@@ -56,8 +56,8 @@ pub fn job_name(attempt: AttemptId) -> String {
 
 /// Returns the location of an attempt's log, without a machine path.
 #[must_use]
-pub fn log_identity(place: PlaceId, attempt: AttemptId) -> String {
-    format!("{place}/attempts/{attempt}/runner.log")
+pub fn log_identity(launcher: LauncherId, attempt: AttemptId) -> String {
+    format!("{launcher}/attempts/{attempt}/runner.log")
 }
 
 /// Whether a session's storage can be used.
@@ -142,7 +142,7 @@ pub struct Job {
     pub run: Option<RunId>,
     pub command: Option<CommandId>,
     pub launcher: String,
-    pub place: Option<PlaceId>,
+    pub launcher_id: Option<LauncherId>,
     pub phase: JobPhase,
     pub enrolment: Option<EnrolmentId>,
     pub exit_code: Option<i32>,

@@ -8,9 +8,9 @@
 //! that thread must live as long as the server.
 
 mod containment;
+mod launcher_dir;
 mod limits;
 mod options;
-mod place_dir;
 mod process_tree;
 mod processes;
 mod request;
@@ -20,25 +20,25 @@ use std::sync::mpsc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use guildhall_domain::ids::{AttemptId, PlaceId, TenantId};
+use guildhall_domain::ids::{AttemptId, LauncherId, TenantId};
 use guildhall_domain::runs::policy::BackendProfile;
 use tokio::sync::oneshot;
 
 pub use containment::{DenyList, supports_containment};
+pub use launcher_dir::runner_state;
 pub use limits::Limits;
 pub use options::{Lifetime, LocalOptions};
-pub use place_dir::runner_state;
 
 use crate::{LaunchError, LaunchRequest, Launcher, ProcessStatus, ProfileUnavailable};
-use place_dir::PlaceDir;
+use launcher_dir::LauncherDir;
 use request::WorkerRequest;
 use worker::Worker;
 
 /// Starts runners as local processes.
 #[derive(Debug)]
 pub struct LocalLauncher {
-    place: PlaceId,
-    dir: PlaceDir,
+    id: LauncherId,
+    dir: LauncherDir,
     is_contained: bool,
     requests: mpsc::Sender<WorkerRequest>,
 }
@@ -46,13 +46,13 @@ pub struct LocalLauncher {
 impl LocalLauncher {
     pub const KIND: &'static str = "local";
 
-    /// Opens a place. Kills the runners that should have ended with a killed server.
+    /// Opens the state directory of a launcher. Kills the runners that should have ended with a killed server.
     pub fn open(mut options: LocalOptions) -> Result<Self, LaunchError> {
-        let dir = PlaceDir::open(&options.state, options.profiles.clone(), options.secrets.clone())?;
+        let dir = LauncherDir::open(&options.state, options.profiles.clone(), options.secrets.clone())?;
         // Absolute: the runner starts in another working directory.
         options.runner =
             options.runner.canonicalize().map_err(LaunchError::io("find", "the runner's program"))?;
-        let (place, is_contained) = (dir.place()?, options.deny_list.is_some());
+        let (id, is_contained) = (dir.id()?, options.deny_list.is_some());
         let mut worker = Worker::new(dir.clone(), options);
         let (requests, receiver) = mpsc::channel();
         std::thread::Builder::new()
@@ -64,7 +64,7 @@ impl LocalLauncher {
                 }
             })
             .map_err(LaunchError::io("start", "the launcher's thread"))?;
-        Ok(Self { place, dir, is_contained, requests })
+        Ok(Self { id, dir, is_contained, requests })
     }
 
     async fn send<T>(
@@ -82,8 +82,8 @@ impl Launcher for LocalLauncher {
         Self::KIND
     }
 
-    fn place(&self) -> PlaceId {
-        self.place
+    fn id(&self) -> LauncherId {
+        self.id
     }
 
     fn check_profile(

@@ -17,18 +17,18 @@ use guildhall_domain::profiles::ProfileOwner;
 
 const TOKEN: &str = "ghe_the_token_of_a_test";
 
-/// A place whose runner is a shell script. Dropping it kills everything that was started.
-struct TestPlace {
+/// A launcher directory whose runner is a shell script. Dropping it kills everything that was started.
+struct TestLauncherDir {
     folder: TempDir,
 }
 
-impl TestPlace {
+impl TestLauncherDir {
     fn new(script: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("guildhall-launcher-").tempdir().expect("a folder");
-        let place = Self { folder };
-        fs::write(place.path("runner"), format!("#!/bin/sh\n{script}\n")).expect("written");
-        fs::set_permissions(place.path("runner"), fs::Permissions::from_mode(0o700)).expect("set");
-        place
+        let dir = Self { folder };
+        fs::write(dir.path("runner"), format!("#!/bin/sh\n{script}\n")).expect("written");
+        fs::set_permissions(dir.path("runner"), fs::Permissions::from_mode(0o700)).expect("set");
+        dir
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -53,7 +53,7 @@ impl TestPlace {
     }
 
     fn open(&self) -> LocalLauncher {
-        LocalLauncher::open(self.options()).expect("a place")
+        LocalLauncher::open(self.options()).expect("a launcher")
     }
 
     fn attempt(&self, attempt: AttemptId, file: &str) -> PathBuf {
@@ -76,9 +76,9 @@ impl TestPlace {
     }
 }
 
-impl Drop for TestPlace {
+impl Drop for TestLauncherDir {
     fn drop(&mut self) {
-        let dir = place_dir::PlaceDir::open(&self.path("state"), None, None).expect("there");
+        let dir = launcher_dir::LauncherDir::open(&self.path("state"), None, None).expect("there");
         for attempt in dir.attempts() {
             if let Some(identity) = worker::find_process(&dir.attempt(attempt)) {
                 process_tree::kill_tree(&identity);
@@ -120,9 +120,9 @@ fn write_pid(name: &str) -> String {
 
 #[tokio::test]
 async fn concurrent_launches_start_an_attempt_once() {
-    let place = TestPlace::new("echo $$ >> \"$(dirname \"$0\")/starts\"; exec sleep 300");
-    let (one, other) = (place.open(), place.open());
-    assert_eq!(one.place(), other.place());
+    let dir = TestLauncherDir::new("echo $$ >> \"$(dirname \"$0\")/starts\"; exec sleep 300");
+    let (one, other) = (dir.open(), dir.open());
+    assert_eq!(one.id(), other.id());
     let request = launch("demo");
     let launches = futures::future::join_all((0..10).map(|at| {
         let local = if at % 2 == 0 { &one } else { &other };
@@ -131,28 +131,28 @@ async fn concurrent_launches_start_an_attempt_once() {
     let results = launches.await;
     assert!(results.iter().any(Result::is_ok), "{results:?}");
     assert!(results.iter().all(|result| matches!(result, Ok(()) | Err(LaunchError::Busy))), "{results:?}");
-    place.process("starts");
+    dir.process("starts");
     for local in [&one, &other] {
         assert_eq!(local.status(request.attempt).await.expect("a status"), ProcessStatus::Running);
     }
     one.kill(request.attempt).await.expect("ended");
     one.launch(request.clone()).await.expect("nothing to do");
-    let starts = fs::read_to_string(place.path("starts")).expect("written");
+    let starts = fs::read_to_string(dir.path("starts")).expect("written");
     assert_eq!(starts.lines().count(), 1, "{starts}");
 }
 
 #[tokio::test]
 async fn runner_outlives_its_server_and_is_found_by_the_next() {
-    let place = TestPlace::new(&format!("{}; sleep 300", write_pid("runner.pid")));
+    let dir = TestLauncherDir::new(&format!("{}; sleep 300", write_pid("runner.pid")));
     let request = launch("demo");
-    let first = place.open();
+    let first = dir.open();
     first.launch(request.clone()).await.expect("started");
     first.close().await;
     drop(first);
-    let runner = place.process("runner.pid");
+    let runner = dir.process("runner.pid");
     // As if the server was killed between the start and the record.
-    fs::remove_file(place.attempt(request.attempt, "process.json")).expect("recorded");
-    let second = place.open();
+    fs::remove_file(dir.attempt(request.attempt, "process.json")).expect("recorded");
+    let second = dir.open();
     assert_eq!(second.status(request.attempt).await.expect("a status"), ProcessStatus::Running);
     assert_eq!(second.status(AttemptId::generate()).await.expect("a status"), ProcessStatus::Absent);
     send_signal(runner.pid, Signal::KILL);
@@ -162,18 +162,18 @@ async fn runner_outlives_its_server_and_is_found_by_the_next() {
 
 #[tokio::test]
 async fn exit_is_recorded_and_the_token_is_deleted() {
-    let place = TestPlace::new("exit 3");
-    let local = place.open();
+    let dir = TestLauncherDir::new("exit 3");
+    let local = dir.open();
     let request = launch("demo");
     local.launch(request.clone()).await.expect("started");
     assert_eq!(until_ended(&local, request.attempt).await, ExitReason::Exited(3));
-    assert!(!place.attempt(request.attempt, "enrolment").exists());
+    assert!(!dir.attempt(request.attempt, "enrolment").exists());
 }
 
 #[tokio::test]
-async fn exit_code_is_known_to_both_servers_of_a_place() {
-    let place = TestPlace::new("sleep 0.3; exit 3");
-    let (one, other) = (place.open(), place.open());
+async fn exit_code_is_known_to_both_servers_of_a_launcher() {
+    let dir = TestLauncherDir::new("sleep 0.3; exit 3");
+    let (one, other) = (dir.open(), dir.open());
     for _ in 0..5 {
         let request = launch("demo");
         one.launch(request.clone()).await.expect("started");
@@ -191,11 +191,11 @@ async fn kill_ends_all_descendants_including_daemons() {
         write_pid("child.pid"),
         write_pid("runner.pid")
     );
-    let place = TestPlace::new(&script);
-    let local = place.open();
+    let dir = TestLauncherDir::new(&script);
+    let local = dir.open();
     let request = launch("demo");
     local.launch(request.clone()).await.expect("started");
-    let started = ["daemon.pid", "child.pid", "runner.pid"].map(|name| place.process(name));
+    let started = ["daemon.pid", "child.pid", "runner.pid"].map(|name| dir.process(name));
     assert_eq!(
         local.kill(request.attempt).await.expect("ended"),
         ProcessStatus::Ended(ExitReason::Killed(9))
@@ -216,14 +216,14 @@ async fn leftovers_of_a_killed_runner_are_killed_before_it_counts_as_ended() {
         cd "$s/workspaces/$n"
         (env -i PATH=/usr/bin:/bin setsid sh -c 'echo $$ > '"$here/tool-$n"'; exec sleep 300' &)
         cd /; echo $$ > "$here/runner-$n"; sleep 300"#;
-    let place = TestPlace::new(script);
-    let local = place.open();
+    let dir = TestLauncherDir::new(script);
+    let local = dir.open();
     let (one, other) = (launch("demo"), launch("demo"));
     local.launch(one.clone()).await.expect("started");
     let [agent, tool, runner] =
-        ["agent", "tool", "runner"].map(|name| place.process(&format!("{name}-{}", one.attempt)));
+        ["agent", "tool", "runner"].map(|name| dir.process(&format!("{name}-{}", one.attempt)));
     local.launch(other.clone()).await.expect("started");
-    place.process(&format!("runner-{}", other.attempt));
+    dir.process(&format!("runner-{}", other.attempt));
     send_signal(runner.pid, Signal::KILL);
     assert_eq!(until_ended(&local, one.attempt).await, ExitReason::Killed(9));
     assert!(is_dead(&agent) && is_dead(&tool), "{agent:?} or {tool:?} is alive");
@@ -232,16 +232,16 @@ async fn leftovers_of_a_killed_runner_are_killed_before_it_counts_as_ended() {
 
 #[tokio::test]
 async fn token_is_only_in_a_private_file() {
-    let place = TestPlace::new(&format!("{}; sleep 300", write_pid("runner.pid")));
-    let local = place.open();
+    let dir = TestLauncherDir::new(&format!("{}; sleep 300", write_pid("runner.pid")));
+    let local = dir.open();
     let request = launch("demo");
     local.launch(request.clone()).await.expect("started");
-    let runner = place.process("runner.pid");
+    let runner = dir.process("runner.pid");
     for file in ["cmdline", "environ"] {
         let text = fs::read(format!("/proc/{}/{file}", runner.pid)).expect("readable");
         assert!(!String::from_utf8_lossy(&text).contains(TOKEN), "{file}");
     }
-    let file = place.attempt(request.attempt, "enrolment");
+    let file = dir.attempt(request.attempt, "enrolment");
     assert_eq!(fs::read_to_string(&file).expect("written"), TOKEN);
     for (path, mode) in [(file.as_path(), 0o600), (file.parent().expect("a folder"), 0o700)] {
         assert_eq!(fs::metadata(path).expect("there").permissions().mode() & 0o777, mode, "{path:?}");
@@ -256,12 +256,12 @@ async fn token_is_only_in_a_private_file() {
 
 #[tokio::test]
 async fn log_is_rotated() {
-    let place = TestPlace::new("while true; do echo 0123456789012345678901234567890123456789; done");
-    let local = place.open();
+    let dir = TestLauncherDir::new("while true; do echo 0123456789012345678901234567890123456789; done");
+    let local = dir.open();
     let request = launch("demo");
     local.launch(request.clone()).await.expect("started");
     let (log, rotated) =
-        (place.attempt(request.attempt, "runner.log"), place.attempt(request.attempt, "runner.log.1"));
+        (dir.attempt(request.attempt, "runner.log"), dir.attempt(request.attempt, "runner.log.1"));
     let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
     let deadline = Instant::now() + Duration::from_secs(10);
     while size(&rotated) == 0 {
@@ -275,31 +275,31 @@ async fn log_is_rotated() {
 
 #[tokio::test]
 async fn runner_bound_to_a_killed_server_is_killed_at_next_start() {
-    let place = TestPlace::new(&format!("{}; exec sleep 300", write_pid("runner.pid")));
+    let dir = TestLauncherDir::new(&format!("{}; exec sleep 300", write_pid("runner.pid")));
     let request = launch("demo");
-    let killed = place.open();
+    let killed = dir.open();
     killed.launch(request.clone()).await.expect("started");
-    let runner = place.process("runner.pid");
+    let runner = dir.process("runner.pid");
     drop(killed);
-    let next = LocalLauncher::open(LocalOptions { lifetime: Lifetime::WithServer, ..place.options() })
-        .expect("a place");
+    let next = LocalLauncher::open(LocalOptions { lifetime: Lifetime::WithServer, ..dir.options() })
+        .expect("a launcher");
     assert!(matches!(next.status(request.attempt).await.expect("a status"), ProcessStatus::Ended(_)));
     assert!(is_dead(&runner));
 }
 
 #[tokio::test]
 async fn runner_gets_a_copy_of_its_own_profile_only() {
-    let place = TestPlace::new("exec sleep 300");
+    let dir = TestLauncherDir::new("exec sleep 300");
     for profile in ["mine", "theirs"] {
-        fs::create_dir_all(place.path("operators").join(profile)).expect("created");
-        fs::write(place.path("operators").join(profile).join("profile.toml"), "backend = \"codex\"")
+        fs::create_dir_all(dir.path("operators").join(profile)).expect("created");
+        fs::write(dir.path("operators").join(profile).join("profile.toml"), "backend = \"codex\"")
             .expect("ok");
-        fs::write(place.path("operators").join(profile).join("credential"), profile).expect("ok");
+        fs::write(dir.path("operators").join(profile).join("credential"), profile).expect("ok");
     }
-    let local = place.open();
+    let local = dir.open();
     let request = launch("mine");
     local.launch(request.clone()).await.expect("started");
-    let copied = place.attempt(request.attempt, "profiles");
+    let copied = dir.attempt(request.attempt, "profiles");
     let names: Vec<_> = fs::read_dir(&copied).expect("copied").flatten().map(|e| e.file_name()).collect();
     assert_eq!(names, ["mine"]);
     let credential = copied.join("mine/credential");
@@ -319,18 +319,18 @@ async fn runner_gets_a_copy_of_its_own_profile_only() {
 
 #[tokio::test]
 async fn profile_precedence_is_tenant_then_shared_then_directory() {
-    let place = TestPlace::new("exec sleep 300");
-    fs::create_dir_all(place.path("operators/mine")).expect("created");
-    fs::write(place.path("operators/mine/profile.toml"), "backend = \"codex\"").expect("ok");
-    fs::write(place.path("operators/mine/credential"), "operators").expect("ok");
-    let store = FileStore::open(&place.path("secrets")).expect("a store");
-    let local = LocalLauncher::open(LocalOptions { secrets: Some(store.clone()), ..place.options() })
-        .expect("a place");
+    let dir = TestLauncherDir::new("exec sleep 300");
+    fs::create_dir_all(dir.path("operators/mine")).expect("created");
+    fs::write(dir.path("operators/mine/profile.toml"), "backend = \"codex\"").expect("ok");
+    fs::write(dir.path("operators/mine/credential"), "operators").expect("ok");
+    let store = FileStore::open(&dir.path("secrets")).expect("a store");
+    let local = LocalLauncher::open(LocalOptions { secrets: Some(store.clone()), ..dir.options() })
+        .expect("a launcher");
     let (tenant, other) = (TenantId::generate(), TenantId::generate());
     let credential_for = async |tenant: Option<TenantId>| {
         let request = LaunchRequest { tenant, ..launch("mine") };
         local.launch(request.clone()).await.expect("started");
-        let file = place.attempt(request.attempt, "profiles/mine/credential");
+        let file = dir.attempt(request.attempt, "profiles/mine/credential");
         assert_eq!(fs::metadata(&file).expect("there").permissions().mode() & 0o777, 0o600);
         let text = fs::read_to_string(file).expect("copied").trim().to_owned();
         local.kill(request.attempt).await.expect("ended");
@@ -346,7 +346,7 @@ async fn profile_precedence_is_tenant_then_shared_then_directory() {
     assert_eq!(credential_for(None).await, "shared");
 
     // A broken profile of the tenant has no fallback.
-    let file = place.path("secrets/providers").join(tenant.to_string()).join("mine/credential");
+    let file = dir.path("secrets/providers").join(tenant.to_string()).join("mine/credential");
     fs::remove_file(file).expect("removed");
     let profile = launch("mine").profile;
     assert!(
@@ -357,16 +357,16 @@ async fn profile_precedence_is_tenant_then_shared_then_directory() {
 
 #[tokio::test]
 async fn runner_gets_the_deny_list_or_uncontained_flag() {
-    let place = TestPlace::new(&format!("{}; sleep 300", write_pid("runner.pid")));
-    let denied = DenyList { paths: vec![place.path("server")], ports: vec![6001, 6002] };
+    let dir = TestLauncherDir::new(&format!("{}; sleep 300", write_pid("runner.pid")));
+    let denied = DenyList { paths: vec![dir.path("server")], ports: vec![6001, 6002] };
     for deny_list in [Some(denied), None] {
-        let local = LocalLauncher::open(LocalOptions { deny_list, ..place.options() }).expect("a place");
+        let local = LocalLauncher::open(LocalOptions { deny_list, ..dir.options() }).expect("a launcher");
         let request = launch("demo");
         local.launch(request.clone()).await.expect("started");
-        let runner = place.process("runner.pid");
+        let runner = dir.process("runner.pid");
         let arguments = fs::read(format!("/proc/{}/cmdline", runner.pid)).expect("readable");
         let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
-        let has = |name: &str| arguments.contains(&format!("--out-of-reach {} ", place.path(name).display()));
+        let has = |name: &str| arguments.contains(&format!("--out-of-reach {} ", dir.path(name).display()));
         let hides = has("state") && has("operators") && has("server");
         let closes = arguments.contains("--closed-port 6001 --closed-port 6002");
         let expected = local.is_contained();
@@ -376,6 +376,6 @@ async fn runner_gets_the_deny_list_or_uncontained_flag() {
             "{arguments}"
         );
         local.kill(request.attempt).await.expect("ended");
-        fs::remove_file(place.path("runner.pid")).expect("removed");
+        fs::remove_file(dir.path("runner.pid")).expect("removed");
     }
 }

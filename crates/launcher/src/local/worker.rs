@@ -1,4 +1,4 @@
-//! The thread that starts, monitors and kills the processes of a place.
+//! The thread that starts, monitors and kills the processes of a launcher.
 
 use std::collections::{BTreeSet, HashMap};
 use std::os::unix::process::ExitStatusExt;
@@ -10,8 +10,8 @@ use guildhall_domain::ids::AttemptId;
 use rustix::process::Signal;
 use tracing::{info, warn};
 
+use super::launcher_dir::{AttemptDir, LauncherDir};
 use super::options::{Lifetime, LocalOptions};
-use super::place_dir::{AttemptDir, PlaceDir};
 use super::process_tree;
 use super::processes::{self, ProcessIdentity, ProcessState};
 use super::request::WorkerRequest;
@@ -25,7 +25,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1500);
 
 #[derive(Debug)]
 pub(super) struct Worker {
-    dir: PlaceDir,
+    dir: LauncherDir,
     options: LocalOptions,
     /// Child processes of this server: only the parent can read an exit status.
     children: HashMap<AttemptId, Child>,
@@ -36,7 +36,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(dir: PlaceDir, options: LocalOptions) -> Self {
+    pub(super) fn new(dir: LauncherDir, options: LocalOptions) -> Self {
         Self { dir, options, children: HashMap::new(), found_dead_at: HashMap::new(), is_closed: false }
     }
 
@@ -202,7 +202,7 @@ impl Worker {
         self.finish(id, &attempt, status.map_or(ExitReason::Unknown, exit_reason))
     }
 
-    /// Returns the pids of the live runners of this place.
+    /// Returns the pids of the live runners of this launcher.
     fn live_runners(&self) -> BTreeSet<u32> {
         let attempts = self.dir.attempts().into_iter().map(|attempt| self.dir.attempt(attempt));
         let open = attempts.filter(|attempt| attempt.exit_reason().is_none());

@@ -6,7 +6,7 @@ SELECT
     job.run,
     job.command,
     job.launcher,
-    job.place,
+    job.place AS launcher_id,
     job.phase,
     job.enrolment,
     job.exit_code,

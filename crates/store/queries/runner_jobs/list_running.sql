@@ -1,4 +1,4 @@
--- The running jobs of a place.
+-- The running jobs of a launcher.
 SELECT
     job.id,
     job.attempt,
@@ -7,7 +7,7 @@ SELECT
     job.run,
     job.command,
     job.launcher,
-    job.place,
+    job.place AS launcher_id,
     job.phase,
     job.enrolment,
     job.exit_code,

@@ -1,4 +1,4 @@
--- Sampled: a row that was refreshed recently is not written again. Every place with the launcher refreshes the
+-- Sampled: a row that was refreshed recently is not written again. Every launcher of the kind refreshes the
 -- unclaimed jobs.
 UPDATE runner_jobs SET seen_at = now()
 WHERE (place = $1 OR (place IS NULL AND launcher = $2))

@@ -101,7 +101,7 @@ fn view(run: RunId, job: Job) -> RunnerJobView {
         runner_id: job.runner.map(|runner| runner.to_string()),
         log: JobLogView {
             kind: "file".to_owned(),
-            identity: job.place.map(|place| log_identity(place, job.attempt)),
+            identity: job.launcher_id.map(|launcher| log_identity(launcher, job.attempt)),
         },
         terminal,
         command_status: job.command_state,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
-use guildhall_domain::ids::{AttemptId, CommandId, PlaceId, PrincipalId, RunId, RunnerJobId, SessionId};
+use guildhall_domain::ids::{AttemptId, CommandId, LauncherId, PrincipalId, RunId, RunnerJobId, SessionId};
 use guildhall_domain::runners::job::Job;
 use guildhall_domain::runners::job::{JobInput, JobKind, StorageState, select_command};
 use guildhall_domain::runs::policy::BackendProfile;
@@ -81,7 +81,7 @@ impl RunnerJobs {
             return self.find(RunnerJobId::from_uuid(created)).await;
         }
         let created_by = Some(caller.principal);
-        let request = JobRequest { id, kind: JobKind::Requested, command, place: None, created_by };
+        let request = JobRequest { id, kind: JobKind::Requested, command, launcher_id: None, created_by };
         insert_job(&mut locked, &request, launcher.as_ref()).await?;
         let detail = json!({ "run": run });
         let event = AuditEvent::by_member(caller, "runner_job.created", id.to_string(), detail);
@@ -124,8 +124,8 @@ pub(crate) struct JobRequest {
     pub(crate) id: RunnerJobId,
     pub(crate) kind: JobKind,
     pub(crate) command: Option<CommandId>,
-    /// The place that starts it; any place of its kind without it.
-    pub(crate) place: Option<PlaceId>,
+    /// The launcher that starts it; `None` means any launcher of its kind.
+    pub(crate) launcher_id: Option<LauncherId>,
     pub(crate) created_by: Option<PrincipalId>,
 }
 
@@ -155,7 +155,7 @@ pub(crate) async fn insert_job(
         run: Some(locked.run.id),
         command: Some(command),
         launcher: launcher.kind(),
-        place: request.place,
+        launcher_id: request.launcher_id,
         created_by: request.created_by,
     };
     Ok(rows::insert(&mut locked.tx, &new).await?)

@@ -1,7 +1,7 @@
 //! Starts and watches runners: requested ones, cold starts for waiting runs, and the warm pool.
 //!
 //! Rounds are idempotent and run on all replicas at once: rows are claimed with SKIP LOCKED, counts are taken under the
-//! lock of the place, and the launcher starts each attempt once.
+//! lock of the launcher, and the launcher starts each attempt once.
 
 mod start;
 mod watch;
@@ -49,7 +49,7 @@ pub struct RunnerPoolConfig {
     pub warm_for: Duration,
 }
 
-/// Reconciles the runner jobs of one place.
+/// Reconciles the runner jobs of one launcher.
 #[derive(Debug)]
 pub struct ReconcileRunnerJobs {
     pub deps: Deps,
@@ -77,10 +77,10 @@ impl ReconcileRunnerJobs {
         for (profile, target) in &self.pool.warm {
             let profile = profile.as_str();
             let mut tx = self.deps.store.begin().await?;
-            rows::lock_place(&mut tx, self.launcher.place()).await?;
-            let counts = rows::count_at_place(&mut tx, self.launcher.place(), profile).await?;
+            rows::lock_launcher(&mut tx, self.launcher.id()).await?;
+            let counts = rows::count_by_launcher(&mut tx, self.launcher.id(), profile).await?;
             let failed =
-                rows::count_recent_failures(&mut tx, self.launcher.place(), profile, FAILURE_WINDOW).await?;
+                rows::count_recent_failures(&mut tx, self.launcher.id(), profile, FAILURE_WINDOW).await?;
             let free_slots = self.pool.max_processes.saturating_sub(counts.open);
             let missing = if failed < MAX_FAILURES { target.saturating_sub(counts.warm) } else { 0 };
             for _ in 0..missing.min(free_slots) {
@@ -92,7 +92,7 @@ impl ReconcileRunnerJobs {
                     run: None,
                     command: None,
                     launcher: self.launcher.kind(),
-                    place: Some(self.launcher.place()),
+                    launcher_id: Some(self.launcher.id()),
                     created_by: None,
                 };
                 rows::insert(&mut tx, &new).await?;
@@ -125,11 +125,11 @@ impl ReconcileRunnerJobs {
         Ok(())
     }
 
-    /// Returns how many more jobs may run at this place. No more are inserted: inserted jobs start in their order, and
+    /// Returns how many more jobs this launcher may run. No more are inserted: inserted jobs start in their order, and
     /// a later run of a tenant with fewer runners must be able to go first.
     async fn free_slots(&self) -> Result<usize, ServiceError> {
         let mut tx = self.deps.store.begin().await?;
-        let counts = rows::count_at_place(&mut tx, self.launcher.place(), "").await?;
+        let counts = rows::count_by_launcher(&mut tx, self.launcher.id(), "").await?;
         tx.rollback().await?;
         Ok(usize::try_from(self.pool.max_processes.saturating_sub(counts.open)).unwrap_or(0))
     }
@@ -141,8 +141,8 @@ impl ReconcileRunnerJobs {
 
     async fn insert_cold_start(&self, waiting: LaunchCandidate) -> Result<(), ServiceError> {
         let mut locked = LockedRun::begin(&self.deps.store, waiting.run).await?;
-        let (id, place) = (RunnerJobId::generate(), Some(self.launcher.place()));
-        let request = JobRequest { id, kind: JobKind::Cold, command: None, place, created_by: None };
+        let (id, launcher_id) = (RunnerJobId::generate(), Some(self.launcher.id()));
+        let request = JobRequest { id, kind: JobKind::Cold, command: None, launcher_id, created_by: None };
         match insert_job(&mut locked, &request, self.launcher.as_ref()).await {
             Ok(()) => Ok(locked.tx.commit().await?),
             // The run was claimed or has ended in the meantime.

@@ -32,14 +32,15 @@ const WARM_ENROLMENT_MARGIN: Duration = Duration::from_secs(600);
 impl ReconcileRunnerJobs {
     /// Claims jobs and starts them, within the process limit.
     pub(super) async fn start(&self) -> Result<(), ServiceError> {
-        let place = self.launcher.place();
+        let launcher = self.launcher.id();
         let mut tx = self.deps.store.begin().await?;
-        rows::lock_place(&mut tx, place).await?;
-        let counts = rows::count_at_place(&mut tx, place, "").await?;
+        rows::lock_launcher(&mut tx, launcher).await?;
+        let counts = rows::count_by_launcher(&mut tx, launcher, "").await?;
         let free_slots = self.pool.max_processes.saturating_sub(counts.started);
         // Jobs of a killed server are counted as started, and are claimed again.
         let claimed =
-            rows::claim(&mut tx, place, self.launcher.kind(), free_slots.min(MAX_STARTS_PER_ROUND)).await?;
+            rows::claim(&mut tx, launcher, self.launcher.kind(), free_slots.min(MAX_STARTS_PER_ROUND))
+                .await?;
         tx.commit().await?;
         let mut failed = None;
         for job in claimed {

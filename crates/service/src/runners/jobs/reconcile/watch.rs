@@ -13,23 +13,23 @@ use super::ReconcileRunnerJobs;
 use crate::ServiceError;
 use crate::run_steps::lost_runner::take_from_lost_runner;
 
-/// Jobs of one place that a round checks: more than may run there.
+/// Jobs of one launcher that a round checks: more than may run.
 const MAX_JOBS: u32 = 1000;
 
-/// A job whose place has not reported for this long is lost.
+/// A job whose launcher has not reported for this long is lost.
 const LOST_AFTER: Duration = Duration::from_secs(300);
 
 impl ReconcileRunnerJobs {
     pub(super) async fn watch(&self) -> Result<(), ServiceError> {
-        let (store, place) = (&self.deps.store, self.launcher.place());
+        let (store, launcher) = (&self.deps.store, self.launcher.id());
         let mut failed = None;
-        for job in rows::list_running(store, place, MAX_JOBS).await? {
+        for job in rows::list_running(store, launcher, MAX_JOBS).await? {
             if let Err(error) = self.check_job(&job).await {
                 warn!(job = %job.id, error = &error as &dyn std::error::Error, "cannot check {}", job.id);
                 failed = Some(error);
             }
         }
-        rows::touch(store, place, self.launcher.kind()).await?;
+        rows::touch(store, launcher, self.launcher.kind()).await?;
         for id in rows::list_stale(store, LOST_AFTER, MAX_JOBS).await? {
             let mut tx = store.begin().await?;
             let message = "the server that started it no longer reports";

@@ -1,11 +1,11 @@
-//! The directories of a place, and the records with which its processes are found again.
+//! The directories of a launcher, and the records with which its processes are found again.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use guildhall_domain::ids::{AttemptId, PlaceId, TenantId};
+use guildhall_domain::ids::{AttemptId, LauncherId, TenantId};
 use guildhall_domain::runs::policy::BackendProfile;
 use rustix::fs::{FlockOperation, flock};
 use secrecy::{ExposeSecret, SecretString};
@@ -24,15 +24,15 @@ const MAX_ENDED_ATTEMPTS: usize = 200;
 const MAX_PROFILE_FILES: usize = 16;
 const MAX_PROFILE_BYTES: u64 = 1024 * 1024;
 
-/// Returns the directory in which the runners of a place store sessions and workspaces.
+/// Returns the directory in which the runners of a launcher store sessions and workspaces.
 #[must_use]
 pub fn runner_state(state: &Path) -> PathBuf {
     state.join("storage")
 }
 
-/// The directories of one place. Cheap to clone.
+/// The directories of one launcher. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct PlaceDir {
+pub(super) struct LauncherDir {
     root: PathBuf,
     profiles: Option<PathBuf>,
     secrets: Option<FileStore>,
@@ -47,7 +47,7 @@ pub(super) enum ProfileSource {
     Directory(PathBuf),
 }
 
-impl PlaceDir {
+impl LauncherDir {
     pub(super) fn open(
         root: &Path,
         profiles: Option<PathBuf>,
@@ -62,11 +62,12 @@ impl PlaceDir {
         Ok(Self { root, profiles, secrets })
     }
 
-    /// Returns the id of this place, which is generated at first use.
-    pub(super) fn place(&self) -> Result<PlaceId, LaunchError> {
-        let (file, failed) = (self.root.join("place"), || LaunchError::io("read", "the id of the place"));
+    /// Returns the id of this launcher, which is generated at first use.
+    pub(super) fn id(&self) -> Result<LauncherId, LaunchError> {
+        // The file is called `place`: existing directories have that name.
+        let (file, failed) = (self.root.join("place"), || LaunchError::io("read", "the id of the launcher"));
         if !file.exists() {
-            let id = PlaceId::generate().to_string();
+            let id = LauncherId::generate().to_string();
             let new = self.root.join(format!("place.{id}"));
             write_private(&new, id.as_bytes()).map_err(failed())?;
             // If two servers start at the same time, one wins and the other reads its id.
@@ -74,7 +75,7 @@ impl PlaceDir {
             fs::remove_file(&new).map_err(failed())?;
         }
         let text = fs::read_to_string(&file).map_err(failed())?;
-        let invalid = |_| io::Error::other("not a place id");
+        let invalid = |_| io::Error::other("not a launcher id");
         text.trim().parse().map_err(invalid).map_err(failed())
     }
 

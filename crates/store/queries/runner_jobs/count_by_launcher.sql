@@ -1,5 +1,5 @@
--- Jobs at a place: all open ones, those that may have a process, and idle warm runners. A job in `launching` for more
--- than 10 seconds belongs to a killed server; it is claimed again and needs capacity then.
+-- Jobs of a launcher: all open ones, those that may have a process, and idle warm runners. A job in `launching` for
+-- more than 10 seconds belongs to a killed server; it is claimed again and needs capacity then.
 SELECT
     count(*) AS "open!",
     count(*) FILTER (
