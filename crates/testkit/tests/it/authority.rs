@@ -93,13 +93,13 @@ fn is_handler(function: &syn::ItemFn) -> bool {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Handlers {
+struct HandlersWithoutRight {
     own: BTreeSet<String>,
     public: BTreeSet<String>,
 }
 
-/// Sorts the handlers of a file that have no proof in their signature.
-fn add_unproven(file: &str, source: &syn::File, found: &mut Handlers) {
+/// Sorts the handlers of a file that have no right in their signature.
+fn add_handlers_without_right(file: &str, source: &syn::File, found: &mut HandlersWithoutRight) {
     for item in &source.items {
         let syn::Item::Fn(function) = item else { continue };
         let types = parameter_types(&function.sig);
@@ -124,11 +124,11 @@ fn names(listed: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn handlers_name_their_right_in_the_signature() {
-    let mut found = Handlers::default();
+    let mut found = HandlersWithoutRight::default();
     for (file, source) in parse_all("crates/api/src/http") {
-        add_unproven(&file, &source, &mut found);
+        add_handlers_without_right(&file, &source, &mut found);
     }
-    assert_eq!(found, Handlers { own: names(OWN), public: names(PUBLIC) });
+    assert_eq!(found, HandlersWithoutRight { own: names(OWN), public: names(PUBLIC) });
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn handler_without_a_right_is_found() {
         #[utoipa::path(get)] async fn b(caller: AuthenticatedCaller) {}
         #[utoipa::path(get)] async fn c(State(app): State<App>) {}
         async fn helper(app: &App) {}";
-    let mut found = Handlers::default();
-    add_unproven("x.rs", &syn::parse_file(source).expect("Rust"), &mut found);
-    assert_eq!(found, Handlers { own: names(&["x.rs::b"]), public: names(&["x.rs::c"]) });
+    let mut found = HandlersWithoutRight::default();
+    add_handlers_without_right("x.rs", &syn::parse_file(source).expect("Rust"), &mut found);
+    assert_eq!(found, HandlersWithoutRight { own: names(&["x.rs::b"]), public: names(&["x.rs::c"]) });
 }
 
 #[test]

@@ -6,4 +6,4 @@ mod engines;
 mod fake_model;
 mod layers;
 mod modules;
-mod reading_rule;
+mod route_files;

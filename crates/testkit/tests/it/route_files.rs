@@ -1,8 +1,8 @@
-//! The reading rule: from a request you can name its files by group and noun.
+//! The files of a route follow from its group and noun.
 //!
 //! `POST /api/v1/runs/{run}/commands` is the noun `commands` of the group `runs`: `api/http/runs/commands.rs` calls
 //! `service/runs/commands.rs`, `domain/runs/command.rs` decides, `store/queries/commands/*.sql` reads and writes. The
-//! noun that gives a group its name is in the group's `mod.rs`, or in a file per verb beside it.
+//! noun that gives a group its name is in the group's `mod.rs`, or in a file per verb in its directory.
 
 use std::path::{Path, PathBuf};
 
@@ -272,7 +272,7 @@ fn workspace() -> PathBuf {
 }
 
 #[test]
-fn every_operation_is_found_by_the_reading_rule() {
+fn every_operation_has_its_files_by_group_and_noun() {
     let root = workspace();
     let document = std::fs::read_to_string(root.join("schemas/openapi.json")).expect("the API document");
     let document: Value = serde_json::from_str(&document).expect("JSON");
