@@ -84,7 +84,7 @@ fn print_durations(durations: &[(&str, Duration)]) {
 fn print_slowest_tests() {
     let Ok(cases) = junit::read(&root()) else { return };
     println!("\n=== slowest tests");
-    for case in junit::slowest(cases, SLOWEST_TESTS) {
+    for case in junit::slowest_tests(cases, SLOWEST_TESTS) {
         println!("{:>8.1} s  {} {}", case.seconds, case.binary, case.path);
     }
 }

@@ -51,7 +51,7 @@ fn has_passed(case: roxmltree::Node<'_, '_>) -> bool {
 }
 
 /// Lists the `count` slowest tests, the slowest first.
-pub(crate) fn slowest(mut cases: Vec<TestCase>, count: usize) -> Vec<TestCase> {
+pub(crate) fn slowest_tests(mut cases: Vec<TestCase>, count: usize) -> Vec<TestCase> {
     cases.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     cases.truncate(count);
     cases
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn slowest_sorts_by_time_and_keeps_the_first() {
         let paths: Vec<String> =
-            slowest(parse(JUNIT).unwrap(), 2).into_iter().map(|case| case.path).collect();
+            slowest_tests(parse(JUNIT).unwrap(), 2).into_iter().map(|case| case.path).collect();
         assert_eq!(paths, ["a::slow", "a::failed"]);
     }
 

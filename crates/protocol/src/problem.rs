@@ -78,16 +78,16 @@ mod tests {
     // covers: R3
     #[test]
     fn problem_contains_kind_message_and_trace_id() {
-        let failure = Failure::new(FailureKind::NotFound, "no such address: GET /nowhere");
+        let failure = Failure::new(FailureKind::NotFound, "no such route: GET /nowhere");
         let problem = Problem::new(&failure, "4bf92f3577b34da6a3ce929d0e0e4736".to_owned());
         insta::assert_json_snapshot!(problem, @r#"
         {
           "type": "urn:guildhall:error:not-found",
           "title": "No such object, or you have no access to it",
           "status": 404,
-          "detail": "no such address: GET /nowhere",
+          "detail": "no such route: GET /nowhere",
           "failureKind": "not-found",
-          "message": "no such address: GET /nowhere",
+          "message": "no such route: GET /nowhere",
           "retry": "never",
           "traceId": "4bf92f3577b34da6a3ce929d0e0e4736"
         }

@@ -69,7 +69,7 @@ struct Arguments {
     /// Seconds without a command after which a run is released
     #[arg(long, default_value_t = 300)]
     idle_seconds: u64,
-    /// Seconds a turn may continue after the runner is told to stop; then it is interrupted
+    /// Seconds a turn may continue after the runner receives a stop signal; then it is interrupted
     #[arg(long, default_value_t = 25)]
     drain_seconds: u64,
     /// Run without a guard process: for environments that kill all processes together with this one

@@ -3,7 +3,8 @@
 use guildhall_domain::access::role::Role;
 use guildhall_domain::ids::{InviteId, TenantId};
 use guildhall_protocol::rest::access::invitations::{
-    AcceptInvitation, CreateInvitation, InvitationView, InvitationsView, JoinedView, NewInvitationView,
+    AcceptInvitation, AcceptedInvitationView, CreateInvitation, InvitationView, InvitationsView,
+    NewInvitationView,
 };
 use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
@@ -48,7 +49,10 @@ impl Client {
     }
 
     /// Accepts an invitation for the caller.
-    pub async fn accept_invitation(&self, secret: &SecretString) -> Result<JoinedView, ClientError> {
+    pub async fn accept_invitation(
+        &self,
+        secret: &SecretString,
+    ) -> Result<AcceptedInvitationView, ClientError> {
         let body = AcceptInvitation { secret: secret.expose_secret().to_owned() };
         self.call(self.request(Method::POST, &["invitations", "accept"]).json(&body)).await
     }

@@ -2,7 +2,7 @@
 
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
 use guildhall_protocol::rest::sessions::{
-    ControlSession, ControlledView, CreateSession, MarkRead, SessionView, SessionsView, StorageView,
+    ControlSession, CreateSession, MarkRead, SessionCancellationView, SessionView, SessionsView, StorageView,
 };
 use reqwest::{Method, RequestBuilder};
 
@@ -133,7 +133,7 @@ impl Client {
     }
 
     /// Cancels the running command of a session, or else its open run.
-    pub async fn cancel_session(&self, session: SessionId) -> Result<ControlledView, ClientError> {
+    pub async fn cancel_session(&self, session: SessionId) -> Result<SessionCancellationView, ClientError> {
         let body = ControlSession { action: "cancel".to_owned() };
         let request = self.request(Method::POST, &["sessions", &session.to_string(), "control"]);
         self.call(request.json(&body)).await

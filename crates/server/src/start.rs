@@ -276,7 +276,7 @@ fn start_housekeeping(config: &Config, store: &Store, tasks: &Tasks, reconcilers
     if let Some(outbox) = Outbox::new(store.clone(), handlers(), OutboxTimeouts::DEFAULT, tasks.stop()) {
         reconcilers.start(tasks, outbox::POLL_INTERVAL, outbox);
     }
-    reconcilers.start(tasks, EventPartitions::EVERY, EventPartitions(store.clone()));
+    reconcilers.start(tasks, EventPartitions::INTERVAL, EventPartitions(store.clone()));
     let sweeper = RateWindowCleanup { store: store.clone(), stop: tasks.stop() };
     reconcilers.start(tasks, every.rate_windows_every, sweeper);
 }

@@ -17,7 +17,7 @@ use crate::runs::error::RunError;
 pub enum ServiceError {
     #[error("the store failed")]
     Store(#[from] StoreError),
-    #[error("too many requests wait")]
+    #[error("too many concurrent requests")]
     Overloaded,
     /// No valid token. The same for every reason.
     #[error("no valid token")]
@@ -61,7 +61,7 @@ impl ServiceError {
             }
             Self::Store(StoreError::Rejected(_) | StoreError::InvalidUrl) => server_error(),
             Self::Overloaded => {
-                Failure::new(FailureKind::Overloaded, "too many requests wait; try again in a moment")
+                Failure::new(FailureKind::Overloaded, "too many concurrent requests; try again in a moment")
             }
             Self::Unauthenticated => Failure::new(
                 FailureKind::Unauthenticated,

@@ -6,17 +6,17 @@ use guildhall_domain::ops::rate::{PermitBlock, Rate, RateKey, Tier};
 
 use crate::{Store, StoreError};
 
-/// Borrows at most `wanted` permits of the current window. The database clock decides which window is current.
+/// Borrows at most `requested` permits of the current window. The database clock decides which window is current.
 pub async fn borrow(
     store: &Store,
     tier: Tier,
     key: RateKey,
     rate: Rate,
-    wanted: u32,
+    requested: u32,
 ) -> Result<PermitBlock, StoreError> {
     let mut connection = store.pool.acquire().await?;
     // PostgreSQL reads its clock between these two readings of ours.
-    let asked_at = Instant::now();
+    let requested_at = Instant::now();
     let (limit, seconds) =
         (number(rate.permits()), i64::try_from(rate.window().as_secs()).unwrap_or(i64::MAX));
     let row = sqlx::query_file!(
@@ -25,7 +25,7 @@ pub async fn borrow(
         key.to_string(),
         seconds,
         limit,
-        number(wanted)
+        number(requested)
     )
     .fetch_one(&mut *connection)
     .await?;
@@ -35,7 +35,7 @@ pub async fn borrow(
     Ok(PermitBlock {
         permits: count(row.block).unwrap_or(0),
         handed_out: count(row.handed_out).unwrap_or(rate.permits()),
-        valid_until: asked_at + ends_in,
+        valid_until: requested_at + ends_in,
         expired_at: answered_at + ends_in,
     })
 }

@@ -271,7 +271,7 @@ fn without_names(path: &str) -> String {
         .join("{}")
 }
 
-/// Returns the sets of schemes that each let a caller in; an empty set stands for no credentials.
+/// Returns the sets of security schemes that each authenticate a caller; an empty set means no credentials.
 fn security_alternatives<'a>(document: &'a Value, operation: &Node<'a>) -> Vec<BTreeSet<&'a str>> {
     let requirements = operation.value.get("security").or_else(|| document.get("security"));
     match requirements.and_then(Value::as_array) {

@@ -24,7 +24,7 @@ impl<'a> Comparison<'a> {
         if is_union(&old) || is_union(&new) {
             return self.compare_unions(direction, &old, &new);
         }
-        let (before, after) = (types(&old), types(&new));
+        let (before, after) = (type_names(&old), type_names(&new));
         if !is_compatible(direction, &before, &after, includes_type) {
             let change = format!("type changed from {} to {}", format_types(&before), format_types(&after));
             return self.report(&old.pointer, change);
@@ -51,7 +51,7 @@ impl<'a> Comparison<'a> {
         match (direction, unmatched_old.as_slice(), unmatched_new.as_slice()) {
             (Direction::Request, [], _) | (Direction::Response, _, []) => {}
             // One variant changed: name the change inside of it.
-            (_, [old], [new]) if types(old) == types(new) => {
+            (_, [old], [new]) if type_names(old) == type_names(new) => {
                 self.compare_schemas(direction, (*old).clone(), (*new).clone());
             }
             (Direction::Request, removed, _) => {
@@ -222,7 +222,7 @@ fn includes_type(types: &BTreeSet<&str>, name: &&str) -> bool {
     types.contains(name) || (*name == "integer" && types.contains("number"))
 }
 
-fn types<'a>(node: &Node<'a>) -> Option<BTreeSet<&'a str>> {
+fn type_names<'a>(node: &Node<'a>) -> Option<BTreeSet<&'a str>> {
     let value = node.value.get("type")?;
     let names = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     Some(names.iter().filter_map(Value::as_str).collect())

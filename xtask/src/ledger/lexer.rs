@@ -93,8 +93,8 @@ fn literal(rest: &str) -> Option<usize> {
         return Some(prefix.len() + hashes + 1 + end);
     }
     match body.chars().next()? {
-        '"' => Some(prefix.len() + quoted(body, '"')),
-        '\'' if is_character(body) => Some(prefix.len() + quoted(body, '\'')),
+        '"' => Some(prefix.len() + quoted_length(body, '"')),
+        '\'' if is_character(body) => Some(prefix.len() + quoted_length(body, '\'')),
         _ => None,
     }
 }
@@ -106,7 +106,7 @@ fn is_character(body: &str) -> bool {
 }
 
 /// Returns the length of a quoted text with escapes, both quotes included.
-fn quoted(body: &str, quote: char) -> usize {
+fn quoted_length(body: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in body.char_indices().skip(1) {
         if c == quote && !escaped {

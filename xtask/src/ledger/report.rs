@@ -10,7 +10,7 @@ use super::requirements::{Ledger, RequirementId, Section};
 /// Renders the summary for the terminal; the last line is machine-readable.
 pub(super) fn summary(ledger: &Ledger, coverage: &Coverage) -> String {
     let mut lines = Vec::new();
-    let covered = coverage.covered.iter().map(|(id, tests)| format!("  {id}\t{}", joined(tests, "\n\t")));
+    let covered = coverage.covered.iter().map(|(id, tests)| format!("  {id}\t{}", join_tests(tests, "\n\t")));
     list(&mut lines, "covered", covered);
     let uncovered = ledger.sections.iter().map(|section| (section.letter, uncovered(section, coverage)));
     let uncovered = uncovered.filter(|(_, ranges)| !ranges.is_empty());
@@ -76,10 +76,10 @@ fn table(page: &mut String, section: &Section, coverage: &Coverage) {
 }
 
 fn cell(tests: &BTreeSet<TestId>) -> String {
-    format!("`{}`", joined(tests, "`<br>`"))
+    format!("`{}`", join_tests(tests, "`<br>`"))
 }
 
-fn joined(tests: &BTreeSet<TestId>, between: &str) -> String {
+fn join_tests(tests: &BTreeSet<TestId>, between: &str) -> String {
     let tests: Vec<String> = tests.iter().map(ToString::to_string).collect();
     tests.join(between)
 }

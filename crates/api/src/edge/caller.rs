@@ -81,7 +81,7 @@ impl FromRequestParts<App> for AuthenticatedCaller {
         let tenant_in_path = tenant_in_path(parts, app).await?;
         let caller = app.access.auth.authenticate(&credential, tenant_in_path).await?;
         match &credential {
-            Credential::Bearer(_) => deny_two_callers(parts, app, &caller).await?,
+            Credential::Bearer(_) => deny_mismatched_credentials(parts, app, &caller).await?,
             Credential::Cookie(cookie) => deny_cross_site(parts, app, &caller, cookie).await?,
         }
         rates::count(parts, app, rates::tier_of(parts), RateKey::Principal(caller.principal)).await?;
@@ -204,7 +204,7 @@ pub(crate) fn credential(headers: &HeaderMap) -> Option<Credential> {
 }
 
 /// Denies a token of one principal together with the browser session of another.
-async fn deny_two_callers(parts: &Parts, app: &App, caller: &Caller) -> Result<(), ApiError> {
+async fn deny_mismatched_credentials(parts: &Parts, app: &App, caller: &Caller) -> Result<(), ApiError> {
     let Some(cookie) = cookies::find(&parts.headers, cookies::SESSION) else { return Ok(()) };
     match app.access.auth.authenticate_browser(&cookie, None).await {
         Ok(other) if other.principal != caller.principal => {}
@@ -282,8 +282,8 @@ where
     }
 }
 
-/// Returns whether a credential belongs to anyone: a caller or a runner.
-pub(crate) async fn is_known(app: &App, credential: &Credential) -> bool {
+/// Returns whether a credential is valid, of a caller or of a runner.
+pub(crate) async fn is_valid_credential(app: &App, credential: &Credential) -> bool {
     if app.access.auth.authenticate(credential, None).await.is_ok() {
         return true;
     }

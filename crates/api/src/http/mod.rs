@@ -67,6 +67,6 @@ fn documented() -> OpenApiRouter<App> {
 async fn not_found() -> ApiError {
     ApiError::new(
         guildhall_domain::FailureKind::NotFound,
-        "no such address; GET /openapi.json lists the routes",
+        "no such route; GET /openapi.json lists the routes",
     )
 }

@@ -39,6 +39,12 @@ impl<R: Right> Authorized<R> {
         self.role.role
     }
 
+    /// Returns the caller without the right.
+    #[must_use]
+    pub fn into_caller(self) -> Caller {
+        self.caller
+    }
+
     /// Returns a loaded object if it belongs to the tenant. One of another tenant does not exist.
     pub fn load<T: TenantObject>(&self, found: Option<T>) -> Result<T, AccessDenied> {
         found.filter(|found| found.tenant() == self.tenant()).ok_or(AccessDenied::NotFound)

@@ -33,7 +33,7 @@ pub struct Caller {
 
 /// The tenants that a list over several tenants may show to a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ListedTenants {
+pub enum VisibleTenants {
     /// Those that the principal is a member of.
     OfMemberships,
     /// The tenant of a service key, even if its principal is a member of others.
@@ -71,12 +71,12 @@ impl Caller {
 
     /// Returns the tenants that a list over several tenants may show.
     #[must_use]
-    pub fn listed_tenants(&self) -> ListedTenants {
+    pub fn visible_tenants(&self) -> VisibleTenants {
         match (self.kind, self.tenant) {
-            (TokenKind::User | TokenKind::Agent, _) => ListedTenants::OfMemberships,
-            (TokenKind::Service, Some(own)) => ListedTenants::Only(own.tenant),
+            (TokenKind::User | TokenKind::Agent, _) => VisibleTenants::OfMemberships,
+            (TokenKind::Service, Some(own)) => VisibleTenants::Only(own.tenant),
             (TokenKind::Service, None) | (TokenKind::External | TokenKind::Enrolment | TokenKind::Run, _) => {
-                ListedTenants::Nothing
+                VisibleTenants::Nothing
             }
         }
     }
@@ -159,12 +159,12 @@ mod tests {
 
     #[test]
     fn only_people_and_agents_list_the_tenants_of_their_memberships() {
-        let member = |kind| caller(kind, Some((7, Role::Owner))).listed_tenants();
-        assert_eq!(member(TokenKind::User), ListedTenants::OfMemberships);
-        assert_eq!(member(TokenKind::Agent), ListedTenants::OfMemberships);
-        assert_eq!(member(TokenKind::Service), ListedTenants::Only(tenant(7)));
+        let member = |kind| caller(kind, Some((7, Role::Owner))).visible_tenants();
+        assert_eq!(member(TokenKind::User), VisibleTenants::OfMemberships);
+        assert_eq!(member(TokenKind::Agent), VisibleTenants::OfMemberships);
+        assert_eq!(member(TokenKind::Service), VisibleTenants::Only(tenant(7)));
         for kind in [TokenKind::External, TokenKind::Enrolment, TokenKind::Run] {
-            assert_eq!(member(kind), ListedTenants::Nothing, "{kind}");
+            assert_eq!(member(kind), VisibleTenants::Nothing, "{kind}");
         }
     }
 

@@ -62,11 +62,11 @@ impl Slug {
 /// Why a slug is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSlug {
-    #[error("a short name has {} to {} characters, this has {length}", Slug::MIN_LENGTH, Slug::MAX_LENGTH)]
+    #[error("a slug has {} to {} characters, this has {length}", Slug::MIN_LENGTH, Slug::MAX_LENGTH)]
     Length { length: usize },
-    #[error("a short name cannot contain {0:?}: use lower-case letters, digits and dashes")]
+    #[error("a slug cannot contain {0:?}: use lower-case letters, digits and dashes")]
     Character(char),
-    #[error("a short name cannot begin or end with a dash: remove it")]
+    #[error("a slug cannot begin or end with a dash: remove it")]
     OuterDash,
 }
 
@@ -138,13 +138,10 @@ mod tests {
     #[test]
     fn invalid_slug_error_says_what_to_change() {
         let error = |text: &str| text.parse::<Slug>().expect_err("invalid").to_string();
-        assert_eq!(error("a"), "a short name has 2 to 40 characters, this has 1");
-        assert_eq!(error(&"a".repeat(41)), "a short name has 2 to 40 characters, this has 41");
-        assert_eq!(
-            error("Acme"),
-            "a short name cannot contain 'A': use lower-case letters, digits and dashes"
-        );
-        assert_eq!(error("acme-"), "a short name cannot begin or end with a dash: remove it");
+        assert_eq!(error("a"), "a slug has 2 to 40 characters, this has 1");
+        assert_eq!(error(&"a".repeat(41)), "a slug has 2 to 40 characters, this has 41");
+        assert_eq!(error("Acme"), "a slug cannot contain 'A': use lower-case letters, digits and dashes");
+        assert_eq!(error("acme-"), "a slug cannot begin or end with a dash: remove it");
         assert!(serde_json::from_str::<Slug>(r#""-acme""#).is_err());
     }
 

@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(decide(None, |_: &u32| true, at(0)), RefreshDecision::Unknown);
     }
 
-    fn presentations() -> impl Strategy<Value = Vec<(u32, i64)>> {
+    fn refreshes() -> impl Strategy<Value = Vec<(u32, i64)>> {
         // Mostly recent tokens, at times around the grace period.
         let wait = prop_oneof![4 => 0i64..5, 4 => 5i64..30, 1 => 0i64..4_000_000];
         proptest::collection::vec((0u32..6, wait), 0..60)
@@ -209,10 +209,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn random_presentations_keep_the_rules(presentations in presentations()) {
+        fn random_refreshes_follow_the_rotation_rules(refreshes in refreshes()) {
             let mut login = Login::new();
             let (mut now, mut ended) = (0, false);
-            for (back, wait) in presentations {
+            for (back, wait) in refreshes {
                 now += wait;
                 let before = login.family;
                 let token = (login.issued - 1).saturating_sub(back);

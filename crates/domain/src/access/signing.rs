@@ -127,10 +127,10 @@ impl KeyRing {
     #[must_use]
     pub fn plan(&self, policy: RotationPolicy, now: Timestamp) -> RotationPlan {
         let expired = self.keys.iter().enumerate().filter(|(at, _)| self.is_expired(*at, policy, now));
-        RotationPlan { create: self.next(policy, now), delete: expired.map(|(_, key)| key.id).collect() }
+        RotationPlan { create: self.next_key(policy, now), delete: expired.map(|(_, key)| key.id).collect() }
     }
 
-    fn next(&self, policy: RotationPolicy, now: Timestamp) -> Option<KeySchedule> {
+    fn next_key(&self, policy: RotationPolicy, now: Timestamp) -> Option<KeySchedule> {
         let Some(last) = self.keys.last() else {
             // There is no earlier key to bridge the overlap: the first key signs immediately.
             return Some(policy.schedule(now, now));

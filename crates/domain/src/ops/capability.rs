@@ -77,7 +77,7 @@ impl Containment {
     }
 }
 
-/// A registered tag.
+/// A capability tag of the API.
 #[derive(Debug, Clone, Copy)]
 pub struct Capability {
     pub tag: &'static str,

@@ -156,7 +156,7 @@ impl Readiness {
 }
 
 fn store_reason(store: Option<Observation<StoreProbe>>, now: Timestamp) -> Option<Reason> {
-    match fresh(store, now) {
+    match recent_value(store, now) {
         None | Some(StoreProbe::Unreachable) => Some(Reason::StoreUnreachable),
         Some(StoreProbe::Reachable(SchemaCompatibility::Compatible)) => None,
         Some(StoreProbe::Reachable(SchemaCompatibility::Behind { applied, required })) => {
@@ -169,7 +169,7 @@ fn store_reason(store: Option<Observation<StoreProbe>>, now: Timestamp) -> Optio
 }
 
 fn bus_reason(bus: Option<Observation<BusProbe>>, now: Timestamp) -> Option<Reason> {
-    match fresh(bus, now) {
+    match recent_value(bus, now) {
         None | Some(BusProbe::Unreachable) => Some(Reason::BusUnreachable),
         Some(BusProbe::Reachable) => None,
     }
@@ -184,7 +184,7 @@ fn late_housekeeping(observed: &ReplicaObservations, now: Timestamp) -> impl Ite
 }
 
 /// Returns the value unless it is too old: a stuck probe must not look healthy.
-fn fresh<T>(observation: Option<Observation<T>>, now: Timestamp) -> Option<T> {
+fn recent_value<T>(observation: Option<Observation<T>>, now: Timestamp) -> Option<T> {
     observation.filter(|o| now.duration_since(o.at) <= MAX_OBSERVATION_AGE).map(|o| o.value)
 }
 

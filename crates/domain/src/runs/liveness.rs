@@ -94,7 +94,7 @@ pub fn assess(input: &LivenessInput<'_>) -> Liveness {
             Phase::WaitingRunner | Phase::RunnerHeartbeatStale | Phase::Idle | Phase::Terminal => false,
         },
         next: next(input, phase),
-        actions: actions(input, phase),
+        actions: recovery_actions(input, phase),
     }
 }
 
@@ -148,7 +148,7 @@ fn next(input: &LivenessInput<'_>, phase: Phase) -> NextStep {
     }
 }
 
-fn actions(input: &LivenessInput<'_>, phase: Phase) -> Vec<RecoveryAction> {
+fn recovery_actions(input: &LivenessInput<'_>, phase: Phase) -> Vec<RecoveryAction> {
     match phase {
         Phase::Terminal if input.run.is_ended() => {
             vec![RecoveryAction::ReadResult, RecoveryAction::CreateRun]

@@ -1,4 +1,4 @@
-//! A run as it is read.
+//! A run as read from the store.
 
 use jiff::Timestamp;
 

@@ -56,7 +56,7 @@ impl FileStore {
         tenant: Option<TenantId>,
         profile: &BackendProfile,
     ) -> Result<Option<ProfileOwner>, SecretError> {
-        for owner in owners(tenant) {
+        for owner in owners_in_lookup_order(tenant) {
             match self.find_blocking(owner, profile)? {
                 Some(profile) if profile.is_configured() => return Ok(Some(owner)),
                 Some(_) => return Err(SecretError::Missing(profile.clone())),
@@ -75,7 +75,7 @@ impl FileStore {
         profile: &BackendProfile,
         into: &Path,
     ) -> Result<ProfileOwner, SecretError> {
-        for owner in owners(tenant) {
+        for owner in owners_in_lookup_order(tenant) {
             let Some(found) = self.files(owner, profile)? else { continue };
             let settings = found.settings.ok_or_else(|| SecretError::Missing(profile.clone()))?;
             let copy = PrivateDir::create(into)?;
@@ -248,7 +248,7 @@ impl SecretStore for FileStore {
     }
 }
 
-fn owners(tenant: Option<TenantId>) -> impl Iterator<Item = ProfileOwner> {
+fn owners_in_lookup_order(tenant: Option<TenantId>) -> impl Iterator<Item = ProfileOwner> {
     tenant.map(ProfileOwner::Tenant).into_iter().chain([ProfileOwner::Shared])
 }
 

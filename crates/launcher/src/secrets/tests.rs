@@ -50,7 +50,7 @@ impl TestStore {
 
 // covers: R22
 #[tokio::test]
-async fn stored_profile_is_private_to_its_owner_and_its_files_to_the_user() {
+async fn stored_profile_is_hidden_from_other_owners_and_other_os_users() {
     let test = test();
     let stored = test.store.put(tenant(), &slug("codex"), new(CANARY)).await.expect("stored");
     assert!(stored.is_configured());

@@ -97,8 +97,12 @@ impl ActiveRun {
         })
     }
 
-    /// Works through commands until the run is idle for too long, ends, or is lost.
-    pub(super) async fn work(mut self, options: &ServeOptions, stop: &CancellationToken) -> ServeOutcome {
+    /// Processes commands until the run is idle for too long, ends, or is lost.
+    pub(super) async fn process_commands(
+        mut self,
+        options: &ServeOptions,
+        stop: &CancellationToken,
+    ) -> ServeOutcome {
         let mut idle_since = Instant::now();
         loop {
             if self.lost.is_cancelled() {

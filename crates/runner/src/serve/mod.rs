@@ -49,7 +49,7 @@ pub async fn serve(
     tasks.spawn("lease", keeper.run(tasks.stop()));
     tasks.spawn("kill backend on lost lease", kill_backend_when_lost(lost.clone(), guard, tasks.stop()));
     let outcome = match ActiveRun::start(held.clone(), &grant, options, &tasks, lost).await {
-        Ok(run) => Ok(run.work(options, stop).await),
+        Ok(run) => Ok(run.process_commands(options, stop).await),
         Err(error) => {
             // End the run with the reason; otherwise it would be offered to one runner after another.
             let message = format!("the runner cannot serve this run: {error}");

@@ -163,7 +163,7 @@ fn outcome_after_stop(
     }
     before.kill_newer();
     if stop_state.is_draining() {
-        let message = "the runner was told to stop and interrupted the turn: its effects until then remain";
+        let message = "the runner is shutting down and interrupted the turn: changes made before that remain";
         return TurnOutcome::Failed(BackendFailure::new(FailureKind::InfraFailed, message));
     }
     TurnOutcome::Interrupted

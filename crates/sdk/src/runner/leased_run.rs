@@ -7,7 +7,7 @@ use futures::future::ready;
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::runs::TerminalOutcome;
 use guildhall_protocol::rest::runners::{
-    AppendedView, ChangeLease, EndStatus, LeaseChangedView, NewEvent, PlacedView, WorkView,
+    AppendedEventView, AppendedEventsView, ChangeLease, EndStatus, LeaseChangedView, NewEvent, WorkView,
 };
 use guildhall_protocol::rest::runs::RunView;
 use guildhall_protocol::rest::runs::commands::CommandView;
@@ -110,9 +110,9 @@ impl LeasedRun {
 
     /// Appends at most 500 events atomically. Repeated events keep their sequence numbers, so the call may be retried.
     /// Returns the position of each event, in the given order.
-    pub async fn append(&self, events: &[NewEvent]) -> Result<Vec<PlacedView>, ClientError> {
+    pub async fn append(&self, events: &[NewEvent]) -> Result<Vec<AppendedEventView>, ClientError> {
         let request = self.run_request(Method::POST, "events").json(&AppendEventsBody { events });
-        Ok(self.client.call::<AppendedView>(request).await?.events)
+        Ok(self.client.call::<AppendedEventsView>(request).await?.events)
     }
 
     /// Ends a command; the run stays open. The next command resumes the thread.

@@ -26,7 +26,7 @@ section! {
         /// agents from the files and ports of `out_of_reach`. Elsewhere, agents can reach everything that this server's
         /// account can reach. /capabilities shows which case applies.
         kind: LauncherKind = "\"none\"";
-        /// Path of the program guildhall-runner. Empty: beside this program.
+        /// Path of the program guildhall-runner. Empty: in the directory of this program.
         runner: PathBuf = "\"\"";
         /// Folder for runners, their logs and session storage. Several servers on one machine can share it.
         state: PathBuf = "\"./.guildhall/launcher\"";

@@ -24,7 +24,7 @@ async fn callback_is_refused_in_another_browser() {
     assert_eq!(
         fixture.refusal_reasons().await,
         [
-            "the callback came without the cookie of the browser that began the sign-in",
+            "the callback has no cookie of the browser that started the sign-in",
             "the callback belongs to a sign-in that another browser began (state)",
         ]
     );

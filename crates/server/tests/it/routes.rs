@@ -64,7 +64,7 @@ fn with_missing_ids(path: &str) -> String {
 #[tokio::test]
 async fn every_route_of_the_source_exists_and_answers_with_json() {
     let cluster = Cluster::new().await;
-    let missing = "no such address";
+    let missing = "no such route";
     for (method, path) in SOURCE_ROUTES {
         let method: Method = method.parse().expect("a method");
         let url = cluster.first.url(&with_missing_ids(path));

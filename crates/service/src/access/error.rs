@@ -48,7 +48,7 @@ pub enum SigningError {
 /// is told what to do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OidcError {
-    #[error("the callback came without the cookie of the browser that began the sign-in")]
+    #[error("the callback has no cookie of the browser that started the sign-in")]
     NoCookie,
     #[error("the callback belongs to a sign-in that another browser began (state)")]
     State,

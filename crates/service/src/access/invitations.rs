@@ -104,8 +104,7 @@ impl Invitations {
         &self,
         caller: &Authorized<MembersManage>,
     ) -> Result<Vec<InvitationSummary>, ServiceError> {
-        let tenant = caller.tenant();
-        Ok(invitations::list(&self.store, tenant).await?)
+        Ok(invitations::list(&self.store, caller.tenant()).await?)
     }
 
     /// Revokes an invitation. An accepted or revoked one stays as it is.

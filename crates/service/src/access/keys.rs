@@ -67,8 +67,7 @@ impl Keys {
     }
 
     pub async fn list(&self, caller: &Authorized<KeysRead>) -> Result<Vec<ServiceKey>, ServiceError> {
-        let tenant = caller.tenant();
-        Ok(service_keys::list(&self.store, tenant).await?)
+        Ok(service_keys::list(&self.store, caller.tenant()).await?)
     }
 
     /// Revokes a key on every replica, effective at commit. Revoking it again succeeds.

@@ -54,8 +54,7 @@ impl Projects {
     }
 
     pub async fn list(&self, caller: &Authorized<ProjectsRead>) -> Result<Vec<Project>, ServiceError> {
-        let tenant = caller.tenant();
-        Ok(projects::list(&self.store, tenant, MAX_PROJECTS).await?)
+        Ok(projects::list(&self.store, caller.tenant(), MAX_PROJECTS).await?)
     }
 
     pub async fn get(
@@ -63,7 +62,6 @@ impl Projects {
         caller: &Authorized<ProjectsRead>,
         id: ProjectId,
     ) -> Result<Project, ServiceError> {
-        let tenant = caller.tenant();
-        projects::find(&self.store, tenant, id).await?.ok_or(ServiceError::NOT_FOUND)
+        projects::find(&self.store, caller.tenant(), id).await?.ok_or(ServiceError::NOT_FOUND)
     }
 }

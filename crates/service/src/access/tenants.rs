@@ -1,7 +1,7 @@
 //! Tenants and their members.
 
 use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
-use guildhall_domain::access::caller::{Caller, ListedTenants};
+use guildhall_domain::access::caller::{Caller, VisibleTenants};
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::role::rights::{MembersRead, Membership, TenantRead};
 use guildhall_domain::access::role::{MembershipActor, Role, add_member, change_role, remove_member};
@@ -84,25 +84,23 @@ impl Tenants {
 
     /// Lists the tenants that the caller belongs to.
     pub async fn list(&self, caller: &Caller) -> Result<Vec<(Tenant, Role)>, ServiceError> {
-        let listed = caller.listed_tenants();
-        if listed == ListedTenants::Nothing {
+        let visible = caller.visible_tenants();
+        if visible == VisibleTenants::Nothing {
             return Ok(Vec::new());
         }
         let mut found = tenants::list_by_principal(&self.store, caller.principal, MAX_TENANTS).await?;
-        if let ListedTenants::Only(own) = listed {
+        if let VisibleTenants::Only(own) = visible {
             found.retain(|(tenant, _)| tenant.id == own);
         }
         Ok(found)
     }
 
     pub async fn get(&self, caller: &Authorized<TenantRead>) -> Result<Tenant, ServiceError> {
-        let id = caller.tenant();
-        tenants::find(&self.store, id).await?.ok_or(ServiceError::NOT_FOUND)
+        tenants::find(&self.store, caller.tenant()).await?.ok_or(ServiceError::NOT_FOUND)
     }
 
     pub async fn list_members(&self, caller: &Authorized<MembersRead>) -> Result<Vec<Member>, ServiceError> {
-        let id = caller.tenant();
-        Ok(memberships::list(&self.store, id).await?)
+        Ok(memberships::list(&self.store, caller.tenant()).await?)
     }
 
     /// Adds a member or changes a member's role.

@@ -46,7 +46,7 @@ impl Offers {
 }
 
 impl OfferListener {
-    /// Waits for the next offer of the listened tenant.
+    /// Waits for the next offer for the tenant of this listener.
     pub(crate) async fn next(&mut self) {
         loop {
             match self.offered.recv().await {

@@ -106,8 +106,7 @@ impl Enrolments {
         &self,
         caller: &Authorized<RunnersManage>,
     ) -> Result<Vec<EnrolmentSummary>, ServiceError> {
-        let tenant = caller.tenant();
-        Ok(enrolments::list(&self.store, tenant).await?)
+        Ok(enrolments::list(&self.store, caller.tenant()).await?)
     }
 
     /// Revokes an enrolment and the run tokens claimed under it on every replica, effective at commit. Revoking it

@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 use super::run_token::VerifiedRunToken;
 
-/// How long a verification is cached: with the time of a request well below a second.
+/// How long a verification is cached. Together with the duration of a request, it stays well below a second.
 const CACHED_FOR: Duration = Duration::from_millis(400);
 
-/// The capacity. When it is reached stale tokens are evicted, or all where none is stale.
+/// Maximum number of tokens. At the limit, stale tokens are evicted; if none is stale, all are.
 const MAX_TOKENS: usize = 10_000;
 
 /// Verified run tokens of one replica, by the hash of the token.

@@ -74,7 +74,7 @@ pub struct EventPartitions(pub Store);
 const WEEKS_AHEAD: u32 = 8;
 
 impl EventPartitions {
-    pub const EVERY: Duration = Duration::from_secs(6 * 3600);
+    pub const INTERVAL: Duration = Duration::from_secs(6 * 3600);
 }
 
 impl Reconciler for EventPartitions {

@@ -99,7 +99,7 @@ impl Results {
         let folds = journal::load_folds(&self.runs.deps.store, run.id, &scopes).await?;
         let of = |scope: Scope| folds.get(&scope).cloned().unwrap_or_default();
         let (fold, whole) = (of(scope), of(Scope::Run));
-        let mut entries = self.pointed_to(&run, &fold).await?;
+        let mut entries = self.load_referenced_entries(&run, &fold).await?;
         let last_event_age =
             entries.get(&fold.last_seq).map(|entry| run.now.duration_since(entry.recorded_at));
         let reply = fold.reply().and_then(|reply| Some((reply, event_payload(entries.remove(&reply.seq)?))));
@@ -123,8 +123,12 @@ impl Results {
         })
     }
 
-    /// Reads the entries that a fold points to, at most two dozen.
-    async fn pointed_to(&self, run: &Run, fold: &Fold) -> Result<HashMap<Seq, Entry>, ServiceError> {
+    /// Loads the entries that a fold references, at most 24.
+    async fn load_referenced_entries(
+        &self,
+        run: &Run,
+        fold: &Fold,
+    ) -> Result<HashMap<Seq, Entry>, ServiceError> {
         let reply = fold.reply().map(|reply| reply.seq);
         let recent = fold.tools.recent.iter().chain(&fold.artifacts.recent).copied();
         let mut seqs: Vec<Seq> = recent.chain(reply).chain([fold.last_seq]).collect();

@@ -6,7 +6,7 @@ pub mod storage;
 pub mod storage_collector;
 
 use guildhall_domain::access::authorized::Authorized;
-use guildhall_domain::access::caller::{Caller, ListedTenants};
+use guildhall_domain::access::caller::{Caller, VisibleTenants};
 use guildhall_domain::access::role::Right;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
@@ -72,10 +72,10 @@ impl Sessions {
         filter: &SessionFilter<'_>,
         limit: u32,
     ) -> Result<Vec<Session>, ServiceError> {
-        let tenant = match caller.listed_tenants() {
-            ListedTenants::OfMemberships => filter.tenant,
-            ListedTenants::Only(own) if filter.tenant.is_none_or(|named| named == own) => Some(own),
-            ListedTenants::Only(_) | ListedTenants::Nothing => return Ok(Vec::new()),
+        let tenant = match caller.visible_tenants() {
+            VisibleTenants::OfMemberships => filter.tenant,
+            VisibleTenants::Only(own) if filter.tenant.is_none_or(|named| named == own) => Some(own),
+            VisibleTenants::Only(_) | VisibleTenants::Nothing => return Ok(Vec::new()),
         };
         let filter = &SessionFilter { tenant, ..*filter };
         let reader = Reader { principal: caller.principal, name: reader };

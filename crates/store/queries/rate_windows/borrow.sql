@@ -5,13 +5,13 @@ WITH open AS (
     SELECT to_timestamp(floor(extract(epoch FROM now()) / $3::bigint) * $3::bigint) AS starts_at
 ),
 borrowed AS (
-    INSERT INTO rate_windows AS lent (tier, key, starts_at, ends_at, handed_out, block)
+    INSERT INTO rate_windows AS existing (tier, key, starts_at, ends_at, handed_out, block)
     SELECT $1, $2, starts_at, starts_at + make_interval(secs => $3::bigint), least($5::integer, $4::integer), least($5, $4)
     FROM open
     ON CONFLICT (tier, key, starts_at, ends_at) DO UPDATE
-    SET handed_out = lent.handed_out + least($5, $4 - lent.handed_out),
-        block = least($5, $4 - lent.handed_out)
-    WHERE lent.handed_out < $4
+    SET handed_out = existing.handed_out + least($5, $4 - existing.handed_out),
+        block = least($5, $4 - existing.handed_out)
+    WHERE existing.handed_out < $4
     RETURNING handed_out, block
 )
 SELECT

@@ -19,10 +19,13 @@ async fn block_has_the_requested_size_up_to_what_is_left() {
     let (store, rate) = (store(db.url()), rate("10/24h"));
     let key = RateKey::Principal(PrincipalId::generate());
     let mut seen = Vec::new();
-    for wanted in [4, 4, 4, 1] {
-        let lent = rate_windows::borrow(&store, Tier::Read, key, rate, wanted).await.expect("an answer");
-        assert!(lent.valid_until > Instant::now() && lent.valid_until <= Instant::now() + rate.window());
-        seen.push((lent.permits, lent.handed_out));
+    for requested in [4, 4, 4, 1] {
+        let granted =
+            rate_windows::borrow(&store, Tier::Read, key, rate, requested).await.expect("an answer");
+        assert!(
+            granted.valid_until > Instant::now() && granted.valid_until <= Instant::now() + rate.window()
+        );
+        seen.push((granted.permits, granted.handed_out));
     }
     assert_eq!(seen, [(4, 4), (4, 8), (2, 10), (0, 10)]);
 }
@@ -31,9 +34,9 @@ async fn block_has_the_requested_size_up_to_what_is_left() {
 async fn first_block_is_capped_at_the_limit() {
     let db = TestDb::new().await;
     let key = RateKey::Principal(PrincipalId::generate());
-    let lent =
+    let granted =
         rate_windows::borrow(&store(db.url()), Tier::Read, key, rate("3/24h"), 256).await.expect("answered");
-    assert_eq!((lent.permits, lent.handed_out), (3, 3));
+    assert_eq!((granted.permits, granted.handed_out), (3, 3));
 }
 
 #[tokio::test]
@@ -49,8 +52,8 @@ async fn callers_tiers_and_window_lengths_have_separate_counts() {
         (Tier::Read, one, rate("1/12h")),
     ] {
         for permits in [1, 0] {
-            let lent = rate_windows::borrow(&store, tier, key, rate, 1).await.expect("an answer");
-            assert_eq!(lent.permits, permits, "{tier} {key} {rate}");
+            let granted = rate_windows::borrow(&store, tier, key, rate, 1).await.expect("an answer");
+            assert_eq!(granted.permits, permits, "{tier} {key} {rate}");
         }
     }
 }
@@ -60,8 +63,8 @@ async fn lowered_limit_applies_immediately() {
     let db = TestDb::new().await;
     let (store, key) = (store(db.url()), RateKey::Principal(PrincipalId::generate()));
     rate_windows::borrow(&store, Tier::Read, key, rate("30/24h"), 20).await.expect("an answer");
-    let lent = rate_windows::borrow(&store, Tier::Read, key, rate("10/24h"), 1).await.expect("an answer");
-    assert_eq!((lent.permits, lent.handed_out), (0, 10));
+    let granted = rate_windows::borrow(&store, Tier::Read, key, rate("10/24h"), 1).await.expect("an answer");
+    assert_eq!((granted.permits, granted.handed_out), (0, 10));
 }
 
 /// The limit is not a multiple of the block size: together the borrowers get all of it and no more.
@@ -76,7 +79,7 @@ async fn concurrent_borrowers_share_exactly_the_limit() {
         rate_windows::borrow(store, Tier::Read, key, rate("100/24h"), 7)
     });
     let blocks = futures::future::join_all(racing).await;
-    let sum: u32 = blocks.into_iter().map(|lent| lent.expect("an answer").permits).sum();
+    let sum: u32 = blocks.into_iter().map(|granted| granted.expect("an answer").permits).sum();
     assert_eq!(sum, 100);
 }
 

@@ -10,7 +10,7 @@ use guildhall_service::ServiceError;
 use super::trace::route;
 use crate::App;
 use crate::edge::access_rules::{host_of, loggable_host, loggable_origin};
-use crate::edge::caller::{credential, is_known};
+use crate::edge::caller::{credential, is_valid_credential};
 use crate::edge::denials::DeniedRequest;
 use crate::edge::error::ApiError;
 
@@ -50,7 +50,7 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     }
     if app.access_rules.require_auth
         && !PUBLIC_ROUTES.contains(&path.as_str())
-        && !has_known_caller(&app, request.headers()).await
+        && !has_valid_credential(&app, request.headers()).await
     {
         return ApiError::from(ServiceError::Unauthenticated).into_response();
     }
@@ -61,9 +61,9 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     }
 }
 
-async fn has_known_caller(app: &App, headers: &HeaderMap) -> bool {
+async fn has_valid_credential(app: &App, headers: &HeaderMap) -> bool {
     match credential(headers) {
-        Some(credential) => is_known(app, &credential).await,
+        Some(credential) => is_valid_credential(app, &credential).await,
         None => false,
     }
 }

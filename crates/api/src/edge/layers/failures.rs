@@ -73,7 +73,7 @@ fn take_error(response: &mut Response, request_line: &str) -> Option<ApiError> {
         StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE | StatusCode::UNPROCESSABLE_ENTITY => {
             (FailureKind::SchemaInvalid, format!("{request_line}: invalid request"))
         }
-        StatusCode::NOT_FOUND => (FailureKind::NotFound, "no such address".to_owned()),
+        StatusCode::NOT_FOUND => (FailureKind::NotFound, "no such route".to_owned()),
         _ => (FailureKind::Internal, format!("the server returned {status} without a reason")),
     };
     Some(ApiError::new(kind, message))

@@ -9,7 +9,8 @@ use guildhall_domain::access::role::rights::MembersManage;
 use guildhall_domain::ids::{InviteId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::invitations::{
-    AcceptInvitation, CreateInvitation, InvitationView, InvitationsView, JoinedView, NewInvitationView,
+    AcceptInvitation, AcceptedInvitationView, CreateInvitation, InvitationView, InvitationsView,
+    NewInvitationView,
 };
 use guildhall_service::ServiceError;
 use guildhall_service::access::error::AccessError;
@@ -116,7 +117,7 @@ pub(crate) async fn revoke(
     post, path = "/api/v1/invitations/accept", tag = "invitations", operation_id = "acceptInvitation",
     security(("bearer" = []), ("session" = [])), request_body = AcceptInvitation,
     responses(
-        (status = 200, description = "Joined", body = JoinedView),
+        (status = 200, description = "Joined", body = AcceptedInvitationView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "Invalid, expired, revoked or already used", body = Problem, content_type = CONTENT_TYPE),
@@ -128,11 +129,12 @@ pub(crate) async fn accept(
     State(app): State<App>,
     caller: AuthenticatedCaller,
     Body(body): Body<AcceptInvitation>,
-) -> Result<Json<JoinedView>, ApiError> {
+) -> Result<Json<AcceptedInvitationView>, ApiError> {
     match app.access.invitations.accept(&caller.caller, &SecretString::from(body.secret)).await {
-        Ok(joined) => {
-            Ok(Json(JoinedView { tenant: joined.tenant.to_string(), role: joined.role.as_str().to_owned() }))
-        }
+        Ok(joined) => Ok(Json(AcceptedInvitationView {
+            tenant: joined.tenant.to_string(),
+            role: joined.role.as_str().to_owned(),
+        })),
         Err(error) => {
             if matches!(error, ServiceError::Access(AccessError::Invitation(InvitationError::Invalid))) {
                 let (actor, path) = (Some(caller.caller.principal), "/api/v1/invitations/accept");

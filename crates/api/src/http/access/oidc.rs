@@ -8,7 +8,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::oidc::CliCallback;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
-use guildhall_protocol::rest::access::auth::{BeginOidc, ExchangeHandoff, OidcAnswer, TokensView};
+use guildhall_protocol::rest::access::auth::{
+    ExchangeHandoff, OidcCallbackQuery, StartOidcQuery, TokensView,
+};
 use guildhall_service::ServiceError;
 use guildhall_service::access::error::AccessError;
 use guildhall_service::access::oidc::{
@@ -28,7 +30,7 @@ use crate::edge::input::{Body, parse};
 ///
 /// Redirects the browser to the provider. The sign-in must be completed once, in the same browser, within ten minutes.
 #[utoipa::path(
-    get, path = "/api/v1/auth/oidc/start", tag = "auth", operation_id = "startOidc", params(BeginOidc),
+    get, path = "/api/v1/auth/oidc/start", tag = "auth", operation_id = "startOidc", params(StartOidcQuery),
     responses(
         (status = 303, description = "Redirect to the provider"),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
@@ -38,10 +40,10 @@ use crate::edge::input::{Body, parse};
 )]
 pub(crate) async fn start(
     State(app): State<App>,
-    query: Result<Query<BeginOidc>, QueryRejection>,
+    query: Result<Query<StartOidcQuery>, QueryRejection>,
 ) -> Result<(StatusCode, HeaderMap), ApiError> {
-    let purposes = purposes(parse_query(query)?)?;
-    let started = configured_oidc(&app)?.start(&purposes).await?;
+    let request = parse_sign_in_request(parse_query(query)?)?;
+    let started = configured_oidc(&app)?.start(&request).await?;
     let cookie = cookies::set(cookies::SIGN_IN, &started.cookie, oidc::LIFETIME);
     Ok(redirect(started.authorization_url.as_str(), cookie))
 }
@@ -50,7 +52,7 @@ pub(crate) async fn start(
 ///
 /// The provider redirects the browser here. The parameters must match the cookie that the start of the sign-in set.
 #[utoipa::path(
-    get, path = "/api/v1/auth/oidc/callback", tag = "auth", operation_id = "completeOidc", params(OidcAnswer),
+    get, path = "/api/v1/auth/oidc/callback", tag = "auth", operation_id = "completeOidc", params(OidcCallbackQuery),
     responses(
         (status = 303, description = "Signed in; redirect to the return address"),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
@@ -62,12 +64,12 @@ pub(crate) async fn start(
 pub(crate) async fn callback(
     State(app): State<App>,
     headers: HeaderMap,
-    query: Result<Query<OidcAnswer>, QueryRejection>,
+    query: Result<Query<OidcCallbackQuery>, QueryRejection>,
 ) -> Result<(StatusCode, HeaderMap), ApiError> {
-    let OidcAnswer { state, code, iss, error } = parse_query(query)?;
-    let answer =
+    let OidcCallbackQuery { state, code, iss, error } = parse_query(query)?;
+    let params =
         CallbackParams { state: state.map(Into::into), code: code.map(Into::into), issuer: iss, error };
-    let finished = configured_oidc(&app)?.complete(cookies::find(&headers, cookies::SIGN_IN), answer).await;
+    let finished = configured_oidc(&app)?.complete(cookies::find(&headers, cookies::SIGN_IN), params).await;
     let cleared = cookies::clear(cookies::SIGN_IN);
     match finished {
         Ok(CompletedSignIn::Browser { session, return_to }) => {
@@ -117,7 +119,7 @@ fn parse_query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError
     query.map(|Query(query)| query).map_err(|_| ApiError::new(FailureKind::SchemaInvalid, message))
 }
 
-fn purposes(query: BeginOidc) -> Result<SignInRequest, ApiError> {
+fn parse_sign_in_request(query: StartOidcQuery) -> Result<SignInRequest, ApiError> {
     let return_to = query.return_to.map(|path| parse("returnTo", &path)).transpose()?.unwrap_or_default();
     let cli = query.cli.map(|cli| parse_cli_callback(&cli)).transpose()?;
     Ok(SignInRequest { return_to, invitation: query.invitation.map(SecretString::from), cli })

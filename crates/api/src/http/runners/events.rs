@@ -5,7 +5,7 @@ use axum::extract::State;
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::RunId;
 use guildhall_domain::journal::AppendedEntry;
-use guildhall_protocol::rest::runners::{AppendEvents, AppendedView, NewEvent, PlacedView};
+use guildhall_protocol::rest::runners::{AppendEvents, AppendedEventView, AppendedEventsView, NewEvent};
 use guildhall_service::runners::events::ReportedEvent;
 
 use super::grant_for;
@@ -25,14 +25,14 @@ const MAX_EVENTS: usize = 500;
 #[utoipa::path(
     post, path = "/api/v1/runs/{run}/events", tag = "runners", operation_id = "appendEvents",
     security(("bearer" = [])), params(("run" = String, Path, description = "Run id")), request_body = AppendEvents,
-    responses((status = 200, description = "The sequence number of each event", body = AppendedView), CommonErrors)
+    responses((status = 200, description = "The sequence number of each event", body = AppendedEventsView), CommonErrors)
 )]
 pub(crate) async fn append(
     State(app): State<App>,
     CachedRunHolder(token): CachedRunHolder,
     PathIds(run): PathIds<RunId>,
     Body(body): Body<AppendEvents>,
-) -> Result<Json<AppendedView>, ApiError> {
+) -> Result<Json<AppendedEventsView>, ApiError> {
     let grant = grant_for(&token, run)?;
     if !(1..=MAX_EVENTS).contains(&body.events.len()) {
         let message = format!("events: must contain 1 to {MAX_EVENTS} events");
@@ -42,12 +42,12 @@ pub(crate) async fn append(
     let events = body.events.into_iter().map(reported_event).collect::<Result<Vec<_>, _>>()?;
     let appended = app.runners.events.append(grant, events).await?;
     let last_seq = appended.iter().map(|entry| entry.seq().get()).max().unwrap_or(0);
-    let events = ids.into_iter().zip(appended).map(|(id, entry)| PlacedView {
+    let events = ids.into_iter().zip(appended).map(|(id, entry)| AppendedEventView {
         id,
         seq: entry.seq().get(),
         replayed: matches!(entry, AppendedEntry::Replayed(_)),
     });
-    Ok(Json(AppendedView { events: events.collect(), last_seq }))
+    Ok(Json(AppendedEventsView { events: events.collect(), last_seq }))
 }
 
 fn reported_event(event: NewEvent) -> Result<ReportedEvent, ApiError> {

@@ -17,8 +17,8 @@ use guildhall_domain::sessions::{Session, SessionFilter};
 use guildhall_domain::sessions::{SessionVersion, is_unread};
 use guildhall_protocol::rest::runs::EventsView;
 use guildhall_protocol::rest::sessions::{
-    ControlSession, ControlledView, MarkRead, SessionEventsQuery, SessionQuery, SessionView, SessionsQuery,
-    SessionsView,
+    ControlSession, MarkRead, SessionCancellationView, SessionEventsQuery, SessionQuery, SessionView,
+    SessionsQuery, SessionsView,
 };
 use guildhall_protocol::stream::SessionEventView;
 use guildhall_service::ServiceError;
@@ -58,7 +58,8 @@ pub(crate) async fn list(
     let (caller, tenant) = match &query.tenant_id {
         Some(tenant) => {
             let authorized = caller.in_tenant(&app, tenant).await?;
-            ((*authorized).clone(), Some(authorized.tenant()))
+            let tenant = authorized.tenant();
+            (authorized.into_caller(), Some(tenant))
         }
         None => (caller.into_caller(), None),
     };
@@ -225,33 +226,36 @@ pub(crate) async fn mark_read(
     post, path = "/api/v1/sessions/{session}/control", tag = "sessions", operation_id = "controlSession",
     security(("bearer" = [])), params(("session" = String, Path, description = "Session id")),
     request_body = ControlSession,
-    responses((status = 200, description = "What was cancelled", body = ControlledView), CommonErrors)
+    responses((status = 200, description = "What was cancelled", body = SessionCancellationView), CommonErrors)
 )]
 pub(crate) async fn control(
     State(app): State<App>,
     caller: Authorized<RunsWrite>,
     PathIds(session): PathIds<SessionId>,
     Body(body): Body<ControlSession>,
-) -> Result<Json<ControlledView>, ApiError> {
+) -> Result<Json<SessionCancellationView>, ApiError> {
     if body.action != "cancel" {
         return Err(ApiError::new(FailureKind::SchemaInvalid, "action: use cancel"));
     }
     Ok(Json(match app.sessions.sessions.cancel(&caller, session).await? {
-        SessionCancellation::Command(command) => ControlledView {
+        SessionCancellation::Command(command) => SessionCancellationView {
             cancelled: "command".to_owned(),
             run_id: Some(command.run.to_string()),
             command_id: Some(command.id.to_string()),
             status: Some(command.state.as_str().to_owned()),
         },
-        SessionCancellation::Run(run) => ControlledView {
+        SessionCancellation::Run(run) => SessionCancellationView {
             cancelled: "run".to_owned(),
             run_id: Some(run.run.id.to_string()),
             command_id: None,
             status: Some(run.status.to_string()),
         },
-        SessionCancellation::Nothing => {
-            ControlledView { cancelled: "nothing".to_owned(), run_id: None, command_id: None, status: None }
-        }
+        SessionCancellation::Nothing => SessionCancellationView {
+            cancelled: "nothing".to_owned(),
+            run_id: None,
+            command_id: None,
+            status: None,
+        },
     }))
 }
 

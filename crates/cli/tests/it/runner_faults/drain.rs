@@ -74,7 +74,7 @@ async fn turn_longer_than_the_drain_timeout_is_interrupted() {
         (&result["terminalStatus"], &result["failureKind"]),
         (&"failed".into(), &"infra-failed".into())
     );
-    assert!(result["blocker"].to_string().contains("told to stop"), "{result}");
+    assert!(result["blocker"].to_string().contains("shutting down"), "{result}");
     assert_eq!(
         fixture.get(&format!("/api/v1/runs/{}", run.id)).await["status"],
         "pending",

@@ -64,7 +64,7 @@ pub struct WhoamiView {
 #[derive(Clone, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
-pub struct BeginOidc {
+pub struct StartOidcQuery {
     /// Redirect target after the sign-in: a path on this server.
     #[param(
         example = "/",
@@ -86,7 +86,7 @@ pub struct BeginOidc {
 /// Query parameters of the redirect from the identity provider. Others are ignored.
 #[derive(Clone, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct OidcAnswer {
+pub struct OidcCallbackQuery {
     #[param(format = Password)]
     pub state: Option<String>,
     #[param(format = Password)]

@@ -60,7 +60,7 @@ pub struct AcceptInvitation {
 /// The membership from an accepted invitation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct JoinedView {
+pub struct AcceptedInvitationView {
     #[schema(example = "ten_01920000000070008000000000000000")]
     pub tenant: String,
     pub role: String,

@@ -132,15 +132,15 @@ pub struct NewEvent {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct AppendedView {
+pub struct AppendedEventsView {
     /// One result per event, in the given order.
-    pub events: Vec<PlacedView>,
+    pub events: Vec<AppendedEventView>,
     pub last_seq: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PlacedView {
+pub struct AppendedEventView {
     pub id: String,
     pub seq: i64,
     /// Whether the event already existed.

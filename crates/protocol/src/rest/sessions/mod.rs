@@ -169,7 +169,7 @@ pub struct ControlSession {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ControlledView {
+pub struct SessionCancellationView {
     /// command, run or nothing.
     pub cancelled: String,
     pub run_id: Option<String>,

@@ -83,7 +83,7 @@ impl<T: Translate> Session<T> {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 Err(BackendFailure::died(format!("{} does not read its input", self.protocol.agent)))
             }
-            Err(_) => Err(self.exited()),
+            Err(_) => Err(self.exit_failure()),
         }
     }
 
@@ -92,7 +92,7 @@ impl<T: Translate> Session<T> {
         match self.child.read_line().await {
             ProcessOutput::Line(Line::Complete(line)) => Ok(Message::parse(&line)),
             ProcessOutput::Line(Line::TooLong { bytes }) => Ok(Message::Invalid { bytes }),
-            ProcessOutput::Eof => Err(self.exited()),
+            ProcessOutput::Eof => Err(self.exit_failure()),
         }
     }
 
@@ -109,7 +109,7 @@ impl<T: Translate> Session<T> {
                 let payload = json!({ "bytes": bytes });
                 vec![passthrough_event(self.protocol.event_prefix, "unreadable", payload)]
             }
-            // Its request was given up.
+            // Nothing waits for this response anymore.
             Message::Response { .. } => Vec::new(),
         })
     }
@@ -141,7 +141,7 @@ impl<T: Translate> Session<T> {
         }
     }
 
-    fn exited(&mut self) -> BackendFailure {
+    fn exit_failure(&mut self) -> BackendFailure {
         BackendFailure::died(format!("{} exited: {}", self.protocol.agent, self.child.exit_description()))
     }
 

@@ -94,23 +94,23 @@ impl Rates {
         let failures = slot.failures.load(SeqCst);
         let mut permits = slot.permits.lock().await;
         for _ in 0..=MAX_BORROWS {
-            let wanted = match permits.spend(rate, Instant::now()) {
+            let requested = match permits.spend(rate, Instant::now()) {
                 SpendResult::Allowed(status) => return Ok(status),
                 SpendResult::Limited(status) => {
                     counter!("guildhall_rate_refusals_total", "tier" => tier.as_str()).increment(1);
                     return Err(RateError::Limited { tier, rate, status }.into());
                 }
-                SpendResult::Borrow { permits: wanted } => wanted,
+                SpendResult::Borrow { permits: requested } => requested,
             };
             if slot.failures.load(SeqCst) != failures {
                 return Err(RateError::NoPermits.into());
             }
             counter!("guildhall_rate_blocks_total", "tier" => tier.as_str()).increment(1);
-            let lent =
-                rate_windows::borrow(&self.store, tier, key, rate, wanted).await.inspect_err(|_| {
+            let granted =
+                rate_windows::borrow(&self.store, tier, key, rate, requested).await.inspect_err(|_| {
                     slot.failures.fetch_add(1, SeqCst);
                 })?;
-            permits.fill(lent);
+            permits.fill(granted);
         }
         Err(RateError::NoPermits.into())
     }

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn tiers_of_one_key_have_pool_of_their_own() {
+    fn tiers_of_one_key_have_separate_slots() {
         let (mut pool, key) = (PermitPool::default(), RateKey::Principal(PrincipalId::generate()));
         assert!(!Arc::ptr_eq(&pool.slot(Tier::Read, key), &pool.slot(Tier::Mutation, key)));
     }
