@@ -9,6 +9,7 @@ use guildhall_sdk::ClientError;
 
 use crate::config_dir::NotSignedIn;
 use crate::error::{ChecksFailed, NotFoundError, UnsuccessfulOutcome, UsageError};
+use crate::output::sanitize_text;
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
@@ -35,9 +36,10 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
             TerminalStatus::Cancelled => CANCELLED,
         });
     }
-    eprintln!("error: {error}");
+    // A message may repeat text of other users.
+    eprintln!("error: {}", sanitize_text(&error.to_string()));
     for cause in error.chain().skip(1) {
-        eprintln!("  because: {cause}");
+        eprintln!("  because: {}", sanitize_text(&cause.to_string()));
     }
     let (code, next) = code_and_next_step(error);
     if let Some(next) = next {

@@ -1,5 +1,6 @@
 //! Output of commands: tables for people, JSON for programs.
 
+use std::borrow::Cow;
 use std::io::{Write, stdout};
 
 use jiff::Timestamp;
@@ -15,7 +16,28 @@ pub(crate) fn print_line(text: &str) -> std::io::Result<()> {
 
 /// Prints a result: as JSON on one line, or as text.
 pub(crate) fn print_result(json: bool, value: &Value, text: impl FnOnce() -> String) -> std::io::Result<()> {
-    if json { print_line(&value.to_string()) } else { print_line(&text()) }
+    if json { print_json(&value.to_string()) } else { print_line(&text()) }
+}
+
+/// Prints JSON on one line. Characters that could control the terminal are escaped.
+pub(crate) fn print_json(json: &str) -> std::io::Result<()> {
+    print_line(&escape_json(json))
+}
+
+/// Escapes the characters in JSON that could control a terminal and that a serialiser leaves as they are.
+fn escape_json(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_unsafe) {
+        return Cow::Borrowed(json);
+    }
+    let escaped = json.chars().fold(String::with_capacity(json.len()), |mut text, c| {
+        if is_unsafe(c) {
+            text.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            text.push(c);
+        }
+        text
+    });
+    Cow::Owned(escaped)
 }
 
 /// Formats rows below their headings. The last column is not padded.
@@ -54,12 +76,17 @@ pub(crate) fn print_chunk(text: &str) -> std::io::Result<()> {
 
 /// Replaces control characters, except line feeds and tabs, so that text cannot control the terminal.
 pub(crate) fn sanitize_text(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && !['\n', '\t'].contains(&c) { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_unsafe(c) && !['\n', '\t'].contains(&c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// Replaces all control characters: names come from other users and could control the terminal.
 pub(crate) fn sanitize_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_unsafe(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Returns whether a character controls the terminal, or changes the direction of the text around it.
+fn is_unsafe(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Formats a time in UTC, in seconds.
@@ -101,6 +128,27 @@ mod tests {
     #[test]
     fn sanitize_text_keeps_lines_and_replaces_control_characters() {
         assert_eq!(sanitize_text("a\tb\nc\u{1b}[2J\r\u{9b}"), "a\tb\nc\u{fffd}[2J\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn text_that_reverses_its_direction_is_replaced() {
+        assert_eq!(sanitize_line("invoice\u{202e}fdp.exe\u{2066}"), "invoice\u{fffd}fdp.exe\u{fffd}");
+        assert_eq!(
+            sanitize_text("\u{5e9}\u{5dc}\u{5d5}\u{5dd}"),
+            "\u{5e9}\u{5dc}\u{5d5}\u{5dd}",
+            "Hebrew needs no override"
+        );
+    }
+
+    #[test]
+    fn escaped_json_has_no_raw_control_character_and_the_same_value() {
+        let value =
+            serde_json::json!({ "text": "\u{9b}2J \u{7f} \u{202e}drow \u{1b}[0m \\ \"é\"", "name\u{85}": 1 });
+        let (json, plain) = (value.to_string(), r#"{"text":"é"}"#);
+        let escaped = escape_json(&json);
+        assert!(!escaped.contains(is_unsafe), "{escaped:?}");
+        assert_eq!(serde_json::from_str::<Value>(&escaped).expect("JSON"), value);
+        assert_eq!(escape_json(plain), plain);
     }
 
     #[test]

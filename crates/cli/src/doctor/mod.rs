@@ -18,7 +18,7 @@ use guildhall_server::config::Sources;
 use crate::async_runtime::new_runtime;
 use crate::config_dir::{ConfigDir, Contexts};
 use crate::error::ChecksFailed;
-use crate::output::print_line;
+use crate::output::print_json;
 use check::{NoProgress, Progress, Report, StderrProgress, StdoutProgress};
 use client::Client;
 use laptop::Laptop;
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
     // A check that timed out may still block a thread: do not wait for it.
     runtime.shutdown_background();
     if args.json {
-        print_line(&report.json().to_string())?;
+        print_json(&report.json().to_string())?;
     }
     if report.all_passed() { Ok(()) } else { Err(ChecksFailed.into()) }
 }

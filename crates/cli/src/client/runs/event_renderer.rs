@@ -39,7 +39,7 @@ impl EventRenderer {
             event::TOOL_CALL => self.tool(payload),
             event::TERMINAL_STATUS => self.whole_line(&format_outcome(payload)),
             event::ERROR => self.whole_line(&format!("  error: {}", field(payload, "message"))),
-            event::ARTIFACT => self.whole_line(&format!("  artifact: {}", field(payload, "name"))),
+            event::ARTIFACT => self.whole_line(&format!("  artifact: {}", field(payload, "path"))),
             event::BACKEND_STATUS | event::RUN_STATUS | event::COMMAND_STATUS => {
                 status_note(payload).map_or(String::new(), |note| self.whole_line(&note))
             }

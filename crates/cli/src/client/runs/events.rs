@@ -9,7 +9,7 @@ use guildhall_protocol::rest::runs::EventView;
 use super::event_renderer as renderer;
 use super::watch::RunWatch;
 use crate::client::connection::CommonArgs;
-use crate::output::{format_time, print_line, sanitize_line};
+use crate::output::{format_time, print_json, print_line, sanitize_line};
 
 /// Events per request.
 const PAGE_SIZE: u32 = 500;
@@ -47,7 +47,7 @@ pub(super) async fn run(args: &EventsArgs) -> Result<()> {
     loop {
         let page = client.run_events(args.run, after, PAGE_SIZE).await?;
         for event in &page.events {
-            if args.common.json { print_line(event.text())? } else { print_line(&format_event(&event.view))? }
+            if args.common.json { print_json(event.text())? } else { print_line(&format_event(&event.view))? }
         }
         if !page.has_more || page.events.is_empty() {
             return Ok(());

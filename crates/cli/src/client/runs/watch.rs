@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::event_renderer::{EventRenderer, format_outcome};
 use crate::error::UnsuccessfulOutcome;
-use crate::output::{print_chunk, print_line, sanitize_line};
+use crate::output::{print_chunk, print_json, print_line, sanitize_line};
 
 /// Delay between two requests to an unreachable server.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
@@ -66,7 +66,7 @@ impl RunWatch<'_> {
                 }
                 RunStreamItem::Restored if self.json => {
                     printed_seq = 0;
-                    print_line(&json!({ "gap": { "recovered": false } }).to_string())?;
+                    print_json(&json!({ "gap": { "recovered": false } }).to_string())?;
                     None
                 }
                 RunStreamItem::Restored => {
@@ -94,7 +94,7 @@ impl RunWatch<'_> {
 
     fn print_event(&self, event: &RunEvent, renderer: &mut EventRenderer) -> std::io::Result<()> {
         if self.json {
-            return print_line(event.text());
+            return print_json(event.text());
         }
         let other_command = self.command.is_some()
             && event.view.command_id.is_some()

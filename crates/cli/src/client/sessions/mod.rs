@@ -14,8 +14,8 @@ use crate::async_runtime::block_on;
 use crate::client::connection::{CommonArgs, resolve_optional_tenant};
 use crate::client::runs::{EventRenderer, format_event};
 use crate::output::{
-    format_age, format_fields, format_optional_time, format_table, format_time, print_chunk, print_line,
-    print_result,
+    format_age, format_fields, format_optional_time, format_table, format_time, print_chunk, print_json,
+    print_line, print_result,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -255,7 +255,7 @@ async fn trace(args: &EventsArgs) -> Result<()> {
         |page| {
             for event in &page.events {
                 if args.common.json {
-                    print_line(event.text())?
+                    print_json(event.text())?
                 } else {
                     print_line(&format_event(&event.view))?
                 }
@@ -275,7 +275,7 @@ async fn output(args: &EventsArgs) -> Result<()> {
         |page| {
             for event in &page.events {
                 if args.common.json {
-                    print_line(event.text())?
+                    print_json(event.text())?
                 } else {
                     print_chunk(&renderer.render(&event.view))?
                 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::PAGE_SIZE;
 use crate::client::connection::{CommonArgs, resolve_tenant};
-use crate::output::{format_time, print_line, sanitize_line};
+use crate::output::{format_time, print_json, print_line, sanitize_line};
 
 /// The log to show.
 #[derive(Args)]
@@ -36,7 +36,7 @@ pub(super) async fn run(follow: bool, lines: u32, log: &AuditLogArg, common: &Co
         match follower.next().await? {
             AuditStreamItem::Entry(entry) => print_entry(&entry, common.json)?,
             AuditStreamItem::Restored if common.json => {
-                print_line(&json!({ "gap": { "recovered": false } }).to_string())?
+                print_json(&json!({ "gap": { "recovered": false } }).to_string())?
             }
             AuditStreamItem::Restored => {
                 eprintln!("the database of the server was restored from a backup: the log starts again")
@@ -81,7 +81,7 @@ async fn fetch_from_end(
 }
 
 fn print_entry(entry: &AuditEntry, json: bool) -> std::io::Result<()> {
-    if json { print_line(entry.text()) } else { print_line(&format_entry(entry)) }
+    if json { print_json(entry.text()) } else { print_line(&format_entry(entry)) }
 }
 
 fn format_entry(entry: &AuditEntry) -> String {
