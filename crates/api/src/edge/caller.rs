@@ -195,7 +195,7 @@ fn bearer(parts: &Parts) -> Result<SecretString, ServiceError> {
 }
 
 /// Returns the credential of a request. A bearer token, even an invalid one, wins over a cookie.
-pub(crate) fn credential(headers: &HeaderMap) -> Option<Credential> {
+fn credential(headers: &HeaderMap) -> Option<Credential> {
     if let Some(value) = headers.get(header::AUTHORIZATION) {
         let token = value.to_str().ok()?.strip_prefix("Bearer ")?;
         return Some(Credential::Bearer(token.into()));
@@ -282,8 +282,15 @@ where
     }
 }
 
-/// Returns whether a credential is valid, of a caller or of a runner.
-pub(crate) async fn is_valid_credential(app: &App, credential: &Credential) -> bool {
+/// Returns whether a request has a valid credential, of a caller or of a runner.
+pub(crate) async fn has_valid_credential(app: &App, headers: &HeaderMap) -> bool {
+    match credential(headers) {
+        Some(credential) => is_valid_credential(app, &credential).await,
+        None => false,
+    }
+}
+
+async fn is_valid_credential(app: &App, credential: &Credential) -> bool {
     if app.access.auth.authenticate(credential, None).await.is_ok() {
         return true;
     }

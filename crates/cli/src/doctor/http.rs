@@ -51,6 +51,7 @@ pub(super) async fn check_readiness(url: &str) -> CheckResult {
     if readiness.status == "ready" {
         return Ok(format!("Guildhall {version} at {url} is ready"));
     }
-    let reasons = readiness.reasons.join("; ");
-    Err(Problem::new(format!("Guildhall {version} at {url} is {}: {reasons}", readiness.status), fix))
+    let reasons =
+        readiness.details.map(|details| format!(": {}", details.reasons.join("; "))).unwrap_or_default();
+    Err(Problem::new(format!("Guildhall {version} at {url} is {}{reasons}", readiness.status), fix))
 }

@@ -28,6 +28,13 @@ pub const COMMAND_STATUS: &str = "command_status";
 
 const SERVER_TYPES: [&str; 3] = [TERMINAL_STATUS, RUN_STATUS, COMMAND_STATUS];
 
+/// Phases of a `backend_status` event that only the server writes: who holds the run, and who waits for it.
+pub const RUN_CLAIMED: &str = "run-claimed";
+pub const LEASE_RECOVERED: &str = "lease-recovered";
+pub const LEASE_WAITING: &str = "lease-waiting";
+
+const SERVER_PHASES: [&str; 3] = [RUN_CLAIMED, LEASE_RECOVERED, LEASE_WAITING];
+
 /// Length of an event type.
 const TYPE_LENGTH: std::ops::RangeInclusive<usize> = 1..=64;
 
@@ -48,6 +55,8 @@ pub enum InvalidEvent {
     Reserved(&'static str),
     #[error("type: `{0}` is reserved for stream notices: use another name")]
     Notice(&'static str),
+    #[error("payload.phase: `{0}` is reserved for the server")]
+    ReservedPhase(&'static str),
 }
 
 /// Returns the entry id of a runner's event. It is the same for every retry of the event.
@@ -85,8 +94,17 @@ fn sort_prefix(event_id: &str) -> Option<[u8; PREFIX_BYTES]> {
     Some(prefix)
 }
 
-/// Validates the type of an event from a runner.
-pub fn validate_type(name: &str) -> Result<(), InvalidEvent> {
+/// Validates the type and the phase of an event from a runner.
+pub fn validate(kind: &str, payload: &Value) -> Result<(), InvalidEvent> {
+    validate_type(kind)?;
+    let phase = if kind == BACKEND_STATUS { payload.get("phase").and_then(Value::as_str) } else { None };
+    match SERVER_PHASES.into_iter().find(|reserved| Some(*reserved) == phase) {
+        Some(reserved) => Err(InvalidEvent::ReservedPhase(reserved)),
+        None => Ok(()),
+    }
+}
+
+fn validate_type(name: &str) -> Result<(), InvalidEvent> {
     if let Some(reserved) = SERVER_TYPES.into_iter().find(|reserved| *reserved == name) {
         return Err(InvalidEvent::Reserved(reserved));
     }
@@ -106,6 +124,9 @@ pub fn validate_type(name: &str) -> Result<(), InvalidEvent> {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EventBody {
+    /// Whether the event arrived after its command had ended. Results ignore it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
     /// The runner's event id. `None` for events of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -116,18 +137,43 @@ pub struct EventBody {
 
 impl EventBody {
     #[must_use]
+    pub fn new(id: Option<String>, command_id: Option<CommandId>, payload: Value) -> Self {
+        Self { late: false, id, command_id, payload }
+    }
+
+    #[must_use]
     pub fn to_json(&self) -> String {
         // Serialising parsed JSON cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
+/// Returns the text of an [`EventBody`] with the mark of a late event.
+#[must_use]
+pub fn mark_late(body: &str) -> String {
+    match body.strip_prefix('{') {
+        Some(fields) => format!("{{\"late\":true,{fields}"),
+        None => body.to_owned(),
+    }
+}
+
+/// A stored event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredEvent {
+    pub parsed: ParsedEvent,
+    pub late: bool,
+}
+
 /// Parses a stored event. An erased body is treated as unknown content.
 #[must_use]
-pub fn parse_stored(kind: &str, body: Option<&str>) -> ParsedEvent {
+pub fn parse_stored(kind: &str, body: Option<&str>) -> StoredEvent {
     match body.and_then(|body| serde_json::from_str::<EventBody>(body).ok()) {
-        Some(body) => ParsedEvent::new(kind, body.command_id, &body.payload),
-        None => ParsedEvent { command: None, content: EventContent::Other },
+        Some(body) => {
+            StoredEvent { parsed: ParsedEvent::new(kind, body.command_id, &body.payload), late: body.late }
+        }
+        None => {
+            StoredEvent { parsed: ParsedEvent { command: None, content: EventContent::Other }, late: false }
+        }
     }
 }
 
@@ -333,6 +379,26 @@ mod tests {
         }
         assert_eq!(validate_type("a_new_kind_of_event"), Ok(()));
         assert_eq!(validate_type("With-Dash"), Err(InvalidEvent::Type));
+    }
+
+    #[test]
+    fn phases_of_the_server_are_rejected_in_backend_status_only() {
+        for phase in SERVER_PHASES {
+            let payload = json!({ "phase": phase });
+            assert_eq!(validate(BACKEND_STATUS, &payload), Err(InvalidEvent::ReservedPhase(phase)));
+            assert_eq!(validate("status_of_a_backend", &payload), Ok(()));
+        }
+        assert_eq!(validate(BACKEND_STATUS, &json!({ "phase": "transport-connected" })), Ok(()));
+        assert_eq!(validate(BACKEND_STATUS, &json!("run-claimed")), Ok(()));
+    }
+
+    #[test]
+    fn marked_body_differs_only_in_the_mark() {
+        let command = CommandId::generate();
+        let body = EventBody::new(Some("e-1".into()), Some(command), json!({ "text": "late" }));
+        let marked: EventBody = serde_json::from_str(&mark_late(&body.to_json())).expect("valid JSON");
+        assert_eq!(marked, EventBody { late: true, ..body });
+        assert_eq!(mark_late(&EventBody { late: false, ..marked.clone() }.to_json()), marked.to_json());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Incremental summary of the events of a run, updated on every append.
 //!
 //! A fold has a bounded size, so that computing a result costs the same after ten events and after a million. It holds
-//! counters and sequence numbers of entries, but no text. There is one fold per run and one per command.
+//! counters and sequence numbers of entries, but no text. There is one fold per run and one per command. The fold of a
+//! command is closed by its terminal event: later events of the command are counted and change nothing else.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -31,6 +32,9 @@ pub struct Fold {
     pub events: u64,
     #[serde(rename = "last")]
     pub last_seq: Seq,
+    /// Events that arrived after their command had ended.
+    #[serde(rename = "late", default, skip_serializing_if = "is_zero")]
+    pub late_events: u64,
     /// The last message that the backend marked as the reply.
     #[serde(rename = "auth", skip_serializing_if = "Option::is_none")]
     pub authoritative: Option<ReplyCandidate>,
@@ -122,6 +126,7 @@ impl Default for Fold {
             version: VERSION,
             events: 0,
             last_seq: Seq::ZERO,
+            late_events: 0,
             authoritative: None,
             last_text: None,
             tools: ToolTotals::default(),
@@ -178,6 +183,24 @@ impl Fold {
         }
     }
 
+    /// Returns whether the command of this fold has ended. Its later events are late.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.terminal.is_some()
+    }
+
+    /// Adds a late event to the fold of a run.
+    pub fn apply_late(&mut self, seq: Seq) {
+        self.events = self.events.saturating_add(1);
+        self.last_seq = seq;
+        self.count_late();
+    }
+
+    /// Adds a late event to the fold of its command.
+    pub fn count_late(&mut self) {
+        self.late_events = self.late_events.saturating_add(1);
+    }
+
     /// Returns the reply: the last message marked as such, or else the last message with text.
     #[must_use]
     pub fn reply(&self) -> Option<ReplyCandidate> {
@@ -232,6 +255,11 @@ impl OutputTotals {
         self.truncated |= truncated;
         push_bounded(&mut self.recent, seq, MAX_RECENT);
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn push_bounded<T>(list: &mut VecDeque<T>, item: T, max: usize) {

@@ -3,7 +3,7 @@ use super::section::section;
 section! {
     /// Access checks that apply to every request.
     Access = "access" {
-        /// Require a token on every route, except liveness, sign-in and the public keys.
+        /// Require a token on every route, except liveness, the readiness status, sign-in and the public keys.
         require_auth: bool = "false";
         /// Host names that clients may use for this server, besides loopback and the listen address. In the
         /// environment, separate them with commas. Requests with another Host header are rejected, against DNS

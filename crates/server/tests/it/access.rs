@@ -138,9 +138,7 @@ async fn require_auth_refusal_names_the_login_route() {
     let db = TestDb::new().await;
     let server = Setup::new(&db).with("access.require_auth", "true").start().await;
     server.server.create_first_user("operator", &SecretString::from(PASSWORD)).await.expect("created");
-    for path in
-        ["/capabilities", "/health", "/health/readiness", "/openapi.json", "/metrics", "/docs/", "/nowhere"]
-    {
+    for path in ["/capabilities", "/health", "/openapi.json", "/metrics", "/docs/", "/nowhere"] {
         let refused = server.get(path).await;
         refused.assert_failure(401, "unauthenticated");
         assert!(
@@ -154,6 +152,25 @@ async fn require_auth_refusal_names_the_login_route() {
     let operator = server.sign_in("operator").await;
     let features = server.get_as("/capabilities", &operator.token).await.body["features"].clone();
     assert_eq!(features, json!(features_with(&["require_auth"])));
+}
+
+/// A load balancer has no token. It needs the status, and must not learn more.
+// covers: C6
+#[tokio::test]
+async fn readiness_without_a_token_shows_only_the_status() {
+    let db = TestDb::new().await;
+    let server = Setup::new(&db).with("access.require_auth", "true").start().await;
+    server.server.create_first_user("operator", &SecretString::from(PASSWORD)).await.expect("created");
+    let anonymous = server.get("/health/readiness").await;
+    assert_eq!((anonymous.status.as_u16(), &anonymous.body), (200, &json!({ "status": "ready" })));
+    let invalid = server.get_as("/health/readiness", "ght_invalid").await;
+    assert_eq!(invalid.body, anonymous.body);
+    let operator = server.sign_in("operator").await;
+    let known = server.get_as("/health/readiness", &operator.token).await;
+    assert_eq!(
+        (&known.body["status"], &known.body["postgres"]["reachable"]),
+        (&json!("ready"), &json!(true))
+    );
 }
 
 #[tokio::test]

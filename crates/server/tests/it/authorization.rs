@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use guildhall_testkit::TestDb;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::cluster::Cluster;
 use crate::support::runs::{TestTenant, run_request, text};
-use crate::support::{TestResponse, TestServer, read_response};
+use crate::support::{Setup, TestResponse, TestServer, read_response};
 
 /// The routes that need no token. Each needs a reason.
 const PUBLIC: [(&str, &str); 11] = [
@@ -83,7 +84,10 @@ fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
 
 /// Returns every operation of the OpenAPI document, which the router generates.
 async fn operations(server: &TestServer) -> Vec<(String, String)> {
-    let document = server.get("/openapi.json").await.body;
+    operations_in(&server.get("/openapi.json").await.body)
+}
+
+fn operations_in(document: &Value) -> Vec<(String, String)> {
     let paths = document["paths"].as_object().expect("paths");
     let operations = paths.iter().flat_map(|(path, item)| {
         let verbs = item.as_object().expect("operations").keys();
@@ -178,6 +182,39 @@ async fn every_non_public_route_without_a_token_gets_the_same_401() {
     }
     assert!(refusals.len() >= 20, "only {} routes were tested", refusals.len());
     assert!(refusals.iter().all(|body| *body == refusals[0]), "the refusals differ");
+}
+
+/// The routes that stay public with `access.require_auth` (ADR 033).
+const PUBLIC_WITH_REQUIRE_AUTH: [&str; 9] = [
+    "/health/live",
+    "/health/readiness",
+    "/.well-known/jwks.json",
+    "/api/v1/auth/login",
+    "/api/v1/auth/refresh",
+    "/api/v1/auth/browser-session",
+    "/api/v1/auth/oidc/start",
+    "/api/v1/auth/oidc/callback",
+    "/api/v1/auth/handoff",
+];
+
+// covers: C6
+#[tokio::test]
+async fn require_auth_closes_every_route_except_the_named_list() {
+    let db = TestDb::new().await;
+    let cluster = Cluster::with_setup(Setup::new(&db).with("access.require_auth", "true"), db).await;
+    let document = cluster.first.get_as("/openapi.json", &cluster.operator.token).await.body;
+    let mut operations = operations_in(&document);
+    let others = ["/metrics", "/openapi.json", "/docs/", "/docs", "/", "/health/live/", "/nowhere"];
+    operations.extend(others.map(|path| ("GET".to_owned(), path.to_owned())));
+    assert!(operations.len() > 60, "only {} routes were tested", operations.len());
+    for (method, template) in operations {
+        let path = template.replace(['{', '}'], "");
+        let response = send(&cluster.second, &method, &path, &template, None).await;
+        let is_closed = response.body["failureKind"] == "unauthenticated";
+        let is_listed = PUBLIC.contains(&(method.as_str(), template.as_str()))
+            && PUBLIC_WITH_REQUIRE_AUTH.contains(&template.as_str());
+        assert_eq!(is_closed, !is_listed, "{method} {template}: {}", response.text);
+    }
 }
 
 /// A runner is an untrusted client: each kind of its tokens works on its own routes only.

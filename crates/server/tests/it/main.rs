@@ -30,6 +30,7 @@ mod routes;
 mod run_liveness;
 mod run_results;
 mod run_size;
+mod runner_attacks;
 mod runner_jobs;
 mod runner_loss;
 mod runs;

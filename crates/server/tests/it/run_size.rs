@@ -134,6 +134,6 @@ fn entry(command: CommandId, number: u32) -> NewEntry {
         "status": "completed",
     });
     let parsed_event = Some(ParsedEvent::new(kind, Some(command), &payload));
-    let body = EventBody { id: Some(format!("e{number}")), command_id: Some(command), payload }.to_json();
+    let body = EventBody::new(Some(format!("e{number}")), Some(command), payload).to_json();
     NewEntry { id: EntryId::generate(), kind: kind.into(), body, parsed_event }
 }

@@ -75,7 +75,9 @@ pub(crate) async fn record(tx: &mut Tx, event: &AuditEvent) -> Result<(), Servic
         Ok(_) => Ok(()),
         Err(AppendError::Store(error)) => Err(error.into()),
         // A fresh id in an unfenced stream is neither rejected nor queued.
-        Err(AppendError::Rejected(_) | AppendError::Overloaded) => Err(ServiceError::Overloaded),
+        Err(AppendError::Rejected(_) | AppendError::UnknownCommand(_) | AppendError::Overloaded) => {
+            Err(ServiceError::Overloaded)
+        }
     }
 }
 
@@ -266,7 +268,9 @@ impl Audit {
         match self.journals.append(append(event)).await {
             Ok(_) => Ok(()),
             Err(AppendError::Store(error)) => Err(error.into()),
-            Err(AppendError::Rejected(_) | AppendError::Overloaded) => Err(ServiceError::Overloaded),
+            Err(AppendError::Rejected(_) | AppendError::UnknownCommand(_) | AppendError::Overloaded) => {
+                Err(ServiceError::Overloaded)
+            }
         }
     }
 }

@@ -78,7 +78,7 @@ impl LockedRun {
         payload: Value,
     ) {
         let parsed_event = Some(ParsedEvent::new(kind, command, &payload));
-        let body = EventBody { id: None, command_id: command, payload }.to_json();
+        let body = EventBody::new(None, command, payload).to_json();
         self.entries.push(NewEntry { id, kind: kind.into(), body, parsed_event });
     }
 
@@ -208,7 +208,9 @@ impl LockedRun {
 fn append_error(error: AppendError) -> ServiceError {
     match error {
         AppendError::Store(error) => error.into(),
-        AppendError::Rejected(_) | AppendError::Overloaded => ServiceError::Overloaded,
+        AppendError::Rejected(_) | AppendError::UnknownCommand(_) | AppendError::Overloaded => {
+            ServiceError::Overloaded
+        }
     }
 }
 

@@ -84,7 +84,7 @@ impl Claims {
         let hold = self.deps.run_timeouts.hold;
         let lease_expires_at = leases::upsert(&mut locked.tx, id, runner, claim.epoch(), hold).await?;
         if !matches!(claim, ClaimDecision::Renewed(_)) {
-            let phase = if recovered_from.is_some() { "lease-recovered" } else { "run-claimed" };
+            let phase = if recovered_from.is_some() { event::LEASE_RECOVERED } else { event::RUN_CLAIMED };
             let payload = json!({
                 "phase": phase,
                 "runnerId": runner.to_string(),
@@ -197,9 +197,9 @@ impl Claims {
             ClaimRetry::No => locked.tx.rollback().await?,
             ClaimRetry::WhenLeaseEnds => {
                 let (run, epoch) = (locked.run.id, locked.head.epoch.get());
-                let entry = event::server_entry_id(run, "lease-waiting", runner.as_uuid(), epoch);
+                let entry = event::server_entry_id(run, event::LEASE_WAITING, runner.as_uuid(), epoch);
                 let payload = json!({
-                    "phase": "lease-waiting",
+                    "phase": event::LEASE_WAITING,
                     "runnerId": runner.to_string(),
                     "owner": owner.to_string(),
                 });

@@ -1,5 +1,6 @@
 //! Why a request of a runner, or for a runner, fails.
 
+use guildhall_domain::ids::CommandId;
 use guildhall_domain::journal::AppendRejection;
 use guildhall_domain::runners::job::JobError;
 use guildhall_domain::runs::event::InvalidEvent;
@@ -22,6 +23,8 @@ pub enum RunnerError {
     Event(#[from] InvalidEvent),
     #[error(transparent)]
     Append(#[from] AppendRejection),
+    #[error("commandId: the run has no command {0}")]
+    UnknownCommand(CommandId),
     #[error("a command still runs")]
     StillRunning,
 }
@@ -45,6 +48,7 @@ impl RunnerError {
             Self::Append(rejection @ (AppendRejection::Conflict(_) | AppendRejection::Duplicate(_))) => {
                 Failure::new(FailureKind::Conflict, rejection.to_string())
             }
+            Self::UnknownCommand(_) => Failure::new(FailureKind::SchemaInvalid, self.to_string()),
             Self::StillRunning => {
                 Failure::new(FailureKind::Conflict, "a command still runs: end it before releasing the run")
             }

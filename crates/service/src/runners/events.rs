@@ -9,6 +9,7 @@ use guildhall_store::journal::{AppendError, AppendRequest, NewEntry};
 use guildhall_store::runs;
 use serde_json::Value;
 
+use super::error::RunnerError;
 use crate::ServiceError;
 use crate::journal::Journals;
 
@@ -44,6 +45,7 @@ impl RunnerEvents {
         let append = AppendRequest { stream: runs::stream(grant.run), fence, entries };
         self.journals.append(append).await.map_err(|error| match error {
             AppendError::Rejected(rejection) => rejection.into(),
+            AppendError::UnknownCommand(command) => RunnerError::UnknownCommand(command).into(),
             AppendError::Overloaded => ServiceError::Overloaded,
             AppendError::Store(error) => error.into(),
         })
@@ -52,10 +54,10 @@ impl RunnerEvents {
 
 /// Builds a journal entry. Credentials are redacted before anything is stored.
 fn entry(run: RunId, mut event: ReportedEvent) -> Result<NewEntry, ServiceError> {
-    event::validate_type(&event.kind)?;
+    event::validate(&event.kind, &event.payload)?;
     let id = event::entry_id(run, &event.id)?;
     redact_json(&mut event.payload);
     let parsed_event = Some(ParsedEvent::new(&event.kind, event.command, &event.payload));
-    let body = EventBody { id: Some(event.id), command_id: event.command, payload: event.payload }.to_json();
+    let body = EventBody::new(Some(event.id), event.command, event.payload).to_json();
     Ok(NewEntry { id, kind: event.kind.into(), body, parsed_event })
 }

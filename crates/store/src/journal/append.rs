@@ -1,5 +1,6 @@
 //! Append in a transaction: lock the head, find repeats, apply the rule, write.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use guildhall_domain::ids::EntryId;
@@ -11,7 +12,7 @@ use uuid::Uuid;
 
 use super::folds::{self, Folds};
 use super::heads;
-use super::request::{AppendError, AppendRequest, NewEntry};
+use super::request::{AppendError, AppendRequest};
 use crate::{StoreError, Tx};
 
 /// Appends in a transaction. The head stays locked until its end, so sequence order is commit order.
@@ -35,17 +36,12 @@ pub(super) async fn append_with(
     let existing = find_existing(connection, append).await?;
     let ids: Vec<EntryId> = append.entries.iter().map(|entry| entry.id).collect();
     let plan = plan_append(head, append.fence, &ids, &existing)?;
-    let new_entries: Vec<(Seq, &NewEntry)> = plan
-        .entries
-        .iter()
-        .zip(&append.entries)
-        .filter_map(|(appended, entry)| new_entry(*appended, entry))
-        .collect();
     let mut folds = Folds::new();
-    if !new_entries.is_empty() {
-        insert(connection, append.stream, &new_entries).await?;
+    if plan.entries.iter().any(|appended| matches!(appended, AppendedEntry::New(_))) {
+        let update = folds::update(connection, append, &plan.entries).await?;
+        insert(connection, append, &plan.entries, &update.late).await?;
         heads::set(connection, append.stream, plan.head.last_seq).await?;
-        folds = folds::write(connection, append, &plan.entries).await?;
+        folds = update.folds;
     }
     if let Fence::Holder(epoch) = append.fence
         && append.stream.journal == Journal::Run
@@ -53,13 +49,6 @@ pub(super) async fn append_with(
         renew_lease(connection, append.stream, epoch).await?;
     }
     Ok(AppendResult { head: plan.head, folds, entries: plan.entries })
-}
-
-fn new_entry(appended: AppendedEntry, entry: &NewEntry) -> Option<(Seq, &NewEntry)> {
-    match appended {
-        AppendedEntry::New(seq) => Some((seq, entry)),
-        AppendedEntry::Replayed(_) => None,
-    }
 }
 
 async fn find_existing(
@@ -74,7 +63,7 @@ async fn find_existing(
     let existing = rows.into_iter().filter_map(|row| {
         let id = EntryId::from_uuid(row.id);
         let entry = append.entries.iter().find(|entry| entry.id == id)?;
-        let same = row.kind == entry.kind && row.body.is_none_or(|body| body == entry.body);
+        let same = row.kind == entry.kind && row.body.is_none_or(|body| entry.was_stored_as(&body));
         Some((id, ExistingEntry { seq: Seq::new(row.seq)?, same_body: same }))
     });
     Ok(existing.collect())
@@ -82,14 +71,21 @@ async fn find_existing(
 
 async fn insert(
     connection: &mut PgConnection,
-    stream: Stream,
-    new_entries: &[(Seq, &NewEntry)],
+    append: &AppendRequest,
+    appended: &[AppendedEntry],
+    late: &[bool],
 ) -> Result<(), StoreError> {
-    let seqs: Vec<i64> = new_entries.iter().map(|(seq, _)| seq.get()).collect();
-    let ids: Vec<Uuid> = new_entries.iter().map(|(_, entry)| entry.id.as_uuid()).collect();
-    let kinds: Vec<&str> = new_entries.iter().map(|(_, entry)| &*entry.kind).collect();
-    let bodies: Vec<&str> = new_entries.iter().map(|(_, entry)| entry.body.as_str()).collect();
-    let Stream { journal, owner } = stream;
+    let (mut seqs, mut ids) = (Vec::<i64>::new(), Vec::<Uuid>::new());
+    let (mut kinds, mut bodies) = (Vec::<&str>::new(), Vec::<Cow<'_, str>>::new());
+    for ((entry, appended), late) in append.entries.iter().zip(appended).zip(late) {
+        let AppendedEntry::New(seq) = appended else { continue };
+        seqs.push(seq.get());
+        ids.push(entry.id.as_uuid());
+        kinds.push(&entry.kind);
+        bodies.push(entry.stored_body(*late));
+    }
+    let bodies: Vec<&str> = bodies.iter().map(AsRef::as_ref).collect();
+    let Stream { journal, owner } = append.stream;
     sqlx::query_file!(
         "queries/journal/insert.sql",
         journal.number(),

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use guildhall_domain::ids::{CommandId, RunId};
-use guildhall_domain::journal::{AppendedEntry, Journal, Seq, Stream};
-use guildhall_domain::runs::event::{self, ParsedEvent};
+use guildhall_domain::journal::{AppendedEntry, Fence, Journal, Seq, Stream};
+use guildhall_domain::runs::event::{self, StoredEvent};
 use guildhall_domain::runs::fold::Fold;
 use sqlx::{PgConnection, PgExecutor};
 use uuid::Uuid;
 
 use super::page::page;
-use super::request::AppendRequest;
+use super::request::{AppendError, AppendRequest, NewEntry};
 use crate::{Store, StoreError, Tx};
 
 /// Events read at a time when a fold is rebuilt.
@@ -79,30 +79,49 @@ pub async fn rebuild(store: &Store, run: RunId, scope: Scope) -> Result<Fold, St
         let Some(last) = entries.last() else { return Ok(fold) };
         after = last.seq;
         for entry in &entries {
-            let parsed_event = event::parse_stored(&entry.kind, entry.body.as_deref());
-            if covers(&parsed_event, scope) {
-                fold.apply(entry.seq, &parsed_event.content);
-            }
+            let event = event::parse_stored(&entry.kind, entry.body.as_deref());
+            add(&mut fold, scope, entry.seq, &event);
         }
     }
 }
 
-fn covers(parsed_event: &ParsedEvent, scope: Scope) -> bool {
+/// Adds an event to a fold, if the fold covers it.
+fn add(fold: &mut Fold, scope: Scope, seq: Seq, StoredEvent { parsed, late }: &StoredEvent) {
     match scope {
-        Scope::Run => true,
-        Scope::Command(command) => parsed_event.command == Some(command),
+        Scope::Run if *late => fold.apply_late(seq),
+        Scope::Run => fold.apply(seq, &parsed.content),
+        Scope::Command(command) if parsed.command != Some(command) => {}
+        Scope::Command(_) if *late || fold.is_closed() => fold.count_late(),
+        Scope::Command(_) => fold.apply(seq, &parsed.content),
     }
 }
 
-/// Applies an append to folds in memory; a missing fold starts empty.
-pub(super) fn apply(folds: &mut Folds, append: &AppendRequest, appended: &[AppendedEntry]) {
-    for (entry, appended) in append.entries.iter().zip(appended) {
-        let (Some(parsed_event), AppendedEntry::New(seq)) = (&entry.parsed_event, appended) else { continue };
-        folds.entry(Scope::Run.as_uuid()).or_default().apply(*seq, &parsed_event.content);
-        if let Some(command) = parsed_event.command {
-            folds.entry(command.as_uuid()).or_default().apply(*seq, &parsed_event.content);
-        }
+/// Applies an append to folds in memory; a missing fold starts empty. Returns for each entry whether it is late.
+pub(super) fn apply(folds: &mut Folds, append: &AppendRequest, appended: &[AppendedEntry]) -> Vec<bool> {
+    let entries = append.entries.iter().zip(appended);
+    entries.map(|(entry, appended)| apply_entry(folds, entry, *appended)).collect()
+}
+
+fn apply_entry(folds: &mut Folds, entry: &NewEntry, appended: AppendedEntry) -> bool {
+    let (Some(parsed_event), AppendedEntry::New(seq)) = (&entry.parsed_event, appended) else { return false };
+    let ended = |command: CommandId| folds.get(&command.as_uuid()).is_some_and(Fold::is_closed);
+    let event = StoredEvent { late: parsed_event.command.is_some_and(ended), parsed: parsed_event.clone() };
+    for scope in [Scope::Run].into_iter().chain(parsed_event.command.map(Scope::Command)) {
+        add(folds.entry(scope.as_uuid()).or_default(), scope, seq, &event);
     }
+    event.late
+}
+
+/// Returns the command that a runner names and its run does not have. Every command has a fold since it was submitted.
+fn unknown_command(append: &AppendRequest, stored: &HashMap<Uuid, Option<Fold>>) -> Option<CommandId> {
+    match append.fence {
+        Fence::Open => None,
+        Fence::Holder(_) => commands(append).find(|command| !stored.contains_key(&command.as_uuid())),
+    }
+}
+
+fn commands(append: &AppendRequest) -> impl Iterator<Item = CommandId> {
+    append.entries.iter().filter_map(|entry| entry.parsed_event.as_ref()?.command)
 }
 
 /// Returns the scopes that an append changes.
@@ -110,33 +129,47 @@ pub(super) fn scopes(append: &AppendRequest) -> Vec<Uuid> {
     if append.stream.journal != Journal::Run {
         return Vec::new();
     }
-    let commands = append.entries.iter().filter_map(|entry| entry.parsed_event.as_ref()?.command);
-    let mut scopes: Vec<Uuid> = commands.map(CommandId::as_uuid).chain([Scope::Run.as_uuid()]).collect();
+    let mut scopes: Vec<Uuid> =
+        commands(append).map(CommandId::as_uuid).chain([Scope::Run.as_uuid()]).collect();
     scopes.sort_unstable();
     scopes.dedup();
     scopes
 }
 
-/// Updates the folds of an append under the lock of its head. Returns the updated folds.
-pub(super) async fn write(
+/// What an append changes in the folds of its run.
+#[derive(Debug, Default)]
+pub(super) struct FoldUpdate {
+    pub(super) folds: Folds,
+    /// For each entry of the append, whether it is late.
+    pub(super) late: Vec<bool>,
+}
+
+/// Updates the folds of an append under the lock of its head.
+pub(super) async fn update(
     connection: &mut PgConnection,
     append: &AppendRequest,
     appended: &[AppendedEntry],
-) -> Result<Folds, StoreError> {
+) -> Result<FoldUpdate, AppendError> {
     let scopes = scopes(append);
     if scopes.is_empty() {
-        return Ok(Folds::new());
+        return Ok(FoldUpdate { folds: Folds::new(), late: vec![false; append.entries.len()] });
     }
     let run = append.stream.owner;
     let stored = read(&mut *connection, run, &scopes).await?;
+    if let Some(command) = unknown_command(append, &stored) {
+        return Err(AppendError::UnknownCommand(command));
+    }
     // A fold in an unknown format is not touched: readers rebuild it.
     let unreadable: Vec<Uuid> =
         stored.iter().filter(|(_, fold)| fold.is_none()).map(|(scope, _)| *scope).collect();
     let mut folds: Folds = stored.into_iter().filter_map(|(scope, fold)| Some((scope, fold?))).collect();
-    apply(&mut folds, append, appended);
+    let late = apply(&mut folds, append, appended);
     folds.retain(|scope, _| !unreadable.contains(scope));
     let (ids, texts): (Vec<Uuid>, Vec<String>) =
         folds.iter().map(|(scope, fold)| (*scope, fold.to_json())).unzip();
-    sqlx::query_file!("queries/run_folds/upsert.sql", run, &ids, &texts).execute(connection).await?;
-    Ok(folds)
+    sqlx::query_file!("queries/run_folds/upsert.sql", run, &ids, &texts)
+        .execute(connection)
+        .await
+        .map_err(StoreError::from)?;
+    Ok(FoldUpdate { folds, late })
 }

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use guildhall_domain::ids::EntryId;
+use guildhall_domain::ids::{CommandId, EntryId};
 use guildhall_domain::journal::{AppendRejection, Fence, Stream};
-use guildhall_domain::runs::event::ParsedEvent;
+use guildhall_domain::runs::event::{self, ParsedEvent};
 
 use crate::StoreError;
 
@@ -17,6 +17,18 @@ pub struct NewEntry {
     pub body: String,
     /// The part that its run's folds use; `None` in journals without folds.
     pub parsed_event: Option<ParsedEvent>,
+}
+
+impl NewEntry {
+    /// Returns the body to store: with a mark, if the entry is late.
+    pub(super) fn stored_body(&self, late: bool) -> Cow<'_, str> {
+        if late { event::mark_late(&self.body).into() } else { self.body.as_str().into() }
+    }
+
+    /// Returns whether this entry was stored with that body, perhaps as a late one.
+    pub(super) fn was_stored_as(&self, body: &str) -> bool {
+        body == self.body || body == self.stored_body(true)
+    }
 }
 
 /// Entries for one stream, appended atomically.
@@ -32,6 +44,9 @@ pub struct AppendRequest {
 pub enum AppendError {
     #[error(transparent)]
     Rejected(#[from] AppendRejection),
+    /// A runner named a command that its run does not have. Nothing was written.
+    #[error("the run has no command {0}")]
+    UnknownCommand(CommandId),
     /// The queue of the writer is full. Nothing was written.
     #[error("too many appends are waiting")]
     Overloaded,

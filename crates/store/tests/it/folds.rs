@@ -57,7 +57,8 @@ async fn stored_folds_equal_rebuilt_folds_after_random_appends() {
     let mut test_runs = Vec::new();
     for _ in 0..RUNS {
         let (run, _) = fixtures::insert_run(&db).await;
-        let commands = (0..3).map(|_| CommandId::generate()).collect();
+        let commands: Vec<_> = (0..3).map(|_| CommandId::generate()).collect();
+        submit(&AppendPath::Transaction(&stores[0]), run, &commands).await;
         test_runs.push(TestRun { run, commands, epoch: Epoch::ZERO, sent: Vec::new() });
     }
     let (mut written, mut stale, mut replayed) = (BTreeMap::<RunId, usize>::new(), 0, 0);
@@ -96,8 +97,45 @@ async fn stored_folds_equal_rebuilt_folds_after_random_appends() {
     );
     for test_run in &test_runs {
         let folds = assert_folds_equal(&stores[1], test_run).await;
-        assert_eq!(folds[&Scope::Run].events, u64::try_from(written[&test_run.run]).expect("few"));
+        let whole = &folds[&Scope::Run];
+        let written = written[&test_run.run] + test_run.commands.len();
+        assert_eq!(whole.events, u64::try_from(written).expect("few"));
+        assert!(whole.late_events > 0, "no late event: nothing was tested");
     }
+}
+
+/// Appends the event that the server writes when a command is submitted.
+async fn submit(path: &AppendPath<'_>, run: RunId, commands: &[CommandId]) {
+    let submitted =
+        |command: &CommandId| entry(event::COMMAND_STATUS, Some(*command), json!({ "status": "pending" }));
+    let entries = commands.iter().map(submitted).collect();
+    let append = AppendRequest { stream: runs::stream(run), fence: Fence::Open, entries };
+    path.append(append).await.expect("appended");
+}
+
+#[tokio::test]
+async fn runner_cannot_append_to_a_command_that_its_run_does_not_have() {
+    let db = TestDb::new().await;
+    let store = store(db.url());
+    let (tasks, (updates, _receiver)) = (Tasks::new(), mpsc::channel(1));
+    let writer = GroupWriter::start(&store, &tasks, 1, &updates);
+    let (run, _) = fixtures::insert_run(&db).await;
+    let (known, unknown) = (CommandId::generate(), CommandId::generate());
+    submit(&AppendPath::Transaction(&store), run, &[known]).await;
+    for path in [AppendPath::Group(&writer), AppendPath::Transaction(&store)] {
+        for (command, is_known) in [(known, true), (unknown, false), (known, true), (unknown, false)] {
+            let entries = vec![entry(event::USAGE, Some(command), json!({}))];
+            let fence = Fence::Holder(Epoch::ZERO);
+            let outcome = path.append(AppendRequest { stream: runs::stream(run), fence, entries }).await;
+            match outcome {
+                Ok(_) => assert!(is_known),
+                Err(AppendError::UnknownCommand(named)) => assert_eq!((named, is_known), (unknown, false)),
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+    }
+    let whole = journal::rebuild_fold(&store, run, Scope::Run).await.expect("folded");
+    assert_eq!(whole.events, 5);
 }
 
 async fn assert_folds_equal(store: &Store, test_run: &TestRun) -> BTreeMap<Scope, Fold> {
@@ -143,7 +181,7 @@ fn random_entry(rounds: &mut Rounds, commands: &[CommandId]) -> NewEntry {
     let call = format!("call-{}", random_below(rounds, 5));
     let flip = random_below(rounds, 2) == 0;
     let number = random_below(rounds, 1000);
-    let (kind, payload): (&'static str, Value) = match random_below(rounds, 8) {
+    let (kind, payload): (&'static str, Value) = match random_below(rounds, 9) {
         0 => (
             event::ASSISTANT_MESSAGE,
             json!({ "text": "so", "replyAuthority": flip, "textTruncated": !flip }),
@@ -157,10 +195,15 @@ fn random_entry(rounds: &mut Rounds, commands: &[CommandId]) -> NewEntry {
             let phase = if flip { "transport-disconnected" } else { "transport-connected" };
             (event::BACKEND_STATUS, json!({ "phase": phase }))
         }
-        _ => (event::USAGE, json!({ "inputTokens": number, "outputTokens": 1 })),
+        7 => (event::USAGE, json!({ "inputTokens": number, "outputTokens": 1 })),
+        _ => (event::TERMINAL_STATUS, json!({ "scope": "command" })),
     };
+    entry(kind, command, payload)
+}
+
+fn entry(kind: &'static str, command: Option<CommandId>, payload: Value) -> NewEntry {
     let parsed_event = Some(ParsedEvent::new(kind, command, &payload));
-    let body = EventBody { id: None, command_id: command, payload }.to_json();
+    let body = EventBody::new(None, command, payload).to_json();
     NewEntry { id: EntryId::generate(), kind: kind.into(), body, parsed_event }
 }
 

@@ -10,16 +10,17 @@ use guildhall_service::ServiceError;
 use super::trace::route;
 use crate::App;
 use crate::edge::access_rules::{host_of, loggable_host, loggable_origin};
-use crate::edge::caller::{credential, is_valid_credential};
+use crate::edge::caller::has_valid_credential;
 use crate::edge::denials::DeniedRequest;
 use crate::edge::error::ApiError;
 
 /// Orchestrators probe a replica under any address. Probes reveal nothing and change nothing.
 const PROBES: [&str; 2] = ["/health/live", "/health/readiness"];
 
-/// Routes that stay public with `access.require_auth`: liveness, sign-in, and the keys that verify tokens.
-const PUBLIC_ROUTES: [&str; 8] = [
+/// Routes that stay public with `access.require_auth`: probes, sign-in, and the keys that verify tokens (ADR 033).
+const PUBLIC_ROUTES: [&str; 9] = [
     "/health/live",
+    "/health/readiness",
     "/api/v1/auth/login",
     "/api/v1/auth/browser-session",
     "/api/v1/auth/refresh",
@@ -58,13 +59,6 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     match origin {
         Some(origin) => add_cors_headers(response, &origin),
         None => response,
-    }
-}
-
-async fn has_valid_credential(app: &App, headers: &HeaderMap) -> bool {
-    match credential(headers) {
-        Some(credential) => is_valid_credential(app, &credential).await,
-        None => false,
     }
 }
 

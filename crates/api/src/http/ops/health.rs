@@ -1,7 +1,7 @@
 //! Health and readiness probes.
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use guildhall_domain::FailureKind;
@@ -9,13 +9,14 @@ use guildhall_domain::ops::readiness::{BusProbe, Housekeeping, Readiness, StoreP
 use guildhall_domain::ops::schema::SchemaCompatibility;
 use guildhall_protocol::problem::{self, Problem};
 use guildhall_protocol::rest::ops::health::{
-    BuildView, EngineView, HealthView, HousekeepingView, LiveView, MigrationsView, ReadinessView,
-    ReplicaView, SecretView,
+    BuildView, EngineView, HealthView, HousekeepingView, LiveView, MigrationsView, ReadinessDetailsView,
+    ReadinessView, ReplicaView, SecretView,
 };
 use guildhall_runtime::telemetry::trace::TraceContext;
 use guildhall_service::ops::health::{Health, HealthReport, ReplicaIdentity};
 
 use crate::App;
+use crate::edge::caller::has_valid_credential;
 use crate::edge::error::ApiError;
 
 const SERVICE_ID: &str = "guildhall";
@@ -68,7 +69,8 @@ pub(crate) async fn live(State(app): State<App>) -> Json<LiveView> {
 
 /// Check whether this replica is ready for traffic
 ///
-/// `ready` and `degraded` return 200: a degraded replica still serves. `unready` returns 503 with the reasons.
+/// `ready` and `degraded` return 200: a degraded replica still serves. `unready` returns 503 with the reasons. With
+/// `access.require_auth`, a request without a token gets the status without the details.
 #[utoipa::path(
     get, path = "/health/readiness", tag = "health", operation_id = "getReadiness",
     responses(
@@ -76,23 +78,35 @@ pub(crate) async fn live(State(app): State<App>) -> Json<LiveView> {
         (status = 503, description = "Unready, with the reasons", body = ReadinessView),
     )
 )]
-pub(crate) async fn readiness(State(app): State<App>, Extension(trace): Extension<TraceContext>) -> Response {
+pub(crate) async fn readiness(
+    State(app): State<App>,
+    Extension(trace): Extension<TraceContext>,
+    headers: HeaderMap,
+) -> Response {
     let report = app.ops.health.report();
-    let mut body = view(&app.ops.health, &report);
+    let shows_details = !app.access_rules.require_auth || has_valid_credential(&app, &headers).await;
+    let mut body = ReadinessView {
+        status: report.readiness.as_str().to_owned(),
+        details: shows_details.then(|| details(&app.ops.health, &report)),
+        failure_kind: None,
+        message: None,
+        trace_id: None,
+    };
     if !matches!(report.readiness, Readiness::Unready(_)) {
         return Json(body).into_response();
     }
+    let reason = body.details.as_ref().and_then(|details| details.reasons.first().cloned());
     body.failure_kind = Some(FailureKind::NotReady.as_str().to_owned());
-    body.message = body.reasons.first().cloned();
+    body.message =
+        Some(reason.unwrap_or_else(|| "this replica is not ready: sign in to see the reasons".to_owned()));
     body.trace_id = Some(trace.trace_id());
     (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], Json(body)).into_response()
 }
 
-fn view(health: &Health, report: &HealthReport) -> ReadinessView {
+fn details(health: &Health, report: &HealthReport) -> ReadinessDetailsView {
     let (identity, observed) = (health.identity(), &report.observed);
     let (store, bus) = (observed.store, observed.bus);
-    ReadinessView {
-        status: report.readiness.as_str().to_owned(),
+    ReadinessDetailsView {
         reasons: report.readiness.reasons().iter().map(ToString::to_string).collect(),
         service_id: SERVICE_ID.to_owned(),
         build: build(identity),
@@ -112,9 +126,6 @@ fn view(health: &Health, report: &HealthReport) -> ReadinessView {
         },
         secrets: identity.secrets.iter().map(|(name, set)| secret(name, *set)).collect(),
         housekeeping: observed.housekeeping.iter().map(|task| housekeeping(task, report)).collect(),
-        failure_kind: None,
-        message: None,
-        trace_id: None,
     }
 }
 

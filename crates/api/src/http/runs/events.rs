@@ -137,6 +137,7 @@ pub(crate) fn page_view(run: Option<RunId>, after: Seq, page: &EventPage) -> Eve
 
 pub(crate) fn view(entry: &Entry) -> EventView {
     let body = entry.body.as_deref().and_then(|body| serde_json::from_str::<EventBody>(body).ok());
+    let late = body.as_ref().is_some_and(|body| body.late);
     let (event_id, command_id, payload) = match body {
         Some(body) => (body.id, body.command_id.map(|command| command.to_string()), Some(body.payload)),
         None => (None, None, None),
@@ -149,6 +150,7 @@ pub(crate) fn view(entry: &Entry) -> EventView {
         command_id,
         payload,
         erased: entry.body.is_none(),
+        late,
         recorded_at: entry.recorded_at,
     }
 }

@@ -13,6 +13,7 @@ fn render(events: &[(&str, Value)]) -> String {
             command_id: None,
             payload: Some(payload.clone()).filter(|payload| !payload.is_null()),
             erased: payload.is_null(),
+            late: false,
             recorded_at: "2026-01-02T03:04:05Z".parse().expect("a time"),
         })
     });
@@ -81,7 +82,7 @@ fn control_characters_of_an_agent_are_replaced() {
     let escape = "\u{1b}]0;x\u{7}\r";
     for kind in ["assistant_message", "tool_call", "error", "artifact", "terminal_status", "run_status"] {
         let payload = json!({
-            "text": escape, "message": escape, "name": escape, "toolName": escape, "status": escape, "command": escape,
+            "text": escape, "message": escape, "path": escape, "toolName": escape, "status": escape, "command": escape,
             "terminalStatus": escape, "reason": "released", "runnerId": escape,
         });
         let text = render(&[(kind, payload)]);

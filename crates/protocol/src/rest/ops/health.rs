@@ -25,27 +25,16 @@ pub struct BuildView {
     pub commit: String,
 }
 
-/// Readiness of a replica, with reasons.
+/// Readiness of a replica.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadinessView {
     /// ready, degraded (serves requests but needs attention) or unready.
     #[schema(example = "ready")]
     pub status: String,
-    /// The reasons for a status other than ready.
-    pub reasons: Vec<String>,
-    #[schema(example = "guildhall")]
-    pub service_id: String,
-    pub build: BuildView,
-    /// The replica that responded.
-    pub replica: String,
-    pub started_at: Timestamp,
-    pub postgres: EngineView,
-    pub migrations: MigrationsView,
-    pub nats: EngineView,
-    /// The secret settings of this server: whether each is set, without its value.
-    pub secrets: Vec<SecretView>,
-    pub housekeeping: Vec<HousekeepingView>,
+    /// Absent without a token if `access.require_auth` is set.
+    #[serde(flatten)]
+    pub details: Option<ReadinessDetailsView>,
     /// The failure kind, if unready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_kind: Option<String>,
@@ -55,6 +44,35 @@ pub struct ReadinessView {
     /// Trace id of the request in logs and traces, if unready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
+}
+
+/// The reasons of a readiness status, and what it was computed from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadinessDetailsView {
+    /// The reasons for a status other than ready.
+    #[schema(required = false)]
+    pub reasons: Vec<String>,
+    #[schema(example = "guildhall", required = false)]
+    pub service_id: String,
+    #[schema(required = false)]
+    pub build: BuildView,
+    /// The replica that responded.
+    #[schema(required = false)]
+    pub replica: String,
+    #[schema(required = false)]
+    pub started_at: Timestamp,
+    #[schema(required = false)]
+    pub postgres: EngineView,
+    #[schema(required = false)]
+    pub migrations: MigrationsView,
+    #[schema(required = false)]
+    pub nats: EngineView,
+    /// The secret settings of this server: whether each is set, without its value.
+    #[schema(required = false)]
+    pub secrets: Vec<SecretView>,
+    #[schema(required = false)]
+    pub housekeeping: Vec<HousekeepingView>,
 }
 
 /// Last probe of PostgreSQL or NATS.

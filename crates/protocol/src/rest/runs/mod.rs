@@ -205,6 +205,9 @@ pub struct EventView {
     pub payload: Option<Value>,
     /// Whether the payload was erased. The sequence number is kept.
     pub erased: bool,
+    /// Whether the event arrived after its command had ended. Results ignore a late event.
+    #[serde(default)]
+    pub late: bool,
     pub recorded_at: Timestamp,
 }
 

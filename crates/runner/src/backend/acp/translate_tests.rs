@@ -1,6 +1,6 @@
-use guildhall_domain::runs::event::validate_type;
+use guildhall_domain::runs::event::validate;
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -129,7 +129,7 @@ proptest! {
         let events = [update(&mut translator, params), translator.notification(&method, json!({ "a": text }))].concat();
         for event in events {
             if let BackendEvent::Other { kind, .. } = event {
-                prop_assert!(validate_type(&kind).is_ok(), "{}", kind);
+                prop_assert!(validate(&kind, &Value::Null).is_ok(), "{}", kind);
             }
         }
     }

@@ -1,5 +1,5 @@
 use guildhall_domain::FailureKind;
-use guildhall_domain::runs::event::validate_type;
+use guildhall_domain::runs::event::validate;
 use proptest::prelude::*;
 
 use super::*;
@@ -143,6 +143,6 @@ proptest! {
         let BackendEvent::Other { kind, .. } = passthrough_event(EVENT_PREFIX, &method, Value::Null) else {
             panic!("it is passed through")
         };
-        prop_assert!(validate_type(&kind).is_ok(), "{kind}");
+        prop_assert!(validate(&kind, &Value::Null).is_ok(), "{kind}");
     }
 }

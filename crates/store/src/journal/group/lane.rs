@@ -122,6 +122,7 @@ impl Lane {
             return Ok(plan.results);
         }
         let (heads, entries, folds) = (&plan.heads, &plan.entries, &plan.folds);
+        let bodies: Vec<&str> = entries.bodies.iter().map(AsRef::as_ref).collect();
         let written = sqlx::query_file!(
             "queries/journal/append_group.sql",
             &heads.journals,
@@ -133,7 +134,7 @@ impl Lane {
             &entries.seqs,
             &entries.ids,
             &entries.kinds as &[&str],
-            &entries.bodies as &[&str],
+            &bodies as &[&str],
             &folds.runs,
             &folds.scopes,
             &folds.folds,

@@ -1,5 +1,6 @@
 //! Plans what one group writes, from the cached heads. Pure.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use guildhall_domain::ids::EntryId;
@@ -67,7 +68,7 @@ pub(super) struct EntryColumns<'a> {
     pub(super) seqs: Vec<i64>,
     pub(super) ids: Vec<Uuid>,
     pub(super) kinds: Vec<&'a str>,
-    pub(super) bodies: Vec<&'a str>,
+    pub(super) bodies: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Plan<'a> {
@@ -109,7 +110,10 @@ impl<'a> Plan<'a> {
     ) -> Option<Vec<AppendedEntry>> {
         let CachedStream { head, folds: cached } = cache.get(&append.stream)?;
         let scopes = folds::scopes(append);
-        if scopes.iter().any(|scope| !matches!(cached.get(scope), Some(Some(_)))) {
+        if scopes
+            .iter()
+            .any(|scope| !matches!(cached.get(scope), Some(Some(fold)) if may_be_written(append, fold)))
+        {
             return None;
         }
         let ids: Vec<EntryId> = append.entries.iter().map(|entry| entry.id).collect();
@@ -123,12 +127,12 @@ impl<'a> Plan<'a> {
                 next.folds.entry(scope).or_insert_with(|| fold.clone());
             }
         }
-        folds::apply(&mut next.folds, append, &plan.entries);
-        for (appended, entry) in plan.entries.iter().zip(&append.entries) {
+        let late = folds::apply(&mut next.folds, append, &plan.entries);
+        for ((appended, entry), late) in plan.entries.iter().zip(&append.entries).zip(late) {
             self.entries.seqs.push(appended.seq().get());
             self.entries.ids.push(entry.id.as_uuid());
             self.entries.kinds.push(&entry.kind);
-            self.entries.bodies.push(&entry.body);
+            self.entries.bodies.push(entry.stored_body(late));
         }
         self.renew_lease(append);
         Some(plan.entries)
@@ -142,5 +146,14 @@ impl<'a> Plan<'a> {
             self.leases.runs.push(append.stream.owner);
             self.leases.epochs.push(epoch.get());
         }
+    }
+}
+
+/// Returns whether a group may write a fold. A runner's first event in a scope is appended alone, because the cache does
+/// not tell a command without events from an unknown one.
+fn may_be_written(append: &AppendRequest, fold: &Fold) -> bool {
+    match append.fence {
+        Fence::Open => true,
+        Fence::Holder(_) => fold.events > 0,
     }
 }

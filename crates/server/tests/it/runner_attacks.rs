@@ -1,0 +1,102 @@
+//! Attacks by a runner that holds a run: changing an ended result, and speaking for others.
+
+use serde_json::{Value, json};
+
+use crate::support::cluster::Cluster;
+use crate::support::runs::{RunClaim, assistant_message, text};
+
+async fn start_command(cluster: &Cluster, tenant: &str) -> (RunClaim, String) {
+    let tenant = cluster.create_test_tenant(tenant).await;
+    let run = cluster.create_run(&tenant).await;
+    let command = cluster.send_turn(&run, "go").await;
+    let claim = cluster.first.claim(&tenant, &run).await;
+    assert_eq!(cluster.first.ack(&claim, &command).await.status, 200);
+    (claim, command)
+}
+
+/// Returns a result without the parts that describe the log of the whole run, which grows.
+fn frozen(mut result: Value) -> Value {
+    for name in ["lastSeq", "eventCount", "nextAfterSeq"] {
+        result.as_object_mut().expect("an object").remove(name);
+    }
+    for name in ["lastSeq", "lastEventAgeMs", "sentence"] {
+        result["liveness"].as_object_mut().expect("an object").remove(name);
+    }
+    result
+}
+
+// covers: R16
+#[tokio::test]
+async fn late_events_are_kept_and_marked_and_change_no_result() {
+    let cluster = Cluster::new().await;
+    let (claim, command) = start_command(&cluster, "acme").await;
+    cluster.first.append_events(&claim, json!([assistant_message("e-1", &command, "the answer")])).await;
+    let done = cluster.first.finish(&claim, &command, json!({ "status": "completed" })).await;
+    assert_eq!(done.status, 200, "{}", done.text);
+    let before = cluster.get_result(&claim.run, &command).await;
+    let late = |id: &str, kind: &str, payload: Value| json!({ "id": id, "type": kind, "commandId": command, "payload": payload });
+    let rewrite = json!([
+        late(
+            "l-1",
+            "assistant_message",
+            json!({ "text": "rewritten", "replyAuthority": true, "final": true })
+        ),
+        late("l-2", "tool_call", json!({ "callId": "c", "status": "failed", "exitCode": 1 })),
+        late("l-3", "artifact", json!({ "path": "evil", "bytes": 7 })),
+        late("l-4", "usage", json!({ "inputTokens": 1_000_000 })),
+    ]);
+    // The second time it is a retry.
+    let first = cluster.first.append_events(&claim, rewrite.clone()).await;
+    let retry = cluster.second.append_events(&claim, rewrite).await;
+    assert_eq!((first.status.as_u16(), retry.status.as_u16()), (200, 200), "{} {}", first.text, retry.text);
+    let one_more = json!([late("l-5", "assistant_message", json!({ "text": "again", "final": true }))]);
+    assert_eq!(cluster.second.append_events(&claim, one_more).await.status, 200);
+    let after = cluster.get_result(&claim.run, &command).await;
+    assert_eq!(frozen(after), frozen(before));
+    let events = cluster.list_events(&claim.run).await;
+    let marked: Vec<_> =
+        events.iter().filter(|event| event["late"] == true).map(|event| text(event, "eventId")).collect();
+    assert_eq!(marked, ["l-1", "l-2", "l-3", "l-4", "l-5"]);
+    assert_eq!(cluster.get_run(&claim.run).await["usage"]["inputTokens"], 0);
+}
+
+#[tokio::test]
+async fn event_cannot_name_a_command_of_another_run() {
+    let cluster = Cluster::new().await;
+    let (claim, own) = start_command(&cluster, "acme").await;
+    let (victim, command) = start_command(&cluster, "other").await;
+    let forged =
+        json!([assistant_message("e-1", &own, "mine"), assistant_message("e-2", &command, "forged")]);
+    for server in [&cluster.first, &cluster.second] {
+        let refused = server.append_events(&claim, forged.clone()).await;
+        assert_eq!(
+            (refused.status.as_u16(), refused.body["message"].clone()),
+            (400, json!(format!("commandId: the run has no command {command}"))),
+            "{}",
+            refused.text
+        );
+    }
+    let kinds = async |run: &str| {
+        let events = cluster.list_events(run).await;
+        events.iter().filter(|event| event["type"] == "assistant_message").count()
+    };
+    assert_eq!((kinds(&claim.run).await, kinds(&victim.run).await), (0, 0), "the whole append is refused");
+}
+
+#[tokio::test]
+async fn status_phases_of_the_server_cannot_be_forged() {
+    let cluster = Cluster::new().await;
+    let (claim, command) = start_command(&cluster, "acme").await;
+    for phase in ["run-claimed", "lease-recovered", "lease-waiting"] {
+        let payload = json!({ "phase": phase, "runnerId": "rnr_forged" });
+        let event =
+            json!({ "id": phase, "type": "backend_status", "commandId": command, "payload": payload });
+        let refused = cluster.first.append_events(&claim, json!([event])).await;
+        assert_eq!(
+            (refused.status.as_u16(), refused.body["message"].clone()),
+            (400, json!(format!("payload.phase: `{phase}` is reserved for the server"))),
+            "{}",
+            refused.text
+        );
+    }
+}
