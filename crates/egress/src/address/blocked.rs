@@ -30,4 +30,6 @@ pub enum BlockedAddress {
     /// A public address that a cloud platform serves internally.
     #[error("an address of the cloud platform")]
     CloudPlatform,
+    #[error("the name of a cloud's metadata service")]
+    MetadataName,
 }

@@ -1,6 +1,7 @@
 //! Decides whether an address may be called. Pure: no socket, no name, no clock.
 
 mod blocked;
+mod name;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -193,6 +193,7 @@ async fn invalid_or_forbidden_profile_settings_are_refused() {
         ("schema-invalid", json!({ "baseUrl": "https://me:pw@api.example.org/v1" })),
         ("tenant-policy-denied", json!({ "baseUrl": "http://127.0.0.1:9/v1" })),
         ("tenant-policy-denied", json!({ "baseUrl": "https://169.254.169.254/latest" })),
+        ("tenant-policy-denied", json!({ "baseUrl": "https://metadata.google.internal/computeMetadata/v1" })),
         ("tenant-policy-denied", json!({ "baseUrl": "https://[fd00::1]/v1" })),
         ("schema-invalid", json!({ "wireApi": "soap" })),
         ("schema-invalid", json!({ "model": "two words" })),

@@ -7,8 +7,8 @@ use url::{Host, Url};
 use super::error::ProfileError;
 
 /// Validates a base URL and returns its normal form. It must be `https`, or `http` to a loopback address that the
-/// operator allowed; it has no user, query or fragment, and no IP address that the egress rules forbid. Host names are
-/// not resolved: they can mean something else in the runner's network.
+/// operator allowed; it has no user, query or fragment, and no IP address or metadata name that the egress rules forbid.
+/// Host names are not resolved: they can mean something else in the runner's network.
 pub(super) fn check(text: &str, rules: &AddressRules) -> Result<String, ProfileError> {
     let url = Url::parse(text).map_err(|_| ProfileError::BaseUrl)?;
     let has_no_user = url.username().is_empty() && url.password().is_none();
@@ -19,7 +19,10 @@ pub(super) fn check(text: &str, rules: &AddressRules) -> Result<String, ProfileE
         Some(Host::Ipv4(address)) => (Some(IpAddr::V4(address)), address.is_loopback()),
         Some(Host::Ipv6(address)) => (Some(IpAddr::V6(address)), address.to_canonical().is_loopback()),
         Some(Host::Domain(name)) if is_localhost(name) => (Some(IpAddr::V4(Ipv4Addr::LOCALHOST)), true),
-        Some(Host::Domain(_)) => (None, false),
+        Some(Host::Domain(name)) => {
+            rules.check_name(name).map_err(ProfileError::Address)?;
+            (None, false)
+        }
         None => return Err(ProfileError::BaseUrl),
     };
     if let Some(address) = literal {
@@ -88,6 +91,8 @@ mod tests {
             "example.org/hunter2",
             "https://10.1.2.3/hunter2",
             "https://169.254.169.254/hunter2",
+            "https://metadata.google.internal/hunter2",
+            "https://169.254.169.254.nip.io/hunter2",
             "https://[::ffff:10.0.0.1]/hunter2",
             "https://[fd00::1]/hunter2",
             "https://0x7f.1/hunter2",
