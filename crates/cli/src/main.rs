@@ -65,13 +65,15 @@ enum Command {
     Login(access::login::LoginArgs),
     /// Sign out of a server and delete its tokens
     Logout(access::logout::LogoutArgs),
+    /// Change your password
+    Passwd(access::passwd::PasswdArgs),
     /// Show the signed-in user
     Whoami(access::whoami::WhoamiArgs),
     /// List and select contexts (saved servers)
     Context(context::ContextArgs),
     /// Create and list tenants
     Tenants(access::tenants::TenantsArgs),
-    /// Create users
+    /// Create, list, disable and unlock users (operators only)
     Users(access::users::UsersArgs),
     /// List, add and remove the members of a tenant
     Members(access::members::MembersArgs),
@@ -126,6 +128,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Openapi => print_openapi(),
         Command::Login(args) => access::login::run(args),
         Command::Logout(args) => access::logout::run(args),
+        Command::Passwd(args) => access::passwd::run(args),
         Command::Whoami(args) => access::whoami::run(args),
         Command::Context(args) => context::run(args),
         Command::Tenants(args) => access::tenants::run(args),

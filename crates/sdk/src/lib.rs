@@ -8,6 +8,7 @@
 //!
 //! This crate depends on no server crate and stores nothing on disk.
 
+mod account;
 mod audit;
 mod auth;
 mod backends;
@@ -43,3 +44,4 @@ pub use profiles::{CredentialRequest, ProfileScope};
 pub use runs::{RunEvent, RunEventPage, RunFollower, RunScope, RunStreamItem};
 pub use sessions::{SessionEventsRequest, SessionListRequest, SessionScope};
 pub use token::{TokenFuture, TokenSource};
+pub use users::UserScope;

@@ -2,7 +2,7 @@
 
 use guildhall_domain::access::role::Role;
 use guildhall_domain::ids::{PrincipalId, TenantId};
-use guildhall_protocol::rest::access::tenants::{MemberView, MembersView, SetMember};
+use guildhall_protocol::rest::access::tenants::{AddMember, MemberView, MembersView, SetMember};
 use reqwest::{Method, RequestBuilder};
 
 use crate::{Client, ClientError};
@@ -12,6 +12,17 @@ impl Client {
         let request = self.request(Method::GET, &["tenants", &tenant.to_string(), "members"]);
         let view: MembersView = self.call(request).await?;
         Ok(view.members)
+    }
+
+    /// Adds the user who signs in with a name.
+    pub async fn add_member(
+        &self,
+        tenant: TenantId,
+        name: &str,
+        role: Role,
+    ) -> Result<MemberView, ClientError> {
+        let body = AddMember { name: name.to_owned(), role: role.as_str().to_owned() };
+        self.call(self.request(Method::POST, &["tenants", &tenant.to_string(), "members"]).json(&body)).await
     }
 
     /// Sets the role of a principal, replacing an earlier one.

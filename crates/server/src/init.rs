@@ -1,5 +1,6 @@
 //! Initializes a new installation without serving.
 
+use guildhall_runtime::Clock;
 use guildhall_service::ServiceError;
 use guildhall_service::access::users::Users;
 use secrecy::SecretString;
@@ -19,7 +20,8 @@ pub enum InitError {
 /// Migrates the database and creates the first user, who is the operator. Returns false where a user exists already.
 pub async fn init(config: &Config, name: &str, password: &SecretString) -> Result<bool, InitError> {
     let store = prepare_store(config).await?;
-    let created = Users::new(store.clone()).create_first(name, password).await.map_err(InitError::User)?;
+    let users = Users::new(store.clone(), Clock::system());
+    let created = users.create_first(name, password).await.map_err(InitError::User)?;
     store.close().await;
     Ok(created.is_some())
 }

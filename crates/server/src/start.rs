@@ -192,7 +192,7 @@ impl Server {
 
     /// Creates the first user, who is the operator. Returns false where a user exists already.
     pub async fn create_first_user(&self, name: &str, password: &SecretString) -> Result<bool, ServiceError> {
-        Ok(Users::new(self.store.clone()).create_first(name, password).await?.is_some())
+        Ok(Users::new(self.store.clone(), Clock::system()).create_first(name, password).await?.is_some())
     }
 
     /// Creates the first user, as [`Server::create_first_user`] does, and a tenant that this user owns, for
@@ -203,7 +203,9 @@ impl Server {
         password: &SecretString,
         tenant: &Slug,
     ) -> Result<bool, ServiceError> {
-        let Some(owner) = Users::new(self.store.clone()).create_first(name, password).await? else {
+        let Some(owner) =
+            Users::new(self.store.clone(), Clock::system()).create_first(name, password).await?
+        else {
             return Ok(false);
         };
         Tenants::new(self.store.clone()).create_first(owner, tenant).await?;

@@ -89,7 +89,8 @@ macro_rules! from_group_errors {
 }
 
 from_group_errors! {
-    Access: guildhall_domain::access::role::MembershipError, guildhall_domain::access::invitation::InvitationError,
+    Access: guildhall_domain::access::role::MembershipError, guildhall_domain::access::user::UserError,
+        guildhall_domain::access::invitation::InvitationError,
         crate::access::error::SigningError, crate::access::error::OidcError, crate::access::error::ProviderError;
     Run: guildhall_domain::runs::policy::PolicyViolation, guildhall_domain::runs::command::CommandError;
     Runner: guildhall_domain::runs::lease::ClaimError, guildhall_domain::runners::job::JobError,

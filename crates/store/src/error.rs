@@ -39,13 +39,6 @@ pub(crate) fn is_transient(code: &str) -> bool {
 }
 
 impl StoreError {
-    /// Returns whether a statement violated a foreign key.
-    #[must_use]
-    pub fn is_missing_reference(&self) -> bool {
-        let Self::Rejected(error) = self else { return false };
-        error.as_database_error().is_some_and(|database| database.is_foreign_key_violation())
-    }
-
     /// Returns whether a statement violated a unique index.
     #[must_use]
     pub fn is_duplicate(&self) -> bool {

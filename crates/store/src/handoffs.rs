@@ -44,3 +44,11 @@ pub async fn consume(tx: &mut Tx, id: Uuid, hash: &[u8]) -> Result<Option<Handof
         expires_at: row.expires_at.to_jiff(),
     }))
 }
+
+/// Deletes the codes of a principal.
+pub async fn delete_by_principal(tx: &mut Tx, principal: PrincipalId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/handoffs/delete_by_principal.sql", principal.as_uuid())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}

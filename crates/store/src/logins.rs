@@ -10,14 +10,15 @@ use crate::{Store, StoreError, Tx};
 /// A token family, with the tokens stored as hashes.
 pub type HashedFamily = TokenFamily<Vec<u8>>;
 
+/// Inserts a login. Returns `false` if the principal is disabled.
 pub async fn insert(
     tx: &mut Tx,
     id: LoginId,
     principal: PrincipalId,
     kind: LoginKind,
     family: &HashedFamily,
-) -> Result<(), StoreError> {
-    sqlx::query_file!(
+) -> Result<bool, StoreError> {
+    let done = sqlx::query_file!(
         "queries/logins/insert.sql",
         id.as_uuid(),
         principal.as_uuid(),
@@ -28,7 +29,7 @@ pub async fn insert(
     )
     .execute(tx.connection())
     .await?;
-    Ok(())
+    Ok(done.rows_affected() == 1)
 }
 
 /// A valid browser session.
@@ -51,7 +52,7 @@ pub async fn find_browser_session(store: &Store, id: LoginId) -> Result<Option<B
     }))
 }
 
-/// Finds and locks a token family, so that concurrent refreshes are serialised.
+/// Finds and locks a token family, so that concurrent refreshes are serialised. A disabled principal has none.
 pub async fn lock(tx: &mut Tx, id: LoginId) -> Result<Option<(PrincipalId, HashedFamily)>, StoreError> {
     let row =
         sqlx::query_file!("queries/logins/lock.sql", id.as_uuid()).fetch_optional(tx.connection()).await?;
@@ -88,4 +89,17 @@ pub async fn update(tx: &mut Tx, id: LoginId, family: &HashedFamily) -> Result<(
 pub async fn revoke(tx: &mut Tx, id: LoginId) -> Result<bool, StoreError> {
     let done = sqlx::query_file!("queries/logins/revoke.sql", id.as_uuid()).execute(tx.connection()).await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Revokes the valid logins of a principal, except one. Returns their number.
+pub async fn revoke_by_principal(
+    tx: &mut Tx,
+    principal: PrincipalId,
+    except: Option<LoginId>,
+) -> Result<u64, StoreError> {
+    let except = except.map(LoginId::as_uuid);
+    let done = sqlx::query_file!("queries/logins/revoke_by_principal.sql", principal.as_uuid(), except)
+        .execute(tx.connection())
+        .await?;
+    Ok(done.rows_affected())
 }

@@ -16,12 +16,38 @@ pub async fn list(store: &Store, tenant: TenantId) -> Result<Vec<Member>, StoreE
     Ok(rows.into_iter().filter_map(|row| member(row.principal, row.name, &row.role)).collect())
 }
 
-/// Lists and locks the members, so that two owners cannot remove each other at the same time.
-pub async fn lock_all(tx: &mut Tx, tenant: TenantId) -> Result<Vec<Member>, StoreError> {
-    let rows = sqlx::query_file!("queries/memberships/lock_all.sql", tenant.as_uuid(), MAX_MEMBERS)
-        .fetch_all(tx.connection())
-        .await?;
-    Ok(rows.into_iter().filter_map(|row| member(row.principal, row.name, &row.role)).collect())
+/// The current roles that a change of a membership depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockedRoles {
+    /// The role of the actor; none if they are no longer a member.
+    pub actor: Option<Role>,
+    pub member: Option<Role>,
+    pub owners: usize,
+}
+
+/// Reads and locks the roles of the actor, of a member and of all owners, so that two owners cannot remove each other
+/// at the same time.
+pub async fn lock_for_change(
+    tx: &mut Tx,
+    tenant: TenantId,
+    actor: PrincipalId,
+    member: PrincipalId,
+) -> Result<LockedRoles, StoreError> {
+    let rows = sqlx::query_file!(
+        "queries/memberships/lock_for_change.sql",
+        tenant.as_uuid(),
+        actor.as_uuid(),
+        member.as_uuid()
+    )
+    .fetch_all(tx.connection())
+    .await?;
+    let roles: Vec<(PrincipalId, Role)> = rows
+        .into_iter()
+        .filter_map(|row| Some((PrincipalId::from_uuid(row.principal), Role::from_name(&row.role).ok()?)))
+        .collect();
+    let role_of = |id| roles.iter().find(|(principal, _)| *principal == id).map(|(_, role)| *role);
+    let owners = roles.iter().filter(|(_, role)| *role == Role::Owner).count();
+    Ok(LockedRoles { actor: role_of(actor), member: role_of(member), owners })
 }
 
 /// Finds and locks the role of a principal in a tenant. A disabled principal has none.

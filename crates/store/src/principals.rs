@@ -1,8 +1,12 @@
 //! Principals and their authority.
 
+use guildhall_domain::access::lockout::{SignInAttempts, SignInDecision};
 use guildhall_domain::access::principal::PrincipalKind;
 use guildhall_domain::access::role::Role;
+use guildhall_domain::access::user::{User, UserFilter};
 use guildhall_domain::ids::{LoginId, PrincipalId, TenantId};
+use jiff_sqlx::Timestamp;
+use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx};
 
@@ -36,13 +40,120 @@ pub async fn insert(tx: &mut Tx, new: &NewPrincipal<'_>) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Counts the operators of the installation, under a lock until the end of the transaction: two concurrent callers
-/// must not both find none and create the first.
-pub async fn count_operators(tx: &mut Tx) -> Result<i64, StoreError> {
-    // A separate statement: the count must see rows that were committed while this one waited for the lock.
+/// Locks the operators of the installation until the end of the transaction: two concurrent callers must not both
+/// create the first, or disable the last two. Read them in a later statement, which sees what was committed meanwhile.
+pub async fn lock_operators(tx: &mut Tx) -> Result<(), StoreError> {
     sqlx::query_file!("queries/principals/lock_operators.sql").execute(tx.connection()).await?;
+    Ok(())
+}
+
+/// Counts the operators of the installation who are not disabled.
+pub async fn count_operators(tx: &mut Tx) -> Result<usize, StoreError> {
     let row = sqlx::query_file!("queries/principals/count_operators.sql").fetch_one(tx.connection()).await?;
-    Ok(row.count)
+    Ok(usize::try_from(row.count).unwrap_or_default())
+}
+
+/// Returns whether a principal is an operator of the installation who is not disabled.
+pub async fn is_operator(tx: &mut Tx, id: PrincipalId) -> Result<bool, StoreError> {
+    let row = sqlx::query_file!("queries/principals/is_operator.sql", id.as_uuid())
+        .fetch_one(tx.connection())
+        .await?;
+    Ok(row.exists)
+}
+
+/// Finds the kind of a principal that is not disabled.
+pub async fn find_kind(tx: &mut Tx, id: PrincipalId) -> Result<Option<PrincipalKind>, StoreError> {
+    let row = sqlx::query_file!("queries/principals/find_kind.sql", id.as_uuid())
+        .fetch_optional(tx.connection())
+        .await?;
+    Ok(row.and_then(|row| PrincipalKind::from_name(&row.kind).ok()))
+}
+
+struct UserRow {
+    id: Uuid,
+    name: String,
+    is_operator: bool,
+    created_at: Timestamp,
+    disabled_at: Option<Timestamp>,
+    failures: Option<Vec<Timestamp>>,
+}
+
+impl UserRow {
+    fn into_user(self, now: jiff::Timestamp) -> User {
+        let failures = self.failures.as_deref().unwrap_or_default().iter().map(|at| at.to_jiff());
+        let locked_until = match SignInAttempts::from_failures(failures).check(now) {
+            SignInDecision::Locked { until } => Some(until),
+            SignInDecision::Allowed => None,
+        };
+        User {
+            id: PrincipalId::from_uuid(self.id),
+            name: self.name,
+            is_operator: self.is_operator,
+            created_at: self.created_at.to_jiff(),
+            disabled_at: self.disabled_at.map(Timestamp::to_jiff),
+            has_password: self.failures.is_some(),
+            locked_until,
+        }
+    }
+}
+
+pub async fn find_user(
+    store: &Store,
+    id: PrincipalId,
+    now: jiff::Timestamp,
+) -> Result<Option<User>, StoreError> {
+    let row = sqlx::query_file_as!(UserRow, "queries/principals/find_user.sql", id.as_uuid())
+        .fetch_optional(&store.pool)
+        .await?;
+    Ok(row.map(|row| row.into_user(now)))
+}
+
+/// Finds and locks a user. No login of the user is created until the transaction ends.
+pub async fn lock_user(
+    tx: &mut Tx,
+    id: PrincipalId,
+    now: jiff::Timestamp,
+) -> Result<Option<User>, StoreError> {
+    let row = sqlx::query_file_as!(UserRow, "queries/principals/lock_user.sql", id.as_uuid())
+        .fetch_optional(tx.connection())
+        .await?;
+    Ok(row.map(|row| row.into_user(now)))
+}
+
+/// Lists users, newest first, optionally only those created before a user.
+pub async fn list_users(
+    store: &Store,
+    filter: UserFilter<'_>,
+    before: Option<PrincipalId>,
+    limit: u32,
+    now: jiff::Timestamp,
+) -> Result<Vec<User>, StoreError> {
+    let (name, prefix) = match filter {
+        UserFilter::All => (None, None),
+        UserFilter::Name(name) => (Some(name), None),
+        UserFilter::NamePrefix(prefix) => (None, Some(prefix)),
+    };
+    let before = before.map_or(Uuid::max(), PrincipalId::as_uuid);
+    let query = sqlx::query_file_as!(
+        UserRow,
+        "queries/principals/list_users.sql",
+        before,
+        name,
+        prefix,
+        i64::from(limit)
+    );
+    let rows = query.fetch_all(&store.pool).await?;
+    Ok(rows.into_iter().map(|row| row.into_user(now)).collect())
+}
+
+pub async fn disable(tx: &mut Tx, id: PrincipalId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/principals/disable.sql", id.as_uuid()).execute(tx.connection()).await?;
+    Ok(())
+}
+
+pub async fn enable(tx: &mut Tx, id: PrincipalId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/principals/enable.sql", id.as_uuid()).execute(tx.connection()).await?;
+    Ok(())
 }
 
 /// Finds the authority of a principal, with its role in `tenant`. Returns `None` if the principal is disabled or the

@@ -3,9 +3,10 @@
 use std::io::{IsTerminal, Read, stdin};
 
 use anyhow::{Context, Result};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::error::UsageError;
+use crate::output::sanitize_line;
 
 /// Longest credential that is read. Above the limit of any server, so that a long one is rejected and not cut.
 const MAX_CREDENTIAL_BYTES: u64 = 64 * 1024;
@@ -26,6 +27,30 @@ pub(super) fn read_stdin() -> Result<SecretString> {
         return Err(UsageError("no password on standard input").into());
     }
     Ok(password.into())
+}
+
+/// Reads a new password from standard input, or prompts for it twice.
+pub(super) fn read_new(name: &str, from_stdin: bool) -> Result<SecretString> {
+    if from_stdin {
+        return read_stdin();
+    }
+    let first = prompt(&format!("New password of {}: ", sanitize_line(name)))?;
+    let second = prompt("Repeat the password: ")?;
+    if first.expose_secret() != second.expose_secret() {
+        return Err(UsageError("the two passwords differ; nothing was changed").into());
+    }
+    Ok(first)
+}
+
+/// Reads the current and the new password from standard input, one per line.
+pub(super) fn read_current_and_new() -> Result<(SecretString, SecretString)> {
+    let text = read_stdin()?;
+    let mut lines = text.expose_secret().lines();
+    let (Some(current), Some(new), None) = (lines.next(), lines.next(), lines.next()) else {
+        let message = "expected two lines on standard input: the current password, then the new password";
+        return Err(UsageError(message).into());
+    };
+    Ok((current.into(), new.into()))
 }
 
 /// Prompts for a password without echo.

@@ -47,7 +47,10 @@ fn users_are_created_given_a_role_and_removed() {
     let created = admin.run_with_stdin(&["users", "create", "ada", "--password-stdin", "--json"], password);
     let created: Value = serde_json::from_slice(&created.stdout).expect("JSON");
     let principal = created["principal"].as_str().expect("an id");
-    admin.json(&["members", "set", principal, "--role", "viewer", "--tenant", "acme"]);
+    let added = admin.json(&["members", "add", "ada", "--role", "viewer", "--tenant", "acme"]);
+    assert_eq!(added["principal"], principal);
+    let unknown = admin.run(&["members", "add", "nobody", "--role", "viewer", "--tenant", "acme"]);
+    assert_eq!(unknown.status.code(), Some(4), "{}", stderr(&unknown));
     admin.json(&["members", "set", "ada", "--role", "developer", "--tenant", "acme"]);
     let members = stdout(&admin.run(&["members", "ls", "--tenant", "acme"]));
     assert!(members.lines().any(|line| line.starts_with("ada ") && line.contains("developer")), "{members}");
@@ -68,6 +71,43 @@ fn users_are_created_given_a_role_and_removed() {
 }
 
 #[test]
+fn user_is_found_disabled_enabled_and_signed_out() {
+    let (server, admin, ada) = (DevServer::ephemeral(), CliUser::new(), CliUser::new());
+    admin.login(&server);
+    let (old, new) = ("a password of twenty-nine chars", "another password, just as long");
+    admin.run_with_stdin(&["users", "create", "ada", "--password-stdin"], old);
+    let login = ["login", "--url", &server.url, "--name", "ada", "--password-stdin"];
+    let sign_in = |password: &str| ada.run_with_stdin(&login, password).status.code();
+    assert_eq!(sign_in(old), Some(0));
+    let listed = stdout(&admin.run(&["users", "ls", "--prefix", "AD"]));
+    assert!(listed.lines().any(|line| line.starts_with("ada ") && line.contains("active")), "{listed}");
+    let passwd = ada.run_with_stdin(&["passwd", "--password-stdin", "--json"], &format!("{old}\n{new}\n"));
+    assert_eq!(passwd.status.code(), Some(0), "{}", stderr(&passwd));
+    assert_eq!(stdout(&passwd), "{\"endedLogins\":0}\n");
+    let one_line = ada.run_with_stdin(&["passwd", "--password-stdin"], new);
+    assert_eq!(one_line.status.code(), Some(2), "{}", stderr(&one_line));
+    assert_eq!(ada.run(&["whoami"]).status.code(), Some(0));
+
+    let disabled = admin.json(&["users", "disable", "ada"]);
+    assert!(disabled["disabledAt"].is_string(), "{disabled}");
+    assert_eq!(ada.run(&["whoami"]).status.code(), Some(3));
+    assert_ne!(sign_in(new), Some(0));
+    assert_eq!(admin.json(&["users", "enable", "ada"])["disabledAt"], Value::Null);
+    assert_eq!(sign_in(new), Some(0));
+    assert_eq!(admin.json(&["users", "end-logins", "ada"])["endedLogins"], 1);
+    let reset = admin.run_with_stdin(&["users", "reset-password", "ada", "--password-stdin"], old);
+    assert_eq!(reset.status.code(), Some(0), "{}", stderr(&reset));
+    assert_eq!((sign_in(new), sign_in(old)), (Some(3), Some(0)));
+    assert_eq!(ada.json(&["logout", "--all"])["endedLogins"], 1);
+    let shown = stdout(&admin.run(&["users", "show", "ada"]));
+    assert!(shown.contains("signs in with  password"), "{shown}");
+    let unknown = admin.run(&["users", "unlock", "nobody"]);
+    assert_eq!(unknown.status.code(), Some(4), "{}", stderr(&unknown));
+    let last = admin.run(&["users", "disable", "admin"]);
+    assert!(stderr(&last).contains("last operator"), "{}", stderr(&last));
+}
+
+#[test]
 fn projects_and_enrolments_are_created_listed_and_revoked() {
     let (server, user) = (DevServer::ephemeral(), CliUser::new());
     user.login(&server);
@@ -79,7 +119,7 @@ fn projects_and_enrolments_are_created_listed_and_revoked() {
     assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
 
     let create =
-        ["enrolments", "create", "gpu machines", "--pool", "gpu", "--days", "30", "--tenant", "acme"];
+        ["enrolments", "create", "gpu machines", "--profile", "gpu", "--days", "30", "--tenant", "acme"];
     let created = user.json(&create);
     let (id, secret) = (created["id"].as_str().expect("an id"), created["secret"].as_str().expect("a token"));
     let list = stdout(&user.run(&["enrolments", "ls", "--tenant", "acme"]));

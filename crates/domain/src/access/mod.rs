@@ -14,3 +14,4 @@ pub mod service_key;
 pub mod signing;
 pub mod subject;
 pub mod tenant;
+pub mod user;

@@ -19,6 +19,18 @@ named_enum! {
     External = "external",
 }
 
+impl PrincipalKind {
+    /// Returns whether a principal of this kind can be added to a tenant. Service keys are members of their own tenant
+    /// from their creation.
+    #[must_use]
+    pub const fn can_join_tenants(self) -> bool {
+        match self {
+            Self::Person => true,
+            Self::Agent | Self::Service | Self::External => false,
+        }
+    }
+}
+
 named_enum! {
     /// Kind of a token. It limits what the bearer can do, regardless of their roles.
     TokenKind, "token kind";

@@ -127,6 +127,8 @@ pub enum MembershipError {
     RoleTooHigh(Role),
     #[error("a tenant needs at least one owner: make another member an owner first")]
     LastOwner,
+    #[error("the user is already a member with the role {0}: change it with `guildhall members set`")]
+    AlreadyMember(Role),
 }
 
 /// Decides whether a member can be added or invited with a role.

@@ -104,3 +104,14 @@ async fn cli_sign_in_needs_a_local_port_and_a_challenge() {
         fixture.cluster.first.get(&path).await.assert_failure(400, "schema-invalid");
     }
 }
+
+#[tokio::test]
+async fn user_disabled_before_the_exchange_gets_no_tokens() {
+    let mut fixture = OidcFixture::with_faulty_provider().await;
+    let code = handoff_code(&fixture, &mut Browser::default()).await;
+    let principal = "SELECT principal FROM login_methods";
+    fixture.sql.execute(format!("UPDATE principals SET disabled_at = now() WHERE id = ({principal})")).await;
+    exchange(&fixture, &code, VERIFIER).await.assert_failure(403, "sign-in-refused");
+    let logins = format!("SELECT count(*) FROM logins WHERE principal = ({principal})");
+    assert_eq!(fixture.sql.number(logins).await, 0);
+}

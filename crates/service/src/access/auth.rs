@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
-use crate::access::error::AccessError;
+use crate::access::error::{AccessError, OidcError};
 use crate::access::secrets::{is_due_for_touch, matches};
 use crate::access::signing::Signing;
 use crate::access::timestamps::add;
@@ -60,6 +60,14 @@ impl SignInMethod {
             Self::Password => "password",
             Self::Oidc => "oidc",
             Self::Handoff => "oidc-handoff",
+        }
+    }
+
+    /// Returns the error for a user who was disabled during the sign-in.
+    pub(crate) fn disabled_error(self) -> ServiceError {
+        match self {
+            Self::Password => AccessError::SignInFailed.into(),
+            Self::Oidc | Self::Handoff => OidcError::Disabled.into(),
         }
     }
 }
@@ -169,7 +177,9 @@ impl Auth {
         let (login, now) = (LoginId::generate(), self.clock.now());
         let (refresh, hash) = OpaqueSecret::generate(OpaqueSecretKind::Refresh, login.as_uuid());
         let family = TokenFamily::new(hash.as_bytes().to_vec(), now, add(now, LOGIN_LIFETIME));
-        logins::insert(&mut tx, login, principal, LoginKind::Tokens, &family).await?;
+        if !logins::insert(&mut tx, login, principal, LoginKind::Tokens, &family).await? {
+            return Err(method.disabled_error());
+        }
         audit::record(&mut tx, &login_created_event(principal, login, LoginKind::Tokens, method)).await?;
         tx.commit().await?;
         self.issue_tokens(principal, login, refresh)

@@ -51,7 +51,9 @@ impl Auth {
         let expires_at = add(now, LIFETIME);
         let (cookie, hash) = OpaqueSecret::generate(OpaqueSecretKind::BrowserSession, login.as_uuid());
         let family = TokenFamily::new(hash.as_bytes().to_vec(), now, expires_at);
-        logins::insert(tx, login, principal, LoginKind::Browser, &family).await?;
+        if !logins::insert(tx, login, principal, LoginKind::Browser, &family).await? {
+            return Err(method.disabled_error());
+        }
         audit::record(tx, &login_created_event(principal, login, LoginKind::Browser, method)).await?;
         Ok(BrowserSession { principal, cookie, expires_at })
     }

@@ -2,6 +2,7 @@
 
 use guildhall_domain::access::invitation::InvitationError;
 use guildhall_domain::access::role::MembershipError;
+use guildhall_domain::access::user::UserError;
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_egress::EgressError;
 use guildhall_identity::id_token::IdTokenError;
@@ -23,6 +24,12 @@ pub enum AccessError {
     SignInFailed,
     #[error("too many failed sign-ins")]
     SignInLocked { until: Timestamp },
+    #[error("the current password is wrong")]
+    WrongCurrentPassword,
+    #[error(transparent)]
+    User(#[from] UserError),
+    #[error("no user signs in with this name")]
+    UnknownUserName,
     #[error(transparent)]
     Member(#[from] MembershipError),
     #[error(transparent)]
@@ -100,6 +107,12 @@ impl AccessError {
                 FailureKind::SignInLocked,
                 format!("too many failed attempts; try again after {until}"),
             ),
+            Self::WrongCurrentPassword => Failure::new(FailureKind::SignInFailed, self.to_string()),
+            Self::User(error) => user_failure(*error),
+            Self::UnknownUserName => Failure::new(
+                FailureKind::NotFound,
+                "no user signs in with this name: check the name, or send an invitation",
+            ),
             Self::Member(error) => member_failure(*error),
             Self::Invitation(error) => invitation_failure(error),
             Self::Oidc(error) => Failure::new(FailureKind::SignInRefused, next_step(error)),
@@ -114,7 +127,15 @@ impl AccessError {
 fn member_failure(error: MembershipError) -> Failure {
     let kind = match error {
         MembershipError::NotAllowed | MembershipError::RoleTooHigh(_) => FailureKind::Forbidden,
-        MembershipError::LastOwner => FailureKind::Conflict,
+        MembershipError::LastOwner | MembershipError::AlreadyMember(_) => FailureKind::Conflict,
+    };
+    Failure::new(kind, error.to_string())
+}
+
+fn user_failure(error: UserError) -> Failure {
+    let kind = match error {
+        UserError::LastOperator | UserError::NoPassword => FailureKind::Conflict,
+        UserError::OwnPassword => FailureKind::Forbidden,
     };
     Failure::new(kind, error.to_string())
 }

@@ -1,5 +1,6 @@
 //! Who may do what: sign-in, tokens, tenants, members, projects, service keys, invitations and the audit log.
 
+pub mod account;
 pub mod audit;
 pub mod audit_seal;
 pub mod auth;
@@ -24,6 +25,7 @@ use crate::deps::Deps;
 /// The services of this group.
 #[derive(Debug, Clone)]
 pub struct Group {
+    pub account: account::Account,
     pub audit: audit::Audit,
     pub auth: auth::Auth,
     pub invitations: invitations::Invitations,
@@ -41,6 +43,7 @@ pub struct Group {
 pub fn open(deps: &Deps, auth: auth::Auth, oidc: Option<oidc::Oidc>) -> Group {
     let store = || deps.store.clone();
     Group {
+        account: account::Account::new(auth.clone()),
         audit: audit::Audit::new(store(), deps.journals.clone()),
         auth,
         invitations: invitations::Invitations::new(store(), deps.clock.clone()),
@@ -49,6 +52,6 @@ pub fn open(deps: &Deps, auth: auth::Auth, oidc: Option<oidc::Oidc>) -> Group {
         projects: projects::Projects::new(store()),
         signing: Arc::clone(&deps.signing),
         tenants: tenants::Tenants::new(store()),
-        users: users::Users::new(store()),
+        users: users::Users::new(store(), deps.clock.clone()),
     }
 }

@@ -2,19 +2,20 @@
 
 use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
 use guildhall_domain::access::caller::{Caller, VisibleTenants};
-use guildhall_domain::access::principal::Slug;
-use guildhall_domain::access::role::rights::{MembersRead, Membership, TenantRead};
-use guildhall_domain::access::role::{MembershipActor, Role, add_member, change_role, remove_member};
+use guildhall_domain::access::principal::{PrincipalKind, Slug};
+use guildhall_domain::access::role::rights::{MembersManage, MembersRead, Membership, TenantRead};
+use guildhall_domain::access::role::{
+    MembershipActor, MembershipError, Right, Role, add_member, change_role, remove_member,
+};
 use guildhall_domain::access::tenant::Member;
 use guildhall_domain::access::tenant::Tenant;
 use guildhall_domain::ids::{PrincipalId, TenantId};
-use guildhall_store::memberships;
-use guildhall_store::tenants;
-use guildhall_store::{Store, Tx};
+use guildhall_store::{Store, Tx, memberships, passwords, principals, tenants};
 use serde_json::json;
 
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
+use crate::access::error::AccessError;
 use crate::idempotency::{self, Claim, IdempotencyKey};
 
 /// Tenants in one list.
@@ -110,35 +111,37 @@ impl Tenants {
         principal: PrincipalId,
         role: Role,
     ) -> Result<(), ServiceError> {
-        let id = caller.tenant();
         let mut tx = self.store.begin().await?;
-        let members = memberships::lock_all(&mut tx, id).await?;
-        let current = members.iter().find(|member| member.principal == principal).map(|member| member.role);
-        match current {
-            Some(current) => {
-                change_role(membership_actor(caller, principal), current, role, count_owners(&members))?;
-            }
-            None => add_member(caller.role(), role)?,
+        let locked = lock_for_change(&mut tx, caller, principal).await?;
+        match locked.member {
+            Some(current) => change_role(locked.actor, current, role, locked.owners)?,
+            None => check_new_member(&mut tx, &locked, principal, role).await?,
         }
-        self.write_member(&mut tx, caller, principal, current, role).await?;
+        write_member(&mut tx, caller, principal, locked.member, role).await?;
         Ok(tx.commit().await?)
     }
 
-    async fn write_member(
+    /// Adds the user with a name. Adding a member again with the same role changes nothing; another role is an error.
+    pub async fn add_member(
         &self,
-        tx: &mut Tx,
-        caller: &Authorized<Membership>,
-        principal: PrincipalId,
-        from: Option<Role>,
-        to: Role,
-    ) -> Result<(), ServiceError> {
-        memberships::upsert(tx, caller.tenant(), principal, to).await.map_err(|error| match error {
-            // Only the principal can be missing: the tenant was checked.
-            error if error.is_missing_reference() => ServiceError::NOT_FOUND,
-            error => error.into(),
-        })?;
-        let detail = json!({ "from": from.map(Role::as_str), "to": to.as_str() });
-        audit::record(tx, &AuditEvent::by_member(caller, "member.set", principal.to_string(), detail)).await
+        caller: &Authorized<MembersManage>,
+        name: &str,
+        role: Role,
+    ) -> Result<PrincipalId, ServiceError> {
+        // Without the permission, nobody learns who has an account.
+        add_member(caller.role(), role)?;
+        let found = passwords::find_principal(&self.store, name).await?;
+        let principal = found.ok_or(AccessError::UnknownUserName)?;
+        let mut tx = self.store.begin().await?;
+        let locked = lock_for_change(&mut tx, caller, principal).await?;
+        match locked.member {
+            Some(current) if current == role => return Ok(principal),
+            Some(current) => return Err(MembershipError::AlreadyMember(current).into()),
+            None => check_new_member(&mut tx, &locked, principal, role).await?,
+        }
+        write_member(&mut tx, caller, principal, None, role).await?;
+        tx.commit().await?;
+        Ok(principal)
     }
 
     /// Removes a member.
@@ -147,13 +150,11 @@ impl Tenants {
         caller: &Authorized<Membership>,
         principal: PrincipalId,
     ) -> Result<(), ServiceError> {
-        let id = caller.tenant();
         let mut tx = self.store.begin().await?;
-        let members = memberships::lock_all(&mut tx, id).await?;
-        let current = members.iter().find(|member| member.principal == principal).map(|member| member.role);
-        let Some(current) = current else { return Err(ServiceError::NOT_FOUND) };
-        remove_member(membership_actor(caller, principal), current, count_owners(&members))?;
-        memberships::delete(&mut tx, id, principal).await?;
+        let locked = lock_for_change(&mut tx, caller, principal).await?;
+        let current = locked.member.ok_or(ServiceError::NOT_FOUND)?;
+        remove_member(locked.actor, current, locked.owners)?;
+        memberships::delete(&mut tx, caller.tenant(), principal).await?;
         let detail = json!({ "from": current.as_str() });
         audit::record(
             &mut tx,
@@ -174,13 +175,51 @@ fn tenant_created_event(id: TenantId, slug: &Slug, actor: Option<PrincipalId>) -
     }
 }
 
-fn membership_actor(caller: &Authorized<Membership>, principal: PrincipalId) -> MembershipActor {
-    if caller.principal == principal {
-        return MembershipActor::Themselves;
-    }
-    MembershipActor::Other(caller.role())
+/// What a change of a membership depends on, locked until the end of the transaction.
+struct LockedMembership {
+    actor: MembershipActor,
+    actor_role: Role,
+    /// None if the principal is not a member.
+    member: Option<Role>,
+    owners: usize,
 }
 
-fn count_owners(members: &[Member]) -> usize {
-    members.iter().filter(|member| member.role == Role::Owner).count()
+/// Reads the roles again under a lock: the caller may have lost theirs since the request was authorized.
+async fn lock_for_change<R: Right>(
+    tx: &mut Tx,
+    caller: &Authorized<R>,
+    principal: PrincipalId,
+) -> Result<LockedMembership, ServiceError> {
+    let roles = memberships::lock_for_change(tx, caller.tenant(), caller.principal, principal).await?;
+    let actor_role = roles.actor.ok_or(ServiceError::NOT_FOUND)?;
+    let actor = if caller.principal == principal {
+        MembershipActor::Themselves
+    } else {
+        MembershipActor::Other(actor_role)
+    };
+    Ok(LockedMembership { actor, actor_role, member: roles.member, owners: roles.owners })
+}
+
+/// Checks that a principal can be added. Others than users look like missing ones.
+async fn check_new_member(
+    tx: &mut Tx,
+    locked: &LockedMembership,
+    principal: PrincipalId,
+    role: Role,
+) -> Result<(), ServiceError> {
+    add_member(locked.actor_role, role)?;
+    let kind = principals::find_kind(tx, principal).await?;
+    if kind.is_some_and(PrincipalKind::can_join_tenants) { Ok(()) } else { Err(ServiceError::NOT_FOUND) }
+}
+
+async fn write_member<R: Right>(
+    tx: &mut Tx,
+    caller: &Authorized<R>,
+    principal: PrincipalId,
+    from: Option<Role>,
+    to: Role,
+) -> Result<(), ServiceError> {
+    memberships::upsert(tx, caller.tenant(), principal, to).await?;
+    let detail = json!({ "from": from.map(Role::as_str), "to": to.as_str() });
+    audit::record(tx, &AuditEvent::by_member(caller, "member.set", principal.to_string(), detail)).await
 }

@@ -16,6 +16,8 @@ const AUTHORIZATION_EXTRACTORS: &[&str] = &[
 
 /// Handlers for anyone with a valid token: they show or change what is the caller's own.
 const OWN: &[&str] = &[
+    "access/account.rs::change_password",
+    "access/account.rs::end_logins",
     "access/auth.rs::logout",
     "access/auth.rs::whoami",
     "access/browser_session.rs::get",
@@ -41,6 +43,8 @@ const PUBLIC: &[&str] = &[
 
 /// Service methods for anyone with a valid token. Others take an `Authorized<Right>` or an `InstallationOperator`.
 const OWN_METHODS: &[&str] = &[
+    "access/account.rs::change_password",
+    "access/account.rs::end_logins",
     "access/auth.rs::sign_out",
     "access/authority.rs::watch",
     "access/invitations.rs::accept",

@@ -60,10 +60,17 @@ const NOUNS: &[Noun] = &[
     ),
     noun(
         "access",
+        "account",
+        &[("*", "/api/v1/auth/password"), ("*", "/api/v1/auth/logins")],
+        &["access/user.rs"],
+        &["logins", "passwords"],
+    ),
+    noun(
+        "access",
         "users",
         &[("*", "/api/v1/users")],
-        &["access/principal.rs"],
-        &["passwords", "principals"],
+        &["access/user.rs"],
+        &["logins", "passwords", "principals"],
     ),
     noun(
         "access",

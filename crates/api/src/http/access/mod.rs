@@ -1,5 +1,6 @@
 //! Sign-in, tokens, tenants, members, projects, service keys, invitations and the audit log.
 
+mod account;
 mod audit;
 mod auth;
 mod browser_session;
@@ -28,10 +29,18 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(oidc::exchange))
         .routes(routes!(auth::whoami))
         .routes(routes!(signing::jwks))
-        .routes(routes!(users::create))
+        .routes(routes!(account::change_password))
+        .routes(routes!(account::end_logins))
+        .routes(routes!(users::create, users::list))
+        .routes(routes!(users::get))
+        .routes(routes!(users::disable))
+        .routes(routes!(users::enable))
+        .routes(routes!(users::unlock))
+        .routes(routes!(users::reset_password))
+        .routes(routes!(users::end_logins))
         .routes(routes!(tenants::create, tenants::list))
         .routes(routes!(tenants::get))
-        .routes(routes!(tenants::members))
+        .routes(routes!(tenants::members, tenants::add_member))
         .routes(routes!(tenants::set_member, tenants::remove_member))
         .routes(routes!(invitations::create, invitations::list))
         .routes(routes!(invitations::revoke))

@@ -5,18 +5,19 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
 use guildhall_domain::access::role::Role;
-use guildhall_domain::access::role::rights::{MembersRead, Membership, TenantRead};
+use guildhall_domain::access::role::rights::{MembersManage, MembersRead, Membership, TenantRead};
 use guildhall_domain::access::tenant::Tenant;
 use guildhall_domain::ids::{PrincipalId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::tenants::{
-    CreateTenant, MemberView, MembersView, MembershipView, SetMember, TenantView, TenantsView,
+    AddMember, CreateTenant, MemberView, MembersView, MembershipView, SetMember, TenantView, TenantsView,
 };
 
 use crate::App;
 use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
+use crate::http::responses::CommonErrors;
 
 /// Create a tenant
 ///
@@ -107,9 +108,30 @@ pub(crate) async fn members(
     Ok(Json(MembersView { members: members.collect() }))
 }
 
+/// Add a member by name
+///
+/// The name is the one that the user signs in with. Adding a member again with the same role changes nothing; with another
+/// role it is a conflict.
+#[utoipa::path(
+    post, path = "/api/v1/tenants/{tenant}/members", tag = "tenants", operation_id = "addMember",
+    security(("bearer" = [])), request_body = AddMember,
+    params(("tenant" = String, Path, description = "Tenant id")),
+    responses((status = 200, description = "The member", body = MemberView), CommonErrors)
+)]
+pub(crate) async fn add_member(
+    State(app): State<App>,
+    caller: Authorized<MembersManage>,
+    Body(body): Body<AddMember>,
+) -> Result<Json<MemberView>, ApiError> {
+    check_name("name", &body.name)?;
+    let role = parse_role(&body.role)?;
+    let principal = app.access.tenants.add_member(&caller, &body.name, role).await?.to_string();
+    Ok(Json(MemberView { principal, name: body.name, role: role.as_str().to_owned() }))
+}
+
 /// Set the role of a member
 ///
-/// Adds the principal to the tenant if it is not a member yet.
+/// Adds the user to the tenant if they are not a member yet. Only users can be added.
 #[utoipa::path(
     put, path = "/api/v1/tenants/{tenant}/members/{principal}", tag = "tenants", operation_id = "setMember",
     security(("bearer" = [])), request_body = SetMember,

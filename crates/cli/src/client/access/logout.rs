@@ -13,11 +13,15 @@ use crate::output::print_result;
 
 const EXAMPLES: &str = "Examples:
   guildhall logout                        Sign out of the current context
+  guildhall logout --all                  End all your logins, on other machines and in browsers too
   guildhall logout --context ada@staging";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LogoutArgs {
+    /// End all your logins, not only this one
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -28,23 +32,33 @@ pub(crate) fn run(args: &LogoutArgs) -> Result<()> {
 
 async fn sign_out(args: &LogoutArgs) -> Result<()> {
     let connection = args.common.connect()?;
-    let result = connection.client.sign_out().await;
+    let result = if args.all {
+        connection.client.end_logins().await.map(|ended| Some(ended.ended_logins))
+    } else {
+        connection.client.sign_out().await.map(|()| None)
+    };
     let was_signed_in = connection.tokens.delete().await?;
     if !was_signed_in {
         return Err(NotSignedIn::NoTokens(connection.context_name).into());
     }
-    match result {
-        Ok(()) => {}
-        // The login had already ended.
-        Err(ClientError::NoToken(cause)) if cause.is::<NotSignedIn>() => {}
-        Err(error) if error.kind() == Some(FailureKind::Unauthenticated) => {}
+    let ended_logins = match result {
+        Ok(ended_logins) => ended_logins,
+        // The login had already ended. Others have not.
+        Err(ClientError::NoToken(cause)) if cause.is::<NotSignedIn>() && !args.all => None,
+        Err(error) if error.kind() == Some(FailureKind::Unauthenticated) && !args.all => None,
         Err(error) => {
             return Err(error).context(
                 "your tokens were deleted here, but the server could not end the login: it stays valid until it expires",
             );
         }
+    };
+    let mut value = json!({ "context": connection.context_name, "signedIn": false });
+    if let Some(ended) = ended_logins {
+        value["endedLogins"] = json!(ended);
     }
-    let value = json!({ "context": connection.context_name, "signedIn": false });
-    print_result(args.common.json, &value, || format!("signed out of {}", connection.context.url))?;
+    print_result(args.common.json, &value, || match ended_logins {
+        Some(ended) => format!("signed out of {}; ended logins: {ended}", connection.context.url),
+        None => format!("signed out of {}", connection.context.url),
+    })?;
     Ok(())
 }

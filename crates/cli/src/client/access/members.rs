@@ -14,7 +14,7 @@ use crate::output::{format_table, print_result, sanitize_line};
 
 const EXAMPLES: &str = "Examples:
   guildhall members ls --tenant acme
-  guildhall members set prn_01920000000070008000000000000000 --role developer --tenant acme
+  guildhall members add ada --role developer --tenant acme
   guildhall members set ada --role viewer --tenant acme   Change the role of a member
   guildhall members rm ada --tenant acme";
 
@@ -34,7 +34,19 @@ enum Commands {
         #[command(flatten)]
         common: CommonArgs,
     },
-    /// Add a member to a tenant, or change its role
+    /// Add a user to a tenant
+    Add {
+        /// Name that the user signs in with
+        name: String,
+        /// Role of the member: owner, operator, developer or viewer
+        #[arg(long, value_parser = parse_role)]
+        role: Role,
+        #[command(flatten)]
+        tenant: TenantArg,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
+    /// Change the role of a member, or add a user by id
     Set {
         /// Principal id (prn_…), or the name of an existing member
         member: String,
@@ -60,6 +72,7 @@ enum Commands {
 pub(crate) fn run(args: &MembersArgs) -> Result<()> {
     match &args.command {
         Commands::Ls { tenant, common } => block_on(list(tenant, common)),
+        Commands::Add { name, role, tenant, common } => block_on(add(name, *role, tenant, common)),
         Commands::Set { member, role, tenant, common } => block_on(set(member, *role, tenant, common)),
         Commands::Rm { member, tenant, common } => block_on(remove(member, tenant, common)),
     }
@@ -72,6 +85,13 @@ async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
         let rows = members.iter().map(|it| [it.name.clone(), it.role.clone(), it.principal.clone()]);
         format_table(["NAME", "ROLE", "PRINCIPAL"], &rows.collect::<Vec<_>>())
     })?;
+    Ok(())
+}
+
+async fn add(name: &str, role: Role, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let member = client.add_member(tenant.resolve(&client).await?, name, role).await?;
+    print_result(common.json, &json!(member), || format!("added {} as {role}", sanitize_line(name)))?;
     Ok(())
 }
 
@@ -105,7 +125,7 @@ async fn resolve_member(client: &Client, tenant: TenantId, given: &str) -> Resul
     let first = found.next().ok_or_else(|| NotFoundError {
         object: "member",
         name: given.to_owned(),
-        next: "to add a new member, give the principal id (prn_…) that `guildhall users create` printed",
+        next: "`guildhall members add` adds a user by name",
     })?;
     // Service keys are members too, and their names are not unique.
     if found.next().is_some() {

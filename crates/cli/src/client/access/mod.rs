@@ -7,6 +7,7 @@ pub(crate) mod keys;
 pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod members;
+pub(crate) mod passwd;
 pub(crate) mod projects;
 pub(crate) mod tenants;
 pub(crate) mod users;

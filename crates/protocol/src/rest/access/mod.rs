@@ -1,5 +1,6 @@
 //! Sign-in, tokens, tenants, members, projects, service keys, invitations and the audit log.
 
+pub mod account;
 pub mod audit;
 pub mod auth;
 pub mod invitations;

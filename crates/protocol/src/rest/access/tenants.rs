@@ -53,6 +53,18 @@ pub struct MembersView {
     pub members: Vec<MemberView>,
 }
 
+/// A member to add by name.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AddMember {
+    /// The name that the user signs in with.
+    #[schema(min_length = 1, max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
+    pub name: String,
+    /// owner, operator, developer or viewer. Not above your own role.
+    #[schema(example = "developer", pattern = "^(owner|operator|developer|viewer)$")]
+    pub role: String,
+}
+
 /// The new role of a member.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -1,6 +1,8 @@
 //! Two replicas with users, tenants and keys.
 
-use guildhall_testkit::TestDb;
+use std::time::{Duration, Instant};
+
+use guildhall_testkit::{SqlConnection, TestDb};
 use reqwest::Method;
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -119,6 +121,13 @@ impl Cluster {
         assert_eq!(response.status, 204, "{}", response.text);
     }
 
+    /// Inserts a membership that the API refuses, as an older version could create it.
+    pub(crate) async fn insert_membership(&self, tenant: &str, principal: &str, role: &str) {
+        let (tenant, principal) = (tenant.trim_start_matches("ten_"), principal.trim_start_matches("prn_"));
+        let sql = format!("INSERT INTO memberships VALUES ('{tenant}', '{principal}', '{role}')");
+        self.db.sql().await.execute(sql).await;
+    }
+
     /// Creates an enrolment, and returns its id and its secret.
     pub(crate) async fn create_enrolment(&self, tenant: &str) -> (String, String) {
         let path = format!("/api/v1/tenants/{tenant}/enrolments");
@@ -161,5 +170,16 @@ impl Cluster {
         assert_eq!(response.status, 201, "{}", response.text);
         let text = |name: &str| response.body[name].as_str().expect(name).to_owned();
         (text("id"), text("secret"))
+    }
+}
+
+/// Waits until a statement of a server waits for a lock.
+pub(crate) async fn wait_for_lock(watch: &mut SqlConnection) {
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while watch.number(waiting).await < 1 {
+        assert!(Instant::now() < deadline, "the request does not wait for the lock");
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

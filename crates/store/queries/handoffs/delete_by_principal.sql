@@ -1,0 +1,1 @@
+DELETE FROM handoffs WHERE principal = $1

@@ -1,0 +1,1 @@
+SELECT name FROM passwords WHERE principal = $1

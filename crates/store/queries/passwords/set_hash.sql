@@ -1,0 +1,1 @@
+UPDATE passwords SET hash = $2, failures = '{}' WHERE name = $1

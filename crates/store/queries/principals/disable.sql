@@ -1,0 +1,1 @@
+UPDATE principals SET disabled_at = now() WHERE id = $1

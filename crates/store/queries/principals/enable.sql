@@ -1,0 +1,1 @@
+UPDATE principals SET disabled_at = NULL WHERE id = $1
