@@ -22,7 +22,6 @@ pub struct NewEnrolment<'a> {
     pub principal: PrincipalId,
     pub name: &'a str,
     pub profile: Option<&'a Slug>,
-    pub pool: Option<&'a Slug>,
     pub run: Option<RunId>,
     pub hash: &'a [u8],
     /// Lifetime, on the clock of PostgreSQL.
@@ -46,7 +45,6 @@ pub async fn insert(tx: &mut Tx, new: &NewEnrolment<'_>) -> Result<jiff::Timesta
         new.principal.as_uuid(),
         new.name,
         new.profile.map(Slug::as_str),
-        new.pool.map(Slug::as_str),
         new.run.map(RunId::as_uuid),
         new.hash,
         new.ttl.as_secs_f64()
@@ -68,7 +66,6 @@ pub async fn find(store: &Store, id: EnrolmentId) -> Result<Option<ActiveEnrolme
             principal: PrincipalId::from_uuid(row.principal),
             tenant: row.tenant.map(TenantId::from_uuid),
             profile: slug(row.profile)?,
-            pool: slug(row.pool)?,
             run: row.run.map(RunId::from_uuid),
             expires_at: row.expires_at.to_jiff(),
         };
@@ -105,7 +102,6 @@ pub async fn list(store: &Store, tenant: TenantId) -> Result<Vec<EnrolmentSummar
         id: EnrolmentId::from_uuid(row.id),
         name: row.name,
         profile: row.profile,
-        pool: row.pool,
         created_at: row.created_at.to_jiff(),
         expires_at: row.expires_at.to_jiff(),
         last_used_at: row.last_used_at.map(Timestamp::to_jiff),

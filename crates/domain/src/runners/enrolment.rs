@@ -19,8 +19,6 @@ pub struct Enrolment {
     pub tenant: Option<TenantId>,
     /// The backend profile whose runs can be claimed; any if `None`.
     pub profile: Option<Slug>,
-    /// The pool whose runs can be claimed; any if `None`.
-    pub pool: Option<Slug>,
     /// The only run that can be claimed; any if `None`. Set by the first claim for the installation pool.
     pub run: Option<RunId>,
     pub expires_at: Timestamp,
@@ -74,7 +72,6 @@ pub struct EnrolmentSummary {
     pub id: EnrolmentId,
     pub name: String,
     pub profile: Option<String>,
-    pub pool: Option<String>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
     pub last_used_at: Option<Timestamp>,
@@ -91,7 +88,6 @@ mod tests {
             principal: PrincipalId::generate(),
             tenant,
             profile: profile.map(|slug| slug.parse().expect("a slug")),
-            pool: None,
             run,
             expires_at: Timestamp::UNIX_EPOCH,
         }

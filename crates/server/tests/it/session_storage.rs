@@ -189,3 +189,22 @@ async fn expired_storage_is_deleted_except_open_runs_and_workspaces() {
     );
     assert!(path("sessions", &open).join("inner").exists());
 }
+
+#[tokio::test]
+async fn session_lifetime_outside_its_limits_is_refused() {
+    let cluster = Cluster::new().await;
+    cluster.create_test_tenant("acme").await;
+    let create = async |lifetime: u64| {
+        let body = json!({
+            "tenantId": "acme", "projectId": "acme/web", "backendProfile": "demo", "expiresInMs": lifetime,
+        });
+        cluster.second.post_as("/api/v1/sessions", &cluster.operator.token, body).await
+    };
+    for lifetime in [0, 31_536_000_001, 1 << 53, 1 << 62, u64::MAX] {
+        create(lifetime).await.assert_failure(400, "schema-invalid");
+    }
+    for lifetime in [1, 31_536_000_000] {
+        let created = create(lifetime).await;
+        assert_eq!(created.status, 201, "{lifetime}: {}", created.text);
+    }
+}

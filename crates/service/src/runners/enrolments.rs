@@ -33,7 +33,6 @@ pub struct CreateEnrolment<'a> {
     /// A description for people.
     pub name: &'a str,
     pub profile: Option<&'a Slug>,
-    pub pool: Option<&'a Slug>,
     pub ttl: Duration,
 }
 
@@ -64,14 +63,14 @@ impl Enrolments {
         key: Option<&IdempotencyKey>,
     ) -> Result<CreatedEnrolment, ServiceError> {
         let tenant = caller.tenant();
-        let CreateEnrolment { name, profile, pool, ttl } = *request;
+        let CreateEnrolment { name, profile, ttl } = *request;
         if !(MIN_LIFETIME..=MAX_LIFETIME).contains(&ttl) {
             return Err(ServiceError::Invalid("expiresInMs: use a minute to 365 days".to_owned()));
         }
         let mut tx = self.store.begin().await?;
         let id = EnrolmentId::generate();
-        let [profile_name, pool_name] = [profile, pool].map(|slug| slug.map(Slug::as_str));
-        let body = json!(["enrolment", tenant, name, profile_name, pool_name, ttl.as_secs_f64()]);
+        let profile_name = profile.map(Slug::as_str);
+        let body = json!(["enrolment", tenant, name, profile_name, ttl.as_secs_f64()]);
         if let Claim::Created(created) = idempotency::claim(&mut tx, caller, key, &body, id.as_uuid()).await?
         {
             return Ok(CreatedEnrolment { id: EnrolmentId::from_uuid(created), secret: None });
@@ -86,15 +85,13 @@ impl Enrolments {
             principal,
             name,
             profile,
-            pool,
             run: None,
             hash: hash.as_bytes(),
             ttl,
         };
         let expires_at = enrolments::insert(&mut tx, &new).await?;
         let detail = json!({
-            "name": name, "profile": profile_name, "pool": pool_name,
-            "principal": principal, "expiresAt": expires_at,
+            "name": name, "profile": profile_name, "principal": principal, "expiresAt": expires_at,
         });
         audit::record(&mut tx, &AuditEvent::by_member(caller, "enrolment.created", id.to_string(), detail))
             .await?;
@@ -151,7 +148,7 @@ pub(crate) async fn issue(
     let (secret, hash) = OpaqueSecret::generate(OpaqueSecretKind::Enrolment, id.as_uuid());
     let (tenant, run) = run.unzip();
     let hash = hash.as_bytes();
-    let new = NewEnrolment { id, tenant, principal, name, profile, pool: None, run, hash, ttl };
+    let new = NewEnrolment { id, tenant, principal, name, profile, run, hash, ttl };
     enrolments::insert(tx, &new).await?;
     Ok((id, secret))
 }

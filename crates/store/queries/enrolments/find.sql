@@ -3,7 +3,6 @@ SELECT
     enrolments.tenant,
     enrolments.principal,
     enrolments.profile,
-    enrolments.pool,
     enrolments.run,
     enrolments.hash,
     enrolments.expires_at AS "expires_at: Timestamp",

@@ -1,3 +1,3 @@
-INSERT INTO enrolments (id, tenant, principal, name, profile, pool, run, hash, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now() + make_interval(secs => $9))
+INSERT INTO enrolments (id, tenant, principal, name, profile, run, hash, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8))
 RETURNING expires_at AS "expires_at: Timestamp"

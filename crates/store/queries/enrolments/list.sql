@@ -3,7 +3,6 @@ SELECT
     id,
     name,
     profile,
-    pool,
     created_at AS "created_at: Timestamp",
     expires_at AS "expires_at: Timestamp",
     last_used_at AS "last_used_at: Timestamp",

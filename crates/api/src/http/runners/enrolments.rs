@@ -44,12 +44,9 @@ pub(crate) async fn create(
     Body(body): Body<CreateEnrolment>,
 ) -> Result<(StatusCode, Json<NewEnrolmentView>), ApiError> {
     check_name("name", &body.name)?;
-    let slug = |field, text: Option<&str>| text.map(|text| parse::<Slug>(field, text)).transpose();
-    let profile = slug("profile", body.profile.as_deref())?;
-    let pool = slug("pool", body.pool.as_deref())?;
+    let profile = body.profile.as_deref().map(|text| parse::<Slug>("profile", text)).transpose()?;
     let ttl = body.expires_in_ms.map_or(DEFAULT_LIFETIME, Duration::from_millis);
-    let request =
-        CreateEnrolmentRequest { name: &body.name, profile: profile.as_ref(), pool: pool.as_ref(), ttl };
+    let request = CreateEnrolmentRequest { name: &body.name, profile: profile.as_ref(), ttl };
     let key = idempotency_key(&headers)?;
     let created = app.runners.enrolments.create(&caller, &request, key.as_ref()).await?;
     let secret = created.secret.map(|secret| secret.expose_secret().to_owned());
@@ -76,7 +73,6 @@ pub(crate) async fn list(
         id: row.id.to_string(),
         name: row.name,
         profile: row.profile,
-        pool: row.pool,
         created_at: row.created_at,
         expires_at: row.expires_at,
         last_used_at: row.last_used_at,

@@ -27,7 +27,6 @@ pub(crate) async fn enrolment(
         id: enrolment.id.to_string(),
         tenant: enrolment.tenant.map(|tenant| tenant.to_string()),
         profile: enrolment.profile.map(Slug::into),
-        pool: enrolment.pool.map(Slug::into),
         run: enrolment.run.map(|run| run.to_string()),
         expires_at: enrolment.expires_at,
     }))

@@ -5,7 +5,9 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use guildhall_domain::FailureKind;
 use guildhall_domain::access::role::rights::RunsWrite;
+use guildhall_domain::sessions::storage;
 use guildhall_protocol::rest::sessions::{CreateSession, SessionView};
 use guildhall_service::sessions;
 
@@ -35,8 +37,13 @@ pub(crate) async fn create(
     let request = sessions::CreateSession {
         project: parse("projectId", &body.project_id)?,
         profile: parse("backendProfile", &body.backend_profile)?,
-        expires_in: body.expires_in_ms.map(Duration::from_millis),
+        expires_in: body.expires_in_ms.map(expires_in).transpose()?,
     };
     let created = app.sessions.sessions.create(&caller, &request, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(&created))))
+}
+
+fn expires_in(milliseconds: u64) -> Result<Duration, ApiError> {
+    storage::lifetime(milliseconds)
+        .map_err(|error| ApiError::new(FailureKind::SchemaInvalid, format!("expiresInMs: {error}")))
 }

@@ -12,7 +12,7 @@ use crate::client::connection::{CommonArgs, TenantArg};
 use crate::output::{format_optional_time, format_table, format_time, print_result};
 
 const EXAMPLES: &str = "Examples:
-  guildhall enrolments create 'gpu machines' --pool gpu --days 30 --tenant acme
+  guildhall enrolments create 'gpu machines' --profile codex --days 30 --tenant acme
   guildhall enrolments ls --tenant acme
   guildhall enrolments revoke enr_01920000000070008000000000000000 --tenant acme
 
@@ -35,9 +35,6 @@ struct CreateArgs {
     /// Backend profile whose runs may be claimed; without it any profile
     #[arg(long)]
     profile: Option<String>,
-    /// Pool whose runs may be claimed; without it any pool
-    #[arg(long)]
-    pool: Option<String>,
     /// Days until the token expires, 1 to 365; without it 7
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=365))]
     days: Option<u64>,
@@ -87,7 +84,6 @@ async fn create(args: &CreateArgs) -> Result<()> {
     let request = CreateEnrolment {
         name: args.name.clone(),
         profile: args.profile.clone(),
-        pool: args.pool.clone(),
         expires_in_ms: args.days.map(|days| days * DAY_MS),
     };
     let created = client.create_enrolment(tenant, &request, args.idempotency_key.as_deref()).await?;
@@ -108,14 +104,13 @@ async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let client = common.connect()?.client;
     let enrolments = client.list_enrolments(tenant.resolve(&client).await?).await?;
     print_result(common.json, &json!({ "enrolments": enrolments }), || {
-        let or_any = |bound: &Option<String>| bound.clone().unwrap_or_else(|| "any".to_owned());
         let rows = enrolments.iter().map(|it| {
             let (used, revoked) =
                 (format_optional_time(it.last_used_at), format_optional_time(it.revoked_at));
-            let (profile, pool) = (or_any(&it.profile), or_any(&it.pool));
-            [it.name.clone(), it.id.clone(), profile, pool, format_time(it.expires_at), used, revoked]
+            let profile = it.profile.clone().unwrap_or_else(|| "any".to_owned());
+            [it.name.clone(), it.id.clone(), profile, format_time(it.expires_at), used, revoked]
         });
-        let headings = ["NAME", "ENROLMENT", "PROFILE", "POOL", "EXPIRES", "LAST USED", "REVOKED"];
+        let headings = ["NAME", "ENROLMENT", "PROFILE", "EXPIRES", "LAST USED", "REVOKED"];
         format_table(headings, &rows.collect::<Vec<_>>())
     })?;
     Ok(())

@@ -15,10 +15,6 @@ pub struct CreateEnrolment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 2, max_length = 40, pattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")]
     pub profile: Option<String>,
-    /// Restricts claims to runs of this pool. By default any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 2, max_length = 40, pattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")]
-    pub pool: Option<String>,
     /// Lifetime of the token: one minute to 365 days, 7 days by default. Runs claimed before it expires continue
     /// afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +39,6 @@ pub struct EnrolmentView {
     pub id: String,
     pub name: String,
     pub profile: Option<String>,
-    pub pool: Option<String>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
     /// With a precision of one minute.

@@ -13,7 +13,6 @@ pub struct OwnEnrolmentView {
     /// The tenant whose runs can be claimed; null for the installation pool.
     pub tenant: Option<String>,
     pub profile: Option<String>,
-    pub pool: Option<String>,
     /// The only run that can be claimed, if restricted to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,

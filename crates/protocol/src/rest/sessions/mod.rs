@@ -111,7 +111,8 @@ pub struct CreateSession {
     pub tenant_id: String,
     pub project_id: String,
     pub backend_profile: String,
-    /// Lifetime of its storage. By default it is deleted some time after its last use.
+    /// Lifetime of its storage: 1 millisecond to 365 days. By default it is deleted some time after its last use.
+    #[schema(minimum = 1, maximum = 31536000000_u64)]
     pub expires_in_ms: Option<u64>,
 }
 
