@@ -162,6 +162,24 @@ async fn refresh_token_of_a_disabled_user_is_refused() {
     cluster.second.post("/api/v1/auth/refresh", body).await.assert_failure(401, "unauthenticated");
 }
 
+/// The sign-in waits at its login, after the password was checked.
+#[tokio::test]
+async fn user_disabled_during_the_sign_in_gets_no_login() {
+    let cluster = Cluster::new().await;
+    cluster.create_user("ada").await;
+    let (mut lock, mut watch) = (cluster.db.sql().await, cluster.db.sql().await);
+    let logins = "SELECT count(*) FROM logins";
+    let before = watch.number(logins).await;
+    lock.execute("BEGIN; SELECT FROM principals WHERE name = 'ada' FOR UPDATE").await;
+    let disable = async {
+        wait_for_lock(&mut watch).await;
+        lock.execute("UPDATE principals SET disabled_at = now() WHERE name = 'ada'; COMMIT").await;
+    };
+    let (response, ()) = tokio::join!(cluster.second.try_sign_in("ada", PASSWORD), disable);
+    response.assert_failure(401, "sign-in-failed");
+    assert_eq!(watch.number(logins).await, before);
+}
+
 /// A key belongs to its tenant, whoever created it.
 #[tokio::test]
 async fn service_key_works_after_its_creator_is_disabled() {
