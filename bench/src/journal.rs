@@ -160,7 +160,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 fn append(stream: Stream, rows: usize) -> AppendRequest {
     let entry =
         || NewEntry { id: EntryId::generate(), kind: "bench".into(), body: body(), parsed_event: None };
-    AppendRequest { stream, fence: Fence::Open, entries: (0..rows).map(|_| entry()).collect() }
+    AppendRequest { stream, fence: Fence::Open, entries: (0..rows).map(|_| entry()).collect(), quota: None }
 }
 
 fn bodies(rows: usize) -> Vec<String> {

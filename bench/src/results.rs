@@ -72,7 +72,7 @@ async fn append_events(installation: &Installation, claim: &RunClaim, events: u3
     let numbers: Vec<u32> = (0..events).collect();
     for batch in numbers.chunks(BATCH) {
         let entries = batch.iter().map(|number| entry(command, *number)).collect();
-        writer.append(AppendRequest { stream: runs::stream(run), fence, entries }).await?;
+        writer.append(AppendRequest { stream: runs::stream(run), fence, entries, quota: None }).await?;
     }
     tasks.shutdown(timeout).await;
     Ok(())

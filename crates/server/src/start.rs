@@ -128,8 +128,7 @@ impl Server {
         let (tasks, clock) = (Tasks::new(), Clock::system());
         let identity = identity(&clock, config);
         let reconcilers = Reconcilers::new(clock.clone());
-        let every = config.housekeeping.replicas_every;
-        reconcilers.start(&tasks, every, heartbeat(&identity, &store, every));
+        start_heartbeat(config, &identity, &store, &tasks, &reconcilers);
         let signing = signing(config, &store, &clock).await?;
         reconcilers.start(&tasks, signing::RECONCILE_INTERVAL, ReconcileSigningKeys(Arc::clone(&signing)));
         start_housekeeping(config, &store, &tasks, &reconcilers);
@@ -138,6 +137,7 @@ impl Server {
             offers: Offers::start(&bus, &tasks),
             run_timeouts: config.runs.timeouts(),
             run_bounds: Arc::new(config.runs.bounds()?),
+            event_quota: config.runs.event_quota(),
             credentials: credentials(config, address, &clock)?,
             store: store.clone(),
             clock: clock.clone(),
@@ -355,14 +355,22 @@ fn identity(clock: &Clock, config: &Config) -> ReplicaIdentity {
     }
 }
 
-fn heartbeat(identity: &ReplicaIdentity, store: &Store, every: Duration) -> ReplicaHeartbeat {
-    ReplicaHeartbeat {
+fn start_heartbeat(
+    config: &Config,
+    identity: &ReplicaIdentity,
+    store: &Store,
+    tasks: &Tasks,
+    reconcilers: &Reconcilers,
+) {
+    let every = config.housekeeping.replicas_every;
+    let heartbeat = ReplicaHeartbeat {
         store: store.clone(),
         id: identity.replica,
         version: identity.version.clone(),
         started_at: identity.started_at,
         every,
-    }
+    };
+    reconcilers.start(tasks, every, heartbeat);
 }
 
 /// The listen address and the public host are always allowed as host names.

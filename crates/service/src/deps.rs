@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use guildhall_domain::runs::policy::TenantBounds;
+use guildhall_domain::runs::quota::EventQuota;
 use guildhall_runtime::Clock;
 use guildhall_store::Store;
 
@@ -23,5 +24,6 @@ pub struct Deps {
     pub run_timeouts: RunTimeouts,
     /// What a run may ask for: the same for every tenant.
     pub run_bounds: Arc<TenantBounds>,
+    pub event_quota: EventQuota,
     pub credentials: Credentials,
 }

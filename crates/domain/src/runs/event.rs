@@ -57,6 +57,8 @@ pub enum InvalidEvent {
     Notice(&'static str),
     #[error("payload.phase: `{0}` is reserved for the server")]
     ReservedPhase(&'static str),
+    #[error("payload: an event has at most {0} bytes (runs.max_event_bytes)")]
+    Size(u64),
 }
 
 /// Returns the entry id of a runner's event. It is the same for every retry of the event.
@@ -162,17 +164,22 @@ pub fn mark_late(body: &str) -> String {
 pub struct StoredEvent {
     pub parsed: ParsedEvent,
     pub late: bool,
+    /// Size of the stored body.
+    pub bytes: u64,
 }
 
 /// Parses a stored event. An erased body is treated as unknown content.
 #[must_use]
 pub fn parse_stored(kind: &str, body: Option<&str>) -> StoredEvent {
+    let bytes = body.map_or(0, str::len) as u64;
     match body.and_then(|body| serde_json::from_str::<EventBody>(body).ok()) {
         Some(body) => {
-            StoredEvent { parsed: ParsedEvent::new(kind, body.command_id, &body.payload), late: body.late }
+            let parsed = ParsedEvent::new(kind, body.command_id, &body.payload);
+            StoredEvent { parsed, late: body.late, bytes }
         }
         None => {
-            StoredEvent { parsed: ParsedEvent { command: None, content: EventContent::Other }, late: false }
+            let parsed = ParsedEvent { command: None, content: EventContent::Other };
+            StoredEvent { parsed, late: false, bytes }
         }
     }
 }

@@ -32,6 +32,9 @@ pub struct Fold {
     pub events: u64,
     #[serde(rename = "last")]
     pub last_seq: Seq,
+    /// Bytes of the stored bodies. Counted for a run only.
+    #[serde(rename = "b", default, skip_serializing_if = "is_zero")]
+    pub bytes: u64,
     /// Events that arrived after their command had ended.
     #[serde(rename = "late", default, skip_serializing_if = "is_zero")]
     pub late_events: u64,
@@ -126,6 +129,7 @@ impl Default for Fold {
             version: VERSION,
             events: 0,
             last_seq: Seq::ZERO,
+            bytes: 0,
             late_events: 0,
             authoritative: None,
             last_text: None,

@@ -9,6 +9,7 @@ pub mod fold;
 pub mod lease;
 pub mod liveness;
 pub mod policy;
+pub mod quota;
 pub mod result;
 mod run;
 #[cfg(test)]

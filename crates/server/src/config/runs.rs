@@ -4,6 +4,7 @@ use guildhall_domain::runs::policy::{
     AllowList, Approval, InvalidPattern, InvalidTimeout, MaxPolicy, Network, RunTimeout, Sandbox,
     SecretBounds, TenantBounds,
 };
+use guildhall_domain::runs::quota::EventQuota;
 use guildhall_service::run_steps::timeouts::RunTimeouts;
 
 use super::section::section;
@@ -54,6 +55,10 @@ section! {
         /// The longest turn timeout that a run may request.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         turn_timeout: Duration = "\"30m\"";
+        /// The largest event of a run, in bytes. A larger one is refused.
+        max_event_bytes: u64 = "1048576";
+        /// The bytes that all events of a run may use. Further events are refused; the run can still be ended.
+        max_event_bytes_per_run: u64 = "1073741824";
     }
 }
 
@@ -74,6 +79,10 @@ impl Runs {
             unclaimed: self.unclaimed_after,
             idle: self.idle_after,
         }
+    }
+
+    pub(crate) fn event_quota(&self) -> EventQuota {
+        EventQuota { max_event_bytes: self.max_event_bytes, max_run_bytes: self.max_event_bytes_per_run }
     }
 
     pub(crate) fn bounds(&self) -> Result<TenantBounds, RunsConfigError> {

@@ -117,7 +117,8 @@ async fn create_completed_run(cluster: &Cluster, tenant: &TestTenant, events: u3
     let writer = GroupWriter::start(&store, &tasks, 1, &wakes);
     for first in (0..events).step_by(usize::try_from(BATCH).expect("small")) {
         let entries = (first..events.min(first + BATCH)).map(|number| entry(scope, number)).collect();
-        let append = AppendRequest { stream: runs::stream(id), fence: Fence::Holder(epoch), entries };
+        let append =
+            AppendRequest { stream: runs::stream(id), fence: Fence::Holder(epoch), entries, quota: None };
         writer.append(append).await.expect("appended");
     }
     tasks.shutdown(timeout).await;

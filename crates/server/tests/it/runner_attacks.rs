@@ -1,7 +1,9 @@
 //! Attacks by a runner that holds a run: changing an ended result, and speaking for others.
 
+use guildhall_testkit::TestDb;
 use serde_json::{Value, json};
 
+use crate::support::Setup;
 use crate::support::cluster::Cluster;
 use crate::support::runs::{RunClaim, assistant_message, text};
 
@@ -99,4 +101,33 @@ async fn status_phases_of_the_server_cannot_be_forged() {
             refused.text
         );
     }
+}
+
+#[tokio::test]
+async fn events_over_the_quota_of_a_run_are_refused() {
+    let db = TestDb::new().await;
+    let setup =
+        Setup::new(&db).with("runs.max_event_bytes", "2000").with("runs.max_event_bytes_per_run", "20000");
+    let cluster = Cluster::with_setup(setup, db).await;
+    let (claim, command) = start_command(&cluster, "acme").await;
+    let large = json!([assistant_message("large", &command, &"x".repeat(2_000))]);
+    let refused = cluster.first.append_events(&claim, large).await;
+    refused.assert_failure(400, "schema-invalid");
+    let mut accepted = 0;
+    let refused = loop {
+        // Both replicas count what the other one stored.
+        let server = if accepted % 2 == 0 { &cluster.first } else { &cluster.second };
+        let event = assistant_message(&format!("e-{accepted}"), &command, &"x".repeat(1_000));
+        let response = server.append_events(&claim, json!([event])).await;
+        if response.status != 200 {
+            break response;
+        }
+        accepted += 1;
+    };
+    refused.assert_failure(403, "tenant-policy-denied");
+    assert!((14..20).contains(&accepted), "{accepted} events of about 1,100 bytes");
+    let repeated = json!([assistant_message("e-0", &command, &"x".repeat(1_000))]);
+    assert_eq!(cluster.first.append_events(&claim, repeated).await.body["events"][0]["replayed"], true);
+    let done = cluster.second.finish(&claim, &command, json!({ "status": "completed" })).await;
+    assert_eq!(done.status, 200, "{}", done.text);
 }

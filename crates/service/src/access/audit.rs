@@ -75,9 +75,12 @@ pub(crate) async fn record(tx: &mut Tx, event: &AuditEvent) -> Result<(), Servic
         Ok(_) => Ok(()),
         Err(AppendError::Store(error)) => Err(error.into()),
         // A fresh id in an unfenced stream is neither rejected nor queued.
-        Err(AppendError::Rejected(_) | AppendError::UnknownCommand(_) | AppendError::Overloaded) => {
-            Err(ServiceError::Overloaded)
-        }
+        Err(
+            AppendError::Rejected(_)
+            | AppendError::UnknownCommand(_)
+            | AppendError::QuotaExceeded(_)
+            | AppendError::Overloaded,
+        ) => Err(ServiceError::Overloaded),
     }
 }
 
@@ -93,7 +96,7 @@ fn append(event: &AuditEvent) -> AppendRequest {
         body: body.to_string(),
         parsed_event: None,
     };
-    AppendRequest { stream: event.log.stream(), fence: Fence::Open, entries: vec![entry] }
+    AppendRequest { stream: event.log.stream(), fence: Fence::Open, entries: vec![entry], quota: None }
 }
 
 /// An entry of a log, and its seal once it has one.
@@ -268,9 +271,12 @@ impl Audit {
         match self.journals.append(append(event)).await {
             Ok(_) => Ok(()),
             Err(AppendError::Store(error)) => Err(error.into()),
-            Err(AppendError::Rejected(_) | AppendError::UnknownCommand(_) | AppendError::Overloaded) => {
-                Err(ServiceError::Overloaded)
-            }
+            Err(
+                AppendError::Rejected(_)
+                | AppendError::UnknownCommand(_)
+                | AppendError::QuotaExceeded(_)
+                | AppendError::Overloaded,
+            ) => Err(ServiceError::Overloaded),
         }
     }
 }

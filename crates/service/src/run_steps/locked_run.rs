@@ -194,7 +194,7 @@ impl LockedRun {
         let entries = std::mem::take(&mut self.entries);
         let mut last_seq = self.head.last_seq;
         if !entries.is_empty() {
-            let append = AppendRequest { stream, fence: Fence::Open, entries };
+            let append = AppendRequest { stream, fence: Fence::Open, entries, quota: None };
             let placed = journal::append(&mut self.tx, &append).await.map_err(append_error)?;
             last_seq = placed.iter().map(|placed| placed.seq()).max().unwrap_or(last_seq).max(last_seq);
         }
@@ -208,9 +208,10 @@ impl LockedRun {
 fn append_error(error: AppendError) -> ServiceError {
     match error {
         AppendError::Store(error) => error.into(),
-        AppendError::Rejected(_) | AppendError::UnknownCommand(_) | AppendError::Overloaded => {
-            ServiceError::Overloaded
-        }
+        AppendError::Rejected(_)
+        | AppendError::UnknownCommand(_)
+        | AppendError::QuotaExceeded(_)
+        | AppendError::Overloaded => ServiceError::Overloaded,
     }
 }
 

@@ -25,6 +25,8 @@ pub enum RunnerError {
     Append(#[from] AppendRejection),
     #[error("commandId: the run has no command {0}")]
     UnknownCommand(CommandId),
+    #[error("the events of this run use the {0} bytes of runs.max_event_bytes_per_run")]
+    RunQuota(u64),
     #[error("a command still runs")]
     StillRunning,
 }
@@ -49,6 +51,10 @@ impl RunnerError {
                 Failure::new(FailureKind::Conflict, rejection.to_string())
             }
             Self::UnknownCommand(_) => Failure::new(FailureKind::SchemaInvalid, self.to_string()),
+            Self::RunQuota(_) => Failure::new(
+                FailureKind::TenantPolicyDenied,
+                format!("{self}: end the run, and continue its session with another one"),
+            ),
             Self::StillRunning => {
                 Failure::new(FailureKind::Conflict, "a command still runs: end it before releasing the run")
             }

@@ -5,6 +5,7 @@ use guildhall_domain::journal::{AppendedEntry, Fence};
 use guildhall_domain::redact::redact_json;
 use guildhall_domain::runners::enrolment::RunGrant;
 use guildhall_domain::runs::event::{self, EventBody, ParsedEvent};
+use guildhall_domain::runs::quota::EventQuota;
 use guildhall_store::journal::{AppendError, AppendRequest, NewEntry};
 use guildhall_store::runs;
 use serde_json::Value;
@@ -27,11 +28,12 @@ pub struct ReportedEvent {
 #[derive(Debug, Clone)]
 pub struct RunnerEvents {
     journals: Journals,
+    quota: EventQuota,
 }
 
 impl RunnerEvents {
-    pub(super) fn new(journals: Journals) -> Self {
-        Self { journals }
+    pub(super) fn new(journals: Journals, quota: EventQuota) -> Self {
+        Self { journals, quota }
     }
 
     /// Appends events. An event that is sent again is recognised by the runner's own id.
@@ -40,24 +42,32 @@ impl RunnerEvents {
         grant: &RunGrant,
         events: Vec<ReportedEvent>,
     ) -> Result<Vec<AppendedEntry>, ServiceError> {
-        let entries = events.into_iter().map(|event| entry(grant.run, event)).collect::<Result<_, _>>()?;
+        let entries =
+            events.into_iter().map(|event| self.entry(grant.run, event)).collect::<Result<_, _>>()?;
         let fence = Fence::Holder(grant.epoch);
-        let append = AppendRequest { stream: runs::stream(grant.run), fence, entries };
+        let append = AppendRequest {
+            stream: runs::stream(grant.run),
+            fence,
+            entries,
+            quota: Some(self.quota.max_run_bytes),
+        };
         self.journals.append(append).await.map_err(|error| match error {
             AppendError::Rejected(rejection) => rejection.into(),
             AppendError::UnknownCommand(command) => RunnerError::UnknownCommand(command).into(),
+            AppendError::QuotaExceeded(max) => RunnerError::RunQuota(max).into(),
             AppendError::Overloaded => ServiceError::Overloaded,
             AppendError::Store(error) => error.into(),
         })
     }
-}
 
-/// Builds a journal entry. Credentials are redacted before anything is stored.
-fn entry(run: RunId, mut event: ReportedEvent) -> Result<NewEntry, ServiceError> {
-    event::validate(&event.kind, &event.payload)?;
-    let id = event::entry_id(run, &event.id)?;
-    redact_json(&mut event.payload);
-    let parsed_event = Some(ParsedEvent::new(&event.kind, event.command, &event.payload));
-    let body = EventBody::new(Some(event.id), event.command, event.payload).to_json();
-    Ok(NewEntry { id, kind: event.kind.into(), body, parsed_event })
+    /// Builds a journal entry. Credentials are redacted before anything is stored.
+    fn entry(&self, run: RunId, mut event: ReportedEvent) -> Result<NewEntry, ServiceError> {
+        event::validate(&event.kind, &event.payload)?;
+        let id = event::entry_id(run, &event.id)?;
+        redact_json(&mut event.payload);
+        let parsed_event = Some(ParsedEvent::new(&event.kind, event.command, &event.payload));
+        let body = EventBody::new(Some(event.id), event.command, event.payload).to_json();
+        self.quota.check_event(body.len())?;
+        Ok(NewEntry { id, kind: event.kind.into(), body, parsed_event })
+    }
 }

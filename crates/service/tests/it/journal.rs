@@ -54,7 +54,12 @@ async fn append_entries(replica: &Replica, stream: Stream, count: usize) -> Vec<
         body: "{}".to_owned(),
         parsed_event: None,
     };
-    let append = AppendRequest { stream, fence: Fence::Open, entries: (0..count).map(|_| entry()).collect() };
+    let append = AppendRequest {
+        stream,
+        fence: Fence::Open,
+        entries: (0..count).map(|_| entry()).collect(),
+        quota: None,
+    };
     loop {
         if let Ok(placed) = replica.journals.append(append.clone()).await {
             return append

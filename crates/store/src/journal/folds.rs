@@ -86,7 +86,10 @@ pub async fn rebuild(store: &Store, run: RunId, scope: Scope) -> Result<Fold, St
 }
 
 /// Adds an event to a fold, if the fold covers it.
-fn add(fold: &mut Fold, scope: Scope, seq: Seq, StoredEvent { parsed, late }: &StoredEvent) {
+fn add(fold: &mut Fold, scope: Scope, seq: Seq, StoredEvent { parsed, late, bytes }: &StoredEvent) {
+    if scope == Scope::Run {
+        fold.bytes = fold.bytes.saturating_add(*bytes);
+    }
     match scope {
         Scope::Run if *late => fold.apply_late(seq),
         Scope::Run => fold.apply(seq, &parsed.content),
@@ -105,11 +108,20 @@ pub(super) fn apply(folds: &mut Folds, append: &AppendRequest, appended: &[Appen
 fn apply_entry(folds: &mut Folds, entry: &NewEntry, appended: AppendedEntry) -> bool {
     let (Some(parsed_event), AppendedEntry::New(seq)) = (&entry.parsed_event, appended) else { return false };
     let ended = |command: CommandId| folds.get(&command.as_uuid()).is_some_and(Fold::is_closed);
-    let event = StoredEvent { late: parsed_event.command.is_some_and(ended), parsed: parsed_event.clone() };
+    let late = parsed_event.command.is_some_and(ended);
+    let bytes = entry.stored_body(late).len() as u64;
+    let event = StoredEvent { parsed: parsed_event.clone(), late, bytes };
     for scope in [Scope::Run].into_iter().chain(parsed_event.command.map(Scope::Command)) {
         add(folds.entry(scope.as_uuid()).or_default(), scope, seq, &event);
     }
     event.late
+}
+
+/// Returns whether an append fits into its quota, given the fold of its run. Repeated entries count too.
+pub(super) fn fits(append: &AppendRequest, run: Option<&Fold>) -> bool {
+    let added = append.entries.iter().map(|entry| entry.body.len() as u64).sum::<u64>();
+    let stored = run.map_or(0, |run| run.bytes);
+    append.quota.is_none_or(|quota| stored.saturating_add(added) <= quota)
 }
 
 /// Returns the command that a runner names and its run does not have. Every command has a fold since it was submitted.
@@ -163,6 +175,9 @@ pub(super) async fn update(
     let unreadable: Vec<Uuid> =
         stored.iter().filter(|(_, fold)| fold.is_none()).map(|(scope, _)| *scope).collect();
     let mut folds: Folds = stored.into_iter().filter_map(|(scope, fold)| Some((scope, fold?))).collect();
+    if let Some(quota) = append.quota.filter(|_| !fits(append, folds.get(&Scope::Run.as_uuid()))) {
+        return Err(AppendError::QuotaExceeded(quota));
+    }
     let late = apply(&mut folds, append, appended);
     folds.retain(|scope, _| !unreadable.contains(scope));
     let (ids, texts): (Vec<Uuid>, Vec<String>) =

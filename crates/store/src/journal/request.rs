@@ -37,6 +37,8 @@ pub struct AppendRequest {
     pub stream: Stream,
     pub fence: Fence,
     pub entries: Vec<NewEntry>,
+    /// The bytes that the bodies of the stream may use together; `None` for no limit. Only for runs.
+    pub quota: Option<u64>,
 }
 
 /// A failed append.
@@ -47,6 +49,9 @@ pub enum AppendError {
     /// A runner named a command that its run does not have. Nothing was written.
     #[error("the run has no command {0}")]
     UnknownCommand(CommandId),
+    /// The stream would use more bytes than its quota. Nothing was written.
+    #[error("the quota of {0} bytes is used up")]
+    QuotaExceeded(u64),
     /// The queue of the writer is full. Nothing was written.
     #[error("too many appends are waiting")]
     Overloaded,

@@ -109,7 +109,7 @@ async fn submit(path: &AppendPath<'_>, run: RunId, commands: &[CommandId]) {
     let submitted =
         |command: &CommandId| entry(event::COMMAND_STATUS, Some(*command), json!({ "status": "pending" }));
     let entries = commands.iter().map(submitted).collect();
-    let append = AppendRequest { stream: runs::stream(run), fence: Fence::Open, entries };
+    let append = AppendRequest { stream: runs::stream(run), fence: Fence::Open, entries, quota: None };
     path.append(append).await.expect("appended");
 }
 
@@ -126,7 +126,8 @@ async fn runner_cannot_append_to_a_command_that_its_run_does_not_have() {
         for (command, is_known) in [(known, true), (unknown, false), (known, true), (unknown, false)] {
             let entries = vec![entry(event::USAGE, Some(command), json!({}))];
             let fence = Fence::Holder(Epoch::ZERO);
-            let outcome = path.append(AppendRequest { stream: runs::stream(run), fence, entries }).await;
+            let outcome =
+                path.append(AppendRequest { stream: runs::stream(run), fence, entries, quota: None }).await;
             match outcome {
                 Ok(_) => assert!(is_known),
                 Err(AppendError::UnknownCommand(named)) => assert_eq!((named, is_known), (unknown, false)),
@@ -173,7 +174,7 @@ fn random_append(rounds: &mut Rounds, test_runs: &mut [TestRun]) -> (RunId, Appe
         1 => Fence::Holder(Epoch::new(test_run.epoch.get() - 1)),
         _ => Fence::Holder(test_run.epoch),
     };
-    (test_run.run, AppendRequest { stream: runs::stream(test_run.run), fence, entries })
+    (test_run.run, AppendRequest { stream: runs::stream(test_run.run), fence, entries, quota: None })
 }
 
 fn random_entry(rounds: &mut Rounds, commands: &[CommandId]) -> NewEntry {
@@ -221,7 +222,7 @@ async fn fold_of_unknown_version_is_kept_and_rebuilt_on_read() {
     let (mut rounds, command) = (Rounds::from_env(1), CommandId::generate());
     for round in 0..4 {
         let entries: Vec<NewEntry> = (0..10).map(|_| random_entry(&mut rounds, &[command])).collect();
-        let append = AppendRequest { stream: runs::stream(run), fence: Fence::Open, entries };
+        let append = AppendRequest { stream: runs::stream(run), fence: Fence::Open, entries, quota: None };
         let path = if round % 2 == 0 { AppendPath::Group(&writer) } else { AppendPath::Transaction(&store) };
         path.append(append).await.expect("appended");
         if round == 0 {

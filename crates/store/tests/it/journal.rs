@@ -26,7 +26,7 @@ fn new_entry() -> NewEntry {
 }
 
 fn open(stream: Stream, entries: Vec<NewEntry>) -> AppendRequest {
-    AppendRequest { stream, fence: Fence::Open, entries }
+    AppendRequest { stream, fence: Fence::Open, entries, quota: None }
 }
 
 fn seq(number: i64) -> Seq {
@@ -127,6 +127,7 @@ async fn stale_holder_is_rejected_and_the_rest_of_the_group_is_written() {
         stream: held,
         fence: Fence::Holder(Epoch::new(epoch)),
         entries: vec![new_entry()],
+        quota: None,
     };
     let take_over = async |expected: i64| {
         let mut tx = store.begin().await.expect("a transaction");

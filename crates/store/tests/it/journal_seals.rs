@@ -14,7 +14,7 @@ use crate::store;
 async fn append(store: &Store, stream: Stream) {
     let entry =
         NewEntry { id: EntryId::generate(), kind: "test".into(), body: "{}".to_owned(), parsed_event: None };
-    let append = AppendRequest { stream, fence: Fence::Open, entries: vec![entry] };
+    let append = AppendRequest { stream, fence: Fence::Open, entries: vec![entry], quota: None };
     let mut tx = store.begin().await.expect("a transaction");
     journal::append(&mut tx, &append).await.expect("appended");
     tx.commit().await.expect("committed");

@@ -200,8 +200,12 @@ async fn writer_process() {
     while let Some(epoch) = lines.next() {
         round += 1;
         let epoch = Epoch::new(epoch.trim().parse().expect("an epoch"));
-        let append =
-            AppendRequest { stream, fence: Fence::Holder(epoch), entries: vec![late_entry(journal)] };
+        let append = AppendRequest {
+            stream,
+            fence: Fence::Holder(epoch),
+            entries: vec![late_entry(journal)],
+            quota: None,
+        };
         // Alternates between a group, an open transaction and, for a run, its lease.
         let outcome = match (round % 3, journal) {
             (2, Journal::Run) => renew(&store, stream, epoch, &mut lines).await,

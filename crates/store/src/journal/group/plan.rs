@@ -8,7 +8,7 @@ use guildhall_domain::journal::{AppendedEntry, Fence, Head, Journal, Stream, pla
 use guildhall_domain::runs::fold::Fold;
 use uuid::Uuid;
 
-use crate::journal::folds::{self, Folds};
+use crate::journal::folds::{self, Folds, Scope};
 use crate::journal::request::AppendRequest;
 
 /// A stream as the lane last read or wrote it.
@@ -120,6 +120,11 @@ impl<'a> Plan<'a> {
         let head = self.next.get(&append.stream).map_or(*head, |next| next.head);
         // A rejection based on a stale cache is not final: the single append decides again under the lock.
         let plan = plan_append(head, append.fence, &ids, &BTreeMap::new()).ok()?;
+        let run = Scope::Run.as_uuid();
+        let run_fold = self.next.get(&append.stream).and_then(|next| next.folds.get(&run));
+        if !folds::fits(append, run_fold.or_else(|| cached.get(&run)?.as_ref())) {
+            return None;
+        }
         let next = self.next.entry(append.stream).or_default();
         next.head = plan.head;
         for scope in scopes {
