@@ -73,6 +73,20 @@ pub fn matches_challenge(verifier: &SecretString, expected: &str) -> bool {
     constant_time_eq(&challenge(verifier), expected)
 }
 
+/// Characters of a confirmation code (Crockford's base 32): digits and letters without those that look alike.
+const CODE_CHARACTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/// Returns the short code of a challenge, such as `7KQ2-M4XW`: 40 bits that a person can compare. The server and the
+/// CLI compute the same one.
+#[must_use]
+pub fn confirmation_code(challenge: &str) -> String {
+    let hash = digest(&SHA256, format!("guildhall confirmation code v1 {challenge}").as_bytes());
+    let mut characters =
+        hash.as_ref().iter().take(8).map(|byte| char::from(CODE_CHARACTERS[usize::from(byte % 32)]));
+    let first: String = characters.by_ref().take(4).collect();
+    format!("{first}-{}", characters.collect::<String>())
+}
+
 /// Returns whether a text has the format of a challenge.
 #[must_use]
 pub fn is_challenge(text: &str) -> bool {
@@ -100,6 +114,13 @@ mod tests {
         assert!(
             is_challenge(&challenge(&verifier)) && !is_challenge("short") && !is_challenge(&"=".repeat(43))
         );
+    }
+
+    /// Computed with another program.
+    #[test]
+    fn confirmation_code_has_two_groups_of_four_characters() {
+        assert_eq!(confirmation_code("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"), "HMC8-5XC3");
+        assert_ne!(confirmation_code("a"), confirmation_code("b"));
     }
 
     #[test]

@@ -27,7 +27,14 @@ impl NameTagger {
     /// Returns the tag of a name: 16 hexadecimal digits.
     #[must_use]
     pub fn tag(&self, name: &str) -> String {
-        hex::encode(&hmac::sign(&self.0, name.as_bytes()).as_ref()[..TAG_BYTES])
+        format!("{:016x}", self.tag_number(name))
+    }
+
+    /// Returns the tag of a name as a number.
+    #[must_use]
+    pub fn tag_number(&self, name: &str) -> u64 {
+        let signed = hmac::sign(&self.0, name.as_bytes());
+        signed.as_ref().iter().take(TAG_BYTES).fold(0, |number, byte| (number << 8) | u64::from(*byte))
     }
 }
 

@@ -10,6 +10,7 @@ use guildhall_bus::{Bus, BusError, BusOptions};
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::signing::{InvalidRotationPolicy, RotationPolicy};
 use guildhall_domain::ids::ReplicaId;
+use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_identity::seal::{Kek, SealError};
 use guildhall_launcher::secrets::{FileStore, SecretError, SecretStore};
 use guildhall_launcher::{LaunchError, Launcher};
@@ -159,11 +160,10 @@ impl Server {
 
         let accepting = CancellationToken::new();
         let oidc = outbound::oidc(config, &public, &auth, &clock)?;
-        let rates = Rates::new(store.clone(), rate_policy(&config.limits));
         let app = App::new(Parts {
             streams: streams(config, &auth, &tasks, &accepting),
             access: access::open(&deps, auth, oidc),
-            ops: ops::Group { health: Arc::clone(&health), rates },
+            ops: ops::Group { health: Arc::clone(&health), rates: rates(&config.limits, &store) },
             profiles,
             runners: runners::open(&deps, &runs, starter),
             sessions: sessions::open(&deps, &runs),
@@ -172,6 +172,7 @@ impl Server {
             denials: DenialLog::default(),
             limits: limits(&config.http),
             metrics,
+            trusted_proxies: trusted_proxies(&config.http),
             closing: accepting.clone(),
         });
         let drained = serve(config, &tasks, listener, app, accepting.clone());
@@ -281,6 +282,14 @@ fn start_housekeeping(config: &Config, store: &Store, tasks: &Tasks, reconcilers
     reconcilers.start(tasks, EventPartitions::INTERVAL, EventPartitions(store.clone()));
     let sweeper = RateWindowCleanup { store: store.clone(), stop: tasks.stop() };
     reconcilers.start(tasks, every.rate_windows_every, sweeper);
+}
+
+/// The server has no TLS, so a public https URL means that a proxy is in front of it.
+fn trusted_proxies(http: &config::Http) -> TrustedProxies {
+    if http.public_url.starts_with("https://") && http.trusted_proxies.is_empty() {
+        warn!("all clients share the address of the proxy for limits.sign_in: set http.trusted_proxies");
+    }
+    TrustedProxies::new(http.trusted_proxies.clone())
 }
 
 async fn connect_bus(config: &Config) -> Result<Bus, BusError> {
@@ -404,11 +413,13 @@ fn streams(config: &Config, auth: &Auth, tasks: &Tasks, accepting: &Cancellation
     Streams::new(tasks.clone(), watches, limits, accepting.clone())
 }
 
-fn rate_policy(limits: &config::Limits) -> RatePolicy {
-    RatePolicy {
+fn rates(limits: &config::Limits, store: &Store) -> Rates {
+    let policy = RatePolicy {
         sign_in: limits.sign_in,
+        account: limits.account,
         mutation: limits.mutation,
         read: limits.read,
         prompt: limits.prompt,
-    }
+    };
+    Rates::new(store.clone(), policy)
 }

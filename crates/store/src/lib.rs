@@ -11,6 +11,7 @@ pub mod diagnostics;
 pub mod enrolments;
 mod error;
 pub mod external_subjects;
+pub mod handoff_confirmations;
 pub mod handoffs;
 pub mod idempotency_keys;
 pub mod invitations;
@@ -39,6 +40,7 @@ pub mod sessions;
 pub mod signing_keys;
 pub mod tenants;
 mod tx;
+pub mod unknown_names;
 
 pub use connect::{Store, StoreOptions};
 pub use error::StoreError;

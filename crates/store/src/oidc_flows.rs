@@ -2,6 +2,7 @@
 
 use guildhall_domain::access::oidc::CliCallback;
 use guildhall_domain::ids::InviteId;
+use guildhall_domain::ops::rate::RateKey;
 use jiff_sqlx::{Timestamp, ToSqlx};
 use uuid::Uuid;
 
@@ -9,6 +10,9 @@ use crate::{Store, StoreError, Tx};
 
 /// Maximum number of open sign-ins. Each expires after some minutes.
 const MAX_OPEN_FLOWS: i64 = 10_000;
+
+/// Maximum number of open sign-ins of one client. Concurrent inserts may exceed it by a few.
+const MAX_OPEN_FLOWS_PER_CLIENT: i64 = 100;
 
 /// Number of expired sign-ins that an insert deletes, so that no clean-up task is needed.
 const EXPIRED_BATCH_SIZE: i64 = 100;
@@ -22,19 +26,30 @@ pub struct OidcFlow {
     pub expires_at: jiff::Timestamp,
 }
 
-/// Inserts a sign-in and deletes some expired ones. Returns `false` if the maximum is reached.
+/// The outcome of an insert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlowInsert {
+    Inserted,
+    /// The client has too many open sign-ins.
+    ClientFull,
+    /// There are too many open sign-ins.
+    Full,
+}
+
+/// Inserts a sign-in and deletes some expired ones.
 pub async fn insert(
     store: &Store,
     id: Uuid,
     browser_hash: &[u8],
+    client: RateKey,
     flow: &OidcFlow,
-) -> Result<bool, StoreError> {
+) -> Result<FlowInsert, StoreError> {
     sqlx::query_file!("queries/oidc_flows/delete_expired.sql", EXPIRED_BATCH_SIZE)
         .execute(&store.pool)
         .await?;
     let (invitation, invitation_hash) =
         flow.invitation.as_ref().map(|(id, hash)| (id.as_uuid(), hash.as_slice())).unzip();
-    let done = sqlx::query_file!(
+    let row = sqlx::query_file!(
         "queries/oidc_flows/insert.sql",
         id,
         browser_hash,
@@ -44,11 +59,17 @@ pub async fn insert(
         flow.cli.as_ref().map(|cli| i32::from(cli.port)),
         flow.cli.as_ref().map(|cli| cli.challenge.as_str()),
         flow.expires_at.to_sqlx() as Timestamp,
-        MAX_OPEN_FLOWS
+        client.to_string(),
+        MAX_OPEN_FLOWS,
+        MAX_OPEN_FLOWS_PER_CLIENT
     )
-    .execute(&store.pool)
+    .fetch_one(&store.pool)
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(match (row.client_has_room, row.has_room) {
+        (false, _) => FlowInsert::ClientFull,
+        (true, false) => FlowInsert::Full,
+        (true, true) => FlowInsert::Inserted,
+    })
 }
 
 /// Finds and deletes the sign-in of a browser: it can be completed once.

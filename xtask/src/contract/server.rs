@@ -29,6 +29,9 @@ impl Server {
             .args(["dev", "--ephemeral", "--json", "--listen", "127.0.0.1:0"])
             // The runners of the check are requests; a real one would claim their runs.
             .env("GUILDHALL_LAUNCHER_KIND", "none")
+            // The check sends more requests to sign-in routes than one address may by default.
+            .env("GUILDHALL_LIMITS_SIGN_IN", "100000/60s")
+            .env("GUILDHALL_LIMITS_ACCOUNT", "100000/60s")
             // Nobody renews the leases of the check.
             .env("GUILDHALL_RUNS_LEASE", "1h")
             .stdout(Stdio::piped())

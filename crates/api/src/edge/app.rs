@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_domain::ops::capability::Toggles;
+use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_service::{access, ops, profiles, runners, runs, sessions};
 use tokio_util::sync::CancellationToken;
@@ -46,6 +47,8 @@ pub struct Parts {
     pub limits: Limits,
     pub metrics: Metrics,
     pub streams: Streams,
+    /// Proxies that report the addresses of clients.
+    pub trusted_proxies: TrustedProxies,
     /// Cancelled when the server stops accepting: long polls end, so that clients continue at another replica.
     pub closing: CancellationToken,
 }

@@ -11,6 +11,9 @@ pub(crate) const SESSION: &str = "__Host-guildhall";
 /// The cookie of a pending sign-in through an identity provider.
 pub(crate) const SIGN_IN: &str = "__Host-guildhall-signin";
 
+/// The cookie of a sign-in for the CLI that waits for confirmation.
+pub(crate) const CONFIRMATION: &str = "__Host-guildhall-confirm";
+
 /// `Lax`, because the redirect back from the identity provider must carry the cookie. The origin check and the
 /// CSRF token protect requests that change something.
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";

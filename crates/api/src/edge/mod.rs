@@ -1,9 +1,11 @@
-//! What all routes share: access rules, authentication, input, rate limits, layers, streams and the accept loop.
+//! What all routes share: access rules, client addresses, authentication, input, rate limits, layers, streams and the
+//! accept loop.
 
 pub(crate) mod access_rules;
 pub(crate) mod app;
 pub(crate) mod body_error;
 pub(crate) mod caller;
+pub(crate) mod client_address;
 pub(crate) mod cookies;
 pub(crate) mod denials;
 pub(crate) mod error;

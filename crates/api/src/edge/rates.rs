@@ -1,6 +1,6 @@
 //! Rate limits: counts a request once its caller is known, and reports the status in the response.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::FromRequestParts;
@@ -11,11 +11,8 @@ use guildhall_service::ServiceError;
 use guildhall_service::ops::rates::error::RateError;
 
 use crate::App;
+use crate::edge::client_address::ClientAddress;
 use crate::edge::error::ApiError;
-
-/// The peer address of the connection. Forwarding headers are not trusted.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PeerAddress(pub(crate) IpAddr);
 
 /// Carries the rate status from the extractor to the response headers.
 #[derive(Debug, Clone, Default)]
@@ -27,19 +24,27 @@ impl RateStatusSlot {
     }
 }
 
-/// An unauthenticated caller of a sign-in route, counted by address before the request is read.
+/// An unauthenticated caller of a sign-in route, counted by address before the body is read and before any other work.
+/// Every public route that costs something takes one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AnonymousCaller;
+pub(crate) struct AnonymousCaller {
+    pub(crate) address: IpAddr,
+}
+
+impl AnonymousCaller {
+    /// Counts an attempt with a user name, which need not exist, over all addresses.
+    pub(crate) async fn count_account(self, app: &App, name: &str) -> Result<(), ServiceError> {
+        app.ops.rates.count(Tier::Account, app.access.signing.account_key(name)).await.map(drop)
+    }
+}
 
 impl FromRequestParts<App> for AnonymousCaller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        // Connections without an address are counted together.
-        let address =
-            parts.extensions.get::<PeerAddress>().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0);
+        let Ok(ClientAddress(address)) = ClientAddress::from_request_parts(parts, app).await;
         count(parts, app, Tier::SignIn, RateKey::from_address(address)).await?;
-        Ok(Self)
+        Ok(Self { address })
     }
 }
 

@@ -1,9 +1,12 @@
 //! Accepts and serves connections until shutdown.
 
 use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_runtime::telemetry::trace::TraceContext;
@@ -20,7 +23,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tracing::{debug, warn};
 
-use crate::edge::rates::PeerAddress;
+use crate::edge::client_address::ClientAddress;
 use crate::http::router;
 use crate::{App, Limits};
 
@@ -38,6 +41,7 @@ struct ConnectionContext {
     service: Router,
     builder: Builder<TokioExecutor>,
     header_timeout: Duration,
+    trusted_proxies: Arc<TrustedProxies>,
 }
 
 /// Serves until `stop`; then accepts no connections and waits for open requests, at most for `drain`.
@@ -49,6 +53,7 @@ pub async fn serve(
 ) -> DrainOutcome {
     let limits = app.limits;
     let context = ConnectionContext {
+        trusted_proxies: Arc::new(app.trusted_proxies.clone()),
         service: router(app),
         builder: connection_builder(limits),
         header_timeout: limits.header_timeout,
@@ -61,9 +66,7 @@ pub async fn serve(
         };
         match accepted {
             Ok((stream, _)) if open.len() >= limits.connections => reject_connection(&open, stream),
-            Ok((stream, peer)) => {
-                serve_connection(&open, &graceful, &context, stream, PeerAddress(peer.ip()))
-            }
+            Ok((stream, peer)) => serve_connection(&open, &graceful, &context, stream, peer.ip()),
             Err(error) => back_off_after(&error).await,
         }
         #[expect(clippy::cast_precision_loss, reason = "a gauge of connections is exact to 2^53")]
@@ -94,15 +97,16 @@ fn serve_connection(
     graceful: &GracefulShutdown,
     context: &ConnectionContext,
     stream: TcpStream,
-    peer: PeerAddress,
+    peer: IpAddr,
 ) {
     // Responses are small and latency matters.
     let _best_effort = stream.set_nodelay(true);
     let (first_request, header_timeout) = (CancellationToken::new(), context.header_timeout);
-    let received = first_request.clone();
+    let (received, proxies) = (first_request.clone(), Arc::clone(&context.trusted_proxies));
     let service = context.service.clone().map_request(move |mut request: hyper::Request<Incoming>| {
         received.cancel();
-        request.extensions_mut().insert(peer);
+        let client = ClientAddress::new(peer, request.headers(), &proxies);
+        request.extensions_mut().insert(client);
         request.map(axum::body::Body::new)
     });
     let connection = context

@@ -42,7 +42,8 @@ impl utoipa::Modify for SecuritySchemes {
 /// Returns all routes with all layers.
 pub(crate) fn router(app: App) -> Router {
     let (router, document) = documented().split_for_parts();
-    let router = router.route("/metrics", axum::routing::get(ops::metrics::get)).with_state(app.clone());
+    let router = router.route("/metrics", axum::routing::get(ops::metrics::get)).merge(access::pages());
+    let router = router.with_state(app.clone());
     let router = router.merge(pages::router(document)).fallback(not_found);
     apply(router, &app)
 }

@@ -19,6 +19,15 @@ fn raw_http_request(port: &str, request: &str) -> String {
     response
 }
 
+/// Signs in with a real browser and confirms the sign-in for the CLI that listens on `port`.
+fn confirm_in_browser(url: &str, port: &str) -> Value {
+    let profile = tempfile::tempdir().expect("a folder");
+    let until = format!("http://127.0.0.1:{port}/callback");
+    let argument =
+        json!({ "url": url, "login": "ada", "until": until, "profile": profile.path(), "confirm": true });
+    NodeProcess::run(NodeScript::Browser, &argument)
+}
+
 #[test]
 fn oidc_login_in_browser_signs_in_the_cli_without_exposing_tokens() {
     let listen = TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr()).expect("a free port");
@@ -38,14 +47,14 @@ fn oidc_login_in_browser_signs_in_the_cli_without_exposing_tokens() {
     login.stdin(Stdio::from(invitation.reopen().expect("open")));
     let mut login = ChildProcess::start(&mut login);
     let url = login.stderr_line_matching(|line| line.contains("cli=")).trim().to_owned();
+    let shown = login.stderr_line_matching(|line| line.contains("shows this code"));
+    let shown = shown.trim().rsplit(' ').next().expect("a code");
     let port = url.split("cli=").nth(1).and_then(|rest| rest.split('.').next()).expect("a port");
     let forged = raw_http_request(port, "GET /callback?code=ghh_x&challenge=guessed HTTP/1.1\r\n\r\n");
     assert!(forged.starts_with("HTTP/1.1 404"), "{forged}");
 
-    let profile = tempfile::tempdir().expect("a folder");
-    let until = format!("http://127.0.0.1:{port}/callback");
-    let argument = json!({ "url": url, "login": "ada", "until": until, "profile": profile.path() });
-    let browser_result = NodeProcess::run(NodeScript::Browser, &argument);
+    let browser_result = confirm_in_browser(&url, port);
+    assert_eq!(browser_result["code"], shown, "the page and the terminal show the same code");
     assert_eq!(
         browser_result["text"],
         "You are signed in. You can close this page and return to the terminal."

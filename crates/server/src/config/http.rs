@@ -2,6 +2,8 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use guildhall_egress::IpNet;
+
 use super::section::section;
 
 section! {
@@ -12,6 +14,11 @@ section! {
         /// Public URL of this server for browsers, such as `https://guildhall.example.org`. Use the same on every
         /// replica. Empty: the listen address.
         public_url: String = "\"\"";
+        /// Networks of the proxies in front of this server, such as `10.1.0.0/16`. Their `X-Forwarded-For` header is
+        /// trusted: the client of a request is the rightmost address that is not in these networks. Empty: the address
+        /// of the connection. Each proxy must append to the header or replace it.
+        #[serde(deserialize_with = "super::networks::networks")]
+        trusted_proxies: Vec<IpNet> = "[]";
         /// Maximum size of a request body in bytes. Larger bodies get `payload-too-large`.
         max_body_bytes: NonZeroUsize = "2097152";
         /// Time limit of a request. Requests that take longer get `timeout`.

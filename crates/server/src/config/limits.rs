@@ -6,10 +6,14 @@ section! {
     /// Rate limits, counted over all replicas. A rate is a number of requests per window, such as `30/60s`; empty means
     /// no limit. Further requests get `rate-limited` and a Retry-After header.
     Limits = "limits" {
-        /// Sign-ins and token refreshes per client IP address; an IPv6 /64 network counts as one address. Behind a
-        /// proxy, all clients share the address of the proxy.
+        /// Requests of all sign-in routes (passwords, identity provider, token refresh) per client IP address; an IPv6 /64
+        /// network counts as one address. Set `http.trusted_proxies` behind a proxy: without it, all clients share the
+        /// address of the proxy.
         #[serde(deserialize_with = "super::rate::rate")]
-        sign_in: Option<Rate> = "\"\"";
+        sign_in: Option<Rate> = "\"300/60s\"";
+        /// Sign-in attempts with a password per user name, from all addresses together.
+        #[serde(deserialize_with = "super::rate::rate")]
+        account: Option<Rate> = "\"30/60s\"";
         /// Requests that change something, per principal. All tokens of a principal share the limit.
         #[serde(deserialize_with = "super::rate::rate")]
         mutation: Option<Rate> = "\"\"";

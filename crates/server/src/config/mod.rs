@@ -14,6 +14,7 @@ mod limits;
 mod list;
 mod load;
 mod nats;
+mod networks;
 mod oidc;
 mod postgres;
 mod rate;

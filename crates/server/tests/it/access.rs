@@ -23,10 +23,11 @@ async fn count_audited(sql: &mut SqlConnection, action: &str) -> i64 {
     sql.number(format!("SELECT count(*) FROM journal_entries WHERE kind = '{action}'")).await
 }
 
-/// The features that every deployment has. The module `streams` tests those of streams.
-const DEFAULT_FEATURES: [&str; 6] = [
+/// The features that a deployment has by default. The module `streams` tests those of streams.
+const DEFAULT_FEATURES: [&str; 7] = [
     "health",
     "capabilities",
+    "rate_limit",
     "session_events",
     "slow_client_warning",
     "typed_event_schema",
@@ -59,7 +60,9 @@ async fn default_capabilities_are_advertised_on_both_replicas() {
 // covers: C4, C7a, C7b, C7c
 #[tokio::test]
 async fn disabled_features_are_neither_advertised_nor_active() {
-    let cluster = Cluster::new().await;
+    let db = TestDb::new().await;
+    let setup = Setup::new(&db).with("limits.sign_in", "").with("limits.account", "");
+    let cluster = Cluster::with_setup(setup, db).await;
     let disabled = ["require_auth", "allow_origin", "rate_limit"];
     let features = cluster.first.get("/capabilities").await.body["features"].clone();
     let features = features.as_array().expect("a list");

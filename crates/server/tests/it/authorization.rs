@@ -26,6 +26,27 @@ const PUBLIC: [(&str, &str); 11] = [
     ("POST", "/api/v1/auth/handoff"),         // code and verifier are in the body
 ];
 
+/// The tier of each public route: `sign_in` is counted by address; `unlimited` costs a read from memory, or one query
+/// at most. The last ones are pages, which the API document does not list.
+const PUBLIC_TIERS: [(&str, &str, &str); 16] = [
+    ("GET", "/health", "unlimited"),
+    ("GET", "/health/live", "unlimited"),
+    ("GET", "/health/readiness", "unlimited"),
+    ("GET", "/capabilities", "unlimited"),
+    ("GET", "/.well-known/jwks.json", "unlimited"),
+    ("POST", "/api/v1/auth/login", "sign_in"),
+    ("POST", "/api/v1/auth/refresh", "sign_in"),
+    ("POST", "/api/v1/auth/browser-session", "sign_in"),
+    ("GET", "/api/v1/auth/oidc/start", "sign_in"),
+    ("GET", "/api/v1/auth/oidc/callback", "sign_in"),
+    ("POST", "/api/v1/auth/handoff", "sign_in"),
+    ("GET", "/sign-in/confirm", "sign_in"),
+    ("POST", "/sign-in/confirm", "sign_in"),
+    ("GET", "/metrics", "unlimited"),
+    ("GET", "/openapi.json", "unlimited"),
+    ("GET", "/docs/", "unlimited"),
+];
+
 /// The routes that take an enrolment token.
 const ENROLMENT_ROUTES: [(&str, &str); 4] = [
     ("GET", "/api/v1/runner/enrolment"),
@@ -220,6 +241,34 @@ async fn require_auth_closes_every_route_except_the_named_list() {
         let is_listed = PUBLIC.contains(&(method.as_str(), template.as_str()))
             && PUBLIC_WITH_REQUIRE_AUTH.contains(&template.as_str());
         assert_eq!(is_closed, !is_listed, "{method} {template}: {}", response.text);
+    }
+}
+
+#[tokio::test]
+async fn every_public_route_names_its_tier() {
+    let db = TestDb::new().await;
+    let setup = Setup::new(&db).with("limits.sign_in", "1/24h").with("http.trusted_proxies", "127.0.0.1/32");
+    let cluster = Cluster::with_setup(setup, db).await;
+    let send_from = async |client: usize, method: &str, path: &str| {
+        let method: Method = method.parse().expect("a method");
+        let request = cluster.first.client.request(method, cluster.first.url(path));
+        let request = request.header("x-forwarded-for", format!("192.0.2.{client}"));
+        read_response(request.send().await.expect("a response")).await
+    };
+    for (method, template) in operations(&cluster.first).await {
+        let response = send_from(255, &method, &template.replace(['{', '}'], "")).await;
+        let is_named = PUBLIC_TIERS.iter().any(|(m, path, _)| (*m, *path) == (&*method, &*template));
+        let is_public = response.body["failureKind"] != "unauthenticated";
+        assert_eq!(is_public, is_named, "{method} {template} is public or not, and named or not");
+    }
+    for (client, (method, path, tier)) in PUBLIC_TIERS.into_iter().enumerate() {
+        for attempt in [1, 2] {
+            let response = send_from(client, method, path).await;
+            let is_counted = response.header("x-ratelimit-limit") == "1";
+            assert_eq!(is_counted, tier == "sign_in", "{method} {path}: {}", response.text);
+            let is_refused = response.body["failureKind"] == "rate-limited";
+            assert_eq!(is_refused, is_counted && attempt == 2, "{method} {path}: {}", response.text);
+        }
     }
 }
 

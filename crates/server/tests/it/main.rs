@@ -38,6 +38,7 @@ mod runs;
 mod session_storage;
 mod sessions;
 mod sign_in;
+mod sign_in_limits;
 mod streams;
 mod subject_tokens;
 mod support;

@@ -125,8 +125,8 @@ async fn password_checks_hold_no_database_connection() {
     let db = TestDb::new().await;
     let mut watch = db.sql().await;
     let cluster = Cluster::with_setup(crate::support::Setup::new(&db), db).await;
-    let guesses =
-        (0..8).map(|number| cluster.first.try_sign_in("nobody", if number == 0 { "x" } else { PASSWORD }));
+    let names: Vec<String> = (0..8).map(|number| format!("nobody-{number}")).collect();
+    let guesses = names.iter().map(|name| cluster.first.try_sign_in(name, PASSWORD));
     let sampling = async {
         let idle_in_transaction = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'";
         let mut samples = Vec::new();

@@ -1,5 +1,6 @@
 //! Sign-in, token refresh, sign-out and authentication of callers.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use guildhall_domain::access::caller::{Caller, TenantRole};
@@ -7,22 +8,22 @@ use guildhall_domain::access::lockout::SignInDecision;
 use guildhall_domain::access::principal::{LoginKind, TokenKind};
 use guildhall_domain::access::refresh::{RefreshDecision, TokenFamily, decide};
 use guildhall_domain::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
+use guildhall_domain::ops::rate::RateKey;
 use guildhall_domain::ops::sampling::LogSampler;
 use guildhall_identity::access_token::AccessClaims;
 use guildhall_identity::opaque::{OpaqueSecret, OpaqueSecretKind};
-use guildhall_identity::password;
 use guildhall_runtime::Clock;
 use guildhall_store::passwords::Password;
-use guildhall_store::{Store, Tx, logins, passwords, principals, service_keys};
+use guildhall_store::{Store, Tx, logins, passwords, principals, service_keys, unknown_names};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
-use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::access::error::{AccessError, OidcError};
+use crate::access::password_queue::PasswordQueue;
 use crate::access::secrets::{is_due_for_touch, matches};
 use crate::access::signing::Signing;
 use crate::access::timestamps::add;
@@ -33,9 +34,6 @@ const ACCESS_LIFETIME: SignedDuration = SignedDuration::from_mins(5);
 /// The lifetime of a login, however often it is refreshed.
 const LOGIN_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// Concurrent password checks: each takes 19 MiB and a core for tens of milliseconds. More are refused.
-const MAX_PASSWORD_CHECKS: usize = 8;
-
 /// The tokens of a login.
 #[derive(Debug, Clone)]
 pub struct Tokens {
@@ -43,6 +41,15 @@ pub struct Tokens {
     pub access: SecretString,
     pub access_expires_at: Timestamp,
     pub refresh: SecretString,
+}
+
+/// An attempt to sign in with a password. Its debug output hides the password.
+#[derive(Debug, Clone)]
+pub struct PasswordAttempt {
+    pub name: String,
+    pub password: SecretString,
+    /// The address of the client.
+    pub client: IpAddr,
 }
 
 /// How a person signed in.
@@ -86,38 +93,40 @@ pub struct Auth {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) signing: Arc<Signing>,
-    password_checks: Arc<Semaphore>,
-    /// Samples the audit entries of attempts with unknown names, which no lockout limits.
+    password_queue: PasswordQueue,
+    /// Samples the audit entries of attempts with unknown names: there are more names than a lockout limits.
     unknown_names: Arc<Mutex<LogSampler>>,
 }
 
 impl Auth {
     #[must_use]
     pub fn new(store: Store, clock: Clock, signing: Arc<Signing>) -> Self {
-        let password_checks = Arc::new(Semaphore::new(MAX_PASSWORD_CHECKS));
-        Self { store, clock, signing, password_checks, unknown_names: Arc::default() }
+        let password_queue = PasswordQueue::new();
+        Self { store, clock, signing, password_queue, unknown_names: Arc::default() }
     }
 
     /// Signs a person in with a password.
-    pub async fn sign_in(&self, name: &str, password: &SecretString) -> Result<Tokens, ServiceError> {
-        let (tx, principal) = self.check_password(name, password).await?;
+    pub async fn sign_in(&self, attempt: &PasswordAttempt) -> Result<Tokens, ServiceError> {
+        let (tx, principal) = self.check_password(attempt).await?;
         self.create_login(tx, principal, SignInMethod::Password).await
     }
 
     /// Checks a password. Returns a transaction that holds the lock of the name. No connection is held during the slow
-    /// hash, so that random attempts cannot use up the pool.
+    /// hash, so that random attempts cannot use up the pool. The cheap checks come first: a place in the queue, then
+    /// the lock of the name.
     pub(crate) async fn check_password(
         &self,
-        name: &str,
-        password: &SecretString,
+        attempt: &PasswordAttempt,
     ) -> Result<(Tx, PrincipalId), ServiceError> {
-        let _permit = self.password_checks.try_acquire().map_err(|_| ServiceError::Overloaded)?;
-        let Some(stored) = self.count_attempt(name).await? else {
-            verify_dummy_password(password).await;
+        let PasswordAttempt { name, password, client } = attempt;
+        let place = self.password_queue.enter(RateKey::from_address(*client))?;
+        let stored = self.count_attempt(name).await?;
+        let is_correct = place.verify(password, stored.as_ref().map(|stored| stored.hash.clone())).await;
+        let Some(stored) = stored else {
             self.record_unknown_name(name).await?;
             return Err(AccessError::SignInFailed.into());
         };
-        if verify_password(password, stored.hash.clone()).await {
+        if is_correct {
             return self.reset_attempts(name, &stored).await;
         }
         let event = AuditEvent {
@@ -132,25 +141,30 @@ impl Auth {
     }
 
     /// Counts an attempt as failed before its password is checked, so that concurrent attempts cannot bypass the
-    /// lockout. [`Self::reset_attempts`] undoes it after a correct password. Returns `None` for an unknown name.
+    /// lockout. [`Self::reset_attempts`] undoes it after a correct password. Returns `None` for an unknown name, which
+    /// is locked in the same way.
     async fn count_attempt(&self, name: &str) -> Result<Option<Password>, ServiceError> {
+        let (mut tx, now, slot) = (self.store.begin().await?, self.clock.now(), self.signing.name_slot(name));
         // PostgreSQL rejects a text with NUL, so nobody has such a name.
-        if name.contains('\0') {
-            return Ok(None);
-        }
-        let mut tx = self.store.begin().await?;
-        let now = self.clock.now();
-        let Some(found) = passwords::lock(&mut tx, name).await? else {
-            tx.rollback().await?;
-            return Ok(None);
+        let found = if name.contains('\0') { None } else { passwords::lock(&mut tx, name).await? };
+        let attempts = match &found {
+            Some(found) => {
+                unknown_names::read(&mut tx, slot).await?;
+                found.attempts.clone()
+            }
+            None => unknown_names::lock(&mut tx, slot).await?,
         };
-        if let SignInDecision::Locked { until } = found.attempts.check(now) {
+        if let SignInDecision::Locked { until } = attempts.check(now) {
             tx.rollback().await?;
             return Err(AccessError::SignInLocked { until }.into());
         }
-        passwords::set_attempts(&mut tx, name, &found.attempts.clone().record_failure(now)).await?;
+        let failed = attempts.record_failure(now);
+        match &found {
+            Some(_) => passwords::set_attempts(&mut tx, name, &failed).await?,
+            None => unknown_names::set_attempts(&mut tx, slot, &failed).await?,
+        }
         tx.commit().await?;
-        Ok(Some(found))
+        Ok(found)
     }
 
     /// Resets the failed attempts of a name after a correct password.
@@ -191,7 +205,11 @@ impl Auth {
             let mut sampler = self.unknown_names.lock().unwrap_or_else(PoisonError::into_inner);
             sampler.sample(self.clock.now())
         };
-        let Some(left_out) = sampled else { return Ok(()) };
+        let Some(left_out) = sampled else {
+            let mut tx = self.store.begin().await?;
+            unknown_names::delete_expired(&mut tx, self.signing.name_slot(name)).await?;
+            return Ok(tx.commit().await?);
+        };
         let event = AuditEvent {
             log: AuditLog::Installation,
             action: "login.refused",
@@ -375,16 +393,4 @@ pub(crate) fn login_created_event(
         object: login.to_string(),
         detail: json!({ "method": method.as_str(), "kind": kind.as_str() }),
     }
-}
-
-/// Verifies a password on a blocking thread: it takes tens of milliseconds by design.
-async fn verify_password(password: &SecretString, hash: String) -> bool {
-    let password = password.clone();
-    tokio::task::spawn_blocking(move || password::verify(&password, &hash)).await.unwrap_or(false)
-}
-
-/// Takes as long as a real check, so that timing does not reveal whether a name exists.
-async fn verify_dummy_password(password: &SecretString) {
-    let password = password.clone();
-    let _panicked = tokio::task::spawn_blocking(move || password::dummy_verify(&password)).await;
 }

@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::ServiceError;
 use crate::access::audit;
-use crate::access::auth::{Auth, SignInMethod, login_created_event};
+use crate::access::auth::{Auth, PasswordAttempt, SignInMethod, login_created_event};
 use crate::access::secrets::matches;
 use crate::access::timestamps::add;
 
@@ -29,12 +29,8 @@ pub struct BrowserSession {
 
 impl Auth {
     /// Signs a browser in with a password.
-    pub async fn sign_in_browser(
-        &self,
-        name: &str,
-        password: &SecretString,
-    ) -> Result<BrowserSession, ServiceError> {
-        let (mut tx, principal) = self.check_password(name, password).await?;
+    pub async fn sign_in_browser(&self, attempt: &PasswordAttempt) -> Result<BrowserSession, ServiceError> {
+        let (mut tx, principal) = self.check_password(attempt).await?;
         let session = self.create_browser_session(&mut tx, principal, SignInMethod::Password).await?;
         tx.commit().await?;
         Ok(session)

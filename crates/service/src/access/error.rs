@@ -1,5 +1,7 @@
 //! Why signing in, or a change of authority, fails.
 
+use std::time::Duration;
+
 use guildhall_domain::access::invitation::InvitationError;
 use guildhall_domain::access::role::MembershipError;
 use guildhall_domain::access::user::UserError;
@@ -12,6 +14,12 @@ use guildhall_store::StoreError;
 use jiff::Timestamp;
 
 use crate::failures::{postgres_unavailable, server_error};
+
+/// The password checks of one client are done after this time.
+const PASSWORD_CHECK_WAIT: Duration = Duration::from_secs(1);
+
+/// Open sign-ins are completed or expire in minutes.
+const OPEN_SIGN_IN_WAIT: Duration = Duration::from_secs(60);
 
 /// An error of sign-in, tokens, members or invitations.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +38,10 @@ pub enum AccessError {
     User(#[from] UserError),
     #[error("no user signs in with this name")]
     UnknownUserName,
+    #[error("too many password checks of one client")]
+    TooManyPasswordChecks,
+    #[error("too many open sign-ins of one client")]
+    TooManyOpenSignIns,
     #[error(transparent)]
     Member(#[from] MembershipError),
     #[error(transparent)]
@@ -75,6 +87,8 @@ pub enum OidcError {
     Invitation,
     #[error("the account is disabled")]
     Disabled,
+    #[error("the confirmation came without the token of our page")]
+    ConfirmationToken,
     #[error("the hand-off code is invalid, was used, or came without its proof")]
     Handoff,
 }
@@ -113,6 +127,16 @@ impl AccessError {
                 FailureKind::NotFound,
                 "no user signs in with this name: check the name, or send an invitation",
             ),
+            Self::TooManyPasswordChecks => Failure::new(
+                FailureKind::RateLimited,
+                "too many sign-ins from this address at once; try again in a moment",
+            )
+            .with_retry_after(PASSWORD_CHECK_WAIT),
+            Self::TooManyOpenSignIns => Failure::new(
+                FailureKind::RateLimited,
+                "too many sign-ins from this address were started and not completed; try again in a minute",
+            )
+            .with_retry_after(OPEN_SIGN_IN_WAIT),
             Self::Member(error) => member_failure(*error),
             Self::Invitation(error) => invitation_failure(error),
             Self::Oidc(error) => Failure::new(FailureKind::SignInRefused, next_step(error)),
@@ -151,7 +175,7 @@ fn invitation_failure(error: &InvitationError) -> Failure {
 /// Returns what to do after a refused sign-in. Only the audit log says which check failed.
 fn next_step(error: &OidcError) -> &'static str {
     match error {
-        OidcError::NoCookie | OidcError::State | OidcError::NotOpen => {
+        OidcError::NoCookie | OidcError::State | OidcError::NotOpen | OidcError::ConfirmationToken => {
             "this browser has no open sign-in for this callback: sign in again"
         }
         OidcError::Denied(_) => {

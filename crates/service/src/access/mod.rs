@@ -10,6 +10,7 @@ pub mod error;
 pub mod invitations;
 pub mod keys;
 pub mod oidc;
+pub(crate) mod password_queue;
 pub mod projects;
 pub(crate) mod secrets;
 pub mod signing;

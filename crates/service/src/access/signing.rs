@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use guildhall_domain::access::signing::{KeyRing, RotationPolicy, SigningKey};
 use guildhall_domain::ids::SigningKeyId;
+use guildhall_domain::ops::rate::RateKey;
 use guildhall_identity::access_token::{AccessClaims, Signer, TokenError, VerifyingKeys, verify};
 use guildhall_identity::name_tag::NameTagger;
 use guildhall_identity::seal::Kek;
@@ -13,6 +14,7 @@ use guildhall_runtime::Clock;
 use guildhall_runtime::reconcile::Reconciler;
 use guildhall_store::Store;
 use guildhall_store::signing_keys::{self, StoredSigningKey};
+use guildhall_store::unknown_names::NameSlot;
 use secrecy::SecretString;
 use serde_json::Value;
 
@@ -73,6 +75,17 @@ impl Signing {
     #[must_use]
     pub fn name_tag(&self, name: &str) -> String {
         self.name_tags.tag(name)
+    }
+
+    /// Returns the key that counts sign-in attempts with a name.
+    #[must_use]
+    pub fn account_key(&self, name: &str) -> RateKey {
+        RateKey::Account(self.name_tags.tag_number(name))
+    }
+
+    /// Returns the slot that counts failed sign-ins if nobody has the name.
+    pub(crate) fn name_slot(&self, name: &str) -> NameSlot {
+        NameSlot::from_tag(self.name_tags.tag_number(name))
     }
 
     /// Verifies a token. An unknown key reloads the keys: it may be new.

@@ -41,6 +41,18 @@ const PUBLIC: &[&str] = &[
     "ops/health.rs::readiness",
 ];
 
+/// The extractor that counts a caller without a token (`api/src/edge/rates.rs`).
+const COUNTED_BY_ADDRESS: &str = "AnonymousCaller";
+
+/// Public handlers without a rate limit: they cost a read from memory, or one query at most.
+const UNLIMITED: &[&str] = &[
+    "access/signing.rs::jwks",
+    "ops/capabilities.rs::get",
+    "ops/health.rs::get",
+    "ops/health.rs::live",
+    "ops/health.rs::readiness",
+];
+
 /// Service methods for anyone with a valid token. Others take an `Authorized<Right>` or an `InstallationOperator`.
 const OWN_METHODS: &[&str] = &[
     "access/account.rs::change_password",
@@ -100,6 +112,8 @@ fn is_handler(function: &syn::ItemFn) -> bool {
 struct HandlersWithoutRight {
     own: BTreeSet<String>,
     public: BTreeSet<String>,
+    /// Those of `public` that are not counted.
+    unlimited: BTreeSet<String>,
 }
 
 /// Sorts the handlers of a file that have no right in their signature.
@@ -115,10 +129,13 @@ fn add_handlers_without_right(file: &str, source: &syn::File, found: &mut Handle
         let name = format!("{file}::{}", function.sig.ident);
         let is_own = types.contains("AuthenticatedCaller");
         if is_own {
-            found.own.insert(name)
-        } else {
-            found.public.insert(name)
-        };
+            found.own.insert(name);
+            continue;
+        }
+        if !types.contains(COUNTED_BY_ADDRESS) {
+            found.unlimited.insert(name.clone());
+        }
+        found.public.insert(name);
     }
 }
 
@@ -132,7 +149,22 @@ fn handlers_name_their_right_in_the_signature() {
     for (file, source) in parse_all("crates/api/src/http") {
         add_handlers_without_right(&file, &source, &mut found);
     }
-    assert_eq!(found, HandlersWithoutRight { own: names(OWN), public: names(PUBLIC) });
+    let expected = HandlersWithoutRight { own: names(OWN), public: names(PUBLIC), unlimited: names(UNLIMITED) };
+    assert_eq!(found, expected);
+}
+
+/// Routes outside the API document. `every_public_route_names_its_tier` in `server/tests/it/authorization.rs` lists
+/// them.
+#[test]
+fn routes_outside_the_api_document_are_listed() {
+    let mut found = BTreeSet::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../api/src");
+    for file in source_files(&folder) {
+        let source = std::fs::read_to_string(&file).expect("a source file can be read");
+        let routes = source.split(".route(").skip(1).filter_map(|rest| rest.split(',').next());
+        found.extend(routes.map(|path| path.trim().to_owned()));
+    }
+    assert_eq!(found, names(&["\"/metrics\"", "CONFIRMATION_PATH"]));
 }
 
 #[test]
@@ -141,10 +173,12 @@ fn handler_without_a_right_is_found() {
         #[utoipa::path(get)] async fn a(State(app): State<App>, caller: Authorized<RunsRead>) {}
         #[utoipa::path(get)] async fn b(caller: AuthenticatedCaller) {}
         #[utoipa::path(get)] async fn c(State(app): State<App>) {}
+        #[utoipa::path(get)] async fn d(State(app): State<App>, _: AnonymousCaller) {}
         async fn helper(app: &App) {}";
     let mut found = HandlersWithoutRight::default();
     add_handlers_without_right("x.rs", &syn::parse_file(source).expect("Rust"), &mut found);
-    assert_eq!(found, HandlersWithoutRight { own: names(&["x.rs::b"]), public: names(&["x.rs::c"]) });
+    let (own, public) = (names(&["x.rs::b"]), names(&["x.rs::c", "x.rs::d"]));
+    assert_eq!(found, HandlersWithoutRight { own, public, unlimited: names(&["x.rs::c"]) });
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::edge::error::ApiError;
 const PROBES: [&str; 2] = ["/health/live", "/health/readiness"];
 
 /// Routes that stay public with `access.require_auth`: probes, sign-in, and the keys that verify tokens (ADR 033).
-const PUBLIC_ROUTES: [&str; 9] = [
+const PUBLIC_ROUTES: [&str; 10] = [
     "/health/live",
     "/health/readiness",
     "/api/v1/auth/login",
@@ -27,6 +27,7 @@ const PUBLIC_ROUTES: [&str; 9] = [
     "/api/v1/auth/oidc/start",
     "/api/v1/auth/oidc/callback",
     "/api/v1/auth/handoff",
+    "/sign-in/confirm",
     "/.well-known/jwks.json",
 ];
 

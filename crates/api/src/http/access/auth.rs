@@ -6,7 +6,7 @@ use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, StatusCode};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::auth::{Refresh, SignIn, TokensView, WhoamiView};
-use guildhall_service::access::auth::Tokens;
+use guildhall_service::access::auth::{PasswordAttempt, Tokens};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::tenants::membership;
@@ -25,15 +25,16 @@ use crate::edge::rates::AnonymousCaller;
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "Wrong name or password", body = Problem, content_type = CONTENT_TYPE),
         (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "Too many failed attempts, or too many attempts from this address", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Too many failed attempts, or too many attempts with this name or from this address", body = Problem, content_type = CONTENT_TYPE),
+        (status = 503, description = "Too many passwords wait to be checked", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn login(
     State(app): State<App>,
-    _: AnonymousCaller,
+    caller: AnonymousCaller,
     Body(body): Body<SignIn>,
 ) -> Result<Json<TokensView>, ApiError> {
-    let tokens = app.access.auth.sign_in(&body.name, &SecretString::from(body.password)).await?;
+    let tokens = app.access.auth.sign_in(&password_attempt(&app, caller, body).await?).await?;
     Ok(Json(view(&tokens)))
 }
 
@@ -100,6 +101,20 @@ pub(crate) async fn whoami(
         operator: caller.caller.is_operator,
         tenants: tenants.into_iter().map(membership).collect(),
     }))
+}
+
+/// Counts an attempt for its user name, before anything is read or hashed.
+pub(crate) async fn password_attempt(
+    app: &App,
+    caller: AnonymousCaller,
+    body: SignIn,
+) -> Result<PasswordAttempt, ApiError> {
+    caller.count_account(app, &body.name).await?;
+    Ok(PasswordAttempt {
+        name: body.name,
+        password: SecretString::from(body.password),
+        client: caller.address,
+    })
 }
 
 pub(crate) fn view(tokens: &Tokens) -> TokensView {

@@ -10,11 +10,13 @@ use guildhall_service::ServiceError;
 use guildhall_service::access::browser_session::{self, BrowserSession};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::auth::password_attempt;
 use crate::App;
 use crate::edge::caller::{AuthenticatedCaller, Credential};
 use crate::edge::cookies;
 use crate::edge::error::ApiError;
 use crate::edge::input::Body;
+use crate::edge::rates::AnonymousCaller;
 
 /// Create a browser session with a name and a password
 ///
@@ -28,14 +30,16 @@ use crate::edge::input::Body;
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "Wrong name or password", body = Problem, content_type = CONTENT_TYPE),
         (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
-        (status = 429, description = "Too many failed attempts", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Too many failed attempts, or too many attempts with this name or from this address", body = Problem, content_type = CONTENT_TYPE),
+        (status = 503, description = "Too many passwords wait to be checked", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn create(
     State(app): State<App>,
+    caller: AnonymousCaller,
     Body(body): Body<SignIn>,
 ) -> Result<(HeaderMap, Json<BrowserSessionView>), ApiError> {
-    let session = app.access.auth.sign_in_browser(&body.name, &SecretString::from(body.password)).await?;
+    let session = app.access.auth.sign_in_browser(&password_attempt(&app, caller, body).await?).await?;
     let mut headers = no_store();
     headers.extend(cookie_of(&session).map(|cookie| (SET_COOKIE, cookie)));
     let view = view(session.principal.to_string(), &session.cookie, session.expires_at);

@@ -4,6 +4,7 @@ mod account;
 mod audit;
 mod auth;
 mod browser_session;
+mod confirmation_page;
 mod invitations;
 mod keys;
 mod oidc;
@@ -13,10 +14,19 @@ mod subject_tokens;
 mod tenants;
 mod users;
 
+use axum::Router;
+use axum::routing::get;
+use guildhall_service::access::oidc::CONFIRMATION_PATH;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
+
+/// Returns the pages of this group. They are HTML, hence not in the API document.
+pub(super) fn pages() -> Router<App> {
+    let page = get(confirmation_page::show).post(confirmation_page::submit);
+    Router::new().route(CONFIRMATION_PATH, page)
+}
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()

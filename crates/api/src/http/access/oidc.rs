@@ -25,6 +25,7 @@ use crate::edge::cookies;
 use crate::edge::denials::DeniedRequest;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, parse};
+use crate::edge::rates::AnonymousCaller;
 
 /// Start a sign-in through the identity provider
 ///
@@ -35,34 +36,39 @@ use crate::edge::input::{Body, parse};
         (status = 303, description = "Redirect to the provider"),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No identity provider is configured, or the invitation is invalid", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Too many attempts or open sign-ins from this address", body = Problem, content_type = CONTENT_TYPE),
         (status = 503, description = "The identity provider is unavailable", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn start(
     State(app): State<App>,
+    caller: AnonymousCaller,
     query: Result<Query<StartOidcQuery>, QueryRejection>,
 ) -> Result<(StatusCode, HeaderMap), ApiError> {
     let request = parse_sign_in_request(parse_query(query)?)?;
-    let started = configured_oidc(&app)?.start(&request).await?;
+    let started = configured_oidc(&app)?.start(&request, caller.address).await?;
     let cookie = cookies::set(cookies::SIGN_IN, &started.cookie, oidc::LIFETIME);
     Ok(redirect(started.authorization_url.as_str(), cookie))
 }
 
 /// Complete a sign-in through the identity provider
 ///
-/// The provider redirects the browser here. The parameters must match the cookie that the start of the sign-in set.
+/// The provider redirects the browser here. The parameters must match the cookie that the start of the sign-in set. A
+/// sign-in for a CLI continues on a page on which the user confirms it.
 #[utoipa::path(
     get, path = "/api/v1/auth/oidc/callback", tag = "auth", operation_id = "completeOidc", params(OidcCallbackQuery),
     responses(
-        (status = 303, description = "Signed in; redirect to the return address"),
+        (status = 303, description = "Signed in; redirect to the return address, or for a CLI to the confirmation page"),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Sign-in denied; nothing changed", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No identity provider is configured", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Too many attempts from this address", body = Problem, content_type = CONTENT_TYPE),
         (status = 503, description = "The identity provider is unavailable", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn callback(
     State(app): State<App>,
+    _: AnonymousCaller,
     headers: HeaderMap,
     query: Result<Query<OidcCallbackQuery>, QueryRejection>,
 ) -> Result<(StatusCode, HeaderMap), ApiError> {
@@ -74,11 +80,14 @@ pub(crate) async fn callback(
     match finished {
         Ok(CompletedSignIn::Browser { session, return_to }) => {
             // An absolute URL, so that the path cannot redirect to another host.
-            let address =
-                format!("{}{return_to}", app.access_rules.public_origin.as_deref().unwrap_or_default());
+            let address = format!("{}{return_to}", public_origin(&app));
             Ok(redirect(&address, cleared.into_iter().chain(cookie_of(&session))))
         }
-        Ok(CompletedSignIn::Cli { address }) => Ok(redirect(address.as_str(), cleared)),
+        Ok(CompletedSignIn::Cli { confirmation }) => {
+            let page = format!("{}{}", public_origin(&app), oidc::CONFIRMATION_PATH);
+            let cookie = cookies::set(cookies::CONFIRMATION, &confirmation, oidc::CONFIRMATION_LIFETIME);
+            Ok(redirect(&page, cleared.into_iter().chain(cookie)))
+        }
         Err(error) => Err(record_denied_sign_in(&app, error, oidc::CALLBACK_PATH).await),
     }
 }
@@ -95,10 +104,12 @@ pub(crate) async fn callback(
         (status = 403, description = "Invalid, already used, or the PKCE verifier does not match", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No identity provider is configured", body = Problem, content_type = CONTENT_TYPE),
         (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Too many attempts from this address", body = Problem, content_type = CONTENT_TYPE),
     )
 )]
 pub(crate) async fn exchange(
     State(app): State<App>,
+    _: AnonymousCaller,
     Body(body): Body<ExchangeHandoff>,
 ) -> Result<Json<TokensView>, ApiError> {
     let (code, verifier) = (SecretString::from(body.code), SecretString::from(body.verifier));
@@ -108,7 +119,11 @@ pub(crate) async fn exchange(
     }
 }
 
-fn configured_oidc(app: &App) -> Result<&Oidc, ApiError> {
+fn public_origin(app: &App) -> &str {
+    app.access_rules.public_origin.as_deref().unwrap_or_default()
+}
+
+pub(super) fn configured_oidc(app: &App) -> Result<&Oidc, ApiError> {
     let message = "no identity provider is configured: sign in with a name and a password";
     app.access.oidc.as_ref().ok_or_else(|| ApiError::new(FailureKind::NotFound, message))
 }
@@ -136,7 +151,10 @@ fn parse_cli_callback(text: &str) -> Result<CliCallback, ApiError> {
 }
 
 /// Returns a redirect without a referrer: the current address contains secrets of the sign-in.
-fn redirect(address: &str, cookies: impl IntoIterator<Item = HeaderValue>) -> (StatusCode, HeaderMap) {
+pub(super) fn redirect(
+    address: &str,
+    cookies: impl IntoIterator<Item = HeaderValue>,
+) -> (StatusCode, HeaderMap) {
     let mut headers = HeaderMap::from_iter([
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
@@ -149,7 +167,7 @@ fn redirect(address: &str, cookies: impl IntoIterator<Item = HeaderValue>) -> (S
 }
 
 /// Records a denied sign-in and its reason in the audit log. The response says less.
-async fn record_denied_sign_in(app: &App, error: ServiceError, path: &str) -> ApiError {
+pub(super) async fn record_denied_sign_in(app: &App, error: ServiceError, path: &str) -> ApiError {
     if let ServiceError::Access(AccessError::Oidc(refusal)) = &error {
         let reason = refusal.to_string();
         let denied = DeniedRequest { action: "login.refused", actor: None, from: &reason, path };

@@ -27,7 +27,9 @@ pub(super) async fn sign_in(client: &Client, invitation: Option<&SecretString>) 
     let verifier = derived::generate_verifier();
     let challenge = derived::challenge(&verifier);
     let url = client.oidc_start_url(&BrowserSignIn { port, challenge: &challenge, invitation });
+    let code = derived::confirmation_code(&challenge);
     eprintln!("Open this URL in a browser on this machine and sign in:\n\n  {url}\n");
+    eprintln!("Confirm on the page only if it shows this code: {code}");
     let (mut browser, code) = wait_for_code(&listener, &challenge).await?;
     let tokens = client.exchange_handoff(&code, &verifier).await;
     let message = match &tokens {

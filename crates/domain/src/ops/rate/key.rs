@@ -14,6 +14,8 @@ pub enum RateKey {
     Principal(PrincipalId),
     /// Created by [`RateKey::from_address`].
     Address(IpAddr),
+    /// The keyed tag of a user name, which need not exist.
+    Account(u64),
 }
 
 impl RateKey {
@@ -32,6 +34,7 @@ impl fmt::Display for RateKey {
         match self {
             Self::Principal(principal) => principal.fmt(f),
             Self::Address(address) => address.fmt(f),
+            Self::Account(tag) => write!(f, "name-{tag:016x}"),
         }
     }
 }

@@ -31,8 +31,10 @@ const MAX_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 /// Kinds of requests with separate limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tier {
-    /// Requests for tokens, before the caller is known.
+    /// Requests of sign-in routes, before the caller is known. Counted by address.
     SignIn,
+    /// Sign-in attempts with a password, by user name.
+    Account,
     /// Requests that change state.
     Mutation,
     /// Requests that only read, including opening a stream.
@@ -46,6 +48,7 @@ impl Tier {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SignIn => "sign_in",
+            Self::Account => "account",
             Self::Mutation => "mutation",
             Self::Read => "read",
             Self::Prompt => "prompt",
@@ -60,6 +63,7 @@ impl Tier {
             Self::Mutation => 2,
             Self::Read => 3,
             Self::Prompt => 4,
+            Self::Account => 5,
         }
     }
 }

@@ -75,6 +75,25 @@ impl Browser {
         response
     }
 
+    /// Submits a form as a page of `origin` does. Does not follow redirects.
+    pub(crate) async fn submit_form(
+        &mut self,
+        client: &reqwest::Client,
+        url: &str,
+        origin: Option<&str>,
+        form: String,
+    ) -> TestResponse {
+        let kind = "application/x-www-form-urlencoded";
+        let request = client.post(url).header("cookie", self.cookie_header()).header("content-type", kind);
+        let request = match origin {
+            Some(origin) => request.header("origin", origin),
+            None => request,
+        };
+        let response = read_response(request.body(form).send().await.expect("a response")).await;
+        self.store_cookies(&response);
+        response
+    }
+
     fn cookie_header(&self) -> String {
         let pairs: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         pairs.join("; ")

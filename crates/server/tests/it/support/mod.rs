@@ -3,6 +3,7 @@
 pub(crate) mod browser;
 pub(crate) mod cluster;
 pub(crate) mod events;
+pub(crate) mod flood;
 pub(crate) mod launcher;
 pub(crate) mod oidc;
 pub(crate) mod profiles;
@@ -32,16 +33,26 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Uses a database and the NATS that all tests share. Test processes compete for the cores, so a connection may take
-    /// longer than the default timeout.
+    /// Uses a database and the NATS that all tests share. Test processes compete for the cores, so a connection may
+    /// take longer than the default timeout. The limits of sign-ins are far above the defaults: all clients of a test
+    /// have one address, and many sign in at once.
     pub(crate) fn new(db: &TestDb) -> Self {
+        Self::with_default_limits(db).with_high_limits()
+    }
+
+    /// Uses the limits of sign-ins that an installation has by default.
+    pub(crate) fn with_default_limits(db: &TestDb) -> Self {
         let flags = vec![("postgres.acquire_timeout", "10s".to_owned())];
         Self { postgres: db.url(), nats: nats_url(), prefix: subject_prefix(), flags }
     }
 
     /// Uses a database and the NATS of the test's private engines.
     pub(crate) fn with_private_engines(db: &TestDb, addresses: &EngineUrls) -> Self {
-        Self { nats: addresses.nats.clone(), flags: Vec::new(), ..Self::new(db) }
+        Self { nats: addresses.nats.clone(), flags: Vec::new(), ..Self::new(db) }.with_high_limits()
+    }
+
+    fn with_high_limits(self) -> Self {
+        self.with("limits.sign_in", "100000/60s").with("limits.account", "10000/60s")
     }
 
     pub(crate) fn with(mut self, key: &'static str, value: impl ToString) -> Self {

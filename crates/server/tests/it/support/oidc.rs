@@ -6,7 +6,7 @@ use guildhall_testkit::{NodeProcess, NodeScript, SqlConnection, TestDb};
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use super::browser::Browser;
+use super::browser::{Browser, origin_of};
 use super::cluster::Cluster;
 use super::{Setup, TestResponse, read_response};
 
@@ -25,16 +25,23 @@ pub(crate) struct OidcFixture {
 impl OidcFixture {
     /// Uses a real provider.
     pub(crate) async fn with_real_provider() -> Self {
-        Self::with_provider(NodeScript::Provider).await
+        let db = TestDb::new().await;
+        Self::with_provider(NodeScript::Provider, Setup::new(&db), db).await
     }
 
     /// Uses a provider that can be made to misbehave.
     pub(crate) async fn with_faulty_provider() -> Self {
-        Self::with_provider(NodeScript::FaultyProvider).await
+        let db = TestDb::new().await;
+        Self::with_provider(NodeScript::FaultyProvider, Setup::new(&db), db).await
     }
 
-    async fn with_provider(script: NodeScript) -> Self {
+    /// Uses the same provider, and the limits of sign-ins that an installation has by default.
+    pub(crate) async fn with_default_limits() -> Self {
         let db = TestDb::new().await;
+        Self::with_provider(NodeScript::FaultyProvider, Setup::with_default_limits(&db), db).await
+    }
+
+    async fn with_provider(script: NodeScript, setup: Setup, db: TestDb) -> Self {
         let sql = db.sql().await;
         // The first replica listens on the public address.
         let listen =
@@ -43,7 +50,7 @@ impl OidcFixture {
         let callback = format!("{public}/api/v1/auth/oidc/callback");
         let provider = NodeProcess::start(script, &json!({ "redirectUris": [callback] }));
         let issuer = provider.output["issuer"].as_str().expect("an issuer").to_owned();
-        let setup = Setup::new(&db)
+        let setup = setup
             .with("http.public_url", &public)
             .with("oidc.issuer", issuer)
             .with("oidc.client_id", "guildhall")
@@ -99,6 +106,24 @@ impl OidcFixture {
         self.follow_callback(browser, &callback).await
     }
 
+    /// Opens the confirmation page of a sign-in for the CLI on the first replica.
+    pub(crate) async fn open_confirmation(&self, browser: &mut Browser) -> TestResponse {
+        let url = self.cluster.first.url("/sign-in/confirm").parse().expect("a URL");
+        browser.open(&self.client, &url, None).await
+    }
+
+    /// Submits the form of the confirmation page to the second replica.
+    pub(crate) async fn submit_confirmation(
+        &self,
+        browser: &mut Browser,
+        csrf: &str,
+        choice: &str,
+    ) -> TestResponse {
+        let second = &self.cluster.second;
+        let (url, origin) = (second.url("/sign-in/confirm"), origin_of(second));
+        browser.submit_form(&self.client, &url, Some(&origin), format!("csrf={csrf}&choice={choice}")).await
+    }
+
     /// Makes the faulty provider misbehave from now on.
     pub(crate) async fn inject_fault(&self, fault: &Value) {
         let issuer = self.provider.output["issuer"].as_str().expect("an issuer");
@@ -110,7 +135,9 @@ impl OidcFixture {
     /// Returns the row counts of all tables that a sign-in can change.
     pub(crate) async fn account_counts(&mut self) -> Vec<i64> {
         let mut counts = Vec::new();
-        for table in ["principals", "logins", "login_methods", "memberships", "handoffs"] {
+        for table in
+            ["principals", "logins", "login_methods", "memberships", "handoffs", "handoff_confirmations"]
+        {
             counts.push(self.sql.number(format!("SELECT count(*) FROM {table}")).await);
         }
         counts.push(self.sql.number("SELECT count(*) FROM invitations WHERE accepted_at IS NOT NULL").await);
@@ -124,6 +151,12 @@ impl OidcFixture {
         let bodies = bodies.iter().map(|body| serde_json::from_str::<Value>(body).expect("JSON"));
         bodies.map(|body| body["detail"]["from"].as_str().expect("a reason").to_owned()).collect()
     }
+}
+
+/// Returns the CSRF token of the confirmation page.
+pub(crate) fn csrf_of(page: &TestResponse) -> String {
+    let token = page.text.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+    token.unwrap_or_else(|| panic!("no form: {}", page.text)).to_owned()
 }
 
 pub(crate) fn location(response: &TestResponse) -> Url {

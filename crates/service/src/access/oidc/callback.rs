@@ -11,7 +11,6 @@ use guildhall_store::principals::{self, NewPrincipal};
 use guildhall_store::{Tx, login_methods};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
-use url::Url;
 
 use super::Oidc;
 use crate::ServiceError;
@@ -38,8 +37,8 @@ pub struct CallbackParams {
 pub enum CompletedSignIn {
     /// Of a browser: its session, and the path to redirect to.
     Browser { session: BrowserSession, return_to: String },
-    /// Of the CLI: the browser is redirected to it with a code, which is useless without the CLI's verifier.
-    Cli { address: Url },
+    /// Of the CLI: the cookie with which the browser opens the confirmation page.
+    Cli { confirmation: SecretString },
 }
 
 impl Oidc {
@@ -56,7 +55,8 @@ impl Oidc {
         let principal = self.find_or_create_principal(&mut tx, &flow, &subject).await?;
         let completed = match flow.cli {
             Some(cli) => {
-                CompletedSignIn::Cli { address: self.create_handoff(&mut tx, principal, cli).await? }
+                let confirmation = self.request_confirmation(&mut tx, principal, cli).await?;
+                CompletedSignIn::Cli { confirmation }
             }
             None => {
                 let session =

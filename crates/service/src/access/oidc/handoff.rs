@@ -1,7 +1,8 @@
 //! Hand-off of a sign-in from the browser to the CLI.
 //!
-//! The browser is redirected to a port of the user's machine with a code. The code is valid for one exchange within a
-//! minute, and only with a verifier that never leaves the CLI: the browser's history does not reveal it.
+//! After the user has confirmed, the browser is redirected to a port of the user's machine with a code. The code is
+//! valid for one exchange within a minute, and only with a verifier that never leaves the CLI: the browser's history
+//! does not reveal it.
 
 use guildhall_domain::access::oidc::CliCallback;
 use guildhall_domain::ids::PrincipalId;

@@ -5,27 +5,33 @@
 //! consumed once, on any replica.
 
 mod callback;
+mod confirmation;
 mod handoff;
 mod provider;
 
+use std::net::IpAddr;
+
 use guildhall_domain::access::return_path::ReturnPath;
+use guildhall_domain::ops::rate::RateKey;
 use guildhall_egress::Egress;
 use guildhall_identity::derived::{self, Purpose};
 use guildhall_identity::opaque::{OpaqueSecret, OpaqueSecretKind};
 use guildhall_runtime::Clock;
-use guildhall_store::oidc_flows::{self, OidcFlow};
+use guildhall_store::oidc_flows::{self, FlowInsert, OidcFlow};
 use jiff::SignedDuration;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 use uuid::Uuid;
 
 pub use callback::{CallbackParams, CompletedSignIn};
+pub use confirmation::{CONFIRMATION_LIFETIME, CONFIRMATION_PATH, ConfirmationChoice, ConfirmationPrompt};
 use guildhall_domain::access::oidc::CliCallback;
 pub use guildhall_identity::derived::is_challenge;
 pub use provider::{Provider, ProviderOptions};
 
 use crate::ServiceError;
 use crate::access::auth::Auth;
+use crate::access::error::AccessError;
 use crate::access::invitations::PresentedInvitation;
 use crate::access::timestamps::add;
 
@@ -74,10 +80,14 @@ impl Oidc {
         Self { auth, clock, provider, redirect_uri: format!("{public_origin}{CALLBACK_PATH}") }
     }
 
-    /// Starts a sign-in.
-    pub async fn start(&self, request: &SignInRequest) -> Result<StartedSignIn, ServiceError> {
-        let loaded = self.provider.load().await?;
+    /// Starts a sign-in for a browser at this address.
+    pub async fn start(
+        &self,
+        request: &SignInRequest,
+        client: IpAddr,
+    ) -> Result<StartedSignIn, ServiceError> {
         let invitation = request.invitation.as_ref().map(PresentedInvitation::parse).transpose()?;
+        let loaded = self.provider.load().await?;
         let id = Uuid::now_v7();
         let (cookie, hash) = OpaqueSecret::generate(OpaqueSecretKind::SignIn, id);
         let flow = OidcFlow {
@@ -86,8 +96,11 @@ impl Oidc {
             cli: request.cli.clone(),
             expires_at: add(self.clock.now(), LIFETIME),
         };
-        if !oidc_flows::insert(&self.auth.store, id, hash.as_bytes(), &flow).await? {
-            return Err(ServiceError::Overloaded);
+        let client = RateKey::from_address(client);
+        match oidc_flows::insert(&self.auth.store, id, hash.as_bytes(), client, &flow).await? {
+            FlowInsert::Inserted => {}
+            FlowInsert::ClientFull => return Err(AccessError::TooManyOpenSignIns.into()),
+            FlowInsert::Full => return Err(ServiceError::Overloaded),
         }
         let authorization_url =
             self.authorization_url(loaded.metadata.authorization_endpoint.clone(), &cookie);

@@ -26,6 +26,7 @@ const MAX_BORROWS: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RatePolicy {
     pub sign_in: Option<Rate>,
+    pub account: Option<Rate>,
     pub mutation: Option<Rate>,
     pub read: Option<Rate>,
     pub prompt: Option<Rate>,
@@ -36,6 +37,7 @@ impl RatePolicy {
     pub fn rate(&self, tier: Tier) -> Option<Rate> {
         match tier {
             Tier::SignIn => self.sign_in,
+            Tier::Account => self.account,
             Tier::Mutation => self.mutation,
             Tier::Read => self.read,
             Tier::Prompt => self.prompt,
@@ -45,7 +47,7 @@ impl RatePolicy {
     /// Returns whether a request can be refused. No route is of the tier `prompt` yet, so its rate alone does nothing.
     #[must_use]
     pub fn limits_anything(&self) -> bool {
-        [self.sign_in, self.mutation, self.read].iter().any(Option::is_some)
+        [self.sign_in, self.account, self.mutation, self.read].iter().any(Option::is_some)
     }
 }
 

@@ -1,0 +1,34 @@
+//! The address of the client of a request: the peer of the connection, or what a trusted proxy reports.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr};
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use guildhall_domain::ops::client_address::TrustedProxies;
+
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// The address of the client. Set for every request when it is received; rate limits and the audit log use it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
+
+impl ClientAddress {
+    /// Determines the address. Only `X-Forwarded-For` is read: `Forwarded` and others are ignored, so that a proxy
+    /// needs to clean one header.
+    pub(crate) fn new(peer: IpAddr, headers: &HeaderMap, proxies: &TrustedProxies) -> Self {
+        let values = headers.get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default());
+        Self(proxies.client_address(peer, values))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        // Requests without an address are counted together.
+        let found = parts.extensions.get::<Self>().copied();
+        Ok(found.unwrap_or(Self(Ipv4Addr::UNSPECIFIED.into())))
+    }
+}

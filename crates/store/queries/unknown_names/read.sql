@@ -1,0 +1,1 @@
+SELECT slot FROM unknown_names WHERE slot = $1

@@ -1,0 +1,1 @@
+UPDATE unknown_names SET expires_at = expires_at WHERE slot = $1
