@@ -1,5 +1,6 @@
 //! What users do with their own account: change the password, end all logins.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use guildhall_domain::access::caller::Caller;
@@ -11,12 +12,21 @@ use tokio::sync::Semaphore;
 
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
-use crate::access::auth::Auth;
+use crate::access::auth::{Auth, PasswordAttempt};
 use crate::access::error::AccessError;
 use crate::access::users::{end_logins, hash};
 
 /// Concurrent hashes of new passwords: each takes 19 MiB and a core for tens of milliseconds. More are refused.
 const MAX_PASSWORD_HASHES: usize = 4;
+
+/// A new password. Its debug output hides both passwords.
+#[derive(Debug, Clone)]
+pub struct PasswordChange {
+    pub current: SecretString,
+    pub new: SecretString,
+    /// The address of the client.
+    pub client: IpAddr,
+}
 
 /// Changes the account of the caller.
 #[derive(Debug, Clone)]
@@ -36,19 +46,19 @@ impl Account {
     pub async fn change_password(
         &self,
         caller: &Caller,
-        current: &SecretString,
-        new: &SecretString,
+        change: PasswordChange,
     ) -> Result<u64, ServiceError> {
+        let PasswordChange { current, new, client } = change;
         let name = passwords::find_name(&self.auth.store, caller.principal).await?;
         let name = name.ok_or(UserError::NoPassword)?;
         let hash = {
             let _permit = self.password_hashes.try_acquire().map_err(|_| ServiceError::Overloaded)?;
-            hash(new).await?
+            hash(&new).await?
         };
-        let (mut tx, principal) =
-            self.auth.check_password(&name, current).await.map_err(wrong_current_password)?;
+        let attempt = PasswordAttempt { name, password: current, client };
+        let (mut tx, principal) = self.auth.check_password(&attempt).await.map_err(wrong_current_password)?;
         principals::lock_user(&mut tx, principal, self.auth.clock.now()).await?;
-        passwords::set_hash(&mut tx, &name, &hash).await?;
+        passwords::set_hash(&mut tx, &attempt.name, &hash).await?;
         let ended = end_logins(&mut tx, principal, caller.login).await?;
         audit::record(&mut tx, &event(caller, "user.password_changed", ended)).await?;
         tx.commit().await?;

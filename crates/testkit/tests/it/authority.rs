@@ -149,7 +149,8 @@ fn handlers_name_their_right_in_the_signature() {
     for (file, source) in parse_all("crates/api/src/http") {
         add_handlers_without_right(&file, &source, &mut found);
     }
-    let expected = HandlersWithoutRight { own: names(OWN), public: names(PUBLIC), unlimited: names(UNLIMITED) };
+    let expected =
+        HandlersWithoutRight { own: names(OWN), public: names(PUBLIC), unlimited: names(UNLIMITED) };
     assert_eq!(found, expected);
 }
 

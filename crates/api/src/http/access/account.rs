@@ -4,10 +4,12 @@ use axum::Json;
 use axum::extract::State;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::account::{ChangePassword, EndedLoginsView};
+use guildhall_service::access::account::PasswordChange;
 
 use super::users::check_password;
 use crate::App;
 use crate::edge::caller::AuthenticatedCaller;
+use crate::edge::client_address::ClientAddress;
 use crate::edge::error::ApiError;
 use crate::edge::input::Body;
 use crate::http::responses::CommonErrors;
@@ -27,11 +29,13 @@ use crate::http::responses::CommonErrors;
 pub(crate) async fn change_password(
     State(app): State<App>,
     caller: AuthenticatedCaller,
+    ClientAddress(client): ClientAddress,
     Body(body): Body<ChangePassword>,
 ) -> Result<Json<EndedLoginsView>, ApiError> {
     let current = check_password("currentPassword", body.current_password)?;
     let new = check_password("newPassword", body.new_password)?;
-    let ended_logins = app.access.account.change_password(&caller.caller, &current, &new).await?;
+    let change = PasswordChange { current, new, client };
+    let ended_logins = app.access.account.change_password(&caller.caller, change).await?;
     Ok(Json(EndedLoginsView { ended_logins }))
 }
 
