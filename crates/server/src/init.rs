@@ -5,7 +5,8 @@ use guildhall_service::ServiceError;
 use guildhall_service::access::users::Users;
 use secrecy::SecretString;
 
-use crate::start::prepare_store;
+use crate::audit::create_signing_key;
+use crate::start::{Stores, prepare_stores};
 use crate::{Config, StartError};
 
 /// Why an installation could not be initialized.
@@ -17,11 +18,14 @@ pub enum InitError {
     User(#[source] ServiceError),
 }
 
-/// Migrates the database and creates the first user, who is the operator. Returns false where a user exists already.
+/// Migrates the database, and creates the key that signs audit logs and the first user, who is the operator. Returns
+/// false where a user exists already.
 pub async fn init(config: &Config, name: &str, password: &SecretString) -> Result<bool, InitError> {
-    let store = prepare_store(config).await?;
+    let Stores { store, owner } = prepare_stores(config).await?;
+    create_signing_key(&config.audit).map_err(StartError::from)?;
     let users = Users::new(store.clone(), Clock::system());
     let created = users.create_first(name, password).await.map_err(InitError::User)?;
     store.close().await;
+    owner.close().await;
     Ok(created.is_some())
 }

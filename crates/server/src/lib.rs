@@ -2,6 +2,7 @@
 //!
 //! This crate holds no business rules: it only connects the other crates.
 
+mod audit;
 pub mod config;
 pub mod engine_checks;
 mod engine_ports;
@@ -11,6 +12,7 @@ mod outbound;
 mod public_url;
 mod start;
 
+pub use audit::AuditConfigError;
 pub use config::Config;
 pub use guildhall_api::openapi;
 pub use guildhall_launcher::local::supports_containment as contains_runners;

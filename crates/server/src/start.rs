@@ -17,7 +17,7 @@ use guildhall_launcher::{LaunchError, Launcher};
 use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_runtime::{Clock, Tasks};
-use guildhall_service::access::audit_seal::AuditSeal;
+use guildhall_service::access::audit_seal::{AuditSeal, CheckpointSigner};
 use guildhall_service::access::auth::Auth;
 use guildhall_service::access::authority::AuthorityWatches;
 use guildhall_service::access::error::SigningError;
@@ -39,12 +39,13 @@ use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
 use guildhall_service::{Deps, ServiceError, access, ops, profiles, runners, runs, sessions};
 use guildhall_store::{MigrateError, Store, StoreError, StoreOptions, replicas, schema_state};
 use jiff::SignedDuration;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::audit::{self, AuditConfigError};
 use crate::outbound::{self, OutboundError};
 use crate::public_url::{InvalidPublicUrl, PublicUrl};
 use crate::{COMMIT, Config, config, launcher};
@@ -74,6 +75,16 @@ pub enum StartError {
         "cannot connect to PostgreSQL: check postgres.url (GUILDHALL_POSTGRES_URL) and that PostgreSQL runs"
     )]
     Store(#[from] StoreError),
+    #[error(
+        "cannot set up the database as its owner: check postgres.owner_url (GUILDHALL_POSTGRES_OWNER_URL) and that its \
+         role owns the tables"
+    )]
+    Owner(#[source] StoreError),
+    #[error(
+        "the role of postgres.url can change the audit log ({tables}): it must not own the tables or their schema, nor be \
+         a superuser or a member of the owner; docs/guides/audit.md describes the steps"
+    )]
+    AuditNotProtected { tables: String },
     #[error("cannot migrate the database")]
     Migrate(#[from] MigrateError),
     #[error("cannot connect to NATS: check nats.url (GUILDHALL_NATS_URL)")]
@@ -95,6 +106,8 @@ pub enum StartError {
     PublicUrl(#[from] InvalidPublicUrl),
     #[error(transparent)]
     Outbound(#[from] OutboundError),
+    #[error("invalid configuration section `audit`")]
+    Audit(#[from] AuditConfigError),
     #[error("cannot start the launcher: check the section `launcher`, or set launcher.kind to none")]
     Launcher(#[from] LaunchError),
     #[error("cannot install the metrics recorder")]
@@ -123,7 +136,7 @@ impl Server {
         let address = listener.local_addr().map_err(|source| listen_error(config.http.listen)(source))?;
         let public = PublicUrl::new(&config.http.public_url, address)?;
         let metrics = Metrics::install().map_err(|error| StartError::Metrics(Box::new(error)))?;
-        let store = prepare_store(config).await?;
+        let Stores { store, owner } = prepare_stores(config).await?;
         let bus = connect_bus(config).await?;
 
         let (tasks, clock) = (Tasks::new(), Clock::system());
@@ -132,7 +145,9 @@ impl Server {
         start_heartbeat(config, &identity, &store, &tasks, &reconcilers);
         let signing = signing(config, &store, &clock).await?;
         reconcilers.start(&tasks, signing::RECONCILE_INTERVAL, ReconcileSigningKeys(Arc::clone(&signing)));
-        start_housekeeping(config, &store, &tasks, &reconcilers);
+        let audit_key = audit::signing_key(&config.audit)?;
+        let signer = audit::signer(&config.audit, &clock, audit_key.clone())?;
+        start_housekeeping(config, &store, signer, &tasks, &reconcilers);
         let deps = Deps {
             journals: Journals::start(&store, &bus, &tasks),
             offers: Offers::start(&bus, &tasks),
@@ -141,19 +156,17 @@ impl Server {
             event_quota: config.runs.event_quota(),
             credentials: credentials(config, address, &clock)?,
             store: store.clone(),
+            owner_store: owner,
             clock: clock.clone(),
             signing,
+            audit_key: audit_key.map(|key| key.public()),
         };
         let launcher = deps.credentials.launcher.clone();
         let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&deps.signing));
         let runs = runs::open(&deps);
         let profiles =
             profiles::open(&deps, outbound::address_rules(config)?, config.secrets.validate_within);
-        let collector = launcher::session_storage_collector(config, &store);
-        reconcilers.start(&tasks, config.sessions.collect_every, collector);
-        let settler = SettleValidations(profiles.validations.clone());
-        reconcilers.start(&tasks, config.secrets.settle_every, settler);
-        reconcilers.start(&tasks, config.runs.tend_every, ReconcileRuns(deps.clone()));
+        start_group_reconcilers(config, &deps, &profiles, &tasks, &reconcilers);
         let starter = launcher::start(&config.launcher, launcher.clone(), &deps, &reconcilers, &tasks);
         let health = Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), reconcilers);
         health.start_probes(&tasks).await;
@@ -270,16 +283,21 @@ fn serve(
 }
 
 /// Starts the reconcilers that no other component needs.
-fn start_housekeeping(config: &Config, store: &Store, tasks: &Tasks, reconcilers: &Reconcilers) {
+fn start_housekeeping(
+    config: &Config,
+    store: &Store,
+    signer: Option<CheckpointSigner>,
+    tasks: &Tasks,
+    reconcilers: &Reconcilers,
+) {
     let every = &config.housekeeping;
-    let sealer = AuditSeal { store: store.clone(), stop: tasks.stop() };
+    let sealer = AuditSeal { store: store.clone(), signer, stop: tasks.stop() };
     reconcilers.start(tasks, every.audit_seal_every, sealer);
     let idempotency_keys = IdempotencyKeyCleanup { store: store.clone(), stop: tasks.stop() };
     reconcilers.start(tasks, CLEANUP_INTERVAL, idempotency_keys);
     if let Some(outbox) = Outbox::new(store.clone(), handlers(), OutboxTimeouts::DEFAULT, tasks.stop()) {
         reconcilers.start(tasks, outbox::POLL_INTERVAL, outbox);
     }
-    reconcilers.start(tasks, EventPartitions::INTERVAL, EventPartitions(store.clone()));
     let sweeper = RateWindowCleanup { store: store.clone(), stop: tasks.stop() };
     reconcilers.start(tasks, every.rate_windows_every, sweeper);
 }
@@ -290,6 +308,22 @@ fn trusted_proxies(http: &config::Http) -> TrustedProxies {
         warn!("all clients share the address of the proxy for limits.sign_in: set http.trusted_proxies");
     }
     TrustedProxies::new(http.trusted_proxies.clone())
+}
+
+/// Starts the reconcilers of runs, sessions and profiles.
+fn start_group_reconcilers(
+    config: &Config,
+    deps: &Deps,
+    profiles: &profiles::Group,
+    tasks: &Tasks,
+    reconcilers: &Reconcilers,
+) {
+    let collector = launcher::session_storage_collector(config, &deps.store);
+    reconcilers.start(tasks, config.sessions.collect_every, collector);
+    let settler = SettleValidations(profiles.validations.clone());
+    reconcilers.start(tasks, config.secrets.settle_every, settler);
+    reconcilers.start(tasks, config.runs.tend_every, ReconcileRuns(deps.clone()));
+    reconcilers.start(tasks, EventPartitions::INTERVAL, EventPartitions(deps.owner_store.clone()));
 }
 
 async fn connect_bus(config: &Config) -> Result<Bus, BusError> {
@@ -305,19 +339,49 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).await.map_err(listen_error(address))
 }
 
-pub(crate) async fn prepare_store(config: &Config) -> Result<Store, StartError> {
-    let store = Store::new(&StoreOptions {
-        url: config.postgres.url.clone(),
-        max_connections: config.postgres.max_connections.get(),
-        acquire_timeout: config.postgres.acquire_timeout,
-        statement_timeout: config.postgres.statement_timeout,
-    })?;
-    store.migrate(config.postgres.migrate_within).await?;
+/// The connections of a server to its database.
+pub(crate) struct Stores {
+    pub(crate) store: Store,
+    /// Connects as the owner of the tables. The same as `store` without `postgres.owner_url`.
+    pub(crate) owner: Store,
+}
+
+/// Connections of the owner: migrations, partitions and single erasures.
+const OWNER_CONNECTIONS: u32 = 2;
+
+/// Migrates the database, and limits the role of the server where another role owns the tables.
+pub(crate) async fn prepare_stores(config: &Config) -> Result<Stores, StartError> {
+    let postgres = &config.postgres;
+    let connect = |url: &SecretString, max_connections| {
+        Store::new(&StoreOptions {
+            url: url.clone(),
+            max_connections,
+            acquire_timeout: postgres.acquire_timeout,
+            statement_timeout: postgres.statement_timeout,
+        })
+    };
+    let store = connect(&postgres.url, postgres.max_connections.get())?;
+    let owner = if postgres.owner_url.expose_secret().is_empty() {
+        store.migrate(postgres.migrate_within).await?;
+        store.clone()
+    } else {
+        let owner = connect(&postgres.owner_url, OWNER_CONNECTIONS).map_err(StartError::Owner)?;
+        owner.migrate(postgres.migrate_within).await?;
+        limit_role(&owner, &store).await?;
+        owner
+    };
     let durability = schema_state::durability(&store).await?;
     if !durability.is_durable() {
         warn!(?durability, "PostgreSQL can lose committed data: turn on fsync and synchronous_commit");
     }
-    Ok(store)
+    Ok(Stores { store, owner })
+}
+
+/// Takes the privileges to change the audit log from the role of the server, and checks that it has none.
+async fn limit_role(owner: &Store, store: &Store) -> Result<(), StartError> {
+    owner.limit_application_role(store).await.map_err(StartError::Owner)?;
+    let tables = store.changeable_audit_tables().await?;
+    if tables.is_empty() { Ok(()) } else { Err(StartError::AuditNotProtected { tables: tables.join(", ") }) }
 }
 
 /// Returns the handlers of outbox messages. None yet: webhooks and Kubernetes objects are planned.

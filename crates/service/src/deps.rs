@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use guildhall_domain::runs::policy::TenantBounds;
 use guildhall_domain::runs::quota::EventQuota;
+use guildhall_identity::audit_key::AuditPublicKey;
 use guildhall_runtime::Clock;
 use guildhall_store::Store;
 
@@ -17,6 +18,8 @@ use crate::run_steps::timeouts::RunTimeouts;
 #[derive(Debug, Clone)]
 pub struct Deps {
     pub store: Store,
+    /// Connects as the owner of the tables, who may erase. The same as `store` where the server owns them.
+    pub owner_store: Store,
     pub clock: Clock,
     pub journals: Journals,
     pub signing: Arc<Signing>,
@@ -26,4 +29,6 @@ pub struct Deps {
     pub run_bounds: Arc<TenantBounds>,
     pub event_quota: EventQuota,
     pub credentials: Credentials,
+    /// Verifies the checkpoints of audit logs; none where they are not signed.
+    pub audit_key: Option<AuditPublicKey>,
 }

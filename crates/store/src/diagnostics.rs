@@ -8,6 +8,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection};
 
 use crate::StoreError;
+use crate::application_role;
 use crate::schema_state::{self, Durability};
 
 /// A failed connection attempt, classified by its fix. No message contains a password.
@@ -98,6 +99,11 @@ impl PostgresCheck {
     /// Reads the schema version; a database without our tables is at version 0.
     pub async fn schema(&mut self) -> Result<SchemaState, StoreError> {
         schema_state::read_with(&mut self.connection).await
+    }
+
+    /// Lists the tables of the audit log that the role of this connection could change.
+    pub async fn changeable_audit_tables(&mut self) -> Result<Vec<String>, StoreError> {
+        application_role::changeable_audit_tables(&mut self.connection).await
     }
 
     pub async fn durability(&mut self) -> Result<Durability, StoreError> {

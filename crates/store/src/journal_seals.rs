@@ -16,10 +16,20 @@ pub struct UnsealedStream {
     pub last_seq: Seq,
 }
 
-/// Finds streams of a journal with unsealed entries: at most `limit`, ordered by owner, starting at `from`.
+/// What a sealer looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SealWork {
+    /// Streams with unsealed entries.
+    Seal,
+    /// These, and streams whose last sealed entry is not signed.
+    SealAndSign,
+}
+
+/// Finds streams of a journal that need work: at most `limit`, ordered by owner, starting at `from`.
 pub async fn find_unsealed(
     store: &Store,
     journal: Journal,
+    work: SealWork,
     from: Uuid,
     limit: u32,
 ) -> Result<Vec<UnsealedStream>, StoreError> {
@@ -27,7 +37,8 @@ pub async fn find_unsealed(
         "queries/journal_seals/find_unsealed.sql",
         journal.number(),
         from,
-        i64::from(limit)
+        i64::from(limit),
+        work == SealWork::SealAndSign
     )
     .fetch_all(&store.pool)
     .await?;
@@ -38,9 +49,15 @@ pub async fn find_unsealed(
     Ok(streams.collect())
 }
 
-/// Locks the sealing of a stream until the end of the transaction. Returns the tip of its chain, or `None` if another
-/// replica holds the lock.
-pub async fn lock(tx: &mut Tx, stream: Stream) -> Result<Option<ChainTip>, StoreError> {
+/// The end of the sealed and of the signed part of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SealHead {
+    pub tip: ChainTip,
+    pub signed_seq: Seq,
+}
+
+/// Locks the sealing of a stream until the end of the transaction. Returns `None` if another replica holds the lock.
+pub async fn lock(tx: &mut Tx, stream: Stream) -> Result<Option<SealHead>, StoreError> {
     let Stream { journal, owner } = stream;
     sqlx::query_file!("queries/journal_seals/insert_head.sql", journal.number(), owner)
         .execute(tx.connection())
@@ -48,7 +65,10 @@ pub async fn lock(tx: &mut Tx, stream: Stream) -> Result<Option<ChainTip>, Store
     let row = sqlx::query_file!("queries/journal_seals/lock_head.sql", journal.number(), owner)
         .fetch_optional(tx.connection())
         .await?;
-    Ok(row.map(|row| ChainTip { seq: Seq::new(row.sealed_seq).unwrap_or_default(), hash: digest(&row.hash) }))
+    Ok(row.map(|row| SealHead {
+        tip: ChainTip { seq: Seq::new(row.sealed_seq).unwrap_or_default(), hash: digest(&row.hash) },
+        signed_seq: Seq::new(row.signed_seq).unwrap_or_default(),
+    }))
 }
 
 /// Lists at most `limit` stored entries after a sequence number, in order.
@@ -115,6 +135,15 @@ pub async fn list(
         hash: digest(&row.hash),
     });
     Ok(seals.collect())
+}
+
+/// Returns the chain hash of an entry, if it is sealed.
+pub async fn find_hash(tx: &mut Tx, stream: Stream, seq: Seq) -> Result<Option<Digest>, StoreError> {
+    let (journal, owner, seq) = (stream.journal.number(), stream.owner, seq.get());
+    let row = sqlx::query_file!("queries/journal_seals/list.sql", journal, owner, seq, seq)
+        .fetch_optional(tx.connection())
+        .await?;
+    Ok(row.map(|row| digest(&row.hash)))
 }
 
 fn digest(bytes: &[u8]) -> Digest {

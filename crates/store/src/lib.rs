@@ -5,6 +5,7 @@
 //!
 //! This crate contains no business rules: it reads and writes what the caller passes in.
 
+mod application_role;
 pub mod commands;
 mod connect;
 pub mod diagnostics;
@@ -16,6 +17,7 @@ pub mod handoffs;
 pub mod idempotency_keys;
 pub mod invitations;
 pub mod journal;
+pub mod journal_checkpoints;
 pub mod journal_seals;
 pub mod leases;
 pub mod login_methods;

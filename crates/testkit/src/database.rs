@@ -1,11 +1,11 @@
 //! One database per test.
 
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use secrecy::SecretString;
 
-use crate::postgres_url::{role_name, with_database};
+use crate::postgres_url::{role_name, with_database, with_role};
 use crate::sql::SqlConnection;
 use crate::{EngineUrls, template};
 
@@ -14,6 +14,8 @@ use crate::{EngineUrls, template};
 pub struct TestDb {
     name: String,
     urls: EngineUrls,
+    /// Roles of this test, dropped after the database.
+    roles: Mutex<Vec<String>>,
 }
 
 impl TestDb {
@@ -45,7 +47,7 @@ impl TestDb {
         let owner = role_name(&urls.postgres);
         let mut admin = SqlConnection::connect(&urls.postgres_admin).await;
         admin.execute(format!("CREATE DATABASE {name} OWNER {owner} {from}")).await;
-        Self { name, urls }
+        Self { name, urls, roles: Mutex::default() }
     }
 
     #[must_use]
@@ -65,6 +67,16 @@ impl TestDb {
         with_database(&self.urls.postgres_admin, &self.name)
     }
 
+    /// Creates a role of this test that can log in. Returns its name and its URL of this database.
+    pub async fn create_role(&self, purpose: &str) -> (String, SecretString) {
+        let role = format!("{purpose}_{}", self.name);
+        let password = uuid::Uuid::now_v7().simple().to_string();
+        self.sql().await.execute(format!("CREATE ROLE {role} LOGIN PASSWORD '{password}'")).await;
+        self.roles.lock().expect("the lock is not poisoned").push(role.clone());
+        let url = with_role(&self.url(), &role, &password);
+        (role, url)
+    }
+
     /// Opens a superuser connection for the test.
     pub async fn sql(&self) -> SqlConnection {
         SqlConnection::connect(&self.admin_url()).await
@@ -79,6 +91,7 @@ impl Drop for TestDb {
     /// Drops the database from a new thread: a destructor cannot block on the test's runtime.
     fn drop(&mut self) {
         let (admin, name) = (self.urls.postgres_admin.clone(), self.name.clone());
+        let roles = std::mem::take(&mut *self.roles.lock().expect("the lock is not poisoned"));
         let (done_sender, done_receiver) = mpsc::channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -87,6 +100,9 @@ impl Drop for TestDb {
                 // The test may have killed its engine; then there is nothing to drop.
                 let Some(mut admin) = SqlConnection::try_connect(&admin).await else { return };
                 admin.try_execute(format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
+                for role in roles {
+                    admin.try_execute(format!("DROP ROLE IF EXISTS {role}")).await;
+                }
             });
             let _receiver_gone = done_sender.send(());
         });

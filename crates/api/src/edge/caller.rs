@@ -4,6 +4,7 @@
 //! - [`Follower`]: the same, for a stream.
 //! - [`PendingAuthorization`]: the same, where the query or the body names the tenant.
 //! - [`InstallationOperator`]: an operator of the installation.
+//! - [`OperatorFollower`]: the same, for a stream.
 //! - [`AuthenticatedCaller`]: anyone with a valid token or browser session, for what is their own.
 //! - [`EnrolledRunner`], [`RunHolder`], [`CachedRunHolder`]: a runner with a token of that kind. A valid token of another
 //!   kind counts as none.
@@ -50,6 +51,13 @@ pub(crate) struct AuthenticatedCaller {
 #[derive(Debug)]
 pub(crate) struct Follower<R> {
     pub(crate) caller: Authorized<R>,
+    pub(crate) credential: Credential,
+}
+
+/// An operator who opens a stream. The credential is checked again while it is open.
+#[derive(Debug)]
+pub(crate) struct OperatorFollower {
+    pub(crate) operator: InstallationOperator,
     pub(crate) credential: Credential,
 }
 
@@ -159,6 +167,16 @@ impl<R: Right> FromRequestParts<App> for Follower<R> {
         let found = AuthenticatedCaller::from_request_parts(parts, app).await?;
         let credential = found.credential.clone();
         Ok(Self { caller: found.authorize()?, credential })
+    }
+}
+
+impl FromRequestParts<App> for OperatorFollower {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let found = AuthenticatedCaller::from_request_parts(parts, app).await?;
+        let operator = InstallationOperator::new(found.caller).map_err(ServiceError::from)?;
+        Ok(Self { operator, credential: found.credential })
     }
 }
 

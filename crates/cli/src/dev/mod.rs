@@ -27,6 +27,10 @@ const ADMIN_USER: &str = "admin";
 /// Tenant of the first user, so that runs can be created at once.
 const DEV_TENANT: &str = "dev";
 
+/// The key that signs audit logs, and their anchors, in the state directory.
+const AUDIT_KEY_FILE: &str = "audit.key";
+const AUDIT_ANCHOR_FILE: &str = "audit-anchors.jsonl";
+
 #[derive(Args)]
 pub(crate) struct DevArgs {
     /// State directory for data, passwords and logs
@@ -107,6 +111,14 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     if config.identity.key_encryption_key.expose_secret().is_empty() {
         let key = engines.secret("identity.key")?;
         sources.flags.push(("identity.key_encryption_key", key.expose_secret().to_owned()));
+    }
+    if config.audit.signing_key_file.is_empty() {
+        engines.secret(AUDIT_KEY_FILE)?;
+        let path = |file| engines.folder().join(file).display().to_string();
+        sources.flags.push(("audit.signing_key_file", path(AUDIT_KEY_FILE)));
+        if config.audit.anchor_file.is_empty() {
+            sources.flags.push(("audit.anchor_file", path(AUDIT_ANCHOR_FILE)));
+        }
     }
     if default_value("launcher.state")
         .is_some_and(|default| default == format!("\"{}\"", config.launcher.state.display()))

@@ -90,8 +90,9 @@ async fn run_check<T>(target: &mut T, check: &Check<T>, remaining: Duration) -> 
     let id = check.spec.id;
     match result {
         Ok(detail) => ReportLine { id, outcome: CheckOutcome::Passed, detail, fix: None },
-        Err(Problem { detail, fix }) => {
-            ReportLine { id, outcome: CheckOutcome::Failed, detail, fix: Some(fix) }
+        Err(Problem { detail, fix, is_warning }) => {
+            let outcome = if is_warning { CheckOutcome::Warned } else { CheckOutcome::Failed };
+            ReportLine { id, outcome, detail, fix: Some(fix) }
         }
     }
 }
@@ -100,6 +101,7 @@ impl ReportLine {
     fn text(&self, width: usize, colour: bool) -> String {
         let (mark, colour_code) = match self.outcome {
             CheckOutcome::Passed => ("✓", "32"),
+            CheckOutcome::Warned => ("!", "33"),
             CheckOutcome::Failed => ("✗", "31"),
             CheckOutcome::Skipped { .. } => ("–", "2"),
         };
@@ -114,6 +116,7 @@ impl ReportLine {
     fn json(&self) -> Value {
         let (status, because) = match self.outcome {
             CheckOutcome::Passed => ("ok", None),
+            CheckOutcome::Warned => ("warning", None),
             CheckOutcome::Failed => ("failed", None),
             CheckOutcome::Skipped { because } => ("skipped", Some(because)),
         };
@@ -136,7 +139,14 @@ impl Report {
         let count = |matches: fn(&CheckOutcome) -> bool| {
             self.lines.iter().filter(|line| matches(&line.outcome)).count()
         };
-        let Some(root_cause) = self.root_cause else { return "all checks passed".to_owned() };
+        let warned = count(|outcome| *outcome == CheckOutcome::Warned);
+        let Some(root_cause) = self.root_cause else {
+            return if warned == 0 {
+                "all checks passed".to_owned()
+            } else {
+                format!("no check failed; warnings: {warned}")
+            };
+        };
         let failed = count(|outcome| *outcome == CheckOutcome::Failed);
         let skipped = count(|outcome| matches!(outcome, CheckOutcome::Skipped { .. }));
         format!("{failed} failed, {skipped} skipped; fix {root_cause} first")

@@ -36,7 +36,7 @@ const EXAMPLES: &str = "Examples:
 Checks run in order. A check that depends on a failed check is skipped. Each failed check shows a command that fixes it.
 docs/doctor.md describes every check.
 
-Exit codes: 0 all checks passed, 1 a check failed, 2 usage error.";
+Exit codes: 0 no check failed, 1 a check failed, 2 usage error.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

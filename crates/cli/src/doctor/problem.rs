@@ -7,11 +7,18 @@ use guildhall_server::config::ConfigError;
 pub(super) struct Problem {
     pub(super) detail: String,
     pub(super) fix: String,
+    /// Whether the server works nevertheless.
+    pub(super) is_warning: bool,
 }
 
 impl Problem {
     pub(super) fn new(detail: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { detail: detail.into(), fix: fix.into() }
+        Self { detail: detail.into(), fix: fix.into(), is_warning: false }
+    }
+
+    /// A weakness that does not fail the check.
+    pub(super) fn warning(detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { is_warning: true, ..Self::new(detail, fix) }
     }
 
     /// Describes an error and its direct cause.

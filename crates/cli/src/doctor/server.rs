@@ -34,6 +34,7 @@ pub(super) const CHECKS: &[Check<Server>] = &[
     check("postgres-version", &["postgres-auth"], |server| Box::pin(server.postgres_version())),
     check("postgres-durability", &["postgres-version"], |server| Box::pin(server.durability())),
     check("postgres-schema", &["postgres-version"], |server| Box::pin(server.schema())),
+    check("audit-protection", &["postgres-schema"], |server| Box::pin(server.audit_protection())),
     check("postgres-clock", &["postgres-version"], |server| Box::pin(server.clock())),
     check("nats-reachable", &["config"], |server| Box::pin(server.nats_reachable())),
     check("nats-auth", &["nats-reachable"], |server| Box::pin(async { server.nats_auth() })),
@@ -153,6 +154,30 @@ impl Server {
 
     async fn schema(&mut self) -> CheckResult {
         check_migrations(self.postgres()?).await
+    }
+
+    /// Warns while whoever has the password of the server can rewrite the audit log.
+    async fn audit_protection(&mut self) -> CheckResult {
+        let config = self.config.as_ref().ok_or_else(Problem::missing_input)?;
+        let (audit, has_owner) =
+            (config.audit.clone(), !config.postgres.owner_url.expose_secret().is_empty());
+        let tables =
+            self.postgres()?.changeable_audit_tables().await.map_err(|error| query_problem(&error))?;
+        let fix = "docs/guides/audit.md   # describes the steps";
+        if !tables.is_empty() && !has_owner {
+            let detail = "the role of postgres.url can change the audit log: postgres.owner_url is not set";
+            return Err(Problem::warning(detail, fix));
+        }
+        if !tables.is_empty() {
+            let detail = format!("the role of postgres.url can change the audit log ({})", tables.join(", "));
+            return Err(Problem::warning(detail, fix));
+        }
+        if audit.signing_key_file.is_empty() || audit.anchor_file.is_empty() {
+            let detail =
+                "audit.signing_key_file or audit.anchor_file is not set: a rewritten audit log is not found";
+            return Err(Problem::warning(detail, fix));
+        }
+        Ok("the server's role cannot change the audit log; the log is signed and anchored".to_owned())
     }
 
     async fn clock(&mut self) -> CheckResult {

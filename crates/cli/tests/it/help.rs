@@ -49,6 +49,7 @@ const COMMANDS: &[&[&str]] = &[
     &["audit"],
     &["audit", "tail"],
     &["audit", "export"],
+    &["audit", "public-key"],
     &["audit", "verify"],
     &["completions"],
     &["doctor"],

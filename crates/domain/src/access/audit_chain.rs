@@ -127,13 +127,17 @@ pub struct UnsealedEntry<'a> {
     pub body: Option<&'a str>,
 }
 
-/// Why a log cannot be sealed. The stored entries are corrupt.
+/// Why a log cannot be sealed: the stored log is not intact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AuditSealError {
     #[error("entry {0} is missing")]
     Missing(Seq),
     #[error("entry {0} is not JSON")]
     NotJson(Seq),
+    #[error(
+        "the log does not match its anchor at entry {0}: it was changed, or the database was restored from an older backup"
+    )]
+    AnchorMismatch(Seq),
 }
 
 /// Seals the entries after a tip, in order.

@@ -1,6 +1,7 @@
 //! Identity and access: principals, roles, sign-in, tokens, invitations and the audit log.
 
 pub mod audit_chain;
+pub mod audit_checkpoint;
 pub mod authorized;
 pub mod caller;
 pub mod invitation;

@@ -15,6 +15,8 @@ pub struct CheckSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckOutcome {
     Passed,
+    /// The server works, but should be changed.
+    Warned,
     Failed,
     /// Not run, because this earlier check failed.
     Skipped {
@@ -38,7 +40,7 @@ impl CheckOutcomes {
     #[must_use]
     pub fn next(&self, step: &CheckSpec) -> CheckAction {
         let because = step.needs.iter().find_map(|need| match self.of(need) {
-            Some(CheckOutcome::Passed) => None,
+            Some(CheckOutcome::Passed | CheckOutcome::Warned) => None,
             Some(CheckOutcome::Skipped { because }) => Some(because),
             // A check that never ran has not passed.
             Some(CheckOutcome::Failed) | None => Some(*need),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use guildhall_domain::ids::TenantId;
+use guildhall_domain::access::audit_checkpoint::AuditLog;
 use reqwest::{Method, Response};
 use secrecy::ExposeSecret;
 
@@ -26,7 +26,7 @@ pub enum AuditStreamItem {
 #[derive(Debug)]
 pub struct AuditFollower {
     client: Client,
-    tenant: TenantId,
+    log: AuditLog,
     last_seq: i64,
     /// The server's cursor of the last event.
     cursor: Option<String>,
@@ -42,15 +42,8 @@ struct Connection {
 }
 
 impl AuditFollower {
-    pub(super) fn new(client: Client, tenant: TenantId, after_seq: i64) -> Self {
-        Self {
-            client,
-            tenant,
-            last_seq: after_seq,
-            cursor: None,
-            connection: None,
-            backoff: Backoff::default(),
-        }
+    pub(super) fn new(client: Client, log: AuditLog, after_seq: i64) -> Self {
+        Self { client, log, last_seq: after_seq, cursor: None, connection: None, backoff: Backoff::default() }
     }
 
     /// Waits for the next item. An error is final: a retry would fail again.
@@ -136,7 +129,8 @@ impl AuditFollower {
     async fn connect(&mut self) -> Result<Response, ClientError> {
         tokio::time::sleep(self.backoff.delay()).await;
         let token = self.client.token().await?;
-        let segments = ["tenants", &self.tenant.to_string(), "audit", "stream"];
+        let log = super::log_segments(self.log);
+        let segments: Vec<&str> = log.iter().map(String::as_str).chain(["stream"]).collect();
         let mut request = self.client.request(Method::GET, &segments).bearer_auth(token.expose_secret());
         if let Some(cursor) = &self.cursor {
             request = request.header("last-event-id", cursor);

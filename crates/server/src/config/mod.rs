@@ -4,6 +4,7 @@
 //! file, the default values and the check for unknown keys are generated from there.
 
 mod access;
+mod audit;
 mod egress;
 mod example;
 mod housekeeping;
@@ -28,6 +29,7 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 
 pub use access::Access;
+pub use audit::Audit;
 pub use egress::Egress;
 pub use example::example;
 pub use housekeeping::Housekeeping;
@@ -46,13 +48,14 @@ pub use sessions::Sessions;
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 14] = [
+pub const SECTIONS: [Section; 15] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
     Postgres::SECTION,
     Nats::SECTION,
     Identity::SECTION,
+    Audit::SECTION,
     Oidc::SECTION,
     Egress::SECTION,
     Telemetry::SECTION,
@@ -73,6 +76,7 @@ pub struct Config {
     pub postgres: Postgres,
     pub nats: Nats,
     pub identity: Identity,
+    pub audit: Audit,
     pub oidc: Oidc,
     pub egress: Egress,
     pub telemetry: Telemetry,
@@ -95,6 +99,7 @@ impl Config {
     pub(crate) fn is_set(&self, key: &str) -> bool {
         let value = match key {
             "postgres.url" => &self.postgres.url,
+            "postgres.owner_url" => &self.postgres.owner_url,
             "nats.url" => &self.nats.url,
             "identity.key_encryption_key" => &self.identity.key_encryption_key,
             "oidc.client_secret" => &self.oidc.client_secret,

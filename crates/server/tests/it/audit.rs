@@ -130,7 +130,7 @@ async fn sign_in_with_an_unknown_name_is_audited_without_the_name() {
             let entry: serde_json::Value = serde_json::from_str(entry).expect("JSON");
             let tag = entry["detail"]["nameTag"].clone();
             let expected =
-                json!({ "actor": null, "object": "unknown", "detail": { "nameTag": tag, "leftOut": 0 } });
+                json!({ "actor": null, "address": "127.0.0.1", "object": "unknown", "detail": { "nameTag": tag, "leftOut": 0 } });
             assert_eq!(entry, expected);
             tag
         })

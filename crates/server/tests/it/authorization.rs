@@ -310,12 +310,14 @@ async fn token_of_the_wrong_kind_gets_the_same_401_as_no_token() {
 }
 
 /// The audit log of the other tenant after all its objects were created.
-const EXPECTED_ACTIONS: [&str; 7] = [
+const EXPECTED_ACTIONS: [&str; 9] = [
     "tenant.created",
     "key.created",
     "enrolment.created",
     "project.created",
     "invitation.created",
+    "run.created",
+    "command.created",
     "profile.credential_set",
     "profile.validated",
 ];

@@ -5,6 +5,9 @@
 
 mod access;
 mod audit;
+mod audit_actions;
+mod audit_anchors;
+mod audit_owner;
 mod audit_seal;
 mod authorization;
 mod browser_session;

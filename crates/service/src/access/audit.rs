@@ -5,18 +5,21 @@
 use std::collections::BTreeMap;
 
 use guildhall_domain::access::audit_chain::EntrySeal;
+pub use guildhall_domain::access::audit_checkpoint::AuditLog;
+use guildhall_domain::access::audit_checkpoint::Checkpoint;
 use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
 use guildhall_domain::access::role::Right;
 use guildhall_domain::access::role::rights::AuditRead;
-use guildhall_domain::ids::{EntryId, PrincipalId, TenantId};
-use guildhall_domain::journal::{Cursor, Fence, Gap, Journal, Seq, Stream};
+use guildhall_domain::ids::{EntryId, PrincipalId};
+use guildhall_domain::journal::{Cursor, Fence, Gap, Seq};
+use guildhall_identity::audit_key::AuditPublicKey;
 use guildhall_store::journal::{self, AppendError, AppendRequest, NewEntry};
-use guildhall_store::{Store, StoreError, Tx, journal_seals};
+use guildhall_store::{Store, StoreError, Tx, journal_checkpoints, journal_seals};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use guildhall_domain::journal::Entry;
 
+use super::client_address::current_client_address;
 use crate::ServiceError;
 use crate::journal::{Follower, Journals, StartPosition, read_last_seq};
 
@@ -25,24 +28,6 @@ pub const MAX_PAGE_SIZE: u32 = 500;
 
 /// Seals that an open stream loads at once.
 const SEAL_BATCH_SIZE: i64 = 500;
-
-/// Which audit log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuditLog {
-    /// Events of no tenant: sign-ins, users, new tenants.
-    Installation,
-    Tenant(TenantId),
-}
-
-impl AuditLog {
-    fn stream(self) -> Stream {
-        let owner = match self {
-            Self::Installation => Uuid::nil(),
-            Self::Tenant(tenant) => tenant.as_uuid(),
-        };
-        Stream { journal: Journal::Audit, owner }
-    }
-}
 
 /// A change of authority. It never holds a secret.
 #[derive(Debug, Clone)]
@@ -87,6 +72,7 @@ pub(crate) async fn record(tx: &mut Tx, event: &AuditEvent) -> Result<(), Servic
 fn append(event: &AuditEvent) -> AppendRequest {
     let body = json!({
         "actor": event.actor.map(|actor| actor.to_string()),
+        "address": current_client_address(),
         "object": event.object,
         "detail": event.detail,
     });
@@ -104,6 +90,8 @@ fn append(event: &AuditEvent) -> AppendRequest {
 pub struct AuditEntry {
     pub entry: Entry,
     pub seal: Option<EntrySeal>,
+    /// The checkpoint at this entry, if one was signed here.
+    pub checkpoint: Option<Checkpoint>,
 }
 
 /// Where a page starts.
@@ -127,7 +115,7 @@ pub struct AuditPage {
 /// An open stream of a log.
 #[derive(Debug)]
 pub struct AuditStream {
-    pub tenant: TenantId,
+    pub log: AuditLog,
     start: StartPosition,
     follower: Follower,
     /// Read but not returned yet: `next` may be dropped while it loads the seal.
@@ -142,9 +130,8 @@ impl AuditStream {
         loop {
             if let Some(entry) = self.pending.take_if(|entry| entry.seq <= self.seals.loaded_to) {
                 let cursor = Cursor { incarnation: self.start.incarnation, seq: entry.seq };
-                let seal = self.seals.found.remove(&entry.seq);
                 self.returned_to = entry.seq;
-                return Ok((AuditEntry { entry, seal }, cursor));
+                return Ok((self.seals.found.take(entry), cursor));
             }
             match &self.pending {
                 Some(entry) => self.seals.load(entry.seq).await?,
@@ -170,28 +157,43 @@ impl AuditStream {
 #[derive(Debug)]
 struct Seals {
     store: Store,
-    stream: Stream,
+    log: AuditLog,
     loaded_to: Seq,
-    found: BTreeMap<Seq, EntrySeal>,
+    found: SealsInRange,
 }
 
 impl Seals {
     async fn load(&mut self, first: Seq) -> Result<(), StoreError> {
         let last = Seq::new(first.get().saturating_add(SEAL_BATCH_SIZE - 1)).unwrap_or(first);
-        self.found = seals(&self.store, self.stream, first, last).await?;
+        self.found = SealsInRange::load(&self.store, self.log, first, last).await?;
         self.loaded_to = last;
         Ok(())
     }
 }
 
-async fn seals(
-    store: &Store,
-    stream: Stream,
-    first: Seq,
-    last: Seq,
-) -> Result<BTreeMap<Seq, EntrySeal>, StoreError> {
-    let seals = journal_seals::list(store, stream, first, last).await?;
-    Ok(seals.into_iter().map(|seal| (seal.seq, seal)).collect())
+/// The seals and checkpoints of a range of entries.
+#[derive(Debug, Default)]
+struct SealsInRange {
+    seals: BTreeMap<Seq, EntrySeal>,
+    checkpoints: BTreeMap<Seq, Checkpoint>,
+}
+
+impl SealsInRange {
+    async fn load(store: &Store, log: AuditLog, first: Seq, last: Seq) -> Result<Self, StoreError> {
+        let seals = journal_seals::list(store, log.stream(), first, last).await?;
+        let checkpoints = journal_checkpoints::list(store, log, first, last).await?;
+        Ok(Self {
+            seals: seals.into_iter().map(|seal| (seal.seq, seal)).collect(),
+            checkpoints: checkpoints.into_iter().map(|point| (point.statement.tip.seq, point)).collect(),
+        })
+    }
+
+    fn take(&mut self, entry: Entry) -> AuditEntry {
+        let seal = self.seals.remove(&entry.seq);
+        // An entry may be sealed between the two queries: a checkpoint without a seal would be half of the truth.
+        let checkpoint = self.checkpoints.remove(&entry.seq).filter(|_| seal.is_some());
+        AuditEntry { entry, seal, checkpoint }
+    }
 }
 
 /// Reads and follows audit logs.
@@ -199,12 +201,19 @@ async fn seals(
 pub struct Audit {
     pub(crate) store: Store,
     pub(crate) journals: Journals,
+    key: Option<AuditPublicKey>,
 }
 
 impl Audit {
     #[must_use]
-    pub fn new(store: Store, journals: Journals) -> Self {
-        Self { store, journals }
+    pub fn new(store: Store, journals: Journals, key: Option<AuditPublicKey>) -> Self {
+        Self { store, journals, key }
+    }
+
+    /// Returns the key that verifies checkpoints. It is not secret.
+    #[must_use]
+    pub fn public_key(&self) -> Option<AuditPublicKey> {
+        self.key
     }
 
     /// Reads a page of a tenant's log.
@@ -245,8 +254,8 @@ impl Audit {
             return Ok(AuditPage { entries: Vec::new(), next_after: after });
         };
         let last = entries.last().unwrap_or(first).seq;
-        let mut seals = seals(&self.store, stream, first.seq, last).await?;
-        let with_seal = |entry: Entry| AuditEntry { seal: seals.remove(&entry.seq), entry };
+        let mut seals = SealsInRange::load(&self.store, log, first.seq, last).await?;
+        let with_seal = |entry| seals.take(entry);
         Ok(AuditPage { entries: entries.into_iter().map(with_seal).collect(), next_after: last })
     }
 
@@ -257,13 +266,26 @@ impl Audit {
         caller: &Authorized<AuditRead>,
         cursor: Option<Cursor>,
     ) -> Result<AuditStream, ServiceError> {
-        let tenant = caller.tenant();
-        let stream = AuditLog::Tenant(tenant).stream();
+        self.open_stream(AuditLog::Tenant(caller.tenant()), cursor).await
+    }
+
+    /// Follows the installation's log. The caller must re-check authority while it is open.
+    pub async fn follow_installation(
+        &self,
+        _: &InstallationOperator,
+        cursor: Option<Cursor>,
+    ) -> Result<AuditStream, ServiceError> {
+        self.open_stream(AuditLog::Installation, cursor).await
+    }
+
+    async fn open_stream(&self, log: AuditLog, cursor: Option<Cursor>) -> Result<AuditStream, ServiceError> {
+        let stream = log.stream();
         let start = StartPosition::find(&self.store, stream, cursor).await?;
         let after = start.after;
-        let seals = Seals { store: self.store.clone(), stream, loaded_to: after, found: BTreeMap::new() };
+        let seals =
+            Seals { store: self.store.clone(), log, loaded_to: after, found: SealsInRange::default() };
         let follower = self.journals.follow(stream, after);
-        Ok(AuditStream { tenant, start, follower, pending: None, returned_to: after, seals })
+        Ok(AuditStream { log, start, follower, pending: None, returned_to: after, seals })
     }
 
     /// Appends an event that belongs to no transaction, such as a refused attempt.

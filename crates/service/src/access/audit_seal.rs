@@ -1,16 +1,26 @@
 //! Seals audit logs: adds entries to the hash chain of their log, some seconds after they were appended.
 //!
-//! Appends do not touch the chain; entries are sealed in batches. A log that another replica is sealing is skipped.
+//! Appends do not touch the chain; entries are sealed in batches. A log that another replica is sealing is skipped. With
+//! a signing key, each batch ends with a checkpoint, which is also appended to the anchor file.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use guildhall_domain::access::audit_chain::{self, AuditSealError, ChainTip, UnsealedEntry};
+use guildhall_domain::access::audit_checkpoint::{AuditLog, Checkpoint, CheckpointStatement};
 use guildhall_domain::journal::Entry;
 use guildhall_domain::journal::{Journal, Seq, Stream};
+use guildhall_identity::audit_key::AuditSigningKey;
+use guildhall_runtime::Clock;
 use guildhall_runtime::reconcile::Reconciler;
-use guildhall_store::journal_seals::{self, UnsealedStream};
-use guildhall_store::{Store, StoreError};
+use guildhall_store::journal_seals::{self, SealHead, SealWork, UnsealedStream};
+use guildhall_store::{Store, StoreError, Tx, journal_checkpoints};
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 use uuid::Uuid;
+
+use super::audit_anchors::{AnchorFile, AnchorFileError};
 
 /// Entries sealed in one transaction: some milliseconds of work, and no more memory than their bodies.
 const BATCH_SIZE: u32 = 1_000;
@@ -21,11 +31,102 @@ const MAX_BATCHES: usize = 10;
 /// Logs found with one query.
 const LOG_PAGE_SIZE: u32 = 100;
 
+/// Rounds between two comparisons of all checkpoints with the anchor file: a minute with the default interval.
+const ANCHOR_CHECK_ROUNDS: u32 = 30;
+
 #[derive(Debug)]
 pub struct AuditSeal {
     pub store: Store,
+    /// None: logs are sealed without checkpoints.
+    pub signer: Option<CheckpointSigner>,
     /// Ends a round between two batches.
     pub stop: CancellationToken,
+}
+
+/// Signs checkpoints and anchors them.
+#[derive(Debug)]
+pub struct CheckpointSigner {
+    key: Arc<AuditSigningKey>,
+    clock: Clock,
+    anchors: Option<AnchorFile>,
+    /// Rounds until the next comparison with the anchor file.
+    anchor_check_in: AtomicU32,
+}
+
+impl CheckpointSigner {
+    #[must_use]
+    pub fn new(key: Arc<AuditSigningKey>, clock: Clock, anchors: Option<AnchorFile>) -> Self {
+        Self { key, clock, anchors, anchor_check_in: AtomicU32::new(0) }
+    }
+
+    /// Signs the end of a log, unless that was done before.
+    fn sign(&self, log: AuditLog, tip: ChainTip, signed_seq: Seq) -> Option<Checkpoint> {
+        // PostgreSQL stores microseconds.
+        let now = self.clock.now();
+        let signed_at = Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now);
+        (signed_seq < tip.seq).then(|| self.key.sign(CheckpointStatement { log, tip, signed_at }))
+    }
+
+    /// Checks that the stored chain contains the last anchor. Without this check, the server itself would sign a log
+    /// that was rewritten.
+    async fn check_anchor(&self, tx: &mut Tx, log: AuditLog, tip: ChainTip) -> Result<(), LogErrorCause> {
+        let Some(anchor) = self.anchors.as_ref().and_then(|anchors| anchors.last(log)) else {
+            return Ok(());
+        };
+        let stored = if anchor.seq == tip.seq {
+            Some(tip.hash)
+        } else {
+            journal_seals::find_hash(tx, log.stream(), anchor.seq).await?
+        };
+        if anchor.seq <= tip.seq && stored == Some(anchor.hash) {
+            return Ok(());
+        }
+        Err(AuditSealError::AnchorMismatch(anchor.seq).into())
+    }
+
+    async fn anchor(&self, checkpoints: Vec<Checkpoint>) -> Result<(), AnchorFileError> {
+        let Some(anchors) = &self.anchors else { return Ok(()) };
+        let appended = anchors.append(checkpoints).await;
+        if appended.is_err() {
+            self.anchor_check_in.store(0, Ordering::Relaxed);
+        }
+        appended
+    }
+
+    fn is_unanchored(&self, Checkpoint { statement, .. }: &Checkpoint) -> bool {
+        let last = self.anchors.as_ref().and_then(|anchors| anchors.last(statement.log));
+        last.is_none_or(|last| last.seq < statement.tip.seq)
+    }
+
+    /// Returns whether all checkpoints are to be compared with the anchor file in this round.
+    fn is_anchor_check_due(&self) -> bool {
+        let left = self.anchor_check_in.load(Ordering::Relaxed);
+        self.anchor_check_in.store(left.checked_sub(1).unwrap_or(ANCHOR_CHECK_ROUNDS), Ordering::Relaxed);
+        left == 0 && self.anchors.is_some()
+    }
+
+    /// Reads what other replicas anchored and, now and then, anchors what is missing.
+    async fn repair_anchors(&self, store: &Store) -> Result<(), SealRoundError> {
+        if let Some(anchors) = &self.anchors {
+            anchors.refresh().await?;
+        }
+        if self.is_anchor_check_due() { self.anchor_all(store).await } else { Ok(()) }
+    }
+
+    /// Anchors the last checkpoint of every log, where that is missing: a write may have failed.
+    async fn anchor_all(&self, store: &Store) -> Result<(), SealRoundError> {
+        let mut from = Some(Uuid::nil());
+        while let Some(owner) = from {
+            let mut found = journal_checkpoints::list_latest(store, owner, LOG_PAGE_SIZE).await?;
+            from = found.last().and_then(|last| after(last.statement.log.stream().owner));
+            // A forged row of the database does not become an anchor.
+            found.retain(|checkpoint| {
+                self.is_unanchored(checkpoint) && self.key.public().verifies(checkpoint)
+            });
+            self.anchor(found).await?;
+        }
+        Ok(())
+    }
 }
 
 /// Why logs were not sealed.
@@ -33,6 +134,8 @@ pub struct AuditSeal {
 pub enum SealRoundError {
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Anchors(#[from] AnchorFileError),
     /// The others were sealed.
     #[error("cannot seal {count} of the audit logs")]
     Logs {
@@ -57,6 +160,8 @@ enum LogErrorCause {
     Chain(#[from] AuditSealError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Anchors(#[from] AnchorFileError),
 }
 
 /// What a batch did.
@@ -72,11 +177,17 @@ impl Reconciler for AuditSeal {
     const NAME: &'static str = "audit-seal";
 
     async fn round(&self) -> Result<(), SealRoundError> {
+        let work = if self.signer.is_some() { SealWork::SealAndSign } else { SealWork::Seal };
+        // Without anchors the logs are sealed nevertheless; the next round anchors them.
+        let mut anchored = match &self.signer {
+            Some(signer) => signer.repair_anchors(&self.store).await,
+            None => Ok(()),
+        };
         let mut failed = Vec::new();
         let mut from = Some(Uuid::nil());
         while let Some(owner) = from {
             let found =
-                journal_seals::find_unsealed(&self.store, Journal::Audit, owner, LOG_PAGE_SIZE).await?;
+                journal_seals::find_unsealed(&self.store, Journal::Audit, work, owner, LOG_PAGE_SIZE).await?;
             from = found.last().and_then(|last| after(last.stream.owner));
             for lagging in found {
                 if self.stop.is_cancelled() {
@@ -86,12 +197,13 @@ impl Reconciler for AuditSeal {
                     Ok(()) => {}
                     // PostgreSQL is unavailable: the other logs would fail for the same reason.
                     Err(LogErrorCause::Store(error @ StoreError::Unavailable(_))) => return Err(error.into()),
+                    Err(LogErrorCause::Anchors(error)) => anchored = Err(error.into()),
                     Err(cause) => failed.push(LogError { stream: lagging.stream, cause }),
                 }
             }
         }
         let count = failed.len();
-        failed.into_iter().next().map_or(Ok(()), |first| Err(SealRoundError::Logs { count, first }))
+        failed.into_iter().next().map_or(anchored, |first| Err(SealRoundError::Logs { count, first }))
     }
 }
 
@@ -110,15 +222,31 @@ impl AuditSeal {
         &self,
         UnsealedStream { stream, last_seq }: UnsealedStream,
     ) -> Result<Batch, LogErrorCause> {
+        let log = AuditLog::of_owner(stream.owner);
         let mut tx = self.store.begin().await?;
-        let Some(tip) = journal_seals::lock(&mut tx, stream).await? else { return Ok(Batch::Last) };
+        let Some(SealHead { tip, signed_seq }) = journal_seals::lock(&mut tx, stream).await? else {
+            return Ok(Batch::Last);
+        };
+        if let Some(signer) = &self.signer {
+            signer.check_anchor(&mut tx, log, tip).await?;
+        }
         let entries = journal_seals::list_unsealed(&mut tx, stream, tip.seq, BATCH_SIZE).await?;
         let seals = audit_chain::seal(tip, entries.iter().map(unsealed))?;
-        let Some(last) = seals.last() else { return check_complete(tip, last_seq) };
+        if seals.is_empty() {
+            check_complete(tip, last_seq)?;
+        }
         journal_seals::insert(&mut tx, stream, &seals).await?;
+        let tip = seals.last().map_or(tip, |last| ChainTip { seq: last.seq, hash: last.hash });
+        let checkpoint = self.signer.as_ref().and_then(|signer| signer.sign(log, tip, signed_seq));
+        if let Some(checkpoint) = &checkpoint {
+            journal_checkpoints::insert(&mut tx, checkpoint).await?;
+        }
         tx.commit().await?;
         let count = seals.len();
-        info!(%stream, seq = %last.seq, hash = %last.hash, "sealed {count} entries of {stream} up to {}", last.seq);
+        info!(%stream, seq = %tip.seq, hash = %tip.hash, "sealed {count} entries of {stream} up to {}", tip.seq);
+        if let (Some(signer), Some(checkpoint)) = (&self.signer, checkpoint) {
+            signer.anchor(vec![checkpoint]).await?;
+        }
         Ok(if u32::try_from(count).is_ok_and(|count| count < BATCH_SIZE) { Batch::Last } else { Batch::Full })
     }
 }
@@ -129,8 +257,8 @@ fn unsealed(entry: &Entry) -> UnsealedEntry<'_> {
 }
 
 /// Checks that the tip is the last entry: otherwise entries are missing.
-fn check_complete(tip: ChainTip, last_seq: Seq) -> Result<Batch, LogErrorCause> {
-    if tip.seq < last_seq { Err(AuditSealError::Missing(tip.seq.next()).into()) } else { Ok(Batch::Last) }
+fn check_complete(tip: ChainTip, last_seq: Seq) -> Result<(), AuditSealError> {
+    if tip.seq < last_seq { Err(AuditSealError::Missing(tip.seq.next())) } else { Ok(()) }
 }
 
 /// Returns the next owner in order, or `None` after the highest.

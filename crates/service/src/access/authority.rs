@@ -36,8 +36,8 @@ pub struct AuthorityWatches {
     open: Arc<Mutex<HashMap<WatchKey, Weak<SharedWatch>>>>,
 }
 
-/// Identifies a poller: the hash of the credential, and the tenant whose role is read.
-type WatchKey = ([u8; 32], TenantId);
+/// Identifies a poller: the hash of the credential, and the tenant whose role is read; none for the installation.
+type WatchKey = ([u8; 32], Option<TenantId>);
 
 /// Shared by the streams of one token and tenant. Dropping the last reference stops the poller.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl AuthorityWatches {
 
     /// Watches a caller that was authenticated just now.
     #[must_use]
-    pub fn watch(&self, credential: &Credential, tenant: TenantId, caller: Caller) -> AuthorityWatch {
+    pub fn watch(&self, credential: &Credential, tenant: Option<TenantId>, caller: Caller) -> AuthorityWatch {
         let key = (fingerprint(credential), tenant);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let known = open.get(&key).and_then(Weak::upgrade);
@@ -123,7 +123,7 @@ fn fingerprint(credential: &Credential) -> [u8; 32] {
 struct AuthorityPoller {
     auth: Auth,
     credential: Credential,
-    tenant: TenantId,
+    tenant: Option<TenantId>,
     sender: watch::Sender<AuthorityState>,
 }
 
@@ -157,7 +157,7 @@ impl AuthorityPoller {
 
     async fn read_caller(&self) -> Result<Caller, ServiceError> {
         counter!("guildhall_authority_looks_total").increment(1);
-        self.auth.authenticate(&self.credential, Some(self.tenant)).await
+        self.auth.authenticate(&self.credential, self.tenant).await
     }
 
     /// Publishes a changed state. An unchanged state wakes no stream; there can be thousands.

@@ -2,10 +2,12 @@
 
 pub mod account;
 pub mod audit;
+pub mod audit_anchors;
 pub mod audit_seal;
 pub mod auth;
 pub mod authority;
 pub mod browser_session;
+pub mod client_address;
 pub mod error;
 pub mod invitations;
 pub mod keys;
@@ -45,7 +47,7 @@ pub fn open(deps: &Deps, auth: auth::Auth, oidc: Option<oidc::Oidc>) -> Group {
     let store = || deps.store.clone();
     Group {
         account: account::Account::new(auth.clone()),
-        audit: audit::Audit::new(store(), deps.journals.clone()),
+        audit: audit::Audit::new(store(), deps.journals.clone(), deps.audit_key),
         auth,
         invitations: invitations::Invitations::new(store(), deps.clock.clone()),
         keys: keys::Keys::new(store()),

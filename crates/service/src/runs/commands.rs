@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::Runs;
 use crate::ServiceError;
+use crate::access::audit::{self, AuditEvent};
 use crate::idempotency::{self, Claim, IdempotencyKey};
 use crate::run_steps::LockedRun;
 use crate::run_steps::insert::{CommandRecord, insert_command};
@@ -67,6 +68,10 @@ impl Commands {
         };
         let command = insert_command(&mut locked, record).await?;
         let (tenant, waits) = (locked.run.tenant, locked.run.lease.is_none());
+        // Without the payload: it is in the journal of the run, where it can be erased.
+        let detail = json!({ "runId": run.to_string(), "type": request.kind });
+        let event = AuditEvent::by_member(caller, "command.created", id.to_string(), detail);
+        audit::record(&mut locked.tx, &event).await?;
         locked.commit(&self.runs.deps.journals).await?;
         if waits {
             self.runs.deps.offers.announce(tenant).await;
@@ -103,6 +108,7 @@ impl Commands {
             CommandCancellation::EndsNow(outcome) => {
                 locked.end_command(id, &outcome).await?;
                 locked.end_if_cancelled().await?;
+                record_cancellation(caller, &mut locked, id).await?;
                 locked.commit(journals).await?;
             }
             CommandCancellation::Requested(state) => {
@@ -111,6 +117,7 @@ impl Commands {
                 let payload = json!({ "status": "cancelling", "by": caller.principal.to_string() });
                 locked.append_event(event::COMMAND_STATUS, Some(id), payload);
                 runs::request_cancel(&mut locked.tx, run, at, CancelTarget::Command).await?;
+                record_cancellation(caller, &mut locked, id).await?;
                 locked.commit(journals).await?;
             }
         }
@@ -128,4 +135,14 @@ impl Commands {
     async fn find(&self, id: CommandId) -> Result<Command, ServiceError> {
         rows::find(&self.runs.deps.store, id).await?.ok_or(ServiceError::NOT_FOUND)
     }
+}
+
+async fn record_cancellation(
+    caller: &Authorized<RunsWrite>,
+    locked: &mut LockedRun,
+    id: CommandId,
+) -> Result<(), ServiceError> {
+    let detail = json!({ "runId": locked.run.id.to_string() });
+    let event = AuditEvent::by_member(caller, "command.cancelled", id.to_string(), detail);
+    audit::record(&mut locked.tx, &event).await
 }

@@ -16,6 +16,7 @@ use serde_json::json;
 use super::error::RunError;
 use super::{RunView, Runs};
 use crate::ServiceError;
+use crate::access::audit::{self, AuditEvent};
 use crate::idempotency::{self, Claim, IdempotencyKey};
 use crate::run_steps::LockedRun;
 use crate::run_steps::insert::{RunInsertion, RunRecord, insert_run};
@@ -64,6 +65,11 @@ impl Runs {
         let payload = json!({ "status": "pending", "by": by, "sessionId": session.to_string() });
         locked.append_event(event::RUN_STATUS, None, payload);
         let ordinal = locked.run.ordinal;
+        let detail = json!({
+            "sessionId": session.to_string(), "projectId": spec.project.as_str(), "backendProfile": spec.profile.as_str(),
+        });
+        let event = AuditEvent::by_member(caller, "run.created", id.to_string(), detail);
+        audit::record(&mut locked.tx, &event).await?;
         locked.commit(&self.deps.journals).await?;
         let last_seq = Seq::new(i64::from(ordinal)).unwrap_or_default();
         self.deps.journals.announce(StreamUpdate { stream: sessions::stream(session), last_seq });

@@ -112,7 +112,7 @@ impl Events {
         seq: Seq,
     ) -> Result<(), ServiceError> {
         self.runs.load(caller, id).await?;
-        let mut tx = self.runs.deps.store.begin().await?;
+        let mut tx = self.runs.deps.owner_store.begin().await?;
         if !journal::erase(&mut tx, rows::stream(id), seq).await? {
             return Err(ServiceError::NOT_FOUND);
         }

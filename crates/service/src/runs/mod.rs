@@ -23,6 +23,7 @@ use guildhall_store::runs::{self as rows, CancelTarget};
 use serde_json::json;
 
 use crate::ServiceError;
+use crate::access::audit::{self, AuditEvent};
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
 pub use create::CreateRun;
@@ -64,14 +65,19 @@ impl Runs {
         let mut locked = LockedRun::begin(&self.deps.store, id).await?;
         match rules::cancel(&locked.run.state, &locked.states()) {
             RunCancellation::AlreadyEnded(_) => locked.tx.rollback().await?,
+            RunCancellation::Requested if locked.run.state == RunState::Cancelling => {
+                locked.tx.rollback().await?
+            }
             RunCancellation::EndsNow(outcome) => {
                 let payload = json!({ "status": "cancelling", "by": caller.principal.to_string() });
                 locked.append_event(event::RUN_STATUS, None, payload);
                 locked.end(&outcome).await?;
+                record_cancellation(caller, &mut locked).await?;
                 locked.commit(&self.deps.journals).await?;
             }
             RunCancellation::Requested => {
                 request_cancel(caller, &mut locked).await?;
+                record_cancellation(caller, &mut locked).await?;
                 locked.commit(&self.deps.journals).await?;
             }
         }
@@ -93,11 +99,16 @@ impl Runs {
     }
 }
 
+async fn record_cancellation(
+    caller: &Authorized<RunsWrite>,
+    locked: &mut LockedRun,
+) -> Result<(), ServiceError> {
+    let event = AuditEvent::by_member(caller, "run.cancelled", locked.run.id.to_string(), json!({}));
+    audit::record(&mut locked.tx, &event).await
+}
+
 /// Tells the runner to interrupt the running command, and ends the pending ones.
 async fn request_cancel(caller: &Caller, locked: &mut LockedRun) -> Result<(), ServiceError> {
-    if locked.run.state == RunState::Cancelling {
-        return Ok(());
-    }
     for open in locked.open.clone() {
         match open.state {
             CommandState::Running { epoch, .. } => {

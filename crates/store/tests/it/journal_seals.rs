@@ -1,11 +1,14 @@
 //! Sealing concurrently with appending.
 
 use guildhall_domain::access::audit_chain::{ChainTip, Digest, EntrySeal};
+use guildhall_domain::access::audit_checkpoint::{
+    AuditKeyId, AuditLog, Checkpoint, CheckpointSignature, CheckpointStatement,
+};
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Fence, Journal, Seq, Stream};
 use guildhall_store::journal::{self, AppendRequest, NewEntry};
-use guildhall_store::journal_seals::{self, UnsealedStream};
-use guildhall_store::{Store, StoreError};
+use guildhall_store::journal_seals::{self, SealHead, SealWork, UnsealedStream};
+use guildhall_store::{Store, StoreError, journal_checkpoints};
 use guildhall_testkit::TestDb;
 use uuid::Uuid;
 
@@ -29,6 +32,10 @@ fn seal(number: i64, byte: u8) -> EntrySeal {
     EntrySeal { seq: seq(number), body_hash: digest, hash: digest }
 }
 
+fn head(tip: ChainTip) -> SealHead {
+    SealHead { tip, signed_seq: Seq::ZERO }
+}
+
 fn seq(number: i64) -> Seq {
     Seq::new(number).expect("positive")
 }
@@ -40,18 +47,18 @@ async fn locked_stream_is_skipped_by_other_sealers_and_accepts_appends() {
     append(&store, stream).await;
     // The row exists from now on: its creation is the only moment in which two sealers wait for each other.
     let mut tx = store.begin().await.expect("a transaction");
-    assert_eq!(journal_seals::lock(&mut tx, stream).await.expect("locked"), Some(ChainTip::START));
+    assert_eq!(journal_seals::lock(&mut tx, stream).await.expect("locked"), Some(head(ChainTip::START)));
     tx.commit().await.expect("committed");
 
     let mut first = store.begin().await.expect("a transaction");
-    assert_eq!(journal_seals::lock(&mut first, stream).await.expect("locked"), Some(ChainTip::START));
+    assert_eq!(journal_seals::lock(&mut first, stream).await.expect("locked"), Some(head(ChainTip::START)));
     let mut second = store.begin().await.expect("a transaction");
     assert_eq!(journal_seals::lock(&mut second, stream).await.expect("answered"), None);
     append(&store, stream).await;
     journal_seals::insert(&mut first, stream, &[seal(1, 7)]).await.expect("written");
     first.commit().await.expect("committed");
     let tip = ChainTip { seq: seq(1), hash: Digest::from_bytes([7; 32]) };
-    assert_eq!(journal_seals::lock(&mut second, stream).await.expect("locked"), Some(tip));
+    assert_eq!(journal_seals::lock(&mut second, stream).await.expect("locked"), Some(head(tip)));
     let entries = journal_seals::list_unsealed(&mut second, stream, tip.seq, 10).await.expect("read");
     assert_eq!(entries.into_iter().map(|entry| entry.seq).collect::<Vec<_>>(), vec![seq(2)]);
     assert_eq!(journal_seals::list(&store, stream, seq(1), seq(9)).await.expect("read"), vec![seal(1, 7)]);
@@ -68,13 +75,38 @@ async fn unsealed_streams_are_found_in_order_and_in_pages() {
     journal_seals::lock(&mut tx, audit(1)).await.expect("locked");
     journal_seals::insert(&mut tx, audit(1), &[seal(1, 7)]).await.expect("written");
     tx.commit().await.expect("committed");
-    let find = async |from| {
-        journal_seals::find_unsealed(&store, Journal::Audit, Uuid::from_u128(from), 2).await.expect("found")
+    let find = async |work, from| {
+        let from = Uuid::from_u128(from);
+        journal_seals::find_unsealed(&store, Journal::Audit, work, from, 2).await.expect("found")
     };
     let unsealed = |owner| UnsealedStream { stream: audit(owner), last_seq: seq(1) };
-    assert_eq!(find(0).await, vec![unsealed(0), unsealed(2)]);
-    assert_eq!(find(3).await, vec![unsealed(3)]);
-    assert_eq!(find(4).await, vec![]);
+    assert_eq!(find(SealWork::Seal, 0).await, vec![unsealed(0), unsealed(2)]);
+    assert_eq!(find(SealWork::Seal, 3).await, vec![unsealed(3)]);
+    assert_eq!(find(SealWork::Seal, 4).await, vec![]);
+
+    // Sealed, but not signed.
+    assert_eq!(find(SealWork::SealAndSign, 0).await, vec![unsealed(0), unsealed(1)]);
+    let checkpoint = checkpoint(1, seal(1, 7));
+    let mut tx = store.begin().await.expect("a transaction");
+    journal_checkpoints::insert(&mut tx, &checkpoint).await.expect("written");
+    tx.commit().await.expect("committed");
+    assert_eq!(find(SealWork::SealAndSign, 0).await, vec![unsealed(0), unsealed(2)]);
+    let log = checkpoint.statement.log;
+    let listed = journal_checkpoints::list(&store, log, seq(1), seq(9)).await.expect("read");
+    assert_eq!(listed, vec![checkpoint]);
+    let latest = journal_checkpoints::list_latest(&store, Uuid::nil(), 10).await.expect("read");
+    assert_eq!(latest, vec![checkpoint]);
+}
+
+fn checkpoint(owner: u128, seal: EntrySeal) -> Checkpoint {
+    let log = AuditLog::of_owner(Uuid::from_u128(owner));
+    let tip = ChainTip { seq: seal.seq, hash: seal.hash };
+    let signed_at = jiff::Timestamp::from_microsecond(1_700_000_000_123_456).expect("in range");
+    Checkpoint {
+        statement: CheckpointStatement { log, tip, signed_at },
+        key: AuditKeyId::from_bytes([3; 8]),
+        signature: CheckpointSignature::from_bytes([4; 64]),
+    }
 }
 
 #[tokio::test]

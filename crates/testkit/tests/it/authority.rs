@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 const AUTHORIZATION_EXTRACTORS: &[&str] = &[
     "Authorized",
     "Follower",
+    "OperatorFollower",
     "PendingAuthorization",
     "InstallationOperator",
     "EnrolledRunner",
@@ -18,6 +19,7 @@ const AUTHORIZATION_EXTRACTORS: &[&str] = &[
 const OWN: &[&str] = &[
     "access/account.rs::change_password",
     "access/account.rs::end_logins",
+    "access/audit.rs::public_key",
     "access/auth.rs::logout",
     "access/auth.rs::whoami",
     "access/browser_session.rs::get",

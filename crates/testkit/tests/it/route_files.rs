@@ -55,8 +55,8 @@ const NOUNS: &[Noun] = &[
         "access",
         "audit",
         &[("*", "/api/v1/audit"), ("*", "/api/v1/tenants/{tenant}/audit")],
-        &["access/audit_chain.rs"],
-        &["journal", "journal_seals"],
+        &["access/audit_chain.rs", "access/audit_checkpoint.rs"],
+        &["journal", "journal_checkpoints", "journal_seals"],
     ),
     noun(
         "access",

@@ -1,7 +1,8 @@
 //! The layers of every request, outermost first: trace, error bodies, rate limit headers, concurrency limit, timeout,
-//! tokens in the query, access rules, panics, body size.
+//! client address, tokens in the query, access rules, panics, body size.
 
 mod access;
+mod client_address;
 mod failures;
 mod limits;
 mod panics;
@@ -23,6 +24,7 @@ pub(crate) fn apply(router: Router, app: &App) -> Router {
         .layer(CatchPanicLayer::custom(panics::to_response))
         .layer(from_fn_with_state(app.clone(), access::check))
         .layer(from_fn_with_state(app.clone(), query_tokens::reject))
+        .layer(from_fn(client_address::scope))
         .layer(from_fn_with_state(app.limits.request_timeout, limits::timeout))
         .layer(from_fn_with_state(ConcurrencyLimit::new(app.limits.concurrent_requests), limits::concurrency))
         .layer(from_fn(rate_headers::add))

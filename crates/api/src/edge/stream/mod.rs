@@ -16,6 +16,8 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
+use guildhall_domain::access::authorized::InstallationOperator;
+use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::TenantId;
 use guildhall_domain::journal::follow::ClientId;
@@ -27,7 +29,7 @@ use guildhall_service::access::authority::AuthorityWatches;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::edge::caller::Follower;
+use crate::edge::caller::{Credential, Follower, OperatorFollower};
 use crate::edge::error::ApiError;
 use crate::edge::input::parse;
 
@@ -46,15 +48,64 @@ const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StreamTopic {
     pub(crate) kind: &'static str,
-    pub(crate) tenant: TenantId,
+    /// None for the installation.
+    pub(crate) tenant: Option<TenantId>,
     /// The id of the object.
     pub(crate) owner: Uuid,
 }
 
+/// What a caller needs to read a stream.
+pub(crate) trait ReadRight {
+    fn may_read(caller: &Caller, tenant: Option<TenantId>) -> bool;
+}
+
+/// A right in the tenant of the stream.
+impl<R: Right> ReadRight for R {
+    fn may_read(caller: &Caller, tenant: Option<TenantId>) -> bool {
+        tenant.is_some_and(|tenant| caller.check::<R>(tenant).is_ok())
+    }
+}
+
+/// For operators of the installation.
+#[derive(Debug)]
+pub(crate) struct OperatorOnly;
+
+impl ReadRight for OperatorOnly {
+    fn may_read(caller: &Caller, _: Option<TenantId>) -> bool {
+        InstallationOperator::new(caller.clone()).is_ok()
+    }
+}
+
+/// A caller who was authenticated just now and may read the streams of a [`ReadRight`].
+pub(crate) trait StreamReader<R> {
+    fn caller(&self) -> &Caller;
+    fn credential(&self) -> &Credential;
+}
+
+impl<R: Right> StreamReader<R> for Follower<R> {
+    fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    fn credential(&self) -> &Credential {
+        &self.credential
+    }
+}
+
+impl StreamReader<OperatorOnly> for OperatorFollower {
+    fn caller(&self) -> &Caller {
+        &self.operator
+    }
+
+    fn credential(&self) -> &Credential {
+        &self.credential
+    }
+}
+
 /// A log that can be followed.
 pub(crate) trait StreamSource: Send + Sync + 'static {
-    /// What a caller needs in the tenant, all the time that the stream is open.
-    type ReadRight: Right;
+    /// What a caller needs, all the time that the stream is open.
+    type ReadRight: ReadRight;
 
     fn topic(&self) -> StreamTopic;
 
@@ -100,13 +151,13 @@ impl Streams {
     /// Starts a stream and returns its response.
     pub(crate) fn open<S: StreamSource>(
         &self,
-        follower: &Follower<S::ReadRight>,
+        follower: &impl StreamReader<S::ReadRight>,
         client: ClientId,
         source: S,
     ) -> Result<Response, ApiError> {
         let topic = source.topic();
-        let permit = self.permits.acquire(follower.caller.principal, topic.owner)?;
-        let watch = self.watches.watch(&follower.credential, topic.tenant, (*follower.caller).clone());
+        let permit = self.permits.acquire(follower.caller().principal, topic.owner)?;
+        let watch = self.watches.watch(follower.credential(), topic.tenant, follower.caller().clone());
         let (out, reader) = queue::bounded_queue(task::MAX_QUEUE);
         let response = event_stream(&client, reader, permit);
         let task = StreamTask { source, client, out };

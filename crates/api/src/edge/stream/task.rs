@@ -15,7 +15,7 @@ use tracing::{debug, info};
 
 use super::frame::{RETRY, encode_notice};
 use super::queue::{QueuedEvents, Writer};
-use super::{StreamEvent, StreamSource};
+use super::{ReadRight, StreamEvent, StreamSource};
 
 /// Queued live events of one client. 256 frames are some seconds of agent output. With 2 MiB, a thousand stalled
 /// clients use at most 2 GiB until they are evicted. A single larger event is always accepted.
@@ -50,7 +50,7 @@ impl<S: StreamSource> StreamTask<S> {
         debug!(client.id = %self.client, stream = topic.kind, owner = %topic.owner, "stream opened");
         let end = tokio::select! {
             end = send_events(&mut self.source, &self.client, &self.out) => end,
-            kind = watch.ended(|caller| caller.check::<S::ReadRight>(topic.tenant).is_ok()) => StreamEnd::Closed(kind),
+            kind = watch.ended(|caller| S::ReadRight::may_read(caller, topic.tenant)) => StreamEnd::Closed(kind),
             () = closing.cancelled() => StreamEnd::Closed(FailureKind::NotReady),
             () = self.out.reader_dropped() => StreamEnd::Disconnected,
         };

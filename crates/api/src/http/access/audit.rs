@@ -6,20 +6,23 @@ use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use guildhall_domain::FailureKind;
+use guildhall_domain::access::audit_checkpoint::{AuditLog, Checkpoint};
 use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
 use guildhall_domain::access::role::rights::AuditRead;
 use guildhall_domain::journal::{Gap, Seq};
 use guildhall_domain::ops::capability::EVENT_SCHEMA_VERSION;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
-use guildhall_protocol::rest::access::audit::{AuditEntryView, AuditPageView, PageQuery};
+use guildhall_protocol::rest::access::audit::{
+    AuditEntryView, AuditPageView, AuditPublicKeyView, CheckpointView, PageQuery,
+};
 use guildhall_service::ServiceError;
 use guildhall_service::access::audit::{AuditEntry, AuditPage, AuditStream, MAX_PAGE_SIZE, PageStart};
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::edge::caller::Follower;
+use crate::edge::caller::{AuthenticatedCaller, Follower, OperatorFollower};
 use crate::edge::error::ApiError;
-use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
+use crate::edge::stream::{OperatorOnly, StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
 
 /// The frame name of an audit entry in a stream.
 const ENTRY: &str = "entry";
@@ -67,6 +70,34 @@ pub(crate) async fn list_installation(
 ) -> Result<Json<AuditPageView>, ApiError> {
     let (start, limit) = check_query(query)?;
     Ok(Json(page_view(&app.access.audit.installation_page(&caller, start, limit).await?)))
+}
+
+/// Get the key that verifies the checkpoints of audit logs
+///
+/// The key is not in the database. Store it elsewhere, for `guildhall audit verify --public-key`.
+#[utoipa::path(
+    get, path = "/api/v1/audit/public-key", tag = "audit", operation_id = "getAuditPublicKey",
+    security(("bearer" = []), ("session" = [])),
+    responses(
+        (status = 200, description = "The key", body = AuditPublicKeyView),
+        (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "This server does not sign audit logs", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
+    )
+)]
+pub(crate) async fn public_key(
+    State(app): State<App>,
+    _caller: AuthenticatedCaller,
+) -> Result<Json<AuditPublicKeyView>, ApiError> {
+    let Some(key) = app.access.audit.public_key() else {
+        let message = "this server does not sign audit logs: audit.signing_key_file is not set";
+        return Err(ApiError::new(FailureKind::NotFound, message));
+    };
+    Ok(Json(AuditPublicKeyView {
+        key_id: key.id().to_string(),
+        algorithm: "Ed25519".to_owned(),
+        public_key: key.to_string(),
+    }))
 }
 
 fn check_query(query: Result<Query<PageQuery>, QueryRejection>) -> Result<(PageStart, u32), ApiError> {
@@ -127,11 +158,43 @@ pub(crate) async fn follow(
     app.streams.open(&follower, client, stream)
 }
 
+/// Follow the audit log of the installation (server-sent events)
+///
+/// For operators. Cursors and frames are those of the stream of a tenant's log.
+#[utoipa::path(
+    get, path = "/api/v1/audit/stream", tag = "audit", operation_id = "followInstallationAudit",
+    security(("bearer" = []), ("session" = [])),
+    params(
+        ("Last-Event-ID" = Option<String>, Header, description = "Id of the last event received; the stream continues after it"),
+        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Client id, chosen by the client and shown in logs", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
+    ),
+    responses(
+        (status = 200, description = "A stream of audit entries", body = String, content_type = "text/event-stream"),
+        (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
+        (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
+        (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
+        (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
+    )
+)]
+pub(crate) async fn follow_installation(
+    State(app): State<App>,
+    follower: OperatorFollower,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let (client, cursor) = (client_id(&headers)?, last_event_id(&headers)?);
+    let stream = app.access.audit.follow_installation(&follower.operator, cursor).await?;
+    app.streams.open(&follower, client, InstallationAuditStream(stream))
+}
+
 impl StreamSource for AuditStream {
     type ReadRight = AuditRead;
 
     fn topic(&self) -> StreamTopic {
-        StreamTopic { kind: "audit", tenant: self.tenant, owner: self.tenant.as_uuid() }
+        let tenant = match self.log {
+            AuditLog::Installation => None,
+            AuditLog::Tenant(tenant) => Some(tenant),
+        };
+        StreamTopic { kind: "audit", tenant, owner: self.log.stream().owner }
     }
 
     async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
@@ -148,7 +211,30 @@ impl StreamSource for AuditStream {
     }
 }
 
-fn view(AuditEntry { entry, seal }: &AuditEntry) -> AuditEntryView {
+/// The stream of the installation's log.
+struct InstallationAuditStream(AuditStream);
+
+impl StreamSource for InstallationAuditStream {
+    type ReadRight = OperatorOnly;
+
+    fn topic(&self) -> StreamTopic {
+        self.0.topic()
+    }
+
+    async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
+        StreamSource::next(&mut self.0).await
+    }
+
+    fn gap(&self) -> Option<Gap> {
+        self.0.gap()
+    }
+
+    fn replayed(&self) -> Option<(Seq, Option<i32>)> {
+        StreamSource::replayed(&self.0)
+    }
+}
+
+fn view(AuditEntry { entry, seal, checkpoint }: &AuditEntry) -> AuditEntryView {
     let body = entry.body.as_deref().and_then(|body| serde_json::from_str(body).ok()).unwrap_or(Value::Null);
     AuditEntryView {
         v: EVENT_SCHEMA_VERSION,
@@ -160,5 +246,15 @@ fn view(AuditEntry { entry, seal }: &AuditEntry) -> AuditEntryView {
         recorded_at: entry.recorded_at,
         body_hash: seal.map(|seal| seal.body_hash.to_string()),
         hash: seal.map(|seal| seal.hash.to_string()),
+        checkpoint: checkpoint.as_ref().map(checkpoint_view),
+    }
+}
+
+fn checkpoint_view(Checkpoint { statement, key, signature }: &Checkpoint) -> CheckpointView {
+    CheckpointView {
+        log: statement.log.to_string(),
+        signed_at: statement.signed_at,
+        key_id: key.to_string(),
+        signature: signature.to_string(),
     }
 }

@@ -62,5 +62,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(subject_tokens::create))
         .routes(routes!(audit::list))
         .routes(routes!(audit::list_installation))
+        .routes(routes!(audit::public_key))
         .routes(routes!(audit::follow))
+        .routes(routes!(audit::follow_installation))
 }

@@ -80,7 +80,7 @@ impl StreamSource for RunStream {
     type ReadRight = RunsRead;
 
     fn topic(&self) -> StreamTopic {
-        StreamTopic { kind: "run", tenant: self.tenant, owner: self.run.as_uuid() }
+        StreamTopic { kind: "run", tenant: Some(self.tenant), owner: self.run.as_uuid() }
     }
 
     async fn next(&mut self) -> Result<StreamEvent, ServiceError> {

@@ -180,7 +180,7 @@ impl StreamSource for SessionStream {
     type ReadRight = RunsRead;
 
     fn topic(&self) -> StreamTopic {
-        StreamTopic { kind: "session", tenant: self.tenant, owner: self.session.as_uuid() }
+        StreamTopic { kind: "session", tenant: Some(self.tenant), owner: self.session.as_uuid() }
     }
 
     async fn next(&mut self) -> Result<StreamEvent, ServiceError> {

@@ -44,7 +44,7 @@ pub struct AuditEntryView {
     pub id: String,
     #[schema(example = "key.created")]
     pub action: String,
-    /// Actor, object and details; null if erased.
+    /// Actor, address of the client (null for actions of the server itself), object and details; null if erased.
     pub body: Value,
     pub recorded_at: Timestamp,
     /// SHA-256 of the body as compact JSON with sorted keys. Null until the entry is sealed, a few seconds after it was
@@ -55,6 +55,40 @@ pub struct AuditEntryView {
     /// of action, bodyHash, id, recordedAt and seq. Null until the entry is sealed.
     #[schema(min_length = 64, max_length = 64)]
     pub hash: Option<String>,
+    /// A signature over the log up to this entry. The server signs the last entry of each batch that it seals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<CheckpointView>,
+}
+
+/// A signed statement: the hash of this log at this entry. It covers all entries before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointView {
+    /// Id of the tenant, or `installation`.
+    #[schema(example = "installation")]
+    pub log: String,
+    pub signed_at: Timestamp,
+    /// First 16 hexadecimal digits of the SHA-256 of the public key.
+    #[schema(min_length = 16, max_length = 16)]
+    pub key_id: String,
+    /// Ed25519 signature of the lines `guildhall audit checkpoint v1`, log, seq, hash and signedAt, each ended by a line
+    /// feed.
+    #[schema(min_length = 128, max_length = 128)]
+    pub signature: String,
+}
+
+/// The key that verifies the checkpoints of all audit logs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditPublicKeyView {
+    #[schema(min_length = 16, max_length = 16)]
+    pub key_id: String,
+    /// Always `Ed25519`.
+    #[schema(example = "Ed25519")]
+    pub algorithm: String,
+    /// The 32 bytes of the key in hexadecimal digits.
+    #[schema(min_length = 64, max_length = 64)]
+    pub public_key: String,
 }
 
 fn entry_type() -> String {

@@ -3,7 +3,10 @@
 //! [`guildhall_domain::access::audit_chain`] defines the hashes. This module accepts exactly one text form for each
 //! entry, so that a change of any byte in the file is detected.
 
-use guildhall_domain::access::audit_chain::{ChainLink, Digest, body_hash};
+use guildhall_domain::access::audit_chain::{ChainLink, ChainTip, Digest, body_hash};
+use guildhall_domain::access::audit_checkpoint::{
+    AuditKeyId, AuditLog, Checkpoint, CheckpointSignature, CheckpointStatement,
+};
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::Seq;
 use jiff::Timestamp;
@@ -13,6 +16,9 @@ use serde_json::value::RawValue;
 
 /// Sequence number of the first entry of a log.
 const FIRST_SEQ: Seq = Seq::ZERO.next();
+
+/// The body of an entry whose body was erased; only its hash is left.
+const ERASED: &str = "null";
 
 /// Version of the entry format.
 const FORMAT_VERSION: u32 = 1;
@@ -34,6 +40,27 @@ struct EntryLine<'a> {
     recorded_at: String,
     body_hash: Option<String>,
     hash: Option<String>,
+    checkpoint: Option<CheckpointFields>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CheckpointFields {
+    log: String,
+    signed_at: String,
+    key_id: String,
+    signature: String,
+}
+
+/// A line that fits the chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct VerifiedEntry {
+    pub(super) seq: Seq,
+    /// None if it is not sealed yet.
+    pub(super) hash: Option<Digest>,
+    /// The signature is not verified.
+    pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) is_erased: bool,
 }
 
 /// The only allowed value of `type`.
@@ -50,6 +77,8 @@ pub(super) struct VerificationReport {
     pub(super) proved: u64,
     /// Entries at the end that have no hash yet.
     pub(super) unsealed: u64,
+    /// Entries whose body was erased.
+    pub(super) erased: u64,
     /// Whether the file starts after the first entry of the log. Then its first hash cannot be checked.
     pub(super) begins_within: bool,
     /// The last valid hash.
@@ -66,7 +95,7 @@ pub(super) struct ChainVerifier {
 
 impl ChainVerifier {
     /// Verifies the next line, given without its line feed. The error says what is wrong with it.
-    pub(super) fn verify_line(&mut self, line: &[u8]) -> Result<(), String> {
+    pub(super) fn verify_line(&mut self, line: &[u8]) -> Result<VerifiedEntry, String> {
         let text = std::str::from_utf8(line).map_err(|_| "not UTF-8".to_owned())?;
         if text.trim() != text {
             return Err("leading or trailing spaces".to_owned());
@@ -81,15 +110,17 @@ impl ChainVerifier {
         if let Some(body_hash) = body_hash {
             check_body(entry.body.get(), body_hash)?;
         }
-        match (body_hash, &entry.hash) {
-            (Some(body_hash), Some(hash)) => {
-                self.check_chain(parse_link(&entry, seq, body_hash)?, parse_digest("hash", hash)?)?;
-            }
+        let hash = entry.hash.as_deref().map(|hash| parse_digest("hash", hash)).transpose()?;
+        match (body_hash, hash) {
+            (Some(body_hash), Some(hash)) => self.check_chain(parse_link(&entry, seq, body_hash)?, hash)?,
             (None, Some(_)) => return Err("it has a hash but no bodyHash".to_owned()),
             (Some(_) | None, None) => self.report.unsealed += 1,
         }
+        let is_erased = entry.body.get() == ERASED;
+        self.report.erased += u64::from(is_erased);
+        let checkpoint = entry.checkpoint.map(|fields| parse_checkpoint(&fields, seq, hash)).transpose()?;
         self.last_seq = Some(seq);
-        Ok(())
+        Ok(VerifiedEntry { seq, hash, checkpoint, is_erased })
     }
 
     pub(super) fn finish(self) -> VerificationReport {
@@ -147,13 +178,25 @@ fn parse_link<'a>(entry: &'a EntryLine<'_>, seq: Seq, body_hash: Digest) -> Resu
     Ok(ChainLink { seq, id, action: &entry.action, recorded_at, body_hash })
 }
 
+fn parse_checkpoint(fields: &CheckpointFields, seq: Seq, hash: Option<Digest>) -> Result<Checkpoint, String> {
+    let hash = hash.ok_or("it has a checkpoint but no hash")?;
+    let signed_at: Option<Timestamp> = fields.signed_at.parse().ok();
+    let signed_at = signed_at.filter(|at| at.to_string() == fields.signed_at);
+    let signed_at = signed_at.ok_or("signedAt is not in canonical form")?;
+    let log = fields.log.parse::<AuditLog>().map_err(|error| error.to_string())?;
+    let key = fields.key_id.parse::<AuditKeyId>().map_err(|error| format!("keyId: {error}"))?;
+    let signature = fields.signature.parse::<CheckpointSignature>();
+    let signature = signature.map_err(|error| format!("signature: {error}"))?;
+    let statement = CheckpointStatement { log, tip: ChainTip { seq, hash }, signed_at };
+    Ok(Checkpoint { statement, key, signature })
+}
+
 fn parse_digest(field: &str, text: &str) -> Result<Digest, String> {
     text.parse().map_err(|_| format!("{field} is not 64 hexadecimal digits"))
 }
 
 fn check_body(body: &str, expected: Digest) -> Result<(), String> {
-    // The body was erased; only its hash is left.
-    if body == "null" {
+    if body == ERASED {
         return Ok(());
     }
     let value: Value = serde_json::from_str(body).map_err(|_| "the body is not JSON".to_owned())?;

@@ -76,9 +76,9 @@ fn hash_matches_the_documented_format() {
 }
 
 #[test]
-fn report_counts_proved_and_unsealed_entries() {
+fn report_counts_proved_unsealed_and_erased_entries() {
     let report = verify(&log(1, 9, 2, &[3])).expect("whole");
-    assert_eq!((report.proved, report.unsealed, report.begins_within), (7, 2, false));
+    assert_eq!((report.proved, report.unsealed, report.erased, report.begins_within), (7, 2, 1, false));
 }
 
 #[test]

@@ -5,15 +5,16 @@ use std::io::{BufWriter, Write, stdout};
 use anyhow::Result;
 
 use super::PAGE_SIZE;
-use crate::client::connection::{CommonArgs, TenantArg};
+use super::log::AuditLogArg;
+use crate::client::connection::CommonArgs;
 
-pub(super) async fn run(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
+pub(super) async fn run(log: &AuditLogArg, common: &CommonArgs) -> Result<()> {
     let client = common.connect()?.client;
-    let tenant = tenant.resolve(&client).await?;
+    let log = log.resolve(&client).await?;
     let mut out = BufWriter::new(stdout());
     let mut after = 0;
     loop {
-        let page = client.audit_page(tenant, after, PAGE_SIZE).await?;
+        let page = client.audit_page(log, after, PAGE_SIZE).await?;
         if page.entries.is_empty() {
             out.flush()?;
             return Ok(());

@@ -1,0 +1,98 @@
+//! The key that signs audit logs, and the file for their anchors.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use guildhall_identity::audit_key::{AuditKeyError, AuditSigningKey};
+use guildhall_identity::seal::Kek;
+use guildhall_runtime::Clock;
+use guildhall_service::access::audit_anchors::{AnchorFile, AnchorFileError};
+use guildhall_service::access::audit_seal::CheckpointSigner;
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::config;
+
+/// Longest key file.
+const MAX_KEY_BYTES: u64 = 4096;
+
+/// Why the section `audit` cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditConfigError {
+    #[error("audit.anchor_file requires audit.signing_key_file: only signed logs are anchored")]
+    AnchorWithoutKey,
+    #[error(
+        "cannot read audit.signing_key_file {}: create it with `guildhall init`, or copy it from another replica",
+        path.display()
+    )]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("cannot create audit.signing_key_file {}", path.display())]
+    Create {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("other users can read audit.signing_key_file {}: run `chmod 600 {}`", .0.display(), .0.display())]
+    Permissions(PathBuf),
+    #[error("cannot use audit.signing_key_file {}", path.display())]
+    Key {
+        path: PathBuf,
+        #[source]
+        source: AuditKeyError,
+    },
+    #[error(transparent)]
+    Anchors(#[from] AnchorFileError),
+}
+
+/// Reads the signing key, where one is configured.
+pub(crate) fn signing_key(config: &config::Audit) -> Result<Option<Arc<AuditSigningKey>>, AuditConfigError> {
+    if config.signing_key_file.is_empty() {
+        return if config.anchor_file.is_empty() {
+            Ok(None)
+        } else {
+            Err(AuditConfigError::AnchorWithoutKey)
+        };
+    }
+    let path = Path::new(&config.signing_key_file);
+    let read_error = |source| AuditConfigError::Read { path: path.to_owned(), source };
+    let file = File::open(path).map_err(read_error)?;
+    if file.metadata().map_err(read_error)?.permissions().mode() & 0o077 != 0 {
+        return Err(AuditConfigError::Permissions(path.to_owned()));
+    }
+    let mut text = String::new();
+    file.take(MAX_KEY_BYTES).read_to_string(&mut text).map_err(read_error)?;
+    let key = AuditSigningKey::from_hex(&SecretString::from(text));
+    let key = key.map_err(|source| AuditConfigError::Key { path: path.to_owned(), source })?;
+    Ok(Some(Arc::new(key)))
+}
+
+/// Creates the signing key, where a file is configured that does not exist.
+pub(crate) fn create_signing_key(config: &config::Audit) -> Result<(), AuditConfigError> {
+    let path = Path::new(&config.signing_key_file);
+    if config.signing_key_file.is_empty() || path.exists() {
+        return Ok(());
+    }
+    let create_error = |source| AuditConfigError::Create { path: path.to_owned(), source };
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = file.map_err(create_error)?;
+    let text = Kek::generate().to_hex();
+    writeln!(file, "{}", text.expose_secret()).and_then(|()| file.sync_all()).map_err(create_error)
+}
+
+/// Opens the anchor file, where one is configured.
+pub(crate) fn signer(
+    config: &config::Audit,
+    clock: &Clock,
+    key: Option<Arc<AuditSigningKey>>,
+) -> Result<Option<CheckpointSigner>, AuditConfigError> {
+    let Some(key) = key else { return Ok(None) };
+    let path = Some(Path::new(&config.anchor_file)).filter(|path| !path.as_os_str().is_empty());
+    let anchors = path.map(AnchorFile::open).transpose()?;
+    Ok(Some(CheckpointSigner::new(key, clock.clone(), anchors)))
+}

@@ -1,0 +1,2 @@
+INSERT INTO journal_checkpoints (journal, owner, seq, hash, signed_at, key_id, signature)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
