@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::FromRequestParts;
+use axum::http::Method;
 use axum::http::request::Parts;
-use axum::http::{Extensions, Method};
 use guildhall_domain::ops::rate::{RateKey, RateStatus, Tier};
 use guildhall_service::ServiceError;
 use guildhall_service::ops::rates::error::RateError;
