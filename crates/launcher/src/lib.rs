@@ -12,7 +12,7 @@ pub mod storage;
 use std::fmt;
 
 use futures::future::BoxFuture;
-use guildhall_domain::ids::{AttemptId, LauncherId, RunId, TenantId};
+use guildhall_domain::ids::{AttemptId, LauncherId, RunId, SessionId, TenantId};
 use guildhall_domain::runs::policy::BackendProfile;
 use secrecy::SecretString;
 
@@ -32,6 +32,9 @@ pub trait Launcher: fmt::Debug + Send + Sync {
         tenant: Option<TenantId>,
         profile: &BackendProfile,
     ) -> Result<(), ProfileUnavailable>;
+
+    /// Returns whether the runners that it starts find the storage of a session.
+    fn has_session_storage(&self, session: SessionId) -> bool;
 
     /// Returns whether agents are sandboxed on the machine of their runners.
     fn is_contained(&self) -> bool;

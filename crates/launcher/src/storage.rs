@@ -22,6 +22,11 @@ pub trait SessionStorage: fmt::Debug + Send + Sync {
     fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StorageError>>;
 }
 
+/// Returns the folder with the storage of a session, in the state directory of its runners.
+pub(crate) fn session_folder(state: &Path, session: SessionId) -> PathBuf {
+    state.join("sessions").join(session.to_string())
+}
+
 /// The state directory of local runners: removes `sessions/<id>`, never `workspaces/<id>`.
 #[derive(Debug, Clone)]
 pub struct LocalSessionStorage {
@@ -37,7 +42,7 @@ impl LocalSessionStorage {
 
 impl SessionStorage for LocalSessionStorage {
     fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StorageError>> {
-        let path = self.state.join("sessions").join(session.to_string());
+        let path = session_folder(&self.state, session);
         Box::pin(async move {
             // A symbolic link is removed itself, not its target.
             let removed = match tokio::fs::symlink_metadata(&path).await {

@@ -89,7 +89,6 @@ mod tests {
 
     use super::*;
 
-    // covers: C9
     #[test]
     fn notices_have_type_and_version() {
         let notices = [

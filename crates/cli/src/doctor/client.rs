@@ -127,8 +127,8 @@ impl Client {
                 }
             },
         };
-        let ours = Protocol::CURRENT.as_str();
-        if capabilities.protocol.supported.iter().any(|theirs| theirs == ours) {
+        let ours = Protocol::CURRENT.to_string();
+        if capabilities.protocol.supported.contains(&ours) {
             return Ok(format!("both support {ours}"));
         }
         let theirs = capabilities.protocol.supported.join(", ");

@@ -64,7 +64,10 @@ pub fn log_identity(launcher: LauncherId, attempt: AttemptId) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StorageState {
     Available,
+    /// Deleted on request or after its lifetime.
     Evicted,
+    /// The launcher does not have the files that an earlier runner reported.
+    Missing,
 }
 
 /// The data that the decision on a new job needs.
@@ -88,6 +91,8 @@ pub enum JobError {
     RunCancelling,
     #[error("the session's storage was deleted: create another session")]
     StorageEvicted,
+    #[error("the session's storage is missing on the machine of its runners: create another session")]
+    StorageMissing,
     #[error("no command of the run is pending: send one first")]
     NoPendingCommand,
     #[error("the command is not pending: it is running or has ended")]
@@ -105,8 +110,10 @@ pub fn select_command(input: &JobInput<'_>, requested: Option<CommandId>) -> Res
         RunState::Cancelling => return Err(JobError::RunCancelling),
         RunState::Open => {}
     }
-    if input.storage == StorageState::Evicted {
-        return Err(JobError::StorageEvicted);
+    match input.storage {
+        StorageState::Available => {}
+        StorageState::Evicted => return Err(JobError::StorageEvicted),
+        StorageState::Missing => return Err(JobError::StorageMissing),
     }
     let mut pending =
         input.open.iter().filter(|(_, state)| *state == CommandState::Pending).map(|(id, _)| *id);
@@ -118,6 +125,16 @@ pub fn select_command(input: &JobInput<'_>, requested: Option<CommandId>) -> Res
         return Err(JobError::RunHeld { owner: *runner, expires_at: *expires_at });
     }
     input.job.map_or(Ok(command), |job| Err(JobError::AlreadyStarted(job)))
+}
+
+/// Returns whether a job that was started automatically for the run also answers a request for a job: its runner takes
+/// the open commands of the run, or the requested one.
+#[must_use]
+pub fn is_served(input: &JobInput<'_>, requested: Option<CommandId>) -> bool {
+    let is_open = |id: CommandId| input.open.iter().any(|(open, _)| *open == id);
+    *input.run == RunState::Open
+        && input.storage == StorageState::Available
+        && requested.map_or(!input.open.is_empty(), is_open)
 }
 
 /// Maximum automatic attempts per command. After that, an operator must check why the jobs ended.
@@ -191,8 +208,29 @@ mod tests {
         );
         assert_eq!(select_command(&input(&RunState::Cancelling, &open), None), Err(JobError::RunCancelling));
         assert_eq!(select_command(&input(&RunState::Open, &[]), None), Err(JobError::NoPendingCommand));
-        let evicted = JobInput { storage: StorageState::Evicted, ..input(&RunState::Open, &open) };
-        assert_eq!(select_command(&evicted, None), Err(JobError::StorageEvicted));
+        for (storage, error) in [
+            (StorageState::Evicted, JobError::StorageEvicted),
+            (StorageState::Missing, JobError::StorageMissing),
+        ] {
+            let without = JobInput { storage, ..input(&RunState::Open, &open) };
+            assert_eq!(select_command(&without, None), Err(error));
+            assert!(!is_served(&without, None));
+        }
+    }
+
+    #[test]
+    fn automatic_job_serves_the_open_commands_of_an_open_run() {
+        let running = CommandState::Running { epoch: Epoch::new(1), cancelling: false };
+        let open = [(CommandId::generate(), running), (CommandId::generate(), CommandState::Pending)];
+        let input_of =
+            |run: RunState, requested: Option<CommandId>| is_served(&input(&run, &open), requested);
+        for requested in [None, Some(open[0].0), Some(open[1].0)] {
+            assert!(input_of(RunState::Open, requested));
+            assert!(!input_of(RunState::Cancelling, requested));
+            assert!(!input_of(RunState::Ended(TerminalOutcome::cancelled("enough")), requested));
+        }
+        assert!(!input_of(RunState::Open, Some(CommandId::generate())), "a command of another run");
+        assert!(!is_served(&input(&RunState::Open, &[]), None), "no open command");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use std::sync::mpsc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use guildhall_domain::ids::{AttemptId, LauncherId, TenantId};
+use guildhall_domain::ids::{AttemptId, LauncherId, SessionId, TenantId};
 use guildhall_domain::runs::policy::BackendProfile;
 use tokio::sync::oneshot;
 
@@ -29,6 +29,7 @@ pub use launcher_dir::runner_state;
 pub use limits::Limits;
 pub use options::{Lifetime, LocalOptions};
 
+use crate::storage::session_folder;
 use crate::{LaunchError, LaunchRequest, Launcher, ProcessStatus, ProfileUnavailable};
 use launcher_dir::LauncherDir;
 use request::WorkerRequest;
@@ -92,6 +93,10 @@ impl Launcher for LocalLauncher {
         profile: &BackendProfile,
     ) -> Result<(), ProfileUnavailable> {
         self.dir.profile(tenant, profile).map(|_source| ())
+    }
+
+    fn has_session_storage(&self, session: SessionId) -> bool {
+        session_folder(&self.dir.storage(), session).is_dir()
     }
 
     fn is_contained(&self) -> bool {

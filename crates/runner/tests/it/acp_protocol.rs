@@ -159,6 +159,7 @@ async fn loading_a_session_does_not_report_its_earlier_messages() {
     harness.finish();
 }
 
+// covers: R12
 #[tokio::test]
 async fn resume_fails_when_the_agent_does_not_support_it() {
     let fixture = fixture();

@@ -24,15 +24,8 @@ async fn count_audited(sql: &mut SqlConnection, action: &str) -> i64 {
 }
 
 /// The features that a deployment has by default. The module `streams` tests those of streams.
-const DEFAULT_FEATURES: [&str; 7] = [
-    "health",
-    "capabilities",
-    "rate_limit",
-    "session_events",
-    "slow_client_warning",
-    "typed_event_schema",
-    "client_identity",
-];
+const DEFAULT_FEATURES: [&str; 5] =
+    ["health", "capabilities", "rate_limit", "slow_client_warning", "typed_event_schema"];
 
 /// Returns the default features and the enabled ones, in the order of the registry.
 fn features_with(enabled: &[&'static str]) -> Vec<&'static str> {
@@ -40,6 +33,7 @@ fn features_with(enabled: &[&'static str]) -> Vec<&'static str> {
 }
 
 // covers: C1, C4
+// exercises: health, capabilities
 #[tokio::test]
 async fn default_capabilities_are_advertised_on_both_replicas() {
     let cluster = Cluster::new().await;
@@ -48,8 +42,8 @@ async fn default_capabilities_are_advertised_on_both_replicas() {
         assert_eq!(
             response.body,
             json!({
-                "v": 1, "mode": "control-plane", "features": DEFAULT_FEATURES, "workspaceCwd": null,
-                "protocol": { "current": "v1", "supported": ["v1"] }, "policy": { "permission": "decline", "containment": "elsewhere" },
+                "v": 1, "mode": "http-bridge", "features": DEFAULT_FEATURES, "workspaceCwd": null,
+                "protocol": { "current": "v1", "supported": ["v1"] }, "containment": "elsewhere",
             })
         );
         assert_eq!(server.get("/health").await.status, 200, "the feature `health`");
@@ -108,6 +102,7 @@ async fn request_with_a_foreign_host_header_is_refused_and_audited() {
 }
 
 // covers: C4, C7b
+// exercises: allow_origin
 #[tokio::test]
 async fn request_of_a_foreign_origin_is_refused_without_effect() {
     let db = TestDb::new().await;
@@ -136,6 +131,7 @@ async fn request_of_a_foreign_origin_is_refused_without_effect() {
 }
 
 // covers: C6, C7a
+// exercises: require_auth
 #[tokio::test]
 async fn require_auth_refusal_names_the_login_route() {
     let db = TestDb::new().await;

@@ -6,7 +6,7 @@ use crate::support::Setup;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-// covers: R2, R3, R13
+// covers: R2, R3, R12, R13
 #[tokio::test]
 async fn requests_fail_fast_without_postgres_and_readiness_recovers() {
     let engines = PrivateEngines::start();

@@ -5,6 +5,7 @@ use guildhall_testkit::TestDb;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
+use crate::support::cluster::Cluster;
 use crate::support::{Setup, TestResponse};
 
 #[tokio::test]
@@ -101,5 +102,44 @@ async fn public_endpoints_do_not_show_the_database_password() {
     for path in ["/health", "/health/live", "/health/readiness", "/metrics", "/openapi.json", "/nowhere"] {
         let response = server.get(path).await;
         assert!(!response.text.contains(password), "{path} shows a password");
+    }
+}
+
+// covers: R13
+#[tokio::test]
+async fn readiness_reports_the_secrets_of_shared_profiles_without_values() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = Cluster::with_secrets_folder(&folder).await;
+    let tenant = cluster.create_tenant("acme").await;
+    let secret = |name: &str, set: bool| json!({ "name": name, "set": set, "value": "[redacted]" });
+    let of_providers = |response: &TestResponse| {
+        let secrets = response.body["secrets"].as_array().expect("secrets").iter();
+        let is_provider = |name: &str| name.starts_with("guildhall-provider-");
+        let found = secrets.filter(|secret| secret["name"].as_str().is_some_and(is_provider)).cloned();
+        found.collect::<Vec<_>>()
+    };
+    let built_in = ["codex", "deepseek", "dsflash-go", "minimax-m3"];
+    let unset = built_in.map(|slug| secret(&format!("guildhall-provider-{slug}"), false));
+    assert_eq!(of_providers(&cluster.first.get("/health/readiness").await), unset);
+
+    for (slug, scope) in [("codex", "shared"), ("house", "shared"), ("their-own", "tenant")] {
+        let path = format!("/api/v1/provider-profiles/{slug}/credential?tenantId={tenant}&scope={scope}");
+        let body = Some(json!({ "credential": "sk-canary-0123456789" }));
+        let stored =
+            cluster.first.request_as(reqwest::Method::PUT, &path, &cluster.operator.token, body).await;
+        assert_eq!(stored.status, 200, "{}", stored.text);
+    }
+    let expected = [
+        secret("guildhall-provider-codex", true),
+        secret("guildhall-provider-deepseek", false),
+        secret("guildhall-provider-dsflash-go", false),
+        secret("guildhall-provider-house", true),
+        secret("guildhall-provider-minimax-m3", false),
+    ];
+    for server in [&cluster.first, &cluster.second] {
+        let within = Duration::from_secs(15);
+        let (shown, _) =
+            server.wait_until("/health/readiness", within, |shown| of_providers(shown) == expected).await;
+        assert!(!shown.text.contains("canary"), "{}", shown.text);
     }
 }

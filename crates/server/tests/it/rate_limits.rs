@@ -30,6 +30,7 @@ fn seconds(text: &str) -> u64 {
 }
 
 // covers: C4, C7c
+// exercises: rate_limit
 #[tokio::test]
 async fn request_over_the_rate_limit_is_rejected_with_retry_headers() {
     let db = TestDb::new().await;

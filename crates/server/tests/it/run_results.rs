@@ -275,42 +275,6 @@ async fn read_log(cluster: &Cluster, run: &str) -> Vec<Value> {
     }
 }
 
-// covers: R23
-#[tokio::test]
-async fn backends_list_capabilities_and_unavailable_profiles() {
-    let db = guildhall_testkit::TestDb::new().await;
-    let setup = crate::support::Setup::new(&db).with("runs.profiles", "demo,codex");
-    let cluster = Cluster::with_setup(setup, db).await;
-    let response = cluster.second.get_as("/api/v1/backends", &cluster.operator.token).await;
-    let backends = list(&response.body, "backends");
-    let availability = |backend: &Value| (text(backend, "profile"), backend["unavailable"].is_null());
-    let expected = [
-        ("codex", true),
-        ("deepseek", false),
-        ("minimax-m3", false),
-        ("dsflash-go", false),
-        ("qwen", false),
-        ("demo", true),
-    ];
-    assert_eq!(
-        backends.iter().map(availability).collect::<Vec<_>>(),
-        expected.map(|(name, available)| (name.to_owned(), available))
-    );
-    assert_eq!(
-        backends[0],
-        json!({
-            "profile": "codex", "backendKind": "codex-app-server-stdio", "protocol": "codex-app-server",
-            "transport": "stdio", "commandTypes": ["turn", "steer", "interrupt"],
-            "requiredSecretKeys": ["auth.json", "config.toml"], "unavailable": null,
-        })
-    );
-    let qwen = &backends[4];
-    assert_eq!(
-        (text(qwen, "protocol"), &qwen["commandTypes"]),
-        ("agent-client-protocol".to_owned(), &json!(["turn", "interrupt"]))
-    );
-}
-
 // covers: R24
 #[tokio::test]
 async fn run_stores_secret_names_and_rejects_secret_values() {

@@ -124,6 +124,96 @@ async fn reader_sees_running_and_unread_sessions_and_read_position_never_falls()
     );
 }
 
+// covers: R18, R20
+#[tokio::test]
+async fn session_status_has_liveness_supervisor_and_last_event_seq() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let run = cluster.create_run(&tenant).await;
+    let session = text(&cluster.get_run(&run).await, "sessionId");
+    let command = cluster.send_turn(&run, "go").await;
+    let status = async || {
+        let status = cluster.get_session(&session, "cli").await;
+        assert_eq!(status["liveness"], status["run"]["liveness"], "{status}");
+        assert_eq!(status["lastEventSeq"], cluster.list_events(&run).await.len(), "{status}");
+        (status["liveness"]["phase"].clone(), status["supervisor"].clone())
+    };
+    let supervisor = |status: &str, phase: &str, active: bool, runner: Value, expires: Value, open: Value| {
+        json!({
+            "runId": run, "runStatus": status, "phase": phase, "active": active, "runnerId": runner,
+            "leaseExpiresAt": expires, "openCommandIds": open,
+        })
+    };
+    let (phase, seen) = status().await;
+    assert_eq!(phase, "waiting-runner");
+    assert_eq!(
+        seen,
+        supervisor("pending", "waiting-runner", false, Value::Null, Value::Null, json!([command]))
+    );
+
+    let claim = cluster.first.claim(&tenant, &run).await;
+    cluster.first.ack(&claim, &command).await;
+    let (phase, seen) = status().await;
+    assert_eq!(phase, "waiting-model");
+    let expires = cluster.get_run(&run).await["lease"]["expiresAt"].clone();
+    assert!(expires.is_string(), "{expires}");
+    let (runner, open) = (json!(claim.runner), json!([command]));
+    assert_eq!(seen, supervisor("running", "waiting-model", true, runner, expires, open));
+
+    let cancel = format!("/api/v1/runs/{run}/cancel");
+    cluster.first.post_as(&cancel, &cluster.operator.token, json!({})).await;
+    cluster.first.finish(&claim, &command, json!({ "status": "cancelled" })).await;
+    let (phase, seen) = status().await;
+    assert_eq!(phase, "terminal", "{seen}");
+    assert_eq!(
+        json!([seen["runStatus"], seen["active"], seen["openCommandIds"]]),
+        json!(["cancelled", false, []])
+    );
+    let path = "/api/v1/sessions?state=all&tenantId=acme";
+    let listed = cluster.first.get_as(path, &cluster.operator.token).await.body["sessions"][0].clone();
+    assert_eq!((listed.get("liveness"), listed.get("supervisor")), (None, None), "the list stays cheap");
+}
+
+// covers: R20
+#[tokio::test]
+async fn session_list_has_pages_and_a_profile_filter() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let mut created = Vec::new();
+    for profile in ["demo", "codex", "demo", "codex", "demo"] {
+        let body = json!({ "tenantId": tenant.id, "projectId": "acme/web", "backendProfile": profile });
+        let session = cluster.first.post_as("/api/v1/sessions", &cluster.operator.token, body).await;
+        assert_eq!(session.status, 201, "{}", session.text);
+        created.insert(0, (text(&session.body, "sessionId"), profile));
+    }
+    let read_all = async |filter: &str| {
+        let (mut found, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/api/v1/sessions?state=all&tenantId=acme&limit=2{filter}{cursor}");
+            let server = if found.len() % 4 == 0 { &cluster.first } else { &cluster.second };
+            let page = server.get_as(&path, &cluster.operator.token).await;
+            assert_eq!(page.status, 200, "{}", page.text);
+            let sessions = page.body["sessions"].as_array().expect("sessions");
+            assert!(sessions.len() <= 2, "{}", page.text);
+            found.extend(sessions.iter().map(|session| text(session, "sessionId")));
+            match page.body["nextCursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return found,
+            }
+        }
+    };
+    let of = |profile: Option<&str>| {
+        let wanted = created.iter().filter(|(_, of)| profile.is_none_or(|profile| *of == profile));
+        wanted.map(|(session, _)| session.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(read_all("").await, of(None), "newest first, none twice");
+    assert_eq!(read_all("&backendProfile=demo").await, of(Some("demo")));
+    assert_eq!(read_all("&backendProfile=codex").await, of(Some("codex")));
+    assert_eq!(read_all("&backendProfile=qwen").await, Vec::<String>::new());
+    let invalid = "/api/v1/sessions?cursor=nonsense";
+    cluster.first.get_as(invalid, &cluster.operator.token).await.assert_failure(400, "schema-invalid");
+}
+
 // covers: R20
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_readers_miss_no_finished_command() {

@@ -1,5 +1,6 @@
 //! Health of this replica: background probes, and reports from their last results.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,6 +11,9 @@ use guildhall_domain::ops::readiness::{
     BusProbe, Housekeeping, Observation, Readiness, ReplicaObservations, StoreProbe,
 };
 use guildhall_domain::ops::replica::Replica;
+use guildhall_domain::profiles::{ProfileOwner, StoredProfile};
+use guildhall_domain::runs::policy::{BackendProfile, SecretRef};
+use guildhall_launcher::secrets::SecretStore;
 use guildhall_runtime::reconcile::{ReconcilerStatus, Reconcilers};
 use guildhall_runtime::{Clock, Tasks};
 use guildhall_store::replicas;
@@ -25,6 +29,12 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A probe that takes longer has failed.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How often the credentials of the shared profiles are looked up: they change by hand.
+const SECRETS_PROBE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Shared profiles in one report.
+const MAX_PROFILES: usize = 200;
 
 /// Replicas in one list.
 const MAX_REPLICAS: u32 = 100;
@@ -57,6 +67,8 @@ pub struct Health {
     clock: Clock,
     store: Store,
     bus: Bus,
+    /// Holds the credentials of provider profiles. Without it, runners bring their own.
+    secrets: Option<Arc<dyn SecretStore>>,
     reconcilers: Reconcilers,
     draining: AtomicBool,
     results: Mutex<ProbeResults>,
@@ -66,6 +78,8 @@ pub struct Health {
 struct ProbeResults {
     store: Option<Observation<StoreProbe>>,
     bus: Option<Observation<BusProbe>>,
+    /// The secret of each shared profile, and whether it is set.
+    provider_secrets: Vec<(String, bool)>,
     logged_readiness: Option<&'static str>,
 }
 
@@ -76,25 +90,32 @@ impl Health {
         clock: Clock,
         store: Store,
         bus: Bus,
+        secrets: Option<Arc<dyn SecretStore>>,
         reconcilers: Reconcilers,
     ) -> Arc<Self> {
         let (draining, results) = (AtomicBool::new(false), Mutex::default());
-        Arc::new(Self { identity, clock, store, bus, reconcilers, draining, results })
+        Arc::new(Self { identity, clock, store, bus, secrets, reconcilers, draining, results })
     }
 
-    /// Probes both engines once, then keeps probing in the background.
+    /// Probes the engines and the secret store once, then keeps probing in the background.
     pub async fn start_probes(self: &Arc<Self>, tasks: &Tasks) {
-        tokio::join!(self.probe_store(), self.probe_bus());
+        tokio::join!(self.probe_store(), self.probe_bus(), self.probe_secrets());
         let (this, stop) = (Arc::clone(self), tasks.stop());
         tasks.spawn("probe-postgres", async move {
-            while wait_or_stop(&stop).await {
+            while wait_or_stop(&stop, PROBE_INTERVAL).await {
                 this.probe_store().await;
             }
         });
         let (this, stop) = (Arc::clone(self), tasks.stop());
         tasks.spawn("probe-nats", async move {
-            while wait_or_stop(&stop).await {
+            while wait_or_stop(&stop, PROBE_INTERVAL).await {
                 this.probe_bus().await;
+            }
+        });
+        let (this, stop) = (Arc::clone(self), tasks.stop());
+        tasks.spawn("probe-secrets", async move {
+            while wait_or_stop(&stop, SECRETS_PROBE_INTERVAL).await {
+                this.probe_secrets().await;
             }
         });
     }
@@ -102,6 +123,13 @@ impl Health {
     #[must_use]
     pub fn identity(&self) -> &ReplicaIdentity {
         &self.identity
+    }
+
+    /// Returns the configured secrets and those of the shared provider profiles, and whether each is set.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<(String, bool)> {
+        let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        self.identity.secrets.iter().chain(&results.provider_secrets).cloned().collect()
     }
 
     /// Makes this replica unready. It still serves the requests that reach it.
@@ -148,6 +176,16 @@ impl Health {
         self.store_result(|results, at| results.bus = Some(Observation { at, value }));
     }
 
+    /// Looks up which shared profiles have their credential. Profiles of tenants are not shown to everybody.
+    async fn probe_secrets(&self) {
+        let Some(secrets) = &self.secrets else { return };
+        let listed = timeout(PROBE_TIMEOUT, secrets.list(ProfileOwner::Shared, MAX_PROFILES)).await;
+        // A store that cannot be read has no usable credential.
+        let stored = listed.ok().and_then(Result::ok).unwrap_or_default();
+        let found = provider_secrets(&stored);
+        self.results.lock().unwrap_or_else(PoisonError::into_inner).provider_secrets = found;
+    }
+
     /// Stores a probe result, and logs a change of readiness.
     fn store_result(&self, write: impl FnOnce(&mut ProbeResults, Timestamp)) {
         {
@@ -170,10 +208,10 @@ impl Health {
     }
 }
 
-async fn wait_or_stop(stop: &tokio_util::sync::CancellationToken) -> bool {
+async fn wait_or_stop(stop: &tokio_util::sync::CancellationToken, interval: Duration) -> bool {
     tokio::select! {
         () = stop.cancelled() => false,
-        () = tokio::time::sleep(PROBE_INTERVAL) => true,
+        () = tokio::time::sleep(interval) => true,
     }
 }
 
@@ -186,4 +224,12 @@ fn housekeeping(status: ReconcilerStatus) -> Housekeeping {
         next_run_at: status.next_run_at,
         last_error: status.last_error,
     }
+}
+
+/// Returns the secrets of the built-in profiles and of the stored ones, by name.
+fn provider_secrets(stored: &[(BackendProfile, StoredProfile)]) -> Vec<(String, bool)> {
+    let mut is_set: BTreeMap<BackendProfile, bool> =
+        BackendProfile::built_in_with_credential().map(|profile| (profile, false)).collect();
+    is_set.extend(stored.iter().map(|(profile, stored)| (profile.clone(), stored.is_configured())));
+    is_set.into_iter().map(|(profile, set)| (SecretRef::provider_name(&profile), set)).collect()
 }

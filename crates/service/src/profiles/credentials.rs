@@ -1,5 +1,6 @@
 //! Checks whether a profile has its credential.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use guildhall_domain::ids::TenantId;
@@ -11,6 +12,9 @@ use guildhall_store::{Store, enrolments};
 
 use super::error::ProfileError;
 use crate::ServiceError;
+
+/// Profiles that one owner may have.
+pub(crate) const MAX_PROFILES: usize = 200;
 
 /// The sources of profile credentials. Without a secret store, runners bring their own.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +45,21 @@ impl Credentials {
             return Ok(());
         }
         Err(ProfileError::NoCredential(profile.clone()).into())
+    }
+
+    /// Lists the stored profiles that a tenant can use, with their owners. Without a tenant, the shared ones.
+    pub(crate) async fn list(
+        &self,
+        tenant: Option<TenantId>,
+    ) -> Result<BTreeMap<BackendProfile, (ProfileOwner, StoredProfile)>, SecretError> {
+        let Some(secrets) = &self.secrets else { return Ok(BTreeMap::new()) };
+        let mut found = BTreeMap::new();
+        // The tenant's own profiles come last and override the shared ones.
+        for owner in [Some(ProfileOwner::Shared), tenant.map(ProfileOwner::Tenant)].into_iter().flatten() {
+            let stored = secrets.list(owner, MAX_PROFILES).await?;
+            found.extend(stored.into_iter().map(|(profile, stored)| (profile, (owner, stored))));
+        }
+        Ok(found)
     }
 
     /// Returns whether a tenant has its own profile under a name. Pool runners do not have it.

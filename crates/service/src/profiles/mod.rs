@@ -27,10 +27,8 @@ use serde_json::json;
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::deps::Deps;
+use credentials::MAX_PROFILES;
 use error::ProfileError;
-
-/// Profiles that one owner may have.
-const MAX_PROFILES: usize = 200;
 
 /// The length limit of a credential.
 const MAX_CREDENTIAL_BYTES: usize = 8192;
@@ -111,22 +109,9 @@ impl Profiles {
     /// Lists the built-in profiles, the tenant's own and the operator's, by name.
     pub async fn list(&self, caller: &Authorized<TenantRead>) -> Result<Vec<ProfileView>, ServiceError> {
         let tenant = caller.tenant();
-        let (own, shared) = match &self.deps.credentials.secrets {
-            Some(secrets) => (
-                secrets.list(ProfileOwner::Tenant(tenant), MAX_PROFILES).await?,
-                secrets.list(ProfileOwner::Shared, MAX_PROFILES).await?,
-            ),
-            None => (Vec::new(), Vec::new()),
-        };
-        // The tenant's own profiles come last and override the shared ones.
-        let with_owner = |owner, stored: Vec<(BackendProfile, StoredProfile)>| {
-            stored.into_iter().map(move |(profile, stored)| (profile, (owner, stored)))
-        };
-        let mut stored: BTreeMap<BackendProfile, (ProfileOwner, StoredProfile)> =
-            with_owner(ProfileOwner::Shared, shared)
-                .chain(with_owner(ProfileOwner::Tenant(tenant), own))
-                .collect();
-        let names: BTreeSet<BackendProfile> = built_in().chain(stored.keys().cloned()).collect();
+        let mut stored = self.deps.credentials.list(Some(tenant)).await?;
+        let names: BTreeSet<BackendProfile> =
+            BackendProfile::built_in_with_credential().chain(stored.keys().cloned()).collect();
         let mut validated = self.validated(tenant, &names).await?;
         let views = names.into_iter().map(|profile| {
             let (owner, stored) = stored.remove(&profile).unzip();
@@ -144,7 +129,7 @@ impl Profiles {
     ) -> Result<ProfileView, ServiceError> {
         let tenant = caller.tenant();
         let found = self.find(tenant, profile).await?;
-        if found.is_none() && !built_in().any(|name| name == *profile) {
+        if found.is_none() && !(profile.is_built_in() && profile.needs_credential()) {
             return Err(ServiceError::NOT_FOUND);
         }
         let (owner, stored) = found.unzip();
@@ -268,12 +253,6 @@ impl Profiles {
         audit::record(&mut tx, &AuditEvent { log, action, actor, object, detail }).await?;
         Ok(tx.commit().await?)
     }
-}
-
-/// The built-in profiles that need a credential.
-fn built_in() -> impl Iterator<Item = BackendProfile> {
-    let names = BackendProfile::BUILT_IN.iter().filter_map(|name| name.parse::<BackendProfile>().ok());
-    names.filter(BackendProfile::needs_credential)
 }
 
 /// Checks the format of a credential, so that a typing error is found before a run fails.

@@ -78,7 +78,9 @@ fn claim_failure(error: &ClaimError) -> Failure {
 fn job_failure(error: &JobError) -> Failure {
     let message = error.to_string();
     match error {
-        JobError::StorageEvicted => Failure::new(FailureKind::SessionStoreEvicted, message),
+        JobError::StorageEvicted | JobError::StorageMissing => {
+            Failure::new(FailureKind::SessionStoreEvicted, message)
+        }
         JobError::RunHeld { owner, expires_at } => Failure::new(FailureKind::RunnerLeaseConflict, message)
             .with_detail("owner", owner)
             .with_detail("leaseExpiresAt", expires_at),

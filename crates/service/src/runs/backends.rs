@@ -1,77 +1,105 @@
-//! The backends that runs may name. A backend is available where a runner drives it.
+//! The backends that runs may name, from the stored profiles. A backend is available where a runner drives it.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::TenantRead;
+use guildhall_domain::profiles::{BackendKind, StoredProfile};
 use guildhall_domain::runs::command::CommandKind;
-use guildhall_domain::runs::policy::TenantBounds;
+use guildhall_domain::runs::policy::BackendProfile;
 
-/// A backend profile and what it can do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Backend {
-    pub profile: &'static str,
+use crate::ServiceError;
+use crate::deps::Deps;
+
+/// What a kind of backend can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackendFeatures {
     pub kind: &'static str,
     pub protocol: &'static str,
     pub transport: &'static str,
     pub commands: &'static [CommandKind],
     pub secret_keys: &'static [&'static str],
+}
+
+/// A backend profile and what it can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backend {
+    pub profile: BackendProfile,
+    pub features: BackendFeatures,
+    /// Whether everything that a run needs is stored on this server. Runners may bring their own.
+    pub configured: bool,
     /// Why it cannot be used here.
     pub unavailable: Option<&'static str>,
 }
 
-/// The profiles of the source share one backend.
-const CODEX: Backend = Backend {
-    profile: "codex",
+const CODEX: BackendFeatures = BackendFeatures {
     kind: "codex-app-server-stdio",
     protocol: "codex-app-server",
     transport: "stdio",
     commands: CommandKind::ALL,
     secret_keys: &["auth.json", "config.toml"],
-    unavailable: None,
 };
 
-/// An agent behind the Agent Client Protocol, which cannot steer a running turn. The operator names its program in the
-/// runner's profile.
-const QWEN: Backend = Backend {
-    profile: "qwen",
+/// An agent behind the Agent Client Protocol, which cannot steer a running turn.
+const ACP: BackendFeatures = BackendFeatures {
     kind: "acp-stdio",
     protocol: "agent-client-protocol",
     transport: "stdio",
     commands: &[CommandKind::Turn, CommandKind::Interrupt],
     secret_keys: &["credential"],
-    unavailable: None,
 };
 
-const DEMO: Backend = Backend {
-    profile: "demo",
+const SCRIPT: BackendFeatures = BackendFeatures {
     kind: "script",
     protocol: "script",
     transport: "in-process",
     commands: CommandKind::ALL,
     secret_keys: &[],
-    unavailable: None,
 };
 
 /// Lists backends.
 #[derive(Debug, Clone)]
 pub struct Backends {
-    bounds: Arc<TenantBounds>,
+    deps: Deps,
 }
 
 impl Backends {
-    pub(super) fn new(bounds: Arc<TenantBounds>) -> Self {
-        Self { bounds }
+    pub(super) fn new(deps: Deps) -> Self {
+        Self { deps }
     }
 
-    /// Lists the built-in profiles, and whether the tenant bounds allow them. Operators may add others.
-    #[must_use]
-    pub fn list(&self) -> Vec<Backend> {
-        let codex = ["codex", "deepseek", "minimax-m3", "dsflash-go"];
-        let all = codex.into_iter().map(|profile| Backend { profile, ..CODEX }).chain([QWEN, DEMO]);
-        all.map(|backend| Backend {
-            unavailable: (!self.bounds.profiles.allows(backend.profile))
-                .then_some("the tenant's bounds do not allow this profile"),
-            ..backend
-        })
-        .collect()
+    /// Lists the built-in profiles and the stored ones, by name: those of a tenant, or else the shared ones.
+    pub async fn list(&self, caller: Option<&Authorized<TenantRead>>) -> Result<Vec<Backend>, ServiceError> {
+        let stored = self.deps.credentials.list(caller.map(Authorized::tenant)).await?;
+        let built_in = BackendProfile::BUILT_IN.iter().filter_map(|name| name.parse().ok());
+        let mut profiles: BTreeMap<BackendProfile, Option<StoredProfile>> =
+            built_in.map(|profile| (profile, None)).collect();
+        profiles.extend(stored.into_iter().map(|(profile, (_, stored))| (profile, Some(stored))));
+        Ok(profiles.into_iter().map(|(profile, stored)| self.backend(profile, stored.as_ref())).collect())
+    }
+
+    fn backend(&self, profile: BackendProfile, stored: Option<&StoredProfile>) -> Backend {
+        let settings = stored.and_then(|stored| stored.settings.as_ref());
+        // A built-in profile uses Codex until something else is stored under its name.
+        let kind = settings.map(|settings| settings.backend);
+        let unavailable = if !self.deps.run_bounds.profiles.allows(profile.as_str()) {
+            Some("the tenant's bounds do not allow this profile")
+        } else if stored.is_some() && settings.is_none() {
+            Some("profile.toml is not valid")
+        } else {
+            None
+        };
+        Backend {
+            features: match kind {
+                Some(BackendKind::Codex) => CODEX,
+                Some(BackendKind::Acp) => ACP,
+                Some(BackendKind::Script) => SCRIPT,
+                None if profile.needs_credential() => CODEX,
+                None => SCRIPT,
+            },
+            configured: stored.is_some_and(StoredProfile::is_configured) || !profile.needs_credential(),
+            unavailable,
+            profile,
+        }
     }
 }

@@ -9,8 +9,6 @@ mod list;
 pub mod reconcile;
 pub mod results;
 
-use std::sync::Arc;
-
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::role::Right;
@@ -47,7 +45,7 @@ pub fn open(deps: &Deps) -> Group {
         commands: commands::Commands::new(runs.clone()),
         events: events::Events::new(runs.clone()),
         results: results::Results::new(runs.clone()),
-        backends: backends::Backends::new(Arc::clone(&deps.run_bounds)),
+        backends: backends::Backends::new(deps.clone()),
         runs,
     }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, reason = "test helpers may panic; clippy exempts only the tests themselves")]
 
 mod authority;
+mod capability_tests;
 mod engines;
 mod fake_model;
 mod layers;

@@ -1,6 +1,8 @@
 //! Encoding of server-sent events.
 
 use axum::body::Bytes;
+use guildhall_domain::journal::follow::ClientId;
+use guildhall_domain::ops::capability::Protocol;
 use guildhall_protocol::stream::{Notice, NoticeFrame};
 
 /// The reconnection delay of clients, sent first in each stream.
@@ -24,6 +26,11 @@ impl StreamEvent {
     pub(super) fn encode(&self) -> Bytes {
         format!("id: {}\nevent: {}\ndata: {}\n\n", self.cursor, self.name, self.data).into()
     }
+}
+
+/// Returns the first notice of a stream.
+pub(crate) fn hello(client: &ClientId, protocol: Protocol) -> Notice {
+    Notice::Hello { client_id: client.to_string(), protocol: protocol.to_string() }
 }
 
 /// Encodes a control frame. It has no id, so it does not move the client's cursor.

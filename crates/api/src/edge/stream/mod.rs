@@ -34,6 +34,8 @@ use crate::edge::error::ApiError;
 use crate::edge::input::parse;
 
 pub(crate) use frame::StreamEvent;
+#[cfg(test)]
+pub(crate) use frame::hello;
 use permits::{StreamPermit, StreamPermits};
 use queue::Reader;
 use task::StreamTask;

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
-use super::frame::{RETRY, encode_notice};
+use super::frame::{RETRY, encode_notice, hello};
 use super::queue::{QueuedEvents, Writer};
 use super::{ReadRight, StreamEvent, StreamSource};
 
@@ -78,8 +78,7 @@ impl<S: StreamSource> StreamTask<S> {
 /// Sends the history and then live events. Returns only when the client is too slow.
 async fn send_events<S: StreamSource>(source: &mut S, client: &ClientId, out: &Writer) -> StreamEnd {
     out.push_control(Bytes::from_static(RETRY.as_bytes()));
-    let protocol = Protocol::CURRENT.as_str().to_owned();
-    out.push_control(encode_notice(Notice::Hello { client_id: client.to_string(), protocol }));
+    out.push_control(encode_notice(hello(client, Protocol::CURRENT)));
     if let Some(gap) = source.gap() {
         out.push_control(encode_notice(Notice::Gap { recovered: false, reason: gap.as_str().to_owned() }));
     }

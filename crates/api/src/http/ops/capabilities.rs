@@ -2,10 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use guildhall_domain::ops::capability::{
-    Containment, ENVELOPE_VERSION, PermissionPolicy, advertised_tags, protocol_versions,
-};
-use guildhall_protocol::rest::ops::capabilities::{CapabilitiesView, PolicyView, ProtocolView};
+use guildhall_domain::ops::capability::{Containment, ENVELOPE_VERSION, REGISTRY, Registry, Toggles};
+use guildhall_protocol::rest::ops::capabilities::{CapabilitiesView, ProtocolView, ServerMode};
 
 use crate::App;
 
@@ -17,24 +15,93 @@ use crate::App;
     responses((status = 200, description = "The feature tags, protocol versions and policies", body = CapabilitiesView))
 )]
 pub(crate) async fn get(State(app): State<App>) -> Json<CapabilitiesView> {
-    let (current, supported) = protocol_versions();
     let containment = match app.runners.jobs.is_contained() {
         Some(true) => Containment::Contained,
         Some(false) => Containment::Uncontained,
         None => Containment::Elsewhere,
     };
-    Json(CapabilitiesView {
-        v: ENVELOPE_VERSION,
-        mode: "control-plane".to_owned(),
-        features: advertised_tags(current, &app.toggles()).map(str::to_owned).collect(),
+    Json(view(ENVELOPE_VERSION, &REGISTRY, &app.toggles(), containment))
+}
+
+fn view(
+    envelope_version: u32,
+    registry: &Registry,
+    toggles: &Toggles,
+    containment: Containment,
+) -> CapabilitiesView {
+    let protocol = registry.versions();
+    CapabilitiesView {
+        v: envelope_version,
+        mode: ServerMode::HttpBridge,
+        features: registry.advertised(protocol.current, toggles).map(|known| known.tag.to_owned()).collect(),
         workspace_cwd: None,
         protocol: ProtocolView {
-            current: current.as_str().to_owned(),
-            supported: supported.iter().map(|version| version.as_str().to_owned()).collect(),
+            current: protocol.current.to_string(),
+            supported: protocol.supported.iter().map(ToString::to_string).collect(),
         },
-        policy: PolicyView {
-            permission: PermissionPolicy::ACTIVE.as_str().to_owned(),
-            containment: containment.as_str().to_owned(),
-        },
-    })
+        policy: None,
+        containment: containment.as_str().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use guildhall_domain::ids::EntryId;
+    use guildhall_domain::journal::follow::ClientId;
+    use guildhall_domain::journal::{Entry, Seq};
+    use guildhall_domain::ops::capability::{Protocol, ProtocolVersions};
+    use guildhall_protocol::stream::NoticeFrame;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::edge::stream::hello;
+    use crate::http::runs::events;
+
+    const V2: Protocol = Protocol::new(2);
+
+    /// Returns where each version appears: in the capabilities, in the first frame of a stream and in an event.
+    fn versions_sent(envelope: u32, protocol: ProtocolVersions, event: u32) -> Value {
+        let registry = Registry { protocol, ..REGISTRY };
+        let capabilities = json!(view(envelope, &registry, &Toggles::default(), Containment::Elsewhere));
+        let client = "client_1".parse::<ClientId>().unwrap();
+        let frame = json!(NoticeFrame { v: event, notice: hello(&client, protocol.current) });
+        let entry = Entry {
+            seq: Seq::new(1).unwrap(),
+            id: EntryId::generate(),
+            kind: "run_created".to_owned(),
+            body: None,
+            recorded_at: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let event = json!(events::versioned_view(event, &entry));
+        json!({
+            "capabilities": [capabilities["v"], capabilities["protocol"]],
+            "hello": [frame["v"], frame["protocol"]],
+            "event": event["v"],
+        })
+    }
+
+    // covers: C5
+    #[test]
+    fn each_version_changes_without_the_others() {
+        let (one, two) = (REGISTRY.versions(), ProtocolVersions { current: V2, supported: &[V2] });
+        let (v1, v2) = (
+            json!({ "current": "v1", "supported": ["v1"] }),
+            json!({ "current": "v2", "supported": ["v2"] }),
+        );
+        assert_eq!(
+            versions_sent(7, one, 1),
+            json!({ "capabilities": [7, v1], "hello": [1, "v1"], "event": 1 }),
+            "the envelope"
+        );
+        assert_eq!(
+            versions_sent(1, two, 1),
+            json!({ "capabilities": [1, v2], "hello": [1, "v2"], "event": 1 }),
+            "the protocol"
+        );
+        assert_eq!(
+            versions_sent(1, one, 5),
+            json!({ "capabilities": [1, v1], "hello": [5, "v1"], "event": 5 }),
+            "the events"
+        );
+    }
 }

@@ -124,13 +124,13 @@ fn details(health: &Health, report: &HealthReport) -> ReadinessDetailsView {
             reachable: bus.is_some_and(|o| o.value == BusProbe::Reachable),
             observed_at: bus.map(|o| o.at),
         },
-        secrets: identity.secrets.iter().map(|(name, set)| secret(name, *set)).collect(),
+        secrets: health.secrets().into_iter().map(|(name, set)| secret(name, set)).collect(),
         housekeeping: observed.housekeeping.iter().map(|task| housekeeping(task, report)).collect(),
     }
 }
 
-fn secret(name: &str, set: bool) -> SecretView {
-    SecretView { name: name.to_owned(), set, value: "[redacted]".to_owned() }
+fn secret(name: String, set: bool) -> SecretView {
+    SecretView { name, set, value: "[redacted]".to_owned() }
 }
 
 fn housekeeping(task: &Housekeeping, report: &HealthReport) -> HousekeepingView {

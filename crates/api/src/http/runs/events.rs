@@ -136,6 +136,10 @@ pub(crate) fn page_view(run: Option<RunId>, after: Seq, page: &EventPage) -> Eve
 }
 
 pub(crate) fn view(entry: &Entry) -> EventView {
+    versioned_view(EVENT_SCHEMA_VERSION, entry)
+}
+
+pub(crate) fn versioned_view(version: u32, entry: &Entry) -> EventView {
     let body = entry.body.as_deref().and_then(|body| serde_json::from_str::<EventBody>(body).ok());
     let late = body.as_ref().is_some_and(|body| body.late);
     let (event_id, command_id, payload) = match body {
@@ -143,7 +147,7 @@ pub(crate) fn view(entry: &Entry) -> EventView {
         None => (None, None, None),
     };
     EventView {
-        v: EVENT_SCHEMA_VERSION,
+        v: version,
         seq: entry.seq.get(),
         r#type: entry.kind.clone(),
         event_id,

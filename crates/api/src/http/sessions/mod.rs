@@ -15,10 +15,10 @@ use guildhall_domain::journal::{Gap, Seq};
 use guildhall_domain::runs::event;
 use guildhall_domain::sessions::{Session, SessionFilter};
 use guildhall_domain::sessions::{SessionVersion, is_unread};
-use guildhall_protocol::rest::runs::EventsView;
+use guildhall_protocol::rest::runs::{EventsView, RunView};
 use guildhall_protocol::rest::sessions::{
     ControlSession, MarkRead, SessionCancellationView, SessionEventsQuery, SessionQuery, SessionView,
-    SessionsQuery, SessionsView,
+    SessionsQuery, SessionsView, SupervisorView,
 };
 use guildhall_protocol::stream::SessionEventView;
 use guildhall_service::ServiceError;
@@ -93,7 +93,13 @@ pub(crate) async fn get(
 ) -> Result<Json<SessionView>, ApiError> {
     let found = app.sessions.sessions.get(&caller, session, check_reader_id(&query.reader_id)?).await?;
     let run = found.run.as_ref().map(runs::view);
-    Ok(Json(SessionView { run, ..view(&found.session) }))
+    Ok(Json(SessionView {
+        last_event_seq: run.as_ref().map(|run| run.last_seq),
+        liveness: run.as_ref().map(|run| run.liveness.clone()),
+        supervisor: run.as_ref().map(supervisor),
+        run,
+        ..view(&found.session)
+    }))
 }
 
 /// List the events of a session's run
@@ -287,6 +293,21 @@ pub(crate) fn view(session: &Session) -> SessionView {
         last_run_id: session.last_run.map(|run| run.to_string()),
         storage_kind: session.storage.to_string(),
         run: None,
+        last_event_seq: None,
+        liveness: None,
+        supervisor: None,
+    }
+}
+
+fn supervisor(run: &RunView) -> SupervisorView {
+    SupervisorView {
+        run_id: run.run_id.clone(),
+        run_status: run.status.clone(),
+        phase: run.liveness.phase.clone(),
+        active: run.liveness.active,
+        runner_id: run.lease.as_ref().map(|lease| lease.runner_id.clone()),
+        lease_expires_at: run.lease.as_ref().map(|lease| lease.expires_at),
+        open_command_ids: run.open_command_ids.clone(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! A backend that fails to start.
+//! A backend that fails to start, and a provider that fails.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::agent::Agent;
 use super::fixture::RunnerFixture;
 
+// covers: R12
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stderr_of_a_backend_that_fails_to_start_is_in_the_run() {
     let mut fixture = RunnerFixture::start().await;
@@ -23,4 +24,22 @@ async fn stderr_of_a_backend_that_fails_to_start_is_in_the_run() {
     );
     let payload = fixture.wait_for_phase(&run, "backend-ended", Duration::from_secs(1)).await;
     assert_eq!(payload["detail"]["stderr"], "startup failed\n", "{payload}");
+}
+
+// covers: R12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn result_has_the_failure_kind_of_the_failing_provider() {
+    let fixture = RunnerFixture::start().await;
+    let run = fixture.create_run_for(Agent::Codex).await;
+    let _runner = fixture.start_runner(&run, &[]);
+    // The model answers these prompts with HTTP 401 and 500.
+    for (prompt, kind) in [("r401", "provider-auth-failed"), ("boom", "provider-unavailable")] {
+        let command = fixture.send(&run, prompt).await;
+        let result = fixture.wait_for_result(&run, &command, Duration::from_secs(60)).await;
+        assert_eq!(
+            (&result["terminalStatus"], &result["failureKind"]),
+            (&"failed".into(), &kind.into()),
+            "{result}"
+        );
+    }
 }

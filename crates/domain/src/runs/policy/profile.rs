@@ -39,6 +39,11 @@ impl BackendProfile {
         Self::BUILT_IN.contains(&self.as_str())
     }
 
+    /// Returns the built-in profiles that need a credential.
+    pub fn built_in_with_credential() -> impl Iterator<Item = Self> {
+        Self::BUILT_IN.iter().map(|name| Self((*name).to_owned())).filter(Self::needs_credential)
+    }
+
     /// Returns whether runs of this profile need a provider credential.
     #[must_use]
     pub fn needs_credential(&self) -> bool {

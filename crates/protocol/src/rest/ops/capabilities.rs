@@ -11,14 +11,28 @@ pub struct CapabilitiesView {
     #[schema(example = 1)]
     pub v: u32,
     /// Kind of server, for people. Clients should check `features`.
-    #[schema(example = "control-plane")]
-    pub mode: String,
+    pub mode: ServerMode,
     pub features: Vec<String>,
     /// The working directory of a single-workspace server. Always null: this server serves many workspaces.
     #[schema(required = true)]
     pub workspace_cwd: Option<String>,
     pub protocol: ProtocolView,
-    pub policy: PolicyView,
+    /// Absent while no policy mediates permission requests: then every request of an agent is declined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyView>,
+    /// Isolation of agents. `elsewhere`: this server starts no runners. `contained`: the kernel denies agents access
+    /// to the server's state and credentials. `uncontained`: runners use the server's account, and agents can access
+    /// whatever that account can; only for a single tenant, or for tenants that trust each other.
+    #[schema(example = "elsewhere")]
+    pub containment: String,
+}
+
+/// Kind of server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServerMode {
+    /// Agents are reached over HTTP.
+    HttpBridge,
 }
 
 /// Protocol versions.
@@ -34,12 +48,55 @@ pub struct ProtocolView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyView {
-    /// Handling of permission requests by agents. `decline`: every request is declined.
-    #[schema(example = "decline")]
-    pub permission: String,
-    /// Isolation of agents. `elsewhere`: this server starts no runners. `contained`: the kernel denies agents access
-    /// to the server's state and credentials. `uncontained`: runners use the server's account, and agents can access
-    /// whatever that account can; only for a single tenant, or for tenants that trust each other.
-    #[schema(example = "elsewhere")]
-    pub containment: String,
+    pub permission: PermissionPolicy,
+}
+
+/// Who answers the permission requests of agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PermissionPolicy {
+    /// The first client that votes.
+    FirstResponder,
+    /// The client that sent the prompt.
+    Designated,
+    /// A quorum of the clients.
+    Consensus,
+    /// Clients on the server's machine only.
+    LocalOnly,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    // covers: C1
+    #[test]
+    fn mode_and_policy_accept_only_the_values_of_the_source() {
+        let envelope = |mode: &str, policy: serde_json::Value| {
+            let mut envelope = json!({
+                "v": 1, "mode": mode, "features": [], "workspaceCwd": null, "containment": "elsewhere",
+                "protocol": { "current": "v1", "supported": ["v1"] },
+            });
+            if !policy.is_null() {
+                envelope["policy"] = policy;
+            }
+            envelope
+        };
+        let permissions = ["first-responder", "designated", "consensus", "local-only"];
+        let policies = permissions.map(|permission| json!({ "permission": permission }));
+        for policy in policies.into_iter().chain([json!(null)]) {
+            let sent = envelope("http-bridge", policy);
+            let view: CapabilitiesView = serde_json::from_value(sent.clone()).unwrap();
+            assert_eq!(json!(view), sent);
+        }
+        for invalid in [
+            envelope("control-plane", json!(null)),
+            envelope("http-bridge", json!({ "permission": "decline" })),
+            envelope("http-bridge", json!({})),
+        ] {
+            assert!(serde_json::from_value::<CapabilitiesView>(invalid.clone()).is_err(), "{invalid}");
+        }
+    }
 }

@@ -68,7 +68,8 @@ pub struct ReadinessDetailsView {
     pub migrations: MigrationsView,
     #[schema(required = false)]
     pub nats: EngineView,
-    /// The secret settings of this server: whether each is set, without its value.
+    /// The secret settings of this server and the secrets of shared provider profiles: whether each is set, without
+    /// its value.
     #[schema(required = false)]
     pub secrets: Vec<SecretView>,
     #[schema(required = false)]
@@ -93,7 +94,7 @@ pub struct MigrationsView {
     pub known: i64,
 }
 
-/// A secret setting, without its value.
+/// A secret setting or the secret of a provider profile, without its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SecretView {

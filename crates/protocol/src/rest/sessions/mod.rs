@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::runs::{RunView, default_event_limit};
+use super::runs::{LivenessView, RunView, default_event_limit};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -35,9 +35,35 @@ pub struct SessionView {
     #[serde(default)]
     #[schema(example = "directory")]
     pub storage_kind: String,
-    /// The open or last run. Only in the response for a single session.
+    /// The open or last run. Only in the response for a single session, like the fields below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunView>,
+    /// The last event of that run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_event_seq: Option<i64>,
+    /// Liveness of that run. Computed on request; the events are the facts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub liveness: Option<LivenessView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supervisor: Option<SupervisorView>,
+}
+
+/// Summary of the supervision of a session: its run, the runner that holds it, and what it waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SupervisorView {
+    pub run_id: String,
+    #[schema(example = "running")]
+    pub run_status: String,
+    /// The phase of `liveness`.
+    #[schema(example = "waiting-runner")]
+    pub phase: String,
+    pub active: bool,
+    /// The runner that holds the lease of the run.
+    pub runner_id: Option<String>,
+    pub lease_expires_at: Option<Timestamp>,
+    /// Ids of the open commands, in order.
+    pub open_command_ids: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -190,6 +216,8 @@ pub struct BackendView {
     pub transport: String,
     pub command_types: Vec<String>,
     pub required_secret_keys: Vec<String>,
+    /// Whether this server stores everything that a run needs. Runners may bring their own.
+    pub configured: bool,
     /// Why it cannot be used here; null if it can.
     pub unavailable: Option<String>,
 }
@@ -198,4 +226,13 @@ pub struct BackendView {
 #[serde(rename_all = "camelCase")]
 pub struct BackendsView {
     pub backends: Vec<BackendView>,
+}
+
+/// Query parameters of the list of backends.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct BackendsQuery {
+    /// Id or slug of a tenant, to include its own profiles. Optional for service keys, which belong to one tenant.
+    pub tenant_id: Option<String>,
 }

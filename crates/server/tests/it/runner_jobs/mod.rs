@@ -2,6 +2,7 @@
 
 mod faults;
 mod pool;
+mod serving;
 
 use std::time::{Duration, Instant};
 
@@ -157,7 +158,7 @@ async fn runner_job_needs_a_configured_profile_and_a_launcher() {
 
     // The first replica has a launcher, and the kernel of this machine supports containment (the runner tests need it).
     for (server, expected) in [(&cluster.first, "contained"), (&cluster.second, "elsewhere")] {
-        assert_eq!(server.get("/capabilities").await.body["policy"]["containment"], expected);
+        assert_eq!(server.get("/capabilities").await.body["containment"], expected);
     }
 }
 

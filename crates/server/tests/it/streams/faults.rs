@@ -72,7 +72,7 @@ async fn follow(
     }
 }
 
-// covers: R9, C9
+// covers: R9
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reconnects_and_engine_restarts_deliver_the_complete_log() {
     let engines = PrivateEngines::start();

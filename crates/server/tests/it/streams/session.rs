@@ -33,8 +33,6 @@ async fn session_log(cluster: &Cluster, runs: &[String]) -> Vec<Value> {
     log
 }
 
-/// Tests the feature `session_events`.
-// covers: C4, C9
 #[tokio::test]
 async fn session_stream_covers_past_and_future_runs() {
     let cluster = Cluster::new().await;

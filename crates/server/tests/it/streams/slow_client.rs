@@ -93,8 +93,8 @@ async fn has_evicted(server: &TestServer) -> bool {
     server.get("/metrics").await.text.contains("guildhall_stream_evictions_total 1")
 }
 
-/// Tests the feature `slow_client_warning`.
-// covers: C4, C9
+// covers: C4
+// exercises: slow_client_warning
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_reader_is_warned_and_evicted_without_slowing_others() {
     let cluster = Cluster::new().await;

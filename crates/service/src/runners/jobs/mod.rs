@@ -10,7 +10,8 @@ use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::{AttemptId, CommandId, LauncherId, PrincipalId, RunId, RunnerJobId, SessionId};
 use guildhall_domain::runners::job::Job;
-use guildhall_domain::runners::job::{JobInput, JobKind, StorageState, select_command};
+use guildhall_domain::runners::job::{JobInput, JobKind, StorageState, is_served, select_command};
+use guildhall_domain::runs::command::CommandState;
 use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_domain::sessions::StorageKind;
 use guildhall_launcher::{Launcher, ProfileUnavailable};
@@ -62,7 +63,8 @@ impl RunnerJobs {
     }
 
     /// Creates a runner job for a command of a run: the named one, or the one that has waited longest. The same key
-    /// returns the same job, and never starts a second process.
+    /// returns the same job, and never starts a second process. A job that was started automatically and serves the
+    /// run is returned instead of a new one.
     pub async fn create(
         &self,
         caller: &Authorized<RunsWrite>,
@@ -73,12 +75,17 @@ impl RunnerJobs {
         self.runs.load(caller, run).await?;
         let JobStarter { launcher, signal } = self.starter.as_ref().ok_or(RunnerError::NoLauncher)?;
         let mut locked = LockedRun::begin(&self.runs.deps.store, run).await?;
-        let id = RunnerJobId::generate();
+        let serving = self.find_serving(&mut locked, command).await?;
+        let id = serving.as_ref().map_or_else(RunnerJobId::generate, |job| job.id);
         let body = json!(["runner job", run, command]);
         let claim = idempotency::claim(&mut locked.tx, caller, key, &body, id.as_uuid()).await?;
         if let Claim::Created(created) = claim {
             locked.tx.rollback().await?;
             return self.find(RunnerJobId::from_uuid(created)).await;
+        }
+        if let Some(job) = serving {
+            locked.tx.commit().await?;
+            return Ok(job);
         }
         let created_by = Some(caller.principal);
         let request = JobRequest { id, kind: JobKind::Requested, command, launcher_id: None, created_by };
@@ -114,6 +121,22 @@ impl RunnerJobs {
         found.filter(|found| found.run == Some(run)).ok_or(ServiceError::NOT_FOUND)
     }
 
+    /// Finds the automatically started job that serves a locked run.
+    async fn find_serving(
+        &self,
+        locked: &mut LockedRun,
+        command: Option<CommandId>,
+    ) -> Result<Option<Job>, ServiceError> {
+        let jobs = rows::list_by_run(&self.runs.deps.store, locked.run.id, None, MAX_LISTED_JOBS).await?;
+        let job = jobs.into_iter().find(|job| !job.phase.is_ended() && job.kind != JobKind::Requested);
+        let Some(job) = job else { return Ok(None) };
+        let storage = storage(&mut locked.tx, locked.run.session, None).await?;
+        let open = open_commands(locked);
+        let lease = locked.run.lease.as_ref();
+        let input = JobInput { run: &locked.run.state, lease, open: &open, job: Some(job.id), storage };
+        Ok(is_served(&input, command).then_some(job))
+    }
+
     async fn find(&self, id: RunnerJobId) -> Result<Job, ServiceError> {
         rows::find(&self.runs.deps.store, id).await?.ok_or(ServiceError::NOT_FOUND)
     }
@@ -135,13 +158,19 @@ pub(crate) async fn insert_job(
     request: &JobRequest,
     launcher: &dyn Launcher,
 ) -> Result<(), ServiceError> {
-    let open: Vec<_> = locked.open.iter().map(|command| (command.id, command.state.clone())).collect();
+    let open = open_commands(locked);
+    let looking = match request.kind {
+        JobKind::Requested => Some(launcher),
+        // Nobody waits for a refusal: the runner looks, and fails the command.
+        JobKind::Cold | JobKind::Warm => None,
+    };
+    let storage = storage(&mut locked.tx, locked.run.session, looking).await?;
     let facts = JobInput {
         run: &locked.run.state,
         lease: locked.run.lease.as_ref(),
         open: &open,
         job: rows::find_open_by_run(&mut locked.tx, locked.run.id).await?,
-        storage: storage(&mut locked.tx, locked.run.session).await?,
+        storage,
     };
     let command = select_command(&facts, request.command)?;
     let name = &locked.run.backend_profile;
@@ -161,9 +190,21 @@ pub(crate) async fn insert_job(
     Ok(rows::insert(&mut locked.tx, &new).await?)
 }
 
-/// Returns whether a session's storage was evicted: no runner is started then.
-async fn storage(tx: &mut Tx, session: SessionId) -> Result<StorageState, ServiceError> {
-    let found = session_storage::load(tx, session).await?;
-    let is_evicted = found.is_some_and(|found| found.kind == StorageKind::Evicted);
-    Ok(if is_evicted { StorageState::Evicted } else { StorageState::Available })
+fn open_commands(locked: &LockedRun) -> Vec<(CommandId, CommandState)> {
+    locked.open.iter().map(|command| (command.id, command.state.clone())).collect()
+}
+
+/// Returns whether a session's storage can be used: it was not evicted and, if a launcher is named, its runners find
+/// what an earlier runner reported.
+async fn storage(
+    tx: &mut Tx,
+    session: SessionId,
+    launcher: Option<&dyn Launcher>,
+) -> Result<StorageState, ServiceError> {
+    let is_missing = || launcher.is_some_and(|launcher| !launcher.has_session_storage(session));
+    Ok(match session_storage::load(tx, session).await?.map(|found| found.kind) {
+        Some(StorageKind::Evicted) => StorageState::Evicted,
+        Some(StorageKind::Directory) if is_missing() => StorageState::Missing,
+        Some(StorageKind::None | StorageKind::Directory) | None => StorageState::Available,
+    })
 }
