@@ -6,7 +6,7 @@ use std::time::Duration;
 use guildhall_protocol::problem::Problem;
 use reqwest::{Method, RequestBuilder, Response, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use url::Url;
 
 use crate::{ClientError, TokenSource};
@@ -137,11 +137,9 @@ impl Client {
         self.call_without_token(request.bearer_auth(token.expose_secret())).await
     }
 
-    /// Sends a request with a token and ignores the response body.
+    /// Sends a request with a token. The response must be JSON; its content only confirms the change.
     pub(crate) async fn command(&self, request: RequestBuilder) -> Result<(), ClientError> {
-        let token = self.token().await?;
-        let request = request.bearer_auth(token.expose_secret()).timeout(RESPONSE_TIMEOUT);
-        self.send(request).await.map(drop)
+        self.call::<IgnoredAny>(request).await.map(drop)
     }
 
     /// Sends a request without a token and parses the response.

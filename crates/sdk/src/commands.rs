@@ -18,7 +18,11 @@ impl Client {
         prompt: &str,
         idempotency_key: Option<&str>,
     ) -> Result<CommandView, ClientError> {
-        let body = CreateCommand { r#type: kind.to_string(), payload: json!({ "prompt": prompt }) };
+        let body = CreateCommand {
+            r#type: kind.to_string(),
+            payload: json!({ "prompt": prompt }),
+            idempotency_key: None,
+        };
         let request = self.request(Method::POST, &["runs", &run.to_string(), "commands"]).json(&body);
         self.call(with_idempotency_key(request, idempotency_key)).await
     }

@@ -15,7 +15,8 @@ impl Client {
         command: Option<CommandId>,
         idempotency_key: Option<&str>,
     ) -> Result<RunnerJobView, ClientError> {
-        let body = CreateRunnerJob { command_id: command.map(|command| command.to_string()) };
+        let command_id = command.map(|command| command.to_string());
+        let body = CreateRunnerJob { command_id, idempotency_key: None };
         let request = self.request(Method::POST, &["runs", &run.to_string(), "runner-jobs"]);
         self.call(with_idempotency_key(request, idempotency_key).json(&body)).await
     }

@@ -1,6 +1,6 @@
 //! Commands. Every writer holds the lock of the run's journal head.
 
-use guildhall_domain::ids::{CommandId, PrincipalId, RunId};
+use guildhall_domain::ids::{AttemptId, CommandId, PrincipalId, RunId};
 use guildhall_domain::journal::{Epoch, Seq};
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{CommandKind, CommandState};
@@ -34,6 +34,7 @@ struct Row {
     state: String,
     epoch: Option<i64>,
     cancelling: bool,
+    attempt: Option<Uuid>,
     failure_kind: Option<String>,
     failure_message: Option<String>,
     created_by: Uuid,
@@ -61,6 +62,7 @@ impl Row {
                 }
                 (None, _) => CommandState::Pending,
             },
+            attempt: self.attempt.map(AttemptId::from_uuid),
             created_by: PrincipalId::from_uuid(self.created_by),
             created_at: self.created_at.to_jiff(),
             acked_at: self.acked_at.map(Timestamp::to_jiff),

@@ -2,26 +2,39 @@
 
 use std::time::Duration;
 
-use guildhall_domain::ids::{RunId, RunnerId};
+use guildhall_domain::ids::{AttemptId, EnrolmentId, RunId, RunnerId};
 use guildhall_domain::journal::Epoch;
 use jiff_sqlx::Timestamp;
 
 use crate::{Store, StoreError, Tx};
 
-/// Assigns a run to a runner. Returns when the lease expires unless it is renewed.
-pub async fn upsert(
-    tx: &mut Tx,
-    run: RunId,
-    runner: RunnerId,
-    epoch: Epoch,
-    hold: Duration,
-) -> Result<jiff::Timestamp, StoreError> {
-    let hold_ms = i32::try_from(hold.as_millis()).unwrap_or(i32::MAX);
-    let row =
-        sqlx::query_file!("queries/leases/upsert.sql", run.as_uuid(), runner.as_uuid(), epoch.get(), hold_ms)
-            .fetch_one(tx.connection())
-            .await?;
-    Ok(row.expires_at.to_jiff())
+/// Values of a lease.
+#[derive(Debug, Clone, Copy)]
+pub struct NewLease {
+    pub run: RunId,
+    pub runner: RunnerId,
+    pub epoch: Epoch,
+    pub hold: Duration,
+    /// The enrolment of the runner. The runner job that it belongs to, if any, determines the attempt (ADR 034).
+    pub enrolment: EnrolmentId,
+    /// The attempt of a runner that no job started.
+    pub attempt: AttemptId,
+}
+
+/// Assigns a run to a runner. Returns when the lease expires unless it is renewed, and its attempt.
+pub async fn upsert(tx: &mut Tx, new: &NewLease) -> Result<(jiff::Timestamp, AttemptId), StoreError> {
+    let row = sqlx::query_file!(
+        "queries/leases/upsert.sql",
+        new.run.as_uuid(),
+        new.runner.as_uuid(),
+        new.epoch.get(),
+        i32::try_from(new.hold.as_millis()).unwrap_or(i32::MAX),
+        new.enrolment.as_uuid(),
+        new.attempt.as_uuid()
+    )
+    .fetch_one(tx.connection())
+    .await?;
+    Ok((row.expires_at.to_jiff(), AttemptId::from_uuid(row.attempt)))
 }
 
 /// Renews a lease. Returns the new expiry, or `None` if the epoch is no longer current.

@@ -1,7 +1,7 @@
 //! Runs. Every writer holds the lock of the run's journal head.
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::ids::{PrincipalId, RunId, RunnerId, SessionId, TenantId};
+use guildhall_domain::ids::{AttemptId, PrincipalId, RunId, RunnerId, SessionId, TenantId};
 use guildhall_domain::journal::{Epoch, Journal, Seq, Stream};
 use guildhall_domain::runs::Run;
 use guildhall_domain::runs::RunFilter;
@@ -68,10 +68,12 @@ pub async fn load(tx: &mut Tx, id: RunId) -> Result<Option<Run>, StoreError> {
 async fn find_with(executor: impl PgExecutor<'_>, id: RunId) -> Result<Option<Run>, StoreError> {
     let row = sqlx::query_file!("queries/runs/find.sql", id.as_uuid()).fetch_optional(executor).await?;
     let Some(row) = row else { return Ok(None) };
-    let lease = match (row.lease_runner, row.lease_epoch, row.lease_expires_at) {
-        (Some(runner), Some(epoch), Some(expires_at)) => Some(Lease {
+    let lease = match (row.lease_runner, row.lease_epoch, row.lease_renewed_at, row.lease_expires_at) {
+        (Some(runner), Some(epoch), Some(renewed_at), Some(expires_at)) => Some(Lease {
             runner: RunnerId::from_uuid(runner),
             epoch: Epoch::new(epoch),
+            attempt: row.lease_attempt.map(AttemptId::from_uuid),
+            renewed_at: renewed_at.to_jiff(),
             expires_at: expires_at.to_jiff(),
         }),
         _ => None,
@@ -81,6 +83,7 @@ async fn find_with(executor: impl PgExecutor<'_>, id: RunId) -> Result<Option<Ru
     Ok(Some(Run {
         id: RunId::from_uuid(row.id),
         tenant: TenantId::from_uuid(row.tenant),
+        tenant_slug: row.tenant_slug,
         session: SessionId::from_uuid(row.session),
         ordinal: row.ordinal,
         project: row.project,

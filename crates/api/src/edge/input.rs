@@ -85,6 +85,22 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyK
     Ok(Some(value.to_str().unwrap_or_default().parse()?))
 }
 
+/// Parses the idempotency key of a request whose body may contain it too.
+pub(crate) fn idempotency_key_or(
+    headers: &HeaderMap,
+    in_body: Option<&str>,
+) -> Result<Option<IdempotencyKey>, ApiError> {
+    let header = idempotency_key(headers)?;
+    let in_body = in_body.map(str::parse::<IdempotencyKey>).transpose()?;
+    match (&header, &in_body) {
+        (Some(header), Some(in_body)) if header != in_body => Err(ApiError::new(
+            FailureKind::SchemaInvalid,
+            "idempotencyKey: differs from the Idempotency-Key header: send one of them, or the same key in both",
+        )),
+        _ => Ok(header.or(in_body)),
+    }
+}
+
 /// Parses a field. The error names it.
 pub(crate) fn parse<T: FromStr>(field: &'static str, text: &str) -> Result<T, ApiError>
 where

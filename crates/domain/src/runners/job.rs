@@ -236,8 +236,13 @@ mod tests {
     #[test]
     fn held_run_or_active_job_prevents_another_runner() {
         let open = [(CommandId::generate(), CommandState::Pending)];
-        let lease =
-            Lease { runner: RunnerId::generate(), epoch: Epoch::new(1), expires_at: Timestamp::UNIX_EPOCH };
+        let lease = Lease {
+            runner: RunnerId::generate(),
+            epoch: Epoch::new(1),
+            attempt: None,
+            renewed_at: Timestamp::UNIX_EPOCH,
+            expires_at: Timestamp::UNIX_EPOCH,
+        };
         let with_lease = JobInput { lease: Some(&lease), ..input(&RunState::Open, &open) };
         let expected = JobError::RunHeld { owner: lease.runner, expires_at: lease.expires_at };
         assert_eq!(select_command(&with_lease, None), Err(expected));

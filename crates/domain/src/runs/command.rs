@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::ids::{CommandId, PrincipalId, RunId};
+use crate::ids::{AttemptId, CommandId, PrincipalId, RunId};
 use crate::journal::Epoch;
 use crate::journal::Seq;
 use crate::named_enum::named_enum;
@@ -68,8 +68,8 @@ pub enum CommandError {
     RunEnded(&'static str),
     #[error("the run is being cancelled: create another run in the same session when it has ended")]
     RunCancelling,
-    #[error("there is no turn to steer: send a command of type turn")]
-    NoOpenTurn,
+    #[error("there is no turn to {0}: send a command of type turn first")]
+    NoOpenTurn(CommandKind),
     #[error("another turn is running: wait for it to end, or send a command of type steer")]
     TurnRunning,
     #[error("the command has already ended ({0})")]
@@ -84,7 +84,7 @@ pub fn submit(run: &RunState, kind: CommandKind, turn_open: bool) -> Result<(), 
         RunState::Ended(outcome) => Err(CommandError::RunEnded(outcome.status.as_str())),
         RunState::Cancelling => Err(CommandError::RunCancelling),
         RunState::Open => match kind {
-            CommandKind::Steer | CommandKind::Interrupt if !turn_open => Err(CommandError::NoOpenTurn),
+            CommandKind::Steer | CommandKind::Interrupt if !turn_open => Err(CommandError::NoOpenTurn(kind)),
             CommandKind::Turn | CommandKind::Steer | CommandKind::Interrupt => Ok(()),
         },
     }
@@ -183,6 +183,8 @@ pub struct Command {
     /// For a steer: the turn that it targets.
     pub target: Option<CommandId>,
     pub state: CommandState,
+    /// The attempt that ran it. It stays known after the runner has released the run.
+    pub attempt: Option<AttemptId>,
     pub created_by: PrincipalId,
     pub created_at: Timestamp,
     pub acked_at: Option<Timestamp>,

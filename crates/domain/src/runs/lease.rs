@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::ids::RunnerId;
+use crate::ids::{AttemptId, RunnerId};
 use crate::journal::Epoch;
 use crate::runs::{RunState, TerminalStatus};
 
@@ -11,6 +11,11 @@ use crate::runs::{RunState, TerminalStatus};
 pub struct Lease {
     pub runner: RunnerId,
     pub epoch: Epoch,
+    /// The attempt of the runner job that started the runner, or else one of its own. A server of an earlier version
+    /// stores none.
+    pub attempt: Option<AttemptId>,
+    /// The last heartbeat that renewed it.
+    pub renewed_at: Timestamp,
     pub expires_at: Timestamp,
 }
 

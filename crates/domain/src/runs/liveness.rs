@@ -211,16 +211,22 @@ mod tests {
         Timestamp::from_second(1_800_000_000 + second).expect("in range")
     }
 
+    fn lease_until(second: i64) -> Lease {
+        Lease {
+            runner: RunnerId::generate(),
+            epoch: Epoch::ZERO,
+            attempt: None,
+            renewed_at: at(second - 30),
+            expires_at: at(second),
+        }
+    }
+
     fn phase_of(command: Option<&CommandState>, expires: Option<i64>, events: &[EventContent]) -> Phase {
         let mut fold = Fold::default();
         for (number, content) in (1..).zip(events) {
             fold.apply(Seq::new(number).expect("positive"), content);
         }
-        let lease = expires.map(|second| Lease {
-            runner: RunnerId::generate(),
-            epoch: Epoch::ZERO,
-            expires_at: at(second),
-        });
+        let lease = expires.map(lease_until);
         let input = LivenessInput {
             run: &RunState::Open,
             command,
@@ -258,7 +264,7 @@ mod tests {
             pending in any::<bool>(), held in any::<bool>(), expires in -20i64..20,
         ) {
             let command = if pending { CommandState::Pending } else { RUNNING };
-            let lease = held.then(|| Lease { runner: RunnerId::generate(), epoch: Epoch::ZERO, expires_at: at(expires) });
+            let lease = held.then(|| lease_until(expires));
             let input = LivenessInput {
                 run: &RunState::Open, command: Some(&command), lease: lease.as_ref(), fold: &Fold::default(),
                 now: at(0), grace: SignedDuration::from_secs(5), wait_deadline: at(60),

@@ -14,6 +14,7 @@ use crate::journal::Seq;
 pub struct Run {
     pub id: RunId,
     pub tenant: TenantId,
+    pub tenant_slug: String,
     pub session: SessionId,
     pub ordinal: i32,
     pub project: String,

@@ -177,7 +177,8 @@ impl RunModel {
         self.head.epoch = claim.epoch();
         self.runners[runner].1 = Some(self.head.epoch);
         let expires_at = self.now.checked_add(LEASE).expect("in range");
-        self.lease = Some(Lease { runner: id, epoch: self.head.epoch, expires_at });
+        let (epoch, renewed_at) = (self.head.epoch, self.now);
+        self.lease = Some(Lease { runner: id, epoch, attempt: None, renewed_at, expires_at });
     }
 
     fn append(&mut self, runner: usize, events: usize) {

@@ -6,3 +6,17 @@ pub mod profiles;
 pub mod runners;
 pub mod runs;
 pub mod sessions;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Confirms that a credential was revoked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RevokedView {
+    /// Id of the revoked key, enrolment or invitation.
+    #[schema(example = "key_01920000000070008000000000000000")]
+    pub id: String,
+    /// Always true.
+    pub revoked: bool,
+}

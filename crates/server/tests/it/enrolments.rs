@@ -63,7 +63,7 @@ async fn revoked_enrolment_and_its_run_tokens_are_refused_everywhere() {
     let path = format!("{}/{id}", enrolments_path(&tenant));
     for _ in 0..2 {
         let revoked = cluster.first.request_as(Method::DELETE, &path, &cluster.operator.token, None).await;
-        assert_eq!(revoked.status, 204, "revoking twice is no error: {}", revoked.text);
+        assert_eq!(revoked.status, 200, "revoking twice is no error: {}", revoked.text);
     }
     for server in [&cluster.first, &cluster.second] {
         server.get_as(ENROLMENT_ROUTE, &secret).await.assert_failure(401, "unauthenticated");
@@ -92,7 +92,7 @@ async fn appends_are_refused_within_1s_of_a_revocation() {
     }
     let revoke = format!("{}/{id}", enrolments_path(&tenant));
     let revoked = cluster.first.request_as(Method::DELETE, &revoke, &cluster.operator.token, None).await;
-    assert_eq!(revoked.status, 204, "{}", revoked.text);
+    assert_eq!(revoked.status, 200, "{}", revoked.text);
     // Requests go on meanwhile: they must not extend the life of a cached token.
     for _ in 0..10 {
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -5,25 +5,17 @@ use serde_json::{Value, json};
 
 use crate::support::Setup;
 use crate::support::cluster::Cluster;
-use crate::support::runs::{RunClaim, assistant_message, text};
-
-async fn start_command(cluster: &Cluster, tenant: &str) -> (RunClaim, String) {
-    let tenant = cluster.create_test_tenant(tenant).await;
-    let run = cluster.create_run(&tenant).await;
-    let command = cluster.send_turn(&run, "go").await;
-    let claim = cluster.first.claim(&tenant, &run).await;
-    assert_eq!(cluster.first.ack(&claim, &command).await.status, 200);
-    (claim, command)
-}
+use crate::support::runs::{assistant_message, text};
 
 /// Returns a result without the parts that describe the log of the whole run, which grows.
 fn frozen(mut result: Value) -> Value {
     for name in ["lastSeq", "eventCount", "nextAfterSeq"] {
         result.as_object_mut().expect("an object").remove(name);
     }
-    for name in ["lastSeq", "lastEventAgeMs", "sentence"] {
+    for name in ["lastSeq", "lastEventAgeMs", "lease", "heartbeat", "sentence"] {
         result["liveness"].as_object_mut().expect("an object").remove(name);
     }
+    result["liveness"]["lastCommandActivity"]["ageMs"] = json!(0);
     result
 }
 
@@ -31,7 +23,7 @@ fn frozen(mut result: Value) -> Value {
 #[tokio::test]
 async fn late_events_are_kept_and_marked_and_change_no_result() {
     let cluster = Cluster::new().await;
-    let (claim, command) = start_command(&cluster, "acme").await;
+    let (claim, command) = cluster.start_command(&cluster.create_test_tenant("acme").await).await;
     cluster.first.append_events(&claim, json!([assistant_message("e-1", &command, "the answer")])).await;
     let done = cluster.first.finish(&claim, &command, json!({ "status": "completed" })).await;
     assert_eq!(done.status, 200, "{}", done.text);
@@ -65,8 +57,8 @@ async fn late_events_are_kept_and_marked_and_change_no_result() {
 #[tokio::test]
 async fn event_cannot_name_a_command_of_another_run() {
     let cluster = Cluster::new().await;
-    let (claim, own) = start_command(&cluster, "acme").await;
-    let (victim, command) = start_command(&cluster, "other").await;
+    let (claim, own) = cluster.start_command(&cluster.create_test_tenant("acme").await).await;
+    let (victim, command) = cluster.start_command(&cluster.create_test_tenant("other").await).await;
     let forged =
         json!([assistant_message("e-1", &own, "mine"), assistant_message("e-2", &command, "forged")]);
     for server in [&cluster.first, &cluster.second] {
@@ -88,7 +80,7 @@ async fn event_cannot_name_a_command_of_another_run() {
 #[tokio::test]
 async fn status_phases_of_the_server_cannot_be_forged() {
     let cluster = Cluster::new().await;
-    let (claim, command) = start_command(&cluster, "acme").await;
+    let (claim, command) = cluster.start_command(&cluster.create_test_tenant("acme").await).await;
     for phase in ["run-claimed", "lease-recovered", "lease-waiting"] {
         let payload = json!({ "phase": phase, "runnerId": "rnr_forged" });
         let event =

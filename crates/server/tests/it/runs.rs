@@ -82,7 +82,59 @@ async fn assert_out_of_policy_is_refused(cluster: &Cluster) {
     foreign.assert_failure(403, "tenant-policy-denied");
 }
 
-// covers: R6, R7
+// covers: R4
+#[tokio::test]
+async fn each_field_of_a_run_request_follows_its_rule() {
+    let db = guildhall_testkit::TestDb::new().await;
+    let setup = crate::support::Setup::new(&db).with("runs.trace_sinks", "lab-otlp");
+    let cluster = Cluster::with_setup(setup, db).await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let create = async |change: &dyn Fn(&mut serde_json::Map<String, Value>)| {
+        let mut body = run_request("acme");
+        change(body.as_object_mut().expect("an object"));
+        cluster.second.post_as("/api/v1/runs", &cluster.operator.token, body).await
+    };
+    let required = ["tenantId", "projectId", "workspaceRef", "providerId", "backendProfile", "traceSink"];
+    for name in required {
+        let missing = create(&|body| drop(body.remove(name))).await;
+        missing.assert_failure(400, "schema-invalid");
+        let message = text(&missing.body, "message");
+        assert!(message.ends_with(&format!("missing field `{name}`")), "{message}");
+        if name != "traceSink" {
+            let null = create(&|body| drop(body.insert(name.to_owned(), Value::Null))).await;
+            null.assert_failure(400, "schema-invalid");
+        }
+    }
+    let defaults = create(&|body| drop(body.remove("executionPolicy"))).await;
+    assert_eq!(
+        defaults.body["executionPolicy"],
+        json!({
+            "sandbox": "workspace-write", "approval": "never", "timeoutMs": 1_800_000, "network": "enabled",
+            "secretScope": { "providerCredentials": [], "toolCredentials": [], "allowCredentialEcho": false },
+        }),
+        "{}",
+        defaults.text
+    );
+    let set = create(&|body| drop(body.insert("traceSink".to_owned(), json!("lab-otlp")))).await;
+    assert_eq!(set.status, 201, "{}", set.text);
+    let stored = cluster.get_run(&text(&set.body, "runId")).await;
+    let names = ["tenantId", "tenantSlug", "providerId", "backendProfile", "traceSink"];
+    assert_eq!(
+        json!(names.map(|name| stored[name].clone())),
+        json!([tenant.id, "acme", "local", "demo", "lab-otlp"])
+    );
+    let unknown = create(&|body| drop(body.insert("traceSink".to_owned(), json!("elsewhere")))).await;
+    unknown.assert_failure(403, "tenant-policy-denied");
+    assert_eq!(
+        unknown.body["message"],
+        "traceSink: elsewhere is not allowed for this tenant; allowed: lab-otlp"
+    );
+    let url = create(&|body| drop(body.insert("traceSink".to_owned(), json!("https://u:pw@sink")))).await;
+    url.assert_failure(400, "schema-invalid");
+    assert!(!url.text.contains("pw@"), "{}", url.text);
+}
+
+// covers: R6
 #[tokio::test]
 async fn same_idempotency_key_replays_the_command_or_conflicts() {
     let cluster = Cluster::new().await;
@@ -146,7 +198,7 @@ async fn run_has_one_owner_and_its_events_have_gapless_numbers() {
     );
 }
 
-// covers: R8, R15a, R15b, R15e, R16
+// covers: R8, R15e, R16
 #[tokio::test]
 #[expect(clippy::too_many_lines, reason = "one scenario, read from top to bottom")]
 async fn finished_command_leaves_the_run_open_and_has_its_own_result() {

@@ -43,7 +43,7 @@ async fn last_owner_stays_when_two_owners_leave_concurrently() {
         tokio::join!(leave(&cluster.first, &cluster.operator), leave(&cluster.second, &second));
     let mut statuses = [first.status.as_u16(), other.status.as_u16()];
     statuses.sort_unstable();
-    assert_eq!(statuses, [204, 409], "{} {}", first.text, other.text);
+    assert_eq!(statuses, [200, 409], "{} {}", first.text, other.text);
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn key_shows_its_secret_once_and_works_until_revoked() {
     let path = format!("/api/v1/tenants/{tenant}/keys/{id}");
     for _ in 0..2 {
         let revoked = cluster.first.request_as(Method::DELETE, &path, &cluster.operator.token, None).await;
-        assert_eq!(revoked.status, 204, "revoking twice is no error: {}", revoked.text);
+        assert_eq!(revoked.status, 200, "revoking twice is no error: {}", revoked.text);
     }
     cluster.second.get_as("/api/v1/whoami", &secret).await.assert_failure(401, "unauthenticated");
     let log = cluster.first.get_as(&format!("/api/v1/tenants/{tenant}/audit"), &cluster.operator.token).await;

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use guildhall_domain::access::principal::Slug;
-use guildhall_domain::ids::{RunId, RunnerId};
+use guildhall_domain::ids::{AttemptId, RunId, RunnerId};
+use guildhall_domain::journal::Epoch;
 use guildhall_domain::runners::enrolment::{ClaimTarget, Enrolment};
 use guildhall_domain::runners::runner::Runner;
 use guildhall_domain::runs::event;
 use guildhall_domain::runs::lease::{self, ClaimDecision, ClaimError};
+use guildhall_store::leases::NewLease;
 use guildhall_store::{Tx, enrolments, journal, leases, runner_jobs, runs};
 use metrics::counter;
 use serde_json::json;
@@ -81,13 +83,14 @@ impl Claims {
             return Err(ServiceError::NOT_FOUND);
         }
         let recovered_from = self.take_over(&mut locked, &claim).await?;
-        let hold = self.deps.run_timeouts.hold;
-        let lease_expires_at = leases::upsert(&mut locked.tx, id, runner, claim.epoch(), hold).await?;
+        let lease = self.new_lease(enrolment, id, runner, claim.epoch());
+        let (lease_expires_at, attempt) = leases::upsert(&mut locked.tx, &lease).await?;
         if !matches!(claim, ClaimDecision::Renewed(_)) {
             let phase = if recovered_from.is_some() { event::LEASE_RECOVERED } else { event::RUN_CLAIMED };
             let payload = json!({
                 "phase": phase,
                 "runnerId": runner.to_string(),
+                "attemptId": attempt.to_string(),
                 "epoch": claim.epoch().get(),
                 "leaseExpiresAt": lease_expires_at.to_string(),
                 "recoveredFrom": recovered_from.map(|from| from.to_string()),
@@ -99,6 +102,11 @@ impl Claims {
         locked.commit(&self.deps.journals).await?;
         counter!("guildhall_run_claims_total").increment(1);
         self.grants.build(grant, lease_expires_at, run, recovered_from).await
+    }
+
+    fn new_lease(&self, enrolment: &Enrolment, run: RunId, runner: RunnerId, epoch: Epoch) -> NewLease {
+        let (hold, attempt) = (self.deps.run_timeouts.hold, AttemptId::generate());
+        NewLease { run, runner, epoch, hold, enrolment: enrolment.id, attempt }
     }
 
     /// Claims the run that has waited longest for one of this runner's profiles, or waits for one. Returns none when

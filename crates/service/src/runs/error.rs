@@ -42,7 +42,7 @@ impl RunError {
             Self::OtherProfile(profile) => Failure::new(
                 FailureKind::Conflict,
                 format!(
-                    "this session belongs to the backend profile `{profile}`: threads are not shared between profiles"
+                    "this session belongs to the backend profile `{profile}`: use this profile, or omit sessionRef to create a session"
                 ),
             ),
             Self::StorageEvicted => Failure::new(

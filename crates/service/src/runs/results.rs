@@ -19,7 +19,7 @@ use guildhall_domain::runs::wait_deadline;
 use guildhall_store::commands;
 use guildhall_store::journal::{self, Scope};
 use guildhall_store::runs as rows;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::Runs;
@@ -32,6 +32,14 @@ pub struct EventPayload {
     pub kind: String,
     /// None where it was erased.
     pub payload: Option<Value>,
+}
+
+/// The last event of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandActivity {
+    pub seq: Seq,
+    pub kind: String,
+    pub at: Timestamp,
 }
 
 /// How far a steer was delivered. Accepted does not mean that the turn has answered it.
@@ -58,7 +66,9 @@ pub struct RunResult {
     pub tools: Vec<EventPayload>,
     pub artifacts: Vec<EventPayload>,
     pub liveness: Liveness,
+    /// Of the last event of the run.
     pub last_event_age: Option<SignedDuration>,
+    pub last_activity: Option<CommandActivity>,
     pub steer: Option<SteerDelivery>,
 }
 
@@ -99,9 +109,13 @@ impl Results {
         let folds = journal::load_folds(&self.runs.deps.store, run.id, &scopes).await?;
         let of = |scope: Scope| folds.get(&scope).cloned().unwrap_or_default();
         let (fold, whole) = (of(scope), of(Scope::Run));
-        let mut entries = self.load_referenced_entries(&run, &fold).await?;
+        let mut entries = self.load_referenced_entries(&run, &fold, whole.last_seq).await?;
         let last_event_age =
-            entries.get(&fold.last_seq).map(|entry| run.now.duration_since(entry.recorded_at));
+            entries.get(&whole.last_seq).map(|entry| run.now.duration_since(entry.recorded_at));
+        let last_activity = command
+            .as_ref()
+            .and_then(|_| entries.get(&fold.last_seq))
+            .map(|entry| CommandActivity { seq: entry.seq, kind: entry.kind.clone(), at: entry.recorded_at });
         let reply = fold.reply().and_then(|reply| Some((reply, event_payload(entries.remove(&reply.seq)?))));
         let mut pick = |seqs: &std::collections::VecDeque<Seq>| {
             seqs.iter().filter_map(|seq| entries.remove(seq)).map(event_payload).collect::<Vec<_>>()
@@ -119,19 +133,21 @@ impl Results {
             tools,
             artifacts,
             last_event_age,
+            last_activity,
             steer,
         })
     }
 
-    /// Loads the entries that a fold references, at most 24.
+    /// Loads the entries that a fold references and the last one of the run, at most 25.
     async fn load_referenced_entries(
         &self,
         run: &Run,
         fold: &Fold,
+        last_seq: Seq,
     ) -> Result<HashMap<Seq, Entry>, ServiceError> {
         let reply = fold.reply().map(|reply| reply.seq);
         let recent = fold.tools.recent.iter().chain(&fold.artifacts.recent).copied();
-        let mut seqs: Vec<Seq> = recent.chain(reply).chain([fold.last_seq]).collect();
+        let mut seqs: Vec<Seq> = recent.chain(reply).chain([fold.last_seq, last_seq]).collect();
         seqs.sort_unstable();
         seqs.dedup();
         let entries = journal::list_by_seqs(&self.runs.deps.store, rows::stream(run.id), &seqs).await?;

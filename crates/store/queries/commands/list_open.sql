@@ -9,6 +9,7 @@ SELECT
     command.state,
     command.epoch,
     command.cancelling,
+    command.attempt,
     command.failure_kind,
     command.failure_message,
     command.created_by,

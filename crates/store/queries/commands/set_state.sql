@@ -6,6 +6,11 @@ SET
     failure_kind = $5,
     failure_message = $6,
     delivered_seq = coalesce($7, delivered_seq),
+    attempt = CASE
+        WHEN $2 IN ('running', 'failed', 'blocked')
+            THEN coalesce(attempt, (SELECT lease.attempt FROM leases AS lease WHERE lease.run = commands.run))
+        ELSE attempt
+    END,
     acked_at = CASE WHEN $2 = 'running' THEN coalesce(acked_at, now()) ELSE acked_at END,
     ended_at = CASE WHEN $2 IN ('pending', 'running') THEN NULL ELSE now() END
 WHERE id = $1

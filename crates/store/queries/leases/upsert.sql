@@ -1,5 +1,18 @@
-INSERT INTO leases (run, runner, epoch, hold_ms, expires_at)
-VALUES ($1, $2, $3, $4, now() + $4::integer * interval '1 millisecond')
+-- The attempt is the one of the runner job that started the runner; $6 where no job did. A renewal keeps it.
+INSERT INTO leases (run, runner, epoch, hold_ms, expires_at, attempt)
+VALUES (
+    $1, $2, $3, $4, now() + $4::integer * interval '1 millisecond',
+    coalesce(
+        (SELECT job.attempt FROM runner_jobs AS job WHERE job.enrolment = $5 AND job.ended_at IS NULL LIMIT 1),
+        $6
+    )
+)
 ON CONFLICT (run) DO UPDATE
-    SET runner = excluded.runner, epoch = excluded.epoch, hold_ms = excluded.hold_ms, expires_at = excluded.expires_at
-RETURNING expires_at AS "expires_at: Timestamp"
+    SET
+        runner = excluded.runner, epoch = excluded.epoch, hold_ms = excluded.hold_ms,
+        expires_at = excluded.expires_at,
+        attempt = CASE
+            WHEN leases.epoch = excluded.epoch THEN coalesce(leases.attempt, excluded.attempt)
+            ELSE excluded.attempt
+        END
+RETURNING expires_at AS "expires_at: Timestamp", attempt AS "attempt!"

@@ -2,6 +2,7 @@
 SELECT
     run.id,
     run.tenant,
+    tenant.slug AS tenant_slug,
     run.session,
     run.ordinal,
     run.project,
@@ -27,8 +28,11 @@ SELECT
     run.lost_runner,
     lease.runner AS "lease_runner?",
     lease.epoch AS "lease_epoch?",
+    lease.attempt AS "lease_attempt?",
+    lease.expires_at - lease.hold_ms * interval '1 millisecond' AS "lease_renewed_at?: Timestamp",
     lease.expires_at AS "lease_expires_at?: Timestamp",
     clock_timestamp() AS "now!: Timestamp"
 FROM runs AS run
+INNER JOIN tenants AS tenant ON tenant.id = run.tenant
 LEFT JOIN leases AS lease ON lease.run = run.id
 WHERE run.id = $1

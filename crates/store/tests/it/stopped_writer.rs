@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use guildhall_domain::ids::{EntryId, RunId};
+use guildhall_domain::ids::{AttemptId, EnrolmentId, EntryId, RunId};
 use guildhall_domain::journal::{AppendRejection, Epoch, Fence, Journal, Seq, Stream};
 use guildhall_domain::runs::event::ParsedEvent;
 use guildhall_runtime::Tasks;
@@ -71,7 +71,10 @@ async fn stopped_runner_changes_no_fold_or_lease_after_a_takeover() {
         let mut tx = store.begin().await.expect("a transaction");
         let epoch = journal::take_over(&mut tx, stream).await.expect("a new epoch");
         // So short that any renewal changes it.
-        leases::upsert(&mut tx, run, runner, epoch, Duration::from_millis(1)).await.expect("put");
+        let (hold, enrolment, attempt) =
+            (Duration::from_millis(1), EnrolmentId::generate(), AttemptId::generate());
+        let lease = leases::NewLease { run, runner, epoch, hold, enrolment, attempt };
+        leases::upsert(&mut tx, &lease).await.expect("put");
         tx.commit().await.expect("committed");
         epoch
     };

@@ -2,10 +2,10 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::http::header::SET_COOKIE;
-use axum::http::{HeaderMap, StatusCode};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
-use guildhall_protocol::rest::access::auth::{Refresh, SignIn, TokensView, WhoamiView};
+use guildhall_protocol::rest::access::auth::{Refresh, SignIn, SignedOutView, TokensView, WhoamiView};
 use guildhall_service::access::auth::{PasswordAttempt, Tokens};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -64,7 +64,7 @@ pub(crate) async fn refresh(
 #[utoipa::path(
     post, path = "/api/v1/auth/logout", tag = "auth", operation_id = "signOut", security(("bearer" = [])),
     responses(
-        (status = 204, description = "Signed out"),
+        (status = 200, description = "Signed out", body = SignedOutView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )
@@ -72,13 +72,14 @@ pub(crate) async fn refresh(
 pub(crate) async fn logout(
     State(app): State<App>,
     caller: AuthenticatedCaller,
-) -> Result<(StatusCode, HeaderMap), ApiError> {
+) -> Result<(HeaderMap, Json<SignedOutView>), ApiError> {
     app.access.auth.sign_out(&caller.caller).await?;
     let cookie = match caller.credential {
         Credential::Bearer(_) => None,
         Credential::Cookie(_) => cookies::clear(cookies::SESSION),
     };
-    Ok((StatusCode::NO_CONTENT, cookie.map(|cookie| (SET_COOKIE, cookie)).into_iter().collect()))
+    let headers = cookie.map(|cookie| (SET_COOKIE, cookie)).into_iter().collect();
+    Ok((headers, Json(SignedOutView { signed_out: true })))
 }
 
 /// Get the signed-in principal

@@ -8,6 +8,7 @@ use guildhall_domain::access::invitation::InvitationError;
 use guildhall_domain::access::role::rights::MembersManage;
 use guildhall_domain::ids::{InviteId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
+use guildhall_protocol::rest::RevokedView;
 use guildhall_protocol::rest::access::invitations::{
     AcceptInvitation, AcceptedInvitationView, CreateInvitation, InvitationView, InvitationsView,
     NewInvitationView,
@@ -95,7 +96,7 @@ pub(crate) async fn list(
         ("invitation" = String, Path, description = "Invitation id"),
     ),
     responses(
-        (status = 204, description = "Revoked"),
+        (status = 200, description = "Revoked", body = RevokedView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
@@ -105,9 +106,9 @@ pub(crate) async fn revoke(
     State(app): State<App>,
     caller: Authorized<MembersManage>,
     PathIds((_tenant, invitation)): PathIds<(TenantId, InviteId)>,
-) -> Result<StatusCode, ApiError> {
+) -> Result<Json<RevokedView>, ApiError> {
     app.access.invitations.revoke(&caller, invitation).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(Json(RevokedView { id: invitation.to_string(), revoked: true }))
 }
 
 /// Accept an invitation

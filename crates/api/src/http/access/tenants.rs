@@ -10,7 +10,8 @@ use guildhall_domain::access::tenant::Tenant;
 use guildhall_domain::ids::{PrincipalId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::tenants::{
-    AddMember, CreateTenant, MemberView, MembersView, MembershipView, SetMember, TenantView, TenantsView,
+    AddMember, CreateTenant, MemberRoleView, MemberView, MembersView, MembershipView, RemovedMemberView, SetMember,
+    TenantView, TenantsView,
 };
 
 use crate::App;
@@ -140,7 +141,7 @@ pub(crate) async fn add_member(
         ("principal" = String, Path, description = "Principal id"),
     ),
     responses(
-        (status = 204, description = "Updated"),
+        (status = 200, description = "Updated", body = MemberRoleView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
@@ -155,10 +156,10 @@ pub(crate) async fn set_member(
     caller: Authorized<Membership>,
     PathIds((_tenant, principal)): PathIds<(TenantId, PrincipalId)>,
     Body(body): Body<SetMember>,
-) -> Result<StatusCode, ApiError> {
+) -> Result<Json<MemberRoleView>, ApiError> {
     let role = parse_role(&body.role)?;
     app.access.tenants.set_member(&caller, principal, role).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(Json(MemberRoleView { principal: principal.to_string(), role: role.as_str().to_owned() }))
 }
 
 /// Remove a member
@@ -170,7 +171,7 @@ pub(crate) async fn set_member(
         ("principal" = String, Path, description = "Principal id"),
     ),
     responses(
-        (status = 204, description = "Removed"),
+        (status = 200, description = "Removed", body = RemovedMemberView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
@@ -182,9 +183,9 @@ pub(crate) async fn remove_member(
     State(app): State<App>,
     caller: Authorized<Membership>,
     PathIds((_tenant, principal)): PathIds<(TenantId, PrincipalId)>,
-) -> Result<StatusCode, ApiError> {
+) -> Result<Json<RemovedMemberView>, ApiError> {
     app.access.tenants.remove_member(&caller, principal).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(Json(RemovedMemberView { principal: principal.to_string(), removed: true }))
 }
 
 pub(crate) fn membership((tenant, role): (Tenant, Role)) -> MembershipView {

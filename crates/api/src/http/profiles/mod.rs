@@ -4,7 +4,6 @@ mod validations;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::Right;
@@ -13,7 +12,8 @@ use guildhall_domain::profiles::ProfileOwner;
 use guildhall_domain::profiles::{BackendKind, Profile, WireApi};
 use guildhall_domain::runs::policy::{BackendProfile, SecretRef};
 use guildhall_protocol::rest::profiles::{
-    ChangeProfileQuery, ProfileView, ProfilesQuery, ProfilesView, PutCredential, SecretRefView,
+    ChangeProfileQuery, DeletedProfileView, ProfileView, ProfilesQuery, ProfilesView, PutCredential,
+    SecretRefView,
 };
 use guildhall_service::profiles::{self, ProfileManager, SetCredential};
 use secrecy::SecretString;
@@ -66,17 +66,17 @@ pub(crate) async fn get(
     delete, path = "/api/v1/provider-profiles/{profile}", tag = "profiles", operation_id = "deleteProfile",
     security(("bearer" = [])),
     params(("profile" = String, Path, description = "Profile slug"), ChangeProfileQuery),
-    responses((status = 204, description = "Deleted"), CommonErrors)
+    responses((status = 200, description = "Deleted", body = DeletedProfileView), CommonErrors)
 )]
 pub(crate) async fn delete(
     State(app): State<App>,
     caller: PendingAuthorization<ProfilesManage>,
     PathIds(profile): PathIds<BackendProfile>,
     ValidatedQuery(query): ValidatedQuery<ChangeProfileQuery>,
-) -> Result<StatusCode, ApiError> {
+) -> Result<Json<DeletedProfileView>, ApiError> {
     let manager = authorize_manager(&app, caller, &query).await?;
     app.profiles.profiles.delete(&manager, &profile).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(Json(DeletedProfileView { profile: profile.to_string(), deleted: true }))
 }
 
 /// Set the credential of a provider profile

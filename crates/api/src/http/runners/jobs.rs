@@ -14,13 +14,13 @@ use guildhall_protocol::rest::runners::jobs::{
 
 use crate::App;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, ValidatedQuery, idempotency_key, parse};
+use crate::edge::input::{Body, PathIds, ValidatedQuery, idempotency_key_or, parse};
 use crate::http::responses::CommonErrors;
 
 /// Start a runner for a run
 ///
 /// Returns as soon as the job is stored: request the address in `poll` for its phase, and the command for what the
-/// agent did. With an `Idempotency-Key`, a repeated request returns the same job and starts no second process.
+/// agent did. With an idempotency key, a repeated request returns the same job and starts no second process.
 #[utoipa::path(
     post, path = "/api/v1/runs/{run}/runner-jobs", tag = "runner jobs", operation_id = "createRunnerJob",
     security(("bearer" = [])), params(("run" = String, Path, description = "Run id")),
@@ -34,7 +34,7 @@ pub(crate) async fn create(
     PathIds(run): PathIds<RunId>,
     Body(body): Body<CreateRunnerJob>,
 ) -> Result<(StatusCode, Json<RunnerJobView>), ApiError> {
-    let key = idempotency_key(&headers)?;
+    let key = idempotency_key_or(&headers, body.idempotency_key.as_deref())?;
     let command = command(body.command_id.as_deref())?;
     let job = app.runners.jobs.create(&caller, run, command, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(run, job))))

@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 
 use crate::App;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, idempotency_key};
+use crate::edge::input::{Body, PathIds, idempotency_key_or};
 use crate::http::responses::CommonErrors;
 
 /// Create a command
 ///
-/// A turn starts when the runner acknowledges it; a steer is delivered to the active turn. With an `Idempotency-Key`, a
+/// A turn starts when the runner acknowledges it; a steer is delivered to the active turn. With an idempotency key, a
 /// repeated request returns the same command.
 #[utoipa::path(
     post, path = "/api/v1/runs/{run}/commands", tag = "commands", operation_id = "createCommand",
@@ -34,7 +34,7 @@ pub(crate) async fn create(
     PathIds(run): PathIds<RunId>,
     Body(body): Body<CreateCommand>,
 ) -> Result<(StatusCode, Json<CommandView>), ApiError> {
-    let key = idempotency_key(&headers)?;
+    let key = idempotency_key_or(&headers, body.idempotency_key.as_deref())?;
     let command = app.runs.commands.submit(&caller, run, command_request(body)?, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(&command))))
 }

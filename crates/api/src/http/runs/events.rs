@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
@@ -12,7 +12,7 @@ use guildhall_domain::journal::Entry;
 use guildhall_domain::journal::{Gap, Seq};
 use guildhall_domain::ops::capability::EVENT_SCHEMA_VERSION;
 use guildhall_domain::runs::event::EventBody;
-use guildhall_protocol::rest::runs::{EventView, EventsQuery, EventsView};
+use guildhall_protocol::rest::runs::{ErasedEventView, EventView, EventsQuery, EventsView};
 use guildhall_service::ServiceError;
 use guildhall_service::runs::events::{EventPage, RunStream};
 use serde_json::json;
@@ -108,15 +108,15 @@ impl StreamSource for RunStream {
         ("run" = String, Path, description = "Run id"),
         ("seq" = i64, Path, description = "Sequence number of the event", minimum = 1),
     ),
-    responses((status = 204, description = "Erased"), CommonErrors)
+    responses((status = 200, description = "Erased", body = ErasedEventView), CommonErrors)
 )]
 pub(crate) async fn erase(
     State(app): State<App>,
     caller: Authorized<RunsErase>,
     PathIds((run, number)): PathIds<(RunId, i64)>,
-) -> Result<StatusCode, ApiError> {
+) -> Result<Json<ErasedEventView>, ApiError> {
     app.runs.events.erase(&caller, run, parse_seq("seq", number)?).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(Json(ErasedEventView { run_id: run.to_string(), seq: number, erased: true }))
 }
 
 pub(crate) fn parse_seq(field: &'static str, number: i64) -> Result<Seq, ApiError> {

@@ -13,15 +13,18 @@ use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::caller::AccessDenied;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::RunId;
-use guildhall_domain::runs::RunFilter;
-use guildhall_domain::runs::RunState;
+use guildhall_domain::journal::Seq;
+use guildhall_domain::runs::lease::Lease;
 use guildhall_domain::runs::liveness::Liveness;
 use guildhall_domain::runs::policy::{PolicyRequest, RunRequest};
+use guildhall_domain::runs::{Run, RunFilter, RunState};
 use guildhall_protocol::rest::runs::{
-    ActionView, CreateRun, LeaseView, LivenessView, RunView, RunsQuery, RunsView,
+    ActionView, CommandActivityView, CreateRun, HeartbeatView, LeaseView, LivenessView, RunView, RunsQuery,
+    RunsView,
 };
 use guildhall_service::ServiceError;
 use guildhall_service::runs::error::RunError;
+use guildhall_service::runs::results::RunResult;
 use guildhall_service::runs::{self, CreateRun as CreateRunRequest};
 use jiff::SignedDuration;
 use serde::de::DeserializeOwned;
@@ -34,12 +37,12 @@ use crate::App;
 use crate::edge::body_error;
 use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, idempotency_key, parse};
+use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, idempotency_key_or, parse};
 use crate::http::responses::CommonErrors;
 
 /// Create a run
 ///
-/// The run waits for a runner to claim it. With an `Idempotency-Key`, a repeated request returns the same run.
+/// The run waits for a runner to claim it. With an idempotency key, a repeated request returns the same run.
 #[utoipa::path(
     post, path = "/api/v1/runs", tag = "runs", operation_id = "createRun", security(("bearer" = [])),
     request_body = CreateRun, responses((status = 201, description = "Created", body = RunView), CommonErrors)
@@ -50,7 +53,7 @@ pub(crate) async fn create(
     headers: HeaderMap,
     Body(body): Body<CreateRun>,
 ) -> Result<(StatusCode, Json<RunView>), ApiError> {
-    let key = idempotency_key(&headers)?;
+    let key = idempotency_key_or(&headers, body.idempotency_key.as_deref())?;
     let caller = caller.in_tenant(&app, &body.tenant_id).await.map_err(|error| {
         // The tenant is part of the policy: not being a member is a policy violation, not a 404.
         let is_not_found = matches!(error, ServiceError::Denied(AccessDenied::NotFound));
@@ -150,6 +153,7 @@ pub(crate) fn view(found: &runs::RunView) -> RunView {
     RunView {
         run_id: run.id.to_string(),
         tenant_id: run.tenant.to_string(),
+        tenant_slug: run.tenant_slug.clone(),
         session_id: run.session.to_string(),
         project_id: run.project.clone(),
         workspace_ref: json(&run.workspace_ref),
@@ -166,22 +170,54 @@ pub(crate) fn view(found: &runs::RunView) -> RunView {
         ended_at: run.ended_at,
         last_seq: found.last_seq.get(),
         open_command_ids: found.open.iter().map(|command| command.id.to_string()).collect(),
-        lease: run.lease.as_ref().map(|lease| LeaseView {
-            runner_id: lease.runner.to_string(),
-            epoch: lease.epoch.get(),
-            expires_at: lease.expires_at,
-        }),
-        liveness: liveness(&found.liveness, found.last_seq.get(), None),
+        lease: run.lease.as_ref().map(lease),
+        liveness: liveness(&found.liveness, run, found.last_seq),
         usage: run.usage.into(),
     }
 }
 
-pub(crate) fn liveness(liveness: &Liveness, last_seq: i64, age: Option<SignedDuration>) -> LivenessView {
+fn lease(lease: &Lease) -> LeaseView {
+    LeaseView {
+        runner_id: lease.runner.to_string(),
+        attempt_id: lease.attempt.map(|attempt| attempt.to_string()),
+        epoch: lease.epoch.get(),
+        expires_at: lease.expires_at,
+    }
+}
+
+/// Returns the liveness of a result, with the ages of its events.
+fn result_liveness(result: &RunResult) -> LivenessView {
+    let (now, age) = (result.run.now, result.last_event_age);
+    LivenessView {
+        last_event_age_ms: age.map(milliseconds),
+        last_command_activity: result.last_activity.as_ref().map(|activity| CommandActivityView {
+            seq: activity.seq.get(),
+            r#type: activity.kind.clone(),
+            at: activity.at,
+            age_ms: milliseconds(now.duration_since(activity.at)),
+        }),
+        sentence: result.liveness.sentence(age),
+        ..liveness(&result.liveness, &result.run, result.whole.last_seq)
+    }
+}
+
+fn milliseconds(age: SignedDuration) -> i64 {
+    i64::try_from(age.as_millis()).unwrap_or(i64::MAX).max(0)
+}
+
+fn liveness(liveness: &Liveness, run: &Run, last_seq: Seq) -> LivenessView {
     LivenessView {
         phase: liveness.phase.to_string(),
         active: liveness.active,
-        last_seq,
-        last_event_age_ms: age.and_then(|age| i64::try_from(age.as_millis()).ok()),
+        last_seq: last_seq.get(),
+        last_event_age_ms: None,
+        last_command_activity: None,
+        lease: run.lease.as_ref().map(lease),
+        heartbeat: run.lease.as_ref().map(|lease| HeartbeatView {
+            last_at: lease.renewed_at,
+            age_ms: milliseconds(run.now.duration_since(lease.renewed_at)),
+            stale: run.now >= lease.expires_at,
+        }),
         next_step: liveness.next.description.to_owned(),
         next_step_at: liveness.next.at,
         recovery_actions: liveness
@@ -189,7 +225,7 @@ pub(crate) fn liveness(liveness: &Liveness, last_seq: i64, age: Option<SignedDur
             .iter()
             .map(|action| ActionView { action: action.to_string(), about: action.description().to_owned() })
             .collect(),
-        sentence: liveness.sentence(age),
+        sentence: liveness.sentence(None),
     }
 }
 

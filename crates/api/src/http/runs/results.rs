@@ -12,7 +12,7 @@ use guildhall_protocol::rest::runs::commands::{
 use guildhall_service::runs::results::{EventPayload, RunResult};
 use serde_json::{Value, json};
 
-use super::liveness;
+use super::result_liveness;
 use crate::App;
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, parse};
@@ -61,12 +61,15 @@ fn view(result: RunResult) -> ResultView {
     let final_response = final_response(&result);
     let reply = result.status.completed.then(|| final_response.as_ref()?.text.clone()).flatten();
     let failure = result.status.failure.as_ref();
-    let lease = result.run.lease.as_ref();
+    let attempt = match &result.command {
+        Some(command) => command.attempt,
+        None => result.run.lease.as_ref().and_then(|lease| lease.attempt),
+    };
     ResultView {
         run_id: result.run.id.to_string(),
         session_id: result.run.session.to_string(),
         command_id: result.command.as_ref().map(|command| command.id.to_string()),
-        attempt_id: lease.map(|lease| format!("{}/{}", lease.runner, lease.epoch)),
+        attempt_id: attempt.map(|attempt| attempt.to_string()),
         status: result.status.status.to_owned(),
         terminal_status: result.status.terminal_status.map(|status| status.to_string()),
         completed: result.status.completed,
@@ -90,7 +93,7 @@ fn view(result: RunResult) -> ResultView {
         artifact_summary: artifacts(&result),
         tool_call_summary: tools(&result),
         usage: result.fold.total_usage().into(),
-        liveness: liveness(&result.liveness, result.whole.last_seq.get(), result.last_event_age),
+        liveness: result_liveness(&result),
         steer_delivery: steer(&result),
     }
 }

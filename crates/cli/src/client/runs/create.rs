@@ -74,6 +74,7 @@ pub(super) async fn run(args: &CreateArgs) -> Result<()> {
         execution_policy: execution_policy(args),
         trace_sink: Value::Null,
         session_ref: args.session.map(|session| SessionRef { session_id: Some(session.to_string()) }),
+        idempotency_key: None,
     };
     let created = connection.client.create_run(&request, args.idempotency_key.as_deref()).await?;
     let run: RunId = created.run_id.parse()?;

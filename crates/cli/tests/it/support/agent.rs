@@ -108,6 +108,7 @@ impl AgentFixture {
             })),
             trace_sink: Value::Null,
             session_ref: None,
+            idempotency_key: None,
         };
         self.runtime.block_on(self.client.create_run(&request, None)).expect("a run").run_id
     }

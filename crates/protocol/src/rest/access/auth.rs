@@ -105,3 +105,11 @@ pub struct ExchangeHandoff {
     #[schema(format = Password)]
     pub verifier: String,
 }
+
+/// Confirms a sign-out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SignedOutView {
+    /// Always true.
+    pub signed_out: bool,
+}

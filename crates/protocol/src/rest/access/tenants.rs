@@ -73,3 +73,22 @@ pub struct SetMember {
     #[schema(example = "developer", pattern = "^(owner|operator|developer|viewer)$")]
     pub role: String,
 }
+
+/// The role of a member after a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberRoleView {
+    pub principal: String,
+    /// owner, operator, developer or viewer.
+    #[schema(example = "developer")]
+    pub role: String,
+}
+
+/// Confirms that a member was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RemovedMemberView {
+    pub principal: String,
+    /// Always true.
+    pub removed: bool,
+}

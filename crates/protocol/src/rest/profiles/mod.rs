@@ -49,6 +49,16 @@ pub struct ProfilesView {
     pub profiles: Vec<ProfileView>,
 }
 
+/// Confirms that a profile and its credential were deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedProfileView {
+    #[schema(example = "codex")]
+    pub profile: String,
+    /// Always true.
+    pub deleted: bool,
+}
+
 /// A credential and its settings. Omitted settings are unchanged. It has no `Debug`, so that it is never logged.
 #[derive(Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -11,6 +11,10 @@ pub struct CreateRunnerJob {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "cmd_01920000000070008000000000000000", pattern = "^cmd_[0-9a-f]{32}$")]
     pub command_id: Option<String>,
+    /// Makes a retry safe, like the header `Idempotency-Key`. If both are sent, they must be equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")]
+    pub idempotency_key: Option<String>,
 }
 
 /// Query parameters of the job list.

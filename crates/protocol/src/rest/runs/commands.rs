@@ -17,6 +17,10 @@ pub struct CreateCommand {
     #[serde(default)]
     #[schema(value_type = Object, example = json!({ "prompt": "tidy my notes" }))]
     pub payload: Value,
+    /// Makes a retry safe, like the header `Idempotency-Key`. If both are sent, they must be equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")]
+    pub idempotency_key: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -62,7 +66,8 @@ pub struct ResultView {
     pub run_id: String,
     pub session_id: String,
     pub command_id: Option<String>,
-    /// The runner that holds the run, and its lease epoch.
+    /// The attempt that runs or ran the command. Equal to the `attemptId` of the runner job that started the runner.
+    #[schema(example = "att_01920000000070008000000000000000")]
     pub attempt_id: Option<String>,
     pub status: String,
     pub terminal_status: Option<String>,

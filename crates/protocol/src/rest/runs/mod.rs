@@ -34,6 +34,10 @@ pub struct CreateRun {
     pub trace_sink: Value,
     /// The session to continue. By default a new session is created.
     pub session_ref: Option<SessionRef>,
+    /// Makes a retry safe, like the header `Idempotency-Key`. If both are sent, they must be equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")]
+    pub idempotency_key: Option<String>,
 }
 
 /// The field is required; null is a valid value.
@@ -55,6 +59,9 @@ pub struct RunView {
     #[schema(example = "run_01920000000070008000000000000000")]
     pub run_id: String,
     pub tenant_id: String,
+    #[serde(default)]
+    #[schema(example = "acme")]
+    pub tenant_slug: String,
     pub session_id: String,
     pub project_id: String,
     #[schema(value_type = Object)]
@@ -86,6 +93,9 @@ pub struct RunView {
 #[serde(rename_all = "camelCase")]
 pub struct LeaseView {
     pub runner_id: String,
+    /// The attempt of the runner job that started the runner, or else one of its own.
+    #[schema(example = "att_01920000000070008000000000000000")]
+    pub attempt_id: Option<String>,
     pub epoch: i64,
     pub expires_at: Timestamp,
 }
@@ -100,7 +110,14 @@ pub struct LivenessView {
     pub phase: String,
     pub active: bool,
     pub last_seq: i64,
+    /// Age of the last event of the run. Only in results.
     pub last_event_age_ms: Option<i64>,
+    /// The last event of the command. Only in results of commands.
+    pub last_command_activity: Option<CommandActivityView>,
+    /// The lease of the runner; null if no runner holds the run.
+    pub lease: Option<LeaseView>,
+    /// The heartbeat of the runner; null if no runner holds the run.
+    pub heartbeat: Option<HeartbeatView>,
     /// The next automatic step.
     pub next_step: String,
     pub next_step_at: Option<Timestamp>,
@@ -108,6 +125,29 @@ pub struct LivenessView {
     pub recovery_actions: Vec<ActionView>,
     /// A summary in one sentence, for people.
     pub sentence: String,
+}
+
+/// The last event of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandActivityView {
+    pub seq: i64,
+    /// Type of the event.
+    #[schema(example = "tool_call")]
+    pub r#type: String,
+    pub at: Timestamp,
+    pub age_ms: i64,
+}
+
+/// The last heartbeat of a runner. Appended events count as heartbeats.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HeartbeatView {
+    /// When the lease was last renewed.
+    pub last_at: Timestamp,
+    pub age_ms: i64,
+    /// Whether the lease has expired.
+    pub stale: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -221,4 +261,14 @@ pub struct EventsView {
     /// The `afterSeq` of the next page.
     pub next_after_seq: i64,
     pub has_more: bool,
+}
+
+/// Confirms that the content of an event was erased.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ErasedEventView {
+    pub run_id: String,
+    pub seq: i64,
+    /// Always true.
+    pub erased: bool,
 }

@@ -19,7 +19,7 @@ async fn start_cluster(launcher: &TestLauncher) -> Cluster {
     Cluster::with_setup(launcher.setup(&db), db).await
 }
 
-// covers: R19
+// covers: R15a, R19
 #[tokio::test]
 async fn runner_job_returns_at_once_and_its_key_starts_one_process() {
     let launcher = TestLauncher::new();
@@ -63,6 +63,9 @@ async fn runner_job_returns_at_once_and_its_key_starts_one_process() {
     let ended = cluster.wait_for_job(&run, &job, "succeeded").await;
     assert_eq!(ended["terminal"], json!({ "status": "succeeded", "exitCode": 0, "message": null }));
     assert_eq!(ended["commandStatus"], "completed");
+    let result = cluster.get_result(&run, &command).await;
+    assert_eq!(result["attemptId"], json!(attempt), "the result names the attempt of the job");
+    assert_eq!(cluster.get_run(&run).await["lease"], Value::Null, "its runner has released the run");
     assert_eq!(create_on_both("first").await["runnerJobId"], created["runnerJobId"], "the job has ended");
     assert_eq!(launcher.attempt_count(), 1, "a second process was started");
 }

@@ -37,6 +37,15 @@ impl Cluster {
         text(&response.body, "runId")
     }
 
+    /// Creates a run with one command that a runner has started.
+    pub(crate) async fn start_command(&self, tenant: &TestTenant) -> (RunClaim, String) {
+        let run = self.create_run(tenant).await;
+        let command = self.send_turn(&run, "go").await;
+        let claim = self.first.claim(tenant, &run).await;
+        assert_eq!(self.first.ack(&claim, &command).await.status, 200);
+        (claim, command)
+    }
+
     pub(crate) async fn send_turn(&self, run: &str, prompt: &str) -> String {
         let response = self.send_command(run, "turn", prompt).await;
         assert_eq!(response.status, 201, "{}", response.text);
@@ -143,6 +152,10 @@ pub(crate) fn text(value: &Value, name: &str) -> String {
     value[name].as_str().unwrap_or_else(|| panic!("no {name} in {value}")).to_owned()
 }
 
+pub(crate) fn command_event(id: &str, kind: &str, command: &str, payload: Value) -> Value {
+    json!({ "id": id, "type": kind, "commandId": command, "payload": payload })
+}
+
 pub(crate) fn assistant_message(id: &str, command: &str, text: &str) -> Value {
-    json!({ "id": id, "type": "assistant_message", "commandId": command, "payload": { "text": text } })
+    command_event(id, "assistant_message", command, json!({ "text": text }))
 }
