@@ -140,11 +140,9 @@ impl Server {
         let bus = connect_bus(config).await?;
 
         let (tasks, clock) = (Tasks::new(), Clock::system());
-        let identity = identity(&clock, config);
-        let reconcilers = Reconcilers::new(clock.clone());
+        let (identity, reconcilers) = (identity(&clock, config), Reconcilers::new(clock.clone()));
         start_heartbeat(config, &identity, &store, &tasks, &reconcilers);
         let signing = signing(config, &store, &clock).await?;
-        reconcilers.start(&tasks, signing::RECONCILE_INTERVAL, ReconcileSigningKeys(Arc::clone(&signing)));
         let audit_key = audit::signing_key(&config.audit)?;
         let signer = audit::signer(&config.audit, &clock, audit_key.clone())?;
         start_housekeeping(config, &store, signer, &tasks, &reconcilers);
@@ -312,7 +310,7 @@ fn trusted_proxies(http: &config::Http) -> TrustedProxies {
     TrustedProxies::new(http.trusted_proxies.clone())
 }
 
-/// Starts the reconcilers of runs, sessions and profiles.
+/// Starts the reconcilers of signing keys, runs, sessions and profiles.
 fn start_group_reconcilers(
     config: &Config,
     deps: &Deps,
@@ -320,6 +318,8 @@ fn start_group_reconcilers(
     tasks: &Tasks,
     reconcilers: &Reconcilers,
 ) {
+    let signing = ReconcileSigningKeys(Arc::clone(&deps.signing));
+    reconcilers.start(tasks, signing::RECONCILE_INTERVAL, signing);
     let collector = launcher::session_storage_collector(config, &deps.store);
     reconcilers.start(tasks, config.sessions.collect_every, collector);
     let settler = SettleValidations(profiles.validations.clone());

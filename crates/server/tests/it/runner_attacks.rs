@@ -101,7 +101,8 @@ async fn events_over_the_quota_of_a_run_are_refused() {
     let setup =
         Setup::new(&db).with("runs.max_event_bytes", "2000").with("runs.max_event_bytes_per_run", "20000");
     let cluster = Cluster::with_setup(setup, db).await;
-    let (claim, command) = start_command(&cluster, "acme").await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let (claim, command) = cluster.start_command(&tenant).await;
     let large = json!([assistant_message("large", &command, &"x".repeat(2_000))]);
     let refused = cluster.first.append_events(&claim, large).await;
     refused.assert_failure(400, "schema-invalid");

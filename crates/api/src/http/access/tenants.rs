@@ -10,8 +10,8 @@ use guildhall_domain::access::tenant::Tenant;
 use guildhall_domain::ids::{PrincipalId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::tenants::{
-    AddMember, CreateTenant, MemberRoleView, MemberView, MembersView, MembershipView, RemovedMemberView, SetMember,
-    TenantView, TenantsView,
+    AddMember, CreateTenant, MemberRoleView, MemberView, MembersView, MembershipView, RemovedMemberView,
+    SetMember, TenantView, TenantsView,
 };
 
 use crate::App;
