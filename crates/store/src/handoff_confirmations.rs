@@ -64,3 +64,11 @@ pub async fn delete(tx: &mut Tx, id: Uuid, browser_hash: &[u8]) -> Result<bool, 
         .await?;
     Ok(row.is_some())
 }
+
+/// Deletes the waiting confirmations of a principal.
+pub async fn delete_by_principal(tx: &mut Tx, principal: PrincipalId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/handoff_confirmations/delete_by_principal.sql", principal.as_uuid())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}

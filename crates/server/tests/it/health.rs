@@ -63,6 +63,7 @@ async fn readiness_reports_engines_migrations_secrets_and_build() {
                 "nats": { "reachable": true, "observedAt": "[time]" },
                 "secrets": [
                     { "name": "postgres.url", "set": true, "value": "[redacted]" },
+                    { "name": "postgres.owner_url", "set": false, "value": "[redacted]" },
                     { "name": "nats.url", "set": true, "value": "[redacted]" },
                 { "name": "identity.key_encryption_key", "set": true, "value": "[redacted]" },
                     { "name": "oidc.client_secret", "set": false, "value": "[redacted]" },

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use reqwest::Url;
+use reqwest::{Method, Url};
 use serde_json::json;
 
 use crate::support::TestResponse;
@@ -224,4 +224,22 @@ async fn user_disabled_before_the_exchange_gets_no_tokens() {
     exchange(&fixture, &code, VERIFIER).await.assert_failure(403, "sign-in-refused");
     let logins = format!("SELECT count(*) FROM logins WHERE principal = ({principal})");
     assert_eq!(fixture.sql.number(logins).await, 0);
+}
+
+#[tokio::test]
+async fn ended_logins_include_a_sign_in_that_waits_for_confirmation() {
+    let mut fixture = OidcFixture::with_faulty_provider().await;
+    let (_, invitation) = fixture.cluster.create_invitation(&fixture.tenant, "operator").await;
+    let mut browser = Browser::default();
+    fixture.sign_in(&mut browser, &format!("cli=4321.{CHALLENGE}&invitation={invitation}"), "").await;
+    let csrf = csrf_of(&fixture.open_confirmation(&mut browser).await);
+    let ids =
+        fixture.sql.texts("SELECT 'prn_' || replace(principal::text, '-', '') FROM login_methods").await;
+    let path = format!("/api/v1/users/{}/logins", ids[0]);
+    let (cluster, operator) = (&fixture.cluster, &fixture.cluster.operator.token);
+    let ended = cluster.first.request_as(Method::DELETE, &path, operator, None).await;
+    assert_eq!(ended.status, 200, "{}", ended.text);
+    let confirmed = fixture.submit_confirmation(&mut browser, &csrf, "confirm").await;
+    confirmed.assert_failure(403, "sign-in-refused");
+    assert_eq!(fixture.sql.number("SELECT count(*) FROM handoffs").await, 0, "a code exists");
 }

@@ -7,7 +7,7 @@ use guildhall_domain::ids::{LoginId, PrincipalId};
 use guildhall_identity::password;
 use guildhall_runtime::Clock;
 use guildhall_store::principals::NewPrincipal;
-use guildhall_store::{Store, Tx, handoffs, logins, passwords, principals};
+use guildhall_store::{Store, Tx, handoff_confirmations, handoffs, logins, passwords, principals};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
@@ -172,13 +172,14 @@ impl Users {
     }
 }
 
-/// Ends the logins of a locked user, except one, and the sign-ins that a CLI has not collected. Returns the number of
-/// logins.
+/// Ends the logins of a locked user, except one, and the sign-ins for a CLI that are not confirmed or not collected.
+/// Returns the number of logins.
 pub(crate) async fn end_logins(
     tx: &mut Tx,
     id: PrincipalId,
     except: Option<LoginId>,
 ) -> Result<u64, ServiceError> {
+    handoff_confirmations::delete_by_principal(tx, id).await?;
     handoffs::delete_by_principal(tx, id).await?;
     Ok(logins::revoke_by_principal(tx, id, except).await?)
 }

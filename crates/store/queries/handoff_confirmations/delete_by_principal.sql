@@ -1,0 +1,1 @@
+DELETE FROM handoff_confirmations WHERE principal = $1
