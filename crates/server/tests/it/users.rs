@@ -144,11 +144,11 @@ async fn disabled_user_loses_logins_and_streams_on_both_replicas_within_1s() {
     let detail = json!({ "name": "ada", "endedLogins": 2 });
     assert_eq!(
         audited(&cluster, "user.disabled").await,
-        [json!({ "actor": operator, "object": id, "detail": detail })]
+        [json!({ "actor": operator, "address": "127.0.0.1", "object": id, "detail": detail })]
     );
     assert_eq!(
         audited(&cluster, "user.enabled").await,
-        [json!({ "actor": operator, "object": id, "detail": { "name": "ada" } })]
+        [json!({ "actor": operator, "address": "127.0.0.1", "object": id, "detail": { "name": "ada" } })]
     );
 }
 
@@ -266,7 +266,7 @@ async fn unlocked_user_signs_in_at_once() {
     }
     cluster.second.sign_in("ada").await;
     let detail = json!({ "name": "ada", "failures": 5 });
-    let expected = json!({ "actor": cluster.operator.principal, "object": ada.principal, "detail": detail });
+    let expected = json!({ "actor": cluster.operator.principal, "address": "127.0.0.1", "object": ada.principal, "detail": detail });
     assert_eq!(audited(&cluster, "user.unlocked").await, [expected]);
 }
 
@@ -282,7 +282,7 @@ async fn reset_password_ends_logins_and_streams_and_replaces_the_password() {
     cluster.second.try_sign_in("ada", PASSWORD).await.assert_failure(401, "sign-in-failed");
     assert_eq!(cluster.second.try_sign_in("ada", NEW_PASSWORD).await.status, 200);
     let detail = json!({ "name": "ada", "endedLogins": 2 });
-    let expected = json!({ "actor": cluster.operator.principal, "object": id, "detail": detail });
+    let expected = json!({ "actor": cluster.operator.principal, "address": "127.0.0.1", "object": id, "detail": detail });
     assert_eq!(audited(&cluster, "user.password_reset").await, [expected]);
 }
 
@@ -313,7 +313,7 @@ async fn ended_logins_are_refused_on_both_replicas_and_the_user_signs_in_again()
     ada.assert_ended(&cluster).await;
     cluster.second.sign_in("ada").await;
     let detail = json!({ "name": "ada", "endedLogins": 2 });
-    let expected = json!({ "actor": cluster.operator.principal, "object": id, "detail": detail });
+    let expected = json!({ "actor": cluster.operator.principal, "address": "127.0.0.1", "object": id, "detail": detail });
     assert_eq!(audited(&cluster, "user.logins_ended").await, [expected]);
 }
 
@@ -338,7 +338,8 @@ async fn own_password_change_needs_the_current_one_and_ends_other_logins() {
     cluster.second.try_sign_in("ada", PASSWORD).await.assert_failure(401, "sign-in-failed");
     assert_eq!(cluster.second.try_sign_in("ada", NEW_PASSWORD).await.status, 200);
     let detail = json!({ "endedLogins": 1 });
-    let expected = json!({ "actor": ada.principal, "object": ada.principal, "detail": detail });
+    let expected =
+        json!({ "actor": ada.principal, "address": "127.0.0.1", "object": ada.principal, "detail": detail });
     assert_eq!(audited(&cluster, "user.password_changed").await, [expected]);
 }
 
