@@ -73,6 +73,23 @@ include-operation-id = "createRun"
     }
 }
 
+/// A user for requests about the own account.
+pub(super) struct AccountFixture {
+    token: String,
+}
+
+impl AccountFixture {
+    pub(super) fn create(server: &Server) -> Result<Self> {
+        let user = json!({ "name": "contract", "password": "a password of the check" });
+        server.post("/api/v1/users", &server.sign_in()?, &user)?;
+        Ok(Self { token: text(&server.post(SIGN_IN, "", &user)?, "accessToken")? })
+    }
+
+    pub(super) fn config(&self) -> String {
+        format!("headers = {{ Authorization = \"Bearer {}\" }}\n", self.token)
+    }
+}
+
 /// Existing objects for the requests of runners.
 pub(super) struct RunnerFixture {
     enrolment_token: String,
