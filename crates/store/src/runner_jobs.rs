@@ -136,6 +136,20 @@ pub async fn list_by_run(
     Ok(rows.into_iter().map(Row::into_job).collect())
 }
 
+/// Lists the jobs of a locked run, newest first.
+pub async fn list_by_locked_run(tx: &mut Tx, run: RunId, limit: u32) -> Result<Vec<Job>, StoreError> {
+    let rows = sqlx::query_file_as!(
+        Row,
+        "queries/runner_jobs/list_by_run.sql",
+        run.as_uuid(),
+        None::<Uuid>,
+        i64::from(limit)
+    )
+    .fetch_all(tx.connection())
+    .await?;
+    Ok(rows.into_iter().map(Row::into_job).collect())
+}
+
 /// Lists the running jobs of a launcher.
 pub async fn list_running(
     store: &Store,

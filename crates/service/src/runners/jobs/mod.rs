@@ -75,7 +75,7 @@ impl RunnerJobs {
         self.runs.load(caller, run).await?;
         let JobStarter { launcher, signal } = self.starter.as_ref().ok_or(RunnerError::NoLauncher)?;
         let mut locked = LockedRun::begin(&self.runs.deps.store, run).await?;
-        let serving = self.find_serving(&mut locked, command).await?;
+        let serving = Self::find_serving(&mut locked, command).await?;
         let id = serving.as_ref().map_or_else(RunnerJobId::generate, |job| job.id);
         let body = json!(["runner job", run, command]);
         let claim = idempotency::claim(&mut locked.tx, caller, key, &body, id.as_uuid()).await?;
@@ -123,11 +123,10 @@ impl RunnerJobs {
 
     /// Finds the automatically started job that serves a locked run.
     async fn find_serving(
-        &self,
         locked: &mut LockedRun,
         command: Option<CommandId>,
     ) -> Result<Option<Job>, ServiceError> {
-        let jobs = rows::list_by_run(&self.runs.deps.store, locked.run.id, None, MAX_LISTED_JOBS).await?;
+        let jobs = rows::list_by_locked_run(&mut locked.tx, locked.run.id, MAX_LISTED_JOBS).await?;
         let job = jobs.into_iter().find(|job| !job.phase.is_ended() && job.kind != JobKind::Requested);
         let Some(job) = job else { return Ok(None) };
         let storage = storage(&mut locked.tx, locked.run.session, None).await?;
