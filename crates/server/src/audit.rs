@@ -1,8 +1,8 @@
 //! The key that signs audit logs, and the file for their anchors.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use guildhall_runtime::Clock;
 use guildhall_service::access::audit_anchors::{AnchorFile, AnchorFileError};
 use guildhall_service::access::audit_seal::CheckpointSigner;
 use secrecy::{ExposeSecret, SecretString};
+use tempfile::NamedTempFile;
 
 use crate::config;
 
@@ -79,10 +80,17 @@ pub(crate) fn create_signing_key(config: &config::Audit) -> Result<(), AuditConf
         return Ok(());
     }
     let create_error = |source| AuditConfigError::Create { path: path.to_owned(), source };
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    let mut file = file.map_err(create_error)?;
-    let text = Kek::generate().to_hex();
-    writeln!(file, "{}", text.expose_secret()).and_then(|()| file.sync_all()).map_err(create_error)
+    write_new(path, &Kek::generate().to_hex()).map_err(create_error)
+}
+
+/// Writes a file that only its owner can read. After a crash there is the whole file or none.
+fn write_new(path: &Path, text: &SecretString) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = NamedTempFile::new_in(folder)?;
+    writeln!(file, "{}", text.expose_secret())?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path)?;
+    File::open(folder)?.sync_all()
 }
 
 /// Opens the anchor file, where one is configured.
@@ -95,4 +103,26 @@ pub(crate) fn signer(
     let path = Some(Path::new(&config.anchor_file)).filter(|path| !path.as_os_str().is_empty());
     let anchors = path.map(AnchorFile::open).transpose()?;
     Ok(Some(CheckpointSigner::new(key, clock.clone(), anchors)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signing_key_is_created_once_and_only_the_owner_reads_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("audit.key");
+        let config =
+            config::Audit { signing_key_file: path.display().to_string(), anchor_file: String::new() };
+        create_signing_key(&config).expect("created");
+        let text = std::fs::read_to_string(&path).expect("a key");
+        let mode = path.metadata().expect("metadata").permissions().mode() & 0o777;
+        assert_eq!((mode, signing_key(&config).expect("read").is_some()), (0o600, true));
+
+        create_signing_key(&config).expect("kept");
+        assert_eq!(std::fs::read_to_string(&path).expect("a key"), text);
+        write_new(&path, &SecretString::from("other")).expect_err("replaces no file");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
 }
