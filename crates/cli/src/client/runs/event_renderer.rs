@@ -161,8 +161,8 @@ fn tool_call_id(payload: &Value) -> &str {
 fn status_note(payload: &Value) -> Option<String> {
     let runner = field(payload, "runnerId");
     match (payload["phase"].as_str(), payload["reason"].as_str(), payload["status"].as_str()) {
-        (Some("run-claimed"), _, _) => Some(format!("  {runner} claimed the run")),
-        (Some("lease-recovered"), _, _) => {
+        (Some(event::RUN_CLAIMED), _, _) => Some(format!("  {runner} claimed the run")),
+        (Some(event::LEASE_RECOVERED), _, _) => {
             Some(format!("  {runner} took over the run from {}", field(payload, "recoveredFrom")))
         }
         (Some("transport-disconnected"), _, _) => {
