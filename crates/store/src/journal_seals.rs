@@ -16,20 +16,20 @@ pub struct UnsealedStream {
     pub last_seq: Seq,
 }
 
-/// What a sealer looks for.
+/// Which streams a sealer looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SealWork {
+pub enum SealFilter {
     /// Streams with unsealed entries.
-    Seal,
+    Unsealed,
     /// These, and streams whose last sealed entry is not signed.
-    SealAndSign,
+    UnsealedOrUnsigned,
 }
 
-/// Finds streams of a journal that need work: at most `limit`, ordered by owner, starting at `from`.
+/// Finds streams of a journal that match: at most `limit`, ordered by owner, starting at `from`.
 pub async fn find_unsealed(
     store: &Store,
     journal: Journal,
-    work: SealWork,
+    filter: SealFilter,
     from: Uuid,
     limit: u32,
 ) -> Result<Vec<UnsealedStream>, StoreError> {
@@ -38,7 +38,7 @@ pub async fn find_unsealed(
         journal.number(),
         from,
         i64::from(limit),
-        work == SealWork::SealAndSign
+        filter == SealFilter::UnsealedOrUnsigned
     )
     .fetch_all(&store.pool)
     .await?;

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 /// Confirms that a credential was revoked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RevokedView {
+pub struct RevocationView {
     /// Id of the revoked key, enrolment or invitation.
     #[schema(example = "key_01920000000070008000000000000000")]
     pub id: String,

@@ -13,7 +13,7 @@ use guildhall_domain::journal::{Journal, Seq, Stream};
 use guildhall_identity::audit_key::AuditSigningKey;
 use guildhall_runtime::Clock;
 use guildhall_runtime::reconcile::Reconciler;
-use guildhall_store::journal_seals::{self, SealHead, SealWork, UnsealedStream};
+use guildhall_store::journal_seals::{self, SealFilter, SealHead, UnsealedStream};
 use guildhall_store::{Store, StoreError, Tx, journal_checkpoints};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -177,7 +177,8 @@ impl Reconciler for AuditSeal {
     const NAME: &'static str = "audit-seal";
 
     async fn round(&self) -> Result<(), SealRoundError> {
-        let work = if self.signer.is_some() { SealWork::SealAndSign } else { SealWork::Seal };
+        let filter =
+            if self.signer.is_some() { SealFilter::UnsealedOrUnsigned } else { SealFilter::Unsealed };
         // Without anchors the logs are sealed nevertheless; the next round anchors them.
         let mut anchored = match &self.signer {
             Some(signer) => signer.repair_anchors(&self.store).await,
@@ -187,7 +188,8 @@ impl Reconciler for AuditSeal {
         let mut from = Some(Uuid::nil());
         while let Some(owner) = from {
             let found =
-                journal_seals::find_unsealed(&self.store, Journal::Audit, work, owner, LOG_PAGE_SIZE).await?;
+                journal_seals::find_unsealed(&self.store, Journal::Audit, filter, owner, LOG_PAGE_SIZE)
+                    .await?;
             from = found.last().and_then(|last| after(last.stream.owner));
             for lagging in found {
                 if self.stop.is_cancelled() {

@@ -7,7 +7,7 @@ use guildhall_domain::access::audit_checkpoint::{
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Fence, Journal, Seq, Stream};
 use guildhall_store::journal::{self, AppendRequest, NewEntry};
-use guildhall_store::journal_seals::{self, SealHead, SealWork, UnsealedStream};
+use guildhall_store::journal_seals::{self, SealFilter, SealHead, UnsealedStream};
 use guildhall_store::{Store, StoreError, journal_checkpoints};
 use guildhall_testkit::TestDb;
 use uuid::Uuid;
@@ -75,22 +75,22 @@ async fn unsealed_streams_are_found_in_order_and_in_pages() {
     journal_seals::lock(&mut tx, audit(1)).await.expect("locked");
     journal_seals::insert(&mut tx, audit(1), &[seal(1, 7)]).await.expect("written");
     tx.commit().await.expect("committed");
-    let find = async |work, from| {
+    let find = async |filter, from| {
         let from = Uuid::from_u128(from);
-        journal_seals::find_unsealed(&store, Journal::Audit, work, from, 2).await.expect("found")
+        journal_seals::find_unsealed(&store, Journal::Audit, filter, from, 2).await.expect("found")
     };
     let unsealed = |owner| UnsealedStream { stream: audit(owner), last_seq: seq(1) };
-    assert_eq!(find(SealWork::Seal, 0).await, vec![unsealed(0), unsealed(2)]);
-    assert_eq!(find(SealWork::Seal, 3).await, vec![unsealed(3)]);
-    assert_eq!(find(SealWork::Seal, 4).await, vec![]);
+    assert_eq!(find(SealFilter::Unsealed, 0).await, vec![unsealed(0), unsealed(2)]);
+    assert_eq!(find(SealFilter::Unsealed, 3).await, vec![unsealed(3)]);
+    assert_eq!(find(SealFilter::Unsealed, 4).await, vec![]);
 
     // Sealed, but not signed.
-    assert_eq!(find(SealWork::SealAndSign, 0).await, vec![unsealed(0), unsealed(1)]);
+    assert_eq!(find(SealFilter::UnsealedOrUnsigned, 0).await, vec![unsealed(0), unsealed(1)]);
     let checkpoint = checkpoint(1, seal(1, 7));
     let mut tx = store.begin().await.expect("a transaction");
     journal_checkpoints::insert(&mut tx, &checkpoint).await.expect("written");
     tx.commit().await.expect("committed");
-    assert_eq!(find(SealWork::SealAndSign, 0).await, vec![unsealed(0), unsealed(2)]);
+    assert_eq!(find(SealFilter::UnsealedOrUnsigned, 0).await, vec![unsealed(0), unsealed(2)]);
     let log = checkpoint.statement.log;
     let listed = journal_checkpoints::list(&store, log, seq(1), seq(9)).await.expect("read");
     assert_eq!(listed, vec![checkpoint]);

@@ -8,7 +8,7 @@ use guildhall_domain::access::invitation::InvitationError;
 use guildhall_domain::access::role::rights::MembersManage;
 use guildhall_domain::ids::{InviteId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
-use guildhall_protocol::rest::RevokedView;
+use guildhall_protocol::rest::RevocationView;
 use guildhall_protocol::rest::access::invitations::{
     AcceptInvitation, AcceptedInvitationView, CreateInvitation, InvitationView, InvitationsView,
     NewInvitationView,
@@ -96,7 +96,7 @@ pub(crate) async fn list(
         ("invitation" = String, Path, description = "Invitation id"),
     ),
     responses(
-        (status = 200, description = "Revoked", body = RevokedView),
+        (status = 200, description = "Revoked", body = RevocationView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
@@ -106,9 +106,9 @@ pub(crate) async fn revoke(
     State(app): State<App>,
     caller: Authorized<MembersManage>,
     PathIds((_tenant, invitation)): PathIds<(TenantId, InviteId)>,
-) -> Result<Json<RevokedView>, ApiError> {
+) -> Result<Json<RevocationView>, ApiError> {
     app.access.invitations.revoke(&caller, invitation).await?;
-    Ok(Json(RevokedView { id: invitation.to_string(), revoked: true }))
+    Ok(Json(RevocationView { id: invitation.to_string(), revoked: true }))
 }
 
 /// Accept an invitation

@@ -7,7 +7,7 @@ use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{KeysManage, KeysRead};
 use guildhall_domain::ids::{ServiceKeyId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
-use guildhall_protocol::rest::RevokedView;
+use guildhall_protocol::rest::RevocationView;
 use guildhall_protocol::rest::access::keys::{CreateKey, KeyView, KeysView, NewKeyView};
 use secrecy::ExposeSecret;
 
@@ -84,7 +84,7 @@ pub(crate) async fn list(
         ("key" = String, Path, description = "Key id"),
     ),
     responses(
-        (status = 200, description = "Revoked", body = RevokedView),
+        (status = 200, description = "Revoked", body = RevocationView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
@@ -95,7 +95,7 @@ pub(crate) async fn revoke(
     State(app): State<App>,
     caller: Authorized<KeysManage>,
     PathIds((_tenant, key)): PathIds<(TenantId, ServiceKeyId)>,
-) -> Result<Json<RevokedView>, ApiError> {
+) -> Result<Json<RevocationView>, ApiError> {
     app.access.keys.revoke(&caller, key).await?;
-    Ok(Json(RevokedView { id: key.to_string(), revoked: true }))
+    Ok(Json(RevocationView { id: key.to_string(), revoked: true }))
 }

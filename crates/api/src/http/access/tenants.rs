@@ -10,7 +10,7 @@ use guildhall_domain::access::tenant::Tenant;
 use guildhall_domain::ids::{PrincipalId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::tenants::{
-    AddMember, CreateTenant, MemberRoleView, MemberView, MembersView, MembershipView, RemovedMemberView,
+    AddMember, CreateTenant, MemberRemovalView, MemberRoleView, MemberView, MembersView, MembershipView,
     SetMember, TenantView, TenantsView,
 };
 
@@ -171,7 +171,7 @@ pub(crate) async fn set_member(
         ("principal" = String, Path, description = "Principal id"),
     ),
     responses(
-        (status = 200, description = "Removed", body = RemovedMemberView),
+        (status = 200, description = "Removed", body = MemberRemovalView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
@@ -183,9 +183,9 @@ pub(crate) async fn remove_member(
     State(app): State<App>,
     caller: Authorized<Membership>,
     PathIds((_tenant, principal)): PathIds<(TenantId, PrincipalId)>,
-) -> Result<Json<RemovedMemberView>, ApiError> {
+) -> Result<Json<MemberRemovalView>, ApiError> {
     app.access.tenants.remove_member(&caller, principal).await?;
-    Ok(Json(RemovedMemberView { principal: principal.to_string(), removed: true }))
+    Ok(Json(MemberRemovalView { principal: principal.to_string(), removed: true }))
 }
 
 pub(crate) fn membership((tenant, role): (Tenant, Role)) -> MembershipView {

@@ -10,7 +10,7 @@ use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::role::rights::RunnersManage;
 use guildhall_domain::ids::{EnrolmentId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
-use guildhall_protocol::rest::RevokedView;
+use guildhall_protocol::rest::RevocationView;
 use guildhall_protocol::rest::runners::enrolments::{
     CreateEnrolment, EnrolmentView, EnrolmentsView, NewEnrolmentView,
 };
@@ -94,7 +94,7 @@ pub(crate) async fn list(
         ("enrolment" = String, Path, description = "Enrolment id"),
     ),
     responses(
-        (status = 200, description = "Revoked", body = RevokedView),
+        (status = 200, description = "Revoked", body = RevocationView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Missing permission", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "Not found, or you have no access", body = Problem, content_type = CONTENT_TYPE),
@@ -104,7 +104,7 @@ pub(crate) async fn revoke(
     State(app): State<App>,
     caller: Authorized<RunnersManage>,
     PathIds((_tenant, enrolment)): PathIds<(TenantId, EnrolmentId)>,
-) -> Result<Json<RevokedView>, ApiError> {
+) -> Result<Json<RevocationView>, ApiError> {
     app.runners.enrolments.revoke(&caller, enrolment).await?;
-    Ok(Json(RevokedView { id: enrolment.to_string(), revoked: true }))
+    Ok(Json(RevocationView { id: enrolment.to_string(), revoked: true }))
 }

@@ -34,7 +34,7 @@ pub(crate) struct UsersArgs {
 }
 
 #[derive(Args)]
-struct LsArgs {
+struct ListUsersArgs {
     /// Only users with exactly this name
     #[arg(long, conflicts_with = "prefix")]
     name: Option<String>,
@@ -78,7 +78,7 @@ enum Commands {
         common: CommonArgs,
     },
     /// List users, newest first
-    Ls(LsArgs),
+    Ls(ListUsersArgs),
     /// Show a user
     Show(UserArgs),
     /// Disable a user: end their logins and streams, and refuse new sign-ins
@@ -117,7 +117,7 @@ async fn create(name: &str, password: &PasswordArgs, common: &CommonArgs) -> Res
     print_user(common, &user, "created user")
 }
 
-async fn list(args: &LsArgs) -> Result<()> {
+async fn list(args: &ListUsersArgs) -> Result<()> {
     let scope = match (&args.name, &args.prefix) {
         (Some(name), _) => UserScope::Name(name),
         (None, Some(prefix)) => UserScope::NamePrefix(prefix),

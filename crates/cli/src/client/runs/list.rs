@@ -15,7 +15,7 @@ use crate::output::{
 };
 
 #[derive(Args)]
-pub(super) struct LsArgs {
+pub(super) struct ListRunsArgs {
     /// Also list runs that have ended
     #[arg(long)]
     all: bool,
@@ -31,7 +31,7 @@ pub(super) struct LsArgs {
     common: CommonArgs,
 }
 
-pub(super) async fn list(args: &LsArgs) -> Result<()> {
+pub(super) async fn list(args: &ListRunsArgs) -> Result<()> {
     let connection = args.common.connect()?;
     let tenant = args.tenant.resolve(&connection).await?;
     let scope = if args.all { RunScope::All } else { RunScope::Open };

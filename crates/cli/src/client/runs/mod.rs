@@ -56,7 +56,7 @@ enum Commands {
     #[command(after_help = format!("{}\n\n{FOLLOW_HELP}", create::EXAMPLES))]
     Create(create::CreateArgs),
     /// List open runs, newest first
-    Ls(list::LsArgs),
+    Ls(list::ListRunsArgs),
     /// Show a run
     Show {
         /// Id of the run

@@ -45,7 +45,7 @@ struct ReaderArg {
 }
 
 #[derive(Args)]
-struct LsArgs {
+struct ListSessionsArgs {
     /// Also list sessions that have ended and are read
     #[arg(long)]
     all: bool,
@@ -85,7 +85,7 @@ struct EventsArgs {
 #[derive(Subcommand)]
 enum Commands {
     /// List sessions that are running or unread
-    Ls(LsArgs),
+    Ls(ListSessionsArgs),
     /// Show a session
     Show {
         /// Id of the session
@@ -175,7 +175,7 @@ async fn evict(id: SessionId, common: &CommonArgs) -> Result<()> {
     Ok(())
 }
 
-async fn list(args: &LsArgs) -> Result<()> {
+async fn list(args: &ListSessionsArgs) -> Result<()> {
     let connection = args.common.connect()?;
     let request = SessionListRequest {
         scope: if args.all { SessionScope::All } else { SessionScope::RunningOrUnread },

@@ -87,7 +87,7 @@ pub struct MemberRoleView {
 /// Confirms that a member was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RemovedMemberView {
+pub struct MemberRemovalView {
     pub principal: String,
     /// Always true.
     pub removed: bool,

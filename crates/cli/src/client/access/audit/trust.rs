@@ -15,18 +15,18 @@ pub(super) struct TrustSources {
     /// Keys of which one signed each checkpoint. Empty: signatures are not verified.
     pub(super) keys: Vec<AuditPublicKey>,
     /// `None`: the export is not compared with anchors.
-    pub(super) anchors: Option<Anchors>,
+    pub(super) anchors: Option<AnchorIndex>,
 }
 
 /// The anchors of all logs in a file.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Anchors {
+pub(super) struct AnchorIndex {
     by_log: HashMap<AuditLog, Vec<Checkpoint>>,
     /// Lines that a crash cut off. A later anchor covers the same entries.
     pub(super) incomplete_lines: u64,
 }
 
-impl Anchors {
+impl AnchorIndex {
     /// Parses an anchor file. The error names the line.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut anchors = Self::default();
@@ -127,7 +127,7 @@ impl TrustVerifier {
     }
 
     /// Returns the last anchored entry.
-    fn compare_anchors(&self, anchors: &Anchors) -> Result<Seq, String> {
+    fn compare_anchors(&self, anchors: &AnchorIndex) -> Result<Seq, String> {
         let log = self.log.ok_or("no entry has a checkpoint: the file does not say which log it is")?;
         let (first, last) = (self.first_seq.unwrap_or_default(), self.last_seq.unwrap_or_default());
         let mut anchored_to = None;

@@ -10,7 +10,7 @@ use guildhall_identity::audit_key::AuditPublicKey;
 use serde_json::{Value, json};
 
 use super::chain::{ChainVerifier, VerificationReport};
-use super::trust::{Anchors, TrustReport, TrustSources, TrustVerifier};
+use super::trust::{AnchorIndex, TrustReport, TrustSources, TrustVerifier};
 use crate::output::print_result;
 
 /// Longest line that is read; an entry has at most 64 KiB.
@@ -84,7 +84,7 @@ fn read_sources(args: &VerifyArgs) -> Result<TrustSources> {
         Some(path) => {
             let text = std::fs::read_to_string(path);
             let text = text.with_context(|| format!("cannot read the anchor file {}", path.display()))?;
-            Some(Anchors::parse(&text).map_err(anyhow::Error::msg)?)
+            Some(AnchorIndex::parse(&text).map_err(anyhow::Error::msg)?)
         }
     };
     Ok(TrustSources { keys, anchors })

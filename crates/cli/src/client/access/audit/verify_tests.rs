@@ -60,9 +60,9 @@ impl SignedExport {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    fn anchors(&self) -> Anchors {
+    fn anchors(&self) -> AnchorIndex {
         let lines: Vec<String> = self.anchors.iter().map(Checkpoint::to_anchor_line).collect();
-        Anchors::parse(&lines.join("\n")).expect("anchors")
+        AnchorIndex::parse(&lines.join("\n")).expect("anchors")
     }
 }
 
@@ -83,7 +83,7 @@ fn keys(digit: char) -> TrustSources {
     TrustSources { keys: vec![key(digit).public()], anchors: None }
 }
 
-fn anchored(anchors: Anchors) -> TrustSources {
+fn anchored(anchors: AnchorIndex) -> TrustSources {
     TrustSources { keys: Vec::new(), anchors: Some(anchors) }
 }
 
