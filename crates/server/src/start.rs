@@ -152,6 +152,7 @@ impl Server {
             run_timeouts: config.runs.timeouts(),
             run_bounds: Arc::new(config.runs.bounds()?),
             event_quota: config.runs.event_quota(),
+            rates: rates(&config.limits, &store),
             credentials: credentials(config, address, &clock)?,
             store: store.clone(),
             owner_store: owner,
@@ -159,14 +160,13 @@ impl Server {
             signing,
             audit_key: audit_key.map(|key| key.public()),
         };
-        let launcher = deps.credentials.launcher.clone();
+        let Credentials { launcher, secrets } = deps.credentials.clone();
         let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&deps.signing));
         let runs = runs::open(&deps);
         let profiles =
             profiles::open(&deps, outbound::address_rules(config)?, config.secrets.validate_within);
         start_group_reconcilers(config, &deps, &profiles, &tasks, &reconcilers);
         let starter = launcher::start(&config.launcher, launcher.clone(), &deps, &reconcilers, &tasks);
-        let secrets = deps.credentials.secrets.clone();
         let health =
             Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), secrets, reconcilers);
         health.start_probes(&tasks).await;
@@ -176,7 +176,7 @@ impl Server {
         let app = App::new(Parts {
             streams: streams(config, &auth, &tasks, &accepting),
             access: access::open(&deps, auth, oidc),
-            ops: ops::Group { health: Arc::clone(&health), rates: rates(&config.limits, &store) },
+            ops: ops::Group { health: Arc::clone(&health), rates: deps.rates.clone() },
             profiles,
             runners: runners::open(&deps, &runs, starter),
             sessions: sessions::open(&deps, &runs),
@@ -486,6 +486,7 @@ fn rates(limits: &config::Limits, store: &Store) -> Rates {
         mutation: limits.mutation,
         read: limits.read,
         prompt: limits.prompt,
+        tenant_events: limits.tenant_events,
     };
     Rates::new(store.clone(), policy)
 }

@@ -10,6 +10,7 @@ use guildhall_store::Store;
 
 use crate::access::signing::Signing;
 use crate::journal::Journals;
+use crate::ops::rates::Rates;
 use crate::profiles::credentials::Credentials;
 use crate::run_steps::offers::Offers;
 use crate::run_steps::timeouts::RunTimeouts;
@@ -28,6 +29,7 @@ pub struct Deps {
     /// What a run may ask for: the same for every tenant.
     pub run_bounds: Arc<TenantBounds>,
     pub event_quota: EventQuota,
+    pub rates: Rates,
     pub credentials: Credentials,
     /// Verifies the checkpoints of audit logs; none where they are not signed.
     pub audit_key: Option<AuditPublicKey>,

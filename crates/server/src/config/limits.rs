@@ -1,4 +1,4 @@
-use guildhall_domain::ops::rate::Rate;
+use guildhall_domain::ops::rate::{ByteRate, Rate};
 
 use super::section::section;
 
@@ -23,5 +23,9 @@ section! {
         /// Agent turns, per principal. Not used yet.
         #[serde(deserialize_with = "super::rate::rate")]
         prompt: Option<Rate> = "\"\"";
+        /// Bytes of events that the runners of a tenant may send, such as `64GiB/24h` (from midnight UTC). Further events
+        /// are refused with `tenant-policy-denied` until the next window; runs can still be ended.
+        #[serde(deserialize_with = "super::rate::rate")]
+        tenant_events: Option<ByteRate> = "\"64GiB/24h\"";
     }
 }

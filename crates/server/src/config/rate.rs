@@ -1,10 +1,16 @@
-//! Deserializes a rate such as `30/60s`. An empty string means no limit.
+//! Deserializes rates such as `30/60s` and `64GiB/24h`. An empty string means no limit.
 
-use guildhall_domain::ops::rate::Rate;
+use std::fmt::Display;
+use std::str::FromStr;
+
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-pub(super) fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rate>, D::Error> {
+pub(super) fn rate<'de, D, R>(deserializer: D) -> Result<Option<R>, D::Error>
+where
+    D: Deserializer<'de>,
+    R: FromStr<Err: Display>,
+{
     let text = String::deserialize(deserializer)?;
     if text.is_empty() {
         return Ok(None);

@@ -124,3 +124,44 @@ async fn events_over_the_quota_of_a_run_are_refused() {
     let done = cluster.second.finish(&claim, &command, json!({ "status": "completed" })).await;
     assert_eq!(done.status, 200, "{}", done.text);
 }
+
+#[tokio::test]
+async fn events_over_the_limit_of_a_tenant_are_refused_on_both_replicas() {
+    let db = TestDb::new().await;
+    let cluster = Cluster::with_setup(Setup::new(&db).with("limits.tenant_events", "40KiB/24h"), db).await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let other = cluster.start_command(&cluster.create_test_tenant("other").await).await;
+    let runs = [cluster.start_command(&tenant).await, cluster.start_command(&tenant).await];
+    let servers = [&cluster.first, &cluster.second];
+    let append = async |number: usize, bytes: usize| {
+        // Each run is served by each replica.
+        let ((claim, command), server) = (&runs[number % 2], servers[number / 2 % 2]);
+        let event = assistant_message(&format!("e-{number}"), command, &"x".repeat(bytes));
+        server.append_events(claim, json!([event])).await
+    };
+    let mut accepted = 0;
+    let refused = loop {
+        // With its envelope more than 3 KiB, and counted as 4 KiB.
+        let response = append(accepted, 3_100).await;
+        if response.status != 200 {
+            break response;
+        }
+        accepted += 1;
+        assert!(accepted < 100, "no event is refused");
+    };
+    refused.assert_failure(403, "tenant-policy-denied");
+    let message = refused.body["message"].as_str().expect("a message");
+    assert!(message.contains("limits.tenant_events (40KiB/86400s): end the run"), "{message}");
+    // A replica may hold a part of the last block that the other one would need.
+    assert!((9..=10).contains(&accepted), "{accepted} events of 4 KiB");
+    for number in 100..104 {
+        append(number, 3_100).await.assert_failure(403, "tenant-policy-denied");
+    }
+    // Runs end as usual, and other tenants are not affected.
+    for (claim, command) in &runs {
+        let done = cluster.second.finish(claim, command, json!({ "status": "completed" })).await;
+        assert_eq!(done.status, 200, "{}", done.text);
+    }
+    let event = json!([assistant_message("e-1", &other.1, &"x".repeat(3_100))]);
+    assert_eq!(cluster.first.append_events(&other.0, event).await.status, 200);
+}

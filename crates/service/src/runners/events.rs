@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::error::RunnerError;
 use crate::ServiceError;
 use crate::journal::Journals;
+use crate::ops::rates::Rates;
 
 /// An event that a runner reports.
 #[derive(Debug, Clone)]
@@ -29,11 +30,12 @@ pub struct ReportedEvent {
 pub struct RunnerEvents {
     journals: Journals,
     quota: EventQuota,
+    rates: Rates,
 }
 
 impl RunnerEvents {
-    pub(super) fn new(journals: Journals, quota: EventQuota) -> Self {
-        Self { journals, quota }
+    pub(super) fn new(journals: Journals, quota: EventQuota, rates: Rates) -> Self {
+        Self { journals, quota, rates }
     }
 
     /// Appends events. An event that is sent again is recognised by the runner's own id.
@@ -43,7 +45,9 @@ impl RunnerEvents {
         events: Vec<ReportedEvent>,
     ) -> Result<Vec<AppendedEntry>, ServiceError> {
         let entries =
-            events.into_iter().map(|event| self.entry(grant.run, event)).collect::<Result<_, _>>()?;
+            events.into_iter().map(|event| self.entry(grant.run, event)).collect::<Result<Vec<_>, _>>()?;
+        let bytes = entries.iter().map(|entry| entry.body.len() as u64).sum();
+        self.rates.count_events(grant.tenant, bytes).await?;
         let fence = Fence::Holder(grant.epoch);
         let append = AppendRequest {
             stream: runs::stream(grant.run),

@@ -50,7 +50,7 @@ pub fn open(deps: &Deps, runs: &runs::Group, starter: Option<jobs::JobStarter>) 
         claims: claims::Claims::new(deps.clone(), registrations.clone(), grants.clone()),
         commands: commands::RunnerCommands::new(deps.clone()),
         enrolments: enrolments::Enrolments::new(deps.store.clone()),
-        events: events::RunnerEvents::new(deps.journals.clone(), deps.event_quota),
+        events: events::RunnerEvents::new(deps.journals.clone(), deps.event_quota, deps.rates.clone()),
         jobs: jobs::RunnerJobs::new(runs.runs.clone(), starter),
         leases: leases::Leases::new(deps.clone(), grants),
         registrations,

@@ -17,7 +17,7 @@ const SERVICE_EDGES: &[(&str, &[&str])] = &[
     ("profiles", &["access", "run_steps"]),
     ("runs", &["access", "journal", "run_steps"]),
     ("sessions", &["access", "journal", "run_steps", "runs"]),
-    ("runners", &["access", "journal", "run_steps", "runs", "sessions"]),
+    ("runners", &["access", "journal", "ops", "run_steps", "runs", "sessions"]),
 ];
 
 /// Files at the root of `service` that every group may import.

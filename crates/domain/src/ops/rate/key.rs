@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::ids::PrincipalId;
+use crate::ids::{PrincipalId, TenantId};
 
 /// The /64 prefix of an IPv6 address: one host usually controls a whole /64 network.
 const IPV6_PREFIX_MASK: u128 = u128::MAX << 64;
@@ -16,6 +16,7 @@ pub enum RateKey {
     Address(IpAddr),
     /// The keyed tag of a user name, which need not exist.
     Account(u64),
+    Tenant(TenantId),
 }
 
 impl RateKey {
@@ -35,6 +36,7 @@ impl fmt::Display for RateKey {
             Self::Principal(principal) => principal.fmt(f),
             Self::Address(address) => address.fmt(f),
             Self::Account(tag) => write!(f, "name-{tag:016x}"),
+            Self::Tenant(tenant) => tenant.fmt(f),
         }
     }
 }

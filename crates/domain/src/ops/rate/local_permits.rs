@@ -36,13 +36,13 @@ impl RateStatus {
     }
 }
 
-/// Result of spending a permit.
+/// Result of spending permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpendResult {
     Allowed(RateStatus),
-    /// The window is used up on all replicas.
+    /// Fewer permits are left on all replicas.
     Limited(RateStatus),
-    /// No local permits: borrow this many from the store and try again.
+    /// Too few local permits: borrow this many from the store and try again.
     Borrow {
         permits: u32,
     },
@@ -53,10 +53,10 @@ pub enum SpendResult {
 pub struct LocalPermits(Option<PermitBlock>);
 
 impl LocalPermits {
-    /// Spends a permit if possible.
-    pub fn spend(&mut self, rate: Rate, now: Instant) -> SpendResult {
+    /// Spends permits if possible: all of them or none.
+    pub fn spend(&mut self, rate: Rate, amount: u32, now: Instant) -> SpendResult {
         let Some(held) = self.0.as_mut().filter(|held| now < held.valid_until) else {
-            return SpendResult::Borrow { permits: rate.block_size(0) };
+            return SpendResult::Borrow { permits: rate.block_size(0).max(amount) };
         };
         let unborrowed = rate.permits().saturating_sub(held.handed_out);
         let status = |left: u32| RateStatus {
@@ -64,20 +64,26 @@ impl LocalPermits {
             remaining: left.saturating_add(unborrowed),
             resets_in: held.expired_at.duration_since(now),
         };
-        match held.permits.checked_sub(1) {
+        match held.permits.checked_sub(amount) {
             Some(left) => {
                 let result = SpendResult::Allowed(status(left));
                 held.permits = left;
                 result
             }
-            None if unborrowed == 0 => SpendResult::Limited(status(0)),
-            None => SpendResult::Borrow { permits: rate.block_size(held.handed_out) },
+            None if held.permits.saturating_add(unborrowed) < amount => {
+                SpendResult::Limited(status(held.permits))
+            }
+            None => {
+                let missing = amount.saturating_sub(held.permits);
+                SpendResult::Borrow { permits: rate.block_size(held.handed_out).max(missing) }
+            }
         }
     }
 
-    /// Stores a borrowed block. Permits of an earlier window are invalid, so it replaces them.
-    pub fn fill(&mut self, block: PermitBlock) {
-        self.0 = Some(block);
+    /// Stores a borrowed block. Permits of the same window are kept; those of an earlier one are invalid.
+    pub fn fill(&mut self, block: PermitBlock, now: Instant) {
+        let kept = self.0.filter(|held| now < held.valid_until).map_or(0, |held| held.permits);
+        self.0 = Some(PermitBlock { permits: block.permits.saturating_add(kept), ..block });
     }
 }
 
@@ -115,14 +121,21 @@ mod tests {
 
         /// Handles a request at a replica. Returns whether it is allowed.
         fn request(&mut self, local: &mut LocalPermits, now: Instant) -> bool {
+            self.request_many(local, 1, now)
+        }
+
+        fn request_many(&mut self, local: &mut LocalPermits, amount: u32, now: Instant) -> bool {
             for _ in 0..2 {
-                match local.spend(self.rate, now) {
+                match local.spend(self.rate, amount, now) {
                     SpendResult::Allowed(_) => return true,
                     SpendResult::Limited(_) => return false,
-                    SpendResult::Borrow { permits } => local.fill(self.borrow(permits)),
+                    SpendResult::Borrow { permits } => local.fill(self.borrow(permits), now),
                 }
             }
-            panic!("borrowed twice for one permit");
+            // The store had fewer permits than this replica thought.
+            let result = local.spend(self.rate, amount, now);
+            assert!(matches!(result, SpendResult::Limited(_)), "borrowed twice: {result:?}");
+            false
         }
     }
 
@@ -131,17 +144,17 @@ mod tests {
         let (mut window, mut local, now) = (Window::new("3/60s"), LocalPermits::default(), Instant::now());
         let mut seen = Vec::new();
         for _ in 0..3 {
-            assert_eq!(local.spend(window.rate, now), SpendResult::Borrow { permits: 1 });
-            local.fill(window.borrow(1));
-            let SpendResult::Allowed(status) = local.spend(window.rate, now) else { panic!("no permit") };
+            assert_eq!(local.spend(window.rate, 1, now), SpendResult::Borrow { permits: 1 });
+            local.fill(window.borrow(1), now);
+            let SpendResult::Allowed(status) = local.spend(window.rate, 1, now) else { panic!("no permit") };
             seen.push((status.limit, status.remaining));
         }
         assert_eq!(seen, [(3, 2), (3, 1), (3, 0)]);
         let resets_in = window.expired_at.duration_since(now);
         let limited = RateStatus { limit: 3, remaining: 0, resets_in };
-        assert_eq!(local.spend(window.rate, now), SpendResult::Limited(limited));
+        assert_eq!(local.spend(window.rate, 1, now), SpendResult::Limited(limited));
         assert_eq!(
-            local.spend(window.rate, window.valid_until),
+            local.spend(window.rate, 1, window.valid_until),
             SpendResult::Borrow { permits: 1 },
             "a new window"
         );
@@ -150,12 +163,12 @@ mod tests {
     #[test]
     fn permits_of_an_ended_window_are_not_spent_in_the_next() {
         let (mut window, mut local) = (Window::new("160/60s"), LocalPermits::default());
-        let SpendResult::Borrow { permits } = local.spend(window.rate, Instant::now()) else {
+        let SpendResult::Borrow { permits } = local.spend(window.rate, 1, Instant::now()) else {
             panic!("held")
         };
-        local.fill(window.borrow(permits));
-        assert!(matches!(local.spend(window.rate, Instant::now()), SpendResult::Allowed(_)));
-        assert_eq!(local.spend(window.rate, window.valid_until), SpendResult::Borrow { permits: 10 });
+        local.fill(window.borrow(permits), Instant::now());
+        assert!(matches!(local.spend(window.rate, 1, Instant::now()), SpendResult::Allowed(_)));
+        assert_eq!(local.spend(window.rate, 1, window.valid_until), SpendResult::Borrow { permits: 10 });
     }
 
     #[test]
@@ -185,6 +198,28 @@ mod tests {
                 allowed += u32::from(window.request(&mut replicas[replica], now));
             }
             prop_assert!(allowed <= permits && window.handed_out <= permits);
+        }
+
+        /// Requests of different sizes never exceed the limit, and a request that fits into what is left is allowed.
+        #[test]
+        fn total_of_large_requests_never_exceeds_the_limit(
+            permits in 1u32..20_000,
+            requests in proptest::collection::vec((0usize..2, 0u32..3000, 0u32..100), 1..300),
+        ) {
+            let mut window = Window::new(&format!("{permits}/60s"));
+            let (mut replicas, now) = ([const { LocalPermits(None) }; 2], Instant::now());
+            let mut spent = 0;
+            for (replica, amount, kill) in requests {
+                if kill == 0 {
+                    replicas[replica] = LocalPermits::default();
+                }
+                let held = replicas[replica].0.map_or(0, |held| held.permits);
+                let available = held + permits - window.handed_out;
+                let allowed = window.request_many(&mut replicas[replica], amount, now);
+                prop_assert_eq!(allowed, amount <= available, "{} of {}", amount, available);
+                spent += if allowed { amount } else { 0 };
+                prop_assert!(spent <= permits && window.handed_out <= permits);
+            }
         }
 
         /// Without kills, the replicas together allow exactly the limit.

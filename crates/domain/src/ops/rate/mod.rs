@@ -1,9 +1,10 @@
-//! Rate limits: a number of permits per time window, shared by all replicas.
+//! Rate limits: a number of permits per time window, shared by all replicas. A permit is a request, or 1 KiB.
 //!
 //! Replicas borrow permits in blocks. The store counts the permits handed out per window and never exceeds the limit.
 //! A replica spends its block from memory ([`LocalPermits`]) and returns nothing, so the permits of a killed replica
 //! are lost: the limit is never exceeded.
 
+mod byte_rate;
 mod key;
 mod local_permits;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
+pub use byte_rate::{ByteRate, InvalidByteRate};
 pub use key::RateKey;
 pub use local_permits::{LocalPermits, PermitBlock, RateStatus, SpendResult};
 
@@ -22,7 +24,10 @@ const BLOCK_DIVISOR: u32 = 16;
 /// Largest block: at 1000 requests per second, a replica asks the store four times per second.
 const MAX_BLOCK: u32 = 256;
 
-/// Highest limit per window. A higher one would have no effect in practice.
+/// A larger limit has larger blocks: 16 MiB of a limit of 64 GiB.
+const MAX_BLOCK_DIVISOR: u32 = 4096;
+
+/// Highest limit of requests per window. A higher one would have no effect in practice.
 const MAX_PERMITS: u32 = 1_000_000;
 
 /// Longest window. The store keeps one row per caller and window while the window is open.
@@ -41,6 +46,8 @@ pub enum Tier {
     Read,
     /// Agent turns.
     Prompt,
+    /// Events of runs, by tenant. Counted in KiB.
+    TenantEvents,
 }
 
 impl Tier {
@@ -52,6 +59,7 @@ impl Tier {
             Self::Mutation => "mutation",
             Self::Read => "read",
             Self::Prompt => "prompt",
+            Self::TenantEvents => "tenant_events",
         }
     }
 
@@ -64,6 +72,7 @@ impl Tier {
             Self::Read => 3,
             Self::Prompt => 4,
             Self::Account => 5,
+            Self::TenantEvents => 6,
         }
     }
 }
@@ -101,7 +110,8 @@ impl Rate {
     /// towards the limit, down to one permit, so that no replica holds idle permits while another rejects requests.
     #[must_use]
     pub fn block_size(self, handed_out: u32) -> u32 {
-        (self.permits.saturating_sub(handed_out) / BLOCK_DIVISOR).clamp(1, MAX_BLOCK)
+        (self.permits.saturating_sub(handed_out) / BLOCK_DIVISOR)
+            .clamp(1, MAX_BLOCK.max(self.permits / MAX_BLOCK_DIVISOR))
     }
 }
 
@@ -111,12 +121,17 @@ impl FromStr for Rate {
     fn from_str(text: &str) -> Result<Self, InvalidRate> {
         let (permits, window) = text.split_once('/').ok_or(InvalidRate)?;
         let permits = permits.trim().parse().ok().filter(|permits| (1..=MAX_PERMITS).contains(permits));
-        let window: SignedDuration = window.trim().parse().map_err(|_| InvalidRate)?;
-        let window = Duration::try_from(window).map_err(|_| InvalidRate)?;
-        let is_valid = window.subsec_nanos() == 0 && (1..=MAX_WINDOW.as_secs()).contains(&window.as_secs());
-        let seconds = u32::try_from(window.as_secs()).ok().filter(|_| is_valid);
-        Ok(Self { permits: permits.ok_or(InvalidRate)?, window_seconds: seconds.ok_or(InvalidRate)? })
+        let window_seconds = parse_window(window).ok_or(InvalidRate)?;
+        Ok(Self { permits: permits.ok_or(InvalidRate)?, window_seconds })
     }
+}
+
+/// Parses the length of a window, in whole seconds.
+fn parse_window(text: &str) -> Option<u32> {
+    let window: SignedDuration = text.trim().parse().ok()?;
+    let window = Duration::try_from(window).ok()?;
+    let is_valid = window.subsec_nanos() == 0 && (1..=MAX_WINDOW.as_secs()).contains(&window.as_secs());
+    u32::try_from(window.as_secs()).ok().filter(|_| is_valid)
 }
 
 impl fmt::Display for Rate {

@@ -1,6 +1,6 @@
 //! Why a request is refused by a rate limit.
 
-use guildhall_domain::ops::rate::{Rate, RateStatus, Tier};
+use guildhall_domain::ops::rate::{ByteRate, Rate, RateStatus, Tier};
 use guildhall_domain::{Failure, FailureKind};
 
 use crate::failures::postgres_unavailable;
@@ -19,6 +19,7 @@ impl RateError {
     /// Returns what a caller may know.
     pub(crate) fn failure(&self) -> Failure {
         match self {
+            Self::Limited { tier: Tier::TenantEvents, rate, status } => tenant_events_failure(*rate, status),
             Self::Limited { tier, rate, status } => Failure::new(
                 FailureKind::RateLimited,
                 format!("too many requests of the tier {tier}: {rate} are allowed; wait for the next window"),
@@ -27,4 +28,16 @@ impl RateError {
             Self::NoPermits => postgres_unavailable(),
         }
     }
+}
+
+/// A policy error, as that of the quota of a run: a runner that waited for the next window would block its turn.
+fn tenant_events_failure(rate: Rate, status: &RateStatus) -> Failure {
+    let (rate, seconds) = (ByteRate::from_permits(rate), status.resets_in_seconds());
+    Failure::new(
+        FailureKind::TenantPolicyDenied,
+        format!(
+            "the events of this tenant's runs exceed limits.tenant_events ({rate}): end the run, and continue its session \
+             in {seconds} s, or ask the operator for a higher limit"
+        ),
+    )
 }

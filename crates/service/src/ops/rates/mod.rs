@@ -11,7 +11,8 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use guildhall_domain::ops::rate::{LocalPermits, Rate, RateKey, RateStatus, SpendResult, Tier};
+use guildhall_domain::ids::TenantId;
+use guildhall_domain::ops::rate::{ByteRate, LocalPermits, Rate, RateKey, RateStatus, SpendResult, Tier};
 use guildhall_store::{Store, rate_windows};
 use metrics::counter;
 
@@ -30,6 +31,7 @@ pub struct RatePolicy {
     pub mutation: Option<Rate>,
     pub read: Option<Rate>,
     pub prompt: Option<Rate>,
+    pub tenant_events: Option<ByteRate>,
 }
 
 impl RatePolicy {
@@ -41,6 +43,7 @@ impl RatePolicy {
             Tier::Mutation => self.mutation,
             Tier::Read => self.read,
             Tier::Prompt => self.prompt,
+            Tier::TenantEvents => self.tenant_events.map(ByteRate::in_permits),
         }
     }
 
@@ -82,21 +85,28 @@ impl Rates {
     /// determined.
     pub async fn count(&self, tier: Tier, key: RateKey) -> Result<Option<RateStatus>, ServiceError> {
         let Some(rate) = self.policy.rate(tier) else { return Ok(None) };
-        let slot = self.permits.lock().unwrap_or_else(PoisonError::into_inner).slot(tier, key);
-        self.spend(&slot, tier, key, rate).await.map(Some)
+        self.spend(tier, key, rate, 1).await.map(Some)
+    }
+
+    /// Counts the bytes of events that a runner sends for a run of a tenant, before they are stored.
+    pub async fn count_events(&self, tenant: TenantId, bytes: u64) -> Result<(), ServiceError> {
+        let Some(rate) = self.policy.tenant_events else { return Ok(()) };
+        let (tier, key) = (Tier::TenantEvents, RateKey::Tenant(tenant));
+        self.spend(tier, key, rate.in_permits(), ByteRate::permits_for(bytes)).await.map(drop)
     }
 
     async fn spend(
         &self,
-        slot: &Slot,
         tier: Tier,
         key: RateKey,
         rate: Rate,
+        amount: u32,
     ) -> Result<RateStatus, ServiceError> {
+        let slot = self.permits.lock().unwrap_or_else(PoisonError::into_inner).slot(tier, key);
         let failures = slot.failures.load(SeqCst);
         let mut permits = slot.permits.lock().await;
         for _ in 0..=MAX_BORROWS {
-            let requested = match permits.spend(rate, Instant::now()) {
+            let requested = match permits.spend(rate, amount, Instant::now()) {
                 SpendResult::Allowed(status) => return Ok(status),
                 SpendResult::Limited(status) => {
                     counter!("guildhall_rate_refusals_total", "tier" => tier.as_str()).increment(1);
@@ -112,7 +122,7 @@ impl Rates {
                 rate_windows::borrow(&self.store, tier, key, rate, requested).await.inspect_err(|_| {
                     slot.failures.fetch_add(1, SeqCst);
                 })?;
-            permits.fill(granted);
+            permits.fill(granted, Instant::now());
         }
         Err(RateError::NoPermits.into())
     }
