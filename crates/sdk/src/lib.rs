@@ -13,6 +13,7 @@ mod audit;
 mod auth;
 mod backends;
 mod backoff;
+mod bounds;
 mod client;
 mod commands;
 mod enrolments;

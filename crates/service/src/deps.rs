@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use guildhall_domain::ids::TenantId;
 use guildhall_domain::runs::policy::TenantBounds;
 use guildhall_domain::runs::quota::EventQuota;
 use guildhall_identity::audit_key::AuditPublicKey;
 use guildhall_runtime::Clock;
-use guildhall_store::Store;
+use guildhall_store::{Store, StoreError, tenant_bounds};
 
 use crate::access::signing::Signing;
 use crate::journal::Journals;
@@ -26,11 +27,22 @@ pub struct Deps {
     pub signing: Arc<Signing>,
     pub offers: Offers,
     pub run_timeouts: RunTimeouts,
-    /// What a run may ask for: the same for every tenant.
+    /// What runs of any tenant may request. [`Deps::tenant_bounds`] has the bounds of one tenant.
     pub run_bounds: Arc<TenantBounds>,
     pub event_quota: EventQuota,
     pub rates: Rates,
     pub credentials: Credentials,
     /// Verifies the checkpoints of audit logs; none where they are not signed.
     pub audit_key: Option<AuditPublicKey>,
+}
+
+impl Deps {
+    /// Returns what runs of a tenant may request: what the installation allows and no operator has restricted. Read from
+    /// the store each time, so that a change applies on every replica at once.
+    pub(crate) async fn tenant_bounds(&self, tenant: TenantId) -> Result<TenantBounds, StoreError> {
+        Ok(match tenant_bounds::find(&self.store, tenant).await? {
+            Some(restrictions) => self.run_bounds.restrict(&restrictions),
+            None => TenantBounds::clone(&self.run_bounds),
+        })
+    }
 }

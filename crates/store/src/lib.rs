@@ -40,6 +40,7 @@ pub mod service_keys;
 pub mod session_storage;
 pub mod sessions;
 pub mod signing_keys;
+pub mod tenant_bounds;
 pub mod tenants;
 mod tx;
 pub mod unknown_names;

@@ -18,6 +18,7 @@ const COMMANDS: &[&[&str]] = &[
     &["context"],
     &["tenants"],
     &["tenants", "create"],
+    &["tenants", "bounds"],
     &["users"],
     &["users", "create"],
     &["users", "ls"],

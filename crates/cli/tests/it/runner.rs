@@ -137,6 +137,55 @@ fn unservable_run_fails_with_its_reason_on_the_first_runner() {
     assert_eq!(runs["runs"][0]["failureKind"], "infra-failed", "{runs}");
 }
 
+// covers: R5
+#[test]
+fn runner_refuses_a_directory_that_the_tenant_may_not_use_any_more() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let root = dir.path().canonicalize().expect("a folder");
+    for tenant in ["acme", "other"] {
+        std::fs::create_dir(root.join(tenant)).expect("a folder");
+    }
+    let below = |name: &str| format!("{}/{name}*", root.display());
+    let server = DevServer::ephemeral_with(&[("GUILDHALL_RUNS_DIRECTORIES", &below(""))]);
+    let fixture = TenantFixture::new(&server);
+    let workspace = |name: &str| root.join(name).display().to_string();
+    let run_in = |name: &str| fixture.user.json(&["runs", "create", "go", "--workspace", &workspace(name)]);
+    run_in("other");
+    let shown = fixture.user.json(&[
+        "tenants",
+        "bounds",
+        "set",
+        "acme",
+        "--directory",
+        &below("ac"),
+        "--turn-timeout",
+        "10m",
+    ]);
+    assert_eq!(shown["effective"]["directories"], serde_json::json!([below("ac")]), "{shown}");
+    assert_eq!(shown["effective"]["timeoutMs"], 600_000, "{shown}");
+    let state = tempfile::tempdir().expect("a folder");
+    let runner = InProcessRunner::start_in(&server, &fixture, state.path(), &[&root]);
+    assert!(runner.join_failed(), "a runner that cannot serve the run exits with an error");
+    let runs = fixture.user.json(&["runs", "ls", "--all"]);
+    assert_eq!(runs["runs"][0]["failureKind"], "tenant-policy-denied", "{runs}");
+    let refused = fixture.user.run(&["runs", "create", "go", "--workspace", &workspace("other")]);
+    assert_ne!(refused.status.code(), Some(0), "the server refuses a new run");
+
+    let runner = InProcessRunner::start_in(&server, &fixture, state.path(), &[&root]);
+    let allowed = fixture.user.run(&["runs", "create", "go", "--workspace", &workspace("acme"), "--watch"]);
+    assert_eq!(allowed.status.code(), Some(0), "{}", String::from_utf8_lossy(&allowed.stderr));
+    assert_eq!(runner.stop(), ServeOutcome::Released);
+    let table = fixture.user.run(&["tenants", "bounds", "show", "acme"]);
+    let table = String::from_utf8_lossy(&table.stdout).into_owned();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert!(
+        table.lines().map(words).any(|row| row == ["directories", &below("ac"), &below("ac")]),
+        "{table}"
+    );
+    let cleared = fixture.user.json(&["tenants", "bounds", "clear", "acme"]);
+    assert_eq!(cleared["effective"]["directories"], serde_json::json!([below("")]), "{cleared}");
+}
+
 // covers: R21
 #[test]
 fn missing_session_storage_fails_the_run_and_keeps_the_workspace() {

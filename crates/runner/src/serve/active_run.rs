@@ -62,6 +62,7 @@ impl ActiveRun {
         let dirs = WorkspaceDirs {
             managed: options.state.join("workspaces"),
             allowed_roots: options.workspace_roots.clone(),
+            tenant_patterns: grant.directories.clone(),
         };
         let workspace = workspace::prepare(&dirs, &run.session_id, &run.workspace_ref).await?;
         let storage = SessionStorage::new(grant, &options.state);

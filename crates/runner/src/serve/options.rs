@@ -74,6 +74,7 @@ impl ServeError {
     pub(super) fn kind(&self) -> FailureKind {
         match self {
             Self::Backend(error) => error.kind(),
+            Self::Workspace(WorkspaceError::TenantDenied) => FailureKind::TenantPolicyDenied,
             Self::Client(_) | Self::Workspace(_) | Self::State(_) | Self::InvalidResponse(_) => {
                 FailureKind::InfraFailed
             }

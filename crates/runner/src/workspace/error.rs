@@ -7,6 +7,8 @@ pub enum WorkspaceError {
     UnsupportedKind(String),
     #[error("the workspace directory does not exist, or is not below a --workspace-root of this runner")]
     NotAllowed,
+    #[error("the bounds of the tenant do not allow this workspace directory")]
+    TenantDenied,
     #[error("the repository cannot be used: {0}")]
     InvalidRepository(&'static str),
     #[error("git could not {0}")]

@@ -1,8 +1,8 @@
 //! The directory that an agent works in, prepared from the run's workspace reference.
 //!
 //! An empty workspace or a checkout is created once per session and reused by its next run. A directory or repository
-//! of this machine is used only below a root that the operator allowed (`--workspace-root`): the server has an
-//! allow-list too, but the operator of the machine has the last word.
+//! of this machine is used only below a root that the operator allowed (`--workspace-root`) and if the tenant of the run
+//! may use it. The server compares paths only; here both are checked after resolving symbolic links.
 
 mod allowed_path;
 mod changes;
@@ -28,6 +28,8 @@ pub struct WorkspaceDirs {
     pub managed: PathBuf,
     /// A run may name paths below these.
     pub allowed_roots: Vec<PathBuf>,
+    /// The patterns of the paths that the tenant of the run may use; `None` if the server did not name any.
+    pub tenant_patterns: Option<Vec<String>>,
 }
 
 /// Prepares the workspace of a session.
@@ -49,13 +51,13 @@ pub async fn prepare(
             fs::create_dir_all(&dir).await?;
             Ok(dir)
         }
-        WorkspaceRef::Directory { path } => allowed_path::resolve_dir(&dirs.allowed_roots, &path),
+        WorkspaceRef::Directory { path } => allowed_path::resolve_dir(dirs, &path),
         WorkspaceRef::Git { source: GitSource::Path(path), revision: at } => {
-            let source = allowed_path::resolve_repository(&dirs.allowed_roots, &path)?;
+            let source = allowed_path::resolve_repository(dirs, &path)?;
             create_once(&dir, async |new| git::clone_at(&source, &at, new).await).await
         }
         WorkspaceRef::GitBundle { source: GitSource::Path(path), revision: at, bundles } => {
-            let source = allowed_path::resolve_repository(&dirs.allowed_roots, &path)?;
+            let source = allowed_path::resolve_repository(dirs, &path)?;
             create_once(&dir, async |new| {
                 let checkout = new.with_extension("checkout");
                 remove_dir_if_exists(&checkout).await?;

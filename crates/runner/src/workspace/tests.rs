@@ -21,7 +21,8 @@ impl TestHost {
             fs::create_dir_all(at(name)).expect("create directory");
         }
         fs::write(at("private/secret"), "hunter2").expect("write file");
-        let dirs = WorkspaceDirs { managed: at("made"), allowed_roots: vec![at("root")] };
+        let dirs =
+            WorkspaceDirs { managed: at("made"), allowed_roots: vec![at("root")], tenant_patterns: None };
         Self { dir, dirs }
     }
 
@@ -94,6 +95,48 @@ async fn directory_is_used_only_below_an_allowed_root() {
         let result = prepare(&no_roots, "s", &json!({ "kind": "directory", "path": path })).await;
         assert!(matches!(result, Err(WorkspaceError::NotAllowed)), "{result:?}");
     }
+}
+
+// covers: R5
+#[tokio::test]
+async fn directory_of_another_tenant_is_refused_after_resolving_links() {
+    let mut host = TestHost::new();
+    for name in ["root/acme/web", "root/acme-of-others", "root/other"] {
+        fs::create_dir_all(host.at(name)).expect("create directory");
+    }
+    symlink(host.at("root/other"), host.at("root/acme/link")).expect("create symlink");
+    symlink(host.at("root/acme"), host.at("root/alias")).expect("create symlink");
+    let at = |name: &str| host.at(name).display().to_string();
+    let below = |name: &str| format!("{}/*", at(name));
+    // Patterns of the tenant, requested path, allowed.
+    let cases = [
+        (vec!["*".to_owned()], "root/other", true),
+        (vec![], "root/acme/web", false),
+        (vec![below("root/acme")], "root/acme/web", true),
+        (vec![below("root/acme")], "root/acme", false),
+        (vec![at("root/acme")], "root/acme", true),
+        (vec![at("root/acme")], "root/acme/web", false),
+        (vec![below("root/acme")], "root/acme-of-others", false),
+        (vec![below("root/acme")], "root/other", false),
+        (vec![below("root/acme")], "root/acme/link", false),
+        (vec![below("root/alias")], "root/acme/web", true),
+        (vec![format!("{}*", at("root/ac"))], "root/acme/web", true),
+        (vec![format!("{}*", at("root/ac"))], "root/other", false),
+        (vec!["acme/*".to_owned()], "root/acme/web", true),
+        (vec!["acme/*".to_owned()], "root/other", false),
+        (vec![below("root/missing")], "root/other", false),
+    ];
+    let mut results = Vec::new();
+    for (patterns, path, _) in &cases {
+        host.dirs.tenant_patterns = Some(patterns.clone());
+        let result = host.prepare("s", json!({ "kind": "directory", "path": host.at(path) })).await;
+        assert!(
+            matches!(result, Ok(_) | Err(WorkspaceError::TenantDenied)),
+            "{patterns:?} {path}: {result:?}"
+        );
+        results.push((patterns.clone(), *path, result.is_ok()));
+    }
+    assert_eq!(results, cases);
 }
 
 #[tokio::test]

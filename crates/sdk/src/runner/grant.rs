@@ -26,6 +26,8 @@ pub struct Grant {
     pub storage_kind: String,
     /// The lost runner that this one replaces.
     pub recovered_from: Option<RunnerId>,
+    /// The directories that the tenant may use, where the workspace is a path on this machine.
+    pub directories: Option<Vec<String>>,
     pub run: RunView,
 }
 
@@ -41,6 +43,7 @@ pub(super) fn parse_grant(client: &Client, view: GrantView) -> Result<(SecretStr
         thread_id: view.thread_id,
         storage_kind: view.storage_kind,
         recovered_from: view.recovered_from.as_deref().map(runner_id).transpose()?,
+        directories: view.directories,
         run: view.run,
     };
     Ok((view.run_token.into(), grant))

@@ -77,6 +77,7 @@ fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
             ("PUT", "/api/v1/auth/password"),
             json!({ "currentPassword": "long enough for one", "newPassword": "long enough for two" }),
         ),
+        (("PUT", "/api/v1/tenants/{tenant}/bounds"), json!({ "projects": [] })),
         (("POST", "/api/v1/tenants/{tenant}/members"), json!({ "name": "mallory", "role": "owner" })),
         (("PUT", "/api/v1/tenants/{tenant}/members/{principal}"), json!({ "role": "owner" })),
         (("POST", "/api/v1/tenants/{tenant}/invitations"), json!({ "role": "owner" })),

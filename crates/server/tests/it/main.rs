@@ -50,5 +50,6 @@ mod sign_in_limits;
 mod streams;
 mod subject_tokens;
 mod support;
+mod tenant_bounds;
 mod tenants;
 mod users;

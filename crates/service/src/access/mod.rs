@@ -6,6 +6,7 @@ pub mod audit_anchors;
 pub mod audit_seal;
 pub mod auth;
 pub mod authority;
+pub mod bounds;
 pub mod browser_session;
 pub mod client_address;
 pub mod error;
@@ -31,6 +32,7 @@ pub struct Group {
     pub account: account::Account,
     pub audit: audit::Audit,
     pub auth: auth::Auth,
+    pub bounds: bounds::Bounds,
     pub invitations: invitations::Invitations,
     pub keys: keys::Keys,
     /// None where no identity provider is configured.
@@ -49,6 +51,7 @@ pub fn open(deps: &Deps, auth: auth::Auth, oidc: Option<oidc::Oidc>) -> Group {
         account: account::Account::new(auth.clone()),
         audit: audit::Audit::new(store(), deps.journals.clone(), deps.audit_key),
         auth,
+        bounds: bounds::Bounds::new(store(), Arc::clone(&deps.run_bounds)),
         invitations: invitations::Invitations::new(store(), deps.clock.clone()),
         keys: keys::Keys::new(store()),
         oidc,

@@ -57,7 +57,7 @@ impl Validations {
     ) -> Result<Validation, ServiceError> {
         let tenant = caller.tenant();
         let deps = &self.profiles.deps;
-        let spec = self.spec(profile)?;
+        let spec = self.spec(&deps.tenant_bounds(tenant).await?, profile)?;
         let has_credential = deps.credentials.require(&deps.store, tenant, profile).await;
         let version = self.profiles.find(tenant, profile).await?.map(|(_, stored)| stored.resource_version);
         let (id, run, command) = (ValidationId::generate(), RunId::generate(), CommandId::generate());
@@ -167,12 +167,9 @@ impl Validations {
     }
 
     /// Returns the spec of the canary run: the smallest policy, in a project that the bounds need not allow.
-    fn spec(&self, profile: &BackendProfile) -> Result<RunSpec, ServiceError> {
-        let bounds = TenantBounds {
-            projects: AllowList::any(),
-            providers: AllowList::any(),
-            ..TenantBounds::clone(&self.profiles.deps.run_bounds)
-        };
+    fn spec(&self, bounds: &TenantBounds, profile: &BackendProfile) -> Result<RunSpec, ServiceError> {
+        let bounds =
+            TenantBounds { projects: AllowList::any(), providers: AllowList::any(), ..bounds.clone() };
         let own = SecretRef::new(&SecretRef::provider_name(profile), ["credential"]);
         let own = own.map_err(|_| ProfileError::NoCredential(profile.clone()))?;
         let needed = profile.needs_credential().then_some(own);

@@ -6,6 +6,7 @@ use guildhall_domain::ids::RunnerId;
 use guildhall_domain::runners::enrolment::RunGrant;
 use guildhall_domain::runs::Run;
 use guildhall_domain::runs::event;
+use guildhall_domain::runs::policy::{AllowList, WorkspaceRef};
 use guildhall_domain::sessions::StorageKind;
 use guildhall_store::{leases as rows, sessions};
 use jiff::Timestamp;
@@ -31,6 +32,8 @@ pub struct LeaseGrant {
     pub storage: StorageKind,
     /// The previous runner, where it was lost. Its running commands have ended.
     pub recovered_from: Option<RunnerId>,
+    /// The directories that the tenant may use now, where the workspace of the run is a path on the runner's machine.
+    pub directories: Option<AllowList>,
 }
 
 /// Builds lease grants.
@@ -55,6 +58,7 @@ impl Grants {
         let reader = sessions::Reader { principal: grant.principal, name: "" };
         let session = sessions::find(&self.deps.store, run.session, reader).await?;
         Ok(LeaseGrant {
+            directories: self.directories(&run).await?,
             grant,
             token: self.tokens.mint(&grant)?,
             lease_expires_at,
@@ -64,6 +68,14 @@ impl Grants {
             thread_id: session.and_then(|session| session.thread_id),
             recovered_from,
         })
+    }
+
+    async fn directories(&self, run: &Run) -> Result<Option<AllowList>, ServiceError> {
+        let workspace = serde_json::from_str::<WorkspaceRef>(&run.workspace_ref);
+        if workspace.is_ok_and(|workspace| workspace.path().is_none()) {
+            return Ok(None);
+        }
+        Ok(Some(self.deps.tenant_bounds(run.tenant).await?.directories))
     }
 }
 

@@ -6,7 +6,7 @@ use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::TenantRead;
 use guildhall_domain::profiles::{BackendKind, StoredProfile};
 use guildhall_domain::runs::command::CommandKind;
-use guildhall_domain::runs::policy::BackendProfile;
+use guildhall_domain::runs::policy::{BackendProfile, TenantBounds};
 
 use crate::ServiceError;
 use crate::deps::Deps;
@@ -70,36 +70,41 @@ impl Backends {
 
     /// Lists the built-in profiles and the stored ones, by name: those of a tenant, or else the shared ones.
     pub async fn list(&self, caller: Option<&Authorized<TenantRead>>) -> Result<Vec<Backend>, ServiceError> {
-        let stored = self.deps.credentials.list(caller.map(Authorized::tenant)).await?;
+        let tenant = caller.map(Authorized::tenant);
+        let stored = self.deps.credentials.list(tenant).await?;
+        let bounds = match tenant {
+            Some(tenant) => self.deps.tenant_bounds(tenant).await?,
+            None => TenantBounds::clone(&self.deps.run_bounds),
+        };
         let built_in = BackendProfile::BUILT_IN.iter().filter_map(|name| name.parse().ok());
         let mut profiles: BTreeMap<BackendProfile, Option<StoredProfile>> =
             built_in.map(|profile| (profile, None)).collect();
         profiles.extend(stored.into_iter().map(|(profile, (_, stored))| (profile, Some(stored))));
-        Ok(profiles.into_iter().map(|(profile, stored)| self.backend(profile, stored.as_ref())).collect())
+        Ok(profiles.into_iter().map(|(profile, stored)| backend(&bounds, profile, stored.as_ref())).collect())
     }
+}
 
-    fn backend(&self, profile: BackendProfile, stored: Option<&StoredProfile>) -> Backend {
-        let settings = stored.and_then(|stored| stored.settings.as_ref());
-        // A built-in profile uses Codex until something else is stored under its name.
-        let kind = settings.map(|settings| settings.backend);
-        let unavailable = if !self.deps.run_bounds.profiles.allows(profile.as_str()) {
-            Some("the tenant's bounds do not allow this profile")
-        } else if stored.is_some() && settings.is_none() {
-            Some("profile.toml is not valid")
-        } else {
-            None
-        };
-        Backend {
-            features: match kind {
-                Some(BackendKind::Codex) => CODEX,
-                Some(BackendKind::Acp) => ACP,
-                Some(BackendKind::Script) => SCRIPT,
-                None if profile.needs_credential() => CODEX,
-                None => SCRIPT,
-            },
-            configured: stored.is_some_and(StoredProfile::is_configured) || !profile.needs_credential(),
-            unavailable,
-            profile,
-        }
+fn backend(bounds: &TenantBounds, profile: BackendProfile, stored: Option<&StoredProfile>) -> Backend {
+    let settings = stored.and_then(|stored| stored.settings.as_ref());
+    // A built-in profile uses Codex until something else is stored under its name.
+    let kind = settings.map(|settings| settings.backend);
+    let unavailable = if !bounds.profiles.allows(profile.as_str()) {
+        Some("the tenant's bounds do not allow this profile")
+    } else if stored.is_some() && settings.is_none() {
+        Some("profile.toml is not valid")
+    } else {
+        None
+    };
+    Backend {
+        features: match kind {
+            Some(BackendKind::Codex) => CODEX,
+            Some(BackendKind::Acp) => ACP,
+            Some(BackendKind::Script) => SCRIPT,
+            None if profile.needs_credential() => CODEX,
+            None => SCRIPT,
+        },
+        configured: stored.is_some_and(StoredProfile::is_configured) || !profile.needs_credential(),
+        unavailable,
+        profile,
     }
 }

@@ -37,7 +37,8 @@ impl Runs {
         request: &CreateRun,
         key: Option<&IdempotencyKey>,
     ) -> Result<RunView, ServiceError> {
-        let spec = self.deps.run_bounds.admit(&request.run)?.into_spec();
+        let bounds = self.deps.tenant_bounds(caller.tenant()).await?;
+        let spec = bounds.admit(&request.run)?.into_spec();
         // Checked before the transaction, which holds a connection; used after a replay was recognised.
         let has_credential =
             self.deps.credentials.require(&self.deps.store, caller.tenant(), &spec.profile).await;

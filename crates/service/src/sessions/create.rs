@@ -32,7 +32,7 @@ impl Sessions {
         key: Option<&IdempotencyKey>,
     ) -> Result<Session, ServiceError> {
         let tenant = caller.tenant();
-        let bounds = &self.deps.run_bounds;
+        let bounds = self.deps.tenant_bounds(tenant).await?;
         for (field, requested, allowed) in [
             (RequestField::ProjectId, request.project.as_str(), &bounds.projects),
             (RequestField::BackendProfile, request.profile.as_str(), &bounds.profiles),

@@ -81,6 +81,13 @@ const NOUNS: &[Noun] = &[
     ),
     noun(
         "access",
+        "bounds",
+        &[("*", "/api/v1/tenants/{tenant}/bounds")],
+        &["runs/policy/restrictions.rs"],
+        &["tenant_bounds"],
+    ),
+    noun(
+        "access",
         "invitations",
         &[("*", "/api/v1/invitations"), ("*", "/api/v1/tenants/{tenant}/invitations")],
         &["access/invitation.rs"],

@@ -3,6 +3,7 @@
 mod account;
 mod audit;
 mod auth;
+mod bounds;
 mod browser_session;
 mod confirmation_page;
 mod invitations;
@@ -52,6 +53,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(tenants::get))
         .routes(routes!(tenants::members, tenants::add_member))
         .routes(routes!(tenants::set_member, tenants::remove_member))
+        .routes(routes!(bounds::get, bounds::set, bounds::clear))
         .routes(routes!(invitations::create, invitations::list))
         .routes(routes!(invitations::revoke))
         .routes(routes!(invitations::accept))

@@ -48,6 +48,7 @@ pub(super) async fn view(app: &App, granted: LeaseGrant) -> Result<GrantView, Ap
         lease_ms: u64::try_from(granted.hold.as_millis()).unwrap_or(u64::MAX),
         thread_id: granted.thread_id,
         storage_kind: granted.storage.to_string(),
+        directories: granted.directories.map(Vec::from),
         recovered_from: granted.recovered_from.map(|runner| runner.to_string()),
         run: run_view(&app.runs.runs.view(granted.run).await?),
     })

@@ -1,6 +1,7 @@
 //! Sign-in, tenants, members, projects, service keys, invitations and the audit log.
 
 pub(crate) mod audit;
+mod bounds;
 mod browser_sign_in;
 pub(crate) mod invitations;
 pub(crate) mod keys;

@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use guildhall_protocol::rest::access::tenants::TenantView;
 use serde_json::json;
 
+use super::bounds::{self, BoundsArgs};
 use crate::async_runtime::block_on;
 use crate::client::connection::{CommonArgs, resolve_tenant};
 use crate::output::{format_table, print_result};
@@ -12,7 +13,8 @@ use crate::output::{format_table, print_result};
 const EXAMPLES: &str = "Examples:
   guildhall tenants create acme --name 'Acme Inc.'
   guildhall tenants ls
-  guildhall tenants show acme --json";
+  guildhall tenants show acme --json
+  guildhall tenants bounds set acme --directory '/srv/acme/*' --sandbox read-only";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -48,6 +50,8 @@ enum Commands {
         #[command(flatten)]
         common: CommonArgs,
     },
+    /// Show and restrict what runs of a tenant may request (operators only)
+    Bounds(BoundsArgs),
 }
 
 pub(crate) fn run(args: &TenantsArgs) -> Result<()> {
@@ -58,6 +62,7 @@ pub(crate) fn run(args: &TenantsArgs) -> Result<()> {
         }
         Commands::Ls { common } => block_on(list(common)),
         Commands::Show { tenant, common } => block_on(show_one(tenant, common)),
+        Commands::Bounds(args) => bounds::run(args),
     }
 }
 

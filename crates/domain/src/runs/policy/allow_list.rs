@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// A list of names and patterns. A name that matches none of them is not allowed; an empty list allows nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct AllowList(Vec<Pattern>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +18,7 @@ enum Pattern {
 
 /// A malformed pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid pattern {text:?}: use a name, `*`, or a prefix followed by `*`")]
+#[error("invalid pattern {text:?}: use a name, `*`, or a prefix followed by `*`, without control characters")]
 pub struct InvalidPattern {
     pub text: String,
 }
@@ -39,21 +40,74 @@ impl AllowList {
 
     #[must_use]
     pub fn allows(&self, name: &str) -> bool {
-        self.0.iter().any(|pattern| match pattern {
-            Pattern::Any => true,
-            Pattern::Prefix(prefix) => name.starts_with(prefix),
-            Pattern::Exact(exact) => name == exact,
-        })
+        self.0.iter().any(|pattern| pattern.matches(name))
+    }
+
+    /// Returns the list of names that both lists allow.
+    #[must_use]
+    pub fn intersect(&self, other: &Self) -> Self {
+        let mut both: Vec<Pattern> = Vec::new();
+        for pattern in self.0.iter().flat_map(|own| other.0.iter().filter_map(|other| own.intersect(other))) {
+            if !both.contains(pattern) {
+                both.push(pattern.clone());
+            }
+        }
+        Self(both)
+    }
+
+    /// Returns the patterns as text.
+    pub fn patterns(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(Pattern::to_string)
+    }
+}
+
+impl TryFrom<Vec<String>> for AllowList {
+    type Error = InvalidPattern;
+
+    fn try_from(patterns: Vec<String>) -> Result<Self, InvalidPattern> {
+        Self::parse(patterns)
+    }
+}
+
+impl From<AllowList> for Vec<String> {
+    fn from(list: AllowList) -> Self {
+        list.patterns().collect()
     }
 }
 
 impl Pattern {
+    fn matches(&self, name: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Prefix(prefix) => name.starts_with(prefix),
+            Self::Exact(exact) => name == exact,
+        }
+    }
+
+    /// Returns the pattern of the names that both match: always the narrower of the two. `None` if there are no names.
+    fn intersect<'a>(&'a self, other: &'a Self) -> Option<&'a Self> {
+        match (self, other) {
+            (Self::Any, _) => Some(other),
+            (_, Self::Any) => Some(self),
+            (Self::Prefix(_), Self::Prefix(longer) | Self::Exact(longer)) if self.matches(longer) => {
+                Some(other)
+            }
+            (Self::Prefix(longer) | Self::Exact(longer), Self::Prefix(_)) if other.matches(longer) => {
+                Some(self)
+            }
+            (Self::Exact(own), Self::Exact(exact)) if own == exact => Some(self),
+            (Self::Prefix(_) | Self::Exact(_), Self::Prefix(_) | Self::Exact(_)) => None,
+        }
+    }
+
     fn parse(text: &str) -> Result<Self, InvalidPattern> {
         let (prefix, star) = text.strip_suffix('*').map_or((text, false), |prefix| (prefix, true));
         match (prefix, star) {
             ("", true) => Ok(Self::Any),
             ("", false) => Err(InvalidPattern { text: text.to_owned() }),
-            (inner, _) if inner.contains('*') => Err(InvalidPattern { text: text.to_owned() }),
+            (inner, _) if inner.contains('*') || inner.contains(char::is_control) => {
+                Err(InvalidPattern { text: text.to_owned() })
+            }
             (prefix, true) => Ok(Self::Prefix(prefix.to_owned())),
             (exact, false) => Ok(Self::Exact(exact.to_owned())),
         }
@@ -99,8 +153,8 @@ mod tests {
     }
 
     #[test]
-    fn star_in_another_position_is_rejected() {
-        for text in ["", "a*b", "*a", "**", "a**"] {
+    fn star_in_another_position_and_control_characters_are_rejected() {
+        for text in ["", "a*b", "*a", "**", "a**", "a\nb"] {
             assert_eq!(AllowList::parse([text]), Err(InvalidPattern { text: text.to_owned() }));
         }
     }

@@ -1,4 +1,4 @@
-//! Bounds of a tenant's runs, from the configuration.
+//! Bounds of a tenant's runs: those of the configuration, and what an operator restricts further.
 
 use super::allow_list::AllowList;
 use super::authority::{Approval, Network, Sandbox};
@@ -12,7 +12,7 @@ pub struct TenantBounds {
     /// `*` allows any slug, but every profile needs its own credential.
     pub profiles: AllowList,
     /// Paths on the runner's machine, for existing directories as workspaces. Only paths are compared here: the
-    /// launcher must reject symbolic links.
+    /// runner compares them again after resolving symbolic links.
     pub directories: AllowList,
     pub trace_sinks: AllowList,
     pub max_policy: MaxPolicy,

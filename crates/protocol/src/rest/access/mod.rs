@@ -3,6 +3,7 @@
 pub mod account;
 pub mod audit;
 pub mod auth;
+pub mod bounds;
 pub mod invitations;
 pub mod keys;
 pub mod projects;

@@ -88,6 +88,10 @@ pub struct GrantView {
     pub storage_kind: String,
     /// The lost runner that held the run before, if any.
     pub recovered_from: Option<String>,
+    /// The directories that the tenant may use now: names, `*`, or prefixes followed by `*`. Present where the workspace is
+    /// a path on the runner's machine. The runner must not use another directory, also after resolving symbolic links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directories: Option<Vec<String>>,
     pub run: RunView,
 }
 

@@ -1,0 +1,1 @@
+DELETE FROM tenant_bounds WHERE tenant = $1

@@ -1,0 +1,1 @@
+SELECT restrictions FROM tenant_bounds WHERE tenant = $1
