@@ -63,6 +63,7 @@ fn build_report(root: &Path, mode: Mode) -> anyhow::Result<LedgerReport> {
     }
     let coverage = Coverage::compute(&ledger, claims, &Outcomes::read(root)?);
     let mut errors = claim_errors(&coverage);
+    errors.extend(contradictions(&ledger, &coverage));
     // With an unproven claim the page stays as it is: a run of half the tests must not remove requirements.
     if errors.is_empty() {
         errors.extend(update_page(root, &report::page(&ledger, &coverage), mode)?);
@@ -82,6 +83,15 @@ fn claim_errors(coverage: &Coverage) -> Vec<String> {
         ));
     }
     errors
+}
+
+/// Returns an error text for each requirement that a test covers although the ledger says that it is not claimed.
+fn contradictions(ledger: &Ledger, coverage: &Coverage) -> Vec<String> {
+    let unclaimed = ledger.sections.iter().flat_map(|section| section.unclaimed.keys());
+    let covered = unclaimed.filter(|id| coverage.covered.contains_key(id));
+    covered
+        .map(|id| format!("{id} is covered: remove its `Not claimed` from {LEDGER}, or the claim"))
+        .collect()
 }
 
 /// Writes the page, or returns an error text if the committed one is out of date.

@@ -70,7 +70,11 @@ fn table(page: &mut String, section: &Section, coverage: &Coverage) {
         write!(page, "\n## {}\n\nCovered: {covered} of {}.\n\n", section.title, section.requirements.len());
     page.push_str("| id | statement | tests |\n|---|---|---|\n");
     for (id, statement) in &section.requirements {
-        let tests = coverage.covered.get(id).map_or_else(|| "none yet".to_owned(), cell);
+        let unclaimed = || match section.unclaimed.get(id) {
+            Some(reason) => format!("not claimed: {reason}"),
+            None => "none yet".to_owned(),
+        };
+        let tests = coverage.covered.get(id).map_or_else(unclaimed, cell);
         let _ = writeln!(page, "| {id} | {} | {tests} |", statement.replace('|', "\\|"));
     }
 }
@@ -99,7 +103,7 @@ mod tests {
     }
 
     fn ledger() -> Ledger {
-        let text = "## R. Runs\n- **R1** a | b\n- **R2** two\n- **R3** three\n- **R4** four\n- **R10** ten\n## A. Other\n- **A1** one\n";
+        let text = "## R. Runs\n- **R1** a | b\n- **R2** two\n  Not claimed: too much\n- **R3** three\n- **R4** four\n- **R10** ten\n## A. Other\n- **A1** one\n";
         Ledger::parse(text).unwrap()
     }
 
@@ -148,7 +152,7 @@ Covered: 2 of 5.
 | id | statement | tests |
 |---|---|---|
 | R1 | a \\| b | none yet |
-| R2 | two | none yet |
+| R2 | two | not claimed: too much |
 | R3 | three | `guildhall-x::it a::t` |
 | R4 | four | none yet |
 | R10 | ten | `guildhall-x::it a::t`<br>`guildhall-x::it b::t` |

@@ -40,6 +40,9 @@ impl fmt::Display for RequirementId {
     }
 }
 
+/// Starts the line below a requirement that says why it is not claimed.
+const NOT_CLAIMED: &str = "  Not claimed: ";
+
 /// The requirements, in the sections of docs/ledger.md.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Ledger {
@@ -52,12 +55,16 @@ pub(super) struct Section {
     pub(super) letter: char,
     pub(super) title: String,
     pub(super) requirements: BTreeMap<RequirementId, String>,
+    /// Why a requirement is not claimed, where that is a decision.
+    pub(super) unclaimed: BTreeMap<RequirementId, String>,
 }
 
 impl Ledger {
-    /// Reads `## M. Title` headings and `- **M1** statement` lines; other text is ignored.
+    /// Reads `## M. Title` headings, `- **M1** statement` lines, and `  Not claimed: reason` below a statement; other text
+    /// is ignored.
     pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
         let mut sections: Vec<Section> = Vec::new();
+        let mut last = None;
         for (line, at) in text.lines().zip(1..) {
             let position = || format!("{}:{at}", super::LEDGER);
             if let Some(title) = line.strip_prefix("## ") {
@@ -67,7 +74,12 @@ impl Ledger {
                     .last_mut()
                     .context("a requirement precedes the first heading")
                     .with_context(position)?;
-                section.add(line).with_context(position)?;
+                last = Some(section.add(line).with_context(position)?);
+            } else if let Some(reason) = line.strip_prefix(NOT_CLAIMED) {
+                let below = last.zip(sections.last_mut());
+                let (id, section) =
+                    below.context("a reason precedes the first requirement").with_context(position)?;
+                section.unclaimed.insert(id, reason.to_owned());
             }
         }
         ensure!(!sections.is_empty(), "{} has no headings like `## M. Title`", super::LEDGER);
@@ -91,10 +103,15 @@ impl Section {
             .and_then(|(letter, _)| letter.parse().ok())
             .filter(char::is_ascii_uppercase)
             .with_context(|| format!("`{title}` is not a heading like `M. Title`"))?;
-        Ok(Self { letter, title: title.to_owned(), requirements: BTreeMap::new() })
+        Ok(Self {
+            letter,
+            title: title.to_owned(),
+            requirements: BTreeMap::new(),
+            unclaimed: BTreeMap::new(),
+        })
     }
 
-    fn add(&mut self, line: &str) -> anyhow::Result<()> {
+    fn add(&mut self, line: &str) -> anyhow::Result<RequirementId> {
         let (id, statement) = line
             .strip_prefix("- **")
             .and_then(|rest| rest.split_once("** "))
@@ -104,7 +121,7 @@ impl Section {
         if self.requirements.insert(id, statement.trim().to_owned()).is_some() {
             bail!("{id} is defined twice");
         }
-        Ok(())
+        Ok(id)
     }
 }
 
@@ -133,15 +150,18 @@ mod tests {
 
     #[test]
     fn parse_groups_requirements_by_section() {
-        let ledger = Ledger::parse("# L\n\nprose\n\n## R. Runs\n\n- **R10** ten\n- **R2** two\n").unwrap();
+        let text = "# L\n\nprose\n\n## R. Runs\n\n- **R10** ten\n  Not claimed: too much\n- **R2** two\n";
+        let ledger = Ledger::parse(text).unwrap();
         let requirements = BTreeMap::from([(id("R2"), "two".to_owned()), (id("R10"), "ten".to_owned())]);
-        let runs = Section { letter: 'R', title: "R. Runs".to_owned(), requirements };
+        let unclaimed = BTreeMap::from([(id("R10"), "too much".to_owned())]);
+        let runs = Section { letter: 'R', title: "R. Runs".to_owned(), requirements, unclaimed };
         assert_eq!(ledger, Ledger { sections: vec![runs] });
     }
 
     #[test]
     fn invalid_ledger_is_an_error_with_its_line() {
         for (text, message) in [
+            ("## R. Runs\n  Not claimed: x\n", "docs/ledger.md:2: a reason precedes the first requirement"),
             ("- **R1** early\n", "docs/ledger.md:1: a requirement precedes the first heading"),
             (
                 "## R. Runs\n- R1 no stars\n",

@@ -32,7 +32,7 @@ fn features_with(enabled: &[&'static str]) -> Vec<&'static str> {
     [&DEFAULT_FEATURES[..2], enabled, &DEFAULT_FEATURES[2..]].concat()
 }
 
-// covers: C1, C4
+// covers: C4
 // exercises: health, capabilities
 #[tokio::test]
 async fn default_capabilities_are_advertised_on_both_replicas() {

@@ -71,7 +71,6 @@ mod tests {
 
     use super::*;
 
-    // covers: C1
     #[test]
     fn mode_and_policy_accept_only_the_values_of_the_source() {
         let envelope = |mode: &str, policy: serde_json::Value| {
