@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use guildhall_domain::runs::policy::{
-    AllowList, Approval, InvalidPattern, InvalidTimeout, MaxPolicy, Network, RunTimeout, Sandbox,
-    SecretBounds, TenantBounds,
+    AllowList, Approval, InvalidPattern, InvalidSecretPrefix, InvalidTimeout, MaxPolicy, Network, RunTimeout,
+    Sandbox, SecretAliases, SecretBounds, TenantBounds,
 };
 use guildhall_domain::runs::quota::EventQuota;
 use guildhall_service::run_steps::timeouts::RunTimeouts;
@@ -46,6 +46,13 @@ section! {
         /// Secrets that runs may use.
         #[serde(deserialize_with = "super::list::list")]
         secrets: Vec<String> = "[\"guildhall-provider-*\", \"guildhall-tool-*\"]";
+        /// Prefixes of secret names that requests may use instead of `guildhall-provider-`, such as
+        /// `agentrun-v01-provider-`. The run is stored with the name that starts with `guildhall-provider-`.
+        #[serde(deserialize_with = "super::list::list")]
+        provider_secret_prefixes: Vec<String> = "[]";
+        /// Prefixes of secret names that requests may use instead of `guildhall-tool-`.
+        #[serde(deserialize_with = "super::list::list")]
+        tool_secret_prefixes: Vec<String> = "[]";
         /// The least restrictive sandbox that a run may request: read-only, workspace-write or danger-full-access.
         sandbox: Sandbox = "\"workspace-write\"";
         /// The least restrictive approval policy that a run may request: untrusted, on-request or never.
@@ -67,6 +74,8 @@ section! {
 pub enum RunsConfigError {
     #[error("invalid list in section `runs`")]
     Pattern(#[from] InvalidPattern),
+    #[error("invalid runs.provider_secret_prefixes or runs.tool_secret_prefixes")]
+    SecretPrefix(#[from] InvalidSecretPrefix),
     #[error("invalid runs.turn_timeout")]
     Timeout(#[from] InvalidTimeout),
 }
@@ -101,6 +110,7 @@ impl Runs {
                 secrets: SecretBounds {
                     names: AllowList::parse(&self.secrets)?,
                     allow_credential_echo: false,
+                    aliases: SecretAliases::new(&self.provider_secret_prefixes, &self.tool_secret_prefixes)?,
                 },
             },
         })

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::cluster::Cluster;
 use crate::support::profiles::with_secrets_folder;
 use crate::support::runs::{RunClaim, TestTenant, run_claim, run_request, text};
-use crate::support::{Setup, TestResponse};
+use crate::support::{Setup, TestResponse, TestServer};
 
 const SECRET: &str = "sk-canary-0123456789";
 
@@ -228,6 +228,32 @@ fn codex_run_request(tenant: &str) -> Value {
     run["executionPolicy"]["secretScope"] =
         json!({ "providerCredentials": [{ "name": "guildhall-provider-codex", "keys": ["credential"] }] });
     run
+}
+
+#[tokio::test]
+async fn run_may_use_a_configured_prefix_of_secret_names() {
+    let (folder, db) = (tempfile::tempdir().expect("a folder"), TestDb::new().await);
+    let setup = with_secrets_folder(Setup::new(&db), &folder);
+    let aliases = setup.clone().with("runs.provider_secret_prefixes", "agentrun-v01-provider-");
+    let cluster = Cluster::with_setups(setup, aliases, db).await;
+    let (tenant, operator) = (cluster.create_tenant("acme").await, &cluster.operator.token);
+    cluster.first.put_credential(&tenant, "codex", operator, json!({ "credential": SECRET })).await;
+    let create = async |server: &TestServer, name: &str| {
+        let mut body = codex_run_request(&tenant);
+        body["executionPolicy"]["secretScope"]["providerCredentials"][0]["name"] = json!(name);
+        server.post_as("/api/v1/runs", operator, body).await
+    };
+    // The first replica knows no other prefix.
+    create(&cluster.first, "agentrun-v01-provider-codex").await.assert_failure(400, "schema-invalid");
+    for name in ["agentrun-v01-provider-codex", "guildhall-provider-codex"] {
+        let created = create(&cluster.second, name).await;
+        assert_eq!(created.status, 201, "{}", created.text);
+        let stored = &created.body["executionPolicy"]["secretScope"]["providerCredentials"][0];
+        assert_eq!(*stored, json!({ "name": "guildhall-provider-codex", "keys": ["credential"] }));
+    }
+    let foreign = create(&cluster.second, "agentrun-v01-provider-deepseek").await;
+    foreign.assert_failure(403, "tenant-policy-denied");
+    create(&cluster.second, "agentrun-v02-provider-codex").await.assert_failure(400, "schema-invalid");
 }
 
 // covers: R22

@@ -16,6 +16,7 @@ use guildhall_domain::access::role::rights::RunsWrite;
 use guildhall_domain::ids::{RunId, TenantId};
 use guildhall_domain::runs::Run;
 use guildhall_domain::runs::command::CommandState;
+use guildhall_domain::runs::policy::SecretAliases;
 use guildhall_domain::runs::{self as rules, RunCancellation, RunState, TerminalOutcome, event};
 use guildhall_store::runs::{self as rows, CancelTarget};
 use serde_json::json;
@@ -89,6 +90,12 @@ impl Runs {
         id: RunId,
     ) -> Result<Run, ServiceError> {
         Ok(caller.load(rows::find(&self.deps.store, id).await?)?)
+    }
+
+    /// Returns the further names of secrets that requests may use.
+    #[must_use]
+    pub fn secret_aliases(&self) -> &SecretAliases {
+        &self.deps.run_bounds.max_policy.secrets.aliases
     }
 
     /// Returns the tenant of a run, for the edge to load the caller's role in it.

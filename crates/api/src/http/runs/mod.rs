@@ -16,7 +16,7 @@ use guildhall_domain::ids::RunId;
 use guildhall_domain::journal::Seq;
 use guildhall_domain::runs::lease::Lease;
 use guildhall_domain::runs::liveness::Liveness;
-use guildhall_domain::runs::policy::{PolicyRequest, RunRequest};
+use guildhall_domain::runs::policy::RunRequest;
 use guildhall_domain::runs::{Run, RunFilter, RunState};
 use guildhall_protocol::rest::runs::{
     ActionView, CommandActivityView, CreateRun, HeartbeatView, LeaseView, LivenessView, RunView, RunsQuery,
@@ -28,7 +28,7 @@ use guildhall_service::runs::results::RunResult;
 use guildhall_service::runs::{self, CreateRun as CreateRunRequest};
 use jiff::SignedDuration;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -59,7 +59,7 @@ pub(crate) async fn create(
         let is_not_found = matches!(error, ServiceError::Denied(AccessDenied::NotFound));
         if is_not_found { RunError::NotYourTenant.into() } else { error }
     })?;
-    let run = app.runs.runs.create(&caller, &run_request(body)?, key.as_ref()).await?;
+    let run = app.runs.runs.create(&caller, &run_request(&app, body)?, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(&run))))
 }
 
@@ -117,7 +117,9 @@ pub(crate) async fn cancel(
     Ok(Json(view(&app.runs.runs.cancel(&caller, run).await?)))
 }
 
-fn run_request(body: CreateRun) -> Result<CreateRunRequest, ApiError> {
+fn run_request(app: &App, body: CreateRun) -> Result<CreateRunRequest, ApiError> {
+    let mut policy = body.execution_policy.unwrap_or_else(|| json!({}));
+    app.runs.runs.secret_aliases().replace_in(&mut policy);
     let session = body.session_ref.and_then(|session| session.session_id);
     Ok(CreateRunRequest {
         session: session.map(|session| parse("sessionRef.sessionId", &session)).transpose()?,
@@ -126,10 +128,7 @@ fn run_request(body: CreateRun) -> Result<CreateRunRequest, ApiError> {
             workspace: parse_part("workspaceRef", body.workspace_ref)?,
             provider: parse("providerId", &body.provider_id)?,
             profile: parse("backendProfile", &body.backend_profile)?,
-            policy: match body.execution_policy {
-                Some(policy) => parse_part("executionPolicy", policy)?,
-                None => PolicyRequest::default(),
-            },
+            policy: parse_part("executionPolicy", policy)?,
             trace_sink: parse_part("traceSink", body.trace_sink)?,
         },
     })

@@ -2,6 +2,7 @@
 
 use super::allow_list::AllowList;
 use super::authority::{Approval, Network, Sandbox};
+use super::secret_alias::SecretAliases;
 use super::timeout::RunTimeout;
 
 /// The names that runs of a tenant can use, and their maximum policy.
@@ -34,4 +35,6 @@ pub struct SecretBounds {
     /// Names such as `guildhall-provider-codex` or `guildhall-tool-*`.
     pub names: AllowList,
     pub allow_credential_echo: bool,
+    /// Further names of secrets that requests may use.
+    pub aliases: SecretAliases,
 }

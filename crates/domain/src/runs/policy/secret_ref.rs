@@ -38,8 +38,8 @@ impl SecretRef {
     pub const MAX_KEYS: usize = 16;
     pub const MAX_KEY_LENGTH: usize = 64;
 
-    const PROVIDER_PREFIX: &'static str = "guildhall-provider-";
-    const TOOL_PREFIX: &'static str = "guildhall-tool-";
+    pub(super) const PROVIDER_PREFIX: &'static str = "guildhall-provider-";
+    pub(super) const TOOL_PREFIX: &'static str = "guildhall-tool-";
 
     /// Creates a reference from a valid name and valid keys.
     pub fn new<K: Into<String>>(

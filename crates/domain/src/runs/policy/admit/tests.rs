@@ -24,7 +24,7 @@ fn bounds() -> TenantBounds {
             network: Network::Disabled,
             secrets: SecretBounds {
                 names: list(&["guildhall-provider-*", "guildhall-tool-github"]),
-                allow_credential_echo: false,
+                ..SecretBounds::default()
             },
         },
     }
@@ -214,7 +214,7 @@ prop_compose! {
         providers in proptest::bool::weighted(0.8),
     ) -> TenantBounds {
         let names: Vec<&str> = names.into_iter().chain(providers.then_some("guildhall-provider-*")).collect();
-        let secrets = SecretBounds { names: list(&names), allow_credential_echo: echo };
+        let secrets = SecretBounds { names: list(&names), allow_credential_echo: echo, ..SecretBounds::default() };
         let timeout = RunTimeout::from_millis(ms).expect("in range");
         TenantBounds { max_policy: MaxPolicy { sandbox, approval, timeout, network, secrets }, ..bounds() }
     }

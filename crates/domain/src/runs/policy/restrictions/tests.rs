@@ -26,7 +26,7 @@ fn unlimited() -> TenantBounds {
             approval: Approval::Never,
             timeout: RunTimeout::MAX,
             network: Network::Enabled,
-            secrets: SecretBounds { names: AllowList::any(), allow_credential_echo: false },
+            secrets: SecretBounds { names: AllowList::any(), ..SecretBounds::default() },
         },
     }
 }
