@@ -43,3 +43,24 @@ async fn result_has_the_failure_kind_of_the_failing_provider() {
         );
     }
 }
+
+/// The storage of the session is there, but Codex has lost the thread in it.
+// covers: R12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_thread_of_an_existing_session_is_a_resume_failure() {
+    let fixture = RunnerFixture::start().await;
+    let run = fixture.create_run_for(Agent::Codex).await;
+    let mut runner = fixture.start_runner(&run, &["--idle-seconds", "1"]);
+    fixture.complete_turn(&run, "hello").await;
+    assert!(runner.process.wait().success(), "{}", runner.log_text());
+    let codex = fixture.state_folder().join("sessions").join(&run.session).join("codex");
+    fs::remove_dir_all(&codex).expect("Codex stores its threads there");
+    let _second = fixture.start_runner(&run, &[]);
+    let command = fixture.send(&run, "hello again").await;
+    let result = fixture.wait_for_result(&run, &command, Duration::from_secs(60)).await;
+    assert_eq!(
+        (&result["terminalStatus"], &result["failureKind"]),
+        (&"failed".into(), &"thread-resume-failed".into()),
+        "{result}"
+    );
+}
