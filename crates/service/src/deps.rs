@@ -27,7 +27,7 @@ pub struct Deps {
     pub signing: Arc<Signing>,
     pub offers: Offers,
     pub run_timeouts: RunTimeouts,
-    /// What runs of any tenant may request. [`Deps::tenant_bounds`] has the bounds of one tenant.
+    /// What runs of any tenant may request. `tenant_bounds` returns the bounds of one tenant.
     pub run_bounds: Arc<TenantBounds>,
     pub event_quota: EventQuota,
     pub rates: Rates,
