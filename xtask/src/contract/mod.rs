@@ -41,7 +41,7 @@ const SKIPPED_OPERATIONS: [&str; 5] =
     ["followAudit", "followInstallationAudit", "followRun", "followSession", "signOut"];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 12] = [
+const STRICTER_THAN_SCHEMA: [&str; 13] = [
     "appendEvents",         // form of commandId
     "claimNextRun",         // form of runnerId
     "claimRun",             // form of runnerId
@@ -54,6 +54,7 @@ const STRICTER_THAN_SCHEMA: [&str; 12] = [
     "setCommandStatus",     // failureKind depends on status; length of threadId
     "setProfileCredential", // form of baseUrl
     "setRunStatus",         // failureKind depends on status; no threadId
+    "setTenantBounds",      // form of patterns
 ];
 
 /// Operations that accept requests which do not fit the schema.

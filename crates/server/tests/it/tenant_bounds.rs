@@ -234,6 +234,7 @@ async fn invalid_bounds_are_rejected_by_field_and_change_nothing() {
         (json!({ "network": "" }), "network: unknown network"),
         (json!({ "timeoutMs": 1 }), "timeoutMs: invalid timeout"),
         (json!({ "secrets": ["*"] }), ""),
+        (json!([null, null]), "the body must be an object"),
     ] {
         let refused = set_bounds(&cluster, &acme, bounds).await;
         refused.assert_failure(400, "schema-invalid");
