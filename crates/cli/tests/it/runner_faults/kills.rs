@@ -188,6 +188,8 @@ async fn resumed_runner_with_a_lost_lease_is_rejected() {
     while !fixture.events(&run).await.iter().any(is_continuous_output) {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+    // The runner sends every 200 ms, and has just sent: in the middle of the interval it has output to send.
+    tokio::time::sleep(Duration::from_millis(100)).await;
     send_signal(first.guard_pid(), Signal::STOP);
     let _second = fixture.start_runner(&run, &[]);
     let recovered = fixture.wait_for_phase(&run, "lease-recovered", DETECTION_TIMEOUT).await;
