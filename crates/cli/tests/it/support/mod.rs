@@ -10,7 +10,7 @@ pub(crate) mod user;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,6 +32,9 @@ pub(crate) fn guildhall() -> Command {
 #[derive(Debug)]
 pub(crate) struct ChildProcess {
     child: Child,
+    // One buffer for each pipe: a second one would miss what the first has read ahead.
+    stdout: BufReader<ChildStdout>,
+    stderr: Option<BufReader<ChildStderr>>,
 }
 
 impl ChildProcess {
@@ -41,8 +44,10 @@ impl ChildProcess {
 
     /// Starts the command with a given stderr.
     pub(crate) fn start_with_stderr(command: &mut Command, log: Stdio) -> Self {
-        let child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary starts");
-        Self { child }
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary starts");
+        let stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let stderr = child.stderr.take().map(BufReader::new);
+        Self { child, stdout, stderr }
     }
 
     /// Starts `guildhall dev` on a state folder and a free port.
@@ -60,22 +65,20 @@ impl ChildProcess {
     /// Waits for one line of stdout.
     pub(crate) fn read_line(&mut self) -> String {
         let mut line = String::new();
-        let stdout = self.child.stdout.as_mut().expect("piped");
-        BufReader::new(stdout).read_line(&mut line).expect("readable");
+        self.stdout.read_line(&mut line).expect("readable");
         line
     }
 
     /// Waits for a line of stderr that matches.
     pub(crate) fn stderr_line_matching(&mut self, matches: impl Fn(&str) -> bool) -> String {
-        let lines = BufReader::new(self.child.stderr.as_mut().expect("piped")).lines();
+        let lines = self.stderr.as_mut().expect("piped").lines();
         lines.map_while(Result::ok).find(|line| matches(line)).expect("a matching line")
     }
 
     fn kill_and_read_stderr(&mut self) -> String {
         let mut text = String::new();
         self.signal(Signal::KILL);
-        let stderr = self.child.stderr.as_mut().expect("piped");
-        stderr.read_to_string(&mut text).expect("readable");
+        self.stderr.as_mut().expect("piped").read_to_string(&mut text).expect("readable");
         text
     }
 
