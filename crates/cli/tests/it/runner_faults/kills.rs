@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
@@ -13,6 +16,7 @@ use serde_json::Value;
 use super::agent::Agent;
 use super::fixture::{RunnerFixture, phase_payloads};
 use super::process::{descendants, send_signal, wait_for_lines, wait_for_pids, wait_until_exited};
+use super::proxy::{self, ProxyAction};
 use super::{DETECTION_TIMEOUT, GRACE, LEASE};
 
 /// A tool that writes one trace at once and two more after 8 s: one by itself and one by a daemon in its own session.
@@ -154,22 +158,23 @@ fn report(measurements_by_agent: &BTreeMap<Agent, Vec<KillMeasurement>>) -> Stri
 /// The worker is stopped with SIGSTOP and cannot end its backend. The guard kills it before the lease expires.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hanging_worker_is_killed_with_its_tool_before_lease_expiry() {
-    let fixture = RunnerFixture::start().await;
+    // An eighth of the lease is the margin of the guard: 2 s.
+    let fixture = RunnerFixture::start_with("127.0.0.1", "16s").await;
     let run = fixture.create_run().await;
     let mut runner = fixture.start_runner(&run, &[]);
-    let command = fixture.send(&run, TOOL).await;
+    let command = fixture.send(&run, &TOOL.replace("sleep 8", "sleep 60")).await;
     let mut pids_to_exit = wait_for_pids(&run.workspace.join("pids"), 2).await;
     pids_to_exit.extend(descendants(runner.guard_pid()));
     send_signal(runner.worker_pid(), Signal::STOP);
     let mut sql = fixture.cluster.db.sql().await;
-    wait_until_exited(&pids_to_exit, LEASE).await;
+    wait_until_exited(&pids_to_exit, Duration::from_secs(16)).await;
     let lease_left_sql =
         "SELECT (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::bigint FROM leases";
     let left_ms = sql.number(lease_left_sql).await;
     assert!(left_ms > 0, "the tool exited {} ms after the lease expired", -left_ms);
     assert!(!runner.process.wait().success());
     assert!(runner.log_text().contains("did not report before its lease expired"), "{}", runner.log_text());
-    let result = fixture.wait_for_result(&run, &command, DETECTION_TIMEOUT).await;
+    let result = fixture.wait_for_result(&run, &command, DETECTION_TIMEOUT + Duration::from_secs(10)).await;
     assert_eq!(result["terminalStatus"], "failed", "{result}");
 }
 
@@ -179,7 +184,19 @@ async fn hanging_worker_is_killed_with_its_tool_before_lease_expiry() {
 async fn resumed_runner_with_a_lost_lease_is_rejected() {
     let fixture = RunnerFixture::start().await;
     let run = fixture.create_run().await;
-    let mut first = fixture.start_runner(&run, &["--no-guard"]);
+    // A runner whose connection is cut has events that it cannot send.
+    let (is_cut, dropped_appends) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+    let url = proxy::start(&fixture.cluster.url(0, ""), {
+        let (is_cut, dropped_appends) = (Arc::clone(&is_cut), Arc::clone(&dropped_appends));
+        move |request| {
+            if !is_cut.load(SeqCst) {
+                return ProxyAction::Forward;
+            }
+            dropped_appends.fetch_add(u32::from(request.line.contains("/events ")), SeqCst);
+            ProxyAction::Drop
+        }
+    });
+    let mut first = fixture.start_runner_at(&url, &run, &["--no-guard"]);
     fixture.complete_turn(&run, "hello").await;
     let is_continuous_output =
         |event: &Value| event["payload"]["text"].as_str().is_some_and(|text| text.contains("line 0\n"));
@@ -188,13 +205,18 @@ async fn resumed_runner_with_a_lost_lease_is_rejected() {
     while !fixture.events(&run).await.iter().any(is_continuous_output) {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // The runner sends every 200 ms, and has just sent: in the middle of the interval it has output to send.
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    is_cut.store(true, SeqCst);
+    let deadline = Instant::now() + LEASE;
+    while dropped_appends.load(SeqCst) == 0 {
+        assert!(Instant::now() < deadline, "the runner sends no events");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     send_signal(first.guard_pid(), Signal::STOP);
     let _second = fixture.start_runner(&run, &[]);
     let recovered = fixture.wait_for_phase(&run, "lease-recovered", DETECTION_TIMEOUT).await;
     fixture.complete_turn(&run, "run:echo next >> traces").await;
     let before = fixture.events(&run).await;
+    is_cut.store(false, SeqCst);
     send_signal(first.guard_pid(), Signal::CONT);
     assert!(first.process.wait().success(), "{}", first.log_text());
     assert!(first.log_text().contains("lost to another runner"), "{}", first.log_text());
