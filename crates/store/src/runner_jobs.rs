@@ -8,6 +8,7 @@ use guildhall_domain::ids::{
 };
 use guildhall_domain::runners::job::{JobKind, JobPhase};
 use jiff_sqlx::Timestamp;
+use sqlx::PgExecutor;
 use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx};
@@ -123,6 +124,20 @@ pub async fn list_by_run(
     command: Option<CommandId>,
     limit: u32,
 ) -> Result<Vec<Job>, StoreError> {
+    read_by_run(&store.pool, run, command, limit).await
+}
+
+/// Lists the jobs of a locked run, newest first.
+pub async fn list_by_locked_run(tx: &mut Tx, run: RunId, limit: u32) -> Result<Vec<Job>, StoreError> {
+    read_by_run(tx.connection(), run, None, limit).await
+}
+
+async fn read_by_run(
+    executor: impl PgExecutor<'_>,
+    run: RunId,
+    command: Option<CommandId>,
+    limit: u32,
+) -> Result<Vec<Job>, StoreError> {
     let command = command.map(CommandId::as_uuid);
     let rows = sqlx::query_file_as!(
         Row,
@@ -131,21 +146,7 @@ pub async fn list_by_run(
         command,
         i64::from(limit)
     )
-    .fetch_all(&store.pool)
-    .await?;
-    Ok(rows.into_iter().map(Row::into_job).collect())
-}
-
-/// Lists the jobs of a locked run, newest first.
-pub async fn list_by_locked_run(tx: &mut Tx, run: RunId, limit: u32) -> Result<Vec<Job>, StoreError> {
-    let rows = sqlx::query_file_as!(
-        Row,
-        "queries/runner_jobs/list_by_run.sql",
-        run.as_uuid(),
-        None::<Uuid>,
-        i64::from(limit)
-    )
-    .fetch_all(tx.connection())
+    .fetch_all(executor)
     .await?;
     Ok(rows.into_iter().map(Row::into_job).collect())
 }
