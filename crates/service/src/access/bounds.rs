@@ -13,7 +13,7 @@ use crate::access::audit::{self, AuditEvent, AuditLog};
 
 /// The restrictions of a tenant, and the bounds that its runs have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EffectiveBounds {
+pub struct BoundsDetails {
     pub tenant: TenantId,
     pub restrictions: TenantRestrictions,
     pub effective: TenantBounds,
@@ -36,10 +36,10 @@ impl Bounds {
         &self,
         _: &InstallationOperator,
         tenant: TenantId,
-    ) -> Result<EffectiveBounds, ServiceError> {
+    ) -> Result<BoundsDetails, ServiceError> {
         self.check_tenant(tenant).await?;
         let restrictions = tenant_bounds::find(&self.store, tenant).await?;
-        Ok(self.effective(tenant, restrictions.unwrap_or_default()))
+        Ok(self.details(tenant, restrictions.unwrap_or_default()))
     }
 
     /// Replaces the restrictions of a tenant. They apply to new runs and sessions on every replica at once.
@@ -48,7 +48,7 @@ impl Bounds {
         caller: &InstallationOperator,
         tenant: TenantId,
         restrictions: TenantRestrictions,
-    ) -> Result<EffectiveBounds, ServiceError> {
+    ) -> Result<BoundsDetails, ServiceError> {
         self.check_tenant(tenant).await?;
         let mut tx = self.store.begin().await?;
         let before = tenant_bounds::load(&mut tx, tenant).await?;
@@ -62,7 +62,7 @@ impl Bounds {
         };
         audit::record(&mut tx, &event).await?;
         tx.commit().await?;
-        Ok(self.effective(tenant, restrictions))
+        Ok(self.details(tenant, restrictions))
     }
 
     /// Removes the restrictions of a tenant: the bounds of the installation apply. Repeating it changes nothing.
@@ -70,7 +70,7 @@ impl Bounds {
         &self,
         caller: &InstallationOperator,
         tenant: TenantId,
-    ) -> Result<EffectiveBounds, ServiceError> {
+    ) -> Result<BoundsDetails, ServiceError> {
         self.check_tenant(tenant).await?;
         let mut tx = self.store.begin().await?;
         let before = tenant_bounds::load(&mut tx, tenant).await?;
@@ -85,14 +85,14 @@ impl Bounds {
             audit::record(&mut tx, &event).await?;
         }
         tx.commit().await?;
-        Ok(self.effective(tenant, TenantRestrictions::default()))
+        Ok(self.details(tenant, TenantRestrictions::default()))
     }
 
     async fn check_tenant(&self, tenant: TenantId) -> Result<(), ServiceError> {
         tenants::find(&self.store, tenant).await?.map(drop).ok_or(ServiceError::NOT_FOUND)
     }
 
-    fn effective(&self, tenant: TenantId, restrictions: TenantRestrictions) -> EffectiveBounds {
-        EffectiveBounds { tenant, effective: self.installation.restrict(&restrictions), restrictions }
+    fn details(&self, tenant: TenantId, restrictions: TenantRestrictions) -> BoundsDetails {
+        BoundsDetails { tenant, effective: self.installation.restrict(&restrictions), restrictions }
     }
 }

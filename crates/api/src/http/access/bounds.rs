@@ -12,7 +12,7 @@ use guildhall_domain::runs::policy::{
 use guildhall_protocol::rest::access::bounds::{
     EffectiveBoundsView, RestrictionsView, SetTenantBounds, TenantBoundsView,
 };
-use guildhall_service::access::bounds::EffectiveBounds;
+use guildhall_service::access::bounds::BoundsDetails;
 
 use crate::App;
 use crate::edge::error::ApiError;
@@ -107,8 +107,8 @@ fn invalid(field: &'static str, error: &dyn std::fmt::Display) -> ApiError {
     ApiError::new(FailureKind::SchemaInvalid, format!("{field}: {error}"))
 }
 
-fn view(bounds: EffectiveBounds) -> TenantBoundsView {
-    let EffectiveBounds { tenant, restrictions, effective } = bounds;
+fn view(bounds: BoundsDetails) -> TenantBoundsView {
+    let BoundsDetails { tenant, restrictions, effective } = bounds;
     let TenantBounds { projects, providers, profiles, directories, trace_sinks, max_policy } = effective;
     TenantBoundsView {
         tenant_id: tenant.to_string(),

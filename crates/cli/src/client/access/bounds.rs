@@ -36,7 +36,7 @@ enum Commands {
         common: CommonArgs,
     },
     /// Replace the restrictions of a tenant; an option that is not given restricts nothing
-    Set(SetArgs),
+    Set(SetBoundsArgs),
     /// Remove the restrictions of a tenant
     Clear {
         /// Slug or id of the tenant
@@ -48,7 +48,7 @@ enum Commands {
 
 /// List options can be repeated. An item is a name, `*`, or a prefix followed by `*`.
 #[derive(Args)]
-struct SetArgs {
+struct SetBoundsArgs {
     /// Slug or id of the tenant
     tenant: String,
     /// Project that runs may use, such as 'acme/*'; repeatable
@@ -115,7 +115,7 @@ async fn show(tenant: &str, common: &CommonArgs) -> Result<()> {
     Ok(())
 }
 
-async fn set(args: &SetArgs) -> Result<()> {
+async fn set(args: &SetBoundsArgs) -> Result<()> {
     let client = args.common.connect()?.client;
     let tenant = resolve_tenant(&client, &args.tenant).await?;
     let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
