@@ -72,8 +72,9 @@ impl Egress {
         let rules =
             Arc::new(AddressRules { allow_loopback: options.allow_loopback, allow: options.allow.clone() });
         let resolver = CheckedResolver { rules: Arc::clone(&rules), resolver };
+        let client = client_builder()?.dns_resolver(resolver).connect_timeout(options.connect_timeout);
         Ok(Self {
-            client: client(options, resolver)?,
+            client: client.build().map_err(|error| EgressError::Setup(error.into()))?,
             rules,
             connect_timeout: options.connect_timeout,
             request_timeout: options.request_timeout,
@@ -142,9 +143,8 @@ impl Egress {
 
 /// Sets every restriction explicitly, even where it is the default: another crate of the build may enable a feature of
 /// reqwest that changes the default.
-fn client(options: &EgressOptions, resolver: CheckedResolver) -> Result<reqwest::Client, EgressError> {
-    reqwest::Client::builder()
-        .dns_resolver(resolver)
+pub(crate) fn client_builder() -> Result<reqwest::ClientBuilder, EgressError> {
+    Ok(reqwest::Client::builder()
         .redirect(redirect::Policy::none())
         .no_proxy()
         .no_gzip()
@@ -153,12 +153,9 @@ fn client(options: &EgressOptions, resolver: CheckedResolver) -> Result<reqwest:
         .no_deflate()
         .referer(false)
         .user_agent(USER_AGENT)
-        .connect_timeout(options.connect_timeout)
         .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
         .pool_idle_timeout(IDLE_TIMEOUT)
-        .tls_backend_preconfigured(tls().map_err(|error| EgressError::Setup(error.into()))?)
-        .build()
-        .map_err(|error| EgressError::Setup(error.into()))
+        .tls_backend_preconfigured(tls().map_err(|error| EgressError::Setup(error.into()))?))
 }
 
 fn tls() -> Result<ClientConfig, rustls::Error> {

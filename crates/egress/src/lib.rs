@@ -26,19 +26,26 @@
 //! Address rules cannot detect internal networks with public addresses, NAT64 with an operator's own prefix, and this
 //! machine's own public address. Where that matters, add a network policy.
 //!
+//! [`Connector`] opens plain TCP connections under the same rules. [`pinned_client`] has no address rules: it is for a URL
+//! that an operator configured, and nobody else can change.
+//!
 //! This crate does not know the purpose of a call, and never retries.
 
 pub mod address;
 mod client;
+mod connect;
 mod error;
+mod pinned;
 mod request;
 mod resolve;
 mod response;
 
 pub use address::{AddressRules, BlockedAddress};
 pub use client::{Egress, EgressOptions};
+pub use connect::{ConnectError, Connector};
 pub use error::{EgressError, RequestError};
 pub use ipnet::IpNet;
+pub use pinned::pinned_client;
 pub use request::Request;
 pub use reqwest::header::HeaderMap;
 pub use reqwest::{Method, StatusCode};

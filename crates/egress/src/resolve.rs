@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::sync::Semaphore;
 
-use crate::AddressRules;
+use crate::{AddressRules, BlockedAddress};
 
 /// Maximum concurrent lookups. Each blocks a thread; unresponsive name servers must not block all threads of the
 /// process.
@@ -48,6 +48,29 @@ impl Resolver for SystemResolver {
     }
 }
 
+/// Why a name has no checked addresses.
+#[derive(Debug)]
+pub(crate) enum ResolveError {
+    Blocked(BlockedAddress),
+    Lookup(io::Error),
+}
+
+/// Resolves a name once and checks every address.
+pub(crate) async fn resolve_checked(
+    rules: &AddressRules,
+    resolver: &dyn Resolver,
+    name: &str,
+) -> Result<Vec<IpAddr>, ResolveError> {
+    let addresses = resolver.resolve(name).await.map_err(ResolveError::Lookup)?;
+    if addresses.is_empty() {
+        let error = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        return Err(ResolveError::Lookup(error));
+    }
+    // One blocked address blocks the call: a mix of public and private addresses is suspicious.
+    addresses.iter().try_for_each(|address| rules.check(*address)).map_err(ResolveError::Blocked)?;
+    Ok(addresses.into_iter().map(|address| address.to_canonical()).collect())
+}
+
 /// The resolver hook of the client: returns only checked addresses, and the client connects to no others.
 pub(crate) struct CheckedResolver {
     pub(crate) rules: Arc<AddressRules>,
@@ -58,15 +81,15 @@ impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (rules, resolver) = (Arc::clone(&self.rules), Arc::clone(&self.resolver));
         Box::pin(async move {
-            let addresses = resolver.resolve(name.as_str()).await?;
-            if addresses.is_empty() {
-                return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address").into());
+            match resolve_checked(&rules, &*resolver, name.as_str()).await {
+                // The client replaces port 0 by the port of the URL.
+                Ok(addresses) => {
+                    let checked = addresses.into_iter().map(|address| SocketAddr::new(address, 0));
+                    Ok(Box::new(checked) as Addrs)
+                }
+                Err(ResolveError::Blocked(reason)) => Err(reason.into()),
+                Err(ResolveError::Lookup(error)) => Err(error.into()),
             }
-            // One blocked address blocks the call: a mix of public and private addresses is suspicious.
-            addresses.iter().try_for_each(|address| rules.check(*address))?;
-            // The client replaces port 0 by the port of the URL.
-            let checked = addresses.into_iter().map(|address| SocketAddr::new(address.to_canonical(), 0));
-            Ok(Box::new(checked) as Addrs)
         })
     }
 }

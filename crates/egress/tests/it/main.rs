@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "a failing helper fails its test")]
 
 mod addresses;
+mod connect;
 mod environment;
 mod logs;
 mod names;

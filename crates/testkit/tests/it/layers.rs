@@ -9,7 +9,7 @@ use serde_json::Value;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("cli", &["server", "runner", "sdk", "engines", "protocol", "identity", "runtime", "domain"]),
     ("server", &["api", "service", "store", "bus", "launcher", "egress", "identity", "runtime", "domain"]),
-    ("runner", &["sdk", "protocol", "runtime", "domain"]),
+    ("runner", &["sdk", "egress", "protocol", "runtime", "domain"]),
     ("sdk", &["protocol", "identity", "runtime", "domain"]),
     ("api", &["service", "protocol", "identity", "runtime", "domain"]),
     ("service", &["store", "bus", "launcher", "egress", "identity", "runtime", "domain"]),
