@@ -4,8 +4,10 @@
 
 pub mod backend;
 pub mod child;
+pub mod forwarder;
 pub mod guard;
 mod lease;
+pub mod model_proxy;
 pub mod pump;
 pub mod serve;
 pub mod spool;

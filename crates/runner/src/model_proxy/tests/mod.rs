@@ -1,0 +1,7 @@
+//! Tests of the proxy over real sockets.
+
+mod attacks;
+mod caps;
+mod fixture;
+mod other_hosts;
+mod provider;
