@@ -1,6 +1,7 @@
 //! Other hosts than the provider: `CONNECT host:port` and `GET http://host/…`, under the host and address rules.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use guildhall_egress::{ConnectError, Connector};
@@ -27,7 +28,7 @@ use super::reply::{ProxyBody, Rejection};
 /// Buffer of one direction of a tunnel.
 const TUNNEL_BUFFER_BYTES: usize = 32 * 1024;
 
-/// A tunnel without traffic in one direction is half-closed after this time; one without any is closed.
+/// A tunnel without traffic is closed after this time.
 const TUNNEL_IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The client's handshake with the proxy, and the response head of a host.
@@ -122,18 +123,49 @@ impl OtherHosts {
 async fn copy_tunnel(agent: impl AsyncRead + AsyncWrite, host: impl AsyncRead + AsyncWrite, budget: &Budget) {
     let (agent_reader, agent_writer) = tokio::io::split(agent);
     let (host_reader, host_writer) = tokio::io::split(host);
+    let traffic = AtomicU64::new(0);
     let copies = async {
-        tokio::join!(copy(agent_reader, host_writer, budget), copy(host_reader, agent_writer, budget))
+        tokio::join!(
+            copy(agent_reader, host_writer, budget, &traffic),
+            copy(host_reader, agent_writer, budget, &traffic),
+        )
     };
     tokio::select! { _ = copies => {} () = budget.wait_until_exceeded() => {} }
 }
 
-async fn copy(mut reader: impl AsyncRead + Unpin, mut writer: impl AsyncWrite + Unpin, budget: &Budget) {
+/// Copies one direction. `traffic` counts the reads of both.
+async fn copy(
+    mut reader: impl AsyncRead + Unpin,
+    mut writer: impl AsyncWrite + Unpin,
+    budget: &Budget,
+    traffic: &AtomicU64,
+) {
     let mut buffer = vec![0; TUNNEL_BUFFER_BYTES];
-    while let Ok(Ok(length @ 1..)) = timeout(TUNNEL_IDLE_TIMEOUT, reader.read(&mut buffer)).await {
+    while let Some(length) = read_until_idle(&mut reader, &mut buffer, traffic).await {
         if budget.add_bytes(length).is_err() || writer.write_all(&buffer[..length]).await.is_err() {
             return;
         }
     }
     let _closed = writer.shutdown().await;
+}
+
+/// Returns the number of bytes read; `None` at the end, or if neither direction had traffic for too long.
+async fn read_until_idle(
+    reader: &mut (impl AsyncRead + Unpin),
+    buffer: &mut [u8],
+    traffic: &AtomicU64,
+) -> Option<usize> {
+    loop {
+        let before = traffic.load(Ordering::Relaxed);
+        match timeout(TUNNEL_IDLE_TIMEOUT, reader.read(buffer)).await {
+            Ok(Ok(length @ 1..)) => {
+                traffic.fetch_add(1, Ordering::Relaxed);
+                return Some(length);
+            }
+            Ok(Ok(0) | Err(_)) => return None,
+            // The other direction had traffic: a long download sends nothing.
+            Err(_) if traffic.load(Ordering::Relaxed) != before => {}
+            Err(_) => return None,
+        }
+    }
 }

@@ -18,7 +18,6 @@ pub(super) enum Rejection {
     HostNotAllowed,
     BudgetExceeded,
     BodyTooLarge,
-    AmbiguousLength,
     ProviderUnreachable,
     ProviderErrorTooLong,
     HostUnreachable,
@@ -51,11 +50,6 @@ impl Rejection {
             Self::BodyTooLarge => {
                 (StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "the request body is larger than 64 MiB")
             }
-            Self::AmbiguousLength => (
-                StatusCode::BAD_REQUEST,
-                "ambiguous-length",
-                "the request has both Content-Length and Transfer-Encoding",
-            ),
             Self::ProviderUnreachable => {
                 (StatusCode::BAD_GATEWAY, "provider-unreachable", "cannot reach the model provider")
             }

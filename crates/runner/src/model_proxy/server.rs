@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use guildhall_runtime::Tasks;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
@@ -72,10 +71,7 @@ impl ProxyServer {
         request: Request<Incoming>,
         permit: Arc<OwnedSemaphorePermit>,
     ) -> Response<ProxyBody> {
-        let has = |name| request.headers().contains_key(name);
-        let result = if has(CONTENT_LENGTH) && has(TRANSFER_ENCODING) {
-            Err(Rejection::AmbiguousLength)
-        } else if request.method() == Method::CONNECT {
+        let result = if request.method() == Method::CONNECT {
             self.other_hosts.open_tunnel(request, permit).await
         } else if request.uri().authority().is_some() || request.uri().scheme().is_some() {
             self.other_hosts.forward(request).await

@@ -3,5 +3,6 @@
 mod attacks;
 mod caps;
 mod fixture;
+mod logs;
 mod other_hosts;
 mod provider;
