@@ -11,6 +11,7 @@ mod events;
 mod follow;
 mod installation;
 mod journal;
+mod model_proxy;
 mod percentile;
 mod results;
 
@@ -20,25 +21,27 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-const BENCHMARKS: [(&str, &str); 5] = [
+const BENCHMARKS: [(&str, &str); 6] = [
     ("journal", "append throughput of group commit, compared with plain inserts"),
     ("events", "append throughput of run events over HTTP, compared with plain inserts"),
     ("results", "latency of the result of a long run, compared with a short run"),
     ("dispatch", "latency from an accepted command to a warm runner, compared with graphile-worker"),
     ("follow", "latency from an append to a stream on another replica, compared with a commit and a message"),
+    ("model-proxy", "throughput of streams through the model proxy, compared with a direct connection"),
 ];
 
 fn main() -> ExitCode {
     let outcome = match std::env::args().nth(1).as_deref() {
         None => {
             for (name, about) in BENCHMARKS {
-                println!("{name:10} {about}");
+                println!("{name:12} {about}");
             }
             Ok(())
         }
         Some("dispatch") => dispatch::run(),
         Some("follow") => follow::run(),
         Some("journal") => journal::run(),
+        Some("model-proxy") => model_proxy::run(),
         Some("events") => events::run(),
         Some("results") => results::run(),
         // This program as a child process of a benchmark.
