@@ -43,7 +43,7 @@ async fn absolute_url_of_the_provider_gets_no_credential() {
         let proxy = TestProxy::start(ModelProxyConfig { hosts, ..config(&provider.base_url()) }).await;
         for target in [
             format!("{}/files", provider.base_url()),
-            format!("{}/responses", provider.base_url()),
+            format!("{}/models", provider.base_url()),
             "https://api.openai.com/v1/responses".to_owned(),
             "file:///etc/passwd".to_owned(),
         ] {
