@@ -3,8 +3,8 @@
 //! Provider, forwarder, proxy and client run in this process; direct and proxied rounds alternate. Two loads:
 //!
 //! - paced: concurrent streams with one event each millisecond, faster than today's providers generate tokens;
-//! - unpaced: one stream as fast as loopback carries it. Two more hops copy every byte, so this ratio is the cost of the
-//!   proxy's work beside a provider that costs nothing.
+//! - unpaced: one stream as fast as loopback carries it. Two more hops copy every byte, so this ratio shows the cost of
+//!   the proxy beside a provider that costs nothing.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -47,3 +47,76 @@ async fn forward_connection(mut agent: TcpStream, socket: &Path) -> io::Result<(
     copy_bidirectional_with_sizes(&mut agent, &mut proxy, BUFFER_BYTES, BUFFER_BYTES).await?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::UnixListener;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const WAIT: Duration = Duration::from_secs(10);
+
+    async fn listen() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        (listener, address)
+    }
+
+    async fn read_all(stream: &mut (impl AsyncReadExt + Unpin)) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let _reset = timeout(WAIT, stream.read_to_end(&mut bytes)).await.expect("the stream ends");
+        bytes
+    }
+
+    #[tokio::test]
+    async fn half_closed_connection_still_receives() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("model.sock");
+        let (proxy, (listener, address)) = (UnixListener::bind(&socket).expect("a socket"), listen().await);
+        let exchange = async {
+            let mut agent = TcpStream::connect(address).await.expect("connects");
+            agent.write_all(b"request").await.expect("sent");
+            agent.shutdown().await.expect("half-closed");
+            let (mut forwarded, _) = proxy.accept().await.expect("forwarded");
+            assert_eq!(read_all(&mut forwarded).await, b"request");
+            forwarded.write_all(b"response").await.expect("sent");
+            drop(forwarded);
+            assert_eq!(read_all(&mut agent).await, b"response");
+        };
+        tokio::select! { () = exchange => {} () = forward(listener, socket) => unreachable!("it runs forever") }
+    }
+
+    #[tokio::test]
+    async fn connection_without_a_proxy_is_closed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (listener, address) = listen().await;
+        let exchange = async {
+            for _ in 0..2 {
+                let mut agent = TcpStream::connect(address).await.expect("connects");
+                assert_eq!(read_all(&mut agent).await, b"");
+            }
+        };
+        let forwarder = forward(listener, folder.path().join("missing.sock"));
+        tokio::select! { () = exchange => {} () = forwarder => unreachable!("it runs forever") }
+    }
+
+    #[tokio::test]
+    async fn dropped_forwarder_closes_its_connections() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("model.sock");
+        let (proxy, (listener, address)) = (UnixListener::bind(&socket).expect("a socket"), listen().await);
+        let accept = async {
+            let agent = TcpStream::connect(address).await.expect("connects");
+            (agent, proxy.accept().await.expect("forwarded").0)
+        };
+        let (mut agent, mut forwarded) = tokio::select! {
+            pair = accept => pair,
+            () = forward(listener, socket) => unreachable!("it runs forever"),
+        };
+        assert_eq!((read_all(&mut agent).await, read_all(&mut forwarded).await), (Vec::new(), Vec::new()));
+    }
+}
