@@ -2,11 +2,13 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "output for a terminal")]
 
+mod attack;
 mod bench;
 mod ci;
 mod command;
 mod compatibility;
 mod contract;
+mod dev_server;
 mod docs;
 mod doctests;
 mod engines;
@@ -42,6 +44,8 @@ enum Task {
     Schemas(schemas::SchemasArgs),
     /// Test a running server against the API document with generated requests
     Contract(contract::ContractArgs),
+    /// Attack the sandbox of agents from inside of a run
+    Attack(attack::AttackArgs),
     /// Update the query metadata in crates/store/.sqlx from a migrated database
     Sqlx(sqlx::SqlxArgs),
     /// Run a benchmark; the last line is its result
@@ -68,6 +72,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Ledger(args) => ledger::run(&args),
         Task::Schemas(args) => schemas::run(&args),
         Task::Contract(args) => contract::run(&args),
+        Task::Attack(args) => attack::run(&args),
         Task::Sqlx(args) => sqlx::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Long(args) => long::run(&args),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::json;
 
-use super::server::{OPERATOR, SIGN_IN, Server, text};
+use crate::dev_server::{DevServer, OPERATOR, SIGN_IN, text};
 
 /// The one profile that needs no credential.
 const PROFILE: &str = "demo";
@@ -21,7 +21,7 @@ pub(super) struct OperatorFixture {
 }
 
 impl OperatorFixture {
-    pub(super) fn create(server: &Server) -> Result<Self> {
+    pub(super) fn create(server: &DevServer) -> Result<Self> {
         let token = server.sign_in()?;
         let tenant = create_tenant(server, &token, "contract")?;
         let (open, ended) = (Run::create(server, &token, &tenant)?, Run::create(server, &token, &tenant)?);
@@ -79,7 +79,7 @@ pub(super) struct AccountFixture {
 }
 
 impl AccountFixture {
-    pub(super) fn create(server: &Server) -> Result<Self> {
+    pub(super) fn create(server: &DevServer) -> Result<Self> {
         let user = json!({ "name": "contract", "password": "a password of the check" });
         server.post("/api/v1/users", &server.sign_in()?, &user)?;
         Ok(Self { token: text(&server.post(SIGN_IN, "", &user)?, "accessToken")? })
@@ -105,7 +105,7 @@ pub(super) struct RunnerFixture {
 }
 
 impl RunnerFixture {
-    pub(super) fn create(server: &Server) -> Result<Self> {
+    pub(super) fn create(server: &DevServer) -> Result<Self> {
         let operator = &server.sign_in()?;
         let tenant = create_tenant(server, operator, "contract-runners")?;
         let path = format!("/api/v1/tenants/{tenant}/enrolments");
@@ -176,7 +176,7 @@ struct Run {
 }
 
 impl Run {
-    fn create(server: &Server, operator: &str, tenant: &str) -> Result<Self> {
+    fn create(server: &DevServer, operator: &str, tenant: &str) -> Result<Self> {
         let body = json!({
             "tenantId": tenant, "projectId": "acme/web", "workspaceRef": { "kind": "empty" },
             "providerId": "local", "backendProfile": PROFILE, "traceSink": null,
@@ -202,6 +202,6 @@ struct ClaimedRun {
     token: String,
 }
 
-fn create_tenant(server: &Server, operator: &str, slug: &str) -> Result<String> {
+fn create_tenant(server: &DevServer, operator: &str, slug: &str) -> Result<String> {
     text(&server.post("/api/v1/tenants", operator, &json!({ "slug": slug, "name": slug }))?, "id")
 }

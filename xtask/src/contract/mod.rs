@@ -5,7 +5,6 @@
 //! the first pass, which deletes and cancels what it finds.
 
 mod fixture;
-mod server;
 
 use std::fs;
 use std::process::Command;
@@ -13,9 +12,9 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::command::{cargo, python_tool, step};
+use crate::command::{cargo, python_tool, step, target};
+use crate::dev_server::DevServer;
 use fixture::{AccountFixture, OperatorFixture, RunnerFixture};
-use server::Server;
 
 /// Routes that accept only tokens of runners.
 const RUNNER_OPERATIONS: [&str; 12] = [
@@ -81,7 +80,7 @@ impl Default for ContractArgs {
 
 pub(crate) fn run(args: &ContractArgs) -> Result<()> {
     step("build guildhall", &mut cargo(["build", "--quiet", "--package", "guildhall-cli"]))?;
-    let server = Server::start()?;
+    let server = start_server()?;
 
     let fixture = OperatorFixture::create(&server)?;
     let skipped = SKIPPED_OPERATIONS.iter().chain(&ACCOUNT_OPERATIONS).chain(&RUNNER_OPERATIONS);
@@ -95,6 +94,19 @@ pub(crate) fn run(args: &ContractArgs) -> Result<()> {
     schemathesis("contract: runner", args, &server, &fixture.config(), included(&RUNNER_OPERATIONS))
 }
 
+fn start_server() -> Result<DevServer> {
+    let mut command = Command::new(target().join("debug/guildhall"));
+    command
+        // The runners of the check are requests; a real one would claim their runs.
+        .env("GUILDHALL_LAUNCHER_KIND", "none")
+        // The check sends more requests to sign-in routes than one address may by default.
+        .env("GUILDHALL_LIMITS_SIGN_IN", "100000/60s")
+        .env("GUILDHALL_LIMITS_ACCOUNT", "100000/60s")
+        // Nobody renews the leases of the check.
+        .env("GUILDHALL_RUNS_LEASE", "1h");
+    DevServer::start(&mut command)
+}
+
 fn included<'a>(operations: &'a [&'a str]) -> impl Iterator<Item = (&'a str, &'a str)> {
     operations.iter().map(|id| ("--include-operation-id", *id))
 }
@@ -102,7 +114,7 @@ fn included<'a>(operations: &'a [&'a str]) -> impl Iterator<Item = (&'a str, &'a
 fn schemathesis<'a>(
     name: &str,
     args: &ContractArgs,
-    server: &Server,
+    server: &DevServer,
     config: &str,
     operations: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Result<()> {

@@ -1,0 +1,164 @@
+//! Attacks the sandbox of agents: a run executes `crates/testkit/attack/attack.py` as its tool, on a temporary
+//! installation with victims around it. With the sandbox, every attack must fail; without it, every attack must succeed,
+//! or else it would prove nothing.
+
+mod agent;
+mod checks;
+mod installation;
+mod report;
+mod session;
+mod victims;
+
+use std::fmt;
+
+use anyhow::{Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+
+use crate::command::{cargo, output, root, step};
+use agent::Backend;
+use checks::HostChecks;
+use installation::Installation;
+use report::Report;
+use session::AttackSession;
+
+#[derive(Args)]
+pub(crate) struct AttackArgs {
+    /// Agent that runs the attacks
+    #[arg(long, value_enum, default_value = "script")]
+    backend: Backend,
+    /// Sandbox of the run
+    #[arg(long, value_enum, default_value = "workspace-write")]
+    sandbox: Sandbox,
+    /// Network of the run
+    #[arg(long, value_enum, default_value = "disabled")]
+    network: Network,
+    /// Start runners without a sandbox: every attack must succeed
+    #[arg(long)]
+    uncontained: bool,
+    /// Run only the attacks of these groups
+    #[arg(long = "group", value_name = "GROUP")]
+    groups: Vec<String>,
+    /// Write the result to docs/measured/attacks.md
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sandbox {
+    ReadOnly,
+    WorkspaceWrite,
+    DangerFullAccess,
+}
+
+impl Sandbox {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::WorkspaceWrite => "workspace-write",
+            Self::DangerFullAccess => "danger-full-access",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Network {
+    Disabled,
+    Enabled,
+}
+
+impl Network {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Enabled => "enabled",
+        }
+    }
+}
+
+/// An attack of the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Attack {
+    name: String,
+    group: String,
+    about: String,
+    /// Why it fails without a sandbox too; `None` if it must succeed there.
+    fails_without_sandbox: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Succeeded,
+    Refused,
+    /// This machine cannot do it even without a sandbox.
+    Unavailable,
+    /// Only the host can see the effect.
+    Planted,
+    /// The attack has a bug, or did not report.
+    Broken,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Succeeded => "succeeded",
+            Self::Refused => "refused",
+            Self::Unavailable => "unavailable",
+            Self::Planted => "planted",
+            Self::Broken => "broken",
+        })
+    }
+}
+
+/// What an attack reported, after the checks on the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct AttackResult {
+    outcome: Outcome,
+    detail: String,
+}
+
+pub(crate) fn run(args: &AttackArgs) -> Result<()> {
+    step(
+        "build",
+        &mut cargo(["build", "--quiet", "--package", "guildhall-cli", "--package", "guildhall-runner"]),
+    )?;
+    let attacks = list_attacks(&args.groups)?;
+    let mut installation = Installation::start(args)?;
+    let session = AttackSession::create(&installation, args)?;
+    let mut results = session.run_attacks(&installation.server, &attacks)?;
+    let checks = HostChecks::collect(&mut installation, &session)?;
+    for (name, result) in &mut results {
+        checks.resolve(name, result);
+    }
+    let report = Report::new(args, &attacks, results);
+    println!("\n{}", report.table());
+    if args.write {
+        report.write()?;
+    }
+    report.verdict()
+}
+
+/// Asks the program for its attacks.
+fn list_attacks(groups: &[String]) -> Result<Vec<Attack>> {
+    let program = root().join("crates/testkit/attack/attack.py");
+    let lines = output(std::process::Command::new("python3").arg(program).arg("--list"))?;
+    let attacks: Vec<Attack> = lines.lines().map(parse_attack).collect::<Result<_>>()?;
+    if let Some(unknown) = groups.iter().find(|group| !attacks.iter().any(|attack| attack.group == **group)) {
+        bail!("no attack is in the group `{unknown}`");
+    }
+    let selected: Vec<Attack> =
+        attacks.into_iter().filter(|attack| groups.is_empty() || groups.contains(&attack.group)).collect();
+    ensure!(!selected.is_empty(), "attack.py lists no attacks");
+    Ok(selected)
+}
+
+fn parse_attack(line: &str) -> Result<Attack> {
+    let row: Value = serde_json::from_str(line)?;
+    let text = |key: &str| row[key].as_str().map(str::to_owned);
+    Ok(Attack {
+        name: text("attack").unwrap_or_default(),
+        group: text("group").unwrap_or_default(),
+        about: text("about").unwrap_or_default(),
+        fails_without_sandbox: text("failsWithoutSandbox"),
+    })
+}

@@ -1,0 +1,219 @@
+//! The run that attacks.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::agent::Backend;
+use super::installation::Installation;
+use super::{Attack, AttackArgs, AttackResult, Outcome};
+use crate::command::root;
+use crate::dev_server::{DevServer, text};
+
+/// The tenant of the first user of `guildhall dev`.
+const TENANT: &str = "dev";
+
+/// A turn that takes longer hangs. Tools may run for a minute, and an agent needs some seconds to start.
+const TURN_TIMEOUT: Duration = Duration::from_secs(150);
+
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Runs the program from its arguments: a read-only workspace has no place for a file. `exec` keeps the source out of
+/// the names that the attacks search.
+const LOADER: &str = "import base64,json,sys;n={'__name__':'attack'};\
+    exec(compile(base64.b64decode(sys.argv[1]),'attack.py','exec'),n);\
+    n['main'](json.loads(base64.b64decode(sys.argv[2])),sys.argv[3:])";
+
+/// A run, and the session that it belongs to.
+pub(super) struct RunHandle {
+    pub(super) run: String,
+    pub(super) session: String,
+}
+
+impl RunHandle {
+    pub(super) fn create(
+        server: &DevServer,
+        tenant: &str,
+        profile: &str,
+        session: Option<&str>,
+        policy: &Value,
+    ) -> Result<Self> {
+        let mut body = json!({
+            "tenantId": tenant, "projectId": "attack/attack", "workspaceRef": { "kind": "empty" },
+            "providerId": "local", "backendProfile": profile, "executionPolicy": policy, "traceSink": null,
+        });
+        if let Some(session) = session {
+            body["sessionRef"] = json!({ "sessionId": session });
+        }
+        let view = server.post("/api/v1/runs", &server.sign_in()?, &body)?;
+        Ok(Self { run: text(&view, "runId")?, session: text(&view, "sessionId")? })
+    }
+
+    /// Sends a turn and waits for its end. Returns its status and the output of its tools.
+    pub(super) fn turn(&self, server: &DevServer, prompt: &str) -> Result<Turn> {
+        let (run, token) = (&self.run, server.sign_in()?);
+        let body = json!({ "type": "turn", "payload": { "prompt": prompt } });
+        let command = server.post(&format!("/api/v1/runs/{run}/commands"), &token, &body)?;
+        let command = text(&command, "commandId")?;
+        let started = Instant::now();
+        let view = loop {
+            let view = server.get(&format!("/api/v1/runs/{run}/commands/{command}"), &token)?;
+            if !matches!(view["status"].as_str(), Some("pending" | "running")) {
+                break view;
+            }
+            if started.elapsed() > TURN_TIMEOUT {
+                bail!("a turn of run {run} did not end within {} s", TURN_TIMEOUT.as_secs());
+            }
+            sleep(POLL_INTERVAL);
+        };
+        let events = self.events(server, &token)?.into_iter().filter(|event| event["commandId"] == command);
+        let output = events.filter(|event| event["type"] == "command_output");
+        let output = output.filter_map(|event| Some(event["payload"]["text"].as_str()?.to_owned())).collect();
+        Ok(Turn { status: text(&view, "status")?, message: view["message"].to_string(), output })
+    }
+
+    pub(super) fn cancel(&self, server: &DevServer) -> Result<()> {
+        server
+            .post(&format!("/api/v1/runs/{}/cancel", self.run), &server.sign_in()?, &json!({}))
+            .map(|_view| ())
+    }
+
+    /// Returns all events of the run.
+    pub(super) fn events(&self, server: &DevServer, token: &str) -> Result<Vec<Value>> {
+        let (mut events, mut after) = (Vec::new(), 0);
+        loop {
+            let path = format!("/api/v1/runs/{}/events?limit=1000&afterSeq={after}", self.run);
+            let mut page = server.get(&path, token)?;
+            let list = page["events"].as_array_mut().context("no events in the response")?;
+            events.append(list);
+            if page["hasMore"] != true {
+                return Ok(events);
+            }
+            after = page["nextAfterSeq"].as_u64().context("no nextAfterSeq in the response")?;
+        }
+    }
+}
+
+/// A turn that ended.
+pub(super) struct Turn {
+    pub(super) status: String,
+    pub(super) message: String,
+    pub(super) output: String,
+}
+
+/// The session whose agent attacks.
+pub(super) struct AttackSession {
+    pub(super) handle: RunHandle,
+    pub(super) backend: Backend,
+    policy: Value,
+    program: String,
+    targets: String,
+}
+
+impl AttackSession {
+    pub(super) fn create(installation: &Installation, args: &AttackArgs) -> Result<Self> {
+        let mut policy = json!({ "sandbox": args.sandbox.as_str(), "network": args.network.as_str() });
+        if let Some(scope) = args.backend.secret_scope() {
+            policy["secretScope"] = scope;
+        }
+        let profile = args.backend.profile();
+        let handle = RunHandle::create(&installation.server, TENANT, profile, None, &policy)?;
+        let program = fs::read(root().join("crates/testkit/attack/attack.py"))?;
+        Ok(Self {
+            handle,
+            backend: args.backend,
+            policy,
+            program: STANDARD.encode(program),
+            targets: STANDARD.encode(installation.targets.to_string()),
+        })
+    }
+
+    /// Runs the attacks, one group per turn. An attack without a result is broken.
+    pub(super) fn run_attacks(
+        &self,
+        server: &DevServer,
+        attacks: &[Attack],
+    ) -> Result<BTreeMap<String, AttackResult>> {
+        let mut results = BTreeMap::new();
+        for group in attacks.chunk_by(|a, b| a.group == b.group) {
+            for chunk in group.chunks(self.backend.attacks_per_turn()) {
+                let started = Instant::now();
+                let names: Vec<&str> = chunk.iter().map(|attack| attack.name.as_str()).collect();
+                let turn = self.handle.turn(server, &self.prompt(&names))?;
+                println!(
+                    "{}: {} attacks, {} after {} s",
+                    group[0].group,
+                    names.len(),
+                    turn.status,
+                    started.elapsed().as_secs()
+                );
+                let found = parse_results(&turn.output);
+                if names.iter().any(|name| !found.contains_key(*name)) {
+                    let end = turn.output.floor_char_boundary(2000);
+                    println!("{} {}", turn.message, &turn.output[..end]);
+                }
+                results.extend(found);
+            }
+        }
+        for attack in attacks {
+            let missing = AttackResult { outcome: Outcome::Broken, detail: "no result".to_owned() };
+            results.entry(attack.name.clone()).or_insert(missing);
+        }
+        Ok(results)
+    }
+
+    /// Creates the next run of the session, whose runner starts anew.
+    pub(super) fn next_run(&self, server: &DevServer) -> Result<RunHandle> {
+        let session = Some(self.handle.session.as_str());
+        RunHandle::create(server, TENANT, self.backend.profile(), session, &self.policy)
+    }
+
+    fn prompt(&self, names: &[&str]) -> String {
+        let Self { program, targets, .. } = self;
+        format!("run:/usr/bin/python3 -c \"{LOADER}\" {program} {targets} {}", names.join(" "))
+    }
+}
+
+/// Finds the results in the output of a tool, which agents may decorate.
+fn parse_results(output: &str) -> BTreeMap<String, AttackResult> {
+    let lines = output.lines().filter_map(|line| line.find("{\"attack\":").map(|start| &line[start..]));
+    lines.filter_map(parse_result).collect()
+}
+
+fn parse_result(line: &str) -> Option<(String, AttackResult)> {
+    let row: Value = serde_json::Deserializer::from_str(line).into_iter().next()?.ok()?;
+    let outcome = match row["outcome"].as_str()? {
+        "succeeded" => Outcome::Succeeded,
+        "refused" => Outcome::Refused,
+        "unavailable" => Outcome::Unavailable,
+        "planted" => Outcome::Planted,
+        _ => Outcome::Broken,
+    };
+    let detail = row["detail"].as_str()?.to_owned();
+    Some((row["attack"].as_str()?.to_owned(), AttackResult { outcome, detail }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_found_in_decorated_output() {
+        let output =
+            "Output: {\"attack\": \"api\", \"outcome\": \"refused\", \"detail\": \"no\"} (exit 0)\nother\n";
+        let expected = AttackResult { outcome: Outcome::Refused, detail: "no".to_owned() };
+        assert_eq!(parse_results(output), BTreeMap::from([("api".to_owned(), expected)]));
+    }
+
+    #[test]
+    fn unknown_outcome_is_broken() {
+        let output = "{\"attack\": \"api\", \"outcome\": \"maybe\", \"detail\": \"\"}";
+        assert_eq!(parse_results(output)["api"].outcome, Outcome::Broken);
+    }
+}
