@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::installation::Installation;
+use super::installation::{Installation, find_file};
 use super::session::{AttackSession, RunHandle};
 use super::{AttackResult, Outcome};
 
@@ -19,41 +20,80 @@ const MAX_ARTIFACT_EVENTS: usize = 1000;
 /// Characters that a terminal interprets.
 const ESCAPES: [char; 4] = ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'];
 
-/// The state of the host after the attacks.
+/// The effects of the attacks on the host.
+#[derive(Default)]
 pub(super) struct HostChecks {
     base: PathBuf,
     killed: bool,
     typed: bool,
     overwritten: bool,
     overwritten_from_workspace: bool,
+    written_folder: bool,
     git_hook_ran: bool,
     rule_allowed: bool,
-    /// Why the next turn or run did not work, or what was wrong with its events.
+    /// Why a later turn or run did not end, or what was wrong with its events.
     hung: Option<String>,
+    read_device: bool,
+    /// Whether the CLI printed the line with the escapes at all.
+    printed_output: bool,
     printed_escapes: bool,
 }
 
 impl HostChecks {
-    /// Lets the runner work on what was planted, and looks at the result.
-    pub(super) fn collect(installation: &mut Installation, session: &AttackSession) -> Result<Self> {
-        let base = installation.base().to_owned();
-        let rule_marker = base.join("rule-marker");
-        let hung = follow_up(installation, session, &rule_marker).err().map(|error| format!("{error:#}"));
+    /// Lets the runner work on what was planted: one more turn, and the start of the next run.
+    pub(super) fn follow_up(&mut self, installation: &Installation, session: &mut AttackSession) {
+        if let Err(error) = next_turns(installation, session) {
+            self.hung.get_or_insert(format!("{error:#}"));
+        }
+    }
+
+    /// Looks at the victims.
+    pub(super) fn look(&mut self, installation: &mut Installation, session: &AttackSession) -> Result<()> {
         let observed = installation.victims.observe()?;
-        let printed = installation.cli(&["runs", "events", &session.handle.run], "")?;
+        let base = installation.base();
         let is_changed =
             |name: &str| fs::read_to_string(base.join(name)).map_or(true, |text| text != UNCHANGED);
-        Ok(Self {
-            killed: observed["killed"] == true,
-            typed: observed["typed"] == true,
-            overwritten: is_changed("overwrite"),
-            overwritten_from_workspace: is_changed("overwrite-workspace"),
-            git_hook_ran: base.join("git-marker").exists(),
-            rule_allowed: rule_marker.exists(),
-            hung,
-            printed_escapes: printed.contains(ESCAPES),
-            base,
-        })
+        for RunHandle { run, session } in &session.ended {
+            let events = installation.cli(&["runs", "events", run], "")?;
+            let output = installation.cli(&["sessions", "output", session, "--run", run], "")?;
+            let printed = events + &output;
+            self.printed_escapes |= printed.contains(ESCAPES);
+            self.printed_output |= printed.contains("attack-escape");
+        }
+        self.killed = observed["killed"] == true;
+        self.typed = observed["typed"] == true;
+        self.overwritten = is_changed("overwrite");
+        self.overwritten_from_workspace = is_changed("overwrite-workspace");
+        self.written_folder = fs::read_dir(base.join("overwrite-folder"))?.next().is_some();
+        self.git_hook_ran = base.join("git-marker").exists();
+        self.rule_allowed = rule_marker(installation).exists();
+        self.base = base.to_owned();
+        Ok(())
+    }
+
+    /// Does what a careless runner or user would do with the workspace. This shows that the plants work, and that they
+    /// failed because the runner was careful.
+    pub(super) fn be_careless(&mut self, installation: &Installation, session: &AttackSession) -> Result<()> {
+        let token = installation.server.sign_in()?;
+        for run in &session.ended {
+            let events = run.events(&installation.server, &token)?;
+            let texts = events.iter().filter_map(|event| event["payload"]["text"].as_str());
+            self.printed_escapes |= texts.into_iter().any(|text| text.contains(ESCAPES));
+        }
+        let Some(fifo) = find_file(installation.server.state(), "fifo.txt") else { return Ok(()) };
+        let workspace = fifo.parent().context("a file has a parent")?;
+        let succeeds = |command: &str| -> Result<bool> {
+            Ok(Command::new("sh").args(["-c", command]).current_dir(workspace).status()?.success())
+        };
+        self.overwritten_from_workspace |= fs::write(workspace.join("artifact.txt"), "careless").is_ok()
+            && fs::read_to_string(installation.base().join("overwrite-workspace"))? != UNCHANGED;
+        if !succeeds("timeout 1 cat fifo.txt")? {
+            self.hung.get_or_insert_with(|| "a careless reader hung".to_owned());
+        }
+        self.read_device = succeeds("test \"$(head -c 3 endless.txt | wc -c)\" = 3")?;
+        let _status = succeeds("git -c safe.directory='*' status > /dev/null 2>&1")?;
+        self.git_hook_ran = installation.base().join("git-marker").exists();
+        Ok(())
     }
 
     /// Replaces the outcome `planted` by what happened.
@@ -61,6 +101,7 @@ impl HostChecks {
         if result.outcome != Outcome::Planted {
             return;
         }
+        let hung = self.hung.as_deref().unwrap_or("the runner hung or followed it");
         let (has_effect, effect) = match attack {
             "write_program_folder" | "write_tools" | "write_user_home" => {
                 let marker = Path::new(&result.detail);
@@ -69,16 +110,16 @@ impl HostChecks {
             "kill_process" => (self.killed, "process ended"),
             "terminal_input" => (self.typed, "character arrived"),
             "symlink_for_runner" => (self.overwritten, "file outside overwritten"),
+            "symlink_folder_for_runner" => (self.written_folder, "file in a folder outside"),
             "symlink_in_workspace" => (self.overwritten_from_workspace, "file outside overwritten"),
-            "fifo_in_workspace" | "character_device_in_workspace" => {
-                (self.hung.is_some(), self.hung.as_deref().unwrap_or("the runner hung or followed it"))
-            }
+            "fifo_in_workspace" => (self.hung.is_some(), hung),
+            "character_device_in_workspace" => (self.hung.is_some() || self.read_device, "device was read"),
             "git_hooks" => (self.git_hook_ran, "hook ran outside"),
             "codex_rules" => (self.rule_allowed, "rule allowed a command outside"),
-            "terminal_escapes" => (self.printed_escapes, "the CLI printed them"),
+            "terminal_escapes" if self.printed_output => (self.printed_escapes, "the CLI printed them"),
             _ => {
-                *result =
-                    AttackResult { outcome: Outcome::Broken, detail: "no check on the host".to_owned() };
+                let detail = "no check on the host".to_owned();
+                *result = AttackResult { outcome: Outcome::Broken, detail };
                 return;
             }
         };
@@ -88,28 +129,31 @@ impl HostChecks {
     }
 }
 
-/// Sends one more turn to the run, and one to the next run of the session. Both must end.
-fn follow_up(installation: &Installation, session: &AttackSession, rule_marker: &Path) -> Result<()> {
+/// A file that the agent may create only with a planted rule.
+fn rule_marker(installation: &Installation) -> PathBuf {
+    installation.base().join("rule-marker")
+}
+
+fn next_turns(installation: &Installation, session: &mut AttackSession) -> Result<()> {
     let server = &installation.server;
     session.handle.turn(server, "run:echo still here")?;
     check_artifacts(&session.handle, installation)?;
-    session.handle.cancel(server)?;
-    let next = session.next_run(server)?;
-    next.turn(server, &format!("run:touch {}", rule_marker.display()))?;
-    next.cancel(server)
+    session.restart(server)?;
+    session.handle.turn(server, &format!("run:touch {}", rule_marker(installation).display()))?;
+    Ok(())
 }
 
 /// Artifact events must be few, and describe files of the workspace.
 fn check_artifacts(run: &RunHandle, installation: &Installation) -> Result<()> {
     let events = run.events(&installation.server, &installation.server.sign_in()?)?;
     let artifacts: Vec<&Value> = events.iter().filter(|event| event["type"] == "artifact").collect();
-    anyhow::ensure!(artifacts.len() <= MAX_ARTIFACT_EVENTS, "{} artifact events", artifacts.len());
+    ensure!(artifacts.len() <= MAX_ARTIFACT_EVENTS, "{} artifact events", artifacts.len());
     let is_outside = |event: &&&Value| {
         let path = event["payload"]["path"].as_str().unwrap_or_default();
         path.starts_with('/') || path.starts_with("outside/") || path.contains("..")
     };
     if let Some(event) = artifacts.iter().find(is_outside) {
-        anyhow::bail!("artifact outside of the workspace: {}", event["payload"]);
+        bail!("artifact outside of the workspace: {}", event["payload"]);
     }
     Ok(())
 }

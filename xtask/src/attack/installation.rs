@@ -92,6 +92,9 @@ impl Installation {
         let ready = self.server.ready().clone();
         let state = self.server.state().to_owned();
         let address: SocketAddr = self.server.url().trim_start_matches("http://").parse()?;
+        let overwrite_folder = base.join("overwrite-folder");
+        fs::create_dir_all(&overwrite_folder)?;
+        fs::set_permissions(&overwrite_folder, fs::Permissions::from_mode(0o777))?;
         let overwrite = [base.join("overwrite"), base.join("overwrite-workspace")];
         for file in &overwrite {
             fs::write(file, "unchanged")?;
@@ -108,6 +111,7 @@ impl Installation {
             "tools": [base.join("bin"), base.join("home/.cargo/bin"), base.join("home/.local/bin")],
             "overwrite": overwrite[0],
             "overwrite_workspace": overwrite[1],
+            "overwrite_folder": overwrite_folder,
             "git_marker": base.join("git-marker"),
             "limits": {
                 "processes": MAX_PROCESSES, "memory_mib": MAX_MEMORY_MIB, "disk_mib": MAX_DISK_MIB, "files": FILES,
@@ -198,7 +202,7 @@ fn user_command(base: &Path) -> Command {
 }
 
 /// Finds a file by name. Folders that cannot be read are skipped.
-fn find_file(folder: &Path, name: &str) -> Option<PathBuf> {
+pub(super) fn find_file(folder: &Path, name: &str) -> Option<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {

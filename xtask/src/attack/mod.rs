@@ -22,6 +22,9 @@ use installation::Installation;
 use report::Report;
 use session::AttackSession;
 
+/// The group of attacks that run in the second run of the session, whose runner started anew.
+const SECOND_RUN: &str = "second-run";
+
 #[derive(Args)]
 pub(crate) struct AttackArgs {
     /// Agent that runs the attacks
@@ -124,9 +127,18 @@ pub(crate) fn run(args: &AttackArgs) -> Result<()> {
     )?;
     let attacks = list_attacks(&args.groups)?;
     let mut installation = Installation::start(args)?;
-    let session = AttackSession::create(&installation, args)?;
-    let mut results = session.run_attacks(&installation.server, &attacks)?;
-    let checks = HostChecks::collect(&mut installation, &session)?;
+    let mut session = AttackSession::create(&installation, args)?;
+    let (second_run, first_run): (Vec<Attack>, Vec<Attack>) =
+        attacks.iter().cloned().partition(|attack| attack.group == SECOND_RUN);
+    let mut results = session.run_attacks(&installation.server, &first_run)?;
+    let mut checks = HostChecks::default();
+    checks.follow_up(&installation, &mut session);
+    results.extend(session.run_attacks(&installation.server, &second_run)?);
+    checks.follow_up(&installation, &mut session);
+    checks.look(&mut installation, &session)?;
+    if args.uncontained {
+        checks.be_careless(&installation, &session)?;
+    }
     for (name, result) in &mut results {
         checks.resolve(name, result);
     }

@@ -110,7 +110,9 @@ pub(super) struct Turn {
 /// The session whose agent attacks.
 pub(super) struct AttackSession {
     pub(super) handle: RunHandle,
-    pub(super) backend: Backend,
+    /// Earlier runs of the session.
+    pub(super) ended: Vec<RunHandle>,
+    backend: Backend,
     policy: Value,
     program: String,
     targets: String,
@@ -127,6 +129,7 @@ impl AttackSession {
         let program = fs::read(root().join("crates/testkit/attack/attack.py"))?;
         Ok(Self {
             handle,
+            ended: Vec::new(),
             backend: args.backend,
             policy,
             program: STANDARD.encode(program),
@@ -168,10 +171,13 @@ impl AttackSession {
         Ok(results)
     }
 
-    /// Creates the next run of the session, whose runner starts anew.
-    pub(super) fn next_run(&self, server: &DevServer) -> Result<RunHandle> {
+    /// Ends the run and creates the next one of the session, whose runner starts anew.
+    pub(super) fn restart(&mut self, server: &DevServer) -> Result<()> {
+        self.handle.cancel(server)?;
         let session = Some(self.handle.session.as_str());
-        RunHandle::create(server, TENANT, self.backend.profile(), session, &self.policy)
+        let next = RunHandle::create(server, TENANT, self.backend.profile(), session, &self.policy)?;
+        self.ended.push(std::mem::replace(&mut self.handle, next));
+        Ok(())
     }
 
     fn prompt(&self, names: &[&str]) -> String {
