@@ -2,6 +2,7 @@
 """Attacks on the sandbox, as an agent would run them. `cargo xtask attack` starts it; see docs/measured/attacks.md.
 
 Reads `targets.json` in the working folder and prints one line of JSON per attack: its name, its outcome and a detail.
+`--list` lists the attacks; `--pack` reads targets from standard input and prints a command line that needs no file.
 Every attack proves its success: it shows that it read a canary, got a byte from a listener or changed something outside.
 The targets contain only the SHA-256 hashes of the canaries, so an attack cannot find one in its own arguments.
 
@@ -9,6 +10,7 @@ Outcomes: `succeeded`; `refused`; `unavailable`: this machine cannot do it even 
 harness can see the effect, after the run.
 """
 
+import base64
 import collections
 import ctypes
 import errno
@@ -25,6 +27,7 @@ import struct
 import subprocess
 import sys
 import time
+import zlib
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 IS_X86 = platform.machine() == "x86_64"
@@ -1198,13 +1201,15 @@ def fill_shared_memory():
     return fill_disk("/dev/shm")
 
 
-@attack("files-flood", seconds=45)
+@attack("files-flood", seconds=55)
 def many_files():
     """They stay: the runner must cope with them after the turn."""
-    limit, root = TARGETS["limits"]["files"], os.path.join(os.getcwd(), "many")
+    limit, root, end = TARGETS["limits"]["files"], os.path.join(os.getcwd(), "many"), time.monotonic() + 50
 
     def create(report):
         for number in range(min(limit, MAX_FILES)):
+            if time.monotonic() > end:
+                return
             folder = os.path.join(root, str(number // 1000))
             if number % 1000 == 0:
                 os.makedirs(folder)
@@ -1215,6 +1220,8 @@ def many_files():
     reached = in_child(create)
     if reached >= limit:
         raise Succeeded(f"{reached} files")
+    if time.monotonic() > end:
+        raise RuntimeError(f"too slow: {reached} files in 50 s")
     return f"stopped at {reached} files"
 
 
@@ -1410,7 +1417,8 @@ def run_attack(name):
     if data:
         return json.loads(data)
     code = os.waitstatus_to_exitcode(status)
-    return "refused", f"timed out after {selected.seconds} s" if code == -signal.SIGALRM else f"ended with {code}"
+    # A slow machine must not look like a refusal.
+    return ("broken", f"timed out after {selected.seconds} s") if code == -signal.SIGALRM else ("refused", f"ended with {code}")
 
 
 def main(targets, arguments):
@@ -1428,8 +1436,19 @@ def list_attacks():
         print(json.dumps(row))
 
 
+def pack():
+    """Prints a shell command with this program and its targets inside: a read-only workspace has no place for files."""
+    with open(__file__, "rb") as file:
+        parts = [base64.b64encode(zlib.compress(data, 9)).decode() for data in (file.read(), sys.stdin.buffer.read())]
+    unpack = "lambda at:zlib.decompress(base64.b64decode(sys.argv[at]))"
+    loader = f"import base64,json,sys,zlib;u={unpack};n={{'__name__':'attack'}};exec(compile(u(1),'attack.py','exec'),n);"
+    print(f"/usr/bin/python3 -c \"{loader}n['main'](json.loads(u(2)),sys.argv[3:])\" {' '.join(parts)}")
+
+
 if __name__ == "__main__" and sys.argv[1:] == ["--list"]:
     list_attacks()
+elif __name__ == "__main__" and sys.argv[1:] == ["--pack"]:
+    pack()
 elif __name__ == "__main__":
     with open("targets.json") as file:
         main(json.load(file), sys.argv[1:])

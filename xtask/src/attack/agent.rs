@@ -44,12 +44,12 @@ impl Backend {
         (self != Self::Script).then_some(scope)
     }
 
-    /// Returns how many attacks fit into one turn: Codex returns from a tool call after 10 seconds.
-    pub(super) fn attacks_per_turn(self) -> usize {
-        match self {
-            Self::Script => usize::MAX,
-            Self::Codex => 6,
-            Self::Qwen => 12,
+    /// Returns how many attacks fit into one turn: agents give a tool less time than a group may need.
+    pub(super) fn attacks_per_turn(self, group: &str) -> usize {
+        match (self, group) {
+            (Self::Script, _) => usize::MAX,
+            (Self::Codex | Self::Qwen, "resources") => 1,
+            (Self::Codex | Self::Qwen, _) => 12,
         }
     }
 }

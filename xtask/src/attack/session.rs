@@ -1,13 +1,12 @@
 //! The run that attacks.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::agent::Backend;
@@ -23,12 +22,6 @@ const TENANT: &str = "dev";
 const TURN_TIMEOUT: Duration = Duration::from_secs(150);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-
-/// Runs the program from its arguments: a read-only workspace has no place for a file. `exec` keeps the source out of
-/// the names that the attacks search.
-const LOADER: &str = "import base64,json,sys;n={'__name__':'attack'};\
-    exec(compile(base64.b64decode(sys.argv[1]),'attack.py','exec'),n);\
-    n['main'](json.loads(base64.b64decode(sys.argv[2])),sys.argv[3:])";
 
 /// A run, and the session that it belongs to.
 pub(super) struct RunHandle {
@@ -114,8 +107,8 @@ pub(super) struct AttackSession {
     pub(super) ended: Vec<RunHandle>,
     backend: Backend,
     policy: Value,
-    program: String,
-    targets: String,
+    /// The shell command of the attack, without the names of attacks.
+    command: String,
 }
 
 impl AttackSession {
@@ -126,15 +119,8 @@ impl AttackSession {
         }
         let profile = args.backend.profile();
         let handle = RunHandle::create(&installation.server, TENANT, profile, None, &policy)?;
-        let program = fs::read(root().join("crates/testkit/attack/attack.py"))?;
-        Ok(Self {
-            handle,
-            ended: Vec::new(),
-            backend: args.backend,
-            policy,
-            program: STANDARD.encode(program),
-            targets: STANDARD.encode(installation.targets.to_string()),
-        })
+        let command = pack_command(&installation.targets)?;
+        Ok(Self { handle, ended: Vec::new(), backend: args.backend, policy, command })
     }
 
     /// Runs the attacks, one group per turn. An attack without a result is broken.
@@ -145,10 +131,10 @@ impl AttackSession {
     ) -> Result<BTreeMap<String, AttackResult>> {
         let mut results = BTreeMap::new();
         for group in attacks.chunk_by(|a, b| a.group == b.group) {
-            for chunk in group.chunks(self.backend.attacks_per_turn()) {
+            for chunk in group.chunks(self.backend.attacks_per_turn(&group[0].group)) {
                 let started = Instant::now();
                 let names: Vec<&str> = chunk.iter().map(|attack| attack.name.as_str()).collect();
-                let turn = self.handle.turn(server, &self.prompt(&names))?;
+                let turn = self.handle.turn(server, &format!("run:{} {}", self.command, names.join(" ")))?;
                 println!(
                     "{}: {} attacks, {} after {} s",
                     group[0].group,
@@ -179,11 +165,20 @@ impl AttackSession {
         self.ended.push(std::mem::replace(&mut self.handle, next));
         Ok(())
     }
+}
 
-    fn prompt(&self, names: &[&str]) -> String {
-        let Self { program, targets, .. } = self;
-        format!("run:/usr/bin/python3 -c \"{LOADER}\" {program} {targets} {}", names.join(" "))
-    }
+/// Packs the program and its targets into one shell command.
+fn pack_command(targets: &Value) -> Result<String> {
+    let mut child = Command::new("python3")
+        .arg(root().join("crates/testkit/attack/attack.py"))
+        .arg("--pack")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    child.stdin.take().context("stdin is not piped")?.write_all(targets.to_string().as_bytes())?;
+    let output = child.wait_with_output()?;
+    ensure!(output.status.success(), "cannot pack attack.py ({})", output.status);
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 /// Finds the results in the output of a tool, which agents may decorate.
