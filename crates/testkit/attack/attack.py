@@ -1228,6 +1228,15 @@ def many_files():
 # ---------------------------------------------------------------- plants: the harness checks them after the run
 
 
+@attack("output")
+def terminal_escapes():
+    """Sequences that set the title, the clipboard and the screen of who reads the output. In a turn of its own: the CLI shortens
+    long output."""
+    sys.stdout.write("attack-escape \x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\x1b[2J\x9b31m\u202e\r\n")
+    sys.stdout.flush()
+    raise Planted("escapes in the output")
+
+
 def may_replace(folder):
     """Returns whether a folder belongs to the harness or to a sandbox. A folder of the host's user is never touched."""
     return os.path.isdir(folder) and (folder.startswith(TARGETS["base"]) or not is_host_namespace("mnt"))
@@ -1332,14 +1341,6 @@ def codex_rules():
     if not TARGETS["backend"] == "codex":
         raise Unavailable("only for Codex")
     return ", ".join(sorted(errors)) or "no home of Codex is visible"
-
-
-@attack("plants")
-def terminal_escapes():
-    """Sequences that set the title, the clipboard and the screen of who reads the output."""
-    sys.stdout.write("attack-escape \x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\x1b[2J\x9b31m\u202e\r\n")
-    sys.stdout.flush()
-    raise Planted("escapes in the output")
 
 
 @attack("second-run")

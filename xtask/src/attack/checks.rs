@@ -23,10 +23,21 @@ const ESCAPES: [char; 4] = ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'];
 /// The start of the line with the escapes.
 const ESCAPE_LINE: &str = "attack-escape";
 
+/// Attacks that the sandbox allows: the runner and the CLI must be careful with what they read.
+const DEFENDED_BY_READERS: [&str; 5] = [
+    "symlink_in_workspace",
+    "fifo_in_workspace",
+    "character_device_in_workspace",
+    "git_hooks",
+    "terminal_escapes",
+];
+
 /// The effects of the attacks on the host.
 #[derive(Default)]
 pub(super) struct HostChecks {
     base: PathBuf,
+    /// Whether the harness itself read what was planted.
+    is_careless: bool,
     killed: bool,
     typed: bool,
     overwritten: bool,
@@ -75,6 +86,7 @@ impl HostChecks {
     /// Does what a careless runner or user would do with the workspace. This shows that the plants work, and that they
     /// failed because the runner was careful.
     pub(super) fn be_careless(&mut self, installation: &Installation, session: &AttackSession) -> Result<()> {
+        self.is_careless = true;
         let token = installation.server.sign_in()?;
         for run in &session.ended {
             let events = run.events(&installation.server, &token)?;
@@ -89,7 +101,7 @@ impl HostChecks {
         self.overwritten_from_workspace |= fs::write(workspace.join("artifact.txt"), "careless").is_ok()
             && fs::read_to_string(installation.base().join("overwrite-workspace"))? != UNCHANGED;
         if !succeeds("timeout 1 cat fifo.txt")? {
-            self.hung.get_or_insert_with(|| "a careless reader hung".to_owned());
+            self.hung.get_or_insert_with(|| "it hung".to_owned());
         }
         self.read_device = succeeds("test \"$(head -c 3 endless.txt | wc -c)\" = 3")?;
         let _status = succeeds("git -c safe.directory='*' status > /dev/null 2>&1")?;
@@ -117,15 +129,20 @@ impl HostChecks {
             "character_device_in_workspace" => (self.hung.is_some() || self.read_device, "device was read"),
             "git_hooks" => (self.git_hook_ran, "hook ran outside"),
             "codex_rules" => (self.rule_allowed, "rule allowed a command outside"),
-            "terminal_escapes" if self.printed_output => (self.printed_escapes, "the CLI printed them"),
+            "terminal_escapes" if self.printed_output => (self.printed_escapes, "escapes were printed"),
             _ => {
                 let detail = "no check on the host".to_owned();
                 *result = AttackResult { outcome: Outcome::Broken, detail };
                 return;
             }
         };
-        let (outcome, prefix) =
-            if has_effect { (Outcome::Succeeded, "") } else { (Outcome::Refused, "did not happen: ") };
+        let (outcome, prefix) = match has_effect {
+            true if self.is_careless && DEFENDED_BY_READERS.contains(&attack) => {
+                (Outcome::Succeeded, "careless reader: ")
+            }
+            true => (Outcome::Succeeded, ""),
+            false => (Outcome::Refused, "did not happen: "),
+        };
         *result = AttackResult { outcome, detail: format!("{prefix}{effect}") };
     }
 }
@@ -151,6 +168,8 @@ fn rule_marker(installation: &Installation) -> PathBuf {
 fn next_turns(installation: &Installation, session: &mut AttackSession) -> Result<()> {
     let server = &installation.server;
     session.handle.turn(server, "run:echo still here")?;
+    // The attack prints escapes from a tool; this turn puts them into the reply.
+    session.handle.turn(server, &format!("echo:{ESCAPE_LINE} {}", String::from_iter(ESCAPES)))?;
     check_artifacts(&session.handle, installation)?;
     session.restart(server)?;
     session.handle.turn(server, &format!("run:touch {}", rule_marker(installation).display()))?;
