@@ -166,7 +166,10 @@ fn server_command(base: &Path, args: &AttackArgs, model: Option<&FakeModel>) -> 
         .env("GUILDHALL_LAUNCHER_PROFILES", base.join("profiles"))
         // The widest bounds: what a run gets must come from its own policy.
         .env("GUILDHALL_RUNS_SANDBOX", Sandbox::DangerFullAccess.as_str())
-        .env("GUILDHALL_RUNS_NETWORK", "enabled");
+        .env("GUILDHALL_RUNS_NETWORK", "enabled")
+        // Each request of the harness signs in.
+        .env("GUILDHALL_LIMITS_ACCOUNT", "100000/60s")
+        .env("GUILDHALL_LIMITS_SIGN_IN", "100000/60s");
     if args.uncontained {
         let (name, value) = uncontained_setting(base)?;
         command.env(name, value);
