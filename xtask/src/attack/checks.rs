@@ -171,9 +171,10 @@ fn next_turns(installation: &Installation, session: &mut AttackSession) -> Resul
     // The attack prints escapes from a tool; this turn puts them into the reply.
     session.handle.turn(server, &format!("echo:{ESCAPE_LINE} {}", String::from_iter(ESCAPES)))?;
     check_artifacts(&session.handle, installation)?;
-    session.restart(server)?;
+    // A stricter run of the session must not obey rules that an earlier one planted.
+    session.restart_read_only(server)?;
     session.handle.turn(server, &format!("run:touch {}", rule_marker(installation).display()))?;
-    Ok(())
+    session.restart(server)
 }
 
 /// Artifact events must be few, and describe files of the workspace.

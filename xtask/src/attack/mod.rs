@@ -121,6 +121,11 @@ struct AttackResult {
 }
 
 pub(crate) fn run(args: &AttackArgs) -> Result<()> {
+    let has_own_sandbox = args.backend == Backend::Codex && args.sandbox != Sandbox::DangerFullAccess;
+    ensure!(
+        !(args.uncontained && has_own_sandbox),
+        "Codex has a sandbox of its own: add `--sandbox danger-full-access` to `--uncontained`"
+    );
     step(
         "build",
         &mut cargo(["build", "--quiet", "--package", "guildhall-cli", "--package", "guildhall-runner"]),

@@ -10,12 +10,13 @@ use super::agent::Backend;
 use super::{Attack, AttackArgs, AttackResult, Outcome};
 use crate::command::{output, root};
 
-/// What a backend may do by design.
-const ALLOWED: [(Backend, &str, &str); 1] = [(
-    Backend::Codex,
-    "userns_create",
-    "Codex nests its own sandbox; the other userns attacks show that it gains nothing",
-)];
+/// What a backend may do by design: it needs user namespaces for a sandbox of its own, and the other attacks of the group
+/// show that they gain nothing.
+const ALLOWED: [(Backend, &str); 1] = [(Backend::Codex, "userns_create")];
+
+/// What fails without a sandbox too, because the runner replaces these files instead of writing through links.
+const DEFENDED: [(Backend, &str); 2] =
+    [(Backend::Codex, "symlink_for_runner"), (Backend::Qwen, "symlink_for_runner")];
 
 const PAGE: &str = "docs/measured/attacks.md";
 
@@ -37,8 +38,13 @@ impl<'a> Report<'a> {
     pub(super) fn table(&self) -> String {
         let mut table = "| group | attack | outcome | detail |\n|---|---|---|---|\n".to_owned();
         for (attack, result) in self.rows() {
-            let AttackResult { outcome, detail } = result;
-            let detail = detail.replace('|', "/").replace('\n', " ");
+            let outcome = result.outcome;
+            let mut detail = result.detail.replace('|', "/").replace('\n', " ");
+            if let (true, Outcome::Refused, Some(reason)) =
+                (self.args.uncontained, outcome, &attack.fails_without_sandbox)
+            {
+                let _ = write!(detail, "; {reason}");
+            }
             let _ = writeln!(table, "| {} | {} | {outcome} | {detail} |", attack.group, attack.name);
         }
         table
@@ -107,11 +113,11 @@ impl<'a> Report<'a> {
     }
 
     fn is_as_wanted(&self, attack: &Attack, result: &AttackResult) -> bool {
-        let is_allowed =
-            ALLOWED.iter().any(|(backend, name, _)| *backend == self.args.backend && *name == attack.name);
+        let key = (self.args.backend, attack.name.as_str());
+        let is_defended = attack.fails_without_sandbox.is_some() || DEFENDED.contains(&key);
         match result.outcome {
-            Outcome::Succeeded => self.args.uncontained || is_allowed,
-            Outcome::Refused => !self.args.uncontained || attack.fails_without_sandbox.is_some(),
+            Outcome::Succeeded => self.args.uncontained || ALLOWED.contains(&key),
+            Outcome::Refused => !self.args.uncontained || is_defended,
             Outcome::Unavailable => true,
             Outcome::Planted | Outcome::Broken => false,
         }

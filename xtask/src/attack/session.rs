@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::agent::Backend;
 use super::installation::Installation;
-use super::{Attack, AttackArgs, AttackResult, Outcome};
+use super::{Attack, AttackArgs, AttackResult, Outcome, Sandbox};
 use crate::command::root;
 use crate::dev_server::{DevServer, text};
 
@@ -159,9 +159,20 @@ impl AttackSession {
 
     /// Ends the run and creates the next one of the session, whose runner starts anew.
     pub(super) fn restart(&mut self, server: &DevServer) -> Result<()> {
+        self.restart_with(server, &self.policy.clone())
+    }
+
+    /// Like `restart`, with the strictest sandbox.
+    pub(super) fn restart_read_only(&mut self, server: &DevServer) -> Result<()> {
+        let mut policy = self.policy.clone();
+        policy["sandbox"] = json!(Sandbox::ReadOnly.as_str());
+        self.restart_with(server, &policy)
+    }
+
+    fn restart_with(&mut self, server: &DevServer, policy: &Value) -> Result<()> {
         self.handle.cancel(server)?;
         let session = Some(self.handle.session.as_str());
-        let next = RunHandle::create(server, TENANT, self.backend.profile(), session, &self.policy)?;
+        let next = RunHandle::create(server, TENANT, self.backend.profile(), session, policy)?;
         self.ended.push(std::mem::replace(&mut self.handle, next));
         Ok(())
     }
