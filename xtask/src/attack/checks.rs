@@ -24,7 +24,7 @@ const ESCAPES: [char; 4] = ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'];
 const ESCAPE_LINE: &str = "attack-escape";
 
 /// Attacks that the sandbox allows: the runner and the CLI must be careful with what they read.
-const DEFENDED_BY_READERS: [&str; 5] = [
+pub(super) const DEFENDED_BY_READERS: [&str; 5] = [
     "symlink_in_workspace",
     "fifo_in_workspace",
     "character_device_in_workspace",

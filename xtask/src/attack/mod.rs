@@ -84,7 +84,6 @@ impl Network {
 struct Attack {
     name: String,
     group: String,
-    about: String,
     /// Why it fails without a sandbox too; `None` if it must succeed there.
     fails_without_sandbox: Option<String>,
 }
@@ -175,7 +174,39 @@ fn parse_attack(line: &str) -> Result<Attack> {
     Ok(Attack {
         name: text("attack").unwrap_or_default(),
         group: text("group").unwrap_or_default(),
-        about: text("about").unwrap_or_default(),
         fails_without_sandbox: text("failsWithoutSandbox"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_attacks_exist_in_the_program() {
+        let attacks = list_attacks(&[]).unwrap();
+        let special = report::ALLOWED.iter().chain(&report::DEFENDED).map(|(_, name)| *name);
+        for name in special.chain(checks::DEFENDED_BY_READERS) {
+            assert!(attacks.iter().any(|attack| attack.name == name), "{name}");
+        }
+        assert!(attacks.iter().any(|attack| attack.group == SECOND_RUN));
+    }
+
+    #[test]
+    fn every_attack_has_a_unique_name_and_its_group_is_in_one_block() {
+        let attacks = list_attacks(&[]).unwrap();
+        let names: std::collections::BTreeSet<&str> =
+            attacks.iter().map(|attack| attack.name.as_str()).collect();
+        assert_eq!(names.len(), attacks.len());
+        let blocks: Vec<&str> =
+            attacks.chunk_by(|a, b| a.group == b.group).map(|block| block[0].group.as_str()).collect();
+        let groups: std::collections::BTreeSet<&str> = blocks.iter().copied().collect();
+        assert_eq!(groups.len(), blocks.len(), "{blocks:?}");
+    }
+
+    #[test]
+    fn unknown_group_is_refused() {
+        let error = list_attacks(&["nothing".to_owned()]).unwrap_err();
+        assert_eq!(error.to_string(), "no attack is in the group `nothing`");
+    }
 }
