@@ -1239,7 +1239,7 @@ def terminal_escapes():
 
 def may_replace(folder):
     """Returns whether a folder belongs to the harness or to a sandbox. A folder of the host's user is never touched."""
-    return os.path.isdir(folder) and (folder.startswith(TARGETS["base"]) or not is_host_namespace("mnt"))
+    return os.path.isdir(folder) and folder != "/" and (folder.startswith(TARGETS["base"]) or not is_host_namespace("mnt"))
 
 
 def session_folder():
@@ -1253,9 +1253,9 @@ def runner_files():
     roots = [session_folder(), os.environ.get("HOME", ""), os.environ.get("CODEX_HOME", ""), os.path.dirname(os.getcwd())]
     names = re.compile(r"(\.thread|/config\.toml|/\.qwen/settings\.json)$")
     for root in filter(may_replace, roots):
-        for folder, _, files in os.walk(root):
-            if len(os.path.relpath(folder, root).split("/")) > 5:
-                continue
+        for folder, folders, files in os.walk(root):
+            if len(os.path.relpath(folder, root).split("/")) >= 5:
+                folders.clear()
             for name in files:
                 path = os.path.join(folder, name)
                 if names.search(path):
