@@ -9,6 +9,7 @@ pub mod guard;
 mod lease;
 pub mod model_proxy;
 pub mod pump;
+pub mod sandbox;
 pub mod serve;
 pub mod spool;
 pub mod storage;

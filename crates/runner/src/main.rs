@@ -4,14 +4,19 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
 use guildhall_domain::ids::RunId;
 use guildhall_runner::backend::select::BackendCatalog;
-use guildhall_runner::child::DenyList;
 use guildhall_runner::guard::{self, GuardLink, WorkerExit};
+use guildhall_runner::model_proxy::{HostPattern, ModelCaps};
+use guildhall_runner::sandbox::{
+    Containment, PROBE_STAGE, Sandbox, SandboxLimits, ToolMounts, ToolVariables, enter, find_bwrap,
+    find_tools, init, probe,
+};
 use guildhall_runner::serve::{ServeOptions, ServeOutcome, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
@@ -47,16 +52,11 @@ struct Arguments {
     /// Directory for workspaces and session storage
     #[arg(long, default_value = "./.guildhall-runner", value_name = "FOLDER")]
     state: PathBuf,
-    /// File or directory that agents cannot access, besides the runner's own; can be repeated
-    #[arg(long = "out-of-reach", value_name = "PATH")]
-    denied_paths: Vec<PathBuf>,
-    /// TCP port that agents cannot connect to; can be repeated
-    #[arg(long = "closed-port", value_name = "PORT")]
-    denied_ports: Vec<u16>,
-    /// Do not confine agents: they can access everything this process can, including credentials. For kernels
-    /// without Landlock
+    /// Do not run agents in a sandbox: they can access everything this process can, including credentials
     #[arg(long)]
     uncontained: bool,
+    #[command(flatten)]
+    sandbox: SandboxArguments,
     /// Directory below which runs may name directories and repositories; can be repeated
     #[arg(long = "workspace-root", value_name = "FOLDER")]
     workspace_roots: Vec<PathBuf>,
@@ -80,13 +80,84 @@ struct Arguments {
     under_guard: bool,
 }
 
+/// Options of the sandbox
+#[derive(clap::Args)]
+struct SandboxArguments {
+    /// File or directory that no workspace may contain, besides the runner's own; can be repeated
+    #[arg(long = "protected-path", value_name = "PATH")]
+    protected: Vec<PathBuf>,
+    /// Directory of tools that agents may read and execute, besides those on the search path; can be repeated
+    #[arg(long = "tool", value_name = "FOLDER")]
+    tools: Vec<PathBuf>,
+    /// Host that runs with network `allow-list` reach: `example.com` or `*.example.com`; can be repeated
+    #[arg(long = "allowed-host", value_name = "HOST")]
+    allowed_hosts: Vec<HostPattern>,
+    /// Processes and threads of an agent
+    #[arg(long = "agent-processes", default_value_t = SandboxLimits::default().processes)]
+    processes: u64,
+    /// Memory of an agent with all of its processes, in MiB
+    #[arg(long = "agent-memory-mib", default_value_t = SandboxLimits::default().memory_bytes / MIB)]
+    memory_mib: u64,
+    /// Disk space of a workspace and the agent's home, in MiB
+    #[arg(long = "agent-disk-mib", default_value_t = SandboxLimits::default().disk_bytes / MIB)]
+    disk_mib: u64,
+    /// Files in a workspace and the agent's home
+    #[arg(long = "agent-files", default_value_t = SandboxLimits::default().files)]
+    files: u64,
+    /// CPU time of one process of an agent, in seconds
+    #[arg(long = "agent-cpu-seconds", default_value_t = SandboxLimits::default().cpu_seconds)]
+    cpu_seconds: u64,
+    /// Model tokens of one run; default: no limit
+    #[arg(long)]
+    model_tokens: Option<u64>,
+    /// Model requests of one run; default: no limit
+    #[arg(long)]
+    model_requests: Option<u64>,
+    /// Bytes of model traffic of one run; default: no limit
+    #[arg(long)]
+    model_bytes: Option<u64>,
+}
+
+const MIB: u64 = 1024 * 1024;
+
 fn main() -> ExitCode {
-    let args = Arguments::parse();
-    let outcome = if args.no_guard || args.under_guard { run_worker(args) } else { run_guard() };
+    let outcome = run_stage().unwrap_or_else(|| {
+        let args = Arguments::parse();
+        if args.no_guard || args.under_guard { run_worker(args) } else { run_guard() }
+    });
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         ExitCode::FAILURE
     })
+}
+
+/// Runs a stage of the sandbox, if the first argument names one.
+fn run_stage() -> Option<Result<ExitCode>> {
+    let mut arguments = std::env::args_os().skip(1);
+    let stage = arguments.next()?;
+    if stage == enter::STAGE {
+        Some(enter::run(arguments.collect()).map(|never| match never {}))
+    } else if stage == init::STAGE {
+        Some(init::run(arguments.collect()))
+    } else if stage == PROBE_STAGE {
+        Some(probe_sandbox())
+    } else {
+        None
+    }
+}
+
+/// Starts a sandbox once, and reports why that fails.
+fn probe_sandbox() -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let sandbox = Sandbox {
+        bwrap: find_bwrap()?,
+        helper: std::env::current_exe()?,
+        tools: ToolMounts::default(),
+        limits: SandboxLimits::default(),
+        protected: Vec::new(),
+    };
+    runtime.block_on(probe(&sandbox))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Supervises a worker process. It does nothing else, so that little can fail here.
@@ -116,14 +187,17 @@ async fn serve_runs(args: Arguments, guard: GuardLink) -> Result<()> {
         .with_context(|| format!("cannot read the enrolment token from {}", args.enrolment_file.display()))?;
     let client = RunnerClient::new(Client::new(&args.url)?, SecretString::from(token.trim()));
     let stop = stop_on_signals()?;
-    let deny = deny_list(&args)?;
+    let containment = containment(&args)?;
+    let SandboxArguments { allowed_hosts, model_tokens, model_requests, model_bytes, .. } = args.sandbox;
     let options = ServeOptions {
         name: args.name,
         profiles: args.profile,
         backends: BackendCatalog { profiles: args.profiles, codex: args.codex },
         run: args.run,
         state: args.state,
-        deny,
+        containment,
+        allowed_hosts,
+        model_caps: ModelCaps { tokens: model_tokens, requests: model_requests, bytes: model_bytes },
         workspace_roots: args.workspace_roots,
         idle_timeout: Duration::from_secs(args.idle_seconds),
         claim_timeout: Duration::from_secs(args.claim_seconds),
@@ -140,18 +214,36 @@ async fn serve_runs(args: Arguments, guard: GuardLink) -> Result<()> {
     }
 }
 
-/// Returns what agents cannot access: the runner's state, the credentials, the enrolment token, and what the arguments
-/// name.
-fn deny_list(args: &Arguments) -> Result<DenyList> {
+/// Returns the sandbox of agents, or why there is none.
+fn containment(args: &Arguments) -> Result<Result<Containment, String>> {
     if args.uncontained {
-        return Ok(DenyList::default());
+        return Ok(Ok(Containment::Uncontained));
     }
-    // A path must exist to be denied.
+    // A path must exist to be protected.
     std::fs::create_dir_all(&args.state)
         .with_context(|| format!("cannot create the state directory {}", args.state.display()))?;
+    let SandboxArguments { protected, tools, processes, memory_mib, disk_mib, files, cpu_seconds, .. } =
+        &args.sandbox;
     let own = [args.state.clone(), args.enrolment_file.clone()];
-    let paths = own.into_iter().chain(args.profiles.clone()).chain(args.denied_paths.clone()).collect();
-    Ok(DenyList { paths, ports: args.denied_ports.clone() })
+    let limits = SandboxLimits {
+        processes: *processes,
+        memory_bytes: memory_mib.saturating_mul(MIB),
+        disk_bytes: disk_mib.saturating_mul(MIB),
+        files: *files,
+        cpu_seconds: *cpu_seconds,
+        ..SandboxLimits::default()
+    };
+    let bwrap = match find_bwrap() {
+        Ok(bwrap) => bwrap,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    Ok(Ok(Containment::Sandboxed(Arc::new(Sandbox {
+        bwrap,
+        helper: std::env::current_exe().context("cannot find the path of this program")?,
+        tools: find_tools(&ToolVariables::of_this_process(), tools),
+        limits,
+        protected: own.into_iter().chain(args.profiles.clone()).chain(protected.clone()).collect(),
+    }))))
 }
 
 fn outcome_message(outcome: ServeOutcome) -> &'static str {

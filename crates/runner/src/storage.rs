@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::sessions::StorageKind;
 use guildhall_protocol::rest::sessions::RefreshStorage;
 use guildhall_sdk::runner::{Grant, LeasedRun};
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 use tracing::warn;
@@ -138,7 +140,13 @@ impl DirectorySummary {
 
 fn hash_file(path: &Path, size: u64) -> std::io::Result<[u8; 32]> {
     let mut hash = Sha256::new();
-    let mut file = fs::File::open(path)?.take(size);
+    // An agent may have replaced the file by a link, or by a FIFO, which would block.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::ErrorKind::InvalidData.into());
+    }
+    let mut file = file.take(size);
     let mut buffer = [0; 64 * 1024];
     loop {
         match file.read(&mut buffer)? {

@@ -4,7 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use guildhall_launcher::local::{self, DenyList, Lifetime, Limits, LocalLauncher, LocalOptions};
+use guildhall_launcher::local::{
+    self, Containment, Lifetime, Limits, LocalLauncher, LocalOptions, SandboxOptions,
+};
 use guildhall_launcher::secrets::FileStore;
 use guildhall_launcher::storage::{LocalSessionStorage, SessionStorage};
 use guildhall_launcher::{LaunchError, Launcher};
@@ -17,8 +19,8 @@ use guildhall_service::sessions::storage_collector::CollectSessionStorage;
 use guildhall_store::Store;
 use tracing::warn;
 
+use crate::Config;
 use crate::config::{self, LauncherKind};
-use crate::{Config, engine_ports};
 
 /// The environment variables of this process that runners and their agents inherit: program lookup, locale,
 /// certificates.
@@ -36,26 +38,55 @@ pub(crate) fn open(
     match config.launcher.kind {
         LauncherKind::None => Ok(None),
         LauncherKind::Local => {
-            let options =
-                LocalOptions { secrets, deny_list: deny_list(config), ..options(&config.launcher, address) };
+            let containment = containment(config);
+            let options = LocalOptions { secrets, containment, ..options(&config.launcher, address) };
+            if let Err(reason) = check_containment(config) {
+                warn!("{reason}");
+            }
             Ok(Some(Arc::new(LocalLauncher::open(options)?)))
         }
     }
 }
 
-/// Returns the paths and ports that agents of local runners cannot reach. Returns none where the kernel cannot block
-/// them.
-fn deny_list(config: &Config) -> Option<DenyList> {
-    if !local::supports_containment() {
-        warn!(
-            "runners are not contained: their agents can reach everything that this server's account can reach; \
-             containment needs Linux 6.7 or newer"
-        );
-        return None;
+/// Returns the sandbox of the agents that local runners start.
+fn containment(config: &Config) -> Containment {
+    if config.launcher.uncontained {
+        return Containment::Uncontained;
     }
-    let paths = config.launcher.out_of_reach.iter().chain([&config.secrets.folder]);
+    let paths = config.launcher.protected_paths.iter().chain([&config.secrets.folder]);
     let paths = paths.filter(|path| !path.is_empty()).map(|path| absolute(Path::new(path)));
-    Some(DenyList { paths: paths.collect(), ports: engine_ports::local_engine_ports(config) })
+    let sandbox = &config.sandbox;
+    let caps = [
+        ("--model-tokens", sandbox.model_tokens),
+        ("--model-requests", sandbox.model_requests),
+        ("--model-bytes", sandbox.model_bytes),
+    ];
+    let limits = [
+        ("--agent-processes", sandbox.processes.get()),
+        ("--agent-memory-mib", sandbox.memory_mib.get()),
+        ("--agent-disk-mib", sandbox.disk_mib.get()),
+        ("--agent-files", sandbox.files.get()),
+        ("--agent-cpu-seconds", sandbox.cpu_time.as_secs()),
+    ];
+    Containment::Sandboxed(SandboxOptions {
+        protected_paths: paths.collect(),
+        tools: sandbox.tools.iter().map(|path| absolute(Path::new(path))).collect(),
+        allowed_hosts: sandbox.allowed_hosts.clone(),
+        numbers: limits.into_iter().chain(caps.into_iter().filter(|(_, cap)| *cap > 0)).collect(),
+    })
+}
+
+/// Checks that agents of local runners are contained. Starts a sandbox once. The error says what users must know.
+pub fn check_containment(config: &Config) -> Result<(), String> {
+    if config.launcher.uncontained {
+        return Err(
+            "agents are not contained (launcher.uncontained): they can access everything that this server's \
+                    account can access"
+                .to_owned(),
+        );
+    }
+    let runner = runner_path(&config.launcher);
+    local::probe_sandbox(&runner).map_err(|reason| format!("runs of local runners will fail: {reason}"))
 }
 
 /// Starts the reconciler of runner jobs.
@@ -97,16 +128,21 @@ pub fn default_runner_path() -> PathBuf {
     own.parent().map(|folder| folder.join(RUNNER)).unwrap_or_else(|| PathBuf::from(RUNNER))
 }
 
+fn runner_path(config: &config::Launcher) -> PathBuf {
+    let configured = Some(config.runner.clone()).filter(|path| !path.as_os_str().is_empty());
+    configured.unwrap_or_else(default_runner_path)
+}
+
 fn options(config: &config::Launcher, address: SocketAddr) -> LocalOptions {
     let non_empty = |path: &PathBuf| Some(path.clone()).filter(|path| !path.as_os_str().is_empty());
     let non_zero = |number: u64| Some(number).filter(|number| *number > 0);
     let url = Some(config.url.clone()).filter(|url| !url.is_empty());
     LocalOptions {
-        runner: non_empty(&config.runner).unwrap_or_else(default_runner_path),
+        runner: runner_path(config),
         state: config.state.clone(),
         profiles: non_empty(&config.profiles).map(|folder| absolute(&folder)),
         secrets: None,
-        deny_list: None,
+        containment: Containment::Uncontained,
         url: url.unwrap_or_else(|| format!("http://{}", connectable(address))),
         idle_timeout: config.idle,
         claim_timeout: config.warm_for,

@@ -5,7 +5,6 @@
 mod audit;
 pub mod config;
 pub mod engine_checks;
-mod engine_ports;
 mod init;
 mod launcher;
 mod outbound;
@@ -15,9 +14,8 @@ mod start;
 pub use audit::AuditConfigError;
 pub use config::Config;
 pub use guildhall_api::openapi;
-pub use guildhall_launcher::local::supports_containment as contains_runners;
 pub use init::{InitError, init};
-pub use launcher::default_runner_path;
+pub use launcher::{check_containment, default_runner_path};
 pub use outbound::OutboundError;
 pub use public_url::InvalidPublicUrl;
 pub use start::{Server, StartError};

@@ -1214,6 +1214,8 @@ def many_files():
             if number % 1000 == 0:
                 os.makedirs(folder)
                 report(number)
+                # A watchdog needs a moment to see it.
+                time.sleep(0.05)
             os.close(os.open(os.path.join(folder, str(number)), os.O_CREAT | os.O_WRONLY))
         report(limit)
 

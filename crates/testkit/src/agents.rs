@@ -13,6 +13,12 @@ pub fn codex_program() -> PathBuf {
     program.unwrap_or_else(|| panic!("no codex binary under {}: run .ci/setup", modules.display()))
 }
 
+/// Returns the folder of the installed agents.
+#[must_use]
+pub fn node_modules() -> PathBuf {
+    tools_folder().join("agents/node_modules")
+}
+
 /// Returns the path of Qwen Code, which speaks the Agent Client Protocol with `--acp`. It needs Node on the `PATH`.
 #[must_use]
 pub fn qwen_program() -> PathBuf {

@@ -16,7 +16,7 @@ mod rounds;
 mod sql;
 mod template;
 
-pub use agents::{codex_program, qwen_program};
+pub use agents::{codex_program, node_modules, qwen_program};
 pub use database::TestDb;
 pub use engines::{EngineUrls, PrivateEngines, nats_url, subject_prefix};
 pub use fake_model::{BIG_OUTPUT_BYTES, FakeModel, ModelRequest};

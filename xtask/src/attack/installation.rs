@@ -1,6 +1,5 @@
 //! The installation that is attacked: programs, a user's home with a signed-in CLI, a server, another tenant.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -16,16 +15,19 @@ use super::agent::{Backend, FakeModel, write_profile};
 use super::session::RunHandle;
 use super::victims::Victims;
 use super::{AttackArgs, Sandbox};
-use crate::command::{output, root, target};
+use crate::command::target;
 use crate::dev_server::{DevServer, OPERATOR};
 
 /// The folder is below /var/tmp: a sandbox with a private /tmp must not pass because everything was in /tmp.
 const PARENT: &str = "/var/tmp";
 
-/// Bounds of one run. An attack succeeds when it exceeds one.
+/// Limits of the sandbox. An attack succeeds when it exceeds one.
 const MAX_PROCESSES: u64 = 512;
 const MAX_MEMORY_MIB: u64 = 1536;
 const MAX_DISK_MIB: u64 = 1024;
+const MAX_FILES: u64 = 50_000;
+
+/// Files that an attack tries to create.
 const FILES: u64 = 100_000;
 
 /// The fields are dropped in this order: the server first, the folder last.
@@ -167,27 +169,17 @@ fn server_command(base: &Path, args: &AttackArgs, model: Option<&FakeModel>) -> 
         // The widest bounds: what a run gets must come from its own policy.
         .env("GUILDHALL_RUNS_SANDBOX", Sandbox::DangerFullAccess.as_str())
         .env("GUILDHALL_RUNS_NETWORK", "enabled")
+        .env("GUILDHALL_SANDBOX_PROCESSES", MAX_PROCESSES.to_string())
+        .env("GUILDHALL_SANDBOX_MEMORY_MIB", MAX_MEMORY_MIB.to_string())
+        .env("GUILDHALL_SANDBOX_DISK_MIB", MAX_DISK_MIB.to_string())
+        .env("GUILDHALL_SANDBOX_FILES", MAX_FILES.to_string())
         // Each request of the harness signs in.
         .env("GUILDHALL_LIMITS_ACCOUNT", "100000/60s")
         .env("GUILDHALL_LIMITS_SIGN_IN", "100000/60s");
     if args.uncontained {
-        let (name, value) = uncontained_setting(base)?;
-        command.env(name, value);
+        command.env("GUILDHALL_LAUNCHER_UNCONTAINED", "true");
     }
     Ok(command)
-}
-
-/// Returns the setting that starts runners without a sandbox.
-fn uncontained_setting(base: &Path) -> Result<(&'static str, OsString)> {
-    let example = output(Command::new("cat").arg(root().join("guildhall.example.toml")))?;
-    if example.contains("# uncontained = ") {
-        return Ok(("GUILDHALL_LAUNCHER_UNCONTAINED", "true".into()));
-    }
-    // A server without that setting: a wrapper passes the flag to the runner.
-    let (wrapper, runner) = (base.join("uncontained-runner"), base.join("bin/guildhall-runner"));
-    fs::write(&wrapper, format!("#!/bin/sh\nexec {} \"$@\" --uncontained\n", runner.display()))?;
-    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755))?;
-    Ok(("GUILDHALL_LAUNCHER_RUNNER", wrapper.into()))
 }
 
 /// Returns the CLI as the user of the attack starts it: with a home of its own.

@@ -25,6 +25,9 @@ use session::AttackSession;
 /// The group of attacks that run in the second run of the session, whose runner started anew.
 const SECOND_RUN: &str = "second-run";
 
+/// The group that runs last: a sandbox kills every command that adds files to a full workspace.
+const FLOOD: &str = "files-flood";
+
 #[derive(Args)]
 pub(crate) struct AttackArgs {
     /// Agent that runs the attacks
@@ -132,14 +135,22 @@ pub(crate) fn run(args: &AttackArgs) -> Result<()> {
     let attacks = list_attacks(&args.groups)?;
     let mut installation = Installation::start(args)?;
     let mut session = AttackSession::create(&installation, args)?;
-    let (second_run, first_run): (Vec<Attack>, Vec<Attack>) =
-        attacks.iter().cloned().partition(|attack| attack.group == SECOND_RUN);
+    let of_group = |name: &str| -> Vec<Attack> {
+        attacks.iter().filter(|attack| attack.group == name).cloned().collect()
+    };
+    let (second_run, flood) = (of_group(SECOND_RUN), of_group(FLOOD));
+    let is_first = |attack: &&Attack| ![SECOND_RUN, FLOOD].contains(&attack.group.as_str());
+    let first_run: Vec<Attack> = attacks.iter().filter(is_first).cloned().collect();
     let mut results = session.run_attacks(&installation.server, &first_run)?;
     let mut checks = HostChecks::default();
     checks.follow_up(&installation, &mut session);
     results.extend(session.run_attacks(&installation.server, &second_run)?);
     checks.follow_up(&installation, &mut session);
     checks.look(&mut installation, &session)?;
+    if !flood.is_empty() {
+        session.restart(&installation.server)?;
+        results.extend(session.run_attacks(&installation.server, &flood)?);
+    }
     if args.uncontained {
         checks.be_careless(&installation, &session)?;
     }
@@ -189,7 +200,9 @@ mod tests {
         for name in special.chain(checks::DEFENDED_BY_READERS) {
             assert!(attacks.iter().any(|attack| attack.name == name), "{name}");
         }
-        assert!(attacks.iter().any(|attack| attack.group == SECOND_RUN));
+        for group in [SECOND_RUN, FLOOD] {
+            assert!(attacks.iter().any(|attack| attack.group == group), "{group}");
+        }
     }
 
     #[test]

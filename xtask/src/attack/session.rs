@@ -142,7 +142,11 @@ impl AttackSession {
                     turn.status,
                     started.elapsed().as_secs()
                 );
-                let found = parse_results(&turn.output);
+                let mut found = parse_results(&turn.output);
+                if let Some(limit) = exceeded_limit(&turn.message) {
+                    let result = AttackResult { outcome: Outcome::Refused, detail: limit };
+                    found.extend(names.iter().map(|name| ((*name).to_owned(), result.clone())));
+                }
                 if names.iter().any(|name| !found.contains_key(*name)) {
                     let end = turn.output.floor_char_boundary(2000);
                     println!("{} {}", turn.message, &turn.output[..end]);
@@ -176,6 +180,12 @@ impl AttackSession {
         self.ended.push(std::mem::replace(&mut self.handle, next));
         Ok(())
     }
+}
+
+/// Returns the limit for which the sandbox killed all processes of a turn.
+fn exceeded_limit(message: &str) -> Option<String> {
+    let start = ["it used more than", "it created more than"].iter().find_map(|text| message.find(text))?;
+    Some(message[start..].trim_end_matches('"').to_owned())
 }
 
 /// Packs the program and its targets into one shell command.

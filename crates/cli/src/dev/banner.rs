@@ -87,12 +87,10 @@ fn to_text(
             let warm =
                 config.launcher.warm.iter().map(|(profile, count)| format!("{count} {}", profile.as_str()));
             let first = format!("warm: {}", warm.collect::<Vec<_>>().join(", "));
-            let isolation = if guildhall_server::contains_runners() {
-                "isolated: agents cannot access the state directory or the engines"
-            } else {
-                "not isolated: agents can access everything that you can"
-            };
-            row("Runners", first, isolation);
+            match guildhall_server::check_containment(config) {
+                Ok(()) => row("Runners", first, "agents run in a sandbox"),
+                Err(reason) => row("Runners", first, &format!("WARNING: {reason}")),
+            }
         }
     }
     row(

@@ -128,7 +128,7 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     sources.flags.push(("http.listen", choose_address(listen, args.listen.is_some()).to_string()));
     let mut config = Config::load(&sources)?;
     // It also contains the passwords and data of the engines.
-    config.launcher.out_of_reach.push(engines.folder().display().to_string());
+    config.launcher.protected_paths.push(engines.folder().display().to_string());
 
     let password = engines.secret("admin.password")?;
     block_on(serve_until_signal(&config, async |server| {

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use guildhall_runner::backend::select::BackendCatalog;
-use guildhall_runner::child::DenyList;
 use guildhall_runner::guard::GuardLink;
+use guildhall_runner::model_proxy::ModelCaps;
+use guildhall_runner::sandbox::Containment;
 use guildhall_runner::serve::{ServeOptions, ServeOutcome, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
@@ -39,7 +40,9 @@ impl InProcessRunner {
             backends: BackendCatalog::default(),
             run: None,
             state: state.to_owned(),
-            deny: DenyList::default(),
+            containment: Ok(Containment::Uncontained),
+            allowed_hosts: Vec::new(),
+            model_caps: ModelCaps::default(),
             workspace_roots: roots.iter().map(|root| root.to_path_buf()).collect(),
             idle_timeout: Duration::from_secs(60),
             claim_timeout: Duration::from_secs(60),

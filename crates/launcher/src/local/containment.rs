@@ -2,33 +2,55 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use landlock::{ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr};
-
-/// Paths and ports that agents cannot access, besides the launcher's own directories. Inside those, a runner gives its
-/// agent access to the workspace and to the thread's storage.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DenyList {
-    /// Absolute: runners have another working directory than the server.
-    pub paths: Vec<PathBuf>,
-    pub ports: Vec<u16>,
+/// Whether runners start their agents in a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Containment {
+    Sandboxed(SandboxOptions),
+    /// The operator allows agents without a sandbox.
+    Uncontained,
 }
 
-impl DenyList {
-    /// Returns the command-line arguments for the runner. `launcher_dirs` are denied as well.
+/// Options of the sandbox, which runners enforce.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SandboxOptions {
+    /// Paths that no workspace may contain, besides the launcher's own directories. Absolute: runners have another
+    /// working directory than the server.
+    pub protected_paths: Vec<PathBuf>,
+    /// Directories of tools that agents may read and execute, besides those on the search path.
+    pub tools: Vec<PathBuf>,
+    /// Hosts that runs with network `allow-list` reach.
+    pub allowed_hosts: Vec<String>,
+    /// Numbers, by the name of their option.
+    pub numbers: Vec<(&'static str, u64)>,
+}
+
+impl Containment {
+    /// Returns the command-line arguments for the runner. `launcher_dirs` are protected as well.
     pub(super) fn arguments<'a>(&self, launcher_dirs: impl IntoIterator<Item = &'a Path>) -> Vec<OsString> {
-        let paths = launcher_dirs.into_iter().map(Path::to_owned).chain(self.paths.iter().cloned());
-        let paths = paths.flat_map(|path| [OsString::from("--out-of-reach"), path.into_os_string()]);
-        let ports = self.ports.iter().flat_map(|port| ["--closed-port".into(), port.to_string().into()]);
-        paths.chain(ports).collect()
+        let options = match self {
+            Self::Sandboxed(options) => options,
+            Self::Uncontained => return vec!["--uncontained".into()],
+        };
+        let paths =
+            launcher_dirs.into_iter().map(Path::to_owned).chain(options.protected_paths.iter().cloned());
+        let paths = paths.flat_map(|path| [OsString::from("--protected-path"), path.into_os_string()]);
+        let tools = options.tools.iter().flat_map(|path| [OsString::from("--tool"), path.clone().into()]);
+        let hosts = options.allowed_hosts.iter().flat_map(|host| ["--allowed-host".into(), host.into()]);
+        let numbers = options.numbers.iter();
+        let numbers = numbers.flat_map(|(name, number)| [(*name).into(), number.to_string().into()]);
+        paths.chain(tools).chain(hosts).chain(numbers).collect()
     }
 }
 
-/// Returns whether the kernel can restrict files and ports (Landlock, since Linux 6.7). Creates a ruleset without
-/// applying it.
-#[must_use]
-pub fn supports_containment() -> bool {
-    let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-    let supported = rules.handle_access(AccessFs::from_all(ABI::V3));
-    supported.and_then(|rules| rules.handle_access(AccessNet::ConnectTcp)?.create()).is_ok()
+/// Starts a sandbox once with the runner's program. Returns why that fails.
+pub fn probe_sandbox(runner: &Path) -> Result<(), String> {
+    let output = Command::new(runner).arg("sandbox-probe").stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("cannot start {}: {error}", runner.display()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(text.strip_prefix("error: ").map(str::to_owned).unwrap_or(text))
 }

@@ -24,7 +24,7 @@ use guildhall_domain::ids::{AttemptId, LauncherId, SessionId, TenantId};
 use guildhall_domain::runs::policy::BackendProfile;
 use tokio::sync::oneshot;
 
-pub use containment::{DenyList, supports_containment};
+pub use containment::{Containment, SandboxOptions, probe_sandbox};
 pub use launcher_dir::runner_state;
 pub use limits::Limits;
 pub use options::{Lifetime, LocalOptions};
@@ -53,7 +53,7 @@ impl LocalLauncher {
         // Absolute: the runner starts in another working directory.
         options.runner =
             options.runner.canonicalize().map_err(LaunchError::io("find", "the runner's program"))?;
-        let (id, is_contained) = (dir.id()?, options.deny_list.is_some());
+        let (id, is_contained) = (dir.id()?, options.containment != Containment::Uncontained);
         let mut worker = Worker::new(dir.clone(), options);
         let (requests, receiver) = mpsc::channel();
         std::thread::Builder::new()

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::containment::DenyList;
+use super::containment::Containment;
 use super::limits::Limits;
 use crate::secrets::FileStore;
 
@@ -19,8 +19,7 @@ pub struct LocalOptions {
     pub profiles: Option<PathBuf>,
     /// Profiles that were set over the API; they take precedence over the operator's directories.
     pub secrets: Option<FileStore>,
-    /// Paths and ports that agents cannot access, besides the launcher's own directories; `None` without a sandbox.
-    pub deny_list: Option<DenyList>,
+    pub containment: Containment,
     /// The URL under which runners reach the server.
     pub url: String,
     /// A runner releases its run and ends after this time without a command.

@@ -41,7 +41,7 @@ impl TestLauncherDir {
             state: self.path("state"),
             profiles: Some(self.path("operators")),
             secrets: None,
-            deny_list: None,
+            containment: Containment::Uncontained,
             url: "http://127.0.0.1:1".into(),
             idle_timeout: Duration::from_secs(1),
             claim_timeout: Duration::from_secs(1),
@@ -356,22 +356,28 @@ async fn profile_precedence_is_tenant_then_shared_then_directory() {
 }
 
 #[tokio::test]
-async fn runner_gets_the_deny_list_or_uncontained_flag() {
+async fn runner_gets_the_sandbox_or_the_uncontained_flag() {
     let dir = TestLauncherDir::new(&format!("{}; sleep 300", write_pid("runner.pid")));
-    let denied = DenyList { paths: vec![dir.path("server")], ports: vec![6001, 6002] };
-    for deny_list in [Some(denied), None] {
-        let local = LocalLauncher::open(LocalOptions { deny_list, ..dir.options() }).expect("a launcher");
+    let sandboxed = Containment::Sandboxed(SandboxOptions {
+        protected_paths: vec![dir.path("server")],
+        tools: vec!["/opt/tool".into()],
+        allowed_hosts: vec!["*.example.com".to_owned()],
+        numbers: vec![("--agent-processes", 7)],
+    });
+    for containment in [sandboxed, Containment::Uncontained] {
+        let local = LocalLauncher::open(LocalOptions { containment, ..dir.options() }).expect("a launcher");
         let request = launch("demo");
         local.launch(request.clone()).await.expect("started");
         let runner = dir.process("runner.pid");
         let arguments = fs::read(format!("/proc/{}/cmdline", runner.pid)).expect("readable");
         let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
-        let has = |name: &str| arguments.contains(&format!("--out-of-reach {} ", dir.path(name).display()));
-        let hides = has("state") && has("operators") && has("server");
-        let closes = arguments.contains("--closed-port 6001 --closed-port 6002");
+        let has = |name: &str| arguments.contains(&format!("--protected-path {} ", dir.path(name).display()));
+        let protects = has("state") && has("operators") && has("server");
+        let has_options =
+            arguments.contains("--tool /opt/tool --allowed-host *.example.com --agent-processes 7");
         let expected = local.is_contained();
         assert_eq!(
-            (hides, closes, arguments.contains("--uncontained")),
+            (protects, has_options, arguments.contains("--uncontained")),
             (expected, expected, !expected),
             "{arguments}"
         );

@@ -119,13 +119,8 @@ impl Worker {
             Some(run) => command.arg("--run").arg(run.to_string()),
             None => command.arg("--claim-seconds").arg(options.claim_timeout.as_secs().to_string()),
         };
-        match &options.deny_list {
-            Some(deny_list) => {
-                let launcher_dirs = [Some(self.dir.root()), options.profiles.as_deref()];
-                command.args(deny_list.arguments(launcher_dirs.into_iter().flatten()))
-            }
-            None => command.arg("--uncontained"),
-        };
+        let launcher_dirs = [Some(self.dir.root()), options.profiles.as_deref()];
+        command.args(options.containment.arguments(launcher_dirs.into_iter().flatten()));
         if let Some(source) = self.dir.profile(request.tenant, &request.profile)? {
             command.arg("--profiles").arg(attempt.copy_profile(request, &source)?);
         }

@@ -1,9 +1,4 @@
-//! The environment variables and private files of an agent.
-
-use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+//! The environment variables of an agent.
 
 use secrecy::SecretString;
 
@@ -24,18 +19,4 @@ pub(super) fn with_secrets(
 ) -> Vec<(String, SecretString)> {
     let variables = variables.map(|(name, value)| (name, SecretString::from(value)));
     secrets.iter().cloned().chain(variables).collect()
-}
-
-/// Creates a directory and its parents, accessible only to this user.
-pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-/// Writes a file atomically, accessible only to this user. Replaces whatever exists at the path.
-pub(super) fn write_private_file(path: &Path, text: &str) -> io::Result<()> {
-    let new = path.with_extension("new");
-    let _not_found = fs::remove_file(&new);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-    file.write_all(text.as_bytes())?;
-    fs::rename(new, path)
 }

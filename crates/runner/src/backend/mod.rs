@@ -12,6 +12,7 @@ mod environment;
 mod event;
 mod failure;
 mod jsonl;
+mod model;
 mod passthrough;
 mod provider_error;
 pub mod script;
@@ -20,7 +21,7 @@ pub mod select;
 mod test_config;
 mod tool_output;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -31,8 +32,10 @@ use tokio::sync::mpsc;
 pub use control::{SteerError, TurnControl};
 pub use event::{BackendEvent, EventSink};
 pub use failure::BackendFailure;
+pub use model::{ModelApi, ModelEndpoint, Provider};
 
-use crate::child::{Confinement, ConfinementMethod, DenyList};
+use crate::model_proxy::{HostPattern, ModelCaps};
+use crate::sandbox::{Access, AgentUser, Containment, program_mounts};
 
 /// What a backend can do. The runner requests nothing else, and the behaviour suite expects nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +49,6 @@ pub struct Capabilities {
     pub can_resume: bool,
     /// It asks for approval before it acts, and respects a refusal.
     pub asks_approval: bool,
-    /// It can block network access of its commands while it reaches its model.
-    pub isolates_network: bool,
     /// It runs in its own process, which can die while the runner continues.
     pub is_separate_process: bool,
 }
@@ -61,20 +62,39 @@ pub struct BackendConfig {
     pub sandbox: Sandbox,
     pub approval: Approval,
     pub network: Network,
-    /// Set in the backend's environment and nowhere else.
+    /// The provider's credential. A contained agent never gets it: the model proxy adds it to requests.
     pub secrets: Vec<(String, SecretString)>,
     pub turn_timeout: Duration,
-    /// What the agent and its descendants cannot access or connect to.
-    pub deny: DenyList,
+    pub containment: Containment,
+    /// The user that the agent runs as; `None` is the user of the runner.
+    pub user: Option<AgentUser>,
+    /// The hosts that are reachable with network `allow-list`.
+    pub allowed_hosts: Vec<HostPattern>,
+    /// The budget of the run.
+    pub model_caps: ModelCaps,
     /// Tool calls allowed in one turn; a model that requests more is stuck in a loop.
     pub max_tool_calls: u32,
 }
 
 impl BackendConfig {
-    /// Returns the confinement of the agent's process.
-    fn confinement(&self, writable: Option<Vec<PathBuf>>) -> Confinement {
-        let own_dirs = vec![self.workspace.clone(), self.state.clone()];
-        Confinement { writable, deny: self.deny.clone(), own_dirs, method: ConfinementMethod::default() }
+    /// Returns what a program may access: the workspace as the policy says, and its private directories.
+    fn access(&self, program: &Path, private: &[&Path], endpoint: &ModelEndpoint) -> Access {
+        let mut writable: Vec<PathBuf> = private.iter().map(|dir| (*dir).to_owned()).collect();
+        let mut readable = program_mounts(program);
+        match self.sandbox {
+            Sandbox::ReadOnly => readable.push(self.workspace.clone()),
+            Sandbox::WorkspaceWrite | Sandbox::DangerFullAccess => writable.push(self.workspace.clone()),
+        }
+        Access { writable, readable, proxy: endpoint.socket.clone(), can_nest: false, user: self.user }
+    }
+
+    /// Returns the variables with which tools outside of the system's directories find their files.
+    fn tool_environment(&self) -> impl Iterator<Item = (String, String)> {
+        let tools = match &self.containment {
+            Containment::Sandboxed(sandbox) => sandbox.tools.environment.clone(),
+            Containment::Uncontained => Vec::new(),
+        };
+        tools.into_iter()
     }
 }
 

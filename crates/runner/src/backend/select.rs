@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::profiles::{BackendKind, Profile, ProfileError};
+use guildhall_domain::profiles::{BackendKind, Profile, ProfileError, WireApi};
 use guildhall_domain::runs::policy::BackendProfile;
 use secrecy::SecretString;
 
 use super::acp::{AcpBackend, AcpProfile};
 use super::codex::{CodexBackend, CodexProfile};
 use super::script::ScriptBackend;
-use super::{Backend, BackendConfig};
+use super::{Backend, BackendConfig, ModelApi};
 
 /// Longer than any key; a larger file is a mistake.
 const MAX_CREDENTIAL_BYTES: u64 = 16 * 1024;
@@ -132,6 +132,10 @@ impl SelectedBackend {
                 let profile = AcpProfile {
                     command: [program.to_string_lossy().into_owned()].into_iter().chain(arguments).collect(),
                     model: profile.model,
+                    api: match profile.wire_api {
+                        Some(WireApi::Responses) => ModelApi::Responses,
+                        Some(WireApi::Chat) | None => ModelApi::Chat,
+                    },
                     base_url: profile.base_url,
                     env: profile.env,
                     settings: profile.settings,

@@ -7,7 +7,8 @@ use guildhall_domain::runs::policy::{Approval, Network, Sandbox};
 use secrecy::SecretString;
 
 use super::BackendConfig;
-use crate::child::DenyList;
+use crate::model_proxy::ModelCaps;
+use crate::sandbox::Containment;
 
 /// Returns a configuration below `dir` with one secret, `secret_name`, whose value is `canary-1234`.
 pub(super) fn test_config(dir: &Path, secret_name: &str) -> BackendConfig {
@@ -19,7 +20,10 @@ pub(super) fn test_config(dir: &Path, secret_name: &str) -> BackendConfig {
         network: Network::Disabled,
         secrets: vec![(secret_name.to_owned(), SecretString::from("canary-1234"))],
         turn_timeout: Duration::from_secs(1),
-        deny: DenyList::default(),
+        containment: Containment::Uncontained,
+        user: None,
+        allowed_hosts: Vec::new(),
+        model_caps: ModelCaps::default(),
         max_tool_calls: 1,
     }
 }

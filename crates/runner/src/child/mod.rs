@@ -1,7 +1,5 @@
 //! The process of an agent: started with its own environment, read with limits, killed with all of its descendants.
 
-mod confinement;
-mod deny_list;
 mod line_reader;
 mod process_tree;
 mod stderr_tail;
@@ -10,6 +8,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use guildhall_runtime::Tasks;
@@ -17,14 +16,15 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use confinement::{Confinement, ConfinementMethod};
-pub use deny_list::DenyList;
 pub use line_reader::Line;
 use line_reader::LineReader;
 use process_tree::ProcessTree;
-pub use process_tree::{BackendProcesses, become_subreaper, kill_backends, kill_descendants};
+pub use process_tree::{BackendProcesses, become_subreaper, descendant_ids, kill_backends, kill_descendants};
 use stderr_tail::StderrTail;
+
+use crate::sandbox::{Access, Cgroups, Containment, ExceededLimit, Watchdog, enter};
 
 /// How long to read the remaining output of a process that has exited.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
@@ -39,8 +39,9 @@ pub struct ProcessSpec<'a> {
     pub arguments: &'a [&'a str],
     pub dir: &'a Path,
     pub environment: Vec<(String, SecretString)>,
-    /// What the process and its descendants may access.
-    pub confinement: Confinement,
+    pub containment: &'a Containment,
+    /// What the process and its descendants may access, if they are contained.
+    pub access: Access,
 }
 
 /// What was read from a process.
@@ -66,8 +67,13 @@ pub struct Child {
     output: LineReader<ChildStdout>,
     stderr: StderrTail,
     drain_until: Option<Instant>,
-    // Dropped after `process`, so that the process stays an active root until its descendants are killed.
+    /// The limit for which the watchdog killed it.
+    exceeded: Arc<OnceLock<ExceededLimit>>,
+    // Dropped in this order: the process stays an active root until its descendants are killed, and only an empty
+    // cgroup can be removed.
     tree: ProcessTree,
+    _cgroups: Cgroups,
+    _watchdog: DropGuard,
 }
 
 impl Child {
@@ -75,14 +81,15 @@ impl Child {
     pub fn start(spec: &ProcessSpec<'_>) -> io::Result<Self> {
         process_tree::become_subreaper()?;
         let environment = spec.environment.iter().map(|(name, value)| (name, value.expose_secret()));
-        let denied = spec.confinement.deny.resolve(&spec.confinement.own_dirs)?;
-        let mut args = match spec.confinement.method {
-            ConfinementMethod::Mounts if !denied.is_empty() => {
-                // Fail here when the program is missing: bwrap would hide the cause.
-                spec.program.metadata()?;
-                confinement::bwrap_command(&spec.confinement, &denied)
+        // Fail here when the program is missing: the sandbox would hide the cause.
+        spec.program.metadata()?;
+        let (mut args, cgroups) = match spec.containment {
+            Containment::Sandboxed(sandbox) => {
+                sandbox.check(&spec.access)?;
+                let cgroups = Cgroups::create(&sandbox.limits);
+                (enter::command(&sandbox.helper, &sandbox.spec(&spec.access, spec.dir, &cgroups))?, cgroups)
             }
-            ConfinementMethod::Mounts | ConfinementMethod::Landlock => Vec::new(),
+            Containment::Uncontained => (Vec::new(), Cgroups::default()),
         };
         args.push(spec.program.into());
         args.extend(spec.arguments.iter().map(OsString::from));
@@ -97,11 +104,7 @@ impl Child {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        let mut process = if spec.confinement.is_unrestricted() {
-            command.spawn()?
-        } else {
-            confinement::spawn(&mut command, &spec.confinement, &denied)?
-        };
+        let mut process = command.spawn()?;
         let missing_pipe = || io::Error::other("the process has no pipes");
         let tree = ProcessTree::new(process.id().ok_or_else(missing_pipe)?);
         let output = LineReader::new(process.stdout.take().ok_or_else(missing_pipe)?);
@@ -110,7 +113,19 @@ impl Child {
         // The task ends when the last process that holds the pipe exits.
         Tasks::new().spawn("agent's stderr", stderr.clone().follow(stderr_pipe));
         let input = process.stdin.take();
-        Ok(Self { process, input, output, stderr, drain_until: None, tree })
+        let exceeded = Arc::new(OnceLock::new());
+        let watchdog = watch(spec, tree.root(), cgroups.limits_memory(), Arc::clone(&exceeded));
+        Ok(Self {
+            process,
+            input,
+            output,
+            stderr,
+            drain_until: None,
+            exceeded,
+            tree,
+            _cgroups: cgroups,
+            _watchdog: watchdog,
+        })
     }
 
     #[must_use]
@@ -181,8 +196,17 @@ impl Child {
         self.process.try_wait().ok().flatten().and_then(|status| status.code())
     }
 
+    /// Returns the limit for which it was killed.
+    #[must_use]
+    pub fn exceeded_limit(&self) -> Option<ExceededLimit> {
+        self.exceeded.get().copied()
+    }
+
     /// Describes how the process exited, without its output, which may contain anything.
     pub fn exit_description(&mut self) -> String {
+        if let Some(limit) = self.exceeded.get() {
+            return format!("{limit}, and was killed");
+        }
         match self.process.try_wait() {
             Ok(Some(status)) => status.to_string(),
             Ok(None) => "it closed its output".to_owned(),
@@ -202,6 +226,31 @@ impl Child {
         let read_to_end = async { while let ProcessOutput::Line(_) = self.read_line().await {} };
         let _timed_out = timeout(exit_timeout, read_to_end).await;
     }
+}
+
+/// Kills a contained process that exceeds a limit, until the guard is dropped.
+fn watch(
+    spec: &ProcessSpec<'_>,
+    root: u32,
+    has_memory_cgroup: bool,
+    exceeded: Arc<OnceLock<ExceededLimit>>,
+) -> DropGuard {
+    let stop = CancellationToken::new();
+    if let Containment::Sandboxed(sandbox) = spec.containment {
+        let dirs = spec.access.writable.clone();
+        let watchdog = Watchdog { root, dirs, limits: sandbox.limits, has_memory_cgroup };
+        let stop = stop.clone();
+        Tasks::new().spawn("watchdog", async move {
+            tokio::select! {
+                limit = watchdog.exceeded() => {
+                    let _set_once = exceeded.set(limit);
+                    process_tree::kill_one(root);
+                }
+                () = stop.cancelled() => {}
+            }
+        });
+    }
+    stop.drop_guard()
 }
 
 #[cfg(test)]

@@ -97,6 +97,18 @@ pub fn kill_descendants() {
     kill_trees(|process| process.parent == own_id, &[]);
 }
 
+/// Returns the ids of a process and all of its descendants.
+#[must_use]
+pub fn descendant_ids(root: u32) -> Vec<u32> {
+    let found = with_descendants(&list_processes(), |process| process.belongs_to(root));
+    found.iter().map(|process| process.id).collect()
+}
+
+/// Kills a process. The processes of a sandbox end with the first one.
+pub(super) fn kill_one(id: u32) {
+    kill(id);
+}
+
 fn active_roots() -> MutexGuard<'static, BTreeSet<u32>> {
     ACTIVE_ROOTS.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,6 @@
 //! A run that is being served, from its claim until it is released, ends, or is lost.
 
+use std::path::Path;
 use std::time::Duration;
 
 use guildhall_domain::runs::TerminalStatus;
@@ -20,6 +21,7 @@ use crate::lease::is_lease_lost;
 use crate::pump::event_pump::{EventPump, FlushResult, PumpMessage};
 use crate::pump::redact::KnownSecrets;
 use crate::pump::runner_status::RunnerStatus;
+use crate::sandbox::{AgentUser, Containment, UserError, give_to_agent};
 use crate::spool::{self, Spool};
 use crate::storage::SessionStorage;
 use crate::workspace::{self, WorkspaceDirs};
@@ -59,12 +61,15 @@ impl ActiveRun {
         let policy: ExecutionPolicy = serde_json::from_value(run.execution_policy.clone())
             .map_err(|_| ServeError::InvalidResponse("execution policy"))?;
         let selected = options.backends.select(&run.backend_profile)?;
+        let containment = options.containment.clone().map_err(ServeError::Sandbox)?;
         let dirs = WorkspaceDirs {
+            containment: containment.clone(),
             managed: options.state.join("workspaces"),
             allowed_roots: options.workspace_roots.clone(),
             tenant_patterns: grant.directories.clone(),
         };
         let workspace = workspace::prepare(&dirs, &run.session_id, &run.workspace_ref).await?;
+        let user = agent_user(&containment, &dirs, &workspace)?;
         let storage = SessionStorage::new(grant, &options.state);
         let config = BackendConfig {
             workspace,
@@ -74,7 +79,10 @@ impl ActiveRun {
             network: policy.network,
             secrets: selected.secrets(),
             turn_timeout: policy.timeout.get(),
-            deny: options.deny.clone(),
+            containment,
+            user,
+            allowed_hosts: options.allowed_hosts.clone(),
+            model_caps: options.model_caps,
             max_tool_calls: MAX_TOOL_CALLS,
         };
         let secrets = KnownSecrets::new(config.secrets.iter().map(|(_, value)| value.clone()));
@@ -166,6 +174,23 @@ impl ActiveRun {
             warn!("cannot release the run: {error}");
         }
         ServeOutcome::Released
+    }
+}
+
+/// Returns the user that an agent runs as. A workspace that this runner created is given to that user.
+fn agent_user(
+    containment: &Containment,
+    dirs: &WorkspaceDirs,
+    workspace: &Path,
+) -> Result<Option<AgentUser>, UserError> {
+    match containment {
+        Containment::Uncontained => Ok(None),
+        Containment::Sandboxed(_) => {
+            if workspace.starts_with(&dirs.managed) {
+                give_to_agent(workspace, AgentUser::default())?;
+            }
+            AgentUser::for_workspace(workspace)
+        }
     }
 }
 

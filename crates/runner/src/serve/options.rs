@@ -8,8 +8,9 @@ use guildhall_domain::ids::RunId;
 use guildhall_sdk::ClientError;
 
 use crate::backend::select::{BackendCatalog, BackendSelectionError};
-use crate::child::DenyList;
 use crate::guard::GuardLink;
+use crate::model_proxy::{HostPattern, ModelCaps};
+use crate::sandbox::{Containment, UserError};
 use crate::workspace::WorkspaceError;
 
 /// Timeout of one poll; the server answers earlier when there is work.
@@ -29,8 +30,12 @@ pub struct ServeOptions {
     pub run: Option<RunId>,
     /// Directory for workspaces, session storage and the spool.
     pub state: PathBuf,
-    /// What agents cannot access or connect to.
-    pub deny: DenyList,
+    /// The sandbox of agents, or why there is none: then every run fails.
+    pub containment: Result<Containment, String>,
+    /// The hosts that runs with network `allow-list` reach.
+    pub allowed_hosts: Vec<HostPattern>,
+    /// The budget of each run.
+    pub model_caps: ModelCaps,
     /// Directories of this machine below which a run may name its workspace.
     pub workspace_roots: Vec<PathBuf>,
     /// A run without a command for this long is released.
@@ -61,6 +66,10 @@ pub enum ServeError {
     Client(#[from] ClientError),
     #[error("cannot use the workspace")]
     Workspace(#[from] WorkspaceError),
+    #[error(transparent)]
+    User(#[from] UserError),
+    #[error("agents cannot be contained: {0}")]
+    Sandbox(String),
     #[error("cannot use the state directory")]
     State(#[from] std::io::Error),
     #[error("invalid response from the server: {0}")]
@@ -75,9 +84,12 @@ impl ServeError {
         match self {
             Self::Backend(error) => error.kind(),
             Self::Workspace(WorkspaceError::TenantDenied) => FailureKind::TenantPolicyDenied,
-            Self::Client(_) | Self::Workspace(_) | Self::State(_) | Self::InvalidResponse(_) => {
-                FailureKind::InfraFailed
-            }
+            Self::Client(_)
+            | Self::Workspace(_)
+            | Self::User(_)
+            | Self::Sandbox(_)
+            | Self::State(_)
+            | Self::InvalidResponse(_) => FailureKind::InfraFailed,
         }
     }
 }

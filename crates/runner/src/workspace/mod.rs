@@ -21,6 +21,8 @@ use tokio::fs;
 pub(crate) use changes::{Snapshot, change_events};
 pub use error::WorkspaceError;
 
+use crate::sandbox::Containment;
+
 /// Where workspaces are created, and which directories of this machine they may come from.
 #[derive(Debug, Clone)]
 pub struct WorkspaceDirs {
@@ -30,6 +32,8 @@ pub struct WorkspaceDirs {
     pub allowed_roots: Vec<PathBuf>,
     /// The patterns of the paths that the tenant of the run may use; `None` if the server did not name any.
     pub tenant_patterns: Option<Vec<String>>,
+    /// The sandbox of git: a repository is untrusted data.
+    pub containment: Containment,
 }
 
 /// Prepares the workspace of a session.
@@ -54,7 +58,7 @@ pub async fn prepare(
         WorkspaceRef::Directory { path } => allowed_path::resolve_dir(dirs, &path),
         WorkspaceRef::Git { source: GitSource::Path(path), revision: at } => {
             let source = allowed_path::resolve_repository(dirs, &path)?;
-            create_once(&dir, async |new| git::clone_at(&source, &at, new).await).await
+            create_once(&dir, async |new| git::clone_at(&dirs.containment, &source, &at, new).await).await
         }
         WorkspaceRef::GitBundle { source: GitSource::Path(path), revision: at, bundles } => {
             let source = allowed_path::resolve_repository(dirs, &path)?;
@@ -62,7 +66,7 @@ pub async fn prepare(
                 let checkout = new.with_extension("checkout");
                 remove_dir_if_exists(&checkout).await?;
                 let copy = async {
-                    git::clone_at(&source, &at, &checkout).await?;
+                    git::clone_at(&dirs.containment, &source, &at, &checkout).await?;
                     fs::create_dir_all(new).await?;
                     copy::copy_bundles(&checkout, &bundles, new).await
                 };

@@ -21,8 +21,12 @@ impl TestHost {
             fs::create_dir_all(at(name)).expect("create directory");
         }
         fs::write(at("private/secret"), "hunter2").expect("write file");
-        let dirs =
-            WorkspaceDirs { managed: at("made"), allowed_roots: vec![at("root")], tenant_patterns: None };
+        let dirs = WorkspaceDirs {
+            managed: at("made"),
+            allowed_roots: vec![at("root")],
+            tenant_patterns: None,
+            containment: Containment::Uncontained,
+        };
         Self { dir, dirs }
     }
 

@@ -7,7 +7,7 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::runs::policy::Approval;
 use guildhall_runner::backend::acp::{AcpBackend, AcpProfile};
 use guildhall_runner::backend::{
-    Backend, BackendConfig, BackendEvent, ThreadId, ThreadStart, TurnControl, TurnOutcome,
+    Backend, BackendConfig, BackendEvent, ModelApi, ThreadId, ThreadStart, TurnControl, TurnOutcome,
 };
 use serde_json::json;
 
@@ -21,6 +21,7 @@ fn create(_base_url: &str, config: BackendConfig) -> Box<dyn Backend> {
     let profile = AcpProfile {
         command: vec![config.workspace.join("agent").to_string_lossy().into_owned()],
         model: None,
+        api: ModelApi::Chat,
         base_url: None,
         env: BTreeMap::new(),
         settings: BTreeMap::new(),

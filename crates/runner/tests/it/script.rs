@@ -21,7 +21,6 @@ fn fixture() -> BackendFixture {
         can_interrupt: true,
         can_resume: true,
         asks_approval: true,
-        isolates_network: false,
         is_separate_process: false,
     };
     BackendFixture { create, capabilities, prompt, received }

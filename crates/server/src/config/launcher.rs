@@ -22,9 +22,8 @@ pub enum LauncherKind {
 section! {
     /// The launcher starts runners. Without it, start runners yourself, with enrolment tokens.
     Launcher = "launcher" {
-        /// none, or local: start runners as processes on this machine. On Linux 6.7 or newer, the kernel blocks their
-        /// agents from the files and ports of `out_of_reach`. Elsewhere, agents can reach everything that this server's
-        /// account can reach. /capabilities shows which case applies.
+        /// none, or local: start runners as processes on this machine. Their agents run in a sandbox, which needs the
+        /// program bwrap (package bubblewrap). Without it, runs fail.
         kind: LauncherKind = "\"none\"";
         /// Path of the program guildhall-runner. Empty: in the directory of this program.
         runner: PathBuf = "\"\"";
@@ -33,10 +32,13 @@ section! {
         /// Folder of the profiles that runners can use: one subfolder per profile, with the files profile.toml and
         /// credential. The profile demo needs none.
         profiles: PathBuf = "\"\"";
-        /// Files and folders that agents cannot reach, such as this server's configuration. Always blocked: the
-        /// launcher's folders, `secrets.folder`, and the ports of PostgreSQL and NATS if they run on this machine.
+        /// Start agents without a sandbox. They can access everything that this server's account can access, including
+        /// all credentials. Only for a machine on which every user trusts every agent. /capabilities shows it.
+        uncontained: bool = "false";
+        /// Files and folders that no workspace may contain, such as this server's configuration. Always protected: the
+        /// launcher's folders and `secrets.folder`.
         #[serde(deserialize_with = "list")]
-        out_of_reach: Vec<String> = "[]";
+        protected_paths: Vec<String> = "[]";
         /// URL under which runners reach this server. Empty: the listen address.
         url: String = "\"\"";
         /// Warm pool: the number of idle runners to keep per profile, for runs of any tenant. A table of profiles and

@@ -20,6 +20,7 @@ mod oidc;
 mod postgres;
 mod rate;
 mod runs;
+mod sandbox;
 mod secrets;
 mod section;
 mod sessions;
@@ -42,13 +43,14 @@ pub use nats::Nats;
 pub use oidc::Oidc;
 pub use postgres::Postgres;
 pub use runs::{Runs, RunsConfigError};
+pub use sandbox::Sandbox;
 pub use secrets::Secrets;
 pub use section::{Field, Section};
 pub use sessions::Sessions;
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 15] = [
+pub const SECTIONS: [Section; 16] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
@@ -62,6 +64,7 @@ pub const SECTIONS: [Section; 15] = [
     Housekeeping::SECTION,
     Runs::SECTION,
     Launcher::SECTION,
+    Sandbox::SECTION,
     Secrets::SECTION,
     Sessions::SECTION,
 ];
@@ -83,6 +86,7 @@ pub struct Config {
     pub housekeeping: Housekeeping,
     pub runs: Runs,
     pub launcher: Launcher,
+    pub sandbox: Sandbox,
     pub secrets: Secrets,
     pub sessions: Sessions,
 }

@@ -57,7 +57,8 @@ section! {
         sandbox: Sandbox = "\"workspace-write\"";
         /// The least restrictive approval policy that a run may request: untrusted, on-request or never.
         approval: Approval = "\"never\"";
-        /// Whether the commands of a run may access the network: disabled or enabled.
+        /// Widest network access of a run: disabled (only its model), allow-list (also `sandbox.allowed_hosts`) or enabled
+        /// (also every public host). A run that requests none has no network access.
         network: Network = "\"enabled\"";
         /// The longest turn timeout that a run may request.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]

@@ -30,7 +30,7 @@ async fn run_keeps_its_request_and_out_of_policy_requests_are_refused() {
     assert_eq!(
         run["executionPolicy"],
         json!({
-            "sandbox": "read-only", "approval": "never", "timeoutMs": 60000, "network": "enabled",
+            "sandbox": "read-only", "approval": "never", "timeoutMs": 60000, "network": "disabled",
             "secretScope": { "providerCredentials": [], "toolCredentials": [], "allowCredentialEcho": false },
         })
     );
@@ -109,7 +109,7 @@ async fn each_field_of_a_run_request_follows_its_rule() {
     assert_eq!(
         defaults.body["executionPolicy"],
         json!({
-            "sandbox": "workspace-write", "approval": "never", "timeoutMs": 1_800_000, "network": "enabled",
+            "sandbox": "workspace-write", "approval": "never", "timeoutMs": 1_800_000, "network": "disabled",
             "secretScope": { "providerCredentials": [], "toolCredentials": [], "allowCredentialEcho": false },
         }),
         "{}",

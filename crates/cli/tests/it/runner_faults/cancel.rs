@@ -43,9 +43,9 @@ async fn unresponsive_agent_is_killed_with_its_tools_after_grace() {
     let command = fixture.send(&run, TOOL).await;
     let mut tool_pids = wait_for_pids(&run.workspace.join("pids"), 3).await;
     let descendant_pids = descendants(runner.worker_pid());
-    // The sandbox process (bwrap) has the same arguments.
+    // The processes of the sandbox have the same arguments, and more.
     let is_codex =
-        |command_line: String| command_line.contains("app-server") && !command_line.starts_with("bwrap");
+        |command_line: String| command_line.contains("app-server") && !command_line.contains("sandbox-init");
     let agent = descendant_pids.iter().copied().find(|pid| is_codex(command_line(*pid))).expect("codex");
     tool_pids.extend(descendant_pids);
     send_signal(agent, Signal::STOP);

@@ -104,7 +104,25 @@ pub(super) async fn wait_for_lines(file: &Path, count: usize) -> Vec<String> {
     }
 }
 
-/// Waits for the process ids that a tool writes, one per line.
+/// Waits for the process ids that a tool writes into its workspace, one per line. A tool has a PID namespace of its
+/// own; the ids returned are those of this machine.
 pub(super) async fn wait_for_pids(file: &Path, count: usize) -> Vec<u32> {
-    wait_for_lines(file, count).await.iter().map(|line| line.parse().expect("a pid")).collect()
+    let (lines, workspace) = (wait_for_lines(file, count).await, file.parent().expect("a workspace"));
+    let host_pid = |line: &String| {
+        let pid = host_pid(line, workspace);
+        pid.unwrap_or_else(|| panic!("no process {line} in {}", workspace.display()))
+    };
+    lines.iter().map(host_pid).collect()
+}
+
+/// Finds the process with an id of the innermost PID namespace and a working directory.
+fn host_pid(inner: &str, dir: &Path) -> Option<u32> {
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.find(|pid| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let ids = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
+        let is_in_dir = fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == dir);
+        is_in_dir && ids.split_whitespace().last() == Some(inner)
+    })
 }

@@ -13,7 +13,7 @@ async fn stderr_of_a_backend_that_fails_to_start_is_in_the_run() {
     let mut fixture = RunnerFixture::start().await;
     fixture.codex = fixture.folder.path().join("codex");
     fs::write(&fixture.codex, "#!/bin/sh\necho 'startup failed' >&2\nexit 3\n").expect("written");
-    fs::set_permissions(&fixture.codex, fs::Permissions::from_mode(0o700)).expect("set");
+    fs::set_permissions(&fixture.codex, fs::Permissions::from_mode(0o755)).expect("set");
     let run = fixture.create_run_for(Agent::Codex).await;
     let _runner = fixture.start_runner(&run, &[]);
     let command = fixture.send(&run, "hello").await;

@@ -82,6 +82,9 @@ impl AgentFixture {
             .arg(self.folder.path().join("state"))
             .arg("--codex")
             .arg(&self.codex)
+            // A test may start an agent through a wrapper.
+            .arg("--tool")
+            .arg(guildhall_testkit::node_modules())
             .env_clear()
             .env("PATH", env_var("PATH"))
             .env("RUST_LOG", "trace")

@@ -2,9 +2,15 @@
 
 use super::bounds::{MaxPolicy, SecretBounds, TenantBounds};
 use super::{
-    AllowList, BackendProfile, ExecutionPolicy, PolicyRequest, PolicyViolation, ProjectName, ProviderName,
-    RequestField, SecretRef, SecretScope, TraceSink, WorkspaceRef,
+    AllowList, BackendProfile, ExecutionPolicy, Network, PolicyRequest, PolicyViolation, ProjectName,
+    ProviderName, RequestField, Sandbox, SecretRef, SecretScope, TraceSink, WorkspaceRef,
 };
+
+/// Access to files of a run that requests none in particular, if the bounds allow it.
+const DEFAULT_SANDBOX: Sandbox = Sandbox::WorkspaceWrite;
+
+/// Network access of a run that requests none.
+const DEFAULT_NETWORK: Network = Network::Disabled;
 
 /// A run as requested by a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,10 +83,22 @@ impl MaxPolicy {
         let secret_scope = request.secret_scope.clone().unwrap_or_default();
         self.secrets.check(&secret_scope, profile)?;
         Ok(ExecutionPolicy {
-            sandbox: check_max(RequestField::Sandbox, request.sandbox, self.sandbox)?,
-            approval: check_max(RequestField::Approval, request.approval, self.approval)?,
-            timeout: check_max(RequestField::Timeout, request.timeout, self.timeout)?,
-            network: check_max(RequestField::Network, request.network, self.network)?,
+            sandbox: check_max(
+                RequestField::Sandbox,
+                request.sandbox.unwrap_or(DEFAULT_SANDBOX.min(self.sandbox)),
+                self.sandbox,
+            )?,
+            approval: check_max(
+                RequestField::Approval,
+                request.approval.unwrap_or(self.approval),
+                self.approval,
+            )?,
+            timeout: check_max(RequestField::Timeout, request.timeout.unwrap_or(self.timeout), self.timeout)?,
+            network: check_max(
+                RequestField::Network,
+                request.network.unwrap_or(DEFAULT_NETWORK.min(self.network)),
+                self.network,
+            )?,
             secret_scope,
         })
     }
@@ -130,18 +148,13 @@ fn check_allowed(field: RequestField, requested: &str, list: &AllowList) -> Resu
 
 fn check_max<T: Copy + Ord + ToString>(
     field: RequestField,
-    requested: Option<T>,
+    requested: T,
     max: T,
 ) -> Result<T, PolicyViolation> {
-    match requested {
-        None => Ok(max),
-        Some(requested) if requested <= max => Ok(requested),
-        Some(requested) => Err(PolicyViolation::TooWide {
-            field,
-            requested: requested.to_string(),
-            allowed: max.to_string(),
-        }),
+    if requested <= max {
+        return Ok(requested);
     }
+    Err(PolicyViolation::TooWide { field, requested: requested.to_string(), allowed: max.to_string() })
 }
 
 impl From<RunSpec> for RunRequest {

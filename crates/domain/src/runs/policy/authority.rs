@@ -3,11 +3,11 @@
 use crate::named_enum::named_enum;
 
 named_enum! {
-    /// File system access of a backend on its machine.
+    /// File system access of an agent. It is always contained: no value lets it access files outside of its sandbox.
     Sandbox, "sandbox";
     ReadOnly = "read-only",
     WorkspaceWrite = "workspace-write",
-    /// No sandbox.
+    /// The agent uses no sandbox of its own.
     DangerFullAccess = "danger-full-access",
 }
 
@@ -22,9 +22,13 @@ named_enum! {
 }
 
 named_enum! {
-    /// Network access of the backend's commands.
+    /// Which hosts an agent and its commands reach, through the runner's proxy.
     Network, "network";
+    /// Only its model provider.
     Disabled = "disabled",
+    /// Also the hosts that the operator lists.
+    AllowList = "allow-list",
+    /// Also every host with a public address.
     Enabled = "enabled",
 }
 
@@ -39,7 +43,7 @@ mod tests {
                 && Sandbox::WorkspaceWrite < Sandbox::DangerFullAccess
         );
         assert!(Approval::Untrusted < Approval::OnRequest && Approval::OnRequest < Approval::Never);
-        assert!(Network::Disabled < Network::Enabled);
+        assert!(Network::Disabled < Network::AllowList && Network::AllowList < Network::Enabled);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct TenantBounds {
     pub max_policy: MaxPolicy,
 }
 
-/// The maximum policy of a tenant's runs, and the default for omitted values.
+/// The maximum policy of a tenant's runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MaxPolicy {
     pub sandbox: Sandbox,

@@ -16,8 +16,8 @@ pub struct ExecutionPolicy {
     pub secret_scope: SecretScope,
 }
 
-/// The execution policy that a caller requests. Omitted values are filled in from the tenant's bounds. Unknown fields
-/// and values are rejected, because their authority is unknown.
+/// The execution policy that a caller requests. Omitted values are filled in: sandbox `workspace-write` and network
+/// `disabled`, or less if the bounds are narrower; timeout and approval from the bounds. Unknown fields and values are rejected, because their authority is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PolicyRequest {

@@ -2,7 +2,7 @@
 //!
 //! A run request names a project, a workspace, a provider and a backend profile, and an execution policy: sandbox,
 //! approval, timeout, network and secrets. A tenant has bounds for each of them. A narrower request is granted, a wider
-//! one is rejected, and omitted values are filled in from the bounds, so that a stored run has a complete policy.
+//! one is rejected, and omitted values are filled in, so that a stored run has a complete policy.
 //!
 //! Out of scope: whether the caller may access a repository or a device. A run never contains secret values: it
 //! references secrets by name, and fields that could hold a value are rejected.

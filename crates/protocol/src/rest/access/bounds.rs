@@ -38,9 +38,9 @@ pub struct SetTenantBounds {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1000, maximum = 604_800_000)]
     pub timeout_ms: Option<u64>,
-    /// Network access of commands: disabled or enabled.
+    /// Widest network access: disabled, allow-list or enabled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^(disabled|enabled)$")]
+    #[schema(pattern = "^(disabled|allow-list|enabled)$")]
     pub network: Option<String>,
 }
 
@@ -80,12 +80,12 @@ pub struct EffectiveBoundsView {
     pub profiles: Vec<String>,
     pub directories: Vec<String>,
     pub trace_sinks: Vec<String>,
-    /// The least restrictive sandbox, and the default.
+    /// The least restrictive sandbox.
     pub sandbox: String,
     /// The least restrictive approval policy, and the default.
     pub approval: String,
     /// The longest turn timeout, and the default.
     pub timeout_ms: u64,
-    /// Network access of commands, and the default.
+    /// Widest network access.
     pub network: String,
 }

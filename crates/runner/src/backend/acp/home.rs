@@ -9,7 +9,8 @@ use secrecy::SecretString;
 
 use super::profile::AcpProfile;
 use super::qwen;
-use crate::backend::{BackendConfig, environment};
+use crate::backend::{BackendConfig, ModelEndpoint, environment};
+use crate::sandbox::{AgentDir, create_dir};
 
 /// The directories of an agent process.
 #[derive(Debug)]
@@ -22,15 +23,12 @@ impl AgentHome {
     /// Creates the directories and writes the settings.
     pub(super) fn prepare(config: &BackendConfig, profile: &AcpProfile) -> io::Result<Self> {
         let home = Self { user: config.state.join("home"), temporary: config.state.join("tmp") };
-        for dir in home.dirs() {
-            environment::create_private_dir(dir)?;
-        }
+        create_dir(&home.temporary, config.user)?;
+        let user = AgentDir::open(&home.user, config.user)?;
         let built_in = qwen::settings(profile).into_iter();
         let from_profile = profile.settings.iter().map(|(path, text)| (path.as_str(), text.as_str()));
         for (path, text) in built_in.chain(from_profile) {
-            let path = home.user.join(path);
-            environment::create_private_dir(path.parent().unwrap_or(&home.user))?;
-            environment::write_private_file(&path, text)?;
+            user.write(Path::new(path), text)?;
         }
         Ok(home)
     }
@@ -40,30 +38,39 @@ impl AgentHome {
         [&self.user, &self.temporary]
     }
 
-    /// Returns the complete environment of the process, the only place that contains the secrets.
+    /// Returns the complete environment of the process.
     pub(super) fn environment(
         &self,
+        config: &BackendConfig,
         profile: &AcpProfile,
-        secrets: &[(String, SecretString)],
+        endpoint: &ModelEndpoint,
     ) -> Vec<(String, SecretString)> {
         let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let built_in = qwen::environment(profile).into_iter().map(|(name, value)| text(name, value));
         let model = profile.model.iter().map(|model| text("OPENAI_MODEL", model));
-        let base_url = profile.base_url.iter().map(|url| text("OPENAI_BASE_URL", url));
+        let base_url = endpoint.base_url.iter().flat_map(|url| base_url_variables(url));
         let from_profile = profile.env.iter().map(|(name, value)| text(name, value));
         let node_options = qwen::node_options(profile, &self.user);
         let node_options = node_options.iter().map(|options| text("NODE_OPTIONS", options));
         let own = [("HOME", &self.user), ("TMPDIR", &self.temporary)]
             .map(|(name, path)| text(name, &path.to_string_lossy()));
         let variables = environment::inherited()
+            .chain(config.tool_environment())
             .chain(built_in)
             .chain(model)
-            .chain(base_url)
             .chain(from_profile)
+            .chain(base_url)
+            .chain(endpoint.proxy_environment.iter().cloned())
             .chain(node_options)
             .chain(own);
-        environment::with_secrets(secrets, variables)
+        environment::with_secrets(&endpoint.secrets, variables)
     }
+}
+
+/// Returns the variables with which agents find their model. The SDK of Anthropic adds the version to the path itself.
+fn base_url_variables(url: &str) -> [(String, String); 2] {
+    let anthropic = url.trim_end_matches('/').trim_end_matches("/v1");
+    [("OPENAI_BASE_URL".to_owned(), url.to_owned()), ("ANTHROPIC_BASE_URL".to_owned(), anthropic.to_owned())]
 }
 
 #[cfg(test)]
@@ -75,6 +82,7 @@ mod tests {
     use secrecy::ExposeSecret;
 
     use super::*;
+    use crate::backend::ModelApi;
     use crate::backend::test_config::test_config;
 
     fn config(dir: &Path) -> BackendConfig {
@@ -85,6 +93,7 @@ mod tests {
         AcpProfile {
             command: vec!["/opt/bin/qwen".to_owned()],
             model: Some("m".to_owned()),
+            api: ModelApi::Chat,
             base_url: Some("http://127.0.0.1:1/v1".to_owned()),
             env: BTreeMap::from([("HOME".to_owned(), "/evil".to_owned()), ("A".to_owned(), "b".to_owned())]),
             settings: BTreeMap::from([("x/y.json".to_owned(), "{}".to_owned())]),
@@ -96,13 +105,14 @@ mod tests {
     fn credential_is_in_the_environment_and_in_no_file() {
         let dir = tempfile::tempdir().expect("temporary directory");
         let config = config(dir.path());
+        let endpoint = ModelEndpoint { secrets: config.secrets.clone(), ..ModelEndpoint::default() };
         let home = AgentHome::prepare(&config, &profile()).expect("prepare");
         for file in [".qwen/settings.json", "x/y.json"] {
             let text = fs::read_to_string(home.user.join(file)).expect("read file");
             assert!(!text.contains("canary"), "{text}");
         }
         let environment: BTreeMap<_, _> = home
-            .environment(&profile(), &config.secrets)
+            .environment(&config, &profile(), &endpoint)
             .into_iter()
             .map(|(name, value)| (name, value.expose_secret().to_owned()))
             .collect();

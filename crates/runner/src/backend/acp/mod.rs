@@ -7,7 +7,6 @@
 mod error;
 mod home;
 mod permission;
-mod policy;
 mod profile;
 mod qwen;
 mod session;
@@ -20,7 +19,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::jsonl::{Agent, AgentBackend, Envelope, Protocol};
-use super::{BackendConfig, BackendFailure, Capabilities, EventSink, ThreadStart, TurnControl, TurnOutcome};
+use super::{
+    BackendConfig, BackendFailure, Capabilities, EventSink, ModelApi, ModelEndpoint, Provider, ThreadStart,
+    TurnControl, TurnOutcome,
+};
 pub use profile::AcpProfile;
 use session::Session;
 use translate::Translator;
@@ -36,7 +38,6 @@ impl Agent for AcpProfile {
         can_interrupt: true,
         can_resume: true,
         asks_approval: true,
-        isolates_network: false,
         is_separate_process: true,
     };
     const PROTOCOL: Protocol = Protocol {
@@ -49,14 +50,19 @@ impl Agent for AcpProfile {
     };
     type Translator = Translator;
 
+    fn provider(&self, config: &BackendConfig) -> Provider {
+        let variable = config.secrets.first().map_or("", |(name, _)| name.as_str());
+        Provider { api: ModelApi::of_variable(variable, self.api), base_url: self.base_url.clone() }
+    }
+
     async fn open_session(
         &self,
         config: &BackendConfig,
+        endpoint: &ModelEndpoint,
         thread: ThreadStart,
         sink: &EventSink,
     ) -> Result<Session, BackendFailure> {
-        policy::check_enforceable(config)?;
-        Session::open(config, self, Self::PROTOCOL, thread, sink).await
+        Session::open(config, self, endpoint, thread, sink).await
     }
 
     async fn run_turn(

@@ -75,6 +75,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::backend::ModelApi;
 
     fn profile(program: &str, node_options: Option<&str>) -> AcpProfile {
         let options = node_options.map(|options| ("NODE_OPTIONS".to_owned(), options.to_owned()));
@@ -82,6 +83,7 @@ mod tests {
             command: vec![program.to_owned()],
             model: None,
             base_url: None,
+            api: ModelApi::Chat,
             env: BTreeMap::from_iter(options),
             settings: BTreeMap::new(),
             silence_timeout: Duration::from_secs(1),

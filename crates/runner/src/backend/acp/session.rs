@@ -1,18 +1,17 @@
 //! Starts an ACP agent and opens its session.
 
-use std::io;
 use std::path::Path;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::runs::policy::Approval;
 use serde_json::{Value, json};
 
+use super::error;
 use super::home::AgentHome;
 use super::profile::AcpProfile;
 use super::translate::Translator;
-use super::{error, policy};
-use crate::backend::jsonl::{self, Protocol};
-use crate::backend::{BackendConfig, BackendFailure, EventSink, ThreadStart};
+use crate::backend::jsonl::{self, Agent};
+use crate::backend::{BackendConfig, BackendFailure, EventSink, ModelEndpoint, ThreadStart};
 use crate::child::{Child, ProcessSpec};
 
 pub(super) type Session = jsonl::Session<Translator>;
@@ -35,7 +34,7 @@ impl Session {
     pub(super) async fn open(
         config: &BackendConfig,
         profile: &AcpProfile,
-        protocol: Protocol,
+        endpoint: &ModelEndpoint,
         thread: ThreadStart,
         sink: &EventSink,
     ) -> Result<Self, BackendFailure> {
@@ -51,11 +50,12 @@ impl Session {
             program: Path::new(program),
             arguments: &arguments,
             dir: &config.workspace,
-            environment: home.environment(profile, &config.secrets),
-            confinement: config.confinement(policy::writable_dirs(config, &home)),
+            environment: home.environment(config, profile, endpoint),
+            containment: &config.containment,
+            access: config.access(Path::new(program), &home.dirs(), endpoint),
         })
-        .map_err(|error| start_failure(&error))?;
-        let mut session = Self::new(child, protocol, Translator::default());
+        .map_err(|error| BackendFailure::died(format!("cannot start the agent: {}", error.kind())))?;
+        let mut session = Self::new(child, AcpProfile::PROTOCOL, Translator::default());
         let handshake = session.handshake(config, thread, sink).await;
         session.after_handshake(handshake, sink).await
     }
@@ -160,12 +160,4 @@ impl Session {
             )),
         }
     }
-}
-
-fn start_failure(error: &io::Error) -> BackendFailure {
-    if error.kind() == io::ErrorKind::Unsupported {
-        let message = "the kernel of this machine cannot confine an agent; Linux 6.2 or later is required";
-        return BackendFailure::new(FailureKind::TenantPolicyDenied, message);
-    }
-    BackendFailure::died(format!("cannot start the agent: {}", error.kind()))
 }

@@ -13,7 +13,8 @@ use secrecy::SecretString;
 use serde::Serialize;
 
 use super::profile::CodexProfile;
-use crate::backend::{BackendConfig, environment};
+use crate::backend::{BackendConfig, ModelEndpoint, environment};
+use crate::sandbox::{AgentDir, create_dir};
 
 /// The name of the provider in the configuration.
 const PROVIDER: &str = "guildhall";
@@ -27,26 +28,46 @@ pub(super) struct CodexHome {
 }
 
 impl CodexHome {
-    /// Creates the directories and writes the configuration.
-    pub(super) fn prepare(config: &BackendConfig, profile: &CodexProfile) -> io::Result<Self> {
+    /// Creates the directories and writes the configuration. Removes the rules of an earlier process: a rule that the
+    /// agent wrote would allow commands without approval and without a sandbox.
+    pub(super) fn prepare(
+        config: &BackendConfig,
+        profile: &CodexProfile,
+        endpoint: &ModelEndpoint,
+    ) -> io::Result<Self> {
         let home = Self {
             codex: config.state.join("codex"),
             user: config.state.join("home"),
             temporary: config.state.join("tmp"),
         };
-        for dir in [&home.codex, &home.user, &home.temporary] {
-            environment::create_private_dir(dir)?;
+        for dir in [&home.user, &home.temporary] {
+            create_dir(dir, config.user)?;
         }
-        let text = CodexConfig::new(config, profile).to_toml()?;
-        environment::write_private_file(&home.codex.join("config.toml"), &text)?;
+        let codex = AgentDir::open(&home.codex, config.user)?;
+        codex.remove("rules")?;
+        let text = CodexConfig::new(config, profile, endpoint).to_toml()?;
+        codex.write(Path::new("config.toml"), &text)?;
         Ok(home)
     }
 
-    /// Returns the complete environment of the process, the only place that contains the secrets.
-    pub(super) fn environment(&self, secrets: &[(String, SecretString)]) -> Vec<(String, SecretString)> {
+    /// Returns the directories that Codex may write to besides its workspace.
+    pub(super) fn dirs(&self) -> [&Path; 3] {
+        [&self.codex, &self.user, &self.temporary]
+    }
+
+    /// Returns the complete environment of the process.
+    pub(super) fn environment(
+        &self,
+        config: &BackendConfig,
+        endpoint: &ModelEndpoint,
+    ) -> Vec<(String, SecretString)> {
         let own = [("CODEX_HOME", &self.codex), ("HOME", &self.user), ("TMPDIR", &self.temporary)]
             .map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()));
-        environment::with_secrets(secrets, environment::inherited().chain(own))
+        let variables = environment::inherited()
+            .chain(config.tool_environment())
+            .chain(endpoint.proxy_environment.iter().cloned())
+            .chain(own);
+        environment::with_secrets(&endpoint.secrets, variables)
     }
 }
 
@@ -88,6 +109,8 @@ struct ShellEnvironment<'a> {
     inherit: &'static str,
     ignore_default_excludes: bool,
     exclude: Vec<&'a str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    set: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -96,10 +119,10 @@ struct ProjectConfig {
 }
 
 impl<'a> CodexConfig<'a> {
-    fn new(config: &'a BackendConfig, profile: &'a CodexProfile) -> Self {
+    fn new(config: &'a BackendConfig, profile: &'a CodexProfile, endpoint: &'a ModelEndpoint) -> Self {
         let provider = ProviderConfig {
             name: PROVIDER,
-            base_url: &profile.base_url,
+            base_url: endpoint.base_url.as_deref().unwrap_or(&profile.base_url),
             wire_api: "responses",
             env_key: profile.credential.as_deref(),
             request_max_retries: profile.retries,
@@ -111,7 +134,7 @@ impl<'a> CodexConfig<'a> {
             model_provider: PROVIDER,
             web_search: match config.network {
                 Network::Disabled => "disabled",
-                Network::Enabled => "cached",
+                Network::AllowList | Network::Enabled => "cached",
             },
             check_for_update_on_startup: false,
             model_providers: BTreeMap::from([(PROVIDER, provider)]),
@@ -121,6 +144,7 @@ impl<'a> CodexConfig<'a> {
                 inherit: "core",
                 ignore_default_excludes: false,
                 exclude: config.secrets.iter().map(|(name, _)| name.as_str()).collect(),
+                set: config.tool_environment().chain(endpoint.proxy_environment.iter().cloned()).collect(),
             },
             projects: untrusted(&workspace).chain(untrusted(&config.workspace)).collect(),
         }
@@ -158,13 +182,19 @@ mod tests {
         }
     }
 
+    /// The endpoint of an agent that is not contained.
+    fn endpoint(dir: &Path) -> ModelEndpoint {
+        ModelEndpoint { secrets: config(dir).secrets, ..ModelEndpoint::default() }
+    }
+
     #[test]
     fn configuration_names_the_credential_without_its_value() {
         let dir = tempfile::tempdir().expect("temporary directory");
-        let home = CodexHome::prepare(&config(dir.path()), &profile()).expect("prepare");
+        let home =
+            CodexHome::prepare(&config(dir.path()), &profile(), &endpoint(dir.path())).expect("prepare");
         let text = fs::read_to_string(home.codex.join("config.toml")).expect("read config.toml");
         assert!(!text.contains("canary") && text.contains("PROVIDER_KEY"), "{text}");
-        let environment = home.environment(&config(dir.path()).secrets);
+        let environment = home.environment(&config(dir.path()), &endpoint(dir.path()));
         let value = environment.iter().find(|(name, _)| name == "PROVIDER_KEY").expect("secret is set");
         assert_eq!(value.1.expose_secret(), "canary-1234");
     }
@@ -172,7 +202,8 @@ mod tests {
     #[test]
     fn values_in_the_configuration_are_escaped() {
         let dir = tempfile::tempdir().expect("temporary directory");
-        let home = CodexHome::prepare(&config(dir.path()), &profile()).expect("prepare");
+        let home =
+            CodexHome::prepare(&config(dir.path()), &profile(), &endpoint(dir.path())).expect("prepare");
         let text = fs::read_to_string(home.codex.join("config.toml")).expect("read config.toml");
         let read: toml::Table = text.parse().expect("valid TOML");
         assert_eq!(read["model"].as_str(), profile().model.as_deref());
@@ -184,12 +215,13 @@ mod tests {
     #[test]
     fn prepare_replaces_a_configuration_that_a_turn_changed() {
         let dir = tempfile::tempdir().expect("temporary directory");
-        let home = CodexHome::prepare(&config(dir.path()), &profile()).expect("prepare");
+        let home =
+            CodexHome::prepare(&config(dir.path()), &profile(), &endpoint(dir.path())).expect("prepare");
         let file = home.codex.join("config.toml");
         let elsewhere = dir.path().join("elsewhere");
         fs::remove_file(&file).expect("remove file");
         std::os::unix::fs::symlink(&elsewhere, &file).expect("create symlink");
-        CodexHome::prepare(&config(dir.path()), &profile()).expect("prepare again");
+        CodexHome::prepare(&config(dir.path()), &profile(), &endpoint(dir.path())).expect("prepare again");
         assert!(!elsewhere.exists() && fs::symlink_metadata(&file).expect("file exists").is_file());
     }
 }

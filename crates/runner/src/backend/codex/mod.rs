@@ -17,7 +17,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::jsonl::{Agent, AgentBackend, Envelope, Protocol};
-use super::{BackendConfig, BackendFailure, Capabilities, EventSink, ThreadStart, TurnControl, TurnOutcome};
+use super::{
+    BackendConfig, BackendFailure, Capabilities, EventSink, ModelApi, ModelEndpoint, Provider, ThreadStart,
+    TurnControl, TurnOutcome,
+};
 pub use profile::CodexProfile;
 use session::Session;
 use translate::Translator;
@@ -33,7 +36,6 @@ impl Agent for CodexProfile {
         can_interrupt: true,
         can_resume: true,
         asks_approval: true,
-        isolates_network: true,
         is_separate_process: true,
     };
     const PROTOCOL: Protocol = Protocol {
@@ -45,14 +47,18 @@ impl Agent for CodexProfile {
     };
     type Translator = Translator;
 
+    fn provider(&self, _config: &BackendConfig) -> Provider {
+        Provider { api: ModelApi::Responses, base_url: Some(self.base_url.clone()) }
+    }
+
     async fn open_session(
         &self,
         config: &BackendConfig,
+        endpoint: &ModelEndpoint,
         thread: ThreadStart,
         sink: &EventSink,
     ) -> Result<Session, BackendFailure> {
-        policy::check_enforceable(config)?;
-        Session::open(config, self, Self::PROTOCOL, thread, sink).await
+        Session::open(config, self, endpoint, thread, sink).await
     }
 
     async fn run_turn(

@@ -1,21 +1,9 @@
 //! The policy of a turn, in the terms of Codex.
 
-use guildhall_domain::FailureKind;
 use guildhall_domain::runs::policy::{Network, Sandbox};
 use serde_json::{Value, json};
 
-use crate::backend::{BackendConfig, BackendFailure};
-
-/// Rejects a policy that Codex cannot enforce: without a sandbox nothing blocks network access of its commands.
-pub(super) fn check_enforceable(config: &BackendConfig) -> Result<(), BackendFailure> {
-    match (config.sandbox, config.network) {
-        (Sandbox::DangerFullAccess, Network::Disabled) => Err(BackendFailure::new(
-            FailureKind::TenantPolicyDenied,
-            "codex cannot block network access without a sandbox",
-        )),
-        (Sandbox::ReadOnly | Sandbox::WorkspaceWrite | Sandbox::DangerFullAccess, _) => Ok(()),
-    }
-}
+use crate::backend::BackendConfig;
 
 pub(super) fn text_input(text: &str) -> Value {
     json!([{ "type": "text", "text": text }])
@@ -25,7 +13,7 @@ pub(super) fn text_input(text: &str) -> Value {
 pub(super) fn sandbox_policy(config: &BackendConfig) -> Value {
     let network = match config.network {
         Network::Disabled => false,
-        Network::Enabled => true,
+        Network::AllowList | Network::Enabled => true,
     };
     match config.sandbox {
         Sandbox::ReadOnly => json!({ "type": "readOnly", "networkAccess": network }),

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use super::home::CodexHome;
 use super::profile::CodexProfile;
 use super::translate::{IGNORED_NOTIFICATIONS, Translator};
-use crate::backend::jsonl::{self, Protocol, RpcError};
-use crate::backend::{BackendConfig, BackendFailure, EventSink, ThreadStart};
-use crate::child::{Child, Confinement, ConfinementMethod, ProcessSpec};
+use crate::backend::jsonl::{self, Agent, RpcError};
+use crate::backend::{BackendConfig, BackendFailure, EventSink, ModelEndpoint, ThreadStart};
+use crate::child::{Child, ProcessSpec};
+use crate::sandbox::Access;
 
 pub(super) type Session = jsonl::Session<Translator>;
 
@@ -17,11 +18,11 @@ impl Session {
     pub(super) async fn open(
         config: &BackendConfig,
         profile: &CodexProfile,
-        protocol: Protocol,
+        endpoint: &ModelEndpoint,
         thread: ThreadStart,
         sink: &EventSink,
     ) -> Result<Self, BackendFailure> {
-        let home = CodexHome::prepare(config, profile).map_err(|error| {
+        let home = CodexHome::prepare(config, profile, endpoint).map_err(|error| {
             let message = format!("cannot write codex's configuration: {}", error.kind());
             BackendFailure::new(FailureKind::InfraFailed, message)
         })?;
@@ -29,13 +30,14 @@ impl Session {
             program: &profile.program,
             arguments: &["app-server"],
             dir: &config.workspace,
-            environment: home.environment(&config.secrets),
-            // Codex runs its commands in a sandbox of its own, inside of this confinement.
-            confinement: Confinement { method: ConfinementMethod::Mounts, ..config.confinement(None) },
+            environment: home.environment(config, endpoint),
+            containment: &config.containment,
+            // Codex runs its commands in a sandbox of its own, inside of ours.
+            access: Access { can_nest: true, ..config.access(&profile.program, &home.dirs(), endpoint) },
         })
         .map_err(|error| BackendFailure::died(format!("cannot start codex: {}", error.kind())))?;
         let is_resumed = matches!(thread, ThreadStart::Resume(_));
-        let mut session = Self::new(child, protocol, Translator::new(is_resumed));
+        let mut session = Self::new(child, CodexProfile::PROTOCOL, Translator::new(is_resumed));
         let handshake = session.handshake(config, thread, sink).await;
         session.after_handshake(handshake, sink).await
     }

@@ -7,9 +7,10 @@ use tokio::sync::mpsc;
 
 use super::session::{Protocol, Session, Translate};
 use crate::backend::control::reject_pending;
+use crate::backend::model::ModelLink;
 use crate::backend::{
-    Backend, BackendConfig, BackendFailure, Capabilities, EventSink, ThreadId, ThreadStart, TurnControl,
-    TurnOutcome,
+    Backend, BackendConfig, BackendFailure, Capabilities, EventSink, ModelEndpoint, Provider, ThreadId,
+    ThreadStart, TurnControl, TurnOutcome,
 };
 
 /// How long an agent may take to exit by itself.
@@ -21,10 +22,14 @@ pub trait Agent: Send + Sync + 'static {
     const PROTOCOL: Protocol;
     type Translator: Translate + Send + 'static;
 
+    /// Returns its model provider.
+    fn provider(&self, config: &BackendConfig) -> Provider;
+
     /// Starts the process, and starts or resumes a thread.
     fn open_session(
         &self,
         config: &BackendConfig,
+        endpoint: &ModelEndpoint,
         thread: ThreadStart,
         sink: &EventSink,
     ) -> impl Future<Output = Result<Session<Self::Translator>, BackendFailure>> + Send;
@@ -46,12 +51,13 @@ pub struct AgentBackend<A: Agent> {
     config: BackendConfig,
     agent: A,
     session: Option<Session<A::Translator>>,
+    model: ModelLink,
 }
 
 impl<A: Agent> AgentBackend<A> {
     #[must_use]
     pub fn new(config: BackendConfig, agent: A) -> Self {
-        Self { config, agent, session: None }
+        Self { config, agent, session: None, model: ModelLink::default() }
     }
 }
 
@@ -68,7 +74,9 @@ impl<A: Agent> Backend for AgentBackend<A> {
         Box::pin(async move {
             // The old process must exit before the new one opens its files.
             self.session = None;
-            let session = self.agent.open_session(&self.config, thread, sink).await?;
+            let provider = self.agent.provider(&self.config);
+            let endpoint = self.model.endpoint(&self.config, Some(&provider)).await?;
+            let session = self.agent.open_session(&self.config, &endpoint, thread, sink).await?;
             let thread = ThreadId(session.thread().to_owned());
             self.session = Some(session);
             Ok(thread)
@@ -83,7 +91,11 @@ impl<A: Agent> Backend for AgentBackend<A> {
     ) -> BoxFuture<'a, TurnOutcome> {
         Box::pin(async move {
             let outcome = match &mut self.session {
-                Some(session) => self.agent.run_turn(session, &self.config, prompt, sink, control).await,
+                Some(session) => tokio::select! {
+                    biased;
+                    failure = self.model.exceeded() => TurnOutcome::Failed(failure),
+                    outcome = self.agent.run_turn(session, &self.config, prompt, sink, control) => outcome,
+                },
                 None => {
                     let message = format!("{} is not running", A::PROTOCOL.agent);
                     TurnOutcome::Failed(BackendFailure::died(message))

@@ -17,12 +17,12 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::control::reject_pending;
+use super::model::ModelLink;
 use super::provider_error::ProviderError;
 use super::{
-    Backend, BackendConfig, BackendEvent, BackendFailure, Capabilities, EventSink, ThreadId, ThreadStart,
-    TurnControl, TurnOutcome,
+    Backend, BackendConfig, BackendEvent, BackendFailure, Capabilities, EventSink, ModelEndpoint, ThreadId,
+    ThreadStart, TurnControl, TurnOutcome,
 };
-use crate::child::Child;
 use history::ThreadHistory;
 use turn::{ScriptTurn, TurnAbort};
 
@@ -32,15 +32,11 @@ const CAPABILITIES: Capabilities = Capabilities {
     can_interrupt: true,
     can_resume: true,
     asks_approval: true,
-    isolates_network: false,
     is_separate_process: false,
 };
 
 /// Delay between two words of `slow`.
 const SLOW_WORD_DELAY: Duration = Duration::from_millis(250);
-
-/// Maximum number of finished tools whose background processes may keep running; the oldest are killed first.
-const MAX_TOOLS: usize = 64;
 
 /// A backend that interprets its prompts.
 #[derive(Debug)]
@@ -48,17 +44,26 @@ pub struct ScriptBackend {
     config: BackendConfig,
     thread: Option<ThreadId>,
     history: ThreadHistory,
-    tools: Vec<Child>,
+    model: ModelLink,
+    endpoint: ModelEndpoint,
 }
 
 impl ScriptBackend {
     #[must_use]
     pub fn new(config: BackendConfig) -> Self {
-        Self { config, thread: None, history: ThreadHistory::default(), tools: Vec::new() }
+        Self {
+            config,
+            thread: None,
+            history: ThreadHistory::default(),
+            model: ModelLink::default(),
+            endpoint: ModelEndpoint::default(),
+        }
     }
 
     async fn open_thread(&mut self, thread: ThreadStart) -> Result<ThreadId, BackendFailure> {
         self.thread = None;
+        // It has no model, but its commands may have network access.
+        self.endpoint = self.model.endpoint(&self.config, None).await?;
         let thread = match thread {
             ThreadStart::New => ThreadId(format!("script-{}", uuid::Uuid::now_v7().simple())),
             ThreadStart::Resume(thread) => {
@@ -87,18 +92,15 @@ impl ScriptBackend {
         if let Err(failure) = self.history.save(&self.config, &thread).await {
             return TurnOutcome::Failed(failure);
         }
-        let mut turn = ScriptTurn::new(sink, control, self.config.turn_timeout);
+        let mut turn = ScriptTurn::new(sink, control, &self.config, &self.endpoint);
         let outcome = match self.interpret(prompt, &mut turn).await {
             Ok(()) => TurnOutcome::Completed,
             Err(TurnAbort::Interrupted) => TurnOutcome::Interrupted,
             Err(TurnAbort::Failed(failure)) => TurnOutcome::Failed(failure),
         };
-        let ScriptTurn { steers, tools, .. } = turn;
+        let ScriptTurn { steers, .. } = turn;
         reject_pending(control);
         steers.iter().for_each(|text| self.history.add_prompt(text));
-        self.tools.extend(tools);
-        let excess = self.tools.len().saturating_sub(MAX_TOOLS);
-        self.tools.drain(..excess);
         match self.history.save(&self.config, &thread).await {
             Ok(()) => outcome,
             Err(failure) => TurnOutcome::Failed(failure),
@@ -111,7 +113,7 @@ impl ScriptBackend {
         }
         if let Some(command) = prompt.split("run:").nth(1) {
             turn.send_message("I run what you gave me.").await?;
-            let code = turn.run_tool(&self.config, "c1", command.trim()).await?;
+            let code = turn.run_tool("c1", command.trim()).await?;
             return turn.send_answer(&format!("It ended with {code}.")).await;
         }
         match provider_error_in(prompt) {
@@ -122,7 +124,7 @@ impl ScriptBackend {
             None if prompt.contains("loop:") => self.call_tools_endlessly(turn).await,
             None if prompt.contains("big:") => {
                 let command = "head -c 10000000 /dev/zero | tr '\\0' 'x' | fold -w 100";
-                turn.run_tool(&self.config, "c1", command).await?;
+                turn.run_tool("c1", command).await?;
                 turn.send_answer("That was a lot.").await
             }
             None if prompt.contains("ask:") => {
@@ -140,7 +142,7 @@ impl ScriptBackend {
 
     async fn call_tools_endlessly(&self, turn: &mut ScriptTurn<'_>) -> Result<(), TurnAbort> {
         for call in 0..=self.config.max_tool_calls {
-            turn.run_tool(&self.config, &format!("c{call}"), "true").await?;
+            turn.run_tool(&format!("c{call}"), "true").await?;
         }
         let message = format!("more than {} tool calls in one turn", self.config.max_tool_calls);
         Err(TurnAbort::Failed(BackendFailure::new(FailureKind::BackendFailed, message)))
@@ -150,11 +152,11 @@ impl ScriptBackend {
     async fn demonstrate(&self, prompt: &str, turn: &mut ScriptTurn<'_>) -> Result<(), TurnAbort> {
         let greeting = format!("You said: \"{prompt}\". Let me look around the workspace first. ");
         turn.send_message(&greeting).await?;
-        turn.run_tool(&self.config, "look", "ls -la").await?;
+        turn.run_tool("look", "ls -la").await?;
         turn.send_message("I write down what I was asked, so that you can see that I was here. ").await?;
         let turns = self.history.turns;
         let note = format!("printf '%s\\n' 'Turn {turns}: asked, and done.' >> notes.md && cat notes.md");
-        let code = turn.run_tool(&self.config, "note", &note).await?;
+        let code = turn.run_tool("note", &note).await?;
         let result = if code == 0 { "It is in notes.md." } else { "The workspace did not let me write." };
         let answer = format!("{result} A real agent takes my place when its profile has a credential.");
         turn.send_answer(&answer).await

@@ -1,19 +1,22 @@
 //! One turn of a script: reports events and handles controls in between.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use futures::FutureExt;
 use guildhall_domain::FailureKind;
 use guildhall_domain::runs::event::Usage;
-use secrecy::SecretString;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::backend::tool_output::ToolOutputBuffer;
-use crate::backend::{BackendConfig, BackendEvent, BackendFailure, EventSink, TurnControl};
-use crate::child::{Child, Confinement, Line, ProcessOutput, ProcessSpec};
+use crate::backend::{
+    BackendConfig, BackendEvent, BackendFailure, EventSink, ModelEndpoint, TurnControl, environment,
+};
+use crate::child::{Child, Line, ProcessOutput, ProcessSpec};
+use crate::sandbox::create_dir;
 
 /// Delay between two words: visible, but not slow.
 const WORD_DELAY: Duration = Duration::from_millis(25);
@@ -24,13 +27,12 @@ const TOOL_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) struct ScriptTurn<'a> {
     sink: &'a EventSink,
     control: &'a mut mpsc::Receiver<TurnControl>,
-    timeout: Duration,
+    config: &'a BackendConfig,
+    endpoint: &'a ModelEndpoint,
     deadline: Instant,
     messages: usize,
     /// Texts that the turn was steered with.
     pub(super) steers: Vec<String>,
-    /// Finished tools. Their background processes run until the backend ends.
-    pub(super) tools: Vec<Child>,
 }
 
 /// Why a turn stopped before its end.
@@ -43,10 +45,11 @@ impl<'a> ScriptTurn<'a> {
     pub(super) fn new(
         sink: &'a EventSink,
         control: &'a mut mpsc::Receiver<TurnControl>,
-        timeout: Duration,
+        config: &'a BackendConfig,
+        endpoint: &'a ModelEndpoint,
     ) -> Self {
-        let deadline = Instant::now() + timeout;
-        Self { sink, control, timeout, deadline, messages: 0, steers: Vec::new(), tools: Vec::new() }
+        let deadline = Instant::now() + config.turn_timeout;
+        Self { sink, control, config, endpoint, deadline, messages: 0, steers: Vec::new() }
     }
 
     pub(super) async fn report(&self, event: BackendEvent) {
@@ -89,19 +92,14 @@ impl<'a> ScriptTurn<'a> {
         Ok(())
     }
 
-    /// Runs a shell command in the workspace. An interrupt kills it and its descendants.
-    pub(super) async fn run_tool(
-        &mut self,
-        config: &BackendConfig,
-        call: &str,
-        command: &str,
-    ) -> Result<i64, TurnAbort> {
+    /// Runs a shell command in the workspace. Its descendants end with it.
+    pub(super) async fn run_tool(&mut self, call: &str, command: &str) -> Result<i64, TurnAbort> {
         let (call, tool, command) = (call.to_owned(), "shell".to_owned(), Some(command.to_owned()));
         let started =
             BackendEvent::ToolStarted { call: call.clone(), tool: tool.clone(), command: command.clone() };
         self.report(started).await;
         let command_line = command.as_deref().unwrap_or_default();
-        let code = self.run_command(config, &call, command_line).await?.unwrap_or(-1);
+        let code = self.run_command(&call, command_line).await?.unwrap_or(-1);
         let status = if code == 0 { "completed" } else { "failed" }.to_owned();
         self.report(BackendEvent::ToolFinished { call, tool, status, exit_code: Some(code), command }).await;
         self.check_control()?;
@@ -109,31 +107,30 @@ impl<'a> ScriptTurn<'a> {
     }
 
     /// Returns the exit code of a command; `None` when it did not exit, or could not be started.
-    async fn run_command(
-        &mut self,
-        config: &BackendConfig,
-        call: &str,
-        command: &str,
-    ) -> Result<Option<i64>, TurnAbort> {
-        let Ok(mut child) = start_shell(&config.workspace, command, config.confinement(None)) else {
-            return Ok(None);
+    async fn run_command(&mut self, call: &str, command: &str) -> Result<Option<i64>, TurnAbort> {
+        let mut child = match start_shell(self.config, self.endpoint, command) {
+            Ok(child) => child,
+            Err(error) => {
+                let message = format!("cannot start a command: {}", error.kind());
+                return Err(TurnAbort::Failed(BackendFailure::new(FailureKind::InfraFailed, message)));
+            }
         };
         let mut output = ToolOutputBuffer::default();
         let sink = self.sink.clone();
         let read = timeout(TOOL_TIMEOUT, read_output(&mut child, &mut output, &sink, call));
-        let finished = tokio::select! {
+        let _timed_out = tokio::select! {
             finished = read => finished,
             abort = self.aborted() => return Err(abort),
         };
         if let Some(output) = output.finish(call, None) {
             self.report(output).await;
         }
-        let code = child.exit_code().map(i64::from);
-        // After a timeout the child is dropped, which kills it.
-        if finished.is_ok() {
-            self.tools.push(child);
+        if let Some(limit) = child.exceeded_limit() {
+            let failure =
+                BackendFailure::new(FailureKind::BudgetExceeded, format!("a command was killed: {limit}"));
+            return Err(TurnAbort::Failed(failure));
         }
-        Ok(code)
+        Ok(child.exit_code().map(i64::from))
     }
 
     pub(super) async fn pause(&mut self, time: Duration) -> Result<(), TurnAbort> {
@@ -150,7 +147,7 @@ impl<'a> ScriptTurn<'a> {
                 Err(_) => {
                     let message = format!(
                         "the turn took longer than {} s and was interrupted",
-                        self.timeout.as_secs_f32()
+                        self.config.turn_timeout.as_secs_f32()
                     );
                     return TurnAbort::Failed(BackendFailure::new(FailureKind::BackendFailed, message));
                 }
@@ -172,15 +169,26 @@ impl<'a> ScriptTurn<'a> {
     }
 }
 
-fn start_shell(dir: &Path, command: &str, confinement: Confinement) -> std::io::Result<Child> {
-    let path = SecretString::from("/usr/local/bin:/usr/bin:/bin");
+fn start_shell(config: &BackendConfig, endpoint: &ModelEndpoint, command: &str) -> io::Result<Child> {
+    let (shell, home, temporary) =
+        (Path::new("/bin/sh"), config.state.join("home"), config.state.join("tmp"));
+    for dir in [&home, &temporary] {
+        create_dir(dir, config.user)?;
+    }
+    let own = [("HOME", &home), ("TMPDIR", &temporary)]
+        .map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()));
+    let variables = environment::inherited()
+        .chain(config.tool_environment())
+        .chain(endpoint.proxy_environment.iter().cloned())
+        .chain(own);
     let mut child = Child::start(&ProcessSpec {
-        program: Path::new("/bin/sh"),
+        program: shell,
         // Errors are a part of the output, as in a terminal.
         arguments: &["-c", &format!("exec 2>&1\n{command}")],
-        dir,
-        environment: vec![("PATH".to_owned(), path)],
-        confinement,
+        dir: &config.workspace,
+        environment: environment::with_secrets(&[], variables),
+        containment: &config.containment,
+        access: config.access(shell, &[&home, &temporary], endpoint),
     })?;
     child.close_input();
     Ok(child)

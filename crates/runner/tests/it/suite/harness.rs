@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_domain::runs::policy::{Approval, Network, Sandbox};
@@ -10,7 +11,11 @@ use guildhall_runner::backend::{
     Backend, BackendConfig, BackendEvent, BackendFailure, EventSink, ThreadId, ThreadStart, TurnControl,
     TurnOutcome,
 };
-use guildhall_runner::child::DenyList;
+use guildhall_runner::model_proxy::ModelCaps;
+use guildhall_runner::sandbox::{
+    AgentUser, Containment, Sandbox as AgentSandbox, SandboxLimits, ToolVariables, find_bwrap, find_tools,
+    give_to_agent,
+};
 use guildhall_testkit::FakeModel;
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -43,6 +48,17 @@ pub(crate) struct Harness<'a> {
     dir: TempDir,
 }
 
+/// Returns the sandbox of a real runner.
+fn containment(root: &Path) -> Containment {
+    Containment::Sandboxed(Arc::new(AgentSandbox {
+        bwrap: find_bwrap().expect("bubblewrap is installed"),
+        helper: env!("CARGO_BIN_EXE_guildhall-runner").into(),
+        tools: find_tools(&ToolVariables::of_this_process(), &[]),
+        limits: SandboxLimits::default(),
+        protected: vec![root.join("secrets")],
+    }))
+}
+
 /// A finished turn: its outcome and its events.
 #[derive(Debug)]
 pub(crate) struct TurnReport {
@@ -59,18 +75,20 @@ impl<'a> Harness<'a> {
         fs::create_dir(&workspace).expect("create the workspace");
         fs::create_dir(root.join("secrets")).expect("create the denied directory");
         fs::write(root.join("secrets/key"), DENIED_CONTENT).expect("write file");
-        let isolates_network = fixture.capabilities.isolates_network;
+        give_to_agent(&workspace, AgentUser::default()).expect("change the owner");
+        let user = AgentUser::for_workspace(&workspace).expect("a user");
         let config = BackendConfig {
             workspace,
             state,
             sandbox: Sandbox::WorkspaceWrite,
             approval: Approval::Never,
-            // The strictest policy that the backend can enforce.
-            network: if isolates_network { Network::Disabled } else { Network::Enabled },
+            network: Network::Disabled,
             secrets: vec![(CREDENTIAL.to_owned(), SecretString::from(CREDENTIAL_VALUE))],
             turn_timeout: Duration::from_secs(15),
-            // Nobody listens on this port; `access` tests a denied port with a listener.
-            deny: DenyList { paths: vec![root.join("secrets")], ports: vec![9] },
+            containment: containment(&root),
+            user,
+            allowed_hosts: Vec::new(),
+            model_caps: ModelCaps::default(),
             max_tool_calls: 20,
         };
         let (sink, events) = EventSink::new();
@@ -180,6 +198,11 @@ impl<'a> Harness<'a> {
         let response = fs::read_to_string(self.path("answer")).expect("a response was sent");
         let response: Value = serde_json::from_str(&response).expect("JSON");
         assert!(response["error"]["code"].is_i64() && response.get("result").is_none(), "{response}");
+    }
+
+    /// Returns whether a process with this name runs in the workspace.
+    pub(crate) fn has_process_in_workspace(&self, name: &str) -> bool {
+        left_running(&self.config.workspace, None).iter().any(|stat| stat.contains(&format!("({name})")))
     }
 
     /// Drops the backend and asserts that it left no process running.

@@ -43,7 +43,7 @@ macro_rules! behaviour_tests {
             threads: processes_of_an_agent_end_with_it,
             limits: endless_tool_loop_is_stopped,
             limits: turn_over_the_timeout_is_interrupted,
-            access: denied_paths_and_ports_are_inaccessible,
+            access: files_and_ports_outside_are_inaccessible,
             limits: large_output_is_truncated_and_marked,
         }
     };

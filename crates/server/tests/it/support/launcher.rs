@@ -57,7 +57,8 @@ impl TestLauncher {
 
     /// Returns the pids of the live runners: of each the guard process, which is the one that was started.
     pub(crate) fn runner_pids(&self) -> Vec<u32> {
-        self.pids_where(|line| !line.contains("--under-guard"))
+        // The processes of a sandbox have paths of this folder in their arguments too.
+        self.pids_where(|line| line.contains("--enrolment-file") && !line.contains("--under-guard"))
     }
 
     fn pids_where(&self, condition: impl Fn(&str) -> bool) -> Vec<u32> {
