@@ -40,9 +40,6 @@ pub(crate) fn open(
         LauncherKind::Local => {
             let containment = containment(config);
             let options = LocalOptions { secrets, containment, ..options(&config.launcher, address) };
-            if let Err(reason) = check_containment(config) {
-                warn!("{reason}");
-            }
             Ok(Some(Arc::new(LocalLauncher::open(options)?)))
         }
     }
@@ -77,7 +74,7 @@ fn containment(config: &Config) -> Containment {
 }
 
 /// Checks that agents of local runners are contained. Starts a sandbox once. The error says what users must know.
-pub fn check_containment(config: &Config) -> Result<(), String> {
+pub async fn check_containment(config: &Config) -> Result<(), String> {
     if config.launcher.uncontained {
         return Err(
             "agents are not contained (launcher.uncontained): they can access everything that this server's \
@@ -86,18 +83,33 @@ pub fn check_containment(config: &Config) -> Result<(), String> {
         );
     }
     let runner = runner_path(&config.launcher);
-    local::probe_sandbox(&runner).map_err(|reason| format!("runs of local runners will fail: {reason}"))
+    local::probe_sandbox(&runner).await.map_err(|reason| format!("runs of local runners will fail: {reason}"))
 }
 
-/// Starts the reconciler of runner jobs.
+/// Checks in the background that agents are contained, and logs a warning where they are not.
+fn start_containment_check(config: &Config, tasks: &Tasks) {
+    let (config, stop) = (config.clone(), tasks.stop());
+    tasks.spawn("containment-check", async move {
+        tokio::select! {
+            result = check_containment(&config) => if let Err(reason) = result {
+                warn!("{reason}");
+            },
+            () = stop.cancelled() => {}
+        }
+    });
+}
+
+/// Starts the reconciler of runner jobs, and the check of their sandbox.
 pub(crate) fn start(
-    config: &config::Launcher,
+    config: &Config,
     launcher: Option<Arc<dyn Launcher>>,
     deps: &Deps,
     reconcilers: &Reconcilers,
     tasks: &Tasks,
 ) -> Option<JobStarter> {
     let launcher = launcher?;
+    start_containment_check(config, tasks);
+    let config = &config.launcher;
     let pool = RunnerPoolConfig {
         warm: config.warm.clone(),
         cold_start: config.cold_start,

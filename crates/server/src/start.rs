@@ -166,7 +166,7 @@ impl Server {
         let profiles =
             profiles::open(&deps, outbound::address_rules(config)?, config.secrets.validate_within);
         start_group_reconcilers(config, &deps, &profiles, &tasks, &reconcilers);
-        let starter = launcher::start(&config.launcher, launcher.clone(), &deps, &reconcilers, &tasks);
+        let starter = launcher::start(config, launcher.clone(), &deps, &reconcilers, &tasks);
         let health =
             Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), secrets, reconcilers);
         health.start_probes(&tasks).await;

@@ -8,7 +8,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::installation::{Installation, find_file};
-use super::session::{AttackSession, RunHandle};
+use super::run_handle::RunHandle;
+use super::session::AttackSession;
 use super::{AttackResult, Outcome};
 
 /// The content of the files that planted links point to.

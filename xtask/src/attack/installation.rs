@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::agent::{Backend, FakeModel, write_profile};
-use super::session::RunHandle;
+use super::run_handle::RunHandle;
 use super::victims::Victims;
 use super::{AttackArgs, Sandbox};
 use crate::command::target;

@@ -6,6 +6,7 @@ mod agent;
 mod checks;
 mod installation;
 mod report;
+mod run_handle;
 mod session;
 mod victims;
 

@@ -11,17 +11,19 @@ use serde_json::{Value, json};
 use super::DevArgs;
 use super::engines::DevEngines;
 
+/// Prints what runs and how to use it. `containment` is the error of the sandbox check, where one was made.
 pub(super) fn print(
     args: &DevArgs,
     config: &Config,
     engines: &DevEngines,
     address: SocketAddr,
+    containment: &Result<(), String>,
     startup: Duration,
 ) {
     if args.json {
-        println!("{}", to_json(args, config, engines, address, startup));
+        println!("{}", to_json(args, config, engines, address, containment, startup));
     } else {
-        print!("{}", to_text(args, config, engines, address, startup));
+        print!("{}", to_text(args, config, engines, address, containment, startup));
     }
 }
 
@@ -30,6 +32,7 @@ fn to_json(
     config: &Config,
     engines: &DevEngines,
     address: SocketAddr,
+    containment: &Result<(), String>,
     startup: Duration,
 ) -> Value {
     json!({
@@ -44,7 +47,9 @@ fn to_json(
         })),
         "runners": match config.launcher.kind {
             LauncherKind::None => Value::Null,
-            LauncherKind::Local => json!({ "launcher": "local", "warm": config.launcher.warm }),
+            LauncherKind::Local => json!({
+                "launcher": "local", "warm": config.launcher.warm, "contained": containment.is_ok(),
+            }),
         },
         "readyAfterMs": u64::try_from(startup.as_millis()).unwrap_or(u64::MAX),
     })
@@ -55,6 +60,7 @@ fn to_text(
     config: &Config,
     engines: &DevEngines,
     address: SocketAddr,
+    containment: &Result<(), String>,
     startup: Duration,
 ) -> String {
     let version = env!("CARGO_PKG_VERSION");
@@ -87,7 +93,7 @@ fn to_text(
             let warm =
                 config.launcher.warm.iter().map(|(profile, count)| format!("{count} {}", profile.as_str()));
             let first = format!("warm: {}", warm.collect::<Vec<_>>().join(", "));
-            match guildhall_server::check_containment(config) {
+            match containment {
                 Ok(()) => row("Runners", first, "agents run in a sandbox"),
                 Err(reason) => row("Runners", first, &format!("WARNING: {reason}")),
             }

@@ -141,7 +141,11 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
         };
         // `guildhall login` in this directory reads the URL of the server.
         std::fs::write(engines.folder().join("url"), format!("http://{}", server.address()))?;
-        banner::print(args, &config, &engines, server.address(), started.elapsed());
+        let containment = match config.launcher.kind {
+            LauncherKind::Local => guildhall_server::check_containment(&config).await,
+            LauncherKind::None => Ok(()),
+        };
+        banner::print(args, &config, &engines, server.address(), &containment, started.elapsed());
         Ok(())
     }))
 }

@@ -6,6 +6,7 @@ mod engines;
 mod http;
 mod laptop;
 mod problem;
+mod sandbox;
 mod server;
 
 use std::net::SocketAddr;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use guildhall_domain::ops::checks::CheckSpec;
 use guildhall_identity::seal::Kek;
 use guildhall_server::Config;
-use guildhall_server::config::{Sources, secret_keys_in_file};
+use guildhall_server::config::{LauncherKind, Sources, secret_keys_in_file};
 use guildhall_server::engine_checks::{
     self, MIN_NATS_VERSION, MIN_POSTGRES_VERSION, NatsCheck, NatsCheckError, PostgresCheck,
     PostgresCheckError,
@@ -19,6 +19,7 @@ use super::check::{CHECK_TIMEOUT, Check, CheckFuture, CheckResult};
 use super::engines::{check_migrations, connection_problem, query_problem};
 use super::http::{PortState, probe_port};
 use super::problem::Problem;
+use super::sandbox::check_sandbox;
 
 /// Timeout of one request to NATS.
 const NATS_TIMEOUT: Duration = Duration::from_secs(3);
@@ -40,6 +41,7 @@ pub(super) const CHECKS: &[Check<Server>] = &[
     check("nats-auth", &["nats-reachable"], |server| Box::pin(async { server.nats_auth() })),
     check("nats-version", &["nats-auth"], |server| Box::pin(async { server.nats_version() })),
     check("nats-round-trip", &["nats-version"], |server| Box::pin(server.nats_round_trip())),
+    check("sandbox", &["config"], |server| Box::pin(server.sandbox())),
     check("listener", &["config"], |server| Box::pin(server.listener())),
 ];
 
@@ -101,6 +103,11 @@ impl Server {
         Ok(format!(
             "the key-encryption key is valid; {path_text} contains {names}, readable by its owner only"
         ))
+    }
+
+    async fn sandbox(&mut self) -> CheckResult {
+        let config = self.config.as_ref().ok_or_else(Problem::missing_input)?;
+        check_sandbox(config, config.launcher.kind == LauncherKind::Local).await
     }
 
     async fn postgres_reachable(&mut self) -> CheckResult {

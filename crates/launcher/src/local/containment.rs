@@ -2,7 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::Command;
+use tokio::time::timeout;
+
+/// A sandbox starts within milliseconds. A program that takes longer is not a runner, or the machine is stuck.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Whether runners start their agents in a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,9 +52,13 @@ impl Containment {
 }
 
 /// Starts a sandbox once with the runner's program. Returns why that fails.
-pub fn probe_sandbox(runner: &Path) -> Result<(), String> {
-    let output = Command::new(runner).arg("sandbox-probe").stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("cannot start {}: {error}", runner.display()))?;
+pub async fn probe_sandbox(runner: &Path) -> Result<(), String> {
+    let runner_text = runner.display();
+    let output = Command::new(runner).arg("sandbox-probe").stdin(Stdio::null()).kill_on_drop(true).output();
+    let output = timeout(PROBE_TIMEOUT, output).await.map_err(|_| {
+        format!("`{runner_text} sandbox-probe` did not end within {} s", PROBE_TIMEOUT.as_secs())
+    })?;
+    let output = output.map_err(|error| format!("cannot start {runner_text}: {error}"))?;
     if output.status.success() {
         return Ok(());
     }

@@ -11,13 +11,14 @@ use guildhall_domain::ops::checks::CheckSpec;
 use guildhall_engines::inspect::{self, LockHolder};
 use guildhall_engines::{Nats, Postgres, StateDir};
 use guildhall_server::Config;
-use guildhall_server::config::Sources;
+use guildhall_server::config::{LauncherKind, Sources};
 use guildhall_server::engine_checks::PostgresCheck;
 use tempfile::TempDir;
 
 use super::check::{CHECK_TIMEOUT, Check, CheckFuture, CheckResult};
 use super::http::{PortState, probe_port};
 use super::problem::Problem;
+use super::sandbox::check_sandbox;
 use crate::engine_url::is_configured;
 use blocking::{engine_problem, run_on_thread};
 
@@ -36,6 +37,7 @@ pub(super) const CHECKS: &[Check<Laptop>] = &[
     check("disk-space", &["state-folder"], CHECK_TIMEOUT, |laptop| Box::pin(async { laptop.disk_space() })),
     check("postgres-program", &["config"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.postgres_program())),
     check("nats-program", &["config"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.nats_program())),
+    check("sandbox", &["config"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.sandbox())),
     check("port", &["config", "state-lock"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.port())),
     check("postgres", &["state-lock", "disk-space", "postgres-program"], START_TIMEOUT, |laptop| {
         Box::pin(laptop.postgres())
@@ -91,6 +93,12 @@ impl Laptop {
 
     fn loaded_config(&self) -> Result<&Config, Problem> {
         self.config.as_ref().ok_or_else(Problem::missing_input)
+    }
+
+    async fn sandbox(&mut self) -> CheckResult {
+        let config = self.loaded_config()?;
+        let is_local = config.launcher.kind == LauncherKind::Local;
+        check_sandbox(config, is_local || guildhall_server::default_runner_path().exists()).await
     }
 
     fn state_folder(&mut self) -> CheckResult {
