@@ -37,7 +37,7 @@ pub(super) struct TestRun {
 impl RunnerFixture {
     /// Starts everything with short leases.
     pub(super) async fn start() -> Self {
-        Self::start_with("127.0.0.1", "6s").await
+        Self::start_with("127.0.0.1", super::LEASE_SETTING).await
     }
 
     pub(super) async fn start_with(host: &str, lease: &'static str) -> Self {

@@ -7,7 +7,7 @@ use super::agent::Agent;
 use super::fixture::{RunnerFixture, TestRun, phase_payloads};
 use super::process::{RunnerProcess, descendants, is_running, wait_for_lines, wait_for_pids};
 use super::proxy::{self, ProxyAction};
-use super::{DETECTION_TIMEOUT, LEASE};
+use super::{DETECTION_TIMEOUT, LEASE, LEASE_SETTING};
 
 /// A veth link between this host and a network namespace. Removed when dropped.
 struct Link {
@@ -76,7 +76,7 @@ async fn disconnected_runner_ends_its_backend_before_lease_expiry() {
         eprintln!("SKIPPED: cannot create a network namespace on this kernel");
         return;
     };
-    let fixture = RunnerFixture::start_with(&link.host_address, "6s").await;
+    let fixture = RunnerFixture::start_with(&link.host_address, LEASE_SETTING).await;
     // The fake model runs on this host and is reached over the link.
     let (model, path) = (fixture.model.base_url(), "/v1");
     let proxy_url =

@@ -45,7 +45,7 @@ async fn unanswered_lease_renewal_is_retried_before_expiry() {
         if should_hang { ProxyAction::Hang } else { ProxyAction::Forward }
     });
     let _runner = fixture.start_runner_at(&proxy_url, &run, &[]);
-    fixture.complete_turn(&run, "run:sleep 9").await;
+    fixture.complete_turn(&run, "run:sleep 15").await;
     assert!(attempts.load(Ordering::SeqCst) > 2, "the lease was renewed");
 }
 

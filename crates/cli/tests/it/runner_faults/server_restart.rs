@@ -24,7 +24,7 @@ async fn turn_continues_when_its_server_is_killed_and_restarted() {
 /// Both replicas are behind one address, as with a load balancer, and are killed in turn.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn turn_continues_behind_a_proxy_when_replicas_are_killed() {
-    let fixture = RunnerFixture::start_with("127.0.0.1", "12s").await;
+    let fixture = RunnerFixture::start().await;
     let run = fixture.create_run().await;
     let (one, other) = (fixture.cluster.url(0, ""), fixture.cluster.url(1, ""));
     let proxy_url = proxy::start_on("127.0.0.1", &[&one, &other], |_| ProxyAction::Forward);
