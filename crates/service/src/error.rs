@@ -59,7 +59,9 @@ impl ServiceError {
             Self::Store(StoreError::Closed) => {
                 Failure::new(FailureKind::NotReady, "this server is shutting down; use another replica")
             }
-            Self::Store(StoreError::Rejected(_) | StoreError::InvalidUrl) => server_error(),
+            Self::Store(StoreError::Rejected(_) | StoreError::InvalidUrl | StoreError::Unreadable { .. }) => {
+                server_error()
+            }
             Self::Overloaded => {
                 Failure::new(FailureKind::Overloaded, "too many concurrent requests; try again in a moment")
             }

@@ -15,6 +15,13 @@ pub enum StoreError {
     /// PostgreSQL rejected the statement. This is a bug in Guildhall, not a transient failure.
     #[error("PostgreSQL rejected a statement")]
     Rejected(#[source] sqlx::Error),
+    /// A stored value cannot be read, perhaps because a newer version wrote it.
+    #[error("cannot read a value of the column {column}")]
+    Unreadable {
+        column: &'static str,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
 }
 
 /// SQLSTATE classes and codes of transient failures: connection exceptions, insufficient resources, shutdown, crash and

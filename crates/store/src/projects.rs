@@ -1,11 +1,33 @@
 //! Projects of tenants.
 
 use guildhall_domain::access::principal::Slug;
+use guildhall_domain::access::project_setup::ProjectSetup;
 use guildhall_domain::access::tenant::Project;
 use guildhall_domain::ids::{ProjectId, TenantId};
 use jiff_sqlx::Timestamp;
+use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx};
+
+struct Row {
+    id: Uuid,
+    slug: String,
+    name: String,
+    created_at: Timestamp,
+    setup: Option<String>,
+}
+
+impl Row {
+    fn into_project(self) -> Result<Project, StoreError> {
+        Ok(Project {
+            id: ProjectId::from_uuid(self.id),
+            slug: self.slug,
+            name: self.name,
+            created_at: self.created_at.to_jiff(),
+            setup: parse_setup(self.setup)?,
+        })
+    }
+}
 
 /// Inserts a project. Returns `None` if its slug is taken in the tenant.
 pub async fn insert(
@@ -24,26 +46,55 @@ pub async fn insert(
         slug: slug.as_str().to_owned(),
         name: name.to_owned(),
         created_at: row.created_at.to_jiff(),
+        setup: None,
     }))
 }
 
 pub async fn find(store: &Store, tenant: TenantId, id: ProjectId) -> Result<Option<Project>, StoreError> {
-    let row = sqlx::query_file!("queries/projects/find.sql", tenant.as_uuid(), id.as_uuid())
+    let row = sqlx::query_file_as!(Row, "queries/projects/find.sql", tenant.as_uuid(), id.as_uuid())
         .fetch_optional(&store.pool)
         .await?;
-    Ok(row.map(|row| Project { id, slug: row.slug, name: row.name, created_at: row.created_at.to_jiff() }))
+    row.map(Row::into_project).transpose()
 }
 
 /// Lists at most `limit` projects of a tenant, by slug.
 pub async fn list(store: &Store, tenant: TenantId, limit: u32) -> Result<Vec<Project>, StoreError> {
-    let rows = sqlx::query_file!("queries/projects/list.sql", tenant.as_uuid(), i64::from(limit))
+    let rows = sqlx::query_file_as!(Row, "queries/projects/list.sql", tenant.as_uuid(), i64::from(limit))
         .fetch_all(&store.pool)
         .await?;
-    let projects = rows.into_iter().map(|row| Project {
-        id: ProjectId::from_uuid(row.id),
-        slug: row.slug,
-        name: row.name,
-        created_at: row.created_at.to_jiff(),
-    });
-    Ok(projects.collect())
+    rows.into_iter().map(Row::into_project).collect()
+}
+
+/// Sets or clears the setup of a project. Returns `None` if nothing changes: there is no such project, or it has this
+/// setup.
+pub async fn set_setup(
+    tx: &mut Tx,
+    tenant: TenantId,
+    id: ProjectId,
+    setup: Option<&ProjectSetup>,
+) -> Result<Option<Project>, StoreError> {
+    let (tenant, id, setup) = (tenant.as_uuid(), id.as_uuid(), setup.map(ProjectSetup::to_json));
+    let row = sqlx::query_file_as!(Row, "queries/projects/set_setup.sql", tenant, id, setup)
+        .fetch_optional(tx.connection())
+        .await?;
+    row.map(Row::into_project).transpose()
+}
+
+/// Returns the setup of the project with this slug. `None` if there is no such project, or it has no setup.
+pub async fn setup_by_slug(
+    store: &Store,
+    tenant: TenantId,
+    slug: &str,
+) -> Result<Option<ProjectSetup>, StoreError> {
+    let row = sqlx::query_file!("queries/projects/find_setup_by_slug.sql", tenant.as_uuid(), slug)
+        .fetch_optional(&store.pool)
+        .await?;
+    parse_setup(row.and_then(|row| row.setup))
+}
+
+/// Parses a stored setup. An unreadable one, perhaps of a newer version, is an error: without its setup a run would
+/// start in an unprepared workspace.
+fn parse_setup(text: Option<String>) -> Result<Option<ProjectSetup>, StoreError> {
+    let setup = text.as_deref().map(ProjectSetup::from_json).transpose();
+    setup.map_err(|error| StoreError::Unreadable { column: "projects.setup", source: error.into() })
 }

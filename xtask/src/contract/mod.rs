@@ -40,7 +40,7 @@ const SKIPPED_OPERATIONS: [&str; 5] =
     ["followAudit", "followInstallationAudit", "followRun", "followSession", "signOut"];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 13] = [
+const STRICTER_THAN_SCHEMA: [&str; 14] = [
     "appendEvents",         // form of commandId
     "claimNextRun",         // form of runnerId
     "claimRun",             // form of runnerId
@@ -52,6 +52,7 @@ const STRICTER_THAN_SCHEMA: [&str; 13] = [
     "registerRunner",       // form of backendProfiles
     "setCommandStatus",     // failureKind depends on status; length of threadId
     "setProfileCredential", // form of baseUrl
+    "setProjectSetup",      // control characters of command; form of hosts and paths
     "setRunStatus",         // failureKind depends on status; no threadId
     "setTenantBounds",      // form of patterns
 ];

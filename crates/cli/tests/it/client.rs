@@ -108,6 +108,60 @@ fn user_is_found_disabled_enabled_and_signed_out() {
 }
 
 #[test]
+fn project_setup_is_set_shown_and_cleared() {
+    let (server, user) = (DevServer::ephemeral(), CliUser::new());
+    user.login(&server);
+    user.json(&["tenants", "create", "acme"]);
+    let created = user.json(&["projects", "create", "website", "--tenant", "acme"]);
+    let set = user.json(&[
+        "projects",
+        "setup",
+        "website",
+        "--command",
+        "set -e\nnpm ci",
+        "--host",
+        "packages.example.com",
+        "--host",
+        "*.example.org",
+        "--cache-file",
+        "package-lock.json",
+        "--tenant",
+        "acme",
+    ]);
+    let setup = serde_json::json!({
+        "command": "set -e\nnpm ci",
+        "allowedHosts": ["packages.example.com", "*.example.org"],
+        "cacheFiles": ["package-lock.json"],
+    });
+    assert_eq!(set["setup"], setup);
+    let id = created["id"].as_str().expect("an id");
+    assert_eq!(user.json(&["projects", "show", id, "--tenant", "acme"]), set);
+    let shown = stdout(&user.run(&["projects", "show", "website", "--tenant", "acme"]));
+    let lines: Vec<_> = shown.lines().filter(|line| !line.starts_with("created ")).collect();
+    let expected = [
+        "project        website",
+        "name           website",
+        &format!("id             {id}"),
+        r"setup          set -e\nnpm ci",
+        "allowed hosts  packages.example.com, *.example.org",
+        "cache files    package-lock.json",
+    ];
+    assert_eq!(lines, expected);
+
+    let invalid = user.run(&["projects", "setup", "website", "--command", " ", "--tenant", "acme"]);
+    assert_eq!(invalid.status.code(), Some(1), "{}", stderr(&invalid));
+    assert!(stderr(&invalid).contains("command: use 1 to 4096 bytes"), "{}", stderr(&invalid));
+    for incomplete in [&[][..], &["--clear", "--command", "make"], &["--clear", "--host", "example.com"]] {
+        let usage = [&["projects", "setup", "website", "--tenant", "acme"], incomplete].concat();
+        assert_eq!(user.run(&usage).status.code(), Some(2), "{incomplete:?}");
+    }
+    let missing = user.run(&["projects", "show", "nothing", "--tenant", "acme"]);
+    assert_eq!(missing.status.code(), Some(4), "{}", stderr(&missing));
+    assert_eq!(user.json(&["projects", "show", "website", "--tenant", "acme"]), set);
+    assert_eq!(user.json(&["projects", "setup", "website", "--clear", "--tenant", "acme"]), created);
+}
+
+#[test]
 fn projects_and_enrolments_are_created_listed_and_revoked() {
     let (server, user) = (DevServer::ephemeral(), CliUser::new());
     user.login(&server);

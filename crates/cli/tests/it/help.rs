@@ -33,6 +33,7 @@ const COMMANDS: &[&[&str]] = &[
     &["keys", "create"],
     &["projects"],
     &["projects", "create"],
+    &["projects", "setup"],
     &["enrolments"],
     &["enrolments", "create"],
     &["profiles"],

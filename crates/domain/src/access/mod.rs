@@ -8,6 +8,7 @@ pub mod invitation;
 pub mod lockout;
 pub mod oidc;
 pub mod principal;
+pub mod project_setup;
 pub mod refresh;
 pub mod return_path;
 pub mod role;

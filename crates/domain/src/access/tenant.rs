@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::project_setup::ProjectSetup;
 use super::role::Role;
 use crate::ids::{PrincipalId, ProjectId, TenantId};
 
@@ -11,6 +12,7 @@ pub struct Project {
     pub slug: String,
     pub name: String,
     pub created_at: Timestamp,
+    pub setup: Option<ProjectSetup>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use guildhall_domain::ids::RunnerId;
+use guildhall_protocol::rest::access::projects::ProjectSetupView;
 use guildhall_protocol::rest::runners::GrantView;
 use guildhall_protocol::rest::runs::RunView;
 use jiff::Timestamp;
@@ -28,6 +29,8 @@ pub struct Grant {
     pub recovered_from: Option<RunnerId>,
     /// The directories that the tenant may use, where the workspace is a path on this machine.
     pub directories: Option<Vec<String>>,
+    /// How to prepare the workspace, if the run's project says so. `None` in a renewal.
+    pub setup: Option<ProjectSetupView>,
     pub run: RunView,
 }
 
@@ -44,6 +47,7 @@ pub(super) fn parse_grant(client: &Client, view: GrantView) -> Result<(SecretStr
         storage_kind: view.storage_kind,
         recovered_from: view.recovered_from.as_deref().map(runner_id).transpose()?,
         directories: view.directories,
+        setup: view.setup,
         run: view.run,
     };
     Ok((view.run_token.into(), grant))

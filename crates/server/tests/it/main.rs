@@ -31,6 +31,7 @@ mod oidc;
 mod oidc_attacks;
 mod oidc_handoff;
 mod profiles;
+mod project_setup;
 mod projects;
 mod public_endpoints;
 mod rate_limits;

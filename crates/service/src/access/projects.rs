@@ -2,6 +2,7 @@
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::Slug;
+use guildhall_domain::access::project_setup::ProjectSetup;
 use guildhall_domain::access::role::rights::{ProjectsManage, ProjectsRead};
 use guildhall_domain::ids::ProjectId;
 use guildhall_store::{Store, projects};
@@ -16,7 +17,7 @@ use crate::idempotency::{self, Claim, IdempotencyKey};
 /// Projects in one list.
 const MAX_PROJECTS: u32 = 1000;
 
-/// Creates and reads projects.
+/// Creates, reads and changes projects.
 #[derive(Debug, Clone)]
 pub struct Projects {
     store: Store,
@@ -63,5 +64,25 @@ impl Projects {
         id: ProjectId,
     ) -> Result<Project, ServiceError> {
         projects::find(&self.store, caller.tenant(), id).await?.ok_or(ServiceError::NOT_FOUND)
+    }
+
+    /// Sets or clears the setup of a project, for claims from now on. Repeating it changes nothing.
+    pub async fn set_setup(
+        &self,
+        caller: &Authorized<ProjectsManage>,
+        id: ProjectId,
+        setup: Option<ProjectSetup>,
+    ) -> Result<Project, ServiceError> {
+        let tenant = caller.tenant();
+        let mut tx = self.store.begin().await?;
+        let Some(project) = projects::set_setup(&mut tx, tenant, id, setup.as_ref()).await? else {
+            tx.rollback().await?;
+            return projects::find(&self.store, tenant, id).await?.ok_or(ServiceError::NOT_FOUND);
+        };
+        let detail = json!({ "setup": setup });
+        let event = AuditEvent::by_member(caller, "project.setup-changed", id.to_string(), detail);
+        audit::record(&mut tx, &event).await?;
+        tx.commit().await?;
+        Ok(project)
     }
 }

@@ -101,7 +101,7 @@ impl Claims {
         let run = locked.run.clone();
         locked.commit(&self.deps.journals).await?;
         counter!("guildhall_run_claims_total").increment(1);
-        self.grants.build(grant, lease_expires_at, run, recovered_from).await
+        self.grants.build_for_claim(grant, lease_expires_at, run, recovered_from).await
     }
 
     fn new_lease(&self, enrolment: &Enrolment, run: RunId, runner: RunnerId, epoch: Epoch) -> NewLease {

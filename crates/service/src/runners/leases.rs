@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use guildhall_domain::access::project_setup::ProjectSetup;
 use guildhall_domain::ids::RunnerId;
 use guildhall_domain::runners::enrolment::RunGrant;
 use guildhall_domain::runs::Run;
 use guildhall_domain::runs::event;
 use guildhall_domain::runs::policy::{AllowList, WorkspaceRef};
 use guildhall_domain::sessions::StorageKind;
-use guildhall_store::{leases as rows, sessions};
+use guildhall_store::{leases as rows, projects, sessions};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -34,6 +35,8 @@ pub struct LeaseGrant {
     pub recovered_from: Option<RunnerId>,
     /// The directories that the tenant may use now, where the workspace of the run is a path on the runner's machine.
     pub directories: Option<AllowList>,
+    /// How to prepare the workspace, if the run's project says so. Only in the grant of a claim.
+    pub setup: Option<ProjectSetup>,
 }
 
 /// Builds lease grants.
@@ -48,7 +51,19 @@ impl Grants {
         Self { deps, tokens }
     }
 
-    pub(super) async fn build(
+    /// Builds the grant of a claim.
+    pub(super) async fn build_for_claim(
+        &self,
+        grant: RunGrant,
+        lease_expires_at: Timestamp,
+        run: Run,
+        recovered_from: Option<RunnerId>,
+    ) -> Result<LeaseGrant, ServiceError> {
+        let setup = projects::setup_by_slug(&self.deps.store, run.tenant, &run.project).await?;
+        Ok(LeaseGrant { setup, ..self.build(grant, lease_expires_at, run, recovered_from).await? })
+    }
+
+    async fn build(
         &self,
         grant: RunGrant,
         lease_expires_at: Timestamp,
@@ -67,6 +82,7 @@ impl Grants {
             storage: session.as_ref().map_or(StorageKind::None, |session| session.storage),
             thread_id: session.and_then(|session| session.thread_id),
             recovered_from,
+            setup: None,
         })
     }
 

@@ -1,1 +1,3 @@
-SELECT slug, name, created_at AS "created_at: Timestamp" FROM projects WHERE tenant = $1 AND id = $2
+SELECT id, slug, name, created_at AS "created_at: Timestamp", setup
+FROM projects
+WHERE tenant = $1 AND id = $2

@@ -1,4 +1,4 @@
-SELECT id, slug, name, created_at AS "created_at: Timestamp"
+SELECT id, slug, name, created_at AS "created_at: Timestamp", setup
 FROM projects
 WHERE tenant = $1
 ORDER BY slug

@@ -104,7 +104,7 @@ const NOUNS: &[Noun] = &[
         "access",
         "projects",
         &[("*", "/api/v1/tenants/{tenant}/projects")],
-        &["access/tenant.rs"],
+        &["access/project_setup.rs", "access/tenant.rs"],
         &["projects"],
     ),
     noun(

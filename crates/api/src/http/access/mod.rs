@@ -61,6 +61,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(keys::revoke))
         .routes(routes!(projects::create, projects::list))
         .routes(routes!(projects::get))
+        .routes(routes!(projects::set_setup, projects::clear_setup))
         .routes(routes!(subject_tokens::create))
         .routes(routes!(audit::list))
         .routes(routes!(audit::list_installation))

@@ -3,16 +3,21 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::project_setup::ProjectSetup;
 use guildhall_domain::access::role::rights::{ProjectsManage, ProjectsRead};
 use guildhall_domain::access::tenant::Project;
 use guildhall_domain::ids::{ProjectId, TenantId};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
-use guildhall_protocol::rest::access::projects::{CreateProject, ProjectView, ProjectsView};
+use guildhall_protocol::rest::access::projects::{
+    CreateProject, ProjectSetupView, ProjectView, ProjectsView, SetProjectSetup,
+};
 
 use crate::App;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
+use crate::http::responses::CommonErrors;
 
 /// Create a project
 #[utoipa::path(
@@ -83,11 +88,55 @@ pub(crate) async fn get(
     Ok(Json(view(app.access.projects.get(&caller, project).await?)))
 }
 
+/// Set the setup of a project
+///
+/// Replaces the setup. It applies to runs that are claimed from now on.
+#[utoipa::path(
+    put, path = "/api/v1/tenants/{tenant}/projects/{project}/setup", tag = "projects", operation_id = "setProjectSetup",
+    security(("bearer" = [])), request_body = SetProjectSetup,
+    params(
+        ("tenant" = String, Path, description = "Tenant id"),
+        ("project" = String, Path, description = "Project id"),
+    ),
+    responses((status = 200, description = "The project with its new setup", body = ProjectView), CommonErrors)
+)]
+pub(crate) async fn set_setup(
+    State(app): State<App>,
+    caller: Authorized<ProjectsManage>,
+    PathIds((_tenant, project)): PathIds<(TenantId, ProjectId)>,
+    Body(body): Body<SetProjectSetup>,
+) -> Result<Json<ProjectView>, ApiError> {
+    let setup = ProjectSetup::new(body.command, body.allowed_hosts, body.cache_files)
+        .map_err(|error| ApiError::new(FailureKind::SchemaInvalid, error.to_string()))?;
+    Ok(Json(view(app.access.projects.set_setup(&caller, project, Some(setup)).await?)))
+}
+
+/// Clear the setup of a project
+///
+/// Idempotent.
+#[utoipa::path(
+    delete, path = "/api/v1/tenants/{tenant}/projects/{project}/setup", tag = "projects",
+    operation_id = "clearProjectSetup", security(("bearer" = [])),
+    params(
+        ("tenant" = String, Path, description = "Tenant id"),
+        ("project" = String, Path, description = "Project id"),
+    ),
+    responses((status = 200, description = "The project without a setup", body = ProjectView), CommonErrors)
+)]
+pub(crate) async fn clear_setup(
+    State(app): State<App>,
+    caller: Authorized<ProjectsManage>,
+    PathIds((_tenant, project)): PathIds<(TenantId, ProjectId)>,
+) -> Result<Json<ProjectView>, ApiError> {
+    Ok(Json(view(app.access.projects.set_setup(&caller, project, None).await?)))
+}
+
 fn view(project: Project) -> ProjectView {
     ProjectView {
         id: project.id.to_string(),
         slug: project.slug,
         name: project.name,
         created_at: project.created_at,
+        setup: project.setup.map(ProjectSetupView::from),
     }
 }

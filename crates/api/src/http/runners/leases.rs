@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use guildhall_domain::ids::RunId;
+use guildhall_protocol::rest::access::projects::ProjectSetupView;
 use guildhall_protocol::rest::runners::{ChangeLease, GrantView, LeaseChangedView};
 use guildhall_service::runners::leases::LeaseGrant;
 use secrecy::ExposeSecret;
@@ -49,6 +50,7 @@ pub(super) async fn view(app: &App, granted: LeaseGrant) -> Result<GrantView, Ap
         thread_id: granted.thread_id,
         storage_kind: granted.storage.to_string(),
         directories: granted.directories.map(Vec::from),
+        setup: granted.setup.map(ProjectSetupView::from),
         recovered_from: granted.recovered_from.map(|runner| runner.to_string()),
         run: run_view(&app.runs.runs.view(granted.run).await?),
     })

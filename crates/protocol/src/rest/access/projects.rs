@@ -1,5 +1,6 @@
 //! Projects.
 
+use guildhall_domain::access::project_setup::ProjectSetup;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -28,6 +29,53 @@ pub struct ProjectView {
     pub slug: String,
     pub name: String,
     pub created_at: Timestamp,
+    /// How runs of this project prepare their workspace, if they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<ProjectSetupView>,
+}
+
+/// A shell command that prepares the workspace of a run before its agent starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectSetupView {
+    #[schema(example = "npm ci")]
+    pub command: String,
+    /// The hosts that the command may reach.
+    #[schema(example = json!(["packages.example.com"]))]
+    pub allowed_hosts: Vec<String>,
+    /// The files in the workspace whose content makes the key of the cache.
+    #[schema(example = json!(["package-lock.json"]))]
+    pub cache_files: Vec<String>,
+}
+
+impl From<ProjectSetup> for ProjectSetupView {
+    fn from(setup: ProjectSetup) -> Self {
+        Self {
+            command: setup.command().to_owned(),
+            allowed_hosts: setup.allowed_hosts().to_vec(),
+            cache_files: setup.cache_files().to_vec(),
+        }
+    }
+}
+
+/// The new setup of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetProjectSetup {
+    /// A shell command of at most 4096 bytes, without control characters except tabs and line breaks. Every member of
+    /// the tenant can read it: it must contain no secret.
+    #[schema(example = "npm ci", min_length = 1, max_length = 4096)]
+    pub command: String,
+    /// The hosts that the command may reach, in lower case: `packages.example.com`, `*.example.com` (subdomains only) or
+    /// `packages.example.com:8443`. At most 253 characters each.
+    #[serde(default)]
+    #[schema(example = json!(["packages.example.com"]), max_items = 32)]
+    pub allowed_hosts: Vec<String>,
+    /// The files in the workspace whose content makes the key of the cache: relative paths of at most 256 bytes, without
+    /// `.`, `..` and empty parts.
+    #[serde(default)]
+    #[schema(example = json!(["package-lock.json"]), max_items = 16)]
+    pub cache_files: Vec<String>,
 }
 
 /// Projects sorted by slug, at most 1000.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
+use super::access::projects::ProjectSetupView;
 use super::runs::RunView;
 use super::runs::commands::CommandView;
 
@@ -92,6 +93,10 @@ pub struct GrantView {
     /// a path on the runner's machine. The runner must not use another directory, also after resolving symbolic links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directories: Option<Vec<String>>,
+    /// The setup of the run's project, if it has one. The runner runs it in the workspace before the agent starts. Present
+    /// in the grant of a claim, not of a renewal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<ProjectSetupView>,
     pub run: RunView,
 }
 

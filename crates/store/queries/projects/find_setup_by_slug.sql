@@ -1,0 +1,1 @@
+SELECT setup FROM projects WHERE tenant = $1 AND slug = $2
