@@ -1,7 +1,7 @@
 //! The output of `guildhall dev` when it is ready.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use guildhall_server::Config;
@@ -99,6 +99,13 @@ fn to_text(
             }
         }
     }
+    if has_codex_login() {
+        row(
+            "Codex",
+            "login found, not used".to_owned(),
+            "agents need an API key: guildhall profiles set codex",
+        );
+    }
     row(
         "Sign in",
         "admin".to_owned(),
@@ -110,6 +117,14 @@ fn to_text(
     }
     text.push_str(&format!("\n  Ready in {:.1} s. Press Ctrl-C to stop.\n", startup.as_secs_f64()));
     text
+}
+
+/// Returns whether the user has a login of a Codex subscription. Agents cannot use it: its tokens would have to be in the
+/// sandbox, or a refresh outside of it would end the user's own login.
+fn has_codex_login() -> bool {
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".codex"));
+    let dir = std::env::var_os("CODEX_HOME").map(PathBuf::from).or(home);
+    dir.is_some_and(|dir| dir.join("auth.json").is_file())
 }
 
 /// Describes where the data is. It may be outside the state directory.

@@ -34,6 +34,20 @@ fn dev_without_bubblewrap_names_the_package_and_runs_fail() {
 }
 
 #[test]
+fn dev_says_that_a_codex_login_is_not_used() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut dev = guildhall();
+    dev.args(["dev", "--ephemeral", "--listen", "127.0.0.1:0"]).env("CODEX_HOME", folder.path());
+    std::fs::write(folder.path().join("auth.json"), "{}").expect("written");
+    let mut dev = ChildProcess::start(&mut dev);
+    let line = dev.stdout_line_matching(|line| line.contains("Codex"));
+    assert_eq!(
+        line.split_whitespace().collect::<Vec<_>>().join(" "),
+        "Codex login found, not used agents need an API key: guildhall profiles set codex"
+    );
+}
+
+#[test]
 fn uncontained_server_says_so_in_every_place() {
     let folder = tempfile::tempdir().expect("a folder");
     let state = folder.path().join(".guildhall");
