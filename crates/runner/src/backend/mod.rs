@@ -17,6 +17,8 @@ mod passthrough;
 mod provider_error;
 pub mod script;
 pub mod select;
+pub mod setup;
+mod shell;
 #[cfg(test)]
 mod test_config;
 mod tool_output;
@@ -33,6 +35,7 @@ pub use control::{SteerError, TurnControl};
 pub use event::{BackendEvent, EventSink};
 pub use failure::BackendFailure;
 pub use model::{ModelApi, ModelEndpoint, Provider};
+use setup::CacheMount;
 
 use crate::model_proxy::{HostPattern, ModelCaps};
 use crate::sandbox::{Access, AgentUser, Containment, program_mounts};
@@ -72,6 +75,8 @@ pub struct BackendConfig {
     pub allowed_hosts: Vec<HostPattern>,
     /// The budget of the run.
     pub model_caps: ModelCaps,
+    /// The cache of the project's setup.
+    pub cache: Option<CacheMount>,
     /// Tool calls allowed in one turn; a model that requests more is stuck in a loop.
     pub max_tool_calls: u32,
 }
@@ -85,16 +90,27 @@ impl BackendConfig {
             Sandbox::ReadOnly => readable.push(self.workspace.clone()),
             Sandbox::WorkspaceWrite | Sandbox::DangerFullAccess => writable.push(self.workspace.clone()),
         }
-        Access { writable, readable, proxy: endpoint.socket.clone(), can_nest: false, user: self.user }
+        Access {
+            writable,
+            readable,
+            mounts: self.cache.as_ref().map(CacheMount::mounts).unwrap_or_default(),
+            proxy: endpoint.socket.clone(),
+            can_nest: false,
+            user: self.user,
+        }
     }
 
     /// Returns the variables with which tools outside of the system's directories find their files.
     fn tool_environment(&self) -> impl Iterator<Item = (String, String)> {
-        let tools = match &self.containment {
-            Containment::Sandboxed(sandbox) => sandbox.tools.environment.clone(),
-            Containment::Uncontained => Vec::new(),
+        let (tools, cache) = match &self.containment {
+            Containment::Sandboxed(sandbox) => {
+                let cache = self.cache.as_ref().map(CacheMount::environment).unwrap_or_default();
+                (sandbox.tools.environment.clone(), cache)
+            }
+            Containment::Uncontained => (Vec::new(), Vec::new()),
         };
-        tools.into_iter()
+        // The last one of a name wins.
+        tools.into_iter().chain(cache)
     }
 }
 

@@ -237,7 +237,7 @@ fn watch(
 ) -> DropGuard {
     let stop = CancellationToken::new();
     if let Containment::Sandboxed(sandbox) = spec.containment {
-        let dirs = spec.access.writable.clone();
+        let dirs = spec.access.writable_dirs();
         let watchdog = Watchdog { root, dirs, limits: sandbox.limits, has_memory_cgroup };
         let stop = stop.clone();
         Tasks::new().spawn("watchdog", async move {

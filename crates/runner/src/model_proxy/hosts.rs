@@ -47,6 +47,30 @@ enum PatternHost {
 pub struct HostPatternError;
 
 impl HostPattern {
+    /// Returns whether this pattern matches everything that another one matches.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        let is_below = |name: &str, parent: &str| {
+            name.strip_suffix(parent).is_some_and(|prefix| prefix.len() > 1 && prefix.ends_with('.'))
+        };
+        let port_matches = match (self.port, other.port) {
+            (None, Some(port)) => DEFAULT_PORTS.contains(&port),
+            (port, other) => port == other,
+        };
+        port_matches
+            && match (&self.host, &other.host) {
+                (PatternHost::Exact(host), PatternHost::Exact(other)) => host == other,
+                (PatternHost::SubdomainsOf(parent), PatternHost::Exact(Host::Domain(name))) => {
+                    is_below(name, parent)
+                }
+                (PatternHost::SubdomainsOf(parent), PatternHost::SubdomainsOf(other)) => {
+                    parent == other || is_below(other, parent)
+                }
+                (PatternHost::SubdomainsOf(_), PatternHost::Exact(Host::Ipv4(_) | Host::Ipv6(_)))
+                | (PatternHost::Exact(_), PatternHost::SubdomainsOf(_)) => false,
+            }
+    }
+
     fn matches(&self, target: &HostTarget) -> bool {
         let port_matches = self.port.map_or(DEFAULT_PORTS.contains(&target.port), |port| port == target.port);
         port_matches
@@ -152,6 +176,42 @@ mod tests {
         ] {
             assert!(!allows("example.com", requested), "{requested}");
         }
+    }
+
+    proptest! {
+        #[test]
+        fn covering_pattern_matches_what_the_covered_one_matches(
+            texts in prop::array::uniform3((
+                prop::sample::select(vec!["", "*."]),
+                prop::sample::select(vec!["example.com", "a.example.com", "b.a.example.com", "ample.com", "192.0.2.1"]),
+                prop::sample::select(vec!["", ":443", ":80", ":8443"]),
+            )),
+        ) {
+            let [wide, narrow, requested] = texts.map(|(wildcard, host, port)| format!("{wildcard}{host}{port}"));
+            let requested = requested.trim_start_matches("*.");
+            let requested = if requested.contains(':') { requested.to_owned() } else { format!("{requested}:443") };
+            let patterns = [&wide, &narrow].map(|text| text.parse::<HostPattern>());
+            if let [Ok(wide_pattern), Ok(narrow_pattern)] = patterns
+                && wide_pattern.covers(&narrow_pattern)
+            {
+                prop_assert!(!allows(&narrow, &requested) || allows(&wide, &requested), "{wide} {narrow} {requested}");
+            }
+        }
+    }
+
+    #[test]
+    fn wildcard_covers_hosts_below_it_and_no_others() {
+        let covers = |wide: &str, narrow: &str| {
+            let parse = |text: &str| text.parse::<HostPattern>().expect("a pattern");
+            parse(wide).covers(&parse(narrow))
+        };
+        for narrow in ["a.example.com", "*.example.com", "*.a.example.com", "a.example.com:443"] {
+            assert!(covers("*.example.com", narrow), "{narrow}");
+        }
+        for narrow in ["example.com", "*.com", "notexample.com", "a.example.com:22", "192.0.2.1"] {
+            assert!(!covers("*.example.com", narrow), "{narrow}");
+        }
+        assert!(!covers("example.com:443", "example.com"), "a port covers no other port");
     }
 
     #[test]

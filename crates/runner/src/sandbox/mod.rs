@@ -71,6 +71,8 @@ pub struct Access {
     pub writable: Vec<PathBuf>,
     /// Files and directories that it may read.
     pub readable: Vec<PathBuf>,
+    /// Directories that it sees at other paths.
+    pub mounts: Vec<Mount>,
     /// The socket of the model proxy.
     pub proxy: Option<PathBuf>,
     /// Whether it may create user namespaces, for a sandbox of its own.
@@ -79,12 +81,21 @@ pub struct Access {
     pub user: Option<AgentUser>,
 }
 
+impl Access {
+    /// Returns the directories whose size the process can change.
+    pub(crate) fn writable_dirs(&self) -> Vec<PathBuf> {
+        let mounts = self.mounts.iter().filter(|mount| mount.access == MountAccess::Write);
+        self.writable.iter().chain(mounts.map(|mount| &mount.source)).cloned().collect()
+    }
+}
+
 impl Sandbox {
     /// Refuses access to a directory that contains a protected path.
     pub(crate) fn check(&self, access: &Access) -> io::Result<()> {
         let protected: Vec<PathBuf> =
             self.protected.iter().filter_map(|path| path.canonicalize().ok()).collect();
-        for dir in access.writable.iter().chain(&access.readable) {
+        let mounted = access.mounts.iter().map(|mount| &mount.source);
+        for dir in access.writable.iter().chain(&access.readable).chain(mounted) {
             let dir = dir.canonicalize()?;
             if protected.iter().any(|path| path.starts_with(&dir)) {
                 return Err(io::Error::new(
@@ -116,7 +127,13 @@ impl Sandbox {
         });
         SandboxSpec {
             bwrap: self.bwrap.clone(),
-            mounts: tools.chain(readable).chain(writable).chain([helper]).chain(proxy).collect(),
+            mounts: tools
+                .chain(readable)
+                .chain(writable)
+                .chain([helper])
+                .chain(access.mounts.iter().cloned())
+                .chain(proxy)
+                .collect(),
             masked: self.tools.masked.clone(),
             dir: dir.to_owned(),
             has_proxy: access.proxy.is_some(),

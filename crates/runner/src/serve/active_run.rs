@@ -1,6 +1,6 @@
 //! A run that is being served, from its claim until it is released, ends, or is lost.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use guildhall_domain::runs::TerminalStatus;
@@ -16,6 +16,7 @@ use tracing::warn;
 
 use super::options::{POLL_TIMEOUT, RETRY_DELAY, ServeError, ServeOptions, ServeOutcome};
 use super::session_backend::SessionBackend;
+use crate::backend::setup::{ProjectSetup, SetupError, WorkspaceSetup};
 use crate::backend::{Backend, BackendConfig, ThreadId};
 use crate::lease::is_lease_lost;
 use crate::pump::event_pump::{EventPump, FlushResult, PumpMessage};
@@ -71,7 +72,7 @@ impl ActiveRun {
         let workspace = workspace::prepare(&dirs, &run.session_id, &run.workspace_ref).await?;
         let user = agent_user(&containment, &dirs, &workspace)?;
         let storage = SessionStorage::new(grant, &options.state);
-        let config = BackendConfig {
+        let mut config = BackendConfig {
             workspace,
             state: storage.dir.clone(),
             sandbox: policy.sandbox,
@@ -83,8 +84,11 @@ impl ActiveRun {
             user,
             allowed_hosts: options.allowed_hosts.clone(),
             model_caps: options.model_caps,
+            cache: None,
             max_tool_calls: MAX_TOOL_CALLS,
         };
+        let setup = open_setup(grant, options, &config)?;
+        config.cache = setup.as_ref().map(WorkspaceSetup::agent_cache);
         let secrets = KnownSecrets::new(config.secrets.iter().map(|(_, value)| value.clone()));
         let pump = start_pump(&held, secrets, grant.epoch, options, tasks, &lost).await?;
         Ok(Self {
@@ -92,6 +96,7 @@ impl ActiveRun {
             backend: Box::new(SessionBackend {
                 workspace: config.workspace.clone(),
                 storage: storage.clone(),
+                setup,
                 backend: selected.build(config),
             }),
             storage,
@@ -192,6 +197,23 @@ fn agent_user(
             AgentUser::for_workspace(workspace)
         }
     }
+}
+
+/// Returns the setup of the run's project, where it declares one.
+fn open_setup(
+    grant: &Grant,
+    options: &ServeOptions,
+    config: &BackendConfig,
+) -> Result<Option<WorkspaceSetup>, SetupError> {
+    let Some(setup) = grant.setup.clone() else { return Ok(None) };
+    let setup = ProjectSetup {
+        tenant: grant.run.tenant_id.clone(),
+        project: grant.run.project_id.clone(),
+        command: setup.command,
+        allowed_hosts: setup.allowed_hosts,
+        cache_files: setup.cache_files.into_iter().map(PathBuf::from).collect(),
+    };
+    WorkspaceSetup::open(setup, &grant.run.session_id, &options.state, config).map(Some)
 }
 
 /// Starts the pump. Reports the spool files that earlier runners left, and an agent that is not contained.

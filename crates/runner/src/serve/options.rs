@@ -8,6 +8,7 @@ use guildhall_domain::ids::RunId;
 use guildhall_sdk::ClientError;
 
 use crate::backend::select::{BackendCatalog, BackendSelectionError};
+use crate::backend::setup::SetupError;
 use crate::guard::GuardLink;
 use crate::model_proxy::{HostPattern, ModelCaps};
 use crate::sandbox::{Containment, UserError};
@@ -75,6 +76,8 @@ pub enum ServeError {
     #[error("invalid response from the server: {0}")]
     InvalidResponse(&'static str),
     #[error(transparent)]
+    Setup(#[from] SetupError),
+    #[error(transparent)]
     Backend(#[from] BackendSelectionError),
 }
 
@@ -83,11 +86,14 @@ impl ServeError {
     pub(super) fn kind(&self) -> FailureKind {
         match self {
             Self::Backend(error) => error.kind(),
-            Self::Workspace(WorkspaceError::TenantDenied) => FailureKind::TenantPolicyDenied,
+            Self::Workspace(WorkspaceError::TenantDenied) | Self::Setup(SetupError::HostNotAllowed(_)) => {
+                FailureKind::TenantPolicyDenied
+            }
             Self::Client(_)
             | Self::Workspace(_)
             | Self::User(_)
             | Self::Sandbox(_)
+            | Self::Setup(_)
             | Self::State(_)
             | Self::InvalidResponse(_) => FailureKind::InfraFailed,
         }

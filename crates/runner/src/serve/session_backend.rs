@@ -1,4 +1,5 @@
-//! Wraps a backend with what this machine knows of its session: a thread that cannot be resumed because its storage is
+//! Wraps a backend with what this machine knows of its session: the setup of the project runs before the first start, a
+//! thread that cannot be resumed because its storage is
 //! missing gets its own failure kind, and each turn reports the workspace files that it changed.
 
 use std::path::PathBuf;
@@ -6,6 +7,7 @@ use std::path::PathBuf;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
+use crate::backend::setup::WorkspaceSetup;
 use crate::backend::{
     Backend, BackendEvent, BackendFailure, Capabilities, EventSink, ThreadId, ThreadStart, TurnControl,
     TurnOutcome,
@@ -17,6 +19,8 @@ pub(super) struct SessionBackend {
     pub(super) backend: Box<dyn Backend>,
     pub(super) storage: SessionStorage,
     pub(super) workspace: PathBuf,
+    /// The setup of the project, where it declares one.
+    pub(super) setup: Option<WorkspaceSetup>,
 }
 
 impl Backend for SessionBackend {
@@ -32,6 +36,9 @@ impl Backend for SessionBackend {
         // Checked before the start, which creates the directory.
         let was_missing = self.storage.is_missing();
         Box::pin(async move {
+            if let Some(setup) = &mut self.setup {
+                setup.run(sink).await?;
+            }
             let started = self.backend.start(thread, sink).await;
             started.map_err(|failure| storage::classify_resume_failure(failure, was_missing))
         })

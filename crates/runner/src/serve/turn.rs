@@ -1,6 +1,7 @@
 //! Runs one command: acknowledged, worked on by the backend, and finished once the server has all of its events.
 
 use std::pin::pin;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
@@ -17,7 +18,7 @@ use super::active_run::ActiveRun;
 use super::options::RETRY_DELAY;
 use super::prompt::prompt_text;
 use super::watch::{DrainSettings, StopState, TurnWatcher};
-use crate::backend::{BackendEvent, BackendFailure, EventSink, ThreadStart, TurnOutcome};
+use crate::backend::{BackendEvent, BackendFailure, EventSink, ThreadId, ThreadStart, TurnOutcome};
 use crate::child::{self, BackendProcesses};
 use crate::lease::is_lease_lost;
 use crate::pump::event_pump::{FlushResult, PumpMessage};
@@ -48,10 +49,7 @@ impl ActiveRun {
         }
         let (sink, events) = EventSink::new();
         let mut forwarder = EventForwarder { id, pump: self.pump.clone(), events };
-        let outcome = match self.start_backend(&sink, &mut forwarder).await {
-            Ok(()) => self.run_turn(&prompt_text(&command.payload), &sink, &mut forwarder, stop).await,
-            Err(failure) => TurnOutcome::Failed(failure),
-        };
+        let outcome = self.run_turn(&prompt_text(&command.payload), &sink, &mut forwarder, stop).await;
         forwarder.forward_remaining().await;
         if self.flush().await == FlushResult::LeaseLost {
             return FlushResult::LeaseLost;
@@ -59,28 +57,9 @@ impl ActiveRun {
         self.finish_command(id, &ending(outcome)).await
     }
 
-    /// Starts the backend with a new or resumed thread, unless it already runs.
-    async fn start_backend(
-        &mut self,
-        sink: &EventSink,
-        forwarder: &mut EventForwarder,
-    ) -> Result<(), BackendFailure> {
-        if self.is_started {
-            return Ok(());
-        }
-        let thread = self.thread.clone().map_or(ThreadStart::New, ThreadStart::Resume);
-        let started = tokio::select! {
-            biased;
-            () = self.lost.cancelled() => Err(lease_lost()),
-            started = forwarder.forward_during(self.backend.start(thread, sink)) => started,
-        };
-        self.thread = Some(started?);
-        self.is_started = true;
-        Ok(())
-    }
-
-    /// Runs a turn: its events go to the pump, and the server's requests go to the backend. A backend that does not
-    /// stop in time is killed with everything that it started.
+    /// Runs a turn: its events go to the pump, and the server's requests go to the backend. Starts the backend with a new
+    /// or resumed thread first, unless it already runs. A backend that does not stop in time is killed with everything
+    /// that it started.
     async fn run_turn(
         &mut self,
         prompt: &str,
@@ -90,30 +69,51 @@ impl ActiveRun {
     ) -> TurnOutcome {
         let (controls, mut control) = mpsc::channel(CONTROL_CAPACITY);
         let (id, stop_state) = (forwarder.id, StopState::default());
+        let thread =
+            (!self.is_started).then(|| self.thread.clone().map_or(ThreadStart::New, ThreadStart::Resume));
         let Self { backend, pump, held, lost, poll_from, queue, epoch, drain_timeout, .. } = self;
         let drain = DrainSettings { stop, timeout: *drain_timeout, pump, epoch: *epoch };
         let stop_state = &stop_state;
         let watcher =
             TurnWatcher { held, poll_from, queue, id, controls: &controls, lost, stop_state, drain }.run();
-        let before = BackendProcesses::list();
         let stop_overdue = async {
             stop_state.requested().await;
             sleep(STOP_TIMEOUT).await;
         };
+        let started = StartedBackend::default();
+        let work = async {
+            if let Some(thread) = thread {
+                let opened = tokio::select! {
+                    biased;
+                    () = stop_state.requested() => return TurnOutcome::Interrupted,
+                    opened = backend.start(thread, sink) => opened,
+                };
+                match opened {
+                    Ok(thread) => drop(started.thread.set(thread)),
+                    Err(failure) => return TurnOutcome::Failed(failure),
+                }
+            }
+            drop(started.processes.set(BackendProcesses::list()));
+            backend.run_turn(prompt, sink, &mut control).await
+        };
         let outcome = tokio::select! {
             biased;
             () = lost.cancelled() => TurnOutcome::Failed(lease_lost()),
-            outcome = forwarder.forward_during(backend.run_turn(prompt, sink, &mut control)) => outcome,
+            outcome = forwarder.forward_during(work) => outcome,
             () = stop_overdue => {
                 child::kill_backends();
                 TurnOutcome::Failed(BackendFailure::died("the turn did not stop in time, and was killed"))
             }
             never = watcher => match never {},
         };
+        if let Some(thread) = started.thread.get() {
+            self.thread = Some(thread.clone());
+            self.is_started = true;
+        }
         if let TurnOutcome::Failed(failure) = &outcome {
             self.is_started &= !failure.died;
         }
-        outcome_after_stop(outcome, stop_state, &before)
+        outcome_after_stop(outcome, stop_state, started.processes.get())
     }
 
     /// Delivers all events to the server.
@@ -151,17 +151,28 @@ fn lease_lost() -> BackendFailure {
     BackendFailure::died("the lease of the run was lost")
 }
 
-/// Returns the outcome of a turn that may have been asked to stop. Nothing that such a turn started continues.
+/// What is known of a backend once it has started.
+#[derive(Default)]
+struct StartedBackend {
+    thread: OnceLock<ThreadId>,
+    /// The processes before the turn.
+    processes: OnceLock<BackendProcesses>,
+}
+
+/// Returns the outcome of a turn that may have been asked to stop. Nothing that such a turn started continues; `before`
+/// are the processes before the turn, if it began.
 fn outcome_after_stop(
     outcome: TurnOutcome,
     stop_state: &StopState,
-    before: &BackendProcesses,
+    before: Option<&BackendProcesses>,
 ) -> TurnOutcome {
     let died = matches!(&outcome, TurnOutcome::Failed(failure) if failure.died);
     if !stop_state.is_requested() || !(died || outcome == TurnOutcome::Interrupted) {
         return outcome;
     }
-    before.kill_newer();
+    if let Some(before) = before {
+        before.kill_newer();
+    }
     if stop_state.is_draining() {
         let message = "the runner is shutting down and interrupted the turn: changes made before that remain";
         return TurnOutcome::Failed(BackendFailure::new(FailureKind::InfraFailed, message));

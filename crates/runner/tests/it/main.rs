@@ -5,5 +5,7 @@ mod acp;
 mod acp_protocol;
 mod codex;
 mod codex_protocol;
+mod sample_repositories;
 mod script;
+mod setup;
 mod suite;

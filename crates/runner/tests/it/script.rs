@@ -14,7 +14,7 @@ behaviour_tests!(crate::script::fixture());
 /// The keywords of its prompts.
 const KEYWORDS: [&str; 9] = ["run:", "ask:", "big:", "loop:", "slow", "boom", "r401", "r429", "cut"];
 
-fn fixture() -> BackendFixture {
+pub(crate) fn fixture() -> BackendFixture {
     let capabilities = Capabilities {
         name: "script",
         can_steer: true,

@@ -1,7 +1,5 @@
 //! One turn of a script: reports events and handles controls in between.
 
-use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -11,12 +9,9 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::backend::shell;
 use crate::backend::tool_output::ToolOutputBuffer;
-use crate::backend::{
-    BackendConfig, BackendEvent, BackendFailure, EventSink, ModelEndpoint, TurnControl, environment,
-};
-use crate::child::{Child, Line, ProcessOutput, ProcessSpec};
-use crate::sandbox::create_dir;
+use crate::backend::{BackendConfig, BackendEvent, BackendFailure, EventSink, ModelEndpoint, TurnControl};
 
 /// Delay between two words: visible, but not slow.
 const WORD_DELAY: Duration = Duration::from_millis(25);
@@ -108,7 +103,7 @@ impl<'a> ScriptTurn<'a> {
 
     /// Returns the exit code of a command; `None` when it did not exit, or could not be started.
     async fn run_command(&mut self, call: &str, command: &str) -> Result<Option<i64>, TurnAbort> {
-        let mut child = match start_shell(self.config, self.endpoint, command) {
+        let mut child = match shell::start(self.config, self.endpoint, command) {
             Ok(child) => child,
             Err(error) => {
                 let message = format!("cannot start a command: {}", error.kind());
@@ -117,7 +112,7 @@ impl<'a> ScriptTurn<'a> {
         };
         let mut output = ToolOutputBuffer::default();
         let sink = self.sink.clone();
-        let read = timeout(TOOL_TIMEOUT, read_output(&mut child, &mut output, &sink, call));
+        let read = timeout(TOOL_TIMEOUT, shell::report_output(&mut child, &mut output, &sink, call));
         let _timed_out = tokio::select! {
             finished = read => finished,
             abort = self.aborted() => return Err(abort),
@@ -166,66 +161,5 @@ impl<'a> ScriptTurn<'a> {
     /// Handles pending controls without waiting.
     fn check_control(&mut self) -> Result<(), TurnAbort> {
         self.aborted().now_or_never().map_or(Ok(()), Err)
-    }
-}
-
-fn start_shell(config: &BackendConfig, endpoint: &ModelEndpoint, command: &str) -> io::Result<Child> {
-    let (shell, home, temporary) =
-        (Path::new("/bin/sh"), config.state.join("home"), config.state.join("tmp"));
-    for dir in [&home, &temporary] {
-        create_dir(dir, config.user)?;
-    }
-    let own = [("HOME", &home), ("TMPDIR", &temporary)]
-        .map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()));
-    let variables = environment::inherited()
-        .chain(config.tool_environment())
-        .chain(endpoint.proxy_environment.iter().cloned())
-        .chain(own);
-    let mut child = Child::start(&ProcessSpec {
-        program: shell,
-        // Errors are a part of the output, as in a terminal.
-        arguments: &["-c", &format!("exec 2>&1\n{command}")],
-        dir: &config.workspace,
-        environment: environment::with_secrets(&[], variables),
-        containment: &config.containment,
-        access: config.access(shell, &[&home, &temporary], endpoint),
-    })?;
-    child.close_input();
-    Ok(child)
-}
-
-/// Reports the output of a command while it runs, up to a limit. The rest is discarded.
-async fn read_output(child: &mut Child, output: &mut ToolOutputBuffer, sink: &EventSink, call: &str) {
-    let mut pending = Vec::new();
-    while let ProcessOutput::Line(Line::Complete(chunk)) = child.read_chunk().await {
-        if let Some(text) = output.push(decode(&mut pending, &chunk)) {
-            sink.report(BackendEvent::ToolOutput { call: call.to_owned(), text }).await;
-        }
-    }
-}
-
-/// Decodes a chunk of UTF-8. An incomplete character at its end stays in `pending` for the next chunk.
-fn decode(pending: &mut Vec<u8>, chunk: &[u8]) -> String {
-    pending.extend_from_slice(chunk);
-    let complete = match std::str::from_utf8(pending) {
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        Ok(_) | Err(_) => pending.len(),
-    };
-    let bytes: Vec<u8> = pending.drain(..complete).collect();
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn character_split_over_chunks_is_decoded() {
-        let (mut pending, text) = (Vec::new(), "aé\u{1F600}z".as_bytes());
-        for size in 1..text.len() {
-            let read: String = text.chunks(size).map(|chunk| decode(&mut pending, chunk)).collect();
-            assert_eq!(read.as_bytes(), text, "{size}");
-        }
-        assert_eq!(decode(&mut pending, b"\xff\xfe!"), "\u{fffd}\u{fffd}!");
     }
 }
