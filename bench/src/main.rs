@@ -14,6 +14,7 @@ mod journal;
 mod model_proxy;
 mod percentile;
 mod results;
+mod sandbox;
 
 use std::process::ExitCode;
 
@@ -27,7 +28,10 @@ const BENCHMARKS: [(&str, &str); 6] = [
     ("results", "latency of the result of a long run, compared with a short run"),
     ("dispatch", "latency from an accepted command to a warm runner, compared with graphile-worker"),
     ("follow", "latency from an append to a stream on another replica, compared with a commit and a message"),
-    ("model-proxy", "throughput of streams through the model proxy, compared with a direct connection"),
+    (
+        "sandbox",
+        "start of a command in the sandbox and streams through the model proxy, compared without them",
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -41,9 +45,9 @@ fn main() -> ExitCode {
         Some("dispatch") => dispatch::run(),
         Some("follow") => follow::run(),
         Some("journal") => journal::run(),
-        Some("model-proxy") => model_proxy::run(),
         Some("events") => events::run(),
         Some("results") => results::run(),
+        Some("sandbox") => sandbox::run(),
         // This program as a child process of a benchmark.
         Some(installation::SERVER) => installation::serve(),
         Some(dispatch::RUNNER) => dispatch::receive(),

@@ -40,20 +40,19 @@ enum Load {
     Unpaced,
 }
 
-pub(crate) fn run() -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(measure())
+/// Throughput through the proxy, divided by the direct one.
+pub(crate) struct ProxyRatios {
+    pub(crate) paced: f64,
+    pub(crate) unpaced: f64,
 }
 
-async fn measure() -> Result<()> {
+pub(crate) async fn measure() -> Result<ProxyRatios> {
     let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let tasks = Tasks::new();
     let unpaced = compare(Load::Unpaced, &tasks).await?;
     let paced = compare(Load::Paced, &tasks).await?;
     tasks.stop().cancel();
-    println!("model_proxy_unpaced_ratio={unpaced:.2}");
-    println!("model_proxy_ratio={paced:.2}");
-    Ok(())
+    Ok(ProxyRatios { paced, unpaced })
 }
 
 /// Returns the throughput through the proxy, divided by the direct one.

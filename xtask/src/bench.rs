@@ -12,6 +12,10 @@ pub(crate) struct BenchArgs {
 }
 
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
+    if args.name.as_deref() == Some("sandbox") {
+        // The sandbox enters through the runner's program.
+        step("runner", &mut cargo(["build", "--release", "--package", "guildhall-runner"]))?;
+    }
     let mut command = cargo(["run", "--quiet", "--release", "--package", "guildhall-bench", "--"]);
     command.args(args.name.as_deref());
     step("bench", &mut command)
