@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::command::{cargo, root, step};
 use crate::engines::Engines;
-use crate::{contract, docs, doctests, junit, ledger, schemas, sqlx};
+use crate::{attack, contract, docs, doctests, junit, ledger, schemas, sqlx};
 
 #[derive(Args)]
 pub(crate) struct CiArgs {
@@ -26,7 +26,7 @@ pub(crate) struct TestArgs {
 
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     ("format", || step("format", &mut cargo(["fmt", "--all", "--check"]))),
     ("deny", check_dependency_policy),
     ("machete", check_unused_dependencies),
@@ -45,6 +45,7 @@ const STEPS: [Step; 13] = [
     ("docs", || docs::run(&docs::DocsArgs::default())),
     ("test", test_workspace),
     ("ledger", || ledger::run(&ledger::LedgerArgs { check: true })),
+    ("attack", attack::run_ci),
     ("contract", || contract::run(&contract::ContractArgs::default())),
 ];
 

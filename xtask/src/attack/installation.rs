@@ -25,7 +25,7 @@ const PARENT: &str = "/var/tmp";
 const MAX_PROCESSES: u64 = 512;
 const MAX_MEMORY_MIB: u64 = 1536;
 const MAX_DISK_MIB: u64 = 1024;
-const MAX_FILES: u64 = 50_000;
+const MAX_FILES: u64 = 20_000;
 
 /// Files that an attack tries to create.
 const FILES: u64 = 100_000;

@@ -49,6 +49,31 @@ pub(crate) struct AttackArgs {
     /// Write the result to docs/measured/attacks.md
     #[arg(long)]
     write: bool,
+    /// Run every backend with every policy, and each backend once without the sandbox
+    #[arg(long, conflicts_with_all = ["backend", "sandbox", "network", "uncontained"])]
+    all: bool,
+}
+
+/// One backend with one policy.
+type Configuration = (Backend, Sandbox, Network);
+
+/// What CI attacks: the default policy, and the widest one of real agents.
+const CI: [Configuration; 5] = [
+    (Backend::Script, Sandbox::WorkspaceWrite, Network::Disabled),
+    (Backend::Codex, Sandbox::WorkspaceWrite, Network::Disabled),
+    (Backend::Codex, Sandbox::DangerFullAccess, Network::Enabled),
+    (Backend::Qwen, Sandbox::WorkspaceWrite, Network::Disabled),
+    (Backend::Qwen, Sandbox::DangerFullAccess, Network::Enabled),
+];
+
+/// Attacks every configuration of CI.
+pub(crate) fn run_ci() -> Result<()> {
+    build()?;
+    CI.iter().try_for_each(|configuration| attack(&arguments(*configuration, false, false)))
+}
+
+fn arguments((backend, sandbox, network): Configuration, uncontained: bool, write: bool) -> AttackArgs {
+    AttackArgs { backend, sandbox, network, uncontained, groups: Vec::new(), write, all: false }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -124,15 +149,40 @@ struct AttackResult {
 }
 
 pub(crate) fn run(args: &AttackArgs) -> Result<()> {
+    build()?;
+    if !args.all {
+        return attack(args);
+    }
+    let backends = Backend::value_variants();
+    for backend in backends {
+        for (sandbox, network) in Sandbox::value_variants()
+            .iter()
+            .flat_map(|sandbox| Network::value_variants().iter().map(move |network| (*sandbox, *network)))
+        {
+            attack(&arguments((*backend, sandbox, network), false, args.write))?;
+        }
+        attack(&arguments((*backend, Sandbox::DangerFullAccess, Network::Enabled), true, args.write))?;
+    }
+    Ok(())
+}
+
+fn build() -> Result<()> {
+    let packages = ["--package", "guildhall-cli", "--package", "guildhall-runner"];
+    step("build", cargo(["build", "--quiet"]).args(packages))
+}
+
+fn attack(args: &AttackArgs) -> Result<()> {
+    println!(
+        "=== attack: {}, {}, network {}",
+        args.backend.as_str(),
+        args.sandbox.as_str(),
+        args.network.as_str()
+    );
     let has_own_sandbox = args.backend == Backend::Codex && args.sandbox != Sandbox::DangerFullAccess;
     ensure!(
         !(args.uncontained && has_own_sandbox),
         "Codex has a sandbox of its own: add `--sandbox danger-full-access` to `--uncontained`"
     );
-    step(
-        "build",
-        &mut cargo(["build", "--quiet", "--package", "guildhall-cli", "--package", "guildhall-runner"]),
-    )?;
     let attacks = list_attacks(&args.groups)?;
     let mut installation = Installation::start(args)?;
     let mut session = AttackSession::create(&installation, args)?;
@@ -149,7 +199,8 @@ pub(crate) fn run(args: &AttackArgs) -> Result<()> {
     checks.follow_up(&installation, &mut session);
     checks.look(&mut installation, &session)?;
     if !flood.is_empty() {
-        session.restart(&installation.server)?;
+        // In a session of its own: the attacks before may have damaged what the agent stored of theirs.
+        let session = AttackSession::create(&installation, args)?;
         results.extend(session.run_attacks(&installation.server, &flood)?);
     }
     if args.uncontained {
