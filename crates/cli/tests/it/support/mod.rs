@@ -8,13 +8,16 @@ pub(crate) mod logged_replicas;
 pub(crate) mod runner;
 pub(crate) mod user;
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// Returns the `guildhall` command without `GUILDHALL_*` variables of the caller, except `GUILDHALL_ENGINE_*`.
 pub(crate) fn guildhall() -> Command {
@@ -49,6 +52,8 @@ pub(crate) struct ChildProcess {
     // One buffer for each pipe: a second one would miss what the first has read ahead.
     stdout: BufReader<ChildStdout>,
     stderr: Option<BufReader<ChildStderr>>,
+    /// Its TMPDIR: a killed process leaves files there.
+    _temporary_files: TempDir,
 }
 
 impl ChildProcess {
@@ -58,10 +63,16 @@ impl ChildProcess {
 
     /// Starts the command with a given stderr.
     pub(crate) fn start_with_stderr(command: &mut Command, log: Stdio) -> Self {
+        // PostgreSQL runs as another user if the tests run as root.
+        let traversable = Permissions::from_mode(0o711);
+        let temporary_files =
+            tempfile::Builder::new().prefix("guildhall-child-").permissions(traversable).tempdir();
+        let temporary_files = temporary_files.expect("a folder");
+        command.env("TMPDIR", temporary_files.path());
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary starts");
         let stdout = BufReader::new(child.stdout.take().expect("piped"));
         let stderr = child.stderr.take().map(BufReader::new);
-        Self { child, stdout, stderr }
+        Self { child, stdout, stderr, _temporary_files: temporary_files }
     }
 
     /// Starts `guildhall dev` on a state folder and a free port.
