@@ -38,9 +38,8 @@ pub(crate) fn open(
     match config.launcher.kind {
         LauncherKind::None => Ok(None),
         LauncherKind::Local => {
-            let containment = containment(config);
-            let options = LocalOptions { secrets, containment, ..options(&config.launcher, address) };
-            Ok(Some(Arc::new(LocalLauncher::open(options)?)))
+            let launcher = LocalLauncher::open(options(config, address, secrets))?;
+            Ok(Some(Arc::new(launcher)))
         }
     }
 }
@@ -145,7 +144,9 @@ fn runner_path(config: &config::Launcher) -> PathBuf {
     configured.unwrap_or_else(default_runner_path)
 }
 
-fn options(config: &config::Launcher, address: SocketAddr) -> LocalOptions {
+fn options(config: &Config, address: SocketAddr, secrets: Option<FileStore>) -> LocalOptions {
+    let containment = containment(config);
+    let config = &config.launcher;
     let non_empty = |path: &PathBuf| Some(path.clone()).filter(|path| !path.as_os_str().is_empty());
     let non_zero = |number: u64| Some(number).filter(|number| *number > 0);
     let url = Some(config.url.clone()).filter(|url| !url.is_empty());
@@ -153,8 +154,8 @@ fn options(config: &config::Launcher, address: SocketAddr) -> LocalOptions {
         runner: runner_path(config),
         state: config.state.clone(),
         profiles: non_empty(&config.profiles).map(|folder| absolute(&folder)),
-        secrets: None,
-        containment: Containment::Uncontained,
+        secrets,
+        containment,
         url: url.unwrap_or_else(|| format!("http://{}", connectable(address))),
         idle_timeout: config.idle,
         claim_timeout: config.warm_for,
