@@ -1,9 +1,14 @@
 //! The check of the sandbox in which agents run.
 
+use std::time::Duration;
+
 use guildhall_server::Config;
 
 use super::check::CheckResult;
 use super::problem::Problem;
+
+/// Longer than the probe itself takes to give up.
+pub(super) const SANDBOX_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// Starts a sandbox once, where the server starts runners.
 pub(super) async fn check_sandbox(config: &Config, starts_runners: bool) -> CheckResult {

@@ -19,7 +19,7 @@ use super::check::{CHECK_TIMEOUT, Check, CheckFuture, CheckResult};
 use super::engines::{check_migrations, connection_problem, query_problem};
 use super::http::{PortState, probe_port};
 use super::problem::Problem;
-use super::sandbox::check_sandbox;
+use super::sandbox::{SANDBOX_TIMEOUT, check_sandbox};
 
 /// Timeout of one request to NATS.
 const NATS_TIMEOUT: Duration = Duration::from_secs(3);
@@ -41,7 +41,7 @@ pub(super) const CHECKS: &[Check<Server>] = &[
     check("nats-auth", &["nats-reachable"], |server| Box::pin(async { server.nats_auth() })),
     check("nats-version", &["nats-auth"], |server| Box::pin(async { server.nats_version() })),
     check("nats-round-trip", &["nats-version"], |server| Box::pin(server.nats_round_trip())),
-    check("sandbox", &["config"], |server| Box::pin(server.sandbox())),
+    Check { timeout: SANDBOX_TIMEOUT, ..check("sandbox", &["config"], |server| Box::pin(server.sandbox())) },
     check("listener", &["config"], |server| Box::pin(server.listener())),
 ];
 

@@ -8,8 +8,9 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// A sandbox starts within milliseconds. A program that takes longer is not a runner, or the machine is stuck.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(4);
+/// A sandbox starts within milliseconds, even on a busy machine within seconds. The runner itself gives up earlier: a
+/// program that takes longer is not a runner.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Whether runners start their agents in a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]

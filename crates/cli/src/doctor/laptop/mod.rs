@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use super::check::{CHECK_TIMEOUT, Check, CheckFuture, CheckResult};
 use super::http::{PortState, probe_port};
 use super::problem::Problem;
-use super::sandbox::check_sandbox;
+use super::sandbox::{SANDBOX_TIMEOUT, check_sandbox};
 use crate::engine_url::is_configured;
 use blocking::{engine_problem, run_on_thread};
 
@@ -37,7 +37,7 @@ pub(super) const CHECKS: &[Check<Laptop>] = &[
     check("disk-space", &["state-folder"], CHECK_TIMEOUT, |laptop| Box::pin(async { laptop.disk_space() })),
     check("postgres-program", &["config"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.postgres_program())),
     check("nats-program", &["config"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.nats_program())),
-    check("sandbox", &["config"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.sandbox())),
+    check("sandbox", &["config"], SANDBOX_TIMEOUT, |laptop| Box::pin(laptop.sandbox())),
     check("port", &["config", "state-lock"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.port())),
     check("postgres", &["state-lock", "disk-space", "postgres-program"], START_TIMEOUT, |laptop| {
         Box::pin(laptop.postgres())
