@@ -120,9 +120,21 @@ struct SandboxArguments {
 
 const MIB: u64 = 1024 * 1024;
 
+impl Arguments {
+    /// Agents have other working directories, and mounts need absolute paths.
+    fn with_absolute_paths(mut self) -> Result<Self> {
+        let paths = [&mut self.state, &mut self.enrolment_file].into_iter();
+        for path in paths.chain(&mut self.profiles).chain(&mut self.workspace_roots) {
+            *path = std::path::absolute(&*path)
+                .with_context(|| format!("cannot make {} absolute", path.display()))?;
+        }
+        Ok(self)
+    }
+}
+
 fn main() -> ExitCode {
     let outcome = run_stage().unwrap_or_else(|| {
-        let args = Arguments::parse();
+        let args = Arguments::parse().with_absolute_paths()?;
         if args.no_guard || args.under_guard { run_worker(args) } else { run_guard() }
     });
     outcome.unwrap_or_else(|error| {

@@ -68,18 +68,15 @@ impl AgentFixture {
         Self { url, tenant, model, folder, codex, client, runtime, _server: None }
     }
 
-    /// Starts a one-shot runner that logs to a file.
+    /// Starts a one-shot runner that logs to a file, in the fixture's folder and with relative paths, as in the guide.
     pub(crate) fn start_runner(&self) -> ChildProcess {
         let log = fs::File::create(self.log_path()).expect("a log");
         let mut command = Command::new(runner_program());
         let env_var = |name: &str| std::env::var_os(name).unwrap_or_default();
         command
-            .args(["--url", &self.url, "--profile", PROFILE, "--one-shot", "--enrolment-file"])
-            .arg(self.folder.path().join("enrolment"))
-            .arg("--profiles")
-            .arg(self.folder.path().join("profiles"))
-            .arg("--state")
-            .arg(self.folder.path().join("state"))
+            .args(["--url", &self.url, "--profile", PROFILE, "--one-shot"])
+            .args(["--enrolment-file", "enrolment", "--profiles", "profiles"])
+            .current_dir(self.folder.path())
             .arg("--codex")
             .arg(&self.codex)
             // A test may start an agent through a wrapper.
