@@ -119,8 +119,8 @@ fn to_text(
     text
 }
 
-/// Returns whether the user has a login of a Codex subscription. Agents cannot use it: its tokens would have to be in the
-/// sandbox, or a refresh outside of it would end the user's own login.
+/// Returns whether the user has a login of a Codex subscription. Agents cannot use it: the model proxy holds API keys
+/// only, and tokens must not be in the sandbox.
 fn has_codex_login() -> bool {
     let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".codex"));
     let dir = std::env::var_os("CODEX_HOME").map(PathBuf::from).or(home);
