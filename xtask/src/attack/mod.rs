@@ -20,7 +20,7 @@ use crate::command::{cargo, output, root, step};
 use agent::Backend;
 use checks::HostChecks;
 use installation::Installation;
-use report::Report;
+use report::AttackReport;
 use session::AttackSession;
 
 /// The group of attacks that run in the second run of the session, whose runner started anew.
@@ -209,7 +209,7 @@ fn attack(args: &AttackArgs) -> Result<()> {
     for (name, result) in &mut results {
         checks.resolve(name, result);
     }
-    let report = Report::new(args, &attacks, results);
+    let report = AttackReport::new(args, &attacks, results);
     println!("\n{}", report.table());
     if args.write {
         report.write()?;

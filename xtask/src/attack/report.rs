@@ -20,13 +20,13 @@ pub(super) const DEFENDED: [(Backend, &str); 2] =
 
 const PAGE: &str = "docs/measured/attacks.md";
 
-pub(super) struct Report<'a> {
+pub(super) struct AttackReport<'a> {
     args: &'a AttackArgs,
     attacks: &'a [Attack],
     results: BTreeMap<String, AttackResult>,
 }
 
-impl<'a> Report<'a> {
+impl<'a> AttackReport<'a> {
     pub(super) fn new(
         args: &'a AttackArgs,
         attacks: &'a [Attack],

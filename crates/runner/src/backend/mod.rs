@@ -34,11 +34,11 @@ use tokio::sync::mpsc;
 pub use control::{SteerError, TurnControl};
 pub use event::{BackendEvent, EventSink};
 pub use failure::BackendFailure;
-pub use model::{ModelApi, ModelEndpoint, Provider};
+pub use model::{ModelApi, ModelEndpoint, ModelProvider};
 use setup::CacheMount;
 
 use crate::model_proxy::{HostPattern, ModelCaps};
-use crate::sandbox::{Access, AgentUser, Containment, program_mounts};
+use crate::sandbox::{AgentUser, Containment, ProcessAccess, program_mounts};
 
 /// What a backend can do. The runner requests nothing else, and the behaviour suite expects nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,14 +83,14 @@ pub struct BackendConfig {
 
 impl BackendConfig {
     /// Returns what a program may access: the workspace as the policy says, and its private directories.
-    fn access(&self, program: &Path, private: &[&Path], endpoint: &ModelEndpoint) -> Access {
+    fn access(&self, program: &Path, private: &[&Path], endpoint: &ModelEndpoint) -> ProcessAccess {
         let mut writable: Vec<PathBuf> = private.iter().map(|dir| (*dir).to_owned()).collect();
         let mut readable = program_mounts(program);
         match self.sandbox {
             Sandbox::ReadOnly => readable.push(self.workspace.clone()),
             Sandbox::WorkspaceWrite | Sandbox::DangerFullAccess => writable.push(self.workspace.clone()),
         }
-        Access {
+        ProcessAccess {
             writable,
             readable,
             mounts: self.cache.as_ref().map(CacheMount::mounts).unwrap_or_default(),

@@ -68,7 +68,7 @@ impl ModelApi {
 
 /// The model provider of a profile.
 #[derive(Debug, Clone)]
-pub struct Provider {
+pub struct ModelProvider {
     pub api: ModelApi,
     /// Without it, the public URL of the API.
     pub base_url: Option<String>,
@@ -89,16 +89,16 @@ pub struct ModelEndpoint {
 
 /// The running model proxy of a backend. It outlives the agent's process, because its budget is of the whole run.
 #[derive(Debug, Default)]
-pub(super) struct ModelLink {
+pub(super) struct AgentModelProxy {
     running: Option<(ModelProxy, TempDir, ModelEndpoint)>,
 }
 
-impl ModelLink {
+impl AgentModelProxy {
     /// Returns the endpoint for the agent. Starts the proxy if the agent is contained.
     pub(super) async fn endpoint(
         &mut self,
         config: &BackendConfig,
-        provider: Option<&Provider>,
+        provider: Option<&ModelProvider>,
     ) -> Result<ModelEndpoint, BackendFailure> {
         if let Containment::Uncontained = config.containment {
             let base_url = provider.and_then(|provider| provider.base_url.clone());
@@ -131,11 +131,11 @@ impl ModelLink {
 
 async fn start(
     config: &BackendConfig,
-    provider: Option<&Provider>,
+    provider: Option<&ModelProvider>,
 ) -> Result<(ModelProxy, TempDir, ModelEndpoint), BackendFailure> {
     let failed = |what: &str| BackendFailure::new(FailureKind::InfraFailed, what.to_owned());
     let (api, base_url) = match provider {
-        Some(Provider { api, base_url }) => (*api, base_url.as_deref().unwrap_or(api.default_url())),
+        Some(ModelProvider { api, base_url }) => (*api, base_url.as_deref().unwrap_or(api.default_url())),
         None => (ModelApi::Responses, OPENAI_URL),
     };
     let base_url = Url::parse(base_url).map_err(|_| failed("the profile has an invalid base URL"))?;

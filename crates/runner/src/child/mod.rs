@@ -6,8 +6,9 @@ mod stderr_tail;
 
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitCode, ExitStatus, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use process_tree::ProcessTree;
 pub use process_tree::{BackendProcesses, become_subreaper, descendant_ids, kill_backends, kill_descendants};
 use stderr_tail::StderrTail;
 
-use crate::sandbox::{Access, Cgroups, Containment, ExceededLimit, Watchdog, enter};
+use crate::sandbox::{Cgroups, Containment, ExceededLimit, ProcessAccess, Watchdog, enter};
 
 /// How long to read the remaining output of a process that has exited.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
@@ -41,7 +42,7 @@ pub struct ProcessSpec<'a> {
     pub environment: Vec<(String, SecretString)>,
     pub containment: &'a Containment,
     /// What the process and its descendants may access, if they are contained.
-    pub access: Access,
+    pub access: ProcessAccess,
 }
 
 /// What was read from a process.
@@ -226,6 +227,13 @@ impl Child {
         let read_to_end = async { while let ProcessOutput::Line(_) = self.read_line().await {} };
         let _timed_out = timeout(exit_timeout, read_to_end).await;
     }
+}
+
+/// Returns the exit code of a program, or 128 plus the number of the signal that killed it, as shells do.
+#[must_use]
+pub fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
 }
 
 /// Kills a contained process that exceeds a limit, until the guard is dropped.

@@ -11,7 +11,7 @@ fn shell<'a>(dir: &'a Path, arguments: &'a [&'a str]) -> ProcessSpec<'a> {
         dir,
         environment,
         containment: &Containment::Uncontained,
-        access: Access::default(),
+        access: ProcessAccess::default(),
     }
 }
 

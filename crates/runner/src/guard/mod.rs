@@ -10,7 +10,6 @@ mod message;
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -43,12 +42,10 @@ impl WorkerExit {
     /// Returns the worker's exit code, or 128 plus the number of the signal that killed it, as shells do.
     #[must_use]
     pub fn code(self) -> ExitCode {
-        let status = match self {
-            Self::Exited(status) => status,
-            Self::TimedOut => return ExitCode::FAILURE,
-        };
-        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-        ExitCode::from(u8::try_from(code).unwrap_or(1))
+        match self {
+            Self::Exited(status) => child::exit_code(status),
+            Self::TimedOut => ExitCode::FAILURE,
+        }
     }
 }
 

@@ -46,7 +46,7 @@ pub use route::{
 
 use budget::Budget;
 use other_host::OtherHosts;
-use provider::Provider;
+use provider::ProviderClient;
 use server::ProxyServer;
 
 /// Everyone may connect. The folder restricts access instead: only its owner can enter it, and one sandbox has the
@@ -90,7 +90,7 @@ impl ModelProxy {
     /// the socket into one sandbox.
     pub async fn start(config: ModelProxyConfig, socket: &Path) -> io::Result<Self> {
         let budget = Arc::new(Budget::new(config.caps));
-        let provider = Provider::new(&config, Arc::clone(&budget))?;
+        let provider = ProviderClient::new(&config, Arc::clone(&budget))?;
         let tasks = Tasks::new();
         let other_hosts = OtherHosts {
             rules: config.hosts,

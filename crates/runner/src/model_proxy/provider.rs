@@ -39,7 +39,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(600);
 const REDACTED: &[u8] = b"[redacted]";
 
 /// The pinned provider.
-pub(super) struct Provider {
+pub(super) struct ProviderClient {
     client: reqwest::Client,
     base_url: Url,
     credential: Option<ProviderCredential>,
@@ -53,7 +53,7 @@ struct ProviderCredential {
     value: HeaderValue,
 }
 
-impl Provider {
+impl ProviderClient {
     pub(super) fn new(config: &ModelProxyConfig, budget: Arc<Budget>) -> io::Result<Self> {
         let base_url = validate_base_url(config.base_url.clone())?;
         let credential = config.credential.clone().map(|secret| {
@@ -171,7 +171,7 @@ impl Provider {
 }
 
 /// Prints neither the URL nor the credential.
-impl fmt::Debug for Provider {
+impl fmt::Debug for ProviderClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Provider").field("routes", &self.routes).finish_non_exhaustive()
     }

@@ -14,7 +14,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::other_host::OtherHosts;
-use super::provider::Provider;
+use super::provider::ProviderClient;
 use super::reply::{ProxyBody, Rejection};
 
 /// Connections of one sandbox; the next one waits. Package managers open dozens.
@@ -29,7 +29,7 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// The server behind a socket.
 #[derive(Debug)]
 pub(super) struct ProxyServer {
-    pub(super) provider: Provider,
+    pub(super) provider: ProviderClient,
     pub(super) other_hosts: OtherHosts,
     pub(super) tasks: Tasks,
 }

@@ -5,16 +5,16 @@
 
 use std::ffi::OsString;
 use std::net::Ipv4Addr;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
 use nix::sys::prctl;
 
 use super::spec::SandboxSpec;
 use super::{OWN_DIR, PROXY_PORT, syscalls};
-use crate::forwarder;
+use crate::{child, forwarder};
 
 /// The argument that selects this stage.
 pub const STAGE: &str = "sandbox-init";
@@ -41,15 +41,9 @@ async fn run_with_proxy(command: Command) -> Result<ExitCode> {
     // Listens before the agent starts.
     let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT)).await?;
     let socket: PathBuf = Path::new(OWN_DIR).join("model.sock");
-    let mut child = tokio::process::Command::from(command).spawn().context("cannot start the program")?;
+    let mut agent = tokio::process::Command::from(command).spawn().context("cannot start the program")?;
     tokio::select! {
-        status = child.wait() => Ok(exit_code(status?)),
+        status = agent.wait() => Ok(child::exit_code(status?)),
         () = forwarder::forward(listener, socket) => anyhow::bail!("the forwarder has ended"),
     }
-}
-
-/// Returns the exit code of a program, or 128 plus the number of the signal that killed it, as shells do.
-fn exit_code(status: ExitStatus) -> ExitCode {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-    ExitCode::from(u8::try_from(code).unwrap_or(1))
 }

@@ -66,7 +66,7 @@ pub struct Sandbox {
 
 /// What one process may access.
 #[derive(Debug, Clone, Default)]
-pub struct Access {
+pub struct ProcessAccess {
     /// Directories that it may write to.
     pub writable: Vec<PathBuf>,
     /// Files and directories that it may read.
@@ -81,7 +81,7 @@ pub struct Access {
     pub user: Option<AgentUser>,
 }
 
-impl Access {
+impl ProcessAccess {
     /// Returns the directories whose size the process can change.
     pub(crate) fn writable_dirs(&self) -> Vec<PathBuf> {
         let mounts = self.mounts.iter().filter(|mount| mount.access == MountAccess::Write);
@@ -91,7 +91,7 @@ impl Access {
 
 impl Sandbox {
     /// Refuses access to a directory that contains a protected path.
-    pub(crate) fn check(&self, access: &Access) -> io::Result<()> {
+    pub(crate) fn check(&self, access: &ProcessAccess) -> io::Result<()> {
         let protected: Vec<PathBuf> =
             self.protected.iter().filter_map(|path| path.canonicalize().ok()).collect();
         let mounted = access.mounts.iter().map(|mount| &mount.source);
@@ -110,7 +110,7 @@ impl Sandbox {
 
     /// Describes the sandbox of one process.
     #[must_use]
-    pub fn spec(&self, access: &Access, dir: &Path, cgroups: &Cgroups) -> SandboxSpec {
+    pub fn spec(&self, access: &ProcessAccess, dir: &Path, cgroups: &Cgroups) -> SandboxSpec {
         let mount = |path: &PathBuf, access| Mount { source: path.clone(), target: path.clone(), access };
         let tools = self.tools.readable.iter().map(|path| mount(path, MountAccess::Read));
         let readable = access.readable.iter().map(|path| mount(path, MountAccess::Read));

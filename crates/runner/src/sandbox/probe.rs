@@ -8,13 +8,13 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::{Access, AgentUser, Cgroups, Sandbox, enter};
+use super::{AgentUser, Cgroups, ProcessAccess, Sandbox, enter};
 
 /// The argument with which this program tries whether a sandbox works.
 pub const PROBE_STAGE: &str = "sandbox-probe";
 
 /// Longer than a sandbox takes to start on a busy machine.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Why agents cannot be contained on this machine.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +37,7 @@ pub fn find_bwrap() -> Result<PathBuf, ProbeError> {
 /// Starts a program in a sandbox once.
 pub async fn probe(sandbox: &Sandbox) -> Result<(), ProbeError> {
     let user = nix::unistd::geteuid().is_root().then(AgentUser::default);
-    let access = Access { user, ..Access::default() };
+    let access = ProcessAccess { user, ..ProcessAccess::default() };
     let failed = |error: std::io::Error| ProbeError::Failed(error.to_string());
     let spec = sandbox.spec(&access, Path::new("/"), &Cgroups::default());
     let command = enter::command(&sandbox.helper, &spec).map_err(failed)?;

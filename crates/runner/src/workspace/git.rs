@@ -11,7 +11,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::error::WorkspaceError;
-use crate::sandbox::{Access, AgentUser, Cgroups, Containment, create_dir, enter};
+use crate::sandbox::{AgentUser, Cgroups, Containment, ProcessAccess, create_dir, enter};
 
 /// Enough for a large repository on a slow disk.
 const GIT_TIMEOUT: Duration = Duration::from_secs(300);
@@ -39,7 +39,7 @@ pub(super) async fn clone_at(
 ) -> Result<(), WorkspaceError> {
     let user = geteuid().is_root().then(AgentUser::default);
     create_dir(into, if let Containment::Sandboxed(_) = containment { user } else { None })?;
-    let git = Git { containment, source, into, user };
+    let git = GitCommand { containment, source, into, user };
     let mut clone: Vec<&OsStr> =
         ["clone", "--quiet", "--no-local", "--no-hardlinks", "--no-recurse-submodules", "--template="]
             .map(OsStr::new)
@@ -61,14 +61,14 @@ pub(super) async fn clone_at(
 }
 
 /// Runs git in the sandbox of agents: it sees the source, read-only, and the new directory.
-struct Git<'a> {
+struct GitCommand<'a> {
     containment: &'a Containment,
     source: &'a Path,
     into: &'a Path,
     user: Option<AgentUser>,
 }
 
-impl Git<'_> {
+impl GitCommand<'_> {
     async fn run(&self, arguments: &[&OsStr], action: &'static str) -> Result<(), WorkspaceError> {
         let (prefix, cgroups) = self.sandbox()?;
         let mut command = match prefix.split_first() {
@@ -96,11 +96,11 @@ impl Git<'_> {
         let Containment::Sandboxed(sandbox) = self.containment else {
             return Ok((Vec::new(), Cgroups::default()));
         };
-        let access = Access {
+        let access = ProcessAccess {
             writable: vec![self.into.to_owned()],
             readable: vec![self.source.to_owned()],
             user: self.user,
-            ..Access::default()
+            ..ProcessAccess::default()
         };
         sandbox.check(&access)?;
         let cgroups = Cgroups::create(&sandbox.limits);

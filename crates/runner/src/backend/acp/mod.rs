@@ -20,8 +20,8 @@ use tokio::sync::mpsc;
 
 use super::jsonl::{Agent, AgentBackend, Envelope, Protocol};
 use super::{
-    BackendConfig, BackendFailure, Capabilities, EventSink, ModelApi, ModelEndpoint, Provider, ThreadStart,
-    TurnControl, TurnOutcome,
+    BackendConfig, BackendFailure, Capabilities, EventSink, ModelApi, ModelEndpoint, ModelProvider,
+    ThreadStart, TurnControl, TurnOutcome,
 };
 pub use profile::AcpProfile;
 use session::Session;
@@ -50,9 +50,9 @@ impl Agent for AcpProfile {
     };
     type Translator = Translator;
 
-    fn provider(&self, config: &BackendConfig) -> Provider {
+    fn provider(&self, config: &BackendConfig) -> ModelProvider {
         let variable = config.secrets.first().map_or("", |(name, _)| name.as_str());
-        Provider { api: ModelApi::of_variable(variable, self.api), base_url: self.base_url.clone() }
+        ModelProvider { api: ModelApi::of_variable(variable, self.api), base_url: self.base_url.clone() }
     }
 
     async fn open_session(

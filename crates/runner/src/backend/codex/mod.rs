@@ -18,8 +18,8 @@ use tokio::sync::mpsc;
 
 use super::jsonl::{Agent, AgentBackend, Envelope, Protocol};
 use super::{
-    BackendConfig, BackendFailure, Capabilities, EventSink, ModelApi, ModelEndpoint, Provider, ThreadStart,
-    TurnControl, TurnOutcome,
+    BackendConfig, BackendFailure, Capabilities, EventSink, ModelApi, ModelEndpoint, ModelProvider,
+    ThreadStart, TurnControl, TurnOutcome,
 };
 pub use profile::CodexProfile;
 use session::Session;
@@ -47,8 +47,8 @@ impl Agent for CodexProfile {
     };
     type Translator = Translator;
 
-    fn provider(&self, _config: &BackendConfig) -> Provider {
-        Provider { api: ModelApi::Responses, base_url: Some(self.base_url.clone()) }
+    fn provider(&self, _config: &BackendConfig) -> ModelProvider {
+        ModelProvider { api: ModelApi::Responses, base_url: Some(self.base_url.clone()) }
     }
 
     async fn open_session(

@@ -9,7 +9,7 @@ use super::translate::{IGNORED_NOTIFICATIONS, Translator};
 use crate::backend::jsonl::{self, Agent, RpcError};
 use crate::backend::{BackendConfig, BackendFailure, EventSink, ModelEndpoint, ThreadStart};
 use crate::child::{Child, ProcessSpec};
-use crate::sandbox::Access;
+use crate::sandbox::ProcessAccess;
 
 pub(super) type Session = jsonl::Session<Translator>;
 
@@ -33,7 +33,10 @@ impl Session {
             environment: home.environment(config, endpoint),
             containment: &config.containment,
             // Codex runs its commands in a sandbox of its own, inside of ours.
-            access: Access { can_nest: true, ..config.access(&profile.program, &home.dirs(), endpoint) },
+            access: ProcessAccess {
+                can_nest: true,
+                ..config.access(&profile.program, &home.dirs(), endpoint)
+            },
         })
         .map_err(|error| BackendFailure::died(format!("cannot start codex: {}", error.kind())))?;
         let is_resumed = matches!(thread, ThreadStart::Resume(_));

@@ -7,9 +7,9 @@ use tokio::sync::mpsc;
 
 use super::session::{Protocol, Session, Translate};
 use crate::backend::control::reject_pending;
-use crate::backend::model::ModelLink;
+use crate::backend::model::AgentModelProxy;
 use crate::backend::{
-    Backend, BackendConfig, BackendFailure, Capabilities, EventSink, ModelEndpoint, Provider, ThreadId,
+    Backend, BackendConfig, BackendFailure, Capabilities, EventSink, ModelEndpoint, ModelProvider, ThreadId,
     ThreadStart, TurnControl, TurnOutcome,
 };
 
@@ -23,7 +23,7 @@ pub trait Agent: Send + Sync + 'static {
     type Translator: Translate + Send + 'static;
 
     /// Returns its model provider.
-    fn provider(&self, config: &BackendConfig) -> Provider;
+    fn provider(&self, config: &BackendConfig) -> ModelProvider;
 
     /// Starts the process, and starts or resumes a thread.
     fn open_session(
@@ -51,13 +51,13 @@ pub struct AgentBackend<A: Agent> {
     config: BackendConfig,
     agent: A,
     session: Option<Session<A::Translator>>,
-    model: ModelLink,
+    model: AgentModelProxy,
 }
 
 impl<A: Agent> AgentBackend<A> {
     #[must_use]
     pub fn new(config: BackendConfig, agent: A) -> Self {
-        Self { config, agent, session: None, model: ModelLink::default() }
+        Self { config, agent, session: None, model: AgentModelProxy::default() }
     }
 }
 

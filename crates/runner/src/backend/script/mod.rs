@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::control::reject_pending;
-use super::model::ModelLink;
+use super::model::AgentModelProxy;
 use super::provider_error::ProviderError;
 use super::{
     Backend, BackendConfig, BackendEvent, BackendFailure, Capabilities, EventSink, ModelEndpoint, ThreadId,
@@ -44,7 +44,7 @@ pub struct ScriptBackend {
     config: BackendConfig,
     thread: Option<ThreadId>,
     history: ThreadHistory,
-    model: ModelLink,
+    model: AgentModelProxy,
     endpoint: ModelEndpoint,
 }
 
@@ -55,7 +55,7 @@ impl ScriptBackend {
             config,
             thread: None,
             history: ThreadHistory::default(),
-            model: ModelLink::default(),
+            model: AgentModelProxy::default(),
             endpoint: ModelEndpoint::default(),
         }
     }

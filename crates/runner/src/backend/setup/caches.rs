@@ -19,11 +19,11 @@ const UNFINISHED_PREFIX: &str = "new-";
 
 /// The directory of all caches.
 #[derive(Debug, Clone)]
-pub(super) struct Caches {
+pub(super) struct SetupCaches {
     dir: PathBuf,
 }
 
-impl Caches {
+impl SetupCaches {
     pub(super) fn new(dir: PathBuf) -> Self {
         Self { dir }
     }
@@ -117,7 +117,7 @@ mod tests {
     fn unused_caches_and_unfinished_ones_are_deleted() {
         let (root, now) =
             (tempfile::tempdir().expect("temporary directory"), SystemTime::from(Clock::system().now()));
-        let caches = Caches::new(root.path().join("caches"));
+        let caches = SetupCaches::new(root.path().join("caches"));
         for key in ["first", "second"] {
             let filled = caches.create_unfinished(None).expect("create directory");
             fs::write(filled.path().join("package"), key).expect("write file");
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn published_cache_is_not_replaced_by_a_later_setup() {
         let root = tempfile::tempdir().expect("temporary directory");
-        let caches = Caches::new(root.path().join("caches"));
+        let caches = SetupCaches::new(root.path().join("caches"));
         for text in ["first", "second"] {
             let filled = caches.create_unfinished(None).expect("create directory");
             fs::write(filled.path().join("package"), text).expect("write file");

@@ -22,13 +22,13 @@ use tokio::time::timeout;
 
 pub use mount::CacheMount;
 
-use super::model::ModelLink;
+use super::model::AgentModelProxy;
 use super::shell;
 use super::tool_output::ToolOutputBuffer;
 use super::{BackendConfig, BackendEvent, BackendFailure, EventSink};
 use crate::model_proxy::{HostPattern, HostPatternError};
 use crate::sandbox::{AgentDir, Containment, MountAccess};
-use caches::Caches;
+use caches::SetupCaches;
 
 /// Bytes of one cache file. Lock files of large projects have a few megabytes.
 const MAX_CACHE_FILE_BYTES: u64 = 32 * 1024 * 1024;
@@ -77,7 +77,7 @@ pub struct WorkspaceSetup {
     config: BackendConfig,
     record: SetupRecord,
     record_path: PathBuf,
-    caches: Caches,
+    caches: SetupCaches,
     is_done: bool,
 }
 
@@ -100,7 +100,7 @@ impl WorkspaceSetup {
         }
         let record_path = state.join("setups").join(format!("{session}.json"));
         let setup_hash = hash_setup(&setup);
-        let caches = Caches::new(state.join("setup-caches"));
+        let caches = SetupCaches::new(state.join("setup-caches"));
         // A cache that was deleted is filled again.
         let has_cache = |record: &SetupRecord| match agent.containment {
             Containment::Sandboxed(_) => caches.path(&record.cache_key).is_dir(),
@@ -205,7 +205,7 @@ async fn run_shell(
     command: &str,
     sink: &EventSink,
 ) -> Result<Option<i32>, BackendFailure> {
-    let mut proxy = ModelLink::default();
+    let mut proxy = AgentModelProxy::default();
     let endpoint = proxy.endpoint(config, None).await?;
     let mut child = shell::start(config, &endpoint, command).map_err(infra_failed)?;
     let mut output = ToolOutputBuffer::default();
