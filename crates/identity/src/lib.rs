@@ -13,6 +13,7 @@ pub mod id_token;
 pub mod name_tag;
 pub mod opaque;
 pub mod password;
+pub mod payload_seal;
 mod random;
 pub mod seal;
 pub mod signing_key;

@@ -63,6 +63,13 @@ impl Kek {
         hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&kek, purpose).as_ref())
     }
 
+    /// Derives an encryption key for a purpose, as [`Self::derive`] does for a signature.
+    pub(crate) fn derive_kek(&self, purpose: &[u8]) -> Self {
+        let kek = hmac::Key::new(hmac::HMAC_SHA256, self.0.expose_secret());
+        let derived = hmac::sign(&kek, purpose);
+        Self(SecretBox::init_with_mut(|key: &mut [u8; KEY_BYTES]| key.copy_from_slice(derived.as_ref())))
+    }
+
     fn cipher(&self) -> Result<RandomizedNonceKey, aws_lc_rs::error::Unspecified> {
         RandomizedNonceKey::new(&AES_256_GCM, self.0.expose_secret())
     }

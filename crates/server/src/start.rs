@@ -11,6 +11,7 @@ use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::signing::{InvalidRotationPolicy, RotationPolicy};
 use guildhall_domain::ids::ReplicaId;
 use guildhall_domain::ops::client_address::TrustedProxies;
+use guildhall_identity::payload_seal::PayloadSealer;
 use guildhall_identity::seal::{Kek, SealError};
 use guildhall_launcher::secrets::{FileStore, SecretError, SecretStore};
 use guildhall_launcher::{LaunchError, Launcher};
@@ -158,6 +159,9 @@ impl Server {
             owner_store: owner,
             clock: clock.clone(),
             signing,
+            payload_sealer: Arc::new(PayloadSealer::new(&Kek::from_hex(
+                &config.identity.key_encryption_key,
+            )?)),
             audit_key: audit_key.map(|key| key.public()),
         };
         let Credentials { launcher, secrets } = deps.credentials.clone();

@@ -6,6 +6,7 @@ use guildhall_domain::ids::TenantId;
 use guildhall_domain::runs::policy::TenantBounds;
 use guildhall_domain::runs::quota::EventQuota;
 use guildhall_identity::audit_key::AuditPublicKey;
+use guildhall_identity::payload_seal::PayloadSealer;
 use guildhall_runtime::Clock;
 use guildhall_store::{Store, StoreError, tenant_bounds};
 
@@ -25,6 +26,7 @@ pub struct Deps {
     pub clock: Clock,
     pub journals: Journals,
     pub signing: Arc<Signing>,
+    pub payload_sealer: Arc<PayloadSealer>,
     pub offers: Offers,
     pub run_timeouts: RunTimeouts,
     /// What runs of any tenant may request. `tenant_bounds` returns the bounds of one tenant.

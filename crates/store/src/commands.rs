@@ -19,6 +19,8 @@ pub struct NewCommand<'a> {
     pub ordinal: i32,
     pub kind: CommandKind,
     pub payload: &'a str,
+    /// The exact payload, encrypted, if `payload` is a redacted copy.
+    pub sealed_payload: Option<&'a [u8]>,
     pub target: Option<CommandId>,
     pub created_by: PrincipalId,
 }
@@ -80,6 +82,7 @@ pub async fn insert(tx: &mut Tx, new: &NewCommand<'_>) -> Result<(), StoreError>
         new.ordinal,
         new.kind.as_str(),
         new.payload,
+        new.sealed_payload,
         new.target.map(CommandId::as_uuid),
         new.created_by.as_uuid()
     )
@@ -136,7 +139,17 @@ pub async fn poll(store: &Store, run: RunId, after: i32, limit: u32) -> Result<V
     Ok(rows.into_iter().map(Row::into_command).collect())
 }
 
-/// Updates the state of a command. `delivered` is the last event of its target turn at delivery.
+/// Returns the encrypted exact payloads of those commands that have one.
+pub async fn sealed_payloads(
+    store: &Store,
+    ids: &[CommandId],
+) -> Result<Vec<(CommandId, Vec<u8>)>, StoreError> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+    let rows = sqlx::query_file!("queries/commands/sealed_payloads.sql", &ids).fetch_all(&store.pool).await?;
+    Ok(rows.into_iter().map(|row| (CommandId::from_uuid(row.id), row.sealed_payload)).collect())
+}
+
+/// Updates the state of a command. An ended one loses its encrypted payload. `delivered` is the last event of its target turn at delivery.
 pub async fn set_state(
     tx: &mut Tx,
     id: CommandId,

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use guildhall_domain::profiles::{BackendKind, Profile};
 use guildhall_testkit::{TestDb, nats_url, subject_prefix};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 use crate::canary::{Canaries, capture_tables};
 use crate::support::agent::{AgentFixture, stop_runner};
@@ -37,6 +38,28 @@ impl AgentSecrets {
         let tool = canaries.add("tool", format!("ghp_{}", letters.repeat(2)));
         Self { canaries, credential, prompt, tool }
     }
+
+    /// A prompt full of things that look like secrets.
+    fn prompt_text(&self) -> String {
+        let secret = &self.prompt;
+        format!(
+            "remember {secret}\n\tpassword: {secret}\nexport API_TOKEN='{secret}'\n\
+             Authorization: Bearer {secret}\npostgres://app:{secret}@db/app  \u{1F511}"
+        )
+    }
+}
+
+/// Returns whether a text occurs unchanged in a request to the model.
+fn model_received(fixture: &AgentFixture, text: &str) -> bool {
+    fn occurs(value: &Value, text: &str) -> bool {
+        match value {
+            Value::String(found) => found.contains(text),
+            Value::Array(items) => items.iter().any(|item| occurs(item, text)),
+            Value::Object(fields) => fields.values().any(|field| occurs(field, text)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    fixture.model.requests().iter().any(|request| occurs(&request.body, text))
 }
 
 /// Writes an agent wrapper that leaks its API key to stderr and to a file that its tools can read.
@@ -124,7 +147,9 @@ fn capture_run_output(fixture: &AgentFixture, channels: &mut CapturedOutput, run
     let unknown = fixture.tenant.user.run(&["runs", "show", "run_01920000000070008000000000000000"]);
     assert!(!unknown.status.success());
     channels.add("runner", fs::read(fixture.log_path()).expect("a log"));
-    for file in fs::read_dir(fixture.folder.path().join("state/spool")).into_iter().flatten().flatten() {
+    for file in
+        fs::read_dir(fixture.folder.path().join(".guildhall-runner/spool")).into_iter().flatten().flatten()
+    {
         channels.add("runner", fs::read(file.path()).expect("a spool"));
     }
 }
@@ -145,7 +170,9 @@ async fn assert_no_secret_leaks(
         let fixture = create_fixture(url, tenant, &secrets);
         let runner = fixture.start_runner();
         let run = fixture.create_run();
-        send_turn(&fixture, &mut channels, &run, &format!("remember {}", secrets.prompt));
+        let prompt = secrets.prompt_text();
+        send_turn(&fixture, &mut channels, &run, &prompt);
+        assert!(model_received(&fixture, &prompt), "the model gets the prompt byte for byte");
         send_turn(&fixture, &mut channels, &run, "run:cat \"$HOME/leak\"; echo it was printed");
         send_turn(&fixture, &mut channels, &run, "r401");
         assert_eq!(fixture.result(&run)["failureKind"], "provider-auth-failed");

@@ -33,6 +33,7 @@ mod oidc_handoff;
 mod profiles;
 mod project_setup;
 mod projects;
+mod prompts;
 mod public_endpoints;
 mod rate_limits;
 mod result_envelope;

@@ -97,6 +97,7 @@ impl Validations {
             id: command,
             kind: CommandKind::Turn,
             payload: &json!({ "prompt": CANARY_PROMPT }),
+            sealed_payload: None,
             target: None,
             created_by: caller.principal,
         };

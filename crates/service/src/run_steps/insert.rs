@@ -68,6 +68,8 @@ pub(crate) struct CommandRecord<'a> {
     pub(crate) id: CommandId,
     pub(crate) kind: CommandKind,
     pub(crate) payload: &'a Value,
+    /// The exact payload, encrypted, if `payload` is a redacted copy.
+    pub(crate) sealed_payload: Option<&'a [u8]>,
     /// The turn that a steer or an interrupt is for.
     pub(crate) target: Option<CommandId>,
     pub(crate) created_by: PrincipalId,
@@ -78,11 +80,11 @@ pub(crate) async fn insert_command(
     locked: &mut LockedRun,
     record: CommandRecord<'_>,
 ) -> Result<Command, ServiceError> {
-    let CommandRecord { id, kind, payload, target, created_by } = record;
+    let CommandRecord { id, kind, payload, sealed_payload, target, created_by } = record;
     let run = locked.run.id;
     let ordinal = runs::next_ordinal(&mut locked.tx, run).await?;
     let payload = payload.to_string();
-    let new = NewCommand { id, run, ordinal, kind, payload: &payload, target, created_by };
+    let new = NewCommand { id, run, ordinal, kind, payload: &payload, sealed_payload, target, created_by };
     commands::insert(&mut locked.tx, &new).await?;
     let command = commands::load(&mut locked.tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
     locked.open.push(command.clone());

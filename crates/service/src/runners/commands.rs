@@ -11,6 +11,7 @@ use guildhall_domain::runs::command::{self, CommandKind, CommandState};
 use guildhall_domain::runs::event;
 use guildhall_store::commands as rows;
 use guildhall_store::runs;
+use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::lock_granted;
@@ -94,7 +95,23 @@ impl RunnerCommands {
             |command: &Command| matches!(command.state, CommandState::Running { cancelling: true, .. });
         let cancelling = commands.iter().filter(|command| is_cancelling(command)).map(|c| c.id).collect();
         commands.retain(|command| command.ordinal > from.after);
+        self.restore_payloads(&mut commands).await?;
         Ok(PendingWork { commands, cancelling, state: run.state, cancel_seq: run.cancel_seq })
+    }
+
+    /// Replaces redacted payloads by the exact ones, which only the runner of the command receives.
+    async fn restore_payloads(&self, commands: &mut [Command]) -> Result<(), ServiceError> {
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<CommandId> = commands.iter().map(|command| command.id).collect();
+        for (id, sealed) in rows::sealed_payloads(&self.deps.store, &ids).await? {
+            let exact = self.deps.payload_sealer.open(id.as_uuid(), &sealed).map_err(RunError::Payload)?;
+            for command in commands.iter_mut().filter(|command| command.id == id) {
+                exact.expose_secret().clone_into(&mut command.payload);
+            }
+        }
+        Ok(())
     }
 
     /// Acknowledges a command. From then on it may have side effects and is never given to another runner.

@@ -9,9 +9,11 @@ use guildhall_domain::runs::command::{self, CommandCancellation, CommandKind};
 use guildhall_domain::runs::event;
 use guildhall_store::commands as rows;
 use guildhall_store::runs::{self, CancelTarget};
+use secrecy::zeroize::Zeroizing;
 use serde_json::{Value, json};
 
 use super::Runs;
+use super::error::RunError;
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
 use crate::idempotency::{self, Claim, IdempotencyKey};
@@ -23,6 +25,15 @@ use crate::run_steps::insert::{CommandRecord, insert_command};
 pub struct CommandRequest {
     pub kind: CommandKind,
     pub payload: Value,
+}
+
+/// The payload of a command as it is stored.
+struct SealedPayload {
+    redacted: Value,
+    /// The exact payload, encrypted, if redaction changed it.
+    sealed: Option<Vec<u8>>,
+    /// Stands for the exact payload where equal requests are recognised.
+    digest: Option<Value>,
 }
 
 /// Submits, reads and cancels commands.
@@ -41,14 +52,15 @@ impl Commands {
         &self,
         caller: &Authorized<RunsWrite>,
         run: RunId,
-        mut request: CommandRequest,
+        request: CommandRequest,
         key: Option<&IdempotencyKey>,
     ) -> Result<Command, ServiceError> {
         self.runs.load(caller, run).await?;
-        redact_json(&mut request.payload);
         let mut locked = LockedRun::begin(&self.runs.deps.store, run).await?;
         let id = CommandId::generate();
-        let body = json!(["command", run, request.kind, request.payload]);
+        let payload = self.seal_payload(id, request.payload)?;
+        let body =
+            json!(["command", run, request.kind, payload.digest.as_ref().unwrap_or(&payload.redacted)]);
         let claim = idempotency::claim(&mut locked.tx, caller, key, &body, id.as_uuid()).await?;
         if let Claim::Created(created) = claim {
             locked.tx.rollback().await?;
@@ -59,7 +71,8 @@ impl Commands {
         let record = CommandRecord {
             id,
             kind: request.kind,
-            payload: &request.payload,
+            payload: &payload.redacted,
+            sealed_payload: payload.sealed.as_deref(),
             target: match request.kind {
                 CommandKind::Turn => None,
                 CommandKind::Steer | CommandKind::Interrupt => turn,
@@ -130,6 +143,19 @@ impl Commands {
             Some(command) => self.runs.tenant_of(command.run).await,
             None => Ok(None),
         }
+    }
+
+    /// Redacts a payload. If that changes it, the exact one is encrypted for the runner.
+    fn seal_payload(&self, id: CommandId, payload: Value) -> Result<SealedPayload, ServiceError> {
+        let mut redacted = payload.clone();
+        redact_json(&mut redacted);
+        if redacted == payload {
+            return Ok(SealedPayload { redacted, sealed: None, digest: None });
+        }
+        let exact = Zeroizing::new(payload.to_string());
+        let sealer = &self.runs.deps.payload_sealer;
+        let sealed = sealer.seal(id.as_uuid(), &exact).map_err(RunError::Payload)?;
+        Ok(SealedPayload { redacted, sealed: Some(sealed), digest: Some(json!(sealer.digest(&exact))) })
     }
 
     async fn find(&self, id: CommandId) -> Result<Command, ServiceError> {

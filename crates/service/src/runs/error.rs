@@ -4,6 +4,9 @@ use guildhall_domain::ids::RunId;
 use guildhall_domain::runs::command::CommandError;
 use guildhall_domain::runs::policy::PolicyViolation;
 use guildhall_domain::{Failure, FailureKind};
+use guildhall_identity::seal::SealError;
+
+use crate::failures::server_error;
 
 /// An error of a run, a command or a session.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +25,8 @@ pub enum RunError {
     OtherProfile(String),
     #[error("the storage of the session was evicted")]
     StorageEvicted,
+    #[error("the payload of a command: {0}")]
+    Payload(SealError),
 }
 
 impl RunError {
@@ -49,6 +54,7 @@ impl RunError {
                 FailureKind::SessionStoreEvicted,
                 "the storage of this session was evicted, and its thread with it: create a new session",
             ),
+            Self::Payload(_) => server_error(),
         }
     }
 }

@@ -1,0 +1,97 @@
+//! Encryption of the exact payloads of commands.
+//!
+//! The database stores a redacted copy of a prompt. The agent must receive the exact prompt, which is therefore kept
+//! encrypted until its command ends. The keys are derived from the operator's key-encryption key, which is not in the
+//! database.
+
+use std::fmt;
+
+use aws_lc_rs::hmac;
+use secrecy::{ExposeSecret, SecretString};
+use uuid::Uuid;
+
+use crate::seal::{Kek, SealError, open, seal};
+
+const ENCRYPTION: &[u8] = b"guildhall command payload v1";
+const DIGEST: &[u8] = b"guildhall command payload digest v1";
+
+/// Encrypts and decrypts the payloads of commands.
+pub struct PayloadSealer {
+    encryption: Kek,
+    digest: hmac::Key,
+}
+
+impl PayloadSealer {
+    #[must_use]
+    pub fn new(kek: &Kek) -> Self {
+        Self { encryption: kek.derive_kek(ENCRYPTION), digest: kek.derive(DIGEST) }
+    }
+
+    /// Encrypts the payload of a command. It can be decrypted for this command only.
+    pub fn seal(&self, command: Uuid, payload: &str) -> Result<Vec<u8>, SealError> {
+        seal(&self.encryption, command.as_bytes(), payload.as_bytes())
+    }
+
+    /// Decrypts the payload of a command.
+    pub fn open(&self, command: Uuid, sealed: &[u8]) -> Result<SecretString, SealError> {
+        let payload = open(&self.encryption, command.as_bytes(), sealed)?;
+        let text = str::from_utf8(payload.expose_secret()).map_err(|_| SealError::Open)?;
+        Ok(SecretString::from(text))
+    }
+
+    /// Returns a digest by which equal payloads are recognised, and which is of no use for guessing one.
+    #[must_use]
+    pub fn digest(&self, payload: &str) -> String {
+        hex::encode(hmac::sign(&self.digest, payload.as_bytes()))
+    }
+}
+
+impl fmt::Debug for PayloadSealer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PayloadSealer([redacted])")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAYLOAD: &str = r#"{"prompt":"password: hunter2"}"#;
+
+    fn sealer(digit: char) -> PayloadSealer {
+        let text = SecretString::from(digit.to_string().repeat(64));
+        PayloadSealer::new(&Kek::from_hex(&text).expect("a key"))
+    }
+
+    fn opened(sealer: &PayloadSealer, command: Uuid, sealed: &[u8]) -> Result<String, SealError> {
+        sealer.open(command, sealed).map(|payload| payload.expose_secret().to_owned())
+    }
+
+    #[test]
+    fn payload_opens_only_for_its_command_and_key() {
+        let (command, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let sealed = sealer('a').seal(command, PAYLOAD).expect("sealed");
+        let opened = [
+            opened(&sealer('a'), command, &sealed),
+            opened(&sealer('a'), other, &sealed),
+            opened(&sealer('b'), command, &sealed),
+        ];
+        assert_eq!(opened, [Ok(PAYLOAD.to_owned()), Err(SealError::Open), Err(SealError::Open)]);
+    }
+
+    #[test]
+    fn key_encryption_key_itself_does_not_open_a_payload() {
+        let command = Uuid::from_u128(1);
+        let kek = Kek::from_hex(&SecretString::from("a".repeat(64))).expect("a key");
+        let sealed = sealer('a').seal(command, PAYLOAD).expect("sealed");
+        assert_eq!(open(&kek, command.as_bytes(), &sealed).err(), Some(SealError::Open));
+    }
+
+    #[test]
+    fn digest_depends_on_payload_and_key() {
+        let digest = sealer('a').digest(PAYLOAD);
+        assert_eq!(digest, sealer('a').digest(PAYLOAD));
+        assert_ne!(digest, sealer('a').digest("{}"));
+        assert_ne!(digest, sealer('b').digest(PAYLOAD));
+    }
+}
