@@ -140,10 +140,28 @@ pub async fn revoke_by_id(tx: &mut Tx, id: EnrolmentId) -> Result<(), StoreError
     Ok(())
 }
 
-/// Returns whether a tenant has a valid enrolment that may serve a profile.
-pub async fn exists_for_profile(store: &Store, tenant: TenantId, profile: &str) -> Result<bool, StoreError> {
-    let row = sqlx::query_file!("queries/enrolments/exists_for_profile.sql", tenant.as_uuid(), profile)
+/// Whether the runners of a tenant's own enrolments serve a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProfileService {
+    /// A runner has registered for it, or may still do so.
+    Served,
+    /// Runners have registered, for other profiles.
+    NotServed,
+    /// The tenant has no valid enrolment.
+    NoEnrolment,
+}
+
+pub async fn service_of_profile(
+    store: &Store,
+    tenant: TenantId,
+    profile: &str,
+) -> Result<ProfileService, StoreError> {
+    let row = sqlx::query_file!("queries/enrolments/service_of_profile.sql", tenant.as_uuid(), profile)
         .fetch_one(&store.pool)
         .await?;
-    Ok(row.could)
+    Ok(match (row.has_enrolment, row.is_served) {
+        (false, _) => ProfileService::NoEnrolment,
+        (true, false) => ProfileService::NotServed,
+        (true, true) => ProfileService::Served,
+    })
 }

@@ -42,3 +42,11 @@ pub async fn find(store: &Store, id: RunnerId) -> Result<Option<Runner>, StoreEr
         backend_profiles: row.backend_profiles,
     }))
 }
+
+/// Lists the profiles that runners of a tenant's own enrolments have registered for, by name.
+pub async fn list_profiles(store: &Store, tenant: TenantId, limit: u32) -> Result<Vec<String>, StoreError> {
+    let rows = sqlx::query_file!("queries/runners/list_profiles.sql", tenant.as_uuid(), i64::from(limit))
+        .fetch_all(&store.pool)
+        .await?;
+    Ok(rows.into_iter().map(|row| row.name).collect())
+}

@@ -286,6 +286,35 @@ async fn run_of_a_profile_without_a_credential_is_refused() {
     assert_eq!(create().await.status, 201);
 }
 
+#[tokio::test]
+async fn unserved_profile_is_refused_and_the_served_ones_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = Cluster::with_secrets_folder(&folder).await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let body = json!({ "credential": SECRET });
+    cluster.first.put_credential(&tenant.id, "deepseek", &cluster.operator.token, body).await;
+    let create = async |profile: &str| {
+        let mut request = run_request(&tenant.id);
+        request["backendProfile"] = json!(profile);
+        if profile != "demo" {
+            let secret = json!({ "name": format!("guildhall-provider-{profile}"), "keys": ["credential"] });
+            request["executionPolicy"]["secretScope"] = json!({ "providerCredentials": [secret] });
+        }
+        cluster.second.post_as("/api/v1/runs", &cluster.operator.token, request).await
+    };
+    assert_eq!(create("mine").await.status, 201, "a runner of the enrolment may still register for it");
+    register_codex_runner(&cluster, &tenant).await;
+    let refused = create("codxe").await;
+    refused.assert_failure(400, "schema-invalid");
+    assert_eq!(
+        refused.body["message"],
+        "backendProfile: no runner serves \"codxe\"; use one of codex, deepseek, demo, or start a runner with \
+         `--profile codxe`"
+    );
+    let served = [create("codex").await, create("deepseek").await, create("demo").await];
+    assert_eq!(served.map(|response| response.status.as_u16()), [201, 201, 201]);
+}
+
 async fn register_codex_runner(cluster: &Cluster, tenant: &TestTenant) -> String {
     let body = json!({ "name": "played", "backendProfiles": ["codex"] });
     let response = cluster.first.post_as("/api/v1/runners/register", &tenant.enrolment, body).await;

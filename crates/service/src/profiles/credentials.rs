@@ -1,6 +1,6 @@
 //! Checks whether a profile has its credential.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use guildhall_domain::ids::TenantId;
@@ -8,13 +8,17 @@ use guildhall_domain::profiles::{ProfileOwner, StoredProfile};
 use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_launcher::Launcher;
 use guildhall_launcher::secrets::{SecretError, SecretStore};
-use guildhall_store::{Store, enrolments};
+use guildhall_store::enrolments::{self, ProfileService};
+use guildhall_store::{Store, runners};
 
 use super::error::ProfileError;
 use crate::ServiceError;
 
 /// Profiles that one owner may have.
 pub(crate) const MAX_PROFILES: usize = 200;
+
+/// Profiles of runners that a failure lists.
+const MAX_LISTED: u32 = 20;
 
 /// The sources of profile credentials. Without a secret store, runners bring their own.
 #[derive(Debug, Clone, Default)]
@@ -26,25 +30,47 @@ pub struct Credentials {
 
 impl Credentials {
     /// Fails when no runner could serve the profile: it has no stored credential, the launcher does not have it, and
-    /// the tenant has no enrolment for a runner that brings its own.
+    /// no runner of the tenant brings its own.
     pub(crate) async fn require(
         &self,
         store: &Store,
         tenant: TenantId,
         profile: &BackendProfile,
     ) -> Result<(), ServiceError> {
-        let Some(secrets) = self.secrets.as_ref().filter(|_| profile.needs_credential()) else {
+        if !profile.needs_credential() {
             return Ok(());
+        }
+        let found = match &self.secrets {
+            Some(secrets) => find(secrets.as_ref(), tenant, profile).await?,
+            None => None,
         };
-        let found = find(secrets.as_ref(), tenant, profile).await?;
         let can_launch = |launcher: &Arc<dyn Launcher>| launcher.check_profile(Some(tenant), profile).is_ok();
-        if found.is_some_and(|(_, stored)| stored.is_configured())
+        if found.as_ref().is_some_and(|(_, stored)| stored.is_configured())
             || self.launcher.as_ref().is_some_and(can_launch)
-            || enrolments::exists_for_profile(store, tenant, profile.as_str()).await?
         {
             return Ok(());
         }
-        Err(ProfileError::NoCredential(profile.clone()).into())
+        match enrolments::service_of_profile(store, tenant, profile.as_str()).await? {
+            ProfileService::Served => Ok(()),
+            // Without a secret store, runners bring all profiles; the first one may come later.
+            ProfileService::NoEnrolment if self.secrets.is_none() => Ok(()),
+            _ if found.is_some() || profile.is_built_in() => {
+                Err(ProfileError::NoCredential(profile.clone()).into())
+            }
+            ProfileService::NotServed | ProfileService::NoEnrolment => {
+                let available = self.available(store, tenant).await?;
+                Err(ProfileError::NotServed { profile: profile.clone(), available }.into())
+            }
+        }
+    }
+
+    /// Lists the profiles that a run of a tenant can name, in order.
+    async fn available(&self, store: &Store, tenant: TenantId) -> Result<BTreeSet<String>, ServiceError> {
+        let stored = self.list(Some(tenant)).await?.into_iter();
+        let configured = stored.filter(|(_, (_, stored))| stored.is_configured());
+        let by_runners = runners::list_profiles(store, tenant, MAX_LISTED).await?;
+        let names = configured.map(|(profile, _)| profile.as_str().to_owned()).chain(by_runners);
+        Ok(names.chain([BackendProfile::DEMO.to_owned()]).collect())
     }
 
     /// Lists the stored profiles that a tenant can use, with their owners. Without a tenant, the shared ones.

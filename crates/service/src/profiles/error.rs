@@ -1,5 +1,7 @@
 //! Why a request about a provider profile fails.
 
+use std::collections::BTreeSet;
+
 use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_egress::BlockedAddress;
@@ -12,6 +14,8 @@ pub enum ProfileError {
     NoStore,
     #[error("the profile {0} has no credential")]
     NoCredential(BackendProfile),
+    #[error("no runner serves the profile {profile}")]
+    NotServed { profile: BackendProfile, available: BTreeSet<String> },
     #[error("the profile {0} needs no credential")]
     NeedsNone(BackendProfile),
     #[error("there are {0} profiles already")]
@@ -38,6 +42,14 @@ impl ProfileError {
                 FailureKind::SecretUnavailable,
                 format!("profile \"{profile}\" has no credential: run `guildhall profiles set {profile}`"),
             ),
+            Self::NotServed { profile, available } => {
+                let available = available.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+                let message = format!(
+                    "backendProfile: no runner serves \"{profile}\"; use one of {available}, or start a runner with \
+                     `--profile {profile}`"
+                );
+                Failure::new(FailureKind::SchemaInvalid, message)
+            }
             Self::NeedsNone(profile) => Failure::new(
                 FailureKind::Conflict,
                 format!("profile \"{profile}\" uses no provider and needs no credential"),

@@ -27,7 +27,7 @@ impl BackendProfile {
         &["codex", "deepseek", "minimax-m3", "dsflash-go", Self::DEMO];
 
     /// Uses no provider and needs no credential.
-    const DEMO: &'static str = "demo";
+    pub const DEMO: &'static str = "demo";
 
     #[must_use]
     pub fn as_str(&self) -> &str {
