@@ -66,6 +66,7 @@ impl ActiveRun {
         let dirs = WorkspaceDirs {
             containment: containment.clone(),
             managed: options.state.join("workspaces"),
+            baselines: options.state.join("baselines"),
             allowed_roots: options.workspace_roots.clone(),
             tenant_patterns: grant.directories.clone(),
         };

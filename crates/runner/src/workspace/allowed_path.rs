@@ -37,6 +37,19 @@ pub(super) fn resolve_repository(
     }
 }
 
+/// Resolves a repository with a working tree.
+pub(super) fn resolve_working_tree(
+    dirs: &WorkspaceDirs,
+    path: &WorkspacePath,
+) -> Result<PathBuf, WorkspaceError> {
+    let resolved = resolve_repository(dirs, path)?;
+    if resolved.join(".git").is_dir() {
+        Ok(resolved)
+    } else {
+        Err(WorkspaceError::InvalidRepository("it is not the top directory of a Git repository"))
+    }
+}
+
 /// Resolves symbolic links first, then checks that the result is below a root, and that the tenant may use it.
 fn resolve(dirs: &WorkspaceDirs, path: &WorkspacePath) -> Result<PathBuf, WorkspaceError> {
     let roots = &dirs.allowed_roots;

@@ -17,6 +17,8 @@ pub enum WorkspaceError {
     GitTimeout(&'static str),
     #[error("a bundle path does not exist in the repository, or leads out of it")]
     InvalidBundlePath,
+    #[error("the changes are too large for a diff")]
+    DiffTooLarge,
     #[error("cannot prepare the workspace")]
     Io(#[from] std::io::Error),
 }

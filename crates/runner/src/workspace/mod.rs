@@ -5,10 +5,12 @@
 //! may use it. The server compares paths only; here both are checked after resolving symbolic links.
 
 mod allowed_path;
+mod baseline;
 mod changes;
 mod copy;
 mod error;
 mod git;
+mod git_command;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +20,7 @@ use guildhall_domain::runs::policy::{GitSource, WorkspaceRef};
 use serde_json::Value;
 use tokio::fs;
 
+pub use baseline::Baseline;
 pub(crate) use changes::{Snapshot, change_events};
 pub use error::WorkspaceError;
 
@@ -28,6 +31,8 @@ use crate::sandbox::Containment;
 pub struct WorkspaceDirs {
     /// Parent of the created workspaces, one per session.
     pub managed: PathBuf,
+    /// Parent of their baselines, which agents cannot access.
+    pub baselines: PathBuf,
     /// A run may name paths below these.
     pub allowed_roots: Vec<PathBuf>,
     /// The patterns of the paths that the tenant of the run may use; `None` if the server did not name any.
@@ -56,6 +61,14 @@ pub async fn prepare(
             Ok(dir)
         }
         WorkspaceRef::Directory { path } => allowed_path::resolve_dir(dirs, &path),
+        WorkspaceRef::Copy { path } => {
+            let source = allowed_path::resolve_working_tree(dirs, &path)?;
+            let baseline = dirs.baselines.join(session);
+            create_once(&dir, async |new| {
+                git::copy_working_tree(&dirs.containment, &source, new, &baseline).await
+            })
+            .await
+        }
         WorkspaceRef::Git { source: GitSource::Path(path), revision: at } => {
             let source = allowed_path::resolve_repository(dirs, &path)?;
             create_once(&dir, async |new| git::clone_at(&dirs.containment, &source, &at, new).await).await

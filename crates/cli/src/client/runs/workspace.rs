@@ -1,4 +1,4 @@
-//! The `--workspace` argument: `empty`, a directory, or `git:` and a repository.
+//! The `--workspace` argument: `empty`, a directory, or `copy:` or `git:` and a repository.
 
 use anyhow::{Context, Result};
 use guildhall_domain::runs::policy::WorkspaceRef;
@@ -11,12 +11,15 @@ pub(super) fn parse(text: &str) -> Result<Value> {
     let value = to_json(text);
     let checked: Result<WorkspaceRef, _> = serde_json::from_value(value.clone());
     checked.context(UsageError(
-        "invalid --workspace: expected empty, a directory on the runner's machine, or git:URL#BRANCH",
+        "invalid --workspace: expected empty, a directory on the runner's machine, copy:REPOSITORY or git:REPOSITORY#BRANCH",
     ))?;
     Ok(value)
 }
 
 fn to_json(text: &str) -> Value {
+    if let Some(path) = text.strip_prefix("copy:") {
+        return json!({ "kind": "copy", "path": path });
+    }
     let Some(repository) = text.strip_prefix("git:") else {
         return if text == "empty" {
             json!({ "kind": "empty" })
@@ -47,6 +50,7 @@ mod tests {
         let forms = [
             ("empty", json!({ "kind": "empty" })),
             ("/srv/notes", json!({ "kind": "directory", "path": "/srv/notes" })),
+            ("copy:/srv/repo", json!({ "kind": "copy", "path": "/srv/repo" })),
             ("git:https://example.com/a/b", json!({ "kind": "git", "repoUrl": "https://example.com/a/b" })),
             ("git:/srv/repo#main", json!({ "kind": "git", "path": "/srv/repo", "ref": "main" })),
             (

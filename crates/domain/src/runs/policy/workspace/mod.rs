@@ -16,6 +16,9 @@ pub enum WorkspaceRef {
     Empty,
     /// An existing directory on the runner's machine.
     Directory { path: WorkspacePath },
+    /// A private copy of a Git repository on the runner's machine: its working tree as it is, with the changes that are
+    /// not committed and the untracked files that are not ignored.
+    Copy { path: WorkspacePath },
     /// A Git checkout.
     Git { source: GitSource, revision: GitRevision },
     /// Some directories of a Git checkout, each copied to a path in the workspace.
@@ -58,6 +61,7 @@ impl WorkspaceRef {
     pub fn path(&self) -> Option<&WorkspacePath> {
         match self {
             Self::Directory { path }
+            | Self::Copy { path }
             | Self::Git { source: GitSource::Path(path), .. }
             | Self::GitBundle { source: GitSource::Path(path), .. } => Some(path),
             Self::Empty
@@ -72,6 +76,7 @@ impl WorkspaceRef {
 enum WireKind {
     Empty,
     Directory,
+    Copy,
     Git,
     GitBundle,
 }
@@ -155,6 +160,7 @@ impl TryFrom<WireWorkspace> for WorkspaceRef {
             WireKind::Directory => {
                 Self::Directory { path: wire.path.take().ok_or(InvalidWorkspace::Missing("path"))? }
             }
+            WireKind::Copy => Self::Copy { path: wire.path.take().ok_or(InvalidWorkspace::Missing("path"))? },
             WireKind::Git => Self::Git { source: wire.source()?, revision: wire.revision()? },
             WireKind::GitBundle => Self::GitBundle {
                 source: wire.source()?,
@@ -171,6 +177,7 @@ impl From<WorkspaceRef> for WireWorkspace {
         match workspace {
             WorkspaceRef::Empty => Self::new(WireKind::Empty),
             WorkspaceRef::Directory { path } => Self { path: Some(path), ..Self::new(WireKind::Directory) },
+            WorkspaceRef::Copy { path } => Self { path: Some(path), ..Self::new(WireKind::Copy) },
             WorkspaceRef::Git { source, revision } => Self::git(WireKind::Git, source, revision),
             WorkspaceRef::GitBundle { source, revision, bundles } => {
                 Self { bundles: Some(bundles), ..Self::git(WireKind::GitBundle, source, revision) }
@@ -196,6 +203,7 @@ mod tests {
         for value in [
             json!({ "kind": "empty" }),
             json!({ "kind": "directory", "path": "/srv/work/one" }),
+            json!({ "kind": "copy", "path": "/srv/repos/one" }),
             json!({ "kind": "git", "repoUrl": "https://git.example/a/b.git" }),
             json!({ "kind": "git", "path": "/srv/mirror/b.git", "ref": "feature/x-1" }),
             json!({ "kind": "git", "repoUrl": "ssh://git@git.example:2222/b", "commitId": commit }),
@@ -215,6 +223,8 @@ mod tests {
             (json!({ "kind": "empty", "path": "a" }), InvalidWorkspace::Unexpected("path")),
             (json!({ "kind": "directory" }), InvalidWorkspace::Missing("path")),
             (json!({ "kind": "directory", "path": "a", "ref": "main" }), InvalidWorkspace::Unexpected("ref")),
+            (json!({ "kind": "copy" }), InvalidWorkspace::Missing("path")),
+            (json!({ "kind": "copy", "path": "a", "ref": "main" }), InvalidWorkspace::Unexpected("ref")),
             (json!({ "kind": "git" }), InvalidWorkspace::Missing("repoUrl")),
             (
                 json!({ "kind": "git", "repoUrl": url, "path": "a" }),

@@ -1,0 +1,124 @@
+//! The files of a workspace at its start, in a repository of the runner that agents cannot access. What an agent changed
+//! is the difference to them.
+//!
+//! Git compares with its own configuration: hooks, filters and attributes of the workspace have no effect.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::WorkspaceDirs;
+use super::error::WorkspaceError;
+use super::git_command::{GitCommand, git_user};
+use crate::sandbox::{Containment, create_dir};
+
+/// The tree of the files at the start.
+const BASE: &str = "refs/guildhall/base";
+
+/// Comes before the attributes of the workspace: bytes are copied and compared as they are.
+const ATTRIBUTES: &str = "* -text -filter -ident -working-tree-encoding !eol !diff !merge\n";
+
+/// Bytes of a diff.
+const MAX_DIFF_BYTES: u64 = 16 * 1024 * 1024;
+
+/// A bare repository with the files of a workspace at its start.
+#[derive(Debug, Clone)]
+pub struct Baseline {
+    dir: PathBuf,
+    containment: Containment,
+    /// The repository whose objects it uses.
+    source: Option<PathBuf>,
+}
+
+impl Baseline {
+    /// Returns the baseline of a session's workspace, which uses the objects of `source`, if any.
+    #[must_use]
+    pub fn open(dirs: &WorkspaceDirs, session: &str, source: Option<&Path>) -> Self {
+        Self {
+            dir: dirs.baselines.join(session),
+            containment: dirs.containment.clone(),
+            source: source.map(Path::to_owned),
+        }
+    }
+
+    /// Creates the repository, instead of one that a killed runner left. It uses the objects of `source`, if any.
+    pub(super) async fn create(
+        containment: &Containment,
+        dir: &Path,
+        source: Option<&Path>,
+    ) -> Result<Self, WorkspaceError> {
+        super::remove_dir_if_exists(dir).await?;
+        create_dir(dir, git_user(containment))?;
+        let baseline = Self {
+            dir: dir.to_owned(),
+            containment: containment.clone(),
+            source: source.map(Path::to_owned),
+        };
+        let init = ["init", "--quiet", "--bare", "--template="];
+        baseline.git(&[], &[]).run(&init, "create the baseline").await?;
+        fs::create_dir_all(dir.join("info"))?;
+        fs::write(dir.join("info/attributes"), ATTRIBUTES)?;
+        if let Some(source) = source {
+            let objects = source.join(".git/objects");
+            let line = [objects.as_os_str().as_encoded_bytes(), b"\n"].concat();
+            fs::create_dir_all(dir.join("objects/info"))?;
+            fs::write(dir.join("objects/info/alternates"), line)?;
+        }
+        Ok(baseline)
+    }
+
+    /// Records the files of a directory: those of a commit and those that are not ignored.
+    pub(super) async fn record(&self, files: &Path, commit: Option<&str>) -> Result<(), WorkspaceError> {
+        let mut git = self.git(&[files], &[]);
+        git.environment.push(("GIT_WORK_TREE", files.into()));
+        if let Some(commit) = commit {
+            git.run(&["read-tree", commit], "read the commit").await?;
+        }
+        add_all(&mut git, files).await?;
+        let tree = git.output(&["write-tree"], "write the tree", 100).await?;
+        let tree = tree.ok_or(WorkspaceError::GitFailed("write the tree"))?;
+        let tree = String::from_utf8_lossy(&tree).trim().to_owned();
+        git.run(&["update-ref", BASE, &tree], "record the tree").await
+    }
+
+    /// Writes the recorded files into a directory.
+    pub(super) async fn check_out(&self, into: &Path) -> Result<(), WorkspaceError> {
+        let mut git = self.git(&[], &[into]);
+        git.environment.push(("GIT_WORK_TREE", into.into()));
+        git.run(&["checkout-index", "--all", "--force", "--index"], "write the files").await
+    }
+
+    /// Returns the changes of a workspace since its start, as a binary diff for `git apply`.
+    pub async fn diff(&self, workspace: &Path) -> Result<Vec<u8>, WorkspaceError> {
+        let mut git = self.git(&[workspace], &[]);
+        git.environment.push(("GIT_WORK_TREE", workspace.into()));
+        add_all(&mut git, workspace).await?;
+        let options =
+            ["--cached", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color"];
+        let diff = [["diff"].as_slice(), &options, &[BASE]].concat();
+        let diff = git.output(&diff, "compare the files", MAX_DIFF_BYTES + 1).await?;
+        let diff = diff.ok_or(WorkspaceError::GitFailed("compare the files"))?;
+        if diff.len() as u64 > MAX_DIFF_BYTES { Err(WorkspaceError::DiffTooLarge) } else { Ok(diff) }
+    }
+
+    fn git(&self, readable: &[&Path], writable: &[&Path]) -> GitCommand<'_> {
+        let paths = |paths: &[&Path]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
+        let mut readable = paths(readable);
+        readable.extend(self.source.clone().filter(|source| !readable.contains(source)));
+        GitCommand {
+            containment: &self.containment,
+            readable,
+            writable: [vec![self.dir.clone()], paths(writable)].concat(),
+            environment: vec![("GIT_DIR", self.dir.clone().into())],
+            config: Vec::new(),
+        }
+    }
+}
+
+/// Adds all files to the index that are not ignored, also by `.git/info/exclude`.
+async fn add_all(git: &mut GitCommand<'_>, files: &Path) -> Result<(), WorkspaceError> {
+    let mut excludes = OsString::from("core.excludesFile=");
+    excludes.push(files.join(".git/info/exclude"));
+    git.config = vec![excludes];
+    git.run(&["add", "--all", "--", ":/"], "read the files").await
+}
