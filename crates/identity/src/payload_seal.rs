@@ -1,4 +1,5 @@
-//! Encryption of the exact payloads of commands.
+//! Encryption of what users and agents wrote, and the server only passes on: the exact payloads of commands, and the
+//! diffs of workspaces.
 //!
 //! The database stores a redacted copy of a prompt. The agent must receive the exact prompt, which is therefore kept
 //! encrypted until its command ends. The keys are derived from the operator's key-encryption key, which is not in the
@@ -13,18 +14,24 @@ use uuid::Uuid;
 use crate::seal::{Kek, SealError, open, seal};
 
 const ENCRYPTION: &[u8] = b"guildhall command payload v1";
+const DIFFS: &[u8] = b"guildhall workspace diff v1";
 const DIGEST: &[u8] = b"guildhall command payload digest v1";
 
-/// Encrypts and decrypts the payloads of commands.
+/// Encrypts and decrypts the payloads of commands and the diffs of runs.
 pub struct PayloadSealer {
     encryption: Kek,
+    diffs: Kek,
     digest: hmac::Key,
 }
 
 impl PayloadSealer {
     #[must_use]
     pub fn new(kek: &Kek) -> Self {
-        Self { encryption: kek.derive_kek(ENCRYPTION), digest: kek.derive(DIGEST) }
+        Self {
+            encryption: kek.derive_kek(ENCRYPTION),
+            diffs: kek.derive_kek(DIFFS),
+            digest: kek.derive(DIGEST),
+        }
     }
 
     /// Encrypts the payload of a command. It can be decrypted for this command only.
@@ -37,6 +44,16 @@ impl PayloadSealer {
         let payload = open(&self.encryption, command.as_bytes(), sealed)?;
         let text = str::from_utf8(payload.expose_secret()).map_err(|_| SealError::Open)?;
         Ok(SecretString::from(text))
+    }
+
+    /// Encrypts the diff of a run. It can be decrypted for this run only.
+    pub fn seal_diff(&self, run: Uuid, diff: &[u8]) -> Result<Vec<u8>, SealError> {
+        seal(&self.diffs, run.as_bytes(), diff)
+    }
+
+    /// Decrypts the diff of a run.
+    pub fn open_diff(&self, run: Uuid, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+        open(&self.diffs, run.as_bytes(), sealed).map(|diff| diff.expose_secret().to_vec())
     }
 
     /// Returns a digest by which equal payloads are recognised, and which is of no use for guessing one.
@@ -85,6 +102,15 @@ mod tests {
         let kek = Kek::from_hex(&SecretString::from("a".repeat(64))).expect("a key");
         let sealed = sealer('a').seal(command, PAYLOAD).expect("sealed");
         assert_eq!(open(&kek, command.as_bytes(), &sealed).err(), Some(SealError::Open));
+    }
+
+    #[test]
+    fn diff_opens_only_for_its_run() {
+        let (run, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let sealed = sealer('a').seal_diff(run, b"+fixed").expect("sealed");
+        assert_eq!(sealer('a').open_diff(run, &sealed), Ok(b"+fixed".to_vec()));
+        assert_eq!(sealer('a').open_diff(other, &sealed), Err(SealError::Open));
+        assert_eq!(opened(&sealer('a'), run, &sealed), Err(SealError::Open), "payloads have another key");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 pub mod backend;
 pub mod child;
+mod exit_code;
 pub mod forwarder;
 pub mod guard;
 mod lease;

@@ -156,6 +156,7 @@ fn options(config: &Config, address: SocketAddr, secrets: Option<FileStore>) -> 
         profiles: non_empty(&config.profiles).map(|folder| absolute(&folder)),
         secrets,
         containment,
+        workspace_roots: config.workspace_roots.iter().map(|path| absolute(Path::new(path))).collect(),
         url: url.unwrap_or_else(|| format!("http://{}", connectable(address))),
         idle_timeout: config.idle,
         claim_timeout: config.warm_for,

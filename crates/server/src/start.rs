@@ -143,7 +143,7 @@ impl Server {
         let (tasks, clock) = (Tasks::new(), Clock::system());
         let (identity, reconcilers) = (identity(&clock, config), Reconcilers::new(clock.clone()));
         start_heartbeat(config, &identity, &store, &tasks, &reconcilers);
-        let signing = signing(config, &store, &clock).await?;
+        let (signing, payload_sealer) = open_keys(config, &store, &clock).await?;
         let audit_key = audit::signing_key(&config.audit)?;
         let signer = audit::signer(&config.audit, &clock, audit_key.clone())?;
         start_housekeeping(config, &store, signer, &tasks, &reconcilers);
@@ -159,9 +159,7 @@ impl Server {
             owner_store: owner,
             clock: clock.clone(),
             signing,
-            payload_sealer: Arc::new(PayloadSealer::new(&Kek::from_hex(
-                &config.identity.key_encryption_key,
-            )?)),
+            payload_sealer,
             audit_key: audit_key.map(|key| key.public()),
         };
         let Credentials { launcher, secrets } = deps.credentials.clone();
@@ -175,8 +173,7 @@ impl Server {
             Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), secrets, reconcilers);
         health.start_probes(&tasks).await;
 
-        let accepting = CancellationToken::new();
-        let oidc = outbound::oidc(config, &public, &auth, &clock)?;
+        let (accepting, oidc) = (CancellationToken::new(), outbound::oidc(config, &public, &auth, &clock)?);
         let app = App::new(Parts {
             streams: streams(config, &auth, &tasks, &accepting),
             access: access::open(&deps, auth, oidc),
@@ -395,14 +392,19 @@ fn handlers() -> Vec<Arc<dyn Handler>> {
     Vec::new()
 }
 
-/// Prepares the signing keys. A key stays published until the longest token, a run token, has expired. A new
-/// installation gets its first key here, before the first token is signed.
-async fn signing(config: &Config, store: &Store, clock: &Clock) -> Result<Arc<Signing>, StartError> {
+/// Prepares the signing keys and the encryption of payloads. A signing key stays published until the longest token, a
+/// run token, has expired. A new installation gets its first key here, before the first token is signed.
+async fn open_keys(
+    config: &Config,
+    store: &Store,
+    clock: &Clock,
+) -> Result<(Arc<Signing>, Arc<PayloadSealer>), StartError> {
     let policy = RotationPolicy::new(SIGNING_PERIOD, KEY_OVERLAP, RUN_TOKEN_LIFETIME)?;
     let kek = Kek::from_hex(&config.identity.key_encryption_key)?;
+    let payload_sealer = Arc::new(PayloadSealer::new(&kek));
     let signing = Signing::new(store.clone(), clock.clone(), config.identity.issuer.clone(), kek, policy);
     signing.reconcile().await?;
-    Ok(signing)
+    Ok((signing, payload_sealer))
 }
 
 /// Opens the secret store and the launcher, in which runs find the credentials of their profiles.

@@ -44,6 +44,7 @@ pub mod tenant_bounds;
 pub mod tenants;
 mod tx;
 pub mod unknown_names;
+pub mod workspace_diffs;
 
 pub use connect::{Store, StoreOptions};
 pub use error::StoreError;

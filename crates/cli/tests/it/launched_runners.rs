@@ -13,7 +13,7 @@ use crate::support::user::{CliUser, DevServer, stderr, stdout};
 const PROVIDER_API_KEY: &str = "sk-canary-3177";
 
 /// Starts a server with the local launcher and Codex on its `PATH`, and signs in.
-fn start_server(extra_settings: &[(&str, &str)]) -> (DevServer, CliUser) {
+pub(crate) fn start_server(extra_settings: &[(&str, &str)]) -> (DevServer, CliUser) {
     let codex = guildhall_testkit::codex_program();
     let codex_folder = codex.parent().expect("a folder").display();
     let inherited_path = std::env::var_os("PATH").unwrap_or_default();
@@ -27,7 +27,7 @@ fn start_server(extra_settings: &[(&str, &str)]) -> (DevServer, CliUser) {
     (server, user)
 }
 
-fn set_key(user: &CliUser, base_url: &str) {
+pub(crate) fn set_key(user: &CliUser, base_url: &str) {
     let args = ["profiles", "set", "codex", "--base-url", base_url, "--model", "fake-model"];
     let stored = user.run_with_stdin(&args, PROVIDER_API_KEY);
     assert_eq!(stored.status.code(), Some(0), "{}", stderr(&stored));

@@ -21,6 +21,7 @@ mod journal_faults;
 mod launched_runners;
 mod login_oidc;
 mod messages;
+mod own_repository;
 mod profiles;
 mod project_setup;
 mod rate_faults;

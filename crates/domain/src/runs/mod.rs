@@ -4,6 +4,7 @@
 //! continue, or when it waits too long.
 
 pub mod command;
+pub mod diff;
 pub mod event;
 pub mod fold;
 pub mod lease;

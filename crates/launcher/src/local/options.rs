@@ -20,6 +20,8 @@ pub struct LocalOptions {
     /// Profiles that were set over the API; they take precedence over the operator's directories.
     pub secrets: Option<FileStore>,
     pub containment: Containment,
+    /// Directories below which runs may name directories and repositories. Absolute.
+    pub workspace_roots: Vec<PathBuf>,
     /// The URL under which runners reach the server.
     pub url: String,
     /// A runner releases its run and ends after this time without a command.

@@ -42,6 +42,7 @@ impl TestLauncherDir {
             profiles: Some(self.path("operators")),
             secrets: None,
             containment: Containment::Uncontained,
+            workspace_roots: vec!["/srv/repos".into()],
             url: "http://127.0.0.1:1".into(),
             idle_timeout: Duration::from_secs(1),
             claim_timeout: Duration::from_secs(1),
@@ -381,6 +382,7 @@ async fn runner_gets_the_sandbox_or_the_uncontained_flag() {
             (expected, expected, !expected),
             "{arguments}"
         );
+        assert!(arguments.contains("--workspace-root /srv/repos"), "{arguments}");
         local.kill(request.attempt).await.expect("ended");
         fs::remove_file(dir.path("runner.pid")).expect("removed");
     }

@@ -1,6 +1,7 @@
 //! The thread that starts, monitors and kills the processes of a launcher.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
@@ -121,6 +122,12 @@ impl Worker {
         };
         let launcher_dirs = [Some(self.dir.root()), options.profiles.as_deref()];
         command.args(options.containment.arguments(launcher_dirs.into_iter().flatten()));
+        command.args(
+            options
+                .workspace_roots
+                .iter()
+                .flat_map(|root| [OsStr::new("--workspace-root"), root.as_os_str()]),
+        );
         if let Some(source) = self.dir.profile(request.tenant, &request.profile)? {
             command.arg("--profiles").arg(attempt.copy_profile(request, &source)?);
         }

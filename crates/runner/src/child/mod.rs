@@ -6,9 +6,8 @@ mod stderr_tail;
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{ExitCode, ExitStatus, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -227,13 +226,6 @@ impl Child {
         let read_to_end = async { while let ProcessOutput::Line(_) = self.read_line().await {} };
         let _timed_out = timeout(exit_timeout, read_to_end).await;
     }
-}
-
-/// Returns the exit code of a program, or 128 plus the number of the signal that killed it, as shells do.
-#[must_use]
-pub fn exit_code(status: ExitStatus) -> ExitCode {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-    ExitCode::from(u8::try_from(code).unwrap_or(1))
 }
 
 /// Kills a contained process that exceeds a limit, until the guard is dropped.

@@ -23,6 +23,7 @@ pub use link::GuardLink;
 use message::GuardMessage;
 
 use crate::child;
+use crate::exit_code::exit_code;
 
 /// Marks the worker process on its command line.
 pub const WORKER_FLAG: &str = "--under-guard";
@@ -43,7 +44,7 @@ impl WorkerExit {
     #[must_use]
     pub fn code(self) -> ExitCode {
         match self {
-            Self::Exited(status) => child::exit_code(status),
+            Self::Exited(status) => exit_code(status),
             Self::TimedOut => ExitCode::FAILURE,
         }
     }

@@ -14,7 +14,8 @@ use nix::sys::prctl;
 
 use super::spec::SandboxSpec;
 use super::{OWN_DIR, PROXY_PORT, syscalls};
-use crate::{child, forwarder};
+use crate::exit_code::exit_code;
+use crate::forwarder;
 
 /// The argument that selects this stage.
 pub const STAGE: &str = "sandbox-init";
@@ -43,7 +44,7 @@ async fn run_with_proxy(command: Command) -> Result<ExitCode> {
     let socket: PathBuf = Path::new(OWN_DIR).join("model.sock");
     let mut agent = tokio::process::Command::from(command).spawn().context("cannot start the program")?;
     tokio::select! {
-        status = agent.wait() => Ok(child::exit_code(status?)),
+        status = agent.wait() => Ok(exit_code(status?)),
         () = forwarder::forward(listener, socket) => anyhow::bail!("the forwarder has ended"),
     }
 }

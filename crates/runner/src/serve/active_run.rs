@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use super::changes::WorkspaceChanges;
 use super::options::{POLL_TIMEOUT, RETRY_DELAY, ServeError, ServeOptions, ServeOutcome};
 use super::session_backend::SessionBackend;
 use crate::backend::setup::{ProjectSetup, SetupError, WorkspaceSetup};
@@ -25,7 +26,7 @@ use crate::pump::runner_status::RunnerStatus;
 use crate::sandbox::{AgentUser, Containment, UserError, give_to_agent};
 use crate::spool::{self, Spool};
 use crate::storage::SessionStorage;
-use crate::workspace::{self, WorkspaceDirs};
+use crate::workspace::{self, Baseline, WorkspaceDirs};
 
 /// Tool calls allowed in one turn.
 const MAX_TOOL_CALLS: u32 = 200;
@@ -45,6 +46,8 @@ pub(super) struct ActiveRun {
     pub(super) poll_from: PollCursor,
     pub(super) queue: Vec<CommandView>,
     storage: SessionStorage,
+    /// None if the workspace has no baseline.
+    pub(super) changes: Option<WorkspaceChanges>,
     pub(super) epoch: i64,
     pub(super) drain_timeout: Duration,
 }
@@ -71,6 +74,7 @@ impl ActiveRun {
             tenant_patterns: grant.directories.clone(),
         };
         let workspace = workspace::prepare(&dirs, &run.session_id, &run.workspace_ref).await?;
+        let baseline = Baseline::open(&dirs, &run.session_id, &run.workspace_ref);
         let user = agent_user(&containment, &dirs, &workspace)?;
         let storage = SessionStorage::new(grant, &options.state);
         let mut config = BackendConfig {
@@ -94,6 +98,7 @@ impl ActiveRun {
         let pump = start_pump(&held, secrets, grant.epoch, options, tasks, &lost).await?;
         Ok(Self {
             held,
+            changes: baseline.map(|baseline| WorkspaceChanges { baseline, dir: config.workspace.clone() }),
             backend: Box::new(SessionBackend {
                 workspace: config.workspace.clone(),
                 storage: storage.clone(),

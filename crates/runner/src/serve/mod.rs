@@ -2,6 +2,7 @@
 
 mod ack;
 mod active_run;
+mod changes;
 mod claim;
 mod options;
 mod prompt;

@@ -54,6 +54,9 @@ impl ActiveRun {
         if self.flush().await == FlushResult::LeaseLost {
             return FlushResult::LeaseLost;
         }
+        if let Some(changes) = &self.changes {
+            changes.report(&self.held, id).await;
+        }
         self.finish_command(id, &ending(outcome)).await
     }
 

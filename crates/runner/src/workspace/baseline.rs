@@ -7,9 +7,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::WorkspaceDirs;
+use guildhall_domain::runs::diff::MAX_DIFF_BYTES;
+use guildhall_domain::runs::policy::WorkspaceRef;
+use serde_json::Value;
+
 use super::error::WorkspaceError;
 use super::git_command::{GitCommand, git_user};
+use super::{WorkspaceDirs, allowed_path};
 use crate::sandbox::{Containment, create_dir};
 
 /// The tree of the files at the start.
@@ -17,9 +21,6 @@ const BASE: &str = "refs/guildhall/base";
 
 /// Comes before the attributes of the workspace: bytes are copied and compared as they are.
 const ATTRIBUTES: &str = "* -text -filter -ident -working-tree-encoding !eol !diff !merge\n";
-
-/// Bytes of a diff.
-const MAX_DIFF_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A bare repository with the files of a workspace at its start.
 #[derive(Debug, Clone)]
@@ -31,14 +32,18 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Returns the baseline of a session's workspace, which uses the objects of `source`, if any.
+    /// Returns the baseline of a session's workspace, where it has one.
     #[must_use]
-    pub fn open(dirs: &WorkspaceDirs, session: &str, source: Option<&Path>) -> Self {
-        Self {
-            dir: dirs.baselines.join(session),
-            containment: dirs.containment.clone(),
-            source: source.map(Path::to_owned),
-        }
+    pub fn open(dirs: &WorkspaceDirs, session: &str, reference: &Value) -> Option<Self> {
+        let dir = dirs.baselines.join(session);
+        let source = match serde_json::from_value(reference.clone()).ok()? {
+            WorkspaceRef::Copy { path } => Some(allowed_path::resolve_working_tree(dirs, &path).ok()?),
+            WorkspaceRef::Git { .. } => None,
+            WorkspaceRef::Empty | WorkspaceRef::Directory { .. } | WorkspaceRef::GitBundle { .. } => {
+                return None;
+            }
+        };
+        dir.is_dir().then(|| Self { dir, containment: dirs.containment.clone(), source })
     }
 
     /// Creates the repository, instead of one that a killed runner left. It uses the objects of `source`, if any.
@@ -96,9 +101,9 @@ impl Baseline {
         let options =
             ["--cached", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color"];
         let diff = [["diff"].as_slice(), &options, &[BASE]].concat();
-        let diff = git.output(&diff, "compare the files", MAX_DIFF_BYTES + 1).await?;
+        let diff = git.output(&diff, "compare the files", MAX_DIFF_BYTES as u64 + 1).await?;
         let diff = diff.ok_or(WorkspaceError::GitFailed("compare the files"))?;
-        if diff.len() as u64 > MAX_DIFF_BYTES { Err(WorkspaceError::DiffTooLarge) } else { Ok(diff) }
+        if diff.len() > MAX_DIFF_BYTES { Err(WorkspaceError::DiffTooLarge) } else { Ok(diff) }
     }
 
     fn git(&self, readable: &[&Path], writable: &[&Path]) -> GitCommand<'_> {
@@ -120,5 +125,5 @@ async fn add_all(git: &mut GitCommand<'_>, files: &Path) -> Result<(), Workspace
     let mut excludes = OsString::from("core.excludesFile=");
     excludes.push(files.join(".git/info/exclude"));
     git.config = vec![excludes];
-    git.run(&["add", "--all", "--", ":/"], "read the files").await
+    git.run(&["add", "--all"], "read the files").await
 }

@@ -71,7 +71,13 @@ pub async fn prepare(
         }
         WorkspaceRef::Git { source: GitSource::Path(path), revision: at } => {
             let source = allowed_path::resolve_repository(dirs, &path)?;
-            create_once(&dir, async |new| git::clone_at(&dirs.containment, &source, &at, new).await).await
+            let baseline = dirs.baselines.join(session);
+            create_once(&dir, async |new| {
+                git::clone_at(&dirs.containment, &source, &at, new).await?;
+                let baseline = Baseline::create(&dirs.containment, &baseline, None).await?;
+                baseline.record(new, None).await
+            })
+            .await
         }
         WorkspaceRef::GitBundle { source: GitSource::Path(path), revision: at, bundles } => {
             let source = allowed_path::resolve_repository(dirs, &path)?;

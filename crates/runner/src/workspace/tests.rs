@@ -240,7 +240,8 @@ impl TestHost {
 
     /// Returns the changes of a copied workspace.
     async fn diff(&self, session: &str, source: &Path) -> String {
-        let baseline = Baseline::open(&self.dirs, session, Some(source));
+        let reference = json!({ "kind": "copy", "path": source });
+        let baseline = Baseline::open(&self.dirs, session, &reference).expect("a baseline");
         let diff = baseline.diff(&self.at("made").join(session)).await.expect("a diff");
         String::from_utf8(diff).expect("text")
     }

@@ -6,11 +6,13 @@ use std::time::Duration;
 use futures::future::ready;
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::runs::TerminalOutcome;
+use guildhall_protocol::base64_bytes::Base64Bytes;
 use guildhall_protocol::rest::runners::{
     AppendedEventView, AppendedEventsView, ChangeLease, EndStatus, LeaseChangedView, NewEvent, WorkView,
 };
 use guildhall_protocol::rest::runs::RunView;
 use guildhall_protocol::rest::runs::commands::CommandView;
+use guildhall_protocol::rest::runs::diff::{PutDiff, StoredDiffView};
 use guildhall_protocol::rest::sessions::{RefreshStorage, StorageView};
 use reqwest::{Method, RequestBuilder};
 use secrecy::SecretString;
@@ -113,6 +115,12 @@ impl LeasedRun {
     pub async fn append(&self, events: &[NewEvent]) -> Result<Vec<AppendedEventView>, ClientError> {
         let request = self.run_request(Method::POST, "events").json(&AppendEventsBody { events });
         Ok(self.client.call::<AppendedEventsView>(request).await?.events)
+    }
+
+    /// Reports the changes of the workspace after a command, instead of earlier ones.
+    pub async fn put_diff(&self, command: CommandId, diff: Vec<u8>) -> Result<StoredDiffView, ClientError> {
+        let body = PutDiff { command_id: command.to_string(), diff: Base64Bytes(diff) };
+        self.client.call(self.run_request(Method::PUT, "diff").json(&body)).await
     }
 
     /// Ends a command; the run stays open. The next command resumes the thread.

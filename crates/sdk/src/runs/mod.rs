@@ -5,6 +5,7 @@ mod follow;
 
 use guildhall_domain::ids::{CommandId, RunId, TenantId};
 use guildhall_protocol::rest::runs::commands::ResultView;
+use guildhall_protocol::rest::runs::diff::DiffView;
 use guildhall_protocol::rest::runs::{CreateRun, RunView, RunsView};
 use reqwest::Method;
 
@@ -43,6 +44,11 @@ impl Client {
 
     pub async fn get_run(&self, run: RunId) -> Result<RunView, ClientError> {
         self.call(self.request(Method::GET, &["runs", &run.to_string()])).await
+    }
+
+    /// Returns the changes of a run's workspace. Not found if the runner has reported none.
+    pub async fn run_diff(&self, run: RunId) -> Result<DiffView, ClientError> {
+        self.call(self.request(Method::GET, &["runs", &run.to_string(), "diff"])).await
     }
 
     /// Lists at most 100 runs of a tenant, newest first, optionally only those created before a run.

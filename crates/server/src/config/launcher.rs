@@ -39,6 +39,10 @@ section! {
         /// launcher's folders and `secrets.folder`.
         #[serde(deserialize_with = "list")]
         protected_paths: Vec<String> = "[]";
+        /// Folders below which runs may name folders and repositories of this machine. What a tenant may use of them is
+        /// in `runs.directories`.
+        #[serde(deserialize_with = "list")]
+        workspace_roots: Vec<String> = "[]";
         /// URL under which runners reach this server. Empty: the listen address.
         url: String = "\"\"";
         /// Warm pool: the number of idle runners to keep per profile, for runs of any tenant. A table of profiles and

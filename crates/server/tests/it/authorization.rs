@@ -56,11 +56,12 @@ const ENROLMENT_ROUTES: [(&str, &str); 4] = [
 ];
 
 /// The routes that take a run token.
-const RUN_TOKEN_ROUTES: [(&str, &str); 8] = [
+const RUN_TOKEN_ROUTES: [(&str, &str); 9] = [
     ("GET", "/api/v1/runner/grant"),
     ("PATCH", "/api/v1/runs/{run}/lease"),
     ("GET", "/api/v1/runs/{run}/commands"),
     ("POST", "/api/v1/runs/{run}/events"),
+    ("PUT", "/api/v1/runs/{run}/diff"),
     ("PATCH", "/api/v1/runs/{run}/status"),
     ("POST", "/api/v1/commands/{command}/ack"),
     ("PATCH", "/api/v1/commands/{command}/status"),
@@ -106,6 +107,10 @@ fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/runners/claim"), json!({ "runnerId": "rnr_01920000000070008000000000000000" })),
         (("PATCH", "/api/v1/runs/{run}/lease"), json!({})),
         (("POST", "/api/v1/runs/{run}/events"), json!({ "events": [] })),
+        (
+            ("PUT", "/api/v1/runs/{run}/diff"),
+            json!({ "commandId": "cmd_01920000000070008000000000000000", "diff": "" }),
+        ),
         (("PATCH", "/api/v1/runs/{run}/status"), json!({ "status": "completed" })),
         (("PATCH", "/api/v1/commands/{command}/status"), json!({ "status": "completed" })),
     ])

@@ -55,3 +55,4 @@ mod support;
 mod tenant_bounds;
 mod tenants;
 mod users;
+mod workspace_diffs;

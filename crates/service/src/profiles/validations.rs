@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{ProfilesManage, TenantRead};
-use guildhall_domain::ids::{CommandId, RunId, SessionId, ValidationId};
+use guildhall_domain::ids::{CommandId, PrincipalId, RunId, SessionId, ValidationId};
 use guildhall_domain::profiles::validation::Validation;
 use guildhall_domain::profiles::validation::{CANARY_PROMPT, decide_outcome};
-use guildhall_domain::runs::command::CommandKind;
+use guildhall_domain::runs::command::{Command, CommandKind};
 use guildhall_domain::runs::event;
 use guildhall_domain::runs::policy::{
     AllowList, BackendProfile, Network, PolicyRequest, RunRequest, RunSpec, RunTimeout, Sandbox, SecretRef,
@@ -93,15 +93,7 @@ impl Validations {
             "status": "pending", "by": by, "sessionId": session.to_string(), "validationId": id.to_string(),
         });
         locked.append_event(event::RUN_STATUS, None, payload);
-        let record = CommandRecord {
-            id: command,
-            kind: CommandKind::Turn,
-            payload: &json!({ "prompt": CANARY_PROMPT }),
-            sealed_payload: None,
-            target: None,
-            created_by: caller.principal,
-        };
-        insert_command(&mut locked, record).await?;
+        insert_canary_turn(&mut locked, command, caller.principal).await?;
         let new = NewValidation {
             id,
             tenant,
@@ -217,4 +209,16 @@ impl Reconciler for SettleValidations {
         }
         failed.map_or(Ok(()), Err)
     }
+}
+
+/// Inserts the turn that tries the credential.
+async fn insert_canary_turn(
+    locked: &mut LockedRun,
+    id: CommandId,
+    created_by: PrincipalId,
+) -> Result<Command, ServiceError> {
+    let payload = json!({ "prompt": CANARY_PROMPT });
+    let (kind, payload) = (CommandKind::Turn, &payload);
+    let record = CommandRecord { id, kind, payload, sealed_payload: None, target: None, created_by };
+    insert_command(locked, record).await
 }

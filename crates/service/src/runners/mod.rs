@@ -4,6 +4,7 @@
 
 pub mod claims;
 pub mod commands;
+pub mod diffs;
 pub mod enrolments;
 pub mod error;
 pub mod events;
@@ -31,6 +32,7 @@ use crate::runs::error::RunError;
 pub struct Group {
     pub claims: claims::Claims,
     pub commands: commands::RunnerCommands,
+    pub diffs: diffs::RunnerDiffs,
     pub enrolments: enrolments::Enrolments,
     pub events: events::RunnerEvents,
     pub jobs: jobs::RunnerJobs,
@@ -49,6 +51,7 @@ pub fn open(deps: &Deps, runs: &runs::Group, starter: Option<jobs::JobStarter>) 
     Group {
         claims: claims::Claims::new(deps.clone(), registrations.clone(), grants.clone()),
         commands: commands::RunnerCommands::new(deps.clone()),
+        diffs: diffs::RunnerDiffs::new(deps.clone()),
         enrolments: enrolments::Enrolments::new(deps.store.clone()),
         events: events::RunnerEvents::new(deps.journals.clone(), deps.event_quota, deps.rates.clone()),
         jobs: jobs::RunnerJobs::new(runs.runs.clone(), starter),

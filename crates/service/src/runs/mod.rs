@@ -3,6 +3,7 @@
 pub mod backends;
 pub mod commands;
 mod create;
+pub mod diffs;
 pub mod error;
 pub mod events;
 mod list;
@@ -35,6 +36,7 @@ pub struct Group {
     pub commands: commands::Commands,
     pub events: events::Events,
     pub results: results::Results,
+    pub diffs: diffs::Diffs,
     pub backends: backends::Backends,
 }
 
@@ -46,6 +48,7 @@ pub fn open(deps: &Deps) -> Group {
         commands: commands::Commands::new(runs.clone()),
         events: events::Events::new(runs.clone()),
         results: results::Results::new(runs.clone()),
+        diffs: diffs::Diffs::new(runs.clone()),
         backends: backends::Backends::new(deps.clone()),
         runs,
     }

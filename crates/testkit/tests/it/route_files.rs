@@ -163,6 +163,7 @@ const NOUNS: &[Noun] = &[
         &["runs/command.rs"],
         &["commands"],
     ),
+    noun("runners", "diffs", &[("put", "/api/v1/runs/{run}/diff")], &["runs/diff.rs"], &["workspace_diffs"]),
     noun("runners", "events", &[("post", "/api/v1/runs/{run}/events")], &["runs/event.rs"], &["journal"]),
     noun(
         "runners",
@@ -202,6 +203,7 @@ const NOUNS: &[Noun] = &[
         &["runs/event.rs", "journal/mod.rs"],
         &["journal"],
     ),
+    noun("runs", "diffs", &[("get", "/api/v1/runs/{run}/diff")], &["runs/diff.rs"], &["workspace_diffs"]),
     noun(
         "runs",
         "results",

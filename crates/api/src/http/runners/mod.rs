@@ -2,6 +2,7 @@
 
 mod claims;
 pub(crate) mod commands;
+pub(crate) mod diffs;
 mod enrolments;
 pub(crate) mod events;
 mod jobs;

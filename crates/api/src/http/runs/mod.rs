@@ -2,6 +2,7 @@
 
 mod backends;
 pub(crate) mod commands;
+mod diffs;
 pub(crate) mod events;
 mod results;
 
@@ -236,6 +237,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(events::list, crate::http::runners::events::append))
         .routes(routes!(events::follow))
         .routes(routes!(events::erase))
+        .routes(routes!(diffs::get, crate::http::runners::diffs::put))
         .routes(routes!(results::get_run_result))
         .routes(routes!(commands::create, crate::http::runners::commands::poll))
         .routes(routes!(commands::get))

@@ -20,6 +20,7 @@ pub(super) const EXAMPLES: &str = "Examples:
   guildhall runs create 'tidy my notes' --watch
   guildhall runs create 'and now the rest' --session SES     Continue a session
   guildhall runs create 'review this' --workspace git:/srv/repos/web#main
+  guildhall runs create 'fix the test' --workspace copy:/srv/repos/web    With changes that are not committed
   guildhall runs create - --watch < prompt.txt               Read the prompt from standard input";
 
 #[derive(Args)]

@@ -2,6 +2,7 @@
 
 mod cancel;
 mod create;
+mod diff;
 mod event_renderer;
 mod events;
 mod explain;
@@ -29,6 +30,7 @@ const EXAMPLES: &str = "Examples:
   guildhall runs send RUN 'now the other folder'     Send the next turn
   guildhall runs events RUN -f                       Follow all events
   guildhall runs result RUN                          Show the reply of the agent
+  guildhall runs apply RUN                           Apply what the agent changed to this repository
 
 A run waits until a runner for its profile claims it; `guildhall runs explain RUN` shows what a run waits for.";
 
@@ -80,6 +82,20 @@ enum Commands {
         #[command(flatten)]
         common: CommonArgs,
     },
+    /// Print what the agent changed in its workspace, as a diff for `git apply`
+    Diff {
+        /// Id of the run
+        run: RunId,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
+    /// Apply what the agent changed to the Git repository of the working directory, completely or not at all
+    Apply {
+        /// Id of the run
+        run: RunId,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
     /// Cancel a run or one of its commands; can be repeated
     Cancel {
         /// Id of the run
@@ -113,6 +129,8 @@ pub(crate) fn run(args: &RunsArgs) -> Result<()> {
         Commands::Launch(args) => block_on(jobs::launch(args)),
         Commands::Jobs(args) => block_on(jobs::list(args)),
         Commands::Result { run, command, common } => block_on(result::run(*run, *command, common)),
+        Commands::Diff { run, common } => block_on(diff::show(*run, common)),
+        Commands::Apply { run, common } => block_on(diff::apply(*run, common)),
         Commands::Cancel { run, command, common } => block_on(cancel::run(*run, *command, common)),
         Commands::Explain { run, common } => block_on(explain::run(*run, common)),
     }

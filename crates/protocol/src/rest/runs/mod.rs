@@ -1,6 +1,7 @@
 //! Runs and their events.
 
 pub mod commands;
+pub mod diff;
 
 use guildhall_domain::runs::event::Usage;
 use jiff::Timestamp;

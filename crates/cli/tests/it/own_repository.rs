@@ -1,0 +1,119 @@
+//! Work on a repository of the user: an agent changes a private copy, and the user applies the changes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use guildhall_testkit::FakeModel;
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::launched_runners::{set_key, start_server};
+use crate::support::user::{CliUser, DevServer, stderr, stdout};
+
+/// A repository with a change that is not committed, and a server whose runners may copy it.
+struct OwnRepository {
+    dir: PathBuf,
+    user: CliUser,
+    _server: DevServer,
+    _folder: TempDir,
+}
+
+impl OwnRepository {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = folder.path().canonicalize().expect("a path").join("my repo");
+        fs::create_dir(&dir).expect("a folder");
+        git(&dir, &["init", "-q", "-b", "main"]);
+        fs::write(dir.join("test.sh"), "test \"$(cat answer)\" = 42\n").expect("a file");
+        fs::write(dir.join("answer"), "41\n").expect("a file");
+        git(&dir, &["add", "."]);
+        git(&dir, &["commit", "-q", "-m", "one"]);
+        fs::write(dir.join("draft.txt"), "not committed\n").expect("a file");
+        let root = folder.path().canonicalize().expect("a path").display().to_string();
+        let below = format!("{root}/*");
+        let settings =
+            [("GUILDHALL_LAUNCHER_WORKSPACE_ROOTS", &*root), ("GUILDHALL_RUNS_DIRECTORIES", &below)];
+        let (server, user) = start_server(&settings);
+        Self { dir, user, _server: server, _folder: folder }
+    }
+
+    /// Runs a turn in a copy of the repository, and returns the run.
+    fn run_turn(&self, profile: &str, prompt: &str) -> String {
+        let workspace = format!("copy:{}", self.dir.display());
+        let args = ["runs", "create", prompt, "--profile", profile, "--workspace", &workspace, "--watch"];
+        let watched = self.user.run(&args);
+        assert_eq!(watched.status.code(), Some(0), "{}{}", stdout(&watched), stderr(&watched));
+        let runs = self.user.json(&["runs", "ls"]);
+        runs["runs"][0]["runId"].as_str().expect("a run").to_owned()
+    }
+
+    fn apply(&self, run: &str) -> std::process::Output {
+        let mut apply = self.user.command(&["runs", "apply", run]);
+        apply.current_dir(&self.dir).output().expect("the command runs")
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.dir.join(file)).expect("a file")
+    }
+}
+
+fn git(dir: &Path, args: &[&str]) {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(args);
+    let done = command.current_dir(dir).env("GIT_CONFIG_GLOBAL", "/dev/null").status();
+    assert!(done.expect("git").success(), "{args:?}");
+}
+
+/// The agent sees the draft of the user, and makes the test pass.
+const FIX: &str =
+    "run:grep -q committed draft.txt && ! sh test.sh && echo 42 > answer && sh test.sh && rm draft.txt";
+
+#[test]
+fn changes_of_a_private_copy_are_shown_and_applied() {
+    let repository = OwnRepository::start();
+    let run = repository.run_turn("demo", FIX);
+    assert_eq!(
+        (repository.read("answer"), repository.read("draft.txt")),
+        ("41\n".into(), "not committed\n".into())
+    );
+    let diff = stdout(&repository.user.run(&["runs", "diff", &run]));
+    assert!(diff.contains("-41\n+42\n") && diff.contains("deleted file"), "{diff}");
+    let applied = repository.apply(&run);
+    assert_eq!(
+        (applied.status.code(), stdout(&applied)),
+        (Some(0), "applied:\n  answer\n  draft.txt\n".to_owned()),
+        "{}",
+        stderr(&applied)
+    );
+    assert_eq!(
+        (repository.read("answer"), repository.dir.join("draft.txt").exists()),
+        ("42\n".into(), false)
+    );
+
+    let again = repository.apply(&run);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stderr(&again).contains("nothing was applied"), "{}", stderr(&again));
+    let elsewhere = repository.user.run(&["runs", "apply", &run]);
+    assert!(stderr(&elsewhere).contains("this is not a Git repository"), "{}", stderr(&elsewhere));
+    let idle = repository.run_turn("demo", "run:true");
+    let nothing = repository.apply(&idle);
+    assert_eq!(
+        (nothing.status.code(), stdout(&nothing).as_str()),
+        (Some(0), "the agent has changed nothing\n")
+    );
+    assert_eq!(repository.user.json(&["runs", "diff", &idle])["bytes"], json!(0));
+}
+
+#[test]
+fn codex_fixes_a_test_in_a_copy_and_the_user_applies_it() {
+    let repository = OwnRepository::start();
+    let model = Runtime::new().expect("a runtime");
+    let fake = model.block_on(FakeModel::start());
+    set_key(&repository.user, &fake.base_url());
+    let run = repository.run_turn("codex", FIX);
+    let applied = repository.apply(&run);
+    assert_eq!(stdout(&applied), "applied:\n  answer\n  draft.txt\n", "{}", stderr(&applied));
+    assert_eq!(repository.read("answer"), "42\n");
+}
