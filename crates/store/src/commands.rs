@@ -149,7 +149,7 @@ pub async fn sealed_payloads(
     Ok(rows.into_iter().map(|row| (CommandId::from_uuid(row.id), row.sealed_payload)).collect())
 }
 
-/// Updates the state of a command. An ended one loses its encrypted payload. `delivered` is the last event of its target turn at delivery.
+/// Updates the state of a command. A trigger erases the encrypted payload of an ended one. `delivered` is the last event of its target turn at delivery.
 pub async fn set_state(
     tx: &mut Tx,
     id: CommandId,

@@ -12,6 +12,5 @@ SET
         ELSE attempt
     END,
     acked_at = CASE WHEN $2 = 'running' THEN coalesce(acked_at, now()) ELSE acked_at END,
-    sealed_payload = CASE WHEN $2 IN ('pending', 'running') THEN sealed_payload END,
     ended_at = CASE WHEN $2 IN ('pending', 'running') THEN NULL ELSE now() END
 WHERE id = $1
