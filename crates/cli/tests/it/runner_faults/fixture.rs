@@ -58,6 +58,11 @@ impl RunnerFixture {
         let model = FakeModel::start().await;
         for agent in Agent::ALL {
             agent.write_profile(&folder.path().join("profiles"), &model.base_url());
+            // Runs are created before the runners of their profile register.
+            let profile = agent.profile_name();
+            let body = json!({ "name": profile, "profile": profile });
+            let enrolment = cluster.create(0, &path, &access, &format!("enrolment-{profile}"), &body).await;
+            assert!(enrolment.is_some(), "no enrolment for {profile}");
         }
         let codex = guildhall_testkit::codex_program();
         Self { cluster, folder, codex, model, tenant, bearer, counter: AtomicU32::new(0) }
