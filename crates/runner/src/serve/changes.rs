@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use guildhall_domain::ids::CommandId;
 use guildhall_sdk::runner::LeasedRun;
+use tokio::time::sleep;
 use tracing::warn;
 
+use super::options::RETRY_DELAY;
 use crate::workspace::Baseline;
 
 /// A workspace and its files at the start.
@@ -16,14 +18,19 @@ pub(super) struct WorkspaceChanges {
 }
 
 impl WorkspaceChanges {
-    /// Sends the changes after a command to the server. The command ends the same way if that fails.
+    /// Sends the changes after a command to the server. Retries while the server is unreachable, because the changes of
+    /// an earlier turn would stay there otherwise. The command ends the same way if it fails.
     pub(super) async fn report(&self, held: &LeasedRun, command: CommandId) {
         let diff = match self.baseline.diff(&self.dir).await {
             Ok(diff) => diff,
             Err(error) => return warn!("cannot collect the changes of the workspace: {error}"),
         };
-        if let Err(error) = held.put_diff(command, diff).await {
+        while let Err(error) = held.put_diff(command, diff.clone()).await {
             warn!("cannot report the changes of the workspace: {error}");
+            if !error.is_transient() {
+                return;
+            }
+            sleep(RETRY_DELAY).await;
         }
     }
 }

@@ -55,7 +55,10 @@ impl ActiveRun {
             return FlushResult::LeaseLost;
         }
         if let Some(changes) = &self.changes {
-            changes.report(&self.held, id).await;
+            tokio::select! {
+                () = changes.report(&self.held, id) => {}
+                () = self.lost.cancelled() => return FlushResult::LeaseLost,
+            }
         }
         self.finish_command(id, &ending(outcome)).await
     }
