@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use guildhall_domain::runs::diff::MAX_DIFF_BYTES;
@@ -95,6 +96,11 @@ impl Baseline {
 
     /// Returns the changes of a workspace since its start, as a binary diff for `git apply`.
     pub async fn diff(&self, workspace: &Path) -> Result<Vec<u8>, WorkspaceError> {
+        // A killed runner leaves its lock. Only the runner that holds the run of the session is here.
+        match fs::remove_file(self.dir.join("index.lock")) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+            Ok(()) | Err(_) => {}
+        }
         let mut git = self.git(&[workspace], &[]);
         git.environment.push(("GIT_WORK_TREE", workspace.into()));
         add_all(&mut git, workspace).await?;
