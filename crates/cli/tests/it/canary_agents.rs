@@ -147,9 +147,8 @@ fn capture_run_output(fixture: &AgentFixture, channels: &mut CapturedOutput, run
     let unknown = fixture.tenant.user.run(&["runs", "show", "run_01920000000070008000000000000000"]);
     assert!(!unknown.status.success());
     channels.add("runner", fs::read(fixture.log_path()).expect("a log"));
-    for file in
-        fs::read_dir(fixture.folder.path().join(".guildhall-runner/spool")).into_iter().flatten().flatten()
-    {
+    let spool = fixture.folder.path().join(".guildhall-runner/spool");
+    for file in fs::read_dir(spool).expect("the folder of spools").flatten() {
         channels.add("runner", fs::read(file.path()).expect("a spool"));
     }
 }
