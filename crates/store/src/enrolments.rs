@@ -142,7 +142,7 @@ pub async fn revoke_by_id(tx: &mut Tx, id: EnrolmentId) -> Result<(), StoreError
 
 /// Whether the runners of a tenant's own enrolments serve a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProfileService {
+pub enum ProfileAvailability {
     /// A runner has registered for it, or may still do so.
     Served,
     /// Runners have registered, for other profiles.
@@ -151,17 +151,17 @@ pub enum ProfileService {
     NoEnrolment,
 }
 
-pub async fn service_of_profile(
+pub async fn profile_availability(
     store: &Store,
     tenant: TenantId,
     profile: &str,
-) -> Result<ProfileService, StoreError> {
-    let row = sqlx::query_file!("queries/enrolments/service_of_profile.sql", tenant.as_uuid(), profile)
+) -> Result<ProfileAvailability, StoreError> {
+    let row = sqlx::query_file!("queries/enrolments/profile_availability.sql", tenant.as_uuid(), profile)
         .fetch_one(&store.pool)
         .await?;
     Ok(match (row.has_enrolment, row.is_served) {
-        (false, _) => ProfileService::NoEnrolment,
-        (true, false) => ProfileService::NotServed,
-        (true, true) => ProfileService::Served,
+        (false, _) => ProfileAvailability::NoEnrolment,
+        (true, false) => ProfileAvailability::NotServed,
+        (true, true) => ProfileAvailability::Served,
     })
 }

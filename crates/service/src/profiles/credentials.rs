@@ -8,7 +8,7 @@ use guildhall_domain::profiles::{ProfileOwner, StoredProfile};
 use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_launcher::Launcher;
 use guildhall_launcher::secrets::{SecretError, SecretStore};
-use guildhall_store::enrolments::{self, ProfileService};
+use guildhall_store::enrolments::{self, ProfileAvailability};
 use guildhall_store::{Store, runners};
 
 use super::error::ProfileError;
@@ -50,14 +50,14 @@ impl Credentials {
         {
             return Ok(());
         }
-        match enrolments::service_of_profile(store, tenant, profile.as_str()).await? {
-            ProfileService::Served => Ok(()),
+        match enrolments::profile_availability(store, tenant, profile.as_str()).await? {
+            ProfileAvailability::Served => Ok(()),
             // Without a secret store, runners bring all profiles; the first one may come later.
-            ProfileService::NoEnrolment if self.secrets.is_none() => Ok(()),
+            ProfileAvailability::NoEnrolment if self.secrets.is_none() => Ok(()),
             _ if found.is_some() || profile.is_built_in() => {
                 Err(ProfileError::NoCredential(profile.clone()).into())
             }
-            ProfileService::NotServed | ProfileService::NoEnrolment => {
+            ProfileAvailability::NotServed | ProfileAvailability::NoEnrolment => {
                 let available = self.available(store, tenant).await?;
                 Err(ProfileError::NotServed { profile: profile.clone(), available }.into())
             }

@@ -28,7 +28,7 @@ pub struct CommandRequest {
 }
 
 /// The payload of a command as it is stored.
-struct SealedPayload {
+struct CommandPayload {
     redacted: Value,
     /// The exact payload, encrypted, if redaction changed it.
     sealed: Option<Vec<u8>>,
@@ -146,16 +146,16 @@ impl Commands {
     }
 
     /// Redacts a payload. If that changes it, the exact one is encrypted for the runner.
-    fn seal_payload(&self, id: CommandId, payload: Value) -> Result<SealedPayload, ServiceError> {
+    fn seal_payload(&self, id: CommandId, payload: Value) -> Result<CommandPayload, ServiceError> {
         let mut redacted = payload.clone();
         redact_json(&mut redacted);
         if redacted == payload {
-            return Ok(SealedPayload { redacted, sealed: None, digest: None });
+            return Ok(CommandPayload { redacted, sealed: None, digest: None });
         }
         let exact = Zeroizing::new(payload.to_string());
         let sealer = &self.runs.deps.payload_sealer;
         let sealed = sealer.seal(id.as_uuid(), &exact).map_err(RunError::Payload)?;
-        Ok(SealedPayload { redacted, sealed: Some(sealed), digest: Some(json!(sealer.digest(&exact))) })
+        Ok(CommandPayload { redacted, sealed: Some(sealed), digest: Some(json!(sealer.digest(&exact))) })
     }
 
     async fn find(&self, id: CommandId) -> Result<Command, ServiceError> {
