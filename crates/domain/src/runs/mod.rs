@@ -160,6 +160,33 @@ pub fn cancel(state: &RunState, commands: &[CommandState]) -> RunCancellation {
     }
 }
 
+/// A run cannot be closed while it has work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CloseError {
+    #[error("the run has open commands: wait for them to end, or cancel the run")]
+    OpenCommands,
+    #[error("the run is being cancelled: it ends by itself")]
+    Cancelling,
+}
+
+/// The effect of a request to close a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunClosing {
+    EndsNow(TerminalOutcome),
+    /// It has already ended with this outcome.
+    AlreadyEnded(TerminalOutcome),
+}
+
+/// Decides on a request to close a run: its work is done, and it ends as completed. Repeating it has no effect.
+pub fn close(state: &RunState, open_commands: &[CommandState]) -> Result<RunClosing, CloseError> {
+    match state {
+        RunState::Ended(outcome) => Ok(RunClosing::AlreadyEnded(outcome.clone())),
+        RunState::Cancelling => Err(CloseError::Cancelling),
+        RunState::Open if open_commands.is_empty() => Ok(RunClosing::EndsNow(TerminalOutcome::COMPLETED)),
+        RunState::Open => Err(CloseError::OpenCommands),
+    }
+}
+
 /// Returns the outcome of a run after one of its commands ended. A cancelling run ends with its last running command;
 /// any other run stays open.
 #[must_use]

@@ -78,6 +78,11 @@ impl Client {
         self.call(self.query(&["runs", &run.to_string(), "result"], &query)).await
     }
 
+    /// Ends a run whose work is done. Fails while a command is open. Idempotent.
+    pub async fn close_run(&self, run: RunId) -> Result<RunView, ClientError> {
+        self.call(self.request(Method::POST, &["runs", &run.to_string(), "close"])).await
+    }
+
     /// Requests the cancellation of a run and all its commands. Idempotent.
     pub async fn cancel_run(&self, run: RunId) -> Result<RunView, ClientError> {
         self.call(self.request(Method::POST, &["runs", &run.to_string(), "cancel"])).await

@@ -268,6 +268,36 @@ async fn finished_command_leaves_the_run_open_and_has_its_own_result() {
         .assert_failure(409, "runner-lease-conflict");
 }
 
+#[tokio::test]
+async fn closed_run_is_completed_and_its_session_takes_the_next_run() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let (claim, command) = cluster.start_command(&tenant).await;
+    let close = format!("/api/v1/runs/{}/close", claim.run);
+    let token = &cluster.operator.token;
+    let early = cluster.first.post_as(&close, token, json!({})).await;
+    early.assert_failure(409, "conflict");
+    assert_eq!(early.body["message"], "the run has open commands: wait for them to end, or cancel the run");
+    cluster.first.finish(&claim, &command, json!({ "status": "completed" })).await;
+    let closed = cluster.second.post_as(&close, token, json!({})).await;
+    assert_eq!(
+        json!([closed.body["status"], closed.body["terminalStatus"], closed.body["lease"]]),
+        json!(["completed", "completed", null]),
+        "{}",
+        closed.text
+    );
+    let again = cluster.first.post_as(&close, token, json!({})).await;
+    assert_eq!((again.status.as_u16(), &again.body["endedAt"]), (200, &closed.body["endedAt"]));
+    cluster.first.poll(&claim, 0, 0).await.assert_failure(409, "runner-lease-conflict");
+    let mut next = run_request(&tenant.id);
+    next["sessionRef"] = json!({ "sessionId": closed.body["sessionId"] });
+    let next = cluster.second.post_as("/api/v1/runs", token, next).await;
+    assert_eq!(next.status, 201, "{}", next.text);
+    let actions = cluster.first.get_as(&format!("/api/v1/tenants/{}/audit", tenant.id), token).await;
+    let entries = actions.body["entries"].as_array().expect("entries").iter();
+    assert_eq!(entries.filter(|entry| entry["action"] == "run.closed").count(), 1);
+}
+
 // covers: R11
 #[tokio::test]
 async fn cancelling_a_running_command_goes_through_its_runner() {

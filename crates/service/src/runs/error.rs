@@ -1,6 +1,7 @@
 //! Why a request about a run fails.
 
 use guildhall_domain::ids::RunId;
+use guildhall_domain::runs::CloseError;
 use guildhall_domain::runs::command::CommandError;
 use guildhall_domain::runs::policy::PolicyViolation;
 use guildhall_domain::{Failure, FailureKind};
@@ -17,6 +18,8 @@ pub enum RunError {
     Policy(#[from] PolicyViolation),
     #[error(transparent)]
     Command(#[from] CommandError),
+    #[error(transparent)]
+    Close(#[from] CloseError),
     #[error("the lease is lost: the run is held under another epoch, or has ended")]
     LeaseLost,
     #[error("the session has an open run")]
@@ -39,6 +42,7 @@ impl RunError {
             ),
             Self::Policy(violation) => Failure::new(violation.kind(), violation.to_string()),
             Self::Command(error) => Failure::new(FailureKind::Conflict, error.to_string()),
+            Self::Close(error) => Failure::new(FailureKind::Conflict, error.to_string()),
             Self::LeaseLost => Failure::new(
                 FailureKind::RunnerLeaseConflict,
                 "the lease of this run is lost: stop the backend, another runner may hold the run",

@@ -18,10 +18,11 @@ use guildhall_domain::ids::{RunId, TenantId};
 use guildhall_domain::runs::Run;
 use guildhall_domain::runs::command::CommandState;
 use guildhall_domain::runs::policy::SecretAliases;
-use guildhall_domain::runs::{self as rules, RunCancellation, RunState, TerminalOutcome, event};
+use guildhall_domain::runs::{self as rules, RunCancellation, RunClosing, RunState, TerminalOutcome, event};
 use guildhall_store::runs::{self as rows, CancelTarget};
 use serde_json::json;
 
+use self::error::RunError;
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
 use crate::deps::Deps;
@@ -80,6 +81,24 @@ impl Runs {
             RunCancellation::Requested => {
                 request_cancel(caller, &mut locked).await?;
                 record_cancellation(caller, &mut locked).await?;
+                locked.commit(&self.deps.journals).await?;
+            }
+        }
+        self.view(self.load(caller, id).await?).await
+    }
+
+    /// Ends a run whose work is done, so that its session can have the next one. Repeating the request changes nothing.
+    pub async fn close(&self, caller: &Authorized<RunsWrite>, id: RunId) -> Result<RunView, ServiceError> {
+        self.load(caller, id).await?;
+        let mut locked = LockedRun::begin(&self.deps.store, id).await?;
+        match rules::close(&locked.run.state, &locked.states()).map_err(RunError::Close)? {
+            RunClosing::AlreadyEnded(_) => locked.tx.rollback().await?,
+            RunClosing::EndsNow(outcome) => {
+                let payload = json!({ "status": "closing", "by": caller.principal.to_string() });
+                locked.append_event(event::RUN_STATUS, None, payload);
+                locked.end(&outcome).await?;
+                let event = AuditEvent::by_member(caller, "run.closed", id.to_string(), json!({}));
+                audit::record(&mut locked.tx, &event).await?;
                 locked.commit(&self.deps.journals).await?;
             }
         }

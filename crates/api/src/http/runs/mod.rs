@@ -102,6 +102,23 @@ pub(crate) async fn get(
     Ok(Json(view(&app.runs.runs.get(&caller, run).await?)))
 }
 
+/// Close a run
+///
+/// Ends a run whose work is done as completed; its session can then have the next run. Fails while a command is open.
+/// Idempotent.
+#[utoipa::path(
+    post, path = "/api/v1/runs/{run}/close", tag = "runs", operation_id = "closeRun", security(("bearer" = [])),
+    params(("run" = String, Path, description = "Run id")),
+    responses((status = 200, description = "The run, with its new status", body = RunView), CommonErrors)
+)]
+pub(crate) async fn close(
+    State(app): State<App>,
+    caller: Authorized<RunsWrite>,
+    PathIds(run): PathIds<RunId>,
+) -> Result<Json<RunView>, ApiError> {
+    Ok(Json(view(&app.runs.runs.close(&caller, run).await?)))
+}
+
 /// Cancel a run
 ///
 /// A waiting run ends at once; a claimed run is interrupted by its runner. Idempotent.
@@ -234,6 +251,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(create, list))
         .routes(routes!(get))
         .routes(routes!(cancel))
+        .routes(routes!(close))
         .routes(routes!(events::list, crate::http::runners::events::append))
         .routes(routes!(events::follow))
         .routes(routes!(events::erase))
