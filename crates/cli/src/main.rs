@@ -9,6 +9,7 @@ mod client;
 mod config;
 mod config_dir;
 mod dev;
+mod dev_state;
 mod doctor;
 mod engine_url;
 mod error;
@@ -32,7 +33,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 const EXAMPLES: &str = "Examples:
   guildhall dev                      Start a complete installation on this machine
   guildhall login                    Sign in to it
-  guildhall runs create 'tidy up'    Create a run and send its first turn
+  guildhall run 'fix the test'       Let an agent work on a copy of this repository
   guildhall serve --config my.toml   Start a server with your own PostgreSQL and NATS
   guildhall config example           Print every setting with its meaning and default
   guildhall doctor                   Diagnose problems and show how to fix them
@@ -87,6 +88,8 @@ enum Command {
     Enrolments(runners::enrolments::EnrolmentsArgs),
     /// Manage provider profiles and their credentials
     Profiles(profiles::ProfilesArgs),
+    /// Let an agent work on a private copy of this Git repository, and apply its changes
+    Run(runs::here::RunHereArgs),
     /// Create, list, follow and cancel runs
     Runs(runs::RunsArgs),
     /// List, read and cancel sessions (conversations over several runs)
@@ -139,6 +142,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Projects(args) => access::projects::run(args),
         Command::Enrolments(args) => runners::enrolments::run(args),
         Command::Profiles(args) => profiles::run(args),
+        Command::Run(args) => runs::here::run(args),
         Command::Runs(args) => runs::run(args),
         Command::Sessions(args) => sessions::run(args),
         Command::Audit(args) => access::audit::run(args),

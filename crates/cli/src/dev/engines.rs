@@ -31,7 +31,8 @@ impl DevEngines {
             .ephemeral
             .then(|| tempfile::Builder::new().prefix("guildhall-dev-").tempdir())
             .transpose()?;
-        let state_dir = StateDir::open(temporary.as_ref().map_or(args.state.as_path(), TempDir::path))?;
+        let path = temporary.as_ref().map_or_else(|| args.state_dir(), |dir| dir.path().to_owned());
+        let state_dir = StateDir::open(&path)?;
         exclude_from_git(state_dir.folder())?;
         let external_postgres = args.pg_url.is_some() || is_configured("postgres.url", &config.postgres.url);
         let external_nats = args.nats_url.is_some() || is_configured("nats.url", &config.nats.url);

@@ -14,6 +14,7 @@ use guildhall_server::config::{LauncherKind, Sources, default_value};
 use secrecy::ExposeSecret;
 
 use crate::async_runtime::block_on;
+use crate::dev_state::{default_state_dir, repository_of};
 use crate::doctor::DevTarget;
 use crate::engine_url::reject_passwords;
 use crate::error::UsageError;
@@ -33,9 +34,10 @@ const AUDIT_ANCHOR_FILE: &str = "audit-anchors.jsonl";
 
 #[derive(Args)]
 pub(crate) struct DevArgs {
-    /// State directory for data, passwords and logs
-    #[arg(long, value_name = "DIR", default_value = ".guildhall")]
-    state: PathBuf,
+    /// State directory for data, passwords and logs; without it ./.guildhall, or inside a Git repository a directory
+    /// below ~/.local/state/guildhall
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
     /// Use a temporary state directory; all data is deleted at exit
     #[arg(long)]
     ephemeral: bool,
@@ -79,12 +81,16 @@ impl DevArgs {
         sources
     }
 
+    fn state_dir(&self) -> PathBuf {
+        self.state.clone().unwrap_or_else(default_state_dir)
+    }
+
     /// Returns the installation that was requested, for the diagnosis after a failure.
     pub(crate) fn target(&self) -> DevTarget {
         let mut sources = self.sources();
         let engines = [("postgres.url", &self.pg_url), ("nats.url", &self.nats_url)];
         sources.flags.extend(engines.into_iter().filter_map(|(key, url)| Some((key, url.clone()?))));
-        let state = (!self.ephemeral).then(|| self.state.clone());
+        let state = (!self.ephemeral).then(|| self.state_dir());
         DevTarget { state, listen: self.listen, sources }
     }
 }
@@ -129,6 +135,7 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     let mut config = Config::load(&sources)?;
     // It also contains the passwords and data of the engines.
     config.launcher.protected_paths.push(engines.folder().display().to_string());
+    allow_own_repository(&mut config);
 
     let password = engines.secret("admin.password")?;
     block_on(serve_until_signal(&config, async |server| {
@@ -156,4 +163,17 @@ fn choose_address(address: SocketAddr, is_explicit: bool) -> SocketAddr {
         return address;
     }
     SocketAddr::new(address.ip(), 0)
+}
+
+/// Lets agents work on copies of the repository that `guildhall dev` was started in, unless the configuration names
+/// directories.
+fn allow_own_repository(config: &mut Config) {
+    let working_dir = std::env::current_dir().ok().and_then(|dir| dir.canonicalize().ok());
+    let Some(repository) = working_dir.as_deref().and_then(repository_of) else { return };
+    let repository = repository.display().to_string();
+    for list in [&mut config.launcher.workspace_roots, &mut config.runs.directories] {
+        if list.is_empty() {
+            list.push(repository.clone());
+        }
+    }
 }

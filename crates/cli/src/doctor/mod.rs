@@ -18,6 +18,7 @@ use guildhall_server::config::Sources;
 
 use crate::async_runtime::new_runtime;
 use crate::config_dir::{ConfigDir, Contexts};
+use crate::dev_state::default_state_dir;
 use crate::error::ChecksFailed;
 use crate::output::print_json;
 use check::{NoProgress, Progress, Report, StderrProgress, StdoutProgress};
@@ -25,11 +26,10 @@ use client::Client;
 use laptop::Laptop;
 use server::Server;
 
-const STATE_DIR: &str = ".guildhall";
 const CONFIG_FILE: &str = "guildhall.toml";
 
 const EXAMPLES: &str = "Examples:
-  guildhall doctor                            Check ./.guildhall, ./guildhall.toml or your current context
+  guildhall doctor                            Check the `guildhall dev` of this directory, ./guildhall.toml or your current context
   guildhall doctor --config guildhall.toml    Check a server and its engines, running or not
   guildhall doctor --context ada@staging      Check the connection to the server of a context
   guildhall doctor --json | jq -r .rootCause
@@ -80,14 +80,15 @@ async fn check(args: &DoctorArgs, progress: &mut dyn Progress) -> Result<Report>
         return check_client(args.context.clone(), progress).await;
     }
     let config = std::env::var_os("GUILDHALL_CONFIG").map(PathBuf::from);
-    if Path::new(STATE_DIR).exists() {
-        check_laptop(Some(STATE_DIR.into()), progress).await
+    let state = default_state_dir();
+    if state.exists() {
+        check_laptop(Some(state), progress).await
     } else if config.is_some() || Path::new(CONFIG_FILE).exists() {
         check_server(config, progress).await
     } else if has_context() {
         check_client(None, progress).await
     } else {
-        check_laptop(Some(STATE_DIR.into()), progress).await
+        check_laptop(Some(state), progress).await
     }
 }
 

@@ -39,6 +39,7 @@ const COMMANDS: &[&[&str]] = &[
     &["profiles"],
     &["profiles", "set"],
     &["profiles", "check"],
+    &["run"],
     &["runs"],
     &["runs", "create"],
     &["runs", "ls"],

@@ -1,8 +1,8 @@
 //! Work on a repository of the user: an agent changes a private copy, and the user applies the changes.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::{env, fs};
 
 use guildhall_testkit::FakeModel;
 use serde_json::json;
@@ -11,6 +11,7 @@ use tokio::runtime::Runtime;
 
 use crate::launched_runners::{set_key, start_server};
 use crate::support::user::{CliUser, DevServer, stderr, stdout};
+use crate::support::{ChildProcess, guildhall};
 
 /// A repository with a change that is not committed, and a server whose runners may copy it.
 struct OwnRepository {
@@ -20,17 +21,23 @@ struct OwnRepository {
     _folder: TempDir,
 }
 
+/// Creates a repository whose test fails, with a draft that is not committed.
+fn create_repository(folder: &Path) -> PathBuf {
+    let dir = folder.canonicalize().expect("a path").join("my repo");
+    fs::create_dir_all(dir.join("src")).expect("a folder");
+    git(&dir, &["init", "-q", "-b", "main"]);
+    fs::write(dir.join("test.sh"), "test \"$(cat answer)\" = 42\n").expect("a file");
+    fs::write(dir.join("answer"), "41\n").expect("a file");
+    git(&dir, &["add", "."]);
+    git(&dir, &["commit", "-q", "-m", "one"]);
+    fs::write(dir.join("draft.txt"), "not committed\n").expect("a file");
+    dir
+}
+
 impl OwnRepository {
     fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let dir = folder.path().canonicalize().expect("a path").join("my repo");
-        fs::create_dir(&dir).expect("a folder");
-        git(&dir, &["init", "-q", "-b", "main"]);
-        fs::write(dir.join("test.sh"), "test \"$(cat answer)\" = 42\n").expect("a file");
-        fs::write(dir.join("answer"), "41\n").expect("a file");
-        git(&dir, &["add", "."]);
-        git(&dir, &["commit", "-q", "-m", "one"]);
-        fs::write(dir.join("draft.txt"), "not committed\n").expect("a file");
+        let dir = create_repository(folder.path());
         let root = folder.path().canonicalize().expect("a path").display().to_string();
         let below = format!("{root}/*");
         let settings =
@@ -116,4 +123,58 @@ fn codex_fixes_a_test_in_a_copy_and_the_user_applies_it() {
     let applied = repository.apply(&run);
     assert_eq!(stdout(&applied), "applied:\n  answer\n  draft.txt\n", "{}", stderr(&applied));
     assert_eq!(repository.read("answer"), "42\n");
+}
+
+/// The commands of the guide, in a repository, with the default state directory.
+#[test]
+fn guide_from_dev_to_applied_changes_works_with_codex() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (home, dir) = (folder.path().join("home"), create_repository(folder.path()));
+    fs::create_dir(&home).expect("a folder");
+    let programs =
+        [guildhall_testkit::codex_program(), guildhall_engines::inspect::nats_program().expect("NATS").path];
+    let path = env::var_os("PATH").unwrap_or_default();
+    let dirs = programs.iter().filter_map(|program| program.parent()).map(Path::to_owned);
+    let path = env::join_paths(dirs.chain(env::split_paths(&path))).expect("a search path");
+    let command = |dir: &Path, args: &[&str]| {
+        let mut command = guildhall();
+        command.args(args).current_dir(dir).env("HOME", &home).env("PATH", &path).stdin(Stdio::null());
+        command.env_remove("XDG_STATE_HOME").env_remove("XDG_CONFIG_HOME");
+        command
+    };
+    let run = |dir: &Path, args: &[&str]| {
+        let output = command(dir, args).output().expect("the command runs");
+        assert!(output.status.success(), "{args:?}: {}{}", stdout(&output), stderr(&output));
+        stdout(&output)
+    };
+    let mut server = ChildProcess::start(&mut command(&dir, &["dev", "--json", "--listen", "127.0.0.1:0"]));
+    let ready = server.wait_ready();
+    let state = PathBuf::from(ready["state"].as_str().expect("a folder"));
+    assert!(state.starts_with(home.join(".local/state/guildhall")), "{}", state.display());
+    assert!(!dir.join(".guildhall").exists(), "the repository is unchanged");
+    run(&dir.join("src"), &["login"]);
+    let runtime = Runtime::new().expect("a runtime");
+    let model = runtime.block_on(FakeModel::start());
+    let set = command(
+        &dir,
+        &["profiles", "set", "codex", "--base-url", &model.base_url(), "--model", "fake-model"],
+    );
+    let stored = CliUser::run_with_input(set, "sk-canary-4711");
+    assert!(stored.status.success(), "{}", stderr(&stored));
+
+    let output = run(&dir.join("src"), &["run", FIX]);
+    assert!(
+        output.contains("codex works on a copy of") && output.contains("with 1 file that is not committed"),
+        "{output}"
+    );
+    assert!(output.contains("-41\n+42\n"), "{output}");
+    assert_eq!(
+        fs::read_to_string(dir.join("answer")).expect("a file"),
+        "41\n",
+        "nothing is applied without a yes"
+    );
+    assert!(run(&dir, &["runs", "ls"]).contains("no open runs"), "the run is closed");
+    let output = run(&dir.join("src"), &["run", "--apply", FIX]);
+    assert!(output.ends_with("applied:\n  answer\n  draft.txt\n"), "{output}");
+    assert_eq!(fs::read_to_string(dir.join("answer")).expect("a file"), "42\n");
 }

@@ -1,7 +1,6 @@
 //! `guildhall login`.
 
 use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
-use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
@@ -14,15 +13,16 @@ use super::browser_sign_in;
 use crate::async_runtime::block_on;
 use crate::client::password;
 use crate::config_dir::{ConfigDir, Context, Contexts, StoredTokenSource};
+use crate::dev_state::default_state_dir;
 use crate::error::UsageError;
 use crate::output::print_result;
 
 /// File in which `guildhall dev` writes its URL, and its default URL.
-const DEV_URL_FILE: &str = ".guildhall/url";
+const DEV_URL_FILE: &str = "url";
 const DEV_URL: &str = "http://127.0.0.1:7117";
 /// The user that `guildhall dev` creates, and the file with the password.
 const DEV_USER: &str = "admin";
-const DEV_PASSWORD_FILE: &str = ".guildhall/admin.password";
+const DEV_PASSWORD_FILE: &str = "admin.password";
 
 const EXAMPLES: &str = "Examples:
   guildhall login                    Sign in to the `guildhall dev` of the current directory
@@ -35,7 +35,7 @@ Tokens are stored in your configuration directory, readable by you only. The pas
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LoginArgs {
-    /// URL of the server; without it that of ./.guildhall, or of the current context
+    /// URL of the server; without it that of the `guildhall dev` of this directory, or of the current context
     #[arg(long)]
     url: Option<String>,
     /// Your user name
@@ -66,11 +66,14 @@ async fn sign_in(args: &LoginArgs) -> Result<()> {
     let dir = ConfigDir::find()?;
     let contexts = Contexts::load(&dir)?;
     let current = contexts.find(None).ok().flatten().map(|(_, context)| context.clone());
-    let in_dev = Path::new(DEV_PASSWORD_FILE).is_file();
+    let dev_state = default_state_dir();
+    let in_dev = dev_state.join(DEV_PASSWORD_FILE).is_file();
     let url = match (&args.url, &current) {
         (Some(url), _) => url.clone(),
         (None, Some(current)) if !in_dev => current.url.clone(),
-        (None, _) => std::fs::read_to_string(DEV_URL_FILE).unwrap_or_else(|_| DEV_URL.to_owned()),
+        (None, _) => {
+            std::fs::read_to_string(dev_state.join(DEV_URL_FILE)).unwrap_or_else(|_| DEV_URL.to_owned())
+        }
     };
     // Validates the URL before any part of it is used or printed.
     let client = Client::new(&url)?;
@@ -140,9 +143,11 @@ fn read_password(args: &LoginArgs, name: &str, url: &Url) -> Result<SecretString
     if args.password_stdin {
         return password::read_stdin();
     }
-    if name == DEV_USER && is_loopback(url) && Path::new(DEV_PASSWORD_FILE).is_file() {
-        let stored = std::fs::read_to_string(DEV_PASSWORD_FILE);
-        return Ok(stored.with_context(|| format!("cannot read ./{DEV_PASSWORD_FILE}"))?.trim_end().into());
+    let dev_password = default_state_dir().join(DEV_PASSWORD_FILE);
+    if name == DEV_USER && is_loopback(url) && dev_password.is_file() {
+        let stored = std::fs::read_to_string(&dev_password);
+        let stored = stored.with_context(|| format!("cannot read {}", dev_password.display()))?;
+        return Ok(stored.trim_end().into());
     }
     password::prompt(&format!("Password of {name} at {url}: "))
 }

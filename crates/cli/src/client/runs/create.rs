@@ -72,7 +72,11 @@ pub(super) async fn run(args: &CreateArgs) -> Result<()> {
         workspace_ref: workspace,
         provider_id: args.provider.clone(),
         backend_profile: args.profile.clone(),
-        execution_policy: execution_policy(args),
+        execution_policy: args
+            .profile
+            .parse()
+            .ok()
+            .and_then(|profile| execution_policy(&profile, args.sandbox)),
         trace_sink: Value::Null,
         session_ref: args.session.map(|session| SessionRef { session_id: Some(session.to_string()) }),
         idempotency_key: None,
@@ -90,19 +94,19 @@ pub(super) async fn run(args: &CreateArgs) -> Result<()> {
         return Ok(());
     }
     let command = command.map(|command| command.command_id.parse()).transpose()?;
-    RunWatch { client: &connection.client, run, command, after_seq: 0, json: args.common.json }
+    let json = args.common.json;
+    RunWatch { client: &connection.client, run, command, after_seq: 0, json, closes_run: false }
         .follow_to_end()
         .await
 }
 
 /// Returns the execution policy: the sandbox, and permission to use the credential of the profile if it needs one.
-fn execution_policy(args: &CreateArgs) -> Option<Value> {
-    let profile = args.profile.parse::<BackendProfile>().ok().filter(BackendProfile::needs_credential);
-    let credentials = profile.map(|profile| {
-        let credential = json!({ "name": SecretRef::provider_name(&profile), "keys": ["credential"] });
+pub(super) fn execution_policy(profile: &BackendProfile, sandbox: Option<Sandbox>) -> Option<Value> {
+    let credentials = profile.needs_credential().then(|| {
+        let credential = json!({ "name": SecretRef::provider_name(profile), "keys": ["credential"] });
         ("secretScope".to_owned(), json!({ "providerCredentials": [credential] }))
     });
-    let sandbox = args.sandbox.map(|sandbox| ("sandbox".to_owned(), json!(sandbox)));
+    let sandbox = sandbox.map(|sandbox| ("sandbox".to_owned(), json!(sandbox)));
     let parts: serde_json::Map<_, _> = sandbox.into_iter().chain(credentials).collect();
     (!parts.is_empty()).then_some(Value::Object(parts))
 }

@@ -42,7 +42,7 @@ pub(super) async fn apply(run: RunId, common: &CommonArgs) -> Result<()> {
 }
 
 /// Applies a diff and returns the paths of its files.
-fn apply_diff(run: RunId, diff: &DiffView) -> Result<Vec<String>> {
+pub(super) fn apply_diff(run: RunId, diff: &DiffView) -> Result<Vec<String>> {
     let top = repository()?;
     let listed = git(&top, &["apply", "--numstat", "-"], &diff.diff.0)?;
     let applied = git(&top, &["apply", "--whitespace=nowarn", "-"], &diff.diff.0)?;
@@ -58,7 +58,7 @@ fn apply_diff(run: RunId, diff: &DiffView) -> Result<Vec<String>> {
 }
 
 /// Returns the top directory of the repository that contains the working directory.
-fn repository() -> Result<PathBuf> {
+pub(super) fn repository() -> Result<PathBuf> {
     let found = Command::new("git").args(["rev-parse", "--show-toplevel"]).stderr(Stdio::null()).output();
     let found = found.context("cannot start git: install it")?;
     if !found.status.success() {

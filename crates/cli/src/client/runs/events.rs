@@ -40,6 +40,7 @@ pub(super) async fn run(args: &EventsArgs) -> Result<()> {
             command: None,
             after_seq: args.after,
             json: args.common.json,
+            closes_run: false,
         };
         return watch.follow_to_end().await;
     }

@@ -1,11 +1,13 @@
 //! `guildhall runs`.
 
 mod cancel;
+mod close;
 mod create;
 mod diff;
 mod event_renderer;
 mod events;
 mod explain;
+pub(crate) mod here;
 mod jobs;
 mod list;
 mod prompt;
@@ -96,6 +98,13 @@ enum Commands {
         #[command(flatten)]
         common: CommonArgs,
     },
+    /// Close a run whose work is done; its session can then have the next run
+    Close {
+        /// Id of the run
+        run: RunId,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
     /// Cancel a run or one of its commands; can be repeated
     Cancel {
         /// Id of the run
@@ -131,6 +140,7 @@ pub(crate) fn run(args: &RunsArgs) -> Result<()> {
         Commands::Result { run, command, common } => block_on(result::run(*run, *command, common)),
         Commands::Diff { run, common } => block_on(diff::show(*run, common)),
         Commands::Apply { run, common } => block_on(diff::apply(*run, common)),
+        Commands::Close { run, common } => block_on(close::run(*run, common)),
         Commands::Cancel { run, command, common } => block_on(cancel::run(*run, *command, common)),
         Commands::Explain { run, common } => block_on(explain::run(*run, common)),
     }

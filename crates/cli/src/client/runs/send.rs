@@ -56,6 +56,7 @@ pub(super) async fn run(args: &SendArgs) -> Result<()> {
         command: Some(watched),
         after_seq,
         json: args.common.json,
+        closes_run: false,
     };
     watch.follow_to_end().await
 }

@@ -25,6 +25,8 @@ pub(super) struct RunWatch<'a> {
     pub(super) command: Option<CommandId>,
     pub(super) after_seq: i64,
     pub(super) json: bool,
+    /// Whether the caller closes the run afterwards.
+    pub(super) closes_run: bool,
 }
 
 /// An outcome that was read from the server, with the last event of the run at that time.
@@ -168,7 +170,7 @@ impl RunWatch<'_> {
             }
             if let Some(kind) = outcome.kind {
                 eprintln!("  next: {}", next_step_for(kind));
-            } else if self.command.is_some() {
+            } else if self.command.is_some() && !self.closes_run {
                 eprintln!(
                     "  next: the run stays open; `guildhall runs send {} '...'` sends the next turn",
                     self.run

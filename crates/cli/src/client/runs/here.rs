@@ -1,0 +1,186 @@
+//! `guildhall run`: an agent works on a private copy of the current repository.
+
+use std::io::{BufRead, IsTerminal, Write, stdin};
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use guildhall_domain::ids::{CommandId, RunId, TenantId};
+use guildhall_domain::runs::command::CommandKind;
+use guildhall_domain::runs::policy::BackendProfile;
+use guildhall_protocol::rest::runs::CreateRun;
+use guildhall_sdk::Client;
+use serde_json::{Value, json};
+
+use super::create::execution_policy;
+use super::diff::{apply_diff, repository};
+use super::prompt;
+use super::watch::RunWatch;
+use crate::async_runtime::block_on;
+use crate::client::connection::{CommonArgs, OptionalTenantArg};
+use crate::error::{UnsuccessfulOutcome, UsageError};
+use crate::output::{print_json, print_line, sanitize_text};
+
+const EXAMPLES: &str = "Examples:
+  guildhall run 'fix the failing test'              Ask before the changes are applied
+  guildhall run 'fix the failing test' --apply      Apply them without asking
+  guildhall run - --profile codex < prompt.txt      Read the prompt from standard input
+
+The agent gets a private copy of the Git repository of the working directory, with what is not committed and without ignored \
+files. Your files change only when you apply the changes. The run is closed when its turn ends.
+
+Exit codes: 0 completed, 1 failed or blocked, 3 cancelled.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RunHereArgs {
+    /// What the agent should do; - reads standard input
+    prompt: String,
+    /// Backend profile; without it your only profile with a credential
+    #[arg(long)]
+    profile: Option<BackendProfile>,
+    /// Project of the run, often OWNER/REPOSITORY
+    #[arg(long, default_value = "default")]
+    project: String,
+    /// Apply the changes without asking
+    #[arg(long)]
+    apply: bool,
+    /// Leave the run open, for `guildhall runs send`
+    #[arg(long)]
+    keep_open: bool,
+    #[command(flatten)]
+    tenant: OptionalTenantArg,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+pub(crate) fn run(args: &RunHereArgs) -> Result<()> {
+    block_on(run_here(args))
+}
+
+async fn run_here(args: &RunHereArgs) -> Result<()> {
+    let repository = repository()?;
+    let prompt = prompt::read(&args.prompt)?;
+    let connection = args.common.connect()?;
+    let tenant = args.tenant.resolve(&connection).await?;
+    let client = &connection.client;
+    let profile = match &args.profile {
+        Some(profile) => profile.clone(),
+        None => only_profile(client, tenant).await?,
+    };
+    let request = CreateRun {
+        tenant_id: tenant.to_string(),
+        project_id: args.project.clone(),
+        workspace_ref: json!({ "kind": "copy", "path": repository }),
+        provider_id: "local".to_owned(),
+        backend_profile: profile.to_string(),
+        execution_policy: execution_policy(&profile, None),
+        trace_sink: Value::Null,
+        session_ref: None,
+        idempotency_key: None,
+    };
+    let run: RunId = client.create_run(&request, None).await?.run_id.parse()?;
+    let turn = client.submit_command(run, CommandKind::Turn, &prompt, None).await;
+    let turn = turn.with_context(|| format!("{run} was created, but its turn was not sent"))?;
+    let command: CommandId = turn.command_id.parse()?;
+    if !args.common.json {
+        print_line(&format!(
+            "{profile} works on a copy of {} ({})",
+            repository.display(),
+            describe(&repository)
+        ))?;
+        print_line(&format!(
+            "{run}; Ctrl-C leaves it running, `guildhall runs events {run} -f` returns to it"
+        ))?;
+    }
+    let watch = RunWatch {
+        client,
+        run,
+        command: Some(command),
+        after_seq: 0,
+        json: args.common.json,
+        closes_run: !args.keep_open,
+    };
+    let outcome = watch.follow_to_end().await;
+    // Without an outcome the turn goes on: nothing to take over yet.
+    if outcome.as_ref().is_err_and(|error| !error.is::<UnsuccessfulOutcome>()) {
+        return outcome;
+    }
+    take_over(args, client, run).await?;
+    if !args.keep_open {
+        client.close_run(run).await?;
+    }
+    outcome
+}
+
+/// Returns the only profile with a credential.
+async fn only_profile(client: &Client, tenant: TenantId) -> Result<BackendProfile> {
+    let profiles = client.list_profiles(tenant).await?;
+    let mut configured: Vec<String> = profiles
+        .into_iter()
+        .filter(|profile| profile.configured && profile.profile != BackendProfile::DEMO)
+        .map(|profile| profile.profile)
+        .collect();
+    match (configured.pop(), configured.is_empty()) {
+        (Some(only), true) => Ok(only.parse()?),
+        (Some(last), false) => {
+            let names = configured.join(", ");
+            bail!("several profiles have a credential: choose one with --profile ({names}, {last})")
+        }
+        (None, _) => Err(UsageError(
+            "no profile has a credential\n  next: `guildhall profiles set codex` sets the key of Codex",
+        )
+        .into()),
+    }
+}
+
+/// Describes what the copy contains.
+fn describe(repository: &Path) -> String {
+    let status = Command::new("git").args(["status", "--porcelain"]).current_dir(repository).output();
+    match status
+        .map(|status| status.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count())
+    {
+        Ok(0) => "everything is committed".to_owned(),
+        Ok(1) => "with 1 file that is not committed".to_owned(),
+        Ok(count) => format!("with {count} files that are not committed"),
+        Err(_) => "as it is".to_owned(),
+    }
+}
+
+/// Shows the changes, and applies them if the user wants that.
+async fn take_over(args: &RunHereArgs, client: &Client, run: RunId) -> Result<()> {
+    let diff = client.run_diff(run).await.with_context(|| format!("cannot read the changes of {run}"))?;
+    if args.common.json {
+        print_json(&json!({ "diff": diff }).to_string())?;
+    } else if diff.diff.0.is_empty() {
+        return Ok(print_line("the agent has changed nothing")?);
+    } else {
+        print_line(&sanitize_text(&String::from_utf8_lossy(&diff.diff.0)))?;
+    }
+    if diff.diff.0.is_empty() || !(args.apply || wants_to_apply(args, run)?) {
+        return Ok(());
+    }
+    let files = apply_diff(run, &diff)?;
+    if !args.common.json {
+        print_line(&format!("applied:\n  {}", files.join("\n  ")))?;
+    }
+    Ok(())
+}
+
+/// Asks, if there is someone to ask.
+fn wants_to_apply(args: &RunHereArgs, run: RunId) -> Result<bool> {
+    if args.common.json || !stdin().is_terminal() {
+        eprintln!("  next: `guildhall runs apply {run}` applies the changes");
+        return Ok(false);
+    }
+    eprint!("Apply these changes? [y/N] ");
+    std::io::stderr().flush()?;
+    let mut answer = String::new();
+    stdin().lock().read_line(&mut answer)?;
+    let is_yes = ["y", "yes"].contains(&answer.trim().to_lowercase().as_str());
+    if !is_yes {
+        eprintln!("not applied; `guildhall runs apply {run}` applies the changes later");
+    }
+    Ok(is_yes)
+}
