@@ -23,6 +23,7 @@ pub enum ProfileScope {
 #[derive(Debug, Clone)]
 pub struct CredentialRequest<'a> {
     pub credential: &'a SecretString,
+    pub template: Option<&'a str>,
     pub base_url: Option<&'a str>,
     pub model: Option<&'a str>,
     pub wire_api: Option<&'a str>,
@@ -47,9 +48,12 @@ impl Client {
         request: &CredentialRequest<'_>,
     ) -> Result<ProfileView, ClientError> {
         let mut body = json!({ "credential": request.credential.expose_secret() });
-        for (name, value) in
-            [("baseUrl", request.base_url), ("model", request.model), ("wireApi", request.wire_api)]
-        {
+        for (name, value) in [
+            ("template", request.template),
+            ("baseUrl", request.base_url),
+            ("model", request.model),
+            ("wireApi", request.wire_api),
+        ] {
             if let Some(value) = value {
                 body[name] = json!(value);
             }

@@ -103,6 +103,8 @@ pub enum StartError {
     Runs(#[from] config::RunsConfigError),
     #[error("cannot use secrets.folder (GUILDHALL_SECRETS_FOLDER), the folder for credentials")]
     Secrets(#[from] SecretError),
+    #[error("cannot use the templates of profiles")]
+    Templates(#[from] config::TemplatesError),
     #[error(transparent)]
     PublicUrl(#[from] InvalidPublicUrl),
     #[error(transparent)]
@@ -162,7 +164,7 @@ impl Server {
             payload_sealer,
             audit_key: audit_key.map(|key| key.public()),
         };
-        let Credentials { launcher, secrets } = deps.credentials.clone();
+        let Credentials { launcher, secrets, templates: _ } = deps.credentials.clone();
         let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&deps.signing));
         let runs = runs::open(&deps);
         let profiles =
@@ -412,7 +414,7 @@ fn credentials(config: &Config, address: SocketAddr, clock: &Clock) -> Result<Cr
     let store = open_secrets(config, clock)?;
     let launcher = launcher::open(config, address, store.clone())?;
     let secrets = store.map(|store| Arc::new(store) as Arc<dyn SecretStore>);
-    Ok(Credentials { secrets, launcher })
+    Ok(Credentials { secrets, launcher, templates: Arc::new(config.profiles.templates()?) })
 }
 
 /// Opens the folder for credentials, where one is configured. Fails where other users can read it.

@@ -1,15 +1,16 @@
 //! The output of `guildhall dev` when it is ready.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_server::Config;
 use guildhall_server::config::LauncherKind;
 use serde_json::{Value, json};
 
-use super::DevArgs;
 use super::engines::DevEngines;
+use super::{DevArgs, agents, own_repository};
 
 /// Prints what runs and how to use it. `containment` is the error of the sandbox check, where one was made.
 pub(super) fn print(
@@ -51,6 +52,7 @@ fn to_json(
                 "launcher": "local", "warm": config.launcher.warm, "contained": containment.is_ok(),
             }),
         },
+        "agents": agents::find(config),
         "readyAfterMs": u64::try_from(startup.as_millis()).unwrap_or(u64::MAX),
     })
 }
@@ -99,32 +101,48 @@ fn to_text(
             }
         }
     }
-    if has_codex_login() {
-        row(
-            "Codex",
-            "login found, not used".to_owned(),
-            "agents need an API key: guildhall profiles set codex",
-        );
+    let found = agents::find(config);
+    for (name, first, rest) in agent_rows(&found) {
+        row(name, first, &rest);
     }
     row(
         "Sign in",
         "admin".to_owned(),
         &format!("password in {}", short_path(&engines.folder().join("admin.password"))),
     );
-    if config.launcher.kind == LauncherKind::Local {
-        text.push_str("\n  Try it, in another terminal:\n    guildhall login\n");
-        text.push_str("    guildhall runs create --profile demo \"tidy my notes\" --watch\n");
-    }
+    text.push_str(&next_steps(config, &found));
     text.push_str(&format!("\n  Ready in {:.1} s. Press Ctrl-C to stop.\n", startup.as_secs_f64()));
     text
 }
 
-/// Returns whether the user has a login of a Codex subscription. Agents cannot use it: the model proxy holds API keys
-/// only, and tokens must not be in the sandbox.
-fn has_codex_login() -> bool {
-    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".codex"));
-    let dir = std::env::var_os("CODEX_HOME").map(PathBuf::from).or(home);
-    dir.is_some_and(|dir| dir.join("auth.json").is_file())
+/// Returns the rows about the agents of this machine.
+fn agent_rows(found: &[BackendProfile]) -> Vec<(&'static str, String, String)> {
+    let names: Vec<&str> = found.iter().map(BackendProfile::as_str).collect();
+    let agents = match names.first() {
+        Some(first) => (names.join(", "), format!("give one its key: guildhall profiles set {first}")),
+        None => ("none found on the PATH".to_owned(), agents::INSTALL.to_owned()),
+    };
+    let mut rows = vec![("Agents", agents.0, agents.1)];
+    if agents::has_codex_login() {
+        let next = "agents need an API key: guildhall profiles set codex".to_owned();
+        rows.push(("Codex", "login found, not used".to_owned(), next));
+    }
+    rows
+}
+
+/// Returns commands to try.
+fn next_steps(config: &Config, found: &[BackendProfile]) -> String {
+    let mut text = String::new();
+    if config.launcher.kind == LauncherKind::Local {
+        text.push_str("\n  Try it, in another terminal:\n    guildhall login\n");
+        text.push_str("    guildhall runs create --profile demo \"tidy my notes\" --watch\n");
+    }
+    if let (Some(profile), Some(_)) = (found.first(), own_repository()) {
+        text.push_str("\n  Real work, on a copy of this repository:\n");
+        text.push_str(&format!("    guildhall profiles set {profile}\n"));
+        text.push_str("    guildhall run \"fix the failing test\"\n");
+    }
+    text
 }
 
 /// Describes where the data is. It may be outside the state directory.

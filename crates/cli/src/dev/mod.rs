@@ -1,5 +1,6 @@
 //! `guildhall dev`: a complete installation on one machine.
 
+mod agents;
 mod banner;
 mod engines;
 
@@ -165,11 +166,15 @@ fn choose_address(address: SocketAddr, is_explicit: bool) -> SocketAddr {
     SocketAddr::new(address.ip(), 0)
 }
 
+/// Returns the repository that `guildhall dev` was started in.
+fn own_repository() -> Option<PathBuf> {
+    repository_of(&std::env::current_dir().ok()?.canonicalize().ok()?)
+}
+
 /// Lets agents work on copies of the repository that `guildhall dev` was started in, unless the configuration names
 /// directories.
 fn allow_own_repository(config: &mut Config) {
-    let working_dir = std::env::current_dir().ok().and_then(|dir| dir.canonicalize().ok());
-    let Some(repository) = working_dir.as_deref().and_then(repository_of) else { return };
+    let Some(repository) = own_repository() else { return };
     let repository = repository.display().to_string();
     for list in [&mut config.launcher.workspace_roots, &mut config.runs.directories] {
         if list.is_empty() {

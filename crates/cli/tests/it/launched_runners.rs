@@ -8,16 +8,14 @@ use guildhall_testkit::FakeModel;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
+use crate::support::search_path_with;
 use crate::support::user::{CliUser, DevServer, stderr, stdout};
 
 const PROVIDER_API_KEY: &str = "sk-canary-3177";
 
 /// Starts a server with the local launcher and Codex on its `PATH`, and signs in.
 pub(crate) fn start_server(extra_settings: &[(&str, &str)]) -> (DevServer, CliUser) {
-    let codex = guildhall_testkit::codex_program();
-    let codex_folder = codex.parent().expect("a folder").display();
-    let inherited_path = std::env::var_os("PATH").unwrap_or_default();
-    let path = format!("{codex_folder}:{}", inherited_path.to_string_lossy());
+    let path = search_path_with(&[&guildhall_testkit::codex_program()]);
     let settings: Vec<_> = [("GUILDHALL_LAUNCHER_KIND", "local"), ("PATH", &path)]
         .into_iter()
         .chain(extra_settings.iter().copied())
@@ -28,7 +26,7 @@ pub(crate) fn start_server(extra_settings: &[(&str, &str)]) -> (DevServer, CliUs
 }
 
 pub(crate) fn set_key(user: &CliUser, base_url: &str) {
-    let args = ["profiles", "set", "codex", "--base-url", base_url, "--model", "fake-model"];
+    let args = ["profiles", "set", "codex", "--base-url", base_url, "--model", "fake-model", "--no-check"];
     let stored = user.run_with_stdin(&args, PROVIDER_API_KEY);
     assert_eq!(stored.status.code(), Some(0), "{}", stderr(&stored));
 }

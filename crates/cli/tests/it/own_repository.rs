@@ -1,8 +1,8 @@
 //! Work on a repository of the user: an agent changes a private copy, and the user applies the changes.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{env, fs};
 
 use guildhall_testkit::FakeModel;
 use serde_json::json;
@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 
 use crate::launched_runners::{set_key, start_server};
 use crate::support::user::{CliUser, DevServer, stderr, stdout};
-use crate::support::{ChildProcess, guildhall};
+use crate::support::{ChildProcess, guildhall, search_path_with};
 
 /// A repository with a change that is not committed, and a server whose runners may copy it.
 struct OwnRepository {
@@ -125,17 +125,13 @@ fn codex_fixes_a_test_in_a_copy_and_the_user_applies_it() {
     assert_eq!(repository.read("answer"), "42\n");
 }
 
-/// The commands of the guide, in a repository, with the default state directory.
-#[test]
-fn guide_from_dev_to_applied_changes_works_with_codex() {
+/// Runs the commands of the guide in a repository, with the default state directory and one agent on the search path.
+fn follow_the_guide(profile: &str, agent: &Path) {
     let folder = tempfile::tempdir().expect("a folder");
     let (home, dir) = (folder.path().join("home"), create_repository(folder.path()));
     fs::create_dir(&home).expect("a folder");
-    let programs =
-        [guildhall_testkit::codex_program(), guildhall_engines::inspect::nats_program().expect("NATS").path];
-    let path = env::var_os("PATH").unwrap_or_default();
-    let dirs = programs.iter().filter_map(|program| program.parent()).map(Path::to_owned);
-    let path = env::join_paths(dirs.chain(env::split_paths(&path))).expect("a search path");
+    let nats = guildhall_engines::inspect::nats_program().expect("NATS").path;
+    let path = search_path_with(&[agent, &nats]);
     let command = |dir: &Path, args: &[&str]| {
         let mut command = guildhall();
         command.args(args).current_dir(dir).env("HOME", &home).env("PATH", &path).stdin(Stdio::null());
@@ -152,29 +148,37 @@ fn guide_from_dev_to_applied_changes_works_with_codex() {
     let state = PathBuf::from(ready["state"].as_str().expect("a folder"));
     assert!(state.starts_with(home.join(".local/state/guildhall")), "{}", state.display());
     assert!(!dir.join(".guildhall").exists(), "the repository is unchanged");
+    assert!(ready["agents"].as_array().is_some_and(|agents| agents.contains(&json!(profile))), "{ready}");
     run(&dir.join("src"), &["login"]);
     let runtime = Runtime::new().expect("a runtime");
     let model = runtime.block_on(FakeModel::start());
-    let set = command(
-        &dir,
-        &["profiles", "set", "codex", "--base-url", &model.base_url(), "--model", "fake-model"],
-    );
+    let url = model.base_url();
+    let set = command(&dir, &["profiles", "set", profile, "--base-url", &url, "--model", "fake-model"]);
     let stored = CliUser::run_with_input(set, "sk-canary-4711");
-    assert!(stored.status.success(), "{}", stderr(&stored));
+    assert!(stored.status.success(), "{}{}", stdout(&stored), stderr(&stored));
+    let works = format!("{profile} works: {profile} at {url} accepted the credential and replied\n");
+    assert!(stdout(&stored).ends_with(&works), "{}", stdout(&stored));
 
     let output = run(&dir.join("src"), &["run", FIX]);
-    assert!(
-        output.contains("codex works on a copy of") && output.contains("with 1 file that is not committed"),
-        "{output}"
-    );
+    let first = output.lines().next().expect("a line");
+    let copied =
+        format!("{profile} works on a copy of {} (with 1 file that is not committed)", dir.display());
+    assert_eq!(first, copied, "{output}");
     assert!(output.contains("-41\n+42\n"), "{output}");
-    assert_eq!(
-        fs::read_to_string(dir.join("answer")).expect("a file"),
-        "41\n",
-        "nothing is applied without a yes"
-    );
+    let answer = || fs::read_to_string(dir.join("answer")).expect("a file");
+    assert_eq!(answer(), "41\n", "nothing is applied without a yes");
     assert!(run(&dir, &["runs", "ls"]).contains("no open runs"), "the run is closed");
     let output = run(&dir.join("src"), &["run", "--apply", FIX]);
     assert!(output.ends_with("applied:\n  answer\n  draft.txt\n"), "{output}");
-    assert_eq!(fs::read_to_string(dir.join("answer")).expect("a file"), "42\n");
+    assert_eq!(answer(), "42\n");
+}
+
+#[test]
+fn guide_from_dev_to_applied_changes_works_with_codex() {
+    follow_the_guide("codex", &guildhall_testkit::codex_program());
+}
+
+#[test]
+fn guide_from_dev_to_applied_changes_works_with_qwen() {
+    follow_the_guide("qwen", &guildhall_testkit::qwen_program());
 }

@@ -1,5 +1,6 @@
 //! `guildhall profiles`, with a real runner and a real Codex that use the stored profiles.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
@@ -11,17 +12,18 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::support::ChildProcess;
 use crate::support::agent::{runner_program, stop_runner};
 use crate::support::cluster::Cluster;
 use crate::support::runner::TenantFixture;
 use crate::support::user::{CliUser, DevServer, stderr, stdout};
+use crate::support::{ChildProcess, search_path_with};
 
 const PROVIDER_API_KEY: &str = "sk-canary-4711";
 
 fn set_profile(user: &CliUser, model: &FakeModel, key: &str) -> Output {
     let url = model.base_url_requiring_key(PROVIDER_API_KEY);
-    user.run_with_stdin(&["profiles", "set", "codex", "--base-url", &url, "--model", "fake-model"], key)
+    let args = ["profiles", "set", "codex", "--base-url", &url, "--model", "fake-model", "--no-check"];
+    user.run_with_stdin(&args, key)
 }
 
 /// Starts the runner binary on the folder in which the server stores the tenant's profiles.
@@ -61,7 +63,11 @@ fn profiles_check_reports_whether_the_credential_works() {
     let runner = start_runner(&server, &fixture, &folder);
     let checked = fixture.user.run(&["profiles", "check", "codex"]);
     assert_eq!(checked.status.code(), Some(0), "{} {}", stdout(&checked), stderr(&checked));
-    assert_eq!(stdout(&checked), "codex works: the provider accepted the credential and replied\n");
+    let url = model.base_url_requiring_key(PROVIDER_API_KEY);
+    assert_eq!(
+        stdout(&checked),
+        format!("codex works: codex at {url} accepted the credential and replied\n")
+    );
     assert!(
         model
             .requests()
@@ -84,6 +90,32 @@ fn profiles_check_reports_whether_the_credential_works() {
 }
 
 #[test]
+fn each_provider_gets_only_the_credential_of_its_profile() {
+    let path = search_path_with(&[&guildhall_testkit::codex_program(), &guildhall_testkit::qwen_program()]);
+    let server = DevServer::ephemeral_with(&[("GUILDHALL_LAUNCHER_KIND", "local"), ("PATH", &path)]);
+    let user = CliUser::new();
+    user.login(&server);
+    let runtime = Runtime::new().expect("a runtime");
+    for (profile, key, api) in [
+        ("codex", "sk-canary-openai", "/v1/responses"),
+        ("qwen", "sk-canary-dashscope", "/v1/chat/completions"),
+    ] {
+        let model = runtime.block_on(FakeModel::start());
+        let url = model.base_url();
+        let args = ["profiles", "set", profile, "--base-url", &url, "--model", "fake-model"];
+        let set = user.run_with_stdin(&args, key);
+        assert_eq!(set.status.code(), Some(0), "{}{}", stdout(&set), stderr(&set));
+        let works = format!("{profile} works: {profile} at {url} accepted the credential and replied\n");
+        assert!(stdout(&set).ends_with(&works), "{}", stdout(&set));
+        let requests = model.requests();
+        let received: BTreeSet<_> =
+            requests.iter().filter_map(|request| request.authorization.as_deref()).collect();
+        assert_eq!(received, BTreeSet::from([format!("Bearer {key}").as_str()]));
+        assert!(requests.iter().any(|request| request.path.ends_with(api)), "{requests:?}");
+    }
+}
+
+#[test]
 fn profile_is_set_from_stdin_listed_checked_and_removed() {
     let server = DevServer::ephemeral_with(&[("GUILDHALL_SECRETS_VALIDATE_WITHIN", "2s")]);
     let fixture = TenantFixture::new(&server);
@@ -93,8 +125,10 @@ fn profile_is_set_from_stdin_listed_checked_and_removed() {
         Some(2),
         "an empty credential is rejected"
     );
-    let stored =
-        user.run_with_stdin(&["profiles", "set", "codex", "--model", "m-1", "--json"], PROVIDER_API_KEY);
+    let stored = user.run_with_stdin(
+        &["profiles", "set", "codex", "--model", "m-1", "--no-check", "--json"],
+        PROVIDER_API_KEY,
+    );
     let stored: Value = serde_json::from_slice(&stored.stdout).expect("JSON");
     assert_eq!((&stored["configured"], &stored["model"]), (&json!(true), &json!("m-1")), "{stored}");
     let listed = stdout(&user.run(&["profiles", "ls"]));
@@ -108,7 +142,8 @@ fn profile_is_set_from_stdin_listed_checked_and_removed() {
         (Some(1), &json!("infra-failed")),
         "{outcome}"
     );
-    let shared = user.run_with_stdin(&["profiles", "set", "house", "--shared"], PROVIDER_API_KEY);
+    let shared = user
+        .run_with_stdin(&["profiles", "set", "house", "--template", "codex", "--shared"], PROVIDER_API_KEY);
     assert_eq!(shared.status.code(), Some(0), "{}", stderr(&shared));
     assert_eq!(user.json(&["profiles", "show", "house"])["scope"], "shared");
     assert_eq!(user.run(&["profiles", "rm", "codex"]).status.code(), Some(0));

@@ -4,11 +4,13 @@
 //! secret: the credential is a separate file, and the profile names the environment variable for it.
 
 mod stored;
+pub mod template;
 pub mod validation;
 
 pub use stored::{ProfileOwner, StoredProfile};
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +87,34 @@ pub enum ProfileError {
 
 impl Profile {
     pub const DEFAULT_ENV_KEY: &'static str = "OPENAI_API_KEY";
+
+    /// The default providers of agents.
+    pub const OPENAI_URL: &'static str = "https://api.openai.com/v1";
+    pub const ANTHROPIC_URL: &'static str = "https://api.anthropic.com/v1";
+
+    /// Returns the URL that requests of the agent go to. A script has no provider.
+    #[must_use]
+    pub fn provider_url(&self) -> Option<&str> {
+        match (self.backend, &self.base_url) {
+            (BackendKind::Script, _) => None,
+            (BackendKind::Codex | BackendKind::Acp, Some(url)) => Some(url),
+            (BackendKind::Acp, None) if self.env_key.starts_with("ANTHROPIC_") => Some(Self::ANTHROPIC_URL),
+            (BackendKind::Codex | BackendKind::Acp, None) => Some(Self::OPENAI_URL),
+        }
+    }
+
+    /// Returns the name of the agent's program.
+    #[must_use]
+    pub fn agent(&self) -> &str {
+        let program = self.command.first().map_or("acp", String::as_str);
+        match self.backend {
+            BackendKind::Codex => "codex",
+            BackendKind::Script => "script",
+            BackendKind::Acp => {
+                Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or(program)
+            }
+        }
+    }
 
     /// Creates a profile with default values.
     #[must_use]
@@ -202,6 +232,23 @@ mod tests {
         };
         for profile in [qwen, Profile::new(BackendKind::Codex), Profile::new(BackendKind::Script)] {
             assert_eq!(Profile::parse(&profile.to_toml()), Ok(profile.clone()), "{}", profile.to_toml());
+        }
+    }
+
+    #[test]
+    fn profile_names_its_agent_and_its_provider() {
+        for (text, expected) in [
+            ("backend = \"codex\"", ("codex", Some(Profile::OPENAI_URL))),
+            ("backend = \"codex\"\nbase_url = \"https://a/v1\"", ("codex", Some("https://a/v1"))),
+            ("backend = \"acp\"\ncommand = [\"/opt/bin/qwen\"]", ("qwen", Some(Profile::OPENAI_URL))),
+            (
+                "backend = \"acp\"\ncommand = [\"x\"]\nenv_key = \"ANTHROPIC_API_KEY\"",
+                ("x", Some(Profile::ANTHROPIC_URL)),
+            ),
+            ("backend = \"script\"", ("script", None)),
+        ] {
+            let profile = Profile::parse(text).expect(text);
+            assert_eq!((profile.agent(), profile.provider_url()), expected, "{text}");
         }
     }
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use guildhall_domain::FailureKind;
+use guildhall_domain::profiles::Profile;
 use guildhall_domain::runs::policy::Network;
 use guildhall_egress::Connector;
 use secrecy::SecretString;
@@ -20,9 +21,6 @@ use crate::sandbox::{Containment, PROXY_PORT};
 
 /// The value that a contained agent has in place of the credential, because some agents do not start without one.
 const PLACEHOLDER: &str = "held-by-the-model-proxy";
-
-const OPENAI_URL: &str = "https://api.openai.com/v1";
-const ANTHROPIC_URL: &str = "https://api.anthropic.com/v1";
 
 /// The HTTP API of a model provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +58,8 @@ impl ModelApi {
 
     fn default_url(self) -> &'static str {
         match self {
-            Self::Responses | Self::Chat => OPENAI_URL,
-            Self::Messages => ANTHROPIC_URL,
+            Self::Responses | Self::Chat => Profile::OPENAI_URL,
+            Self::Messages => Profile::ANTHROPIC_URL,
         }
     }
 }
@@ -136,7 +134,7 @@ async fn start(
     let failed = |what: &str| BackendFailure::new(FailureKind::InfraFailed, what.to_owned());
     let (api, base_url) = match provider {
         Some(ModelProvider { api, base_url }) => (*api, base_url.as_deref().unwrap_or(api.default_url())),
-        None => (ModelApi::Responses, OPENAI_URL),
+        None => (ModelApi::Responses, Profile::OPENAI_URL),
     };
     let base_url = Url::parse(base_url).map_err(|_| failed("the profile has an invalid base URL"))?;
     let path = base_url.path().trim_end_matches('/').to_owned();

@@ -30,9 +30,6 @@ const CODEX_RETRIES: u32 = 4;
 /// think for minutes without output.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// The default provider of Codex.
-const OPENAI_URL: &str = "https://api.openai.com/v1";
-
 /// The backends that a runner can start.
 #[derive(Debug, Clone, Default)]
 pub struct BackendCatalog {
@@ -63,10 +60,10 @@ pub enum BackendSelectionError {
     InvalidProfile(BackendProfile, ProfileError),
     #[error("cannot read the credential of the profile `{0}`: {1}")]
     UnreadableCredential(BackendProfile, &'static str),
-    #[error("codex is not installed on this machine: set its path with --codex")]
+    #[error("codex is not installed on the runner's machine: install it, or set its path with --codex")]
     CodexNotFound,
-    #[error("the program of the profile `{0}` is not installed on this machine")]
-    ProgramNotFound(BackendProfile),
+    #[error("`{program}`, the agent of the profile `{profile}`, is not installed on the runner's machine")]
+    ProgramNotFound { profile: BackendProfile, program: String },
 }
 
 impl BackendSelectionError {
@@ -78,7 +75,7 @@ impl BackendSelectionError {
             | Self::UnreadableProfile(..)
             | Self::InvalidProfile(..)
             | Self::CodexNotFound
-            | Self::ProgramNotFound(_) => FailureKind::InfraFailed,
+            | Self::ProgramNotFound { .. } => FailureKind::InfraFailed,
         }
     }
 }
@@ -99,7 +96,13 @@ impl BackendCatalog {
                 .or_else(|| find_on_path("codex"))
                 .ok_or(BackendSelectionError::CodexNotFound)?,
             BackendKind::Script => PathBuf::new(),
-            BackendKind::Acp => find_program(&profile).ok_or(BackendSelectionError::ProgramNotFound(slug))?,
+            BackendKind::Acp => {
+                let not_found = || BackendSelectionError::ProgramNotFound {
+                    profile: slug,
+                    program: profile.agent().to_owned(),
+                };
+                find_program(&profile).ok_or_else(not_found)?
+            }
         };
         Ok(SelectedBackend { profile, credential, program })
     }
@@ -121,7 +124,7 @@ impl SelectedBackend {
                 let profile = CodexProfile {
                     program,
                     model: profile.model,
-                    base_url: profile.base_url.unwrap_or_else(|| OPENAI_URL.to_owned()),
+                    base_url: profile.base_url.unwrap_or_else(|| Profile::OPENAI_URL.to_owned()),
                     credential: credential.map(|_| profile.env_key),
                     retries: CODEX_RETRIES,
                 };

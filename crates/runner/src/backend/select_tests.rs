@@ -92,10 +92,11 @@ fn acp_profile_needs_an_installed_program() {
     let profiles = ProfileDir::new();
     profiles.write("mine", "profile.toml", "backend = \"acp\"\ncommand = [\"sh\", \"-c\", \"true\"]", 0o600);
     assert_eq!(backend_name(profiles.catalog().select("mine").expect("sh is installed")), "acp");
-    for program in ["no-such-agent-here", "/nonexistent/agent"] {
+    for (program, name) in [("no-such-agent-here", "no-such-agent-here"), ("/nonexistent/agent", "agent")] {
         let text = format!("backend = \"acp\"\ncommand = [\"{program}\"]");
         profiles.write("mine", "profile.toml", &text, 0o600);
-        let expected = "the program of the profile `mine` is not installed on this machine".to_owned();
+        let expected =
+            format!("`{name}`, the agent of the profile `mine`, is not installed on the runner's machine");
         assert_eq!(profiles.select_error("mine"), (FailureKind::InfraFailed, expected));
     }
 }

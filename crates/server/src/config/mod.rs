@@ -18,6 +18,7 @@ mod nats;
 mod networks;
 mod oidc;
 mod postgres;
+mod profiles;
 mod rate;
 mod runs;
 mod sandbox;
@@ -42,6 +43,7 @@ pub use load::{ConfigError, Sources, secret_keys_in_file};
 pub use nats::Nats;
 pub use oidc::Oidc;
 pub use postgres::Postgres;
+pub use profiles::{Profiles, TemplatesError};
 pub use runs::{Runs, RunsConfigError};
 pub use sandbox::Sandbox;
 pub use secrets::Secrets;
@@ -50,7 +52,7 @@ pub use sessions::Sessions;
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 16] = [
+pub const SECTIONS: [Section; 17] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
@@ -65,6 +67,7 @@ pub const SECTIONS: [Section; 16] = [
     Runs::SECTION,
     Launcher::SECTION,
     Sandbox::SECTION,
+    Profiles::SECTION,
     Secrets::SECTION,
     Sessions::SECTION,
 ];
@@ -87,6 +90,7 @@ pub struct Config {
     pub runs: Runs,
     pub launcher: Launcher,
     pub sandbox: Sandbox,
+    pub profiles: Profiles,
     pub secrets: Secrets,
     pub sessions: Sessions,
 }

@@ -31,6 +31,7 @@ fn row(profile: &str, kind: &str, configured: bool, available: bool) -> (String,
 }
 
 const CODEX: &str = "codex-app-server-stdio";
+const ACP: &str = "acp-stdio";
 
 // covers: R23
 #[tokio::test]
@@ -45,7 +46,7 @@ async fn backends_are_the_built_in_and_the_stored_profiles_of_the_tenant() {
         [("house", "shared"), ("qwen", "shared"), ("broken", "shared"), ("my-model", "tenant")]
     {
         let path = format!("/api/v1/provider-profiles/{slug}/credential?tenantId={acme}&scope={scope}");
-        let body = Some(json!({ "credential": "sk-canary-0123456789" }));
+        let body = Some(json!({ "credential": "sk-canary-0123456789", "template": "codex" }));
         let stored = cluster.first.request_as(Method::PUT, &path, operator, body).await;
         assert_eq!(stored.status, 200, "{}", stored.text);
     }
@@ -57,29 +58,30 @@ async fn backends_are_the_built_in_and_the_stored_profiles_of_the_tenant() {
 
     let shared_rows = [
         row("broken", CODEX, false, false),
+        row("claude", ACP, false, false),
         row("codex", CODEX, false, true),
-        row("deepseek", CODEX, false, false),
+        row("deepseek", ACP, false, false),
         row("demo", "script", true, true),
         row("dsflash-go", CODEX, false, false),
         row("house", CODEX, true, true),
-        row("minimax-m3", CODEX, false, false),
-        row("qwen", "acp-stdio", true, true),
+        row("minimax-m3", ACP, false, false),
+        row("qwen", ACP, true, true),
     ];
     let backends = list_backends(&cluster, "", operator).await;
     assert_eq!(summaries(&backends), shared_rows);
     assert_eq!(summaries(&list_backends(&cluster, "?tenantId=other", operator).await), shared_rows);
     assert_eq!(
-        backends[5],
+        backends[6],
         json!({
             "profile": "house", "backendKind": CODEX, "protocol": "codex-app-server",
             "transport": "stdio", "commandTypes": ["turn", "steer", "interrupt"],
             "requiredSecretKeys": ["auth.json", "config.toml"], "configured": true, "unavailable": null,
         })
     );
-    assert_eq!(backends[7]["commandTypes"], json!(["turn", "interrupt"]), "ACP cannot steer a turn");
+    assert_eq!(backends[8]["commandTypes"], json!(["turn", "interrupt"]), "ACP cannot steer a turn");
 
     let mut own_rows = shared_rows.to_vec();
-    own_rows.insert(7, row("my-model", CODEX, true, true));
+    own_rows.insert(8, row("my-model", CODEX, true, true));
     assert_eq!(summaries(&list_backends(&cluster, "?tenantId=acme", operator).await), own_rows);
     let (_, key) = cluster.create_key(&acme, "viewer").await;
     assert_eq!(summaries(&list_backends(&cluster, "", &key).await), own_rows, "a key belongs to its tenant");

@@ -125,7 +125,7 @@ async fn readiness_reports_the_secrets_of_shared_profiles_without_values() {
 
     for (slug, scope) in [("codex", "shared"), ("house", "shared"), ("their-own", "tenant")] {
         let path = format!("/api/v1/provider-profiles/{slug}/credential?tenantId={tenant}&scope={scope}");
-        let body = Some(json!({ "credential": "sk-canary-0123456789" }));
+        let body = Some(json!({ "credential": "sk-canary-0123456789", "template": "codex" }));
         let stored =
             cluster.first.request_as(reqwest::Method::PUT, &path, &cluster.operator.token, body).await;
         assert_eq!(stored.status, 200, "{}", stored.text);

@@ -46,8 +46,8 @@ async fn delete_revoke_and_sign_out_answer_with_json() {
     let (enrolment, _) = cluster.create_enrolment(&tenant.id).await;
     let (invitation, _) = cluster.create_invitation(&tenant.id, "viewer").await;
     let run = cluster.create_run(&tenant).await;
-    let stored =
-        cluster.first.put_credential(&tenant.id, "mine", operator, json!({ "credential": "sk-test" })).await;
+    let body = json!({ "credential": "sk-test", "template": "codex" });
+    let stored = cluster.first.put_credential(&tenant.id, "mine", operator, body).await;
     assert_eq!(stored.status, 200, "{}", stored.text);
 
     let of_tenant = |rest: &str| format!("/api/v1/tenants/{}/{rest}", tenant.id);

@@ -92,7 +92,7 @@ async fn profile_list_shows_built_in_tenant_and_shared_profiles() {
     let operator = &cluster.operator.token;
     let put = async |tenant: &str, slug: &str, scope: &str| {
         let path = format!("/api/v1/provider-profiles/{slug}/credential?tenantId={tenant}&scope={scope}");
-        let body = Some(json!({ "credential": SECRET }));
+        let body = Some(json!({ "credential": SECRET, "template": "codex" }));
         let stored = cluster.first.request_as(Method::PUT, &path, operator, body).await;
         assert_eq!(stored.status, 200, "{}", stored.text);
     };
@@ -105,12 +105,14 @@ async fn profile_list_shows_built_in_tenant_and_shared_profiles() {
     assert_eq!(
         summaries(&ours),
         [
+            ("claude", "none", false),
             ("codex", "tenant", true),
             ("deepseek", "none", false),
             ("dsflash-go", "none", false),
             ("house", "shared", true),
             ("minimax-m3", "none", false),
             ("my-model", "tenant", true),
+            ("qwen", "none", false),
         ]
     );
     let theirs: Vec<_> = summaries(&theirs).into_iter().map(|(slug, scope, _)| (slug, scope)).collect();
@@ -124,6 +126,77 @@ async fn profile_list_shows_built_in_tenant_and_shared_profiles() {
         "the shared profile is visible again"
     );
     cluster.first.request_as(Method::DELETE, &remove, operator, None).await.assert_failure(404, "not-found");
+}
+
+#[tokio::test]
+async fn template_gives_a_profile_its_agent_and_its_provider() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = Cluster::with_secrets_folder(&folder).await;
+    let tenant = cluster.create_tenant("acme").await;
+    let put = async |slug: &str, more: Value| {
+        let mut body = json!({ "credential": SECRET });
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        let stored = cluster.first.put_credential(&tenant, slug, &cluster.operator.token, body).await;
+        let read = get_profile(&cluster, &tenant, slug).await.body;
+        let fields = |body: &Value| ["backend", "agent", "baseUrl", "model"].map(|name| body[name].clone());
+        if stored.status == 200 {
+            assert_eq!(fields(&stored.body), fields(&read), "both replicas");
+        }
+        let message = stored.body["message"].as_str().unwrap_or_default().to_owned();
+        (stored.status.as_u16(), fields(&stored.body), message)
+    };
+    let own = "https://models.example.org/v1";
+    for (slug, more, expected) in [
+        ("codex", json!({}), json!(["codex", "codex", "https://api.openai.com/v1", null])),
+        ("deepseek", json!({}), json!(["acp", "qwen", "https://api.deepseek.com/v1", "deepseek-chat"])),
+        (
+            "claude",
+            json!({ "model": "m" }),
+            json!(["acp", "claude-agent-acp", "https://api.anthropic.com/v1", "m"]),
+        ),
+        ("qwen", json!({ "baseUrl": own }), json!(["acp", "qwen", own, "qwen3-coder-plus"])),
+        ("qwen", json!({ "model": "m-2" }), json!(["acp", "qwen", own, "m-2"])),
+        ("house", json!({ "template": "codex", "baseUrl": own }), json!(["codex", "codex", own, null])),
+        (
+            "house",
+            json!({ "template": "qwen" }),
+            json!(["acp", "qwen", "https://dashscope.aliyuncs.com/compatible-mode/v1", "qwen3-coder-plus",]),
+        ),
+    ] {
+        let (status, fields, message) = put(slug, more.clone()).await;
+        assert_eq!((status, json!(fields)), (200, expected), "{slug} {more}: {message}");
+    }
+    let (status, _, message) = put("house-2", json!({ "baseUrl": own })).await;
+    assert_eq!(
+        (status, message.as_str()),
+        (
+            400,
+            "template: the profile has no template of its own name; choose one of claude, codex, deepseek, \
+             minimax-m3, qwen"
+        )
+    );
+}
+
+#[tokio::test]
+async fn templates_of_the_operator_replace_the_built_in_ones() {
+    let (folder, db) = (tempfile::tempdir().expect("a folder"), TestDb::new().await);
+    let template =
+        "backend = \"acp\"\ncommand = [\"/opt/agent\"]\nbase_url = \"https://models.example.org/v1\"\n";
+    fs::write(folder.path().join("house.toml"), template).expect("written");
+    let setup =
+        with_secrets_folder(Setup::new(&db), &folder).with("profiles.templates", folder.path().display());
+    let cluster = Cluster::with_setup(setup, db).await;
+    let (tenant, operator) = (cluster.create_tenant("acme").await, &cluster.operator.token);
+    let house =
+        cluster.first.put_credential(&tenant, "house", operator, json!({ "credential": SECRET })).await;
+    assert_eq!(
+        (&house.body["agent"], &house.body["backend"]),
+        (&json!("agent"), &json!("acp")),
+        "{}",
+        house.text
+    );
+    let body = json!({ "credential": SECRET, "template": "qwen" });
+    cluster.first.put_credential(&tenant, "mine", operator, body).await.assert_failure(400, "schema-invalid");
 }
 
 // covers: R22
@@ -140,7 +213,7 @@ async fn members_read_profiles_and_only_managers_change_them() {
     let (owner, developer) = (cluster.create_user("owner").await, cluster.create_user("developer").await);
     cluster.set_role(&tenant, &owner, "owner").await;
     cluster.set_role(&tenant, &developer, "developer").await;
-    assert_eq!(list_profiles(&cluster, &tenant, &developer.token).await.len(), 4);
+    assert_eq!(list_profiles(&cluster, &tenant, &developer.token).await.len(), 6);
     cluster
         .first
         .put_credential(&tenant, "codex", &developer.token, body())
@@ -188,6 +261,8 @@ async fn invalid_or_forbidden_profile_settings_are_refused() {
     for (kind, more) in [
         ("schema-invalid", json!({ "command": ["sh", "-c", "id"] })),
         ("schema-invalid", json!({ "backend": "acp" })),
+        ("schema-invalid", json!({ "template": "sh" })),
+        ("schema-invalid", json!({ "template": "../qwen" })),
         ("schema-invalid", json!({ "envKey": "LD_PRELOAD" })),
         ("schema-invalid", json!({ "baseUrl": "http://api.example.org/v1" })),
         ("schema-invalid", json!({ "baseUrl": "https://me:pw@api.example.org/v1" })),
@@ -448,7 +523,7 @@ async fn missing_secrets_folder_is_reported_and_a_readable_one_fails_start() {
         .put_credential(&tenant, "codex", &cluster.operator.token, json!({ "credential": "x" }))
         .await;
     refused.assert_failure(409, "secret-unavailable");
-    assert_eq!(list_profiles(&cluster, &tenant, &cluster.operator.token).await.len(), 4);
+    assert_eq!(list_profiles(&cluster, &tenant, &cluster.operator.token).await.len(), 6);
     let folder = tempfile::tempdir().expect("a folder");
     let readable = folder.path().join("secrets");
     fs::create_dir(&readable).expect("a folder");

@@ -226,7 +226,7 @@ impl RouteCalls {
 
     async fn use_profile(&mut self) {
         self.ids.insert(":profile", "my-model".to_owned());
-        let credential = json!({ "credential": "sk-test" });
+        let credential = json!({ "credential": "sk-test", "template": "codex" });
         self.write("PUT", "/api/v1/provider-profiles/:profile/credential", credential).await;
         let listed = self.read("GET", "/api/v1/provider-profiles").await;
         assert!(listed["profiles"].to_string().contains("my-model"), "{listed}");

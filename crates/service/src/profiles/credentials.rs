@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use guildhall_domain::ids::TenantId;
+use guildhall_domain::profiles::template::ProfileTemplates;
 use guildhall_domain::profiles::{ProfileOwner, StoredProfile};
 use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_launcher::Launcher;
@@ -26,6 +27,8 @@ pub struct Credentials {
     pub secrets: Option<Arc<dyn SecretStore>>,
     /// The launcher, whose runners may have operator profiles that are not in the secret store.
     pub launcher: Option<Arc<dyn Launcher>>,
+    /// The templates that profiles are created from.
+    pub templates: Arc<ProfileTemplates>,
 }
 
 impl Credentials {
@@ -54,7 +57,7 @@ impl Credentials {
             ProfileAvailability::Served => Ok(()),
             // Without a secret store, runners bring all profiles; the first one may come later.
             ProfileAvailability::NoEnrolment if self.secrets.is_none() => Ok(()),
-            _ if found.is_some() || profile.is_built_in() => {
+            _ if found.is_some() || self.is_known(profile) => {
                 Err(ProfileError::NoCredential(profile.clone()).into())
             }
             ProfileAvailability::NotServed | ProfileAvailability::NoEnrolment => {
@@ -62,6 +65,15 @@ impl Credentials {
                 Err(ProfileError::NotServed { profile: profile.clone(), available }.into())
             }
         }
+    }
+
+    /// Returns the names of the profiles that need a credential and no further choice, and of the built-in ones.
+    pub(crate) fn known(&self) -> impl Iterator<Item = BackendProfile> {
+        BackendProfile::built_in_with_credential().chain(self.templates.names().cloned())
+    }
+
+    pub(crate) fn is_known(&self, profile: &BackendProfile) -> bool {
+        self.known().any(|known| known == *profile)
     }
 
     /// Lists the profiles that a run of a tenant can name, in order.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use guildhall_domain::profiles::template::TemplateError;
 use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_egress::BlockedAddress;
@@ -20,6 +21,8 @@ pub enum ProfileError {
     NeedsNone(BackendProfile),
     #[error("there are {0} profiles already")]
     TooMany(usize),
+    #[error("no template was chosen")]
+    Template(#[source] TemplateError),
     #[error("invalid base URL")]
     BaseUrl,
     #[error("the base URL has a blocked address: {0}")]
@@ -58,6 +61,7 @@ impl ProfileError {
                 FailureKind::Conflict,
                 format!("there are {count} profiles already, which is the limit: remove one first"),
             ),
+            Self::Template(error) => Failure::new(FailureKind::SchemaInvalid, format!("template: {error}")),
             Self::BaseUrl => Failure::new(
                 FailureKind::SchemaInvalid,
                 "baseUrl: use https:// and a host, without user, query or fragment; http:// is allowed \

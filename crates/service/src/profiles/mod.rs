@@ -14,7 +14,7 @@ use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
 use guildhall_domain::access::role::rights::{ProfilesManage, TenantRead};
 use guildhall_domain::ids::{PrincipalId, TenantId};
 use guildhall_domain::profiles::validation::Validation;
-use guildhall_domain::profiles::{BackendKind, Profile, WireApi};
+use guildhall_domain::profiles::{Profile, WireApi};
 use guildhall_domain::profiles::{ProfileOwner, StoredProfile};
 use guildhall_domain::redact::redact;
 use guildhall_domain::runs::policy::{BackendProfile, SecretRef};
@@ -40,11 +40,22 @@ pub struct ProfileView {
     /// The owner; none where nothing is stored under this name.
     pub owner: Option<ProfileOwner>,
     pub stored: Option<StoredProfile>,
+    /// The template of the same name, which is used if nothing is stored.
+    pub template: Option<Profile>,
     /// The latest validation by this tenant.
     pub validated: Option<Validation>,
 }
 
 impl ProfileView {
+    /// Returns the settings that runs use, or would use with a credential.
+    #[must_use]
+    pub fn settings(&self) -> Option<&Profile> {
+        match &self.stored {
+            Some(stored) => stored.settings.as_ref(),
+            None => self.template.as_ref(),
+        }
+    }
+
     /// Returns whether a run can use it.
     #[must_use]
     pub fn is_configured(&self) -> bool {
@@ -79,6 +90,8 @@ impl ProfileManager {
 #[derive(Debug, Clone)]
 pub struct SetCredential {
     pub credential: SecretString,
+    /// The template; by default the one with the name of the profile.
+    pub template: Option<String>,
     pub base_url: Option<String>,
     pub model: Option<String>,
     pub wire_api: Option<String>,
@@ -111,12 +124,12 @@ impl Profiles {
         let tenant = caller.tenant();
         let mut stored = self.deps.credentials.list(Some(tenant)).await?;
         let names: BTreeSet<BackendProfile> =
-            BackendProfile::built_in_with_credential().chain(stored.keys().cloned()).collect();
+            self.deps.credentials.known().chain(stored.keys().cloned()).collect();
         let mut validated = self.validated(tenant, &names).await?;
         let views = names.into_iter().map(|profile| {
             let (owner, stored) = stored.remove(&profile).unzip();
             let validated = validated.remove(profile.as_str());
-            ProfileView { profile, owner, stored, validated }
+            ProfileView { template: self.template(&profile), profile, owner, stored, validated }
         });
         Ok(views.collect())
     }
@@ -129,13 +142,14 @@ impl Profiles {
     ) -> Result<ProfileView, ServiceError> {
         let tenant = caller.tenant();
         let found = self.find(tenant, profile).await?;
-        if found.is_none() && !(profile.is_built_in() && profile.needs_credential()) {
+        if found.is_none() && !self.deps.credentials.is_known(profile) {
             return Err(ServiceError::NOT_FOUND);
         }
         let (owner, stored) = found.unzip();
         let names = BTreeSet::from([profile.clone()]);
         let validated = self.validated(tenant, &names).await?.remove(profile.as_str());
-        Ok(ProfileView { profile: profile.clone(), owner, stored, validated })
+        let template = self.template(profile);
+        Ok(ProfileView { profile: profile.clone(), owner, stored, template, validated })
     }
 
     /// Stores a credential for a tenant, or for all tenants.
@@ -155,10 +169,11 @@ impl Profiles {
         if before.is_none() && secrets.list(owner, MAX_PROFILES).await?.len() >= MAX_PROFILES {
             return Err(ProfileError::TooMany(MAX_PROFILES).into());
         }
-        let settings = self.settings(before.and_then(|stored| stored.settings), &request)?;
+        let settings = self.settings(profile, before.and_then(|stored| stored.settings), &request)?;
         // Audited first: an unaudited change is worse than an entry about one that failed.
         let detail = json!({
             "secretRef": SecretRef::provider_name(profile),
+            "agent": settings.agent(),
             "baseUrl": settings.base_url,
             "model": settings.model,
         });
@@ -169,6 +184,7 @@ impl Profiles {
             profile: profile.clone(),
             owner: Some(owner),
             stored: Some(stored),
+            template: self.template(profile),
             validated: None,
         })
     }
@@ -212,11 +228,21 @@ impl Profiles {
         Ok(found.into_iter().map(|validation| (validation.profile.clone(), validation)).collect())
     }
 
-    /// Builds the settings of `profile.toml`. Profiles set over the API are for Codex: other backends have a command,
-    /// which would be code of the tenant's choice on the runner's machine.
-    fn settings(&self, before: Option<Profile>, request: &SetCredential) -> Result<Profile, ServiceError> {
-        let before = before.filter(|before| before.backend == BackendKind::Codex);
-        let mut settings = before.unwrap_or_else(|| Profile::new(BackendKind::Codex));
+    fn template(&self, profile: &BackendProfile) -> Option<Profile> {
+        self.deps.credentials.templates.get(profile.as_str()).cloned()
+    }
+
+    /// Builds the settings of `profile.toml`. The agent's command is always of a template: it is code on the runner's
+    /// machine.
+    fn settings(
+        &self,
+        profile: &BackendProfile,
+        before: Option<Profile>,
+        request: &SetCredential,
+    ) -> Result<Profile, ServiceError> {
+        let templates = &self.deps.credentials.templates;
+        let settings = templates.resolve(profile, request.template.as_deref(), before);
+        let mut settings = settings.map_err(ProfileError::Template)?;
         if let Some(base_url) = &request.base_url {
             settings.base_url = Some(base_url::check(base_url, &self.address_rules)?);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::TenantRead;
-use guildhall_domain::profiles::{BackendKind, StoredProfile};
+use guildhall_domain::profiles::{BackendKind, Profile, StoredProfile};
 use guildhall_domain::runs::command::CommandKind;
 use guildhall_domain::runs::policy::{BackendProfile, TenantBounds};
 
@@ -68,7 +68,7 @@ impl Backends {
         Self { deps }
     }
 
-    /// Lists the built-in profiles and the stored ones, by name: those of a tenant, or else the shared ones.
+    /// Lists the built-in profiles, the templates and the stored profiles, by name: those of a tenant, or else the shared ones.
     pub async fn list(&self, caller: Option<&Authorized<TenantRead>>) -> Result<Vec<Backend>, ServiceError> {
         let tenant = caller.map(Authorized::tenant);
         let stored = self.deps.credentials.list(tenant).await?;
@@ -76,17 +76,30 @@ impl Backends {
             Some(tenant) => self.deps.tenant_bounds(tenant).await?,
             None => TenantBounds::clone(&self.deps.run_bounds),
         };
-        let built_in = BackendProfile::BUILT_IN.iter().filter_map(|name| name.parse().ok());
+        let demo = BackendProfile::DEMO.parse().ok();
         let mut profiles: BTreeMap<BackendProfile, Option<StoredProfile>> =
-            built_in.map(|profile| (profile, None)).collect();
+            self.deps.credentials.known().chain(demo).map(|profile| (profile, None)).collect();
         profiles.extend(stored.into_iter().map(|(profile, (_, stored))| (profile, Some(stored))));
-        Ok(profiles.into_iter().map(|(profile, stored)| backend(&bounds, profile, stored.as_ref())).collect())
+        let templates = &self.deps.credentials.templates;
+        let backends = profiles.into_iter().map(|(profile, stored)| {
+            let template = templates.get(profile.as_str());
+            backend(&bounds, profile, template, stored.as_ref())
+        });
+        Ok(backends.collect())
     }
 }
 
-fn backend(bounds: &TenantBounds, profile: BackendProfile, stored: Option<&StoredProfile>) -> Backend {
-    let settings = stored.and_then(|stored| stored.settings.as_ref());
-    // A built-in profile uses Codex until something else is stored under its name.
+fn backend(
+    bounds: &TenantBounds,
+    profile: BackendProfile,
+    template: Option<&Profile>,
+    stored: Option<&StoredProfile>,
+) -> Backend {
+    let settings = match stored {
+        Some(stored) => stored.settings.as_ref(),
+        None => template,
+    };
+    // A built-in profile without a template uses Codex until something else is stored under its name.
     let kind = settings.map(|settings| settings.backend);
     let unavailable = if !bounds.profiles.allows(profile.as_str()) {
         Some("the tenant's bounds do not allow this profile")

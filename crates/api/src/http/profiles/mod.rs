@@ -99,6 +99,7 @@ pub(crate) async fn set_credential(
     let manager = authorize_manager(&app, caller, &query).await?;
     let request = SetCredential {
         credential: SecretString::from(body.credential),
+        template: body.template,
         base_url: body.base_url,
         model: body.model,
         wire_api: body.wire_api,
@@ -134,7 +135,7 @@ async fn authorize_manager(
 
 fn view(profile: &profiles::ProfileView) -> ProfileView {
     let stored = profile.stored.as_ref();
-    let settings: Option<&Profile> = stored.and_then(|stored| stored.settings.as_ref());
+    let settings = profile.settings();
     let configured = profile.is_configured();
     ProfileView {
         profile: profile.profile.to_string(),
@@ -148,7 +149,8 @@ fn view(profile: &profiles::ProfileView) -> ProfileView {
         configured,
         failure_kind: (!configured).then(|| FailureKind::SecretUnavailable.to_string()),
         backend: settings.map(|settings| backend(settings.backend).to_owned()),
-        base_url: settings.and_then(|settings| settings.base_url.clone()),
+        agent: settings.map(|settings| settings.agent().to_owned()),
+        base_url: settings.and_then(Profile::provider_url).map(str::to_owned),
         model: settings.and_then(|settings| settings.model.clone()),
         wire_api: settings.and_then(|settings| settings.wire_api).map(|api| wire_api(api).to_owned()),
         secret_ref: SecretRefView {

@@ -193,3 +193,11 @@ pub(crate) fn http_get(url: &str, headers: &[(&str, &str)]) -> (u16, Value) {
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
     (status, serde_json::from_str(body).unwrap_or(Value::Null))
 }
+
+/// Returns the search path with the directories of programs at its start.
+pub(crate) fn search_path_with(programs: &[&Path]) -> String {
+    let dirs = programs.iter().filter_map(|program| program.parent()).map(Path::to_owned);
+    let inherited = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(dirs.chain(std::env::split_paths(&inherited))).expect("a search path");
+    path.into_string().expect("text")
+}

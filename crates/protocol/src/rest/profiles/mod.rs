@@ -18,8 +18,12 @@ pub struct ProfileView {
     pub configured: bool,
     /// secret-unavailable if it is not configured.
     pub failure_kind: Option<String>,
-    /// codex, acp or script; null if nothing is stored.
+    /// codex, acp or script; null if nothing is stored and no template has this name.
     pub backend: Option<String>,
+    /// The program of the agent.
+    #[schema(example = "codex")]
+    pub agent: Option<String>,
+    /// URL of the provider that receives the credential.
     pub base_url: Option<String>,
     pub model: Option<String>,
     /// responses or chat.
@@ -59,13 +63,22 @@ pub struct DeletedProfileView {
     pub deleted: bool,
 }
 
-/// A credential and its settings. Omitted settings are unchanged. It has no `Debug`, so that it is never logged.
+/// A credential and its settings. Omitted settings are unchanged, or those of the template. It has no `Debug`, so that it is never logged.
 #[derive(Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PutCredential {
     /// The provider's API key. Never returned.
     #[schema(format = Password, min_length = 1, max_length = 8192, pattern = r"^[\x21-\x7e]+$")]
     pub credential: String,
+    /// Name of a template: the agent and its provider. By default the stored settings, or else the template with the name
+    /// of the profile.
+    #[schema(
+        min_length = 1,
+        max_length = 40,
+        pattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
+        example = "codex"
+    )]
+    pub template: Option<String>,
     /// URL of the provider: https, without user or query.
     #[schema(example = "https://api.example.org/v1")]
     pub base_url: Option<String>,

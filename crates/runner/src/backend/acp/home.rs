@@ -12,6 +12,9 @@ use super::qwen;
 use crate::backend::{BackendConfig, ModelEndpoint, environment};
 use crate::sandbox::{AgentDir, create_dir};
 
+/// The variables with which agents of OpenAI's and Anthropic's API find the name of their model.
+const MODEL_VARIABLES: [&str; 2] = ["OPENAI_MODEL", "ANTHROPIC_MODEL"];
+
 /// The directories of an agent process.
 #[derive(Debug)]
 pub(super) struct AgentHome {
@@ -47,7 +50,7 @@ impl AgentHome {
     ) -> Vec<(String, SecretString)> {
         let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let built_in = qwen::environment(profile).into_iter().map(|(name, value)| text(name, value));
-        let model = profile.model.iter().map(|model| text("OPENAI_MODEL", model));
+        let model = profile.model.iter().flat_map(|model| MODEL_VARIABLES.map(|name| text(name, model)));
         let base_url = endpoint.base_url.iter().flat_map(|url| base_url_variables(url));
         let from_profile = profile.env.iter().map(|(name, value)| text(name, value));
         let node_options = qwen::node_options(profile, &self.user);

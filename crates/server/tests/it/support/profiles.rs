@@ -19,7 +19,7 @@ impl Cluster {
 
     /// Creates a profile of a tenant and starts its validation. Returns the slug and the id of the validation.
     pub(crate) async fn start_validation(&self, tenant: &str) -> (String, String) {
-        let body = json!({ "credential": "sk-theirs" });
+        let body = json!({ "credential": "sk-theirs", "template": "codex" });
         let stored = self.first.put_credential(tenant, "their-own", &self.operator.token, body).await;
         assert_eq!(stored.status, 200, "{}", stored.text);
         let started = self.first.validate_profile(tenant, "their-own", &self.operator.token).await;
