@@ -86,6 +86,8 @@ enum Command {
     Projects(access::projects::ProjectsArgs),
     /// Create, list and revoke runner enrolment tokens
     Enrolments(runners::enrolments::EnrolmentsArgs),
+    /// List and drain runners
+    Runners(runners::registrations::RunnersArgs),
     /// Manage provider profiles and their credentials
     Profiles(profiles::ProfilesArgs),
     /// Let an agent work on a private copy of this Git repository, and apply its changes
@@ -141,6 +143,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Keys(args) => access::keys::run(args),
         Command::Projects(args) => access::projects::run(args),
         Command::Enrolments(args) => runners::enrolments::run(args),
+        Command::Runners(args) => runners::registrations::run(args),
         Command::Profiles(args) => profiles::run(args),
         Command::Run(args) => runs::here::run(args),
         Command::Runs(args) => runs::run(args),

@@ -13,11 +13,13 @@ use guildhall_domain::ids::RunId;
 use guildhall_runner::backend::select::BackendCatalog;
 use guildhall_runner::guard::{self, GuardLink, WorkerExit};
 use guildhall_runner::model_proxy::{HostPattern, ModelCaps};
+use guildhall_runner::parallel;
+use guildhall_runner::run_log;
 use guildhall_runner::sandbox::{
     Containment, PROBE_STAGE, Sandbox, SandboxLimits, ToolMounts, ToolVariables, enter, find_bwrap,
     find_tools, init, probe,
 };
-use guildhall_runner::serve::{ServeOptions, ServeOutcome, serve};
+use guildhall_runner::serve::{ServeOptions, ServeOutcome, register, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
 use secrecy::SecretString;
@@ -60,6 +62,12 @@ struct Arguments {
     /// Directory below which runs may name directories and repositories; can be repeated
     #[arg(long = "workspace-root", value_name = "FOLDER")]
     workspace_roots: Vec<PathBuf>,
+    /// Number of runs to serve at the same time
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=64), conflicts_with_all = ["run", "no_guard"])]
+    parallel: Option<u8>,
+    /// Set by `--parallel` on each of its processes
+    #[arg(long = "worker-number", hide = true)]
+    worker_number: Option<u8>,
     /// Serve one run, then exit
     #[arg(long)]
     one_shot: bool,
@@ -135,7 +143,11 @@ impl Arguments {
 fn main() -> ExitCode {
     let outcome = run_stage().unwrap_or_else(|| {
         let args = Arguments::parse().with_absolute_paths()?;
-        if args.no_guard || args.under_guard { run_worker(args) } else { run_guard() }
+        match args.parallel {
+            Some(count) if args.worker_number.is_none() => run_parallel(count),
+            _ if args.no_guard || args.under_guard => run_worker(args),
+            _ => run_guard(&args),
+        }
     });
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -172,8 +184,17 @@ fn probe_sandbox() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Starts several runners that share the state directory.
+fn run_parallel(count: u8) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(parallel::run(std::env::args_os().skip(1).collect(), count))?)
+}
+
 /// Supervises a worker process. It does nothing else, so that little can fail here.
-fn run_guard() -> Result<ExitCode> {
+fn run_guard(args: &Arguments) -> Result<ExitCode> {
+    if args.worker_number.is_some() {
+        parallel::end_with_parent()?;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(guard::guard(std::env::args_os().skip(1).collect()))?;
     if exit == WorkerExit::TimedOut {
@@ -183,6 +204,7 @@ fn run_guard() -> Result<ExitCode> {
 }
 
 fn run_worker(args: Arguments) -> Result<ExitCode> {
+    run_log::start();
     let guard = if args.under_guard { GuardLink::connect()? } else { GuardLink::default() };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(serve_runs(args, guard));
@@ -202,7 +224,10 @@ async fn serve_runs(args: Arguments, guard: GuardLink) -> Result<()> {
     let containment = containment(&args)?;
     let SandboxArguments { allowed_hosts, model_tokens, model_requests, model_bytes, .. } = args.sandbox;
     let options = ServeOptions {
-        name: args.name,
+        name: match args.worker_number {
+            Some(number) => format!("{}-{number}", args.name),
+            None => args.name,
+        },
         profiles: args.profile,
         backends: BackendCatalog { profiles: args.profiles, codex: args.codex },
         run: args.run,
@@ -217,10 +242,12 @@ async fn serve_runs(args: Arguments, guard: GuardLink) -> Result<()> {
         guard,
     };
     eprintln!("guildhall-runner serves {} at {}", options.profiles.join(", "), args.url);
+    let Some(runner) = register(&client, &options, &stop).await? else { return Ok(()) };
     loop {
-        let outcome = serve(&client, &options, &stop).await?;
+        let outcome = serve(&client, runner, &options, &stop).await?;
         eprintln!("{}", outcome_message(outcome));
-        if stop.is_cancelled() || args.one_shot || options.run.is_some() {
+        let is_last = args.one_shot || options.run.is_some() || outcome == ServeOutcome::Draining;
+        if is_last || stop.is_cancelled() {
             return Ok(());
         }
     }
@@ -264,6 +291,7 @@ fn outcome_message(outcome: ServeOutcome) -> &'static str {
         ServeOutcome::Released => "the run was given back",
         ServeOutcome::LeaseLost => "the run was lost to another runner, or has ended",
         ServeOutcome::NoRun => "no run to claim yet",
+        ServeOutcome::Draining => "this runner is draining, and exits",
     }
 }
 

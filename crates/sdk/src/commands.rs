@@ -2,7 +2,7 @@
 
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::runs::command::CommandKind;
-use guildhall_protocol::rest::runs::commands::{CommandView, CreateCommand, ResultView};
+use guildhall_protocol::rest::runs::commands::{CommandView, CommandsView, CreateCommand, ResultView};
 use reqwest::Method;
 use serde_json::json;
 
@@ -25,6 +25,11 @@ impl Client {
         };
         let request = self.request(Method::POST, &["runs", &run.to_string(), "commands"]).json(&body);
         self.call(with_idempotency_key(request, idempotency_key)).await
+    }
+
+    /// Lists the commands of a run with a higher `seq`, in order: one page.
+    pub async fn list_commands(&self, run: RunId, after_seq: i32) -> Result<CommandsView, ClientError> {
+        self.call(self.query(&["runs", &run.to_string(), "history"], &[("afterSeq", after_seq)])).await
     }
 
     pub async fn get_command(&self, run: RunId, command: CommandId) -> Result<CommandView, ClientError> {

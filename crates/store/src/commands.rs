@@ -106,6 +106,13 @@ async fn find_with(executor: impl PgExecutor<'_>, id: CommandId) -> Result<Optio
     Ok(row.map(Row::into_command))
 }
 
+/// Lists the commands of a run with a higher ordinal than `after`, in order.
+pub async fn list(store: &Store, run: RunId, after: i32, limit: u32) -> Result<Vec<Command>, StoreError> {
+    let limit = i64::from(limit);
+    let rows = sqlx::query_file_as!(Row, "queries/commands/list.sql", run.as_uuid(), after, limit);
+    Ok(rows.fetch_all(&store.pool).await?.into_iter().map(Row::into_command).collect())
+}
+
 /// Lists the open commands of a run by ordinal, in a transaction.
 pub async fn load_open(tx: &mut Tx, run: RunId) -> Result<Vec<Command>, StoreError> {
     list_open_with(tx.connection(), run).await

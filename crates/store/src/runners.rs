@@ -1,7 +1,10 @@
 //! Registered runners.
 
-use guildhall_domain::ids::{EnrolmentId, RunnerId, TenantId};
-use guildhall_domain::runners::runner::Runner;
+use std::time::Duration;
+
+use guildhall_domain::ids::{EnrolmentId, RunId, RunnerId, TenantId};
+use guildhall_domain::runners::runner::{Runner, RunnerSummary};
+use jiff_sqlx::Timestamp;
 
 use crate::{Store, StoreError, Tx};
 
@@ -40,7 +43,69 @@ pub async fn find(store: &Store, id: RunnerId) -> Result<Option<Runner>, StoreEr
         enrolment: EnrolmentId::from_uuid(row.enrolment),
         name: row.name,
         backend_profiles: row.backend_profiles,
+        is_draining: row.is_draining,
     }))
+}
+
+/// Records that a runner asked for a run.
+pub async fn touch(store: &Store, id: RunnerId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/runners/touch.sql", id.as_uuid()).execute(&store.pool).await?;
+    Ok(())
+}
+
+/// Marks a runner of a tenant as draining. Returns `false` if it was already, or does not exist.
+pub async fn drain(tx: &mut Tx, tenant: TenantId, id: RunnerId) -> Result<bool, StoreError> {
+    let done = sqlx::query_file!("queries/runners/drain.sql", id.as_uuid(), tenant.as_uuid())
+        .execute(tx.connection())
+        .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Finds a runner of a tenant.
+pub async fn find_summary(
+    store: &Store,
+    tenant: TenantId,
+    id: RunnerId,
+) -> Result<Option<RunnerSummary>, StoreError> {
+    Ok(list_with(store, tenant, Some(id), None, 1).await?.pop())
+}
+
+/// Lists the runners of a tenant, newest first: all of them, or those that hold a run or were seen lately.
+pub async fn list(
+    store: &Store,
+    tenant: TenantId,
+    seen_within: Option<Duration>,
+    limit: u32,
+) -> Result<Vec<RunnerSummary>, StoreError> {
+    list_with(store, tenant, None, seen_within, limit).await
+}
+
+async fn list_with(
+    store: &Store,
+    tenant: TenantId,
+    only: Option<RunnerId>,
+    seen_within: Option<Duration>,
+    limit: u32,
+) -> Result<Vec<RunnerSummary>, StoreError> {
+    let rows = sqlx::query_file!(
+        "queries/runners/list.sql",
+        tenant.as_uuid(),
+        only.map(RunnerId::as_uuid),
+        seen_within.map(|time| time.as_secs_f64()),
+        i64::from(limit)
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    let runners = rows.into_iter().map(|row| RunnerSummary {
+        id: RunnerId::from_uuid(row.id),
+        name: row.name,
+        backend_profiles: row.backend_profiles,
+        registered_at: row.registered_at.to_jiff(),
+        seen_at: row.seen_at.to_jiff(),
+        is_draining: row.is_draining,
+        run: row.run.map(RunId::from_uuid),
+    });
+    Ok(runners.collect())
 }
 
 /// Lists the profiles that runners of a tenant's own enrolments have registered for, by name.

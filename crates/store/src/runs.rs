@@ -86,6 +86,7 @@ async fn find_with(executor: impl PgExecutor<'_>, id: RunId) -> Result<Option<Ru
         tenant_slug: row.tenant_slug,
         session: SessionId::from_uuid(row.session),
         ordinal: row.ordinal,
+        title: row.title,
         project: row.project,
         provider: row.provider,
         backend_profile: row.backend_profile,
@@ -187,8 +188,8 @@ pub async fn request_cancel(tx: &mut Tx, id: RunId, at: Seq, target: CancelTarge
 }
 
 /// Allocates the ordinal of the next command.
-pub async fn next_ordinal(tx: &mut Tx, id: RunId) -> Result<i32, StoreError> {
-    let row = sqlx::query_file!("queries/runs/increment_commands.sql", id.as_uuid())
+pub async fn next_ordinal(tx: &mut Tx, id: RunId, title: Option<&str>) -> Result<i32, StoreError> {
+    let row = sqlx::query_file!("queries/runs/increment_commands.sql", id.as_uuid(), title)
         .fetch_one(tx.connection())
         .await?;
     Ok(row.commands)

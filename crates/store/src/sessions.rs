@@ -34,6 +34,7 @@ pub struct Reader<'a> {
 struct Row {
     id: Uuid,
     tenant: Uuid,
+    title: Option<String>,
     project: String,
     backend_profile: String,
     created_by: Uuid,
@@ -55,6 +56,7 @@ impl Row {
         Session {
             id: SessionId::from_uuid(self.id),
             tenant: TenantId::from_uuid(self.tenant),
+            title: self.title,
             project: self.project,
             backend_profile: self.backend_profile,
             created_by: PrincipalId::from_uuid(self.created_by),

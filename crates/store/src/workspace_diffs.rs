@@ -31,3 +31,11 @@ pub async fn find(store: &Store, run: RunId) -> Result<Option<SealedDiff>, Store
         created_at: row.created_at.to_jiff(),
     }))
 }
+
+/// Deletes the diff of a run. Returns whether there was one.
+pub async fn delete(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let done = sqlx::query_file!("queries/workspace_diffs/delete.sql", run.as_uuid())
+        .execute(tx.connection())
+        .await?;
+    Ok(done.rows_affected() == 1)
+}

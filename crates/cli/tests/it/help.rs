@@ -36,6 +36,7 @@ const COMMANDS: &[&[&str]] = &[
     &["projects", "setup"],
     &["enrolments"],
     &["enrolments", "create"],
+    &["runners"],
     &["profiles"],
     &["profiles", "set"],
     &["profiles", "check"],

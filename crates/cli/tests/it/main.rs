@@ -22,6 +22,7 @@ mod launched_runners;
 mod login_oidc;
 mod messages;
 mod own_repository;
+mod parallel_runners;
 mod profiles;
 mod project_setup;
 mod rate_faults;

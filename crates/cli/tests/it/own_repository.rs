@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use guildhall_testkit::FakeModel;
 use serde_json::json;
@@ -111,6 +112,66 @@ fn changes_of_a_private_copy_are_shown_and_applied() {
         (Some(0), "the agent has changed nothing\n")
     );
     assert_eq!(repository.user.json(&["runs", "diff", &idle])["bytes"], json!(0));
+}
+
+fn git_output(dir: &Path, args: &[&str]) -> String {
+    let output = Command::new("git").args(args).current_dir(dir).output().expect("git");
+    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+#[test]
+fn changes_become_a_branch_or_are_discarded() {
+    let repository = OwnRepository::start();
+    let dir = &repository.dir;
+    let run_in = |args: &[&str]| {
+        let mut command = repository.user.command(args);
+        command.env("GIT_AUTHOR_NAME", "t").env("GIT_AUTHOR_EMAIL", "t@example.org");
+        command.env("GIT_COMMITTER_NAME", "t").env("GIT_COMMITTER_EMAIL", "t@example.org");
+        command.current_dir(dir).output().expect("the command runs")
+    };
+    let fix = repository.run_turn("demo", "run:echo 42 > answer");
+    let before = git_output(dir, &["status", "--porcelain"]);
+    let committed = run_in(&["runs", "branch", &fix, "fixed"]);
+    assert_eq!(
+        stdout(&committed),
+        format!("committed the changes of {fix} to the branch fixed; `git merge fixed` takes them over\n"),
+        "{}",
+        stderr(&committed)
+    );
+    assert_eq!(git_output(dir, &["status", "--porcelain"]), before, "the working tree is unchanged");
+    assert_eq!(repository.read("answer"), "41\n");
+    assert_eq!(git_output(dir, &["diff", "--stat", "main", "fixed", "--", "answer"]).lines().count(), 2);
+    let message = git_output(dir, &["log", "-1", "--format=%B", "fixed"]);
+    assert_eq!(message.trim(), format!("run:echo 42 > answer\n\nGuildhall-Run: {fix}"));
+    let again = run_in(&["runs", "branch", &fix, "fixed"]);
+    assert!(stderr(&again).contains("cannot create the branch"), "{}", stderr(&again));
+
+    let of_draft = repository.run_turn("demo", "run:echo more >> draft.txt");
+    let refused = run_in(&["runs", "branch", &of_draft]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("do not fit the last commit"), "{}", stderr(&refused));
+    let discarded = stdout(&run_in(&["runs", "discard", &of_draft]));
+    assert_eq!(discarded, format!("discarded the changes of {of_draft}; the run is closed\n"));
+    assert_eq!(run_in(&["runs", "diff", &of_draft]).status.code(), Some(4), "there is nothing any more");
+    assert_eq!(run_in(&["runs", "discard", &of_draft]).status.code(), Some(0), "it can be repeated");
+}
+
+#[test]
+fn log_of_a_run_says_that_its_changes_are_too_large() {
+    let repository = OwnRepository::start();
+    let run = repository.run_turn("demo", "run:head -c 2000000 /dev/urandom > big");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let expected =
+        "  warn   cannot collect the changes of the workspace: the changes are too large for a diff\n";
+    loop {
+        let logs = stdout(&repository.user.run(&["runs", "logs", &run]));
+        if logs.contains(expected) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{logs}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 #[test]

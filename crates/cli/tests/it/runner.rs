@@ -7,7 +7,7 @@ use guildhall_runner::backend::select::BackendCatalog;
 use guildhall_runner::guard::GuardLink;
 use guildhall_runner::model_proxy::ModelCaps;
 use guildhall_runner::sandbox::Containment;
-use guildhall_runner::serve::{ServeOptions, ServeOutcome, serve};
+use guildhall_runner::serve::{ServeOptions, ServeOutcome, register, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
 use secrecy::SecretString;
@@ -56,9 +56,13 @@ impl InProcessRunner {
         let thread = std::thread::spawn(move || {
             let runtime =
                 tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-            runtime
-                .block_on(serve(&client, &options, &stop_signal))
-                .expect("the runner exits without an error")
+            runtime.block_on(async {
+                let runner = register(&client, &options, &stop_signal).await.expect("registered");
+                let runner = runner.expect("a runner");
+                serve(&client, runner, &options, &stop_signal)
+                    .await
+                    .expect("the runner exits without an error")
+            })
         });
         Self { stop, thread: Some(thread), state: None }
     }

@@ -40,7 +40,7 @@ fn runs_ls_and_show_print_status_and_wait_reason() {
     runner.send_message(turn, "hello");
     let list = stdout(&user.run(&["runs", "ls"]));
     let lines: Vec<Vec<&str>> = list.lines().map(cells).collect();
-    assert_eq!(lines[0], ["RUN", "STATUS", "PROFILE", "PROJECT", "AGE", "WAITS FOR"]);
+    assert_eq!(lines[0], ["RUN", "STATUS", "PROFILE", "PROJECT", "AGE", "WAITS FOR", "TITLE"]);
     let row = |line: &[&str]| [line[0], line[1], line[2], line[3], line[5]].map(str::to_owned);
     assert_eq!(row(&lines[1]), [run, "running", "demo", "acme/web", "the model"]);
     assert_eq!(row(&lines[2]), [idle.run.as_str(), "pending", "demo", "default", "a runner"]);

@@ -113,12 +113,12 @@ fn watch_json_prints_the_created_run_and_then_its_events() {
     assert_eq!((watched.code, watched.stderr.as_str()), (Some(3), ""));
     let events: Vec<Value> = watched.remaining_lines.iter().map(|line| json(line)).collect();
     let received: Vec<_> = events.iter().map(|event| (event["seq"].clone(), event["type"].clone())).collect();
-    let expected = ["run_status", "command_status", "run_status", "terminal_status"];
+    let expected = ["run_status", "command_status", "user_message", "run_status", "terminal_status"];
     assert_eq!(
         received,
         (1..).zip(expected).map(|(seq, kind)| (json!(seq), json!(kind))).collect::<Vec<_>>()
     );
-    assert_eq!(&events[3]["commandId"], turn);
+    assert_eq!(&events[4]["commandId"], turn);
 }
 
 #[test]
@@ -196,7 +196,8 @@ fn events_follow_survives_server_kill_without_gap_or_duplicate() {
     events.extend(watched.remaining_lines.iter().map(|line| serde_json::from_str(line).expect("JSON")));
     let seqs: Vec<i64> = events.iter().map(|event| event["seq"].as_i64().expect("a number")).collect();
     assert_eq!(seqs, (1..=i64::try_from(seqs.len()).expect("fits in i64")).collect::<Vec<_>>());
-    let texts: Vec<&str> = events.iter().filter_map(|event| event["payload"]["text"].as_str()).collect();
+    let messages = events.iter().filter(|event| event["type"] == "assistant_message");
+    let texts: Vec<&str> = messages.filter_map(|event| event["payload"]["text"].as_str()).collect();
     assert_eq!(texts, (1..=120).map(|number| number.to_string()).collect::<Vec<_>>());
     let stored = stdout(&fixture.user.run(&["runs", "events", &created.run, "--json"]));
     let stored: Vec<Value> = stored.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();

@@ -31,7 +31,9 @@ fn session_is_unread_until_marked_read_and_output_shows_text() {
     let line = stdout(&user.run(&["sessions", "ls"]));
     let line = line.lines().nth(1).expect("the session");
     assert!(
-        line.starts_with(&created.session) && line.contains(" unread ") && line.ends_with(&created.run),
+        line.starts_with(&created.session)
+            && line.contains(" unread ")
+            && line.ends_with(&format!("{}  go", created.run)),
         "{line}"
     );
     let view = user.json(&["sessions", "show", &created.session]);

@@ -1,6 +1,8 @@
 //! A registered runner as it is read.
 
-use crate::ids::{EnrolmentId, RunnerId, TenantId};
+use jiff::Timestamp;
+
+use crate::ids::{EnrolmentId, RunId, RunnerId, TenantId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Runner {
@@ -11,4 +13,20 @@ pub struct Runner {
     pub enrolment: EnrolmentId,
     pub name: String,
     pub backend_profiles: Vec<String>,
+    /// It finishes its run and gets no other.
+    pub is_draining: bool,
+}
+
+/// A runner as its tenant sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunnerSummary {
+    pub id: RunnerId,
+    pub name: String,
+    pub backend_profiles: Vec<String>,
+    pub registered_at: Timestamp,
+    /// When it last asked for a run.
+    pub seen_at: Timestamp,
+    pub is_draining: bool,
+    /// The run that it holds.
+    pub run: Option<RunId>,
 }

@@ -25,8 +25,10 @@ pub const USAGE: &str = "usage";
 pub const TERMINAL_STATUS: &str = "terminal_status";
 pub const RUN_STATUS: &str = "run_status";
 pub const COMMAND_STATUS: &str = "command_status";
+/// The text of a turn or steer, redacted.
+pub const USER_MESSAGE: &str = "user_message";
 
-const SERVER_TYPES: [&str; 3] = [TERMINAL_STATUS, RUN_STATUS, COMMAND_STATUS];
+const SERVER_TYPES: [&str; 4] = [TERMINAL_STATUS, RUN_STATUS, COMMAND_STATUS, USER_MESSAGE];
 
 /// Phases of a `backend_status` event that only the server writes: who holds the run, and who waits for it.
 pub const RUN_CLAIMED: &str = "run-claimed";

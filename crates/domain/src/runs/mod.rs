@@ -9,6 +9,7 @@ pub mod event;
 pub mod fold;
 pub mod lease;
 pub mod liveness;
+pub mod message;
 pub mod policy;
 pub mod quota;
 pub mod result;

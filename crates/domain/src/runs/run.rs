@@ -17,6 +17,8 @@ pub struct Run {
     pub tenant_slug: String,
     pub session: SessionId,
     pub ordinal: i32,
+    /// The first words of its first turn.
+    pub title: Option<String>,
     pub project: String,
     pub provider: String,
     pub backend_profile: String,

@@ -11,6 +11,8 @@ use crate::ids::{CommandId, PrincipalId, RunId, SessionId, TenantId};
 pub struct Session {
     pub id: SessionId,
     pub tenant: TenantId,
+    /// The title of its first run.
+    pub title: Option<String>,
     pub project: String,
     pub backend_profile: String,
     pub created_by: PrincipalId,

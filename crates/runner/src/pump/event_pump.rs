@@ -17,6 +17,7 @@ use super::redact::KnownSecrets;
 use super::runner_status::RunnerStatus;
 use crate::backend::BackendEvent;
 use crate::lease::is_lease_lost;
+use crate::run_log::LogLine;
 use crate::spool::{Spool, SpoolKind};
 
 /// A batch is sent when it has this many events or bytes, or after this delay.
@@ -35,6 +36,8 @@ pub enum PumpMessage {
     Event(CommandId, BackendEvent),
     /// A status of the runner itself.
     RunnerStatus(RunnerStatus),
+    /// A line of the runner's log.
+    Log(LogLine),
     /// Deliver everything so far, then reply.
     Flush(oneshot::Sender<FlushResult>),
 }
@@ -56,6 +59,8 @@ pub struct EventPump {
     epoch: i64,
     /// Number of events so far; part of their ids.
     event_count: u64,
+    /// Number of log lines so far; part of their ids.
+    log_count: u64,
     /// Number of times that the server rejected events permanently.
     rejection_count: u64,
     /// The command whose events are coalesced now.
@@ -81,6 +86,7 @@ impl EventPump {
             secrets,
             epoch,
             event_count: 0,
+            log_count: 0,
             rejection_count: 0,
             current: None,
             batch: Vec::new(),
@@ -115,6 +121,11 @@ impl EventPump {
                 Some(Some(PumpMessage::RunnerStatus(status))) => {
                     self.flush_pending();
                     self.push_status(status);
+                    send_at = send_at.or_else(|| Some(Instant::now() + MAX_BATCH_DELAY));
+                }
+                Some(Some(PumpMessage::Log(line))) => {
+                    self.flush_pending();
+                    self.push_log(line);
                     send_at = send_at.or_else(|| Some(Instant::now() + MAX_BATCH_DELAY));
                 }
                 Some(Some(PumpMessage::Flush(reply))) => {
@@ -171,6 +182,12 @@ impl EventPump {
     fn push_status(&mut self, status: RunnerStatus) {
         let kind = event::BACKEND_STATUS.to_owned();
         self.batch.push(NewEvent { id: status.id, r#type: kind, command_id: None, payload: status.payload });
+    }
+
+    fn push_log(&mut self, line: LogLine) {
+        self.log_count += 1;
+        let message = self.secrets.redact(&line.message);
+        self.push_status(RunnerStatus::log(self.epoch, self.log_count, line.level, &message));
     }
 
     /// Sends the batch until the server has it or the lease is lost.

@@ -65,6 +65,15 @@ impl RunnerStatus {
         }
     }
 
+    /// Reports a line of the runner's log.
+    #[must_use]
+    pub fn log(epoch: i64, number: u64, level: &'static str, message: &str) -> Self {
+        Self {
+            id: format!("log-{epoch}-{number}"),
+            payload: json!({ "phase": "runner-log", "level": level, "message": message }),
+        }
+    }
+
     /// Reports why the runner releases the run.
     #[must_use]
     pub fn leaving(epoch: i64, reason: &'static str) -> Self {

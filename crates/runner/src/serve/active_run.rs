@@ -23,6 +23,7 @@ use crate::lease::is_lease_lost;
 use crate::pump::event_pump::{EventPump, FlushResult, PumpMessage};
 use crate::pump::redact::KnownSecrets;
 use crate::pump::runner_status::RunnerStatus;
+use crate::run_log::RunLog;
 use crate::sandbox::{AgentUser, Containment, UserError, give_to_agent};
 use crate::spool::{self, Spool};
 use crate::storage::SessionStorage;
@@ -237,6 +238,7 @@ async fn start_pump(
     let (sender, messages) = mpsc::channel(PUMP_CAPACITY);
     let pump = EventPump::new(held.clone(), spool, secrets, epoch, lost.clone());
     tasks.spawn("pump", pump.run(messages));
+    tasks.spawn("run log", forward_log(RunLog::open(), sender.clone(), tasks.stop()));
     for spool in leftover {
         warn!(file = spool.file, events = spool.events, "an earlier runner left unsent events");
         let status = RunnerStatus::leftover_spool(&spool);
@@ -247,6 +249,15 @@ async fn start_pump(
         let _pump_gone = sender.send(PumpMessage::RunnerStatus(status)).await;
     }
     Ok(sender)
+}
+
+/// Sends the lines of the runner's log to the run, until the run is given up.
+async fn forward_log(mut log: RunLog, pump: mpsc::Sender<PumpMessage>, stop: CancellationToken) {
+    loop {
+        let line = tokio::select! { line = log.next() => line, () = stop.cancelled() => None };
+        let Some(line) = line else { return };
+        let _pump_gone = pump.send(PumpMessage::Log(line)).await;
+    }
 }
 
 fn is_run_ended(work: &WorkView) -> bool {

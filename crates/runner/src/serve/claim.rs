@@ -18,7 +18,7 @@ const CLAIM_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Registers the runner. Retries while the server is unreachable, up to the claim timeout. Returns `None` when `stop`
 /// is cancelled.
-pub(super) async fn register(
+pub async fn register(
     client: &RunnerClient,
     options: &ServeOptions,
     stop: &CancellationToken,
@@ -53,13 +53,22 @@ pub(super) struct ClaimedRun {
     pub(super) requested_at: Instant,
 }
 
-/// Claims the requested run, or the one that has waited longest. Returns `None` when there was none in time.
+/// The result of a claim.
+pub(super) enum ClaimResult {
+    Claimed(ClaimedRun),
+    /// There was none in time.
+    NoRun,
+    /// The runner gets no more runs.
+    Draining,
+}
+
+/// Claims the requested run, or the one that has waited longest.
 pub(super) async fn claim(
     client: &RunnerClient,
     runner: RunnerId,
     options: &ServeOptions,
     stop: &CancellationToken,
-) -> Result<Option<ClaimedRun>, ServeError> {
+) -> Result<ClaimResult, ServeError> {
     let deadline = Instant::now() + options.claim_timeout;
     loop {
         let requested_at = Instant::now();
@@ -69,19 +78,20 @@ pub(super) async fn claim(
         };
         match claim {
             Ok(ClaimOutcome::Granted { run: held, grant }) => {
-                return Ok(Some(ClaimedRun { held, grant, requested_at }));
+                return Ok(ClaimResult::Claimed(ClaimedRun { held, grant, requested_at }));
             }
-            Ok(ClaimOutcome::Ended) if options.run.is_some() => return Ok(None),
+            Ok(ClaimOutcome::Ended) if options.run.is_some() => return Ok(ClaimResult::NoRun),
+            Ok(ClaimOutcome::Draining) => return Ok(ClaimResult::Draining),
             Ok(ClaimOutcome::Ended | ClaimOutcome::Held { .. }) => {}
             Err(error) if is_lease_lost(&error) => return Err(error.into()),
             Err(error) => warn!("cannot claim: {error}"),
         }
         if Instant::now() >= deadline || stop.is_cancelled() {
-            return Ok(None);
+            return Ok(ClaimResult::NoRun);
         }
         tokio::select! {
             () = sleep(if options.run.is_some() { CLAIM_RETRY_DELAY } else { RETRY_DELAY }) => {}
-            () = stop.cancelled() => return Ok(None),
+            () = stop.cancelled() => return Ok(ClaimResult::NoRun),
         }
     }
 }

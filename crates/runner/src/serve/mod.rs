@@ -1,4 +1,4 @@
-//! Serves one run: claims it, renews its lease, works through its commands, releases it.
+//! Registers a runner and serves runs, one at a time: claims a run, renews its lease, works through its commands, releases it.
 
 mod ack;
 mod active_run;
@@ -12,6 +12,7 @@ mod watch;
 
 use std::time::Duration;
 
+use guildhall_domain::ids::RunnerId;
 use guildhall_domain::runs::TerminalOutcome;
 use guildhall_runtime::Tasks;
 use guildhall_sdk::runner::RunnerClient;
@@ -22,21 +23,24 @@ use crate::child;
 use crate::guard::GuardLink;
 use crate::lease::LeaseKeeper;
 use active_run::ActiveRun;
-use claim::{ClaimedRun, claim, register};
+pub use claim::register;
+use claim::{ClaimResult, ClaimedRun, claim};
 pub use options::{ServeError, ServeOptions, ServeOutcome};
 
 /// How long background tasks may take to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Registers, claims one run, and serves it until it ends or is released.
+/// Claims one run for a registered runner, and serves it until it ends or is released.
 pub async fn serve(
     client: &RunnerClient,
+    runner: RunnerId,
     options: &ServeOptions,
     stop: &CancellationToken,
 ) -> Result<ServeOutcome, ServeError> {
-    let Some(runner) = register(client, options, stop).await? else { return Ok(ServeOutcome::NoRun) };
-    let Some(ClaimedRun { held, grant, requested_at }) = claim(client, runner, options, stop).await? else {
-        return Ok(ServeOutcome::NoRun);
+    let ClaimedRun { held, grant, requested_at } = match claim(client, runner, options, stop).await? {
+        ClaimResult::Claimed(claimed) => claimed,
+        ClaimResult::NoRun => return Ok(ServeOutcome::NoRun),
+        ClaimResult::Draining => return Ok(ServeOutcome::Draining),
     };
     info!(run.id = %held.run(), runner.id = %runner, "serving {}", held.run());
     let (tasks, lost, guard) = (Tasks::new(), CancellationToken::new(), options.guard);

@@ -58,6 +58,8 @@ pub enum ServeOutcome {
     LeaseLost,
     /// There was no run to claim in time.
     NoRun,
+    /// The runner gets no more runs.
+    Draining,
 }
 
 /// Why a runner could not serve.

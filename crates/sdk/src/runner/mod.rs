@@ -51,6 +51,8 @@ pub enum ClaimOutcome {
     },
     /// The run has ended or is ending.
     Ended,
+    /// The runner is draining: it gets no more runs.
+    Draining,
 }
 
 impl RunnerClient {
@@ -89,8 +91,11 @@ impl RunnerClient {
         let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let body = ClaimNext { runner_id: runner.to_string(), wait };
         let request = self.client.request(Method::POST, &["runners", "claim"]).json(&body);
-        let Some(view) = self.client.call::<ClaimedView>(request).await?.grant else {
-            return Ok(ClaimOutcome::Ended);
+        let view = match self.client.call::<ClaimedView>(request).await {
+            Ok(ClaimedView { grant: Some(view) }) => view,
+            Ok(ClaimedView { grant: None }) => return Ok(ClaimOutcome::Ended),
+            Err(error) if error.kind() == Some(FailureKind::Conflict) => return Ok(ClaimOutcome::Draining),
+            Err(error) => return Err(error),
         };
         let run = view.run.run_id.parse().map_err(|_| self.client.invalid_response("invalid run id"))?;
         let (token, grant) = parse_grant(&self.client, view)?;

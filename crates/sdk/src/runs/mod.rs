@@ -5,7 +5,7 @@ mod follow;
 
 use guildhall_domain::ids::{CommandId, RunId, TenantId};
 use guildhall_protocol::rest::runs::commands::ResultView;
-use guildhall_protocol::rest::runs::diff::DiffView;
+use guildhall_protocol::rest::runs::diff::{DeletedDiffView, DiffView};
 use guildhall_protocol::rest::runs::{CreateRun, RunView, RunsView};
 use reqwest::Method;
 
@@ -49,6 +49,11 @@ impl Client {
     /// Returns the changes of a run's workspace. Not found if the runner has reported none.
     pub async fn run_diff(&self, run: RunId) -> Result<DiffView, ClientError> {
         self.call(self.request(Method::GET, &["runs", &run.to_string(), "diff"])).await
+    }
+
+    /// Deletes the changes of a run's workspace. Idempotent.
+    pub async fn delete_run_diff(&self, run: RunId) -> Result<DeletedDiffView, ClientError> {
+        self.call(self.request(Method::DELETE, &["runs", &run.to_string(), "diff"])).await
     }
 
     /// Lists at most 100 runs of a tenant, newest first, optionally only those created before a run.

@@ -153,7 +153,7 @@ async fn send(
 }
 
 /// The path parameters, in the order of the lists below.
-const PARAMETERS: [&str; 12] = [
+const PARAMETERS: [&str; 13] = [
     "{tenant}",
     "{key}",
     "{principal}",
@@ -166,10 +166,11 @@ const PARAMETERS: [&str; 12] = [
     "{job}",
     "{profile}",
     "{validation}",
+    "{runner}",
 ];
 
 /// Well-formed ids that do not exist.
-const MISSING_IDS: [&str; 12] = [
+const MISSING_IDS: [&str; 13] = [
     "ten_01920000000070008000000000000000",
     "key_01920000000070008000000000000000",
     "prn_01920000000070008000000000000000",
@@ -182,9 +183,10 @@ const MISSING_IDS: [&str; 12] = [
     "rjb_01920000000070008000000000000000",
     "invented",
     "val_01920000000070008000000000000000",
+    "rnr_01920000000070008000000000000000",
 ];
 
-fn fill(template: &str, values: [&str; 12]) -> String {
+fn fill(template: &str, values: [&str; 13]) -> String {
     let mut template = template.replace("{seq}", "1");
     // The tenant of a profile is a query parameter.
     if template.contains("{profile}") {
@@ -351,13 +353,14 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
     let cluster = Cluster::with_secrets_folder(&folder).await;
     let (theirs, ours) = (cluster.create_tenant("theirs").await, cluster.create_tenant("ours").await);
     let (key, _) = cluster.create_key(&theirs, "viewer").await;
-    let (enrolment, _) = cluster.create_enrolment(&theirs).await;
+    let (enrolment, secret) = cluster.create_enrolment(&theirs).await;
     let project = cluster.create_project(&theirs, "website").await;
     let (invitation, _) = cluster.create_invitation(&theirs, "viewer").await;
     let mallory = cluster.create_user("mallory").await;
     cluster.set_role(&ours, &mallory, "owner").await;
     let (_, service_key) = cluster.create_key(&ours, "operator").await;
-    let tenant = TestTenant { id: theirs.clone(), enrolment: String::new() };
+    let tenant = TestTenant { id: theirs.clone(), enrolment: secret };
+    let runner = cluster.first.register_runner(&tenant).await;
     let run = cluster.create_run(&tenant).await;
     let command = cluster.send_turn(&run, "theirs").await;
     let session = text(&cluster.get_run(&run).await, "sessionId");
@@ -379,6 +382,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         job,
         profile,
         validation,
+        runner,
     ];
     let mut tried = 0;
     for (method, template) in operations(&cluster.first).await {
@@ -387,7 +391,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
             continue;
         }
         let real = fill(&template, existing_ids.each_ref().map(|id| id.as_str()));
-        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 12]));
+        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 13]));
         assert!(!real.contains('{'), "{template} has a parameter that this test does not know");
         for bearer in [&mallory.token, &service_key] {
             let mut responses = Vec::new();

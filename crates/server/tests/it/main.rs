@@ -36,6 +36,7 @@ mod projects;
 mod prompts;
 mod public_endpoints;
 mod rate_limits;
+mod registered_runners;
 mod result_envelope;
 mod routes;
 mod run_liveness;

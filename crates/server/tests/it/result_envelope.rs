@@ -79,7 +79,7 @@ async fn result_has_every_field_while_running_and_after_the_end() {
         "finalAssistantTextTruncated": true, "finalAssistantOutputTruncated": false,
         "failureKind": null, "blocker": null,
         "lastSeq": seqs[2], "eventCount": seqs[2], "eventsCapped": false, "nextAfterSeq": seqs[2],
-        "scopedLastSeq": seqs[2], "scopedEventCount": 5,
+        "scopedLastSeq": seqs[2], "scopedEventCount": 6,
         "artifactSummary": {
             "count": 0, "bytes": 0, "truncated": false, "outputCount": 0, "outputBytes": 0,
             "outputTruncated": false, "items": [],
@@ -132,7 +132,7 @@ async fn result_has_every_field_while_running_and_after_the_end() {
         ("terminalSource", json!("terminal_status")),
         ("reply", json!("cut sh")),
         ("scopedLastSeq", json!(seqs[2] + 1)),
-        ("scopedEventCount", json!(6)),
+        ("scopedEventCount", json!(7)),
     ] {
         completed[name] = value;
     }

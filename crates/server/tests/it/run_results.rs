@@ -204,7 +204,7 @@ async fn run_result_counts_events_with_and_without_a_command() {
     let command = cluster.send_turn(&run, "go").await;
     cluster.first.ack(&claim, &command).await;
     cluster.first.finish(&claim, &command, json!({ "status": "completed" })).await;
-    assert_eq!(counters().await, expected(5, "completed"), "the status of the newest command");
+    assert_eq!(counters().await, expected(6, "completed"), "the status of the newest command");
 }
 
 // covers: R17

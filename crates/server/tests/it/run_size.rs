@@ -44,9 +44,9 @@ async fn result_and_page_latency_do_not_depend_on_run_length() {
     for (run, events) in [(&short, SHORT_RUN_EVENTS), (&long, rounds.size())] {
         let result =
             cluster.first.get_as(&format!("/api/v1/runs/{run}/result"), &cluster.operator.token).await;
-        // The server adds five events: run created, command created, run claimed, command started, command ended.
-        assert_eq!(result.body["eventCount"], json!(events + 5), "{}", result.text);
-        assert_eq!(result.body["lastSeq"], json!(events + 5));
+        // The server adds six events: run created, command created, its text, run claimed, command started, command ended.
+        assert_eq!(result.body["eventCount"], json!(events + 6), "{}", result.text);
+        assert_eq!(result.body["lastSeq"], json!(events + 6));
         assert_eq!(result.body["reply"], json!(format!("{} {}", events - 1, "x".repeat(100))));
     }
     let page = |run: &str, after: u32| format!("/api/v1/runs/{run}/events?afterSeq={after}&limit=100");

@@ -189,6 +189,7 @@ async fn run_has_one_owner_and_its_events_have_gapless_numbers() {
         [
             "run_status",
             "command_status",
+            "user_message",
             "backend_status",
             "backend_status",
             "command_status",
@@ -296,6 +297,52 @@ async fn closed_run_is_completed_and_its_session_takes_the_next_run() {
     let actions = cluster.first.get_as(&format!("/api/v1/tenants/{}/audit", tenant.id), token).await;
     let entries = actions.body["entries"].as_array().expect("entries").iter();
     assert_eq!(entries.filter(|entry| entry["action"] == "run.closed").count(), 1);
+}
+
+#[tokio::test]
+async fn history_has_what_users_sent_with_secrets_redacted() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let run = cluster.create_run(&tenant).await;
+    let first = cluster.send_turn(&run, "\n fix the  test\nand use password: hunter2-and-more").await;
+    let claim = cluster.second.claim(&tenant, &run).await;
+    cluster.first.ack(&claim, &first).await;
+    let steer = cluster.send_command(&run, "steer", "only the first one").await;
+    let (_, viewer) = cluster.create_key(&tenant.id, "viewer").await;
+    let history = cluster.second.get_as(&format!("/api/v1/runs/{run}/history?limit=1"), &viewer).await;
+    assert_eq!(
+        json!([history.body["commands"][0]["commandId"], history.body["nextAfterSeq"]]),
+        json!([first, 1]),
+        "{}",
+        history.text
+    );
+    let history = cluster.second.get_as(&format!("/api/v1/runs/{run}/history?afterSeq=1"), &viewer).await;
+    let commands = history.body["commands"].as_array().expect("commands");
+    assert_eq!((commands, &history.body["nextAfterSeq"]), (&vec![steer.body.clone()], &Value::Null));
+
+    let events = cluster.first.get_as(&format!("/api/v1/runs/{run}/events"), &viewer).await;
+    let events = events.body["events"].as_array().expect("events");
+    let sent: Vec<Value> = events
+        .iter()
+        .filter(|event| event["type"] == "user_message")
+        .map(|event| json!([event["commandId"], event["payload"]]))
+        .collect();
+    let by = &cluster.operator.principal;
+    assert_eq!(sent.len(), 2, "{sent:?}");
+    assert_eq!(sent[0][0], json!(first));
+    let text = sent[0][1]["text"].as_str().expect("a text");
+    assert!(text.starts_with("\n fix the  test\nand use password: [redacted"), "{text}");
+    let steered = json!({ "text": "only the first one", "type": "steer", "by": by });
+    assert_eq!(sent[1], json!([steer.body["commandId"], steered]));
+
+    let shown = cluster.second.get_as(&format!("/api/v1/runs/{run}"), &viewer).await.body;
+    assert_eq!(shown["title"], "fix the test");
+    let session = format!("/api/v1/sessions/{}", shown["sessionId"].as_str().expect("a session"));
+    assert_eq!(cluster.first.get_as(&session, &cluster.operator.token).await.body["title"], "fix the test");
+    let other = cluster.create_tenant("other").await;
+    let (_, foreign) = cluster.create_key(&other, "viewer").await;
+    let hidden = cluster.first.get_as(&format!("/api/v1/runs/{run}/history"), &foreign).await;
+    hidden.assert_failure(404, "not-found");
 }
 
 // covers: R11

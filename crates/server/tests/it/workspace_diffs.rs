@@ -43,6 +43,26 @@ async fn reported_changes_are_read_byte_for_byte_and_replaced_by_the_next() {
 }
 
 #[tokio::test]
+async fn deleted_changes_are_gone_on_every_replica() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let (claim, command) = cluster.start_command(&tenant).await;
+    put(&cluster.first, &claim.run, &claim.token, &command, DIFF).await;
+    let delete =
+        async |token: &str| cluster.second.request_as(Method::DELETE, &path(&claim.run), token, None).await;
+    let (_, viewer) = cluster.create_key(&tenant.id, "viewer").await;
+    delete(&viewer).await.assert_failure(403, "forbidden");
+    let stranger = cluster.create_user("mallory").await;
+    delete(&stranger.token).await.assert_failure(404, "not-found");
+    for _ in 0..2 {
+        let deleted = delete(&cluster.operator.token).await;
+        assert_eq!(deleted.body, json!({ "runId": claim.run, "deleted": true }), "{}", deleted.text);
+    }
+    let read = cluster.first.get_as(&path(&claim.run), &cluster.operator.token).await;
+    read.assert_failure(404, "not-found");
+}
+
+#[tokio::test]
 async fn changes_are_written_by_the_holder_of_the_run_and_read_by_its_tenant() {
     let cluster = Cluster::new().await;
     let tenant = cluster.create_test_tenant("acme").await;

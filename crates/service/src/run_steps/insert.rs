@@ -4,6 +4,7 @@ use guildhall_domain::ids::{CommandId, PrincipalId, RunId, SessionId, TenantId};
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::CommandKind;
 use guildhall_domain::runs::event;
+use guildhall_domain::runs::message::{message_text, title};
 use guildhall_domain::runs::policy::{RunSpec, TraceSink};
 use guildhall_store::commands::{self, NewCommand};
 use guildhall_store::runs::{self, NewRun};
@@ -75,20 +76,25 @@ pub(crate) struct CommandRecord<'a> {
     pub(crate) created_by: PrincipalId,
 }
 
-/// Inserts a pending command into a locked run and appends its status event.
+/// Inserts a pending command into a locked run and appends its status event and its text.
 pub(crate) async fn insert_command(
     locked: &mut LockedRun,
     record: CommandRecord<'_>,
 ) -> Result<Command, ServiceError> {
     let CommandRecord { id, kind, payload, sealed_payload, target, created_by } = record;
     let run = locked.run.id;
-    let ordinal = runs::next_ordinal(&mut locked.tx, run).await?;
-    let payload = payload.to_string();
-    let new = NewCommand { id, run, ordinal, kind, payload: &payload, sealed_payload, target, created_by };
+    let text = message_text(payload);
+    let ordinal = runs::next_ordinal(&mut locked.tx, run, text.and_then(title).as_deref()).await?;
+    let stored = payload.to_string();
+    let new = NewCommand { id, run, ordinal, kind, payload: &stored, sealed_payload, target, created_by };
     commands::insert(&mut locked.tx, &new).await?;
     let command = commands::load(&mut locked.tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
     locked.open.push(command.clone());
     let status = json!({ "status": "pending", "type": kind.as_str(), "ordinal": ordinal });
     locked.append_event(event::COMMAND_STATUS, Some(id), status);
+    if let Some(text) = text {
+        let message = json!({ "text": text, "type": kind.as_str(), "by": created_by.to_string() });
+        locked.append_event(event::USER_MESSAGE, Some(id), message);
+    }
     Ok(command)
 }

@@ -56,7 +56,9 @@ impl Claims {
         runner: RunnerId,
         retry: ClaimRetry,
     ) -> Result<LeaseGrant, ServiceError> {
-        self.registrations.find(enrolment, runner).await?;
+        if self.registrations.find(enrolment, runner).await?.is_draining {
+            return Err(RunnerError::Draining.into());
+        }
         let mut locked = LockedRun::begin(&self.deps.store, id).await?;
         let (tenant, profile) = (locked.run.tenant, &locked.run.backend_profile);
         let is_covered = enrolment.allows_claim(ClaimTarget { run: id, tenant, profile });
@@ -118,6 +120,10 @@ impl Claims {
         wait: Duration,
     ) -> Result<Option<LeaseGrant>, ServiceError> {
         let runner = self.registrations.find(enrolment, runner).await?;
+        if runner.is_draining {
+            return Err(RunnerError::Draining.into());
+        }
+        self.registrations.touch(runner.id).await?;
         let deadline = tokio::time::Instant::now() + wait;
         // Subscribes before it reads, so that no offer in between is missed.
         let mut offers = self.deps.offers.listen(enrolment.tenant).await;

@@ -29,6 +29,8 @@ pub enum RunnerError {
     RunQuota(u64),
     #[error("a command still runs")]
     StillRunning,
+    #[error("the runner is draining")]
+    Draining,
 }
 
 impl RunnerError {
@@ -54,6 +56,10 @@ impl RunnerError {
             Self::RunQuota(_) => Failure::new(
                 FailureKind::TenantPolicyDenied,
                 format!("{self}: end the run, and continue its session with another one"),
+            ),
+            Self::Draining => Failure::new(
+                FailureKind::Conflict,
+                "this runner is draining and gets no more runs: start another one",
             ),
             Self::StillRunning => {
                 Failure::new(FailureKind::Conflict, "a command still runs: end it before releasing the run")

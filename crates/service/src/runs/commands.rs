@@ -104,6 +104,18 @@ impl Commands {
         found.ok_or(ServiceError::NOT_FOUND)
     }
 
+    /// Lists the commands of a run after an ordinal, in order.
+    pub async fn list(
+        &self,
+        caller: &Authorized<RunsRead>,
+        run: RunId,
+        after: i32,
+        limit: u32,
+    ) -> Result<Vec<Command>, ServiceError> {
+        self.runs.load(caller, run).await?;
+        Ok(rows::list(&self.runs.deps.store, run, after, limit).await?)
+    }
+
     /// Requests a command to end; its run stays open. Repeating the request changes nothing.
     pub async fn cancel(
         &self,

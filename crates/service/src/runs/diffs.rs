@@ -1,16 +1,18 @@
-//! Reads the changes of workspaces.
+//! The changes of workspaces.
 
 use guildhall_domain::access::authorized::Authorized;
-use guildhall_domain::access::role::rights::RunsRead;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::RunId;
 use guildhall_domain::runs::diff::WorkspaceDiff;
 use guildhall_store::workspace_diffs;
+use serde_json::json;
 
 use super::Runs;
 use super::error::RunError;
 use crate::ServiceError;
+use crate::access::audit::{self, AuditEvent};
 
-/// Reads the changes of workspaces.
+/// Reads and deletes the changes of workspaces.
 #[derive(Debug, Clone)]
 pub struct Diffs {
     runs: Runs,
@@ -33,5 +35,17 @@ impl Diffs {
         let opened = self.runs.deps.payload_sealer.open_diff(run.as_uuid(), &found.sealed_content);
         let content = opened.map_err(RunError::Payload)?;
         Ok(WorkspaceDiff { run, command: found.command, content, created_at: found.created_at })
+    }
+
+    /// Deletes the changes that the runner reported. Repeating the request changes nothing; the next turn of the run
+    /// reports them again.
+    pub async fn delete(&self, caller: &Authorized<RunsWrite>, run: RunId) -> Result<(), ServiceError> {
+        self.runs.load(caller, run).await?;
+        let mut tx = self.runs.deps.store.begin().await?;
+        if workspace_diffs::delete(&mut tx, run).await? {
+            let event = AuditEvent::by_member(caller, "run.diff_deleted", run.to_string(), json!({}));
+            audit::record(&mut tx, &event).await?;
+        }
+        Ok(tx.commit().await?)
     }
 }

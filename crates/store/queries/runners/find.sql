@@ -1,1 +1,1 @@
-SELECT id, tenant, enrolment, name, backend_profiles FROM runners WHERE id = $1
+SELECT id, tenant, enrolment, name, backend_profiles, draining_at IS NOT NULL AS "is_draining!" FROM runners WHERE id = $1

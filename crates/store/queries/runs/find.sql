@@ -5,6 +5,7 @@ SELECT
     tenant.slug AS tenant_slug,
     run.session,
     run.ordinal,
+    run.title,
     run.project,
     run.provider,
     run.backend_profile,

@@ -1,6 +1,7 @@
 SELECT
     session.id,
     session.tenant,
+    first_run.title AS "title?",
     session.project,
     session.backend_profile,
     session.created_by,
@@ -16,6 +17,7 @@ SELECT
     session.updated_at AS "updated_at: Timestamp",
     coalesce(session_read.version, 0) AS "read_version!"
 FROM sessions AS session
+LEFT JOIN runs AS first_run ON first_run.session = session.id AND first_run.ordinal = 1
 LEFT JOIN session_reads AS session_read
     ON session_read.session = session.id AND session_read.principal = $2 AND session_read.reader = $3
 WHERE session.id = $1

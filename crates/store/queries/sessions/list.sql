@@ -2,6 +2,7 @@
 SELECT
     session.id,
     session.tenant,
+    first_run.title AS "title?",
     session.project,
     session.backend_profile,
     session.created_by,
@@ -18,6 +19,7 @@ SELECT
     coalesce(session_read.version, 0) AS "read_version!"
 FROM sessions AS session
 INNER JOIN memberships AS membership ON membership.tenant = session.tenant AND membership.principal = $1
+LEFT JOIN runs AS first_run ON first_run.session = session.id AND first_run.ordinal = 1
 LEFT JOIN session_reads AS session_read
     ON session_read.session = session.id AND session_read.principal = $1 AND session_read.reader = $2
 WHERE session.id < $3

@@ -144,7 +144,7 @@ const NOUNS: &[Noun] = &[
     noun(
         "runners",
         "registrations",
-        &[("*", "/api/v1/runners/register")],
+        &[("*", "/api/v1/runners/register"), ("*", "/api/v1/tenants/{tenant}/runners")],
         &["runners/runner.rs"],
         &["runners"],
     ),
@@ -186,6 +186,7 @@ const NOUNS: &[Noun] = &[
         "commands",
         &[
             ("post", "/api/v1/runs/{run}/commands"),
+            ("*", "/api/v1/runs/{run}/history"),
             ("*", "/api/v1/runs/{run}/commands/{command}"),
             ("*", "/api/v1/commands/{command}/cancel"),
         ],

@@ -1,20 +1,30 @@
-//! Runner registration.
+//! Registered runners.
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use guildhall_domain::FailureKind;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::RunnersManage;
+use guildhall_domain::ids::{RunnerId, TenantId};
+use guildhall_domain::runners::runner::RunnerSummary;
 use guildhall_domain::runs::policy::BackendProfile;
-use guildhall_protocol::rest::runners::{RegisterRunner, RunnerView};
+use guildhall_protocol::rest::runners::{
+    RegisterRunner, RunnerSummaryView, RunnerView, RunnersQuery, RunnersView,
+};
+use guildhall_service::runners::registrations::RunnerFilter;
 
 use crate::App;
 use crate::edge::caller::EnrolledRunner;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, check_name, parse};
+use crate::edge::input::{Body, PathIds, ValidatedQuery, check_name, parse};
 use crate::http::responses::CommonErrors;
 
 /// Profiles of one runner.
 const MAX_PROFILES: usize = 32;
+
+/// Runners in one list.
+const MAX_RUNNERS: u32 = 200;
 
 /// The size of a placement as JSON.
 const MAX_PLACEMENT_BYTES: usize = 4096;
@@ -56,4 +66,72 @@ pub(crate) async fn register(
         backend_profiles: runner.backend_profiles,
     };
     Ok((StatusCode::CREATED, Json(view)))
+}
+
+/// List the runners of a tenant
+///
+/// Newest first, at most 200: those that hold a run or asked for one lately, or all.
+#[utoipa::path(
+    get, path = "/api/v1/tenants/{tenant}/runners", tag = "enrolments", operation_id = "listRunners",
+    security(("bearer" = [])), params(("tenant" = String, Path, description = "Tenant id"), RunnersQuery),
+    responses((status = 200, description = "The runners", body = RunnersView), CommonErrors)
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    caller: Authorized<RunnersManage>,
+    ValidatedQuery(query): ValidatedQuery<RunnersQuery>,
+) -> Result<Json<RunnersView>, ApiError> {
+    let filter = if query.all { RunnerFilter::All } else { RunnerFilter::Active };
+    let runners = app.runners.registrations.list(&caller, filter, MAX_RUNNERS).await?;
+    Ok(Json(RunnersView { runners: runners.into_iter().map(summary).collect() }))
+}
+
+/// Get a runner
+#[utoipa::path(
+    get, path = "/api/v1/tenants/{tenant}/runners/{runner}", tag = "enrolments", operation_id = "getRunner",
+    security(("bearer" = [])),
+    params(
+        ("tenant" = String, Path, description = "Tenant id"),
+        ("runner" = String, Path, description = "Runner id"),
+    ),
+    responses((status = 200, description = "The runner", body = RunnerSummaryView), CommonErrors)
+)]
+pub(crate) async fn get(
+    State(app): State<App>,
+    caller: Authorized<RunnersManage>,
+    PathIds((_tenant, runner)): PathIds<(TenantId, RunnerId)>,
+) -> Result<Json<RunnerSummaryView>, ApiError> {
+    Ok(Json(summary(app.runners.registrations.get(&caller, runner).await?)))
+}
+
+/// Drain a runner
+///
+/// It finishes its run and gets no other; its program then exits. Idempotent.
+#[utoipa::path(
+    post, path = "/api/v1/tenants/{tenant}/runners/{runner}/drain", tag = "enrolments", operation_id = "drainRunner",
+    security(("bearer" = [])),
+    params(
+        ("tenant" = String, Path, description = "Tenant id"),
+        ("runner" = String, Path, description = "Runner id"),
+    ),
+    responses((status = 200, description = "The runner", body = RunnerSummaryView), CommonErrors)
+)]
+pub(crate) async fn drain(
+    State(app): State<App>,
+    caller: Authorized<RunnersManage>,
+    PathIds((_tenant, runner)): PathIds<(TenantId, RunnerId)>,
+) -> Result<Json<RunnerSummaryView>, ApiError> {
+    Ok(Json(summary(app.runners.registrations.drain(&caller, runner).await?)))
+}
+
+fn summary(runner: RunnerSummary) -> RunnerSummaryView {
+    RunnerSummaryView {
+        runner_id: runner.id.to_string(),
+        name: runner.name,
+        backend_profiles: runner.backend_profiles,
+        registered_at: runner.registered_at,
+        seen_at: runner.seen_at,
+        draining: runner.is_draining,
+        run_id: runner.run.map(|run| run.to_string()),
+    }
 }

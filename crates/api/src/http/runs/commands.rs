@@ -9,13 +9,14 @@ use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{CommandKind, CommandState};
-use guildhall_protocol::rest::runs::commands::{CommandView, CreateCommand};
+use guildhall_domain::runs::message::message_text;
+use guildhall_protocol::rest::runs::commands::{CommandView, CommandsQuery, CommandsView, CreateCommand};
 use guildhall_service::runs::commands::CommandRequest;
 use serde_json::{Value, json};
 
 use crate::App;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, idempotency_key_or};
+use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, idempotency_key_or};
 use crate::http::responses::CommonErrors;
 
 /// Create a command
@@ -37,6 +38,28 @@ pub(crate) async fn create(
     let key = idempotency_key_or(&headers, body.idempotency_key.as_deref())?;
     let command = app.runs.commands.submit(&caller, run, command_request(body)?, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(&command))))
+}
+
+/// List the commands of a run
+///
+/// What users sent to the run, in order. Secrets in payloads are redacted.
+#[utoipa::path(
+    get, path = "/api/v1/runs/{run}/history", tag = "commands", operation_id = "listCommands",
+    security(("bearer" = [])), params(("run" = String, Path, description = "Run id"), CommandsQuery),
+    responses((status = 200, description = "One page", body = CommandsView), CommonErrors)
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    caller: Authorized<RunsRead>,
+    PathIds(run): PathIds<RunId>,
+    ValidatedQuery(query): ValidatedQuery<CommandsQuery>,
+) -> Result<Json<CommandsView>, ApiError> {
+    let limit = check_limit("limit", query.limit, 100)?;
+    let commands = app.runs.commands.list(&caller, run, query.after_seq, limit).await?;
+    // A short page is the last one.
+    let is_full = commands.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
+    let next_after_seq = commands.last().filter(|_| is_full).map(|command| command.ordinal);
+    Ok(Json(CommandsView { commands: commands.iter().map(view).collect(), next_after_seq }))
 }
 
 /// Get a command
@@ -80,9 +103,7 @@ fn command_request(body: CreateCommand) -> Result<CommandRequest, ApiError> {
     if !payload.is_object() {
         return Err(invalid("payload: must be an object".to_owned()));
     }
-    let has_text = ["prompt", "message", "text"]
-        .iter()
-        .any(|name| payload.get(name).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty()));
+    let has_text = message_text(&payload).is_some();
     match kind {
         CommandKind::Turn | CommandKind::Steer if !has_text => {
             Err(invalid(format!("payload: a {kind} needs a non-empty prompt, message or text")))

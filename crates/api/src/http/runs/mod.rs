@@ -172,6 +172,7 @@ pub(crate) fn view(found: &runs::RunView) -> RunView {
         tenant_id: run.tenant.to_string(),
         tenant_slug: run.tenant_slug.clone(),
         session_id: run.session.to_string(),
+        title: run.title.clone(),
         project_id: run.project.clone(),
         workspace_ref: json(&run.workspace_ref),
         provider_id: run.provider.clone(),
@@ -255,10 +256,11 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(events::list, crate::http::runners::events::append))
         .routes(routes!(events::follow))
         .routes(routes!(events::erase))
-        .routes(routes!(diffs::get, crate::http::runners::diffs::put))
+        .routes(routes!(diffs::get, diffs::delete, crate::http::runners::diffs::put))
         .routes(routes!(results::get_run_result))
         .routes(routes!(commands::create, crate::http::runners::commands::poll))
         .routes(routes!(commands::get))
+        .routes(routes!(commands::list))
         .routes(routes!(results::get_command_result))
         .routes(routes!(commands::cancel))
         .routes(routes!(backends::list))

@@ -277,6 +277,7 @@ pub(crate) fn view(session: &Session) -> SessionView {
     SessionView {
         session_id: session.id.to_string(),
         tenant_id: session.tenant.to_string(),
+        title: session.title.clone(),
         project_id: session.project.clone(),
         backend_profile: session.backend_profile.clone(),
         created_by: session.created_by.to_string(),

@@ -1,3 +1,4 @@
-//! Runner enrolment tokens.
+//! Runners and their enrolment tokens.
 
 pub(crate) mod enrolments;
+pub(crate) mod registrations;

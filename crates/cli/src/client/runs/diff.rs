@@ -1,7 +1,7 @@
-//! `guildhall runs diff` and `guildhall runs apply`.
+//! `guildhall runs diff`, `apply`, `branch` and `discard`.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -41,6 +41,60 @@ pub(super) async fn apply(run: RunId, common: &CommonArgs) -> Result<()> {
     Ok(())
 }
 
+/// Commits the changes on top of `HEAD` to a new branch. The working tree stays as it is.
+pub(super) async fn branch(run: RunId, name: Option<&str>, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let (diff, view) = (client.run_diff(run).await?, client.get_run(run).await?);
+    if diff.diff.0.is_empty() {
+        return Ok(print_result(common.json, &json!({ "runId": diff.run_id, "branch": null }), || {
+            NOTHING.to_owned()
+        })?);
+    }
+    let name = name.map_or_else(|| format!("guildhall/{run}"), str::to_owned);
+    let message =
+        format!("{}\n\nGuildhall-Run: {run}\n", view.title.as_deref().unwrap_or("Changes of an agent"));
+    commit_to_branch(run, &diff, &name, &message)?;
+    print_result(common.json, &json!({ "runId": diff.run_id, "branch": name }), || {
+        format!("committed the changes of {run} to the branch {name}; `git merge {name}` takes them over")
+    })?;
+    Ok(())
+}
+
+fn commit_to_branch(run: RunId, diff: &DiffView, name: &str, message: &str) -> Result<()> {
+    let top = repository()?;
+    let index = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let index = index.path().join("index");
+    let git = |arguments: &[&str], input: &[u8]| -> Result<String> {
+        let output = git_with_index(&top, Some(&index), arguments, input)?;
+        if !output.status.success() {
+            bail!("{}", sanitize_text(String::from_utf8_lossy(&output.stderr).trim()));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    git(&["read-tree", "HEAD"], &[])?;
+    git(&["apply", "--cached", "--whitespace=nowarn", "-"], &diff.diff.0).with_context(|| {
+        format!(
+            "the changes of {run} do not fit the last commit: commit what the agent started from, or use `guildhall runs \
+             apply {run}`; nothing was committed"
+        )
+    })?;
+    let tree = git(&["write-tree"], &[])?;
+    let commit = git(&["commit-tree", &tree, "-p", "HEAD", "-F", "-"], message.as_bytes())?;
+    git(&["branch", "--", name, &commit], &[]).context("cannot create the branch")?;
+    Ok(())
+}
+
+/// Deletes the changes on the server, and closes the run.
+pub(super) async fn discard(run: RunId, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let closed = client.close_run(run).await?;
+    client.delete_run_diff(run).await?;
+    print_result(common.json, &json!(closed), || {
+        format!("discarded the changes of {run}; the run is closed")
+    })?;
+    Ok(())
+}
+
 /// Applies a diff and returns the paths of its files.
 pub(super) fn apply_diff(run: RunId, diff: &DiffView) -> Result<Vec<String>> {
     let top = repository()?;
@@ -67,11 +121,17 @@ pub(super) fn repository() -> Result<PathBuf> {
     Ok(PathBuf::from(String::from_utf8(found.stdout)?.trim_end_matches('\n')))
 }
 
-fn git(top: &PathBuf, arguments: &[&str], input: &[u8]) -> Result<Output> {
+fn git(top: &Path, arguments: &[&str], input: &[u8]) -> Result<Output> {
+    git_with_index(top, None, arguments, input)
+}
+
+/// Runs git with the index of the repository, or with another one.
+fn git_with_index(top: &Path, index: Option<&Path>, arguments: &[&str], input: &[u8]) -> Result<Output> {
     let mut child = Command::new("git")
         .args(["-c", "core.quotePath=false"])
         .args(arguments)
         .current_dir(top)
+        .envs(index.map(|index| ("GIT_INDEX_FILE", index)))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -34,6 +34,7 @@ impl EventRenderer {
     pub(crate) fn render(&mut self, event: &EventView) -> String {
         let Some(payload) = &event.payload else { return String::new() };
         match event.r#type.as_str() {
+            event::USER_MESSAGE => self.whole_line(&format!("> {}", first_line(field(payload, "text")))),
             event::ASSISTANT_DELTA => self.delta(payload),
             event::ASSISTANT_MESSAGE => self.message(payload),
             event::TOOL_CALL => self.tool(payload),
@@ -122,6 +123,15 @@ pub(crate) fn format_outcome(payload: &Value) -> String {
         (Some(kind), Some(message)) if kind != status => format!("{outcome} ({kind}): {message}"),
         (_, Some(message)) => format!("{outcome}: {message}"),
         (_, None) => outcome,
+    }
+}
+
+/// Returns the first line of a text, marked if there are more.
+fn first_line(text: &str) -> String {
+    let text = text.trim();
+    match text.split_once('\n') {
+        Some((first, _)) => format!("{} …", first.trim_end()),
+        None => text.to_owned(),
     }
 }
 

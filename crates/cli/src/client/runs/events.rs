@@ -62,7 +62,7 @@ pub(crate) fn format_event(event: &EventView) -> String {
     let text = match &event.payload {
         None => "(erased)".to_owned(),
         Some(payload) => match event.r#type.as_str() {
-            event::ASSISTANT_MESSAGE | event::COMMAND_OUTPUT => {
+            event::USER_MESSAGE | event::ASSISTANT_MESSAGE | event::COMMAND_OUTPUT => {
                 payload["text"].as_str().unwrap_or_default().to_owned()
             }
             event::TOOL_CALL => {

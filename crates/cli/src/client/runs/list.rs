@@ -43,10 +43,19 @@ pub(super) async fn list(args: &ListRunsArgs) -> Result<()> {
         }
         let rows = page.runs.iter().map(|run| {
             let age = format_age(run.created_at, now);
-            let (status, profile) = (run.status.clone(), run.backend_profile.clone());
-            [run.run_id.clone(), status, profile, run.project_id.clone(), age, waiting_for(run)]
+            let (profile, title) = (run.backend_profile.clone(), run.title.clone().unwrap_or_default());
+            [
+                run.run_id.clone(),
+                status_text(run),
+                profile,
+                run.project_id.clone(),
+                age,
+                waiting_for(run),
+                title,
+            ]
         });
-        format_table(["RUN", "STATUS", "PROFILE", "PROJECT", "AGE", "WAITS FOR"], &rows.collect::<Vec<_>>())
+        let header = ["RUN", "STATUS", "PROFILE", "PROJECT", "AGE", "WAITS FOR", "TITLE"];
+        format_table(header, &rows.collect::<Vec<_>>())
     })?;
     if let Some(next) = page.next_cursor.filter(|_| !args.common.json) {
         eprintln!("there may be older runs: add --before {next}");
@@ -71,7 +80,8 @@ fn format_run(run: &RunView) -> String {
     let usage = &run.usage;
     format_fields(&[
         ("run", run.run_id.clone()),
-        ("status", run.status.clone()),
+        ("title", or_dash(run.title.clone())),
+        ("status", status_text(run)),
         ("reason", or_dash(reason)),
         ("waits for", waiting_for(run)),
         ("session", run.session_id.clone()),
@@ -97,6 +107,14 @@ fn format_run(run: &RunView) -> String {
             ),
         ),
     ])
+}
+
+/// Returns the status of a run, or `idle` if it is open and has nothing to do.
+fn status_text(run: &RunView) -> String {
+    match Phase::from_name(&run.liveness.phase) {
+        Ok(Phase::Idle) => run.liveness.phase.clone(),
+        _ => run.status.clone(),
+    }
 }
 
 /// Returns in a few words what a run waits for, or its failure kind if it has ended.

@@ -8,8 +8,10 @@ mod event_renderer;
 mod events;
 mod explain;
 pub(crate) mod here;
+mod history;
 mod jobs;
 mod list;
+mod logs;
 mod prompt;
 mod result;
 mod send;
@@ -71,6 +73,20 @@ enum Commands {
     /// Show or follow the events of a run
     #[command(after_help = format!("{EVENTS_EXAMPLES}\n\n{FOLLOW_HELP}"))]
     Events(events::EventsArgs),
+    /// List what was sent to a run
+    History {
+        /// Id of the run
+        run: RunId,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
+    /// Show the log of the runners of a run, and the errors of its agent
+    Logs {
+        /// Id of the run
+        run: RunId,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
     /// Send the next turn, or steer the running turn
     #[command(after_help = format!("{}\n\n{FOLLOW_HELP}", send::EXAMPLES))]
     Send(send::SendArgs),
@@ -93,6 +109,22 @@ enum Commands {
     },
     /// Apply what the agent changed to the Git repository of the working directory, completely or not at all
     Apply {
+        /// Id of the run
+        run: RunId,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
+    /// Commit what the agent changed to a new branch; the working tree stays as it is
+    Branch {
+        /// Id of the run
+        run: RunId,
+        /// Name of the branch; without it guildhall/RUN
+        name: Option<String>,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
+    /// Delete what the agent changed, and close the run
+    Discard {
         /// Id of the run
         run: RunId,
         #[command(flatten)]
@@ -134,12 +166,16 @@ pub(crate) fn run(args: &RunsArgs) -> Result<()> {
         Commands::Ls(args) => block_on(list::list(args)),
         Commands::Show { run, common } => block_on(list::show_one(*run, common)),
         Commands::Events(args) => block_on(events::run(args)),
+        Commands::Logs { run, common } => block_on(logs::run(*run, common)),
+        Commands::History { run, common } => block_on(history::run(*run, common)),
         Commands::Send(args) => block_on(send::run(args)),
         Commands::Launch(args) => block_on(jobs::launch(args)),
         Commands::Jobs(args) => block_on(jobs::list(args)),
         Commands::Result { run, command, common } => block_on(result::run(*run, *command, common)),
         Commands::Diff { run, common } => block_on(diff::show(*run, common)),
         Commands::Apply { run, common } => block_on(diff::apply(*run, common)),
+        Commands::Branch { run, name, common } => block_on(diff::branch(*run, name.as_deref(), common)),
+        Commands::Discard { run, common } => block_on(diff::discard(*run, common)),
         Commands::Close { run, common } => block_on(close::run(*run, common)),
         Commands::Cancel { run, command, common } => block_on(cancel::run(*run, *command, common)),
         Commands::Explain { run, common } => block_on(explain::run(*run, common)),

@@ -7,8 +7,9 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::runs::{TerminalStatus, event};
 use guildhall_protocol::rest::runs::EventView;
-use guildhall_sdk::{Client, ClientError, RunEvent, RunStreamItem, next_step_for};
+use guildhall_sdk::{Client, ClientError, RunEvent, RunFollower, RunStreamItem, next_step_for};
 use serde_json::json;
+use tokio::time::{Instant, timeout_at};
 
 use super::event_renderer::{EventRenderer, format_outcome};
 use crate::error::UnsuccessfulOutcome;
@@ -16,6 +17,9 @@ use crate::output::{print_chunk, print_json, print_line, sanitize_line};
 
 /// Delay between two requests to an unreachable server.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
+
+/// A server that starts runners itself does so within this time.
+const NOTICE_DELAY: Duration = Duration::from_secs(1);
 
 /// The run or command to follow.
 pub(super) struct RunWatch<'a> {
@@ -49,8 +53,9 @@ impl RunWatch<'_> {
         let mut follower = self.client.follow_run(self.run, self.after_seq);
         let (mut renderer, mut outage) = (EventRenderer::default(), OutageReporter::default());
         let (mut printed_seq, mut fetched) = (self.after_seq, None::<FetchedOutcome>);
+        let mut notice_at = None;
         loop {
-            let outcome = match follower.next().await? {
+            let outcome = match self.next_item(&mut follower, &mut notice_at).await? {
                 RunStreamItem::Event(event) => {
                     outage.report_restored();
                     self.print_event(&event, &mut renderer)?;
@@ -61,9 +66,7 @@ impl RunWatch<'_> {
                 RunStreamItem::CaughtUp => {
                     outage.report_restored();
                     fetched = self.fetch_outcome().await?;
-                    if fetched.is_none() && !self.json {
-                        self.print_waiting_for_runner().await;
-                    }
+                    notice_at = (fetched.is_none() && !self.json).then(|| Instant::now() + NOTICE_DELAY);
                     None
                 }
                 RunStreamItem::Restored if self.json => {
@@ -98,10 +101,11 @@ impl RunWatch<'_> {
         if self.json {
             return print_json(event.text());
         }
-        let other_command = self.command.is_some()
-            && event.view.command_id.is_some()
-            && event.view.command_id != self.command.map(|command| command.to_string());
-        if other_command { Ok(()) } else { print_chunk(&renderer.render(&event.view)) }
+        let (view, command) = (&event.view, self.command.map(|command| command.to_string()));
+        let is_of_other = command.is_some() && view.command_id.is_some() && view.command_id != command;
+        // Whoever watches a command has just written it.
+        let is_own_text = command.is_some() && view.r#type == event::USER_MESSAGE;
+        if is_of_other || is_own_text { Ok(()) } else { print_chunk(&renderer.render(view)) }
     }
 
     /// Returns the outcome if the event ends the followed run or command.
@@ -153,11 +157,27 @@ impl RunWatch<'_> {
         Ok(outcome.map(|outcome| FetchedOutcome { outcome, last_seq: run.last_seq }))
     }
 
-    /// Without a runner there are no events, perhaps for long: prints why.
+    /// Waits for the next item. Meanwhile prints once that the run has no runner, when it is time for that.
+    async fn next_item(
+        &self,
+        follower: &mut RunFollower,
+        notice_at: &mut Option<Instant>,
+    ) -> Result<RunStreamItem> {
+        if let Some(at) = *notice_at {
+            if let Ok(item) = timeout_at(at, follower.next()).await {
+                return Ok(item?);
+            }
+            *notice_at = None;
+            self.print_waiting_for_runner().await;
+        }
+        Ok(follower.next().await?)
+    }
+
+    /// Without a runner there are no events, perhaps for long: prints why, unless the server is starting a runner.
     async fn print_waiting_for_runner(&self) {
-        if let Ok(run) = self.client.get_run(self.run).await
-            && run.lease.is_none()
-        {
+        let Ok(run) = self.client.get_run(self.run).await else { return };
+        let Ok(jobs) = self.client.list_runner_jobs(self.run, None).await else { return };
+        if run.lease.is_none() && jobs.iter().all(|job| job.terminal.is_some()) {
             eprintln!("{}", sanitize_line(&run.liveness.sentence));
         }
     }

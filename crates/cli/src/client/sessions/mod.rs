@@ -204,9 +204,10 @@ async fn list(args: &ListSessionsArgs) -> Result<()> {
                 it.project_id.clone(),
                 age,
                 run,
+                it.title.clone().unwrap_or_default(),
             ]
         });
-        let headings = ["SESSION", "STATE", "UNREAD", "PROFILE", "PROJECT", "UPDATED", "RUN"];
+        let headings = ["SESSION", "STATE", "UNREAD", "PROFILE", "PROJECT", "UPDATED", "RUN", "TITLE"];
         format_table(headings, &rows.collect::<Vec<_>>())
     })?;
     if let Some(next) = page.next_cursor.filter(|_| !args.common.json) {

@@ -39,6 +39,39 @@ pub struct RunnerView {
     pub backend_profiles: Vec<String>,
 }
 
+/// A runner as its tenant sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunnerSummaryView {
+    #[schema(example = "rnr_01920000000070008000000000000000")]
+    pub runner_id: String,
+    pub name: String,
+    pub backend_profiles: Vec<String>,
+    pub registered_at: Timestamp,
+    /// When it last asked for a run.
+    pub seen_at: Timestamp,
+    /// Whether it gets no more runs.
+    pub draining: bool,
+    /// The run that it holds.
+    pub run_id: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunnersView {
+    pub runners: Vec<RunnerSummaryView>,
+}
+
+/// Query parameters of the list of runners.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct RunnersQuery {
+    /// Also runners that hold no run and have not asked for one lately.
+    #[serde(default)]
+    pub all: bool,
+}
+
 /// A claim on a run.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

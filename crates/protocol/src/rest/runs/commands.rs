@@ -49,6 +49,33 @@ pub struct CommandView {
     pub ended_at: Option<Timestamp>,
 }
 
+/// Commands of a run, in order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandsView {
+    pub commands: Vec<CommandView>,
+    /// `afterSeq` of the next page; null on the last page.
+    pub next_after_seq: Option<i32>,
+}
+
+/// Query parameters of the list of commands.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct CommandsQuery {
+    /// Only commands with a higher `seq`.
+    #[serde(default)]
+    #[param(minimum = 0)]
+    pub after_seq: i32,
+    #[serde(default = "default_command_limit")]
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    pub limit: u32,
+}
+
+fn default_command_limit() -> u32 {
+    50
+}
+
 /// Query parameters of a result.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]

@@ -37,3 +37,12 @@ pub struct StoredDiffView {
     pub run_id: String,
     pub bytes: u64,
 }
+
+/// Confirms that the changes were deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedDiffView {
+    pub run_id: String,
+    /// Always true.
+    pub deleted: bool,
+}

@@ -64,6 +64,10 @@ pub struct RunView {
     #[schema(example = "acme")]
     pub tenant_slug: String,
     pub session_id: String,
+    /// The first words of the first turn.
+    #[serde(default)]
+    #[schema(example = "fix the failing test")]
+    pub title: Option<String>,
     pub project_id: String,
     #[schema(value_type = Object)]
     pub workspace_ref: Value,

@@ -12,6 +12,10 @@ pub struct SessionView {
     #[schema(example = "ses_01920000000070008000000000000000")]
     pub session_id: String,
     pub tenant_id: String,
+    /// The title of its first run.
+    #[serde(default)]
+    #[schema(example = "fix the failing test")]
+    pub title: Option<String>,
     pub project_id: String,
     pub backend_profile: String,
     pub created_by: String,

@@ -1,0 +1,1 @@
+DELETE FROM workspace_diffs WHERE run = $1
