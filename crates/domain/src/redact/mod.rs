@@ -9,9 +9,10 @@
 //!   that is split over two texts, encoded (base64, percent encoding, an image), or written as a number.
 //! - A URL password with an unencoded `/`, `?` or `#` is not found, because the rest looks like a path.
 //! - Cookies and request signatures (Digest, AWS) are not found; the keys that create them are.
-//! - False positives are preferred: `token: CancellationToken` in source code looks like a token in YAML and is
-//!   replaced, and so is the text after the first line of a private key, up to the first character that no key
-//!   contains.
+//! - A value after a sign and a space that is a name or an expression of a program (`token: CancellationToken`) is not
+//!   replaced, and neither is a sentence in quotes. A secret that consists of words is not found there. After `TOKEN=` and
+//!   `password:` every value is replaced.
+//! - The text after the first line of a private key is replaced up to the first character that no key contains.
 //!
 //! Cost: one pass of one automaton, linear in the length of the text. A text without credentials is not copied; one
 //! with credentials grows to at most [`MAX_GROWTH`] times its length. Measured on one busy core (`measure` in the

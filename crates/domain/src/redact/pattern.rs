@@ -89,10 +89,10 @@ const GROUPS: &[(&str, CredentialKind, FalsePositive)] = &[
     ("password_dsn", CredentialKind::Password, FalsePositive::Marker),
     ("password_bare", CredentialKind::Password, FalsePositive::Marker),
     ("pwd", CredentialKind::Password, FalsePositive::Marker),
-    ("field_double", CredentialKind::Field, FalsePositive::Marker),
-    ("field_single", CredentialKind::Field, FalsePositive::Marker),
-    ("field_escaped", CredentialKind::Field, FalsePositive::Marker),
-    ("field_bare", CredentialKind::Field, FalsePositive::Marker),
+    ("field_double", CredentialKind::Field, FalsePositive::Sentence),
+    ("field_single", CredentialKind::Field, FalsePositive::Sentence),
+    ("field_escaped", CredentialKind::Field, FalsePositive::Sentence),
+    ("field_bare", CredentialKind::Field, FalsePositive::Code),
 ];
 
 /// How to recognise a false positive of a group.
@@ -107,6 +107,11 @@ enum FalsePositive {
     PlainWord,
     /// Words joined by dashes, as in the CSS class `sk-circle-fade-dot`.
     PlainWords,
+    /// Several words in quotes, as in `"token": "the name of the token"`.
+    Sentence,
+    /// An unquoted word or expression after a space, as in `token: CancellationToken` or `token: Permission denied`. A value
+    /// right after the sign, as in `TOKEN=value`, is always a secret.
+    Code,
 }
 
 #[expect(clippy::expect_used, reason = "a constant that every test of this module compiles")]
@@ -133,10 +138,16 @@ fn classify(captures: &Captures<'_>) -> CredentialMatch {
         FalsePositive::UserOnly => !CredentialKind::without_markers(value).contains(':'),
         FalsePositive::PlainWord => CredentialKind::is_marker(value) || looks_like_words(value),
         FalsePositive::PlainWords => looks_like_words(value),
+        FalsePositive::Sentence => CredentialKind::is_marker(value.trim()) || is_sentence(value),
+        FalsePositive::Code => {
+            let sign = &captures.get_match().as_str()[..secret.start() - whole.start];
+            CredentialKind::is_marker(value) || (sign.ends_with([' ', '\t']) && is_code(value))
+        }
     };
     let resume = match (is_false_positive, filter) {
         // The match may contain another credential. Such matches do not overlap, so the text is read at most twice.
         (true, FalsePositive::UserOnly | FalsePositive::PlainWord) => whole.start + 1,
+        (true, FalsePositive::Sentence | FalsePositive::Code) => secret.start(),
         (true, FalsePositive::None | FalsePositive::Marker | FalsePositive::PlainWords) | (false, _) => {
             whole.end
         }
@@ -147,6 +158,35 @@ fn classify(captures: &Captures<'_>) -> CredentialMatch {
 /// Returns whether a text looks like words, not random characters: no digits, and capitals only at the start.
 fn looks_like_words(text: &str) -> bool {
     !text.bytes().skip(1).any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+}
+
+/// Returns whether a text is several words without digits.
+fn is_sentence(text: &str) -> bool {
+    text.trim().contains(' ') && text.split(' ').all(is_words)
+}
+
+/// Returns whether a text is an identifier, a path of identifiers, or an expression of a programming language.
+fn is_code(text: &str) -> bool {
+    // Of an expression, the first name is enough: `Option<String>`, `load(path)`.
+    text.starts_with('$') || text.split(['(', '<', '[', '{']).next().is_some_and(is_words)
+}
+
+/// Returns whether a text is names without digits, joined by punctuation: `snake_case`, `camelCase`, `TypeName`, `CONSTANT`.
+fn is_words(text: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric()).all(is_name)
+}
+
+/// Returns whether letters form one name: all of one case, or in camel case with at least two letters in each part.
+fn is_name(text: &str) -> bool {
+    let letters = text.as_bytes();
+    if letters.iter().any(u8::is_ascii_digit) {
+        return false;
+    }
+    let is_constant = letters.iter().all(u8::is_ascii_uppercase);
+    let has_lone_capital = |pair: &[u8]| pair[0].is_ascii_uppercase() && !pair[1].is_ascii_lowercase();
+    let is_camel_case =
+        !letters.windows(2).any(has_lone_capital) && !letters.last().is_some_and(u8::is_ascii_uppercase);
+    is_constant || is_camel_case
 }
 
 /// Returns capture groups that are missing in [`GROUPS`]; their matches would be ignored.

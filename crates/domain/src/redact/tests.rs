@@ -59,11 +59,16 @@ fn other_credential() -> impl Strategy<Value = (CredentialKind, String, String, 
             "[A-Za-z0-9/+]{8,40}",
             "\n"
         ),
-        pattern(CredentialKind::Field, "(apiKey|token|x-api-key): ", "[A-Za-z0-9/+]{8,40}", "\n"),
+        pattern(
+            CredentialKind::Field,
+            "(apiKey|token|x-api-key): ",
+            "[A-Za-z0-9/+]{4,20}[0-9][A-Za-z0-9/+]{3,20}",
+            "\n"
+        ),
         pattern(
             CredentialKind::Field,
             "\\{\"(api_key|refresh_token)\" ?: ?\"",
-            "[A-Za-z0-9/+ ,]{8,40}",
+            "[A-Za-z0-9/+ ,]{4,20}[0-9][A-Za-z0-9/+ ,]{3,20}",
             "\"\\}"
         ),
     ]
@@ -291,6 +296,33 @@ fn secret_keys_become_markers_and_no_entry_is_lost() {
     let mut value = json!({ key("a"): 1, key("b"): 2, "plain": 3 });
     redact_json(&mut value);
     assert_eq!(value, json!({ "[redacted:provider-key]": 1, "[redacted:provider-key] (2)": 2, "plain": 3 }));
+}
+
+/// Lines of programs, logs and prose about secrets that contain none.
+const WITHOUT_SECRETS: &str = include_str!("without_secrets.txt");
+
+#[test]
+fn lines_of_the_corpus_without_secrets_are_unchanged() {
+    let changed = |line: &&str| redact(line).text != *line;
+    let changed: Vec<&str> = WITHOUT_SECRETS.lines().filter(changed).collect();
+    assert_eq!(changed, [""; 0], "{} of {} lines", changed.len(), WITHOUT_SECRETS.lines().count());
+}
+
+#[test]
+fn secrets_that_resemble_code_are_still_replaced() {
+    for text in [
+        "token: abcd1234efgh",
+        "token: k9(abcdefg1234",
+        "API_KEY=correcthorse",
+        "GITHUB_TOKEN=Permission",
+        "secret: aBCdEFghIJkl",
+        "api_key = \"abcdefgh12345678\"",
+        "password: correcthorse",
+        "token: https://u:hunter2@example.org",
+        "token: f(ghp_abcdefghijklmnopqrstuvwxyz0123456789)",
+    ] {
+        assert!(!redact(text).found.is_empty(), "{text}");
+    }
 }
 
 #[test]
