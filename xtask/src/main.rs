@@ -12,6 +12,7 @@ mod dev_server;
 mod docs;
 mod doctests;
 mod engines;
+mod fake_model;
 mod junit;
 mod ledger;
 mod long;

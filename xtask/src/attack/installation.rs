@@ -11,12 +11,13 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::agent::{Backend, FakeModel, write_profile};
+use super::agent::{Backend, write_agent_profile, write_profile};
 use super::run_handle::RunHandle;
 use super::victims::Victims;
 use super::{AttackArgs, Sandbox};
 use crate::command::target;
 use crate::dev_server::{DevServer, OPERATOR};
+use crate::fake_model::FakeModel;
 
 /// The folder is below /var/tmp: a sandbox with a private /tmp must not pass because everything was in /tmp.
 const PARENT: &str = "/var/tmp";
@@ -55,7 +56,7 @@ impl Installation {
         let credential = victims.create_canary()?;
         push(&mut targets, "canaries", json!(credential.hash));
         if let Some(model) = &model {
-            model.write_profile(args.backend, &base.join("profiles"), &credential.text)?;
+            write_agent_profile(model, args.backend, &base.join("profiles"), &credential.text)?;
         }
         write_profile(&base.join("profiles/unused"), "backend = \"codex\"\n", &credential.text)?;
         let server = DevServer::start(&mut server_command(base, args, model.as_ref())?)?;

@@ -12,9 +12,18 @@ pub(super) struct Step {
     pub(super) expected: Vec<String>,
 }
 
+/// Marks the blocks of documents that need agents.
+const WITH_AGENTS: &str = "console,agents";
+
 /// Returns the commands that run. Blocks with `norun` are left out.
 pub(super) fn steps(document: &Document) -> Vec<Step> {
-    document.blocks.iter().filter(|block| block.info == "console").flat_map(parse).collect()
+    let runs = |block: &&Block| [WITH_AGENTS, "console"].contains(&block.info.as_str());
+    document.blocks.iter().filter(runs).flat_map(parse).collect()
+}
+
+/// Returns whether the commands need agents and a model.
+pub(super) fn needs_agents(document: &Document) -> bool {
+    document.blocks.iter().any(|block| block.info == WITH_AGENTS)
 }
 
 /// Returns the commands of all console blocks.

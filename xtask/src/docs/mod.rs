@@ -43,7 +43,7 @@ pub(crate) fn run(args: &DocsArgs) -> Result<()> {
     problems.extend(names::check(&root, &checked)?);
     problems.extend(commands::check(&checked)?);
     if !args.no_run {
-        problems.extend(session::check(&checked));
+        problems.extend(session::check(&checked)?);
     }
     if problems.is_empty() {
         println!("docs: {} pages are correct", documents.len());

@@ -1,5 +1,7 @@
-//! Runs the console blocks of a document in a shell, next to a `guildhall dev` in a new folder.
+//! Runs the console blocks of a document in a shell, next to a `guildhall dev` in a new folder. Documents with agents get
+//! real agents and a fake model, to which the templates of profiles lead.
 
+use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -16,6 +18,7 @@ use tempfile::TempDir;
 use super::console::{self, Step};
 use super::markdown::Document;
 use crate::command::target;
+use crate::fake_model::FakeModel;
 
 const DEV: &str = "guildhall dev";
 
@@ -32,7 +35,9 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const WORKERS: usize = 2;
 
 /// Runs every document that has console blocks. Returns the differences.
-pub(super) fn check(documents: &[&Document]) -> Vec<String> {
+pub(super) fn check(documents: &[&Document]) -> Result<Vec<String>> {
+    let needs_model = documents.iter().any(|document| console::needs_agents(document));
+    let model = needs_model.then(FakeModel::start).transpose()?;
     let runnable = documents.iter().map(|document| (*document, console::steps(document)));
     let queue = Mutex::new(runnable.filter(|(_, steps)| !steps.is_empty()));
     let problems = Mutex::new(Vec::new());
@@ -43,7 +48,8 @@ pub(super) fn check(documents: &[&Document]) -> Vec<String> {
                     let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
                     let Some((document, steps)) = next else { return };
                     let start = Instant::now();
-                    let found = run_document(document, &steps)
+                    let model = model.as_ref().filter(|_| console::needs_agents(document));
+                    let found = run_document(document, &steps, model)
                         .unwrap_or_else(|error| vec![format!("{}: {error:#}", document.path)]);
                     println!(
                         "{}: {} commands, {:.1} s",
@@ -56,23 +62,22 @@ pub(super) fn check(documents: &[&Document]) -> Vec<String> {
             });
         }
     });
-    problems.into_inner().unwrap_or_else(PoisonError::into_inner)
+    Ok(problems.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn run_document(document: &Document, steps: &[Step]) -> Result<Vec<String>> {
-    let folder = tempfile::Builder::new().prefix("guildhall-docs-").tempdir()?;
-    // PostgreSQL may run under another account, which has to pass through.
-    fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
+fn run_document(document: &Document, steps: &[Step], model: Option<&FakeModel>) -> Result<Vec<String>> {
+    let folder = Workplace::create(model)?;
     let mut dev = None;
     if !steps.iter().any(|step| step.command == DEV) {
-        dev = Some(Dev::start(&folder)?.0);
+        dev = Some(Dev::start(&folder, folder.dir.path())?.0);
     }
     let mut shell = Shell::start(&folder)?;
     let mut problems = Vec::new();
     for step in steps {
         let place = document.at(step.line);
         let output = if step.command == DEV {
-            let (started, output) = Dev::start(&folder)?;
+            let (working_dir, _) = shell.run("pwd")?;
+            let (started, output) = Dev::start(&folder, Path::new(working_dir.trim()))?;
             dev = Some(started);
             output
         } else {
@@ -103,10 +108,14 @@ struct Dev {
 
 impl Dev {
     /// Starts it and returns its output up to the line that says it is ready.
-    fn start(folder: &TempDir) -> Result<(Self, String)> {
-        let log = folder.path().join("dev.log");
-        let mut command = clean_command(&target().join("debug/guildhall"), folder);
-        command.arg("dev").env("GUILDHALL_HTTP_LISTEN", "127.0.0.1:0").stderr(File::create(&log)?);
+    fn start(folder: &Workplace, working_dir: &Path) -> Result<(Self, String)> {
+        let log = folder.dir.path().join("dev.log");
+        let mut command = folder.command(&target().join("debug/guildhall"));
+        command
+            .current_dir(working_dir)
+            .arg("dev")
+            .env("GUILDHALL_HTTP_LISTEN", "127.0.0.1:0")
+            .stderr(File::create(&log)?);
         let mut child = command.spawn().context("cannot start guildhall dev")?;
         let stdout = child.stdout.take().context("stdout is not piped")?;
         let (lines, dev) = (read_lines(stdout), Self { child });
@@ -143,8 +152,8 @@ struct Shell {
 }
 
 impl Shell {
-    fn start(folder: &TempDir) -> Result<Self> {
-        let mut command = clean_command(Path::new("bash"), folder);
+    fn start(folder: &Workplace) -> Result<Self> {
+        let mut command = folder.command(Path::new("bash"));
         command.args(["--noprofile", "--norc"]).stdin(Stdio::piped());
         let mut child = command.spawn().context("cannot start bash")?;
         let input = child.stdin.take().context("stdin is not piped")?;
@@ -178,23 +187,55 @@ impl Drop for Shell {
     }
 }
 
-/// Prepares a program in the folder of a document: our programs first on the PATH, and none of our settings.
-fn clean_command(program: &Path, folder: &TempDir) -> Command {
-    let mut command = Command::new(program);
-    command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::piped());
-    command.env("XDG_CONFIG_HOME", folder.path().join("config"));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let programs = std::iter::once(target().join("debug")).chain(std::env::split_paths(&path));
-    if let Ok(path) = std::env::join_paths(programs) {
-        command.env("PATH", path);
-    }
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy().into_owned();
-        if name.starts_with("GUILDHALL_") && !name.starts_with("GUILDHALL_ENGINE_") {
-            command.env_remove(name);
+/// The folder of a document, and the environment of its commands.
+struct Workplace {
+    dir: TempDir,
+    environment: Vec<(&'static str, OsString)>,
+}
+
+impl Workplace {
+    fn create(model: Option<&FakeModel>) -> Result<Self> {
+        let dir = tempfile::Builder::new().prefix("guildhall-docs-").tempdir()?;
+        // PostgreSQL may run under another account, which has to pass through.
+        fs::set_permissions(dir.path(), Permissions::from_mode(0o755))?;
+        let mut programs = vec![target().join("debug")];
+        let mut environment = vec![("XDG_CONFIG_HOME", dir.path().join("config").into_os_string())];
+        if let Some(model) = model {
+            programs.extend([model.codex_folder().to_owned(), model.qwen_folder().to_owned()]);
+            let templates = dir.path().join("templates");
+            write_templates(&templates, &model.base_url)?;
+            environment.push(("GUILDHALL_PROFILES_TEMPLATES", templates.into_os_string()));
+            environment.push(("OPENAI_API_KEY", "sk-of-the-documentation".into()));
+            environment.push(("XDG_STATE_HOME", dir.path().join("state").into_os_string()));
         }
+        let inherited = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(programs.into_iter().chain(std::env::split_paths(&inherited)))?;
+        environment.push(("PATH", path));
+        Ok(Self { dir, environment })
     }
-    command
+
+    /// Prepares a program in this folder: our programs first on the PATH, and none of our settings.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.dir.path()).stdin(Stdio::null()).stdout(Stdio::piped());
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy().into_owned();
+            if name.starts_with("GUILDHALL_") && !name.starts_with("GUILDHALL_ENGINE_") {
+                command.env_remove(name);
+            }
+        }
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+/// Writes templates that lead the agents to the fake model. The commands of a document stay as a user types them.
+fn write_templates(dir: &Path, base_url: &str) -> Result<()> {
+    fs::create_dir(dir)?;
+    let model = format!("model = \"fake-model\"\nbase_url = \"{base_url}\"\n");
+    fs::write(dir.join("codex.toml"), format!("backend = \"codex\"\n{model}"))?;
+    fs::write(dir.join("qwen.toml"), format!("backend = \"acp\"\ncommand = [\"qwen\", \"--acp\"]\n{model}"))?;
+    Ok(())
 }
 
 fn read_lines(stdout: ChildStdout) -> Receiver<String> {

@@ -13,6 +13,11 @@ pub(super) const SLOW_INTERVAL: Duration = Duration::from_millis(250);
 /// Characters per chunk of an echo: short and odd, so that words are split.
 const CHUNK_CHARS: usize = 7;
 
+/// The prompt of the guide to work on one's own repository, and what the model does about it.
+const FIX_PROMPT: &str = "fix the failing test";
+const FIX_COMMANDS: [&str; 3] =
+    ["python3 -B -m unittest -q", "sed -i 's/a - b/a + b/' calc.py", "python3 -B -m unittest -q"];
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Behaviour {
     /// Sends these chunks without delay.
@@ -29,11 +34,18 @@ pub(super) enum Behaviour {
 
 impl Behaviour {
     /// Chooses by the first trigger word in the prompt. After a tool result the model echoes, except in a loop.
-    pub(super) fn for_prompt(text: &str, has_tool_result: bool) -> Self {
+    /// `tool_results` is the number of tool results since the prompt.
+    pub(super) fn for_prompt(text: &str, tool_results: usize) -> Self {
+        if text.contains(FIX_PROMPT) {
+            return match FIX_COMMANDS.get(tool_results) {
+                Some(command) => Self::ToolCall { command: (*command).to_owned(), escalated: false },
+                None => Self::Text(chunks_of("The test passes now: `add` subtracted.")),
+            };
+        }
         let trigger = text.split_whitespace().find_map(|word| Self::trigger(word, text));
         match trigger {
             Some(Trigger::Always(behaviour)) => behaviour,
-            Some(Trigger::UntilToolResult(behaviour)) if !has_tool_result => behaviour,
+            Some(Trigger::UntilToolResult(behaviour)) if tool_results == 0 => behaviour,
             Some(Trigger::UntilToolResult(_)) | None => Self::Text(chunks_of(&format!("Echo: {text}"))),
         }
     }

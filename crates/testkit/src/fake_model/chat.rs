@@ -12,8 +12,9 @@ const SHELL_TOOLS: [&str; 3] = ["run_shell_command", "shell", "bash"];
 pub(super) fn respond(body: &Value) -> Reply {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let last = messages.iter().rfind(|message| message["role"] == "user").map(|m| user_text(&m["content"]));
-    let has_tool_result = messages.last().is_some_and(|message| message["role"] == "tool");
-    let completion = match Behaviour::for_prompt(&last.unwrap_or_default(), has_tool_result) {
+    let since_prompt = messages.iter().rev().take_while(|message| message["role"] != "user");
+    let tool_results = since_prompt.filter(|message| message["role"] == "tool").count();
+    let completion = match Behaviour::for_prompt(&last.unwrap_or_default(), tool_results) {
         Behaviour::HttpError(status) => return Reply::error(status),
         Behaviour::ToolCall { command, .. } => Completion::tool_call(&body["tools"], &command),
         Behaviour::Text(chunks) => Completion::text(chunks, StreamEnd::Stop),

@@ -9,8 +9,10 @@ use super::reply::{Reply, Step};
 pub(super) fn respond(body: &Value) -> Reply {
     let items = body["input"].as_array().map(Vec::as_slice).unwrap_or_default();
     let last = items.iter().rfind(|item| item["role"] == "user").map(|item| message_text(&item["content"]));
-    let last_type = items.last().and_then(|item| item["type"].as_str()).unwrap_or("");
-    let steps = match Behaviour::for_prompt(&last.unwrap_or_default(), last_type.ends_with("_output")) {
+    let is_result = |item: &&Value| item["type"].as_str().is_some_and(|name| name.ends_with("_output"));
+    let since_prompt = items.iter().rev().take_while(|item| item["role"] != "user");
+    let tool_results = since_prompt.filter(is_result).count();
+    let steps = match Behaviour::for_prompt(&last.unwrap_or_default(), tool_results) {
         Behaviour::HttpError(status) => return Reply::error(status),
         Behaviour::ToolCall { command, escalated } => vec![tool_call(&body["tools"], &command, escalated)],
         Behaviour::Text(chunks) => message(&chunks, || None),

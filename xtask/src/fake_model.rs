@@ -1,0 +1,57 @@
+//! The fake model of the tests as a process, with the paths of the agents that `.ci/setup` installs.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::command::{cargo, step, target};
+use crate::dev_server::text;
+
+/// A running fake model; dropping this value stops it.
+pub(crate) struct FakeModel {
+    child: Child,
+    pub(crate) base_url: String,
+    codex: PathBuf,
+    pub(crate) qwen: PathBuf,
+}
+
+impl FakeModel {
+    pub(crate) fn start() -> Result<Self> {
+        let args = ["build", "--quiet", "--package", "guildhall-testkit", "--bin", "fake-model"];
+        step("build the fake model", &mut cargo(args))?;
+        let mut child = Command::new(target().join("debug/fake-model"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start the fake model")?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("stdout is not piped")?).read_line(&mut line)?;
+        let ready: Value = serde_json::from_str(&line).context("the fake model did not become ready")?;
+        Ok(Self {
+            child,
+            base_url: text(&ready, "baseUrl")?,
+            codex: text(&ready, "codex")?.into(),
+            qwen: text(&ready, "qwen")?.into(),
+        })
+    }
+
+    /// Returns the folder of the Codex program, for a search path.
+    pub(crate) fn codex_folder(&self) -> &Path {
+        self.codex.parent().unwrap_or(&self.codex)
+    }
+
+    /// Returns the folder of the Qwen program, for a search path.
+    pub(crate) fn qwen_folder(&self) -> &Path {
+        self.qwen.parent().unwrap_or(&self.qwen)
+    }
+}
+
+impl Drop for FakeModel {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _reaped = self.child.wait();
+    }
+}
