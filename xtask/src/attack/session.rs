@@ -10,13 +10,17 @@ use serde_json::{Value, json};
 
 use super::agent::Backend;
 use super::installation::Installation;
-use super::run_handle::RunHandle;
+use super::run_handle::{RunHandle, Turn};
 use super::{Attack, AttackArgs, AttackResult, Outcome, Sandbox};
 use crate::command::root;
 use crate::dev_server::DevServer;
 
 /// The tenant of the first user of `guildhall dev`.
 const TENANT: &str = "dev";
+
+/// Further turns in which a tool that was left running can be stopped by a limit.
+const MAX_WAITS: u32 = 3;
+const WAIT_SECONDS: u32 = 8;
 
 /// The session whose agent attacks.
 pub(super) struct AttackSession {
@@ -60,10 +64,14 @@ impl AttackSession {
                     turn.status,
                     started.elapsed().as_secs()
                 );
-                let mut found = parse_results(&turn.output);
-                if let Some(limit) = exceeded_limit(&turn.message) {
-                    let result = AttackResult { outcome: Outcome::Refused, detail: limit };
-                    found.extend(names.iter().map(|name| ((*name).to_owned(), result.clone())));
+                let mut found = results_of(&turn, &names);
+                // Codex returns from a slow tool and leaves it running.
+                for _ in 0..MAX_WAITS {
+                    if names.iter().all(|name| found.contains_key(*name)) {
+                        break;
+                    }
+                    let later = self.handle.turn(server, &format!("run:sleep {WAIT_SECONDS}"))?;
+                    found.extend(results_of(&later, &names));
                 }
                 if names.iter().any(|name| !found.contains_key(*name)) {
                     let end = turn.output.floor_char_boundary(2000);
@@ -98,6 +106,16 @@ impl AttackSession {
         self.ended.push(std::mem::replace(&mut self.handle, next));
         Ok(())
     }
+}
+
+/// Returns the results of a turn. If the sandbox killed its processes, all attacks were refused.
+fn results_of(turn: &Turn, names: &[&str]) -> BTreeMap<String, AttackResult> {
+    let mut found = parse_results(&turn.output);
+    if let Some(limit) = exceeded_limit(&turn.message) {
+        let result = AttackResult { outcome: Outcome::Refused, detail: limit };
+        found.extend(names.iter().map(|name| ((*name).to_owned(), result.clone())));
+    }
+    found
 }
 
 /// Returns the limit for which the sandbox killed all processes of a turn.

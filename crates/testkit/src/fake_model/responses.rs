@@ -6,6 +6,10 @@ use uuid::Uuid;
 use super::behaviour::{Behaviour, SLOW_INTERVAL, message_text};
 use super::reply::{Reply, Step};
 
+/// How long Codex waits for a tool before it leaves the tool running and returns, in milliseconds. Its maximum; by default
+/// it waits ten seconds, and the output of a slower tool is lost.
+const TOOL_WAIT_MS: u32 = 30_000;
+
 pub(super) fn respond(body: &Value) -> Reply {
     let items = body["input"].as_array().map(Vec::as_slice).unwrap_or_default();
     let last = items.iter().rfind(|item| item["role"] == "user").map(|item| message_text(&item["content"]));
@@ -64,7 +68,7 @@ fn tool_call(tools: &Value, command: &str, escalated: bool) -> Step {
     let has =
         |tool: &str| tools.as_array().is_some_and(|tools| tools.iter().any(|each| each["name"] == tool));
     let (tool, mut arguments) = if has("exec_command") {
-        ("exec_command", json!({ "cmd": command }))
+        ("exec_command", json!({ "cmd": command, "yield_time_ms": TOOL_WAIT_MS }))
     } else if has("shell_command") {
         ("shell_command", json!({ "command": command }))
     } else {

@@ -93,7 +93,10 @@ async fn tool_call_is_sent_once_and_its_result_is_echoed() {
     let model = FakeModel::start().await;
     let mut body = responses_body("please run:echo hi there\nand no more");
     let response = post(&model, "responses", &body).await;
-    assert_eq!(tool_call(&response), Some(json!(["exec_command", { "cmd": "echo hi there" }])));
+    assert_eq!(
+        tool_call(&response),
+        Some(json!(["exec_command", { "cmd": "echo hi there", "yield_time_ms": 30000 }]))
+    );
     body["input"]
         .as_array_mut()
         .expect("a list")
@@ -119,7 +122,10 @@ async fn loop_prompt_repeats_the_tool_call() {
         .push(json!({ "type": "function_call_output", "output": "" }));
     for _ in 0..3 {
         let response = post(&model, "responses", &body).await;
-        assert_eq!(tool_call(&response), Some(json!(["exec_command", { "cmd": "true" }])));
+        assert_eq!(
+            tool_call(&response),
+            Some(json!(["exec_command", { "cmd": "true", "yield_time_ms": 30000 }]))
+        );
     }
 }
 
