@@ -341,6 +341,8 @@ async fn history_has_what_users_sent_with_secrets_redacted() {
     assert_eq!(cluster.first.get_as(&session, &cluster.operator.token).await.body["title"], "fix the test");
     let other = cluster.create_tenant("other").await;
     let (_, foreign) = cluster.create_key(&other, "viewer").await;
+    let negative = cluster.first.get_as(&format!("/api/v1/runs/{run}/history?afterSeq=-1"), &viewer).await;
+    negative.assert_failure(400, "schema-invalid");
     let hidden = cluster.first.get_as(&format!("/api/v1/runs/{run}/history"), &foreign).await;
     hidden.assert_failure(404, "not-found");
 }

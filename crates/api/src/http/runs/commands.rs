@@ -18,6 +18,7 @@ use crate::App;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, idempotency_key_or};
 use crate::http::responses::CommonErrors;
+use crate::http::runs::events::parse_seq;
 
 /// Create a command
 ///
@@ -55,6 +56,7 @@ pub(crate) async fn list(
     ValidatedQuery(query): ValidatedQuery<CommandsQuery>,
 ) -> Result<Json<CommandsView>, ApiError> {
     let limit = check_limit("limit", query.limit, 100)?;
+    parse_seq("afterSeq", query.after_seq.into())?;
     let commands = app.runs.commands.list(&caller, run, query.after_seq, limit).await?;
     // A short page is the last one.
     let is_full = commands.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
