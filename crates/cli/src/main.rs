@@ -91,7 +91,7 @@ enum Command {
     /// Manage provider profiles and their credentials
     Profiles(profiles::ProfilesArgs),
     /// Let an agent work on a private copy of this Git repository, and apply its changes
-    Run(runs::here::RunHereArgs),
+    Run(runs::run_in_copy::RunInCopyArgs),
     /// Create, list, follow and cancel runs
     Runs(runs::RunsArgs),
     /// List, read and cancel sessions (conversations over several runs)
@@ -145,7 +145,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Enrolments(args) => runners::enrolments::run(args),
         Command::Runners(args) => runners::registrations::run(args),
         Command::Profiles(args) => profiles::run(args),
-        Command::Run(args) => runs::here::run(args),
+        Command::Run(args) => runs::run_in_copy::run(args),
         Command::Runs(args) => runs::run(args),
         Command::Sessions(args) => sessions::run(args),
         Command::Audit(args) => access::audit::run(args),

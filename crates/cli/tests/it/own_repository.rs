@@ -175,6 +175,18 @@ fn log_of_a_run_says_that_its_changes_are_too_large() {
 }
 
 #[test]
+fn run_is_closed_if_its_changes_cannot_be_read() {
+    let repository = OwnRepository::start();
+    let prompt = "run:head -c 2000000 /dev/urandom > big";
+    let mut command = repository.user.command(&["run", prompt, "--profile", "demo"]);
+    let output = command.current_dir(&repository.dir).output().expect("the command runs");
+    assert!(!output.status.success(), "{}", stdout(&output));
+    assert!(stderr(&output).contains("cannot read the changes of run_"), "{}", stderr(&output));
+    let open = stdout(&repository.user.run(&["runs", "ls"]));
+    assert!(open.contains("no open runs"), "{open}");
+}
+
+#[test]
 fn codex_fixes_a_test_in_a_copy_and_the_user_applies_it() {
     let repository = OwnRepository::start();
     let model = Runtime::new().expect("a runtime");

@@ -34,7 +34,7 @@ Exit codes: 0 completed, 1 failed or blocked, 3 cancelled.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct RunHereArgs {
+pub(crate) struct RunInCopyArgs {
     /// What the agent should do; - reads standard input
     prompt: String,
     /// Backend profile; without it your only profile with a credential
@@ -55,11 +55,11 @@ pub(crate) struct RunHereArgs {
     common: CommonArgs,
 }
 
-pub(crate) fn run(args: &RunHereArgs) -> Result<()> {
-    block_on(run_here(args))
+pub(crate) fn run(args: &RunInCopyArgs) -> Result<()> {
+    block_on(run_in_copy(args))
 }
 
-async fn run_here(args: &RunHereArgs) -> Result<()> {
+async fn run_in_copy(args: &RunInCopyArgs) -> Result<()> {
     let repository = repository()?;
     let prompt = prompt::read(&args.prompt)?;
     let connection = args.common.connect()?;
@@ -107,10 +107,11 @@ async fn run_here(args: &RunHereArgs) -> Result<()> {
     if outcome.as_ref().is_err_and(|error| !error.is::<UnsuccessfulOutcome>()) {
         return outcome;
     }
-    take_over(args, client, run).await?;
+    let taken_over = take_over(args, client, run).await;
     if !args.keep_open {
         client.close_run(run).await?;
     }
+    taken_over?;
     outcome
 }
 
@@ -138,18 +139,18 @@ async fn only_profile(client: &Client, tenant: TenantId) -> Result<BackendProfil
 /// Describes what the copy contains.
 fn describe(repository: &Path) -> String {
     let status = Command::new("git").args(["status", "--porcelain"]).current_dir(repository).output();
-    match status
-        .map(|status| status.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count())
-    {
-        Ok(0) => "everything is committed".to_owned(),
-        Ok(1) => "with 1 file that is not committed".to_owned(),
-        Ok(count) => format!("with {count} files that are not committed"),
-        Err(_) => "as it is".to_owned(),
+    let Some(status) = status.ok().filter(|status| status.status.success()) else {
+        return "as it is".to_owned();
+    };
+    match status.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count() {
+        0 => "everything is committed".to_owned(),
+        1 => "with 1 file that is not committed".to_owned(),
+        count => format!("with {count} files that are not committed"),
     }
 }
 
 /// Shows the changes, and applies them if the user wants that.
-async fn take_over(args: &RunHereArgs, client: &Client, run: RunId) -> Result<()> {
+async fn take_over(args: &RunInCopyArgs, client: &Client, run: RunId) -> Result<()> {
     let diff = client.run_diff(run).await.with_context(|| format!("cannot read the changes of {run}"))?;
     if args.common.json {
         print_json(&json!({ "diff": diff }).to_string())?;
@@ -169,7 +170,7 @@ async fn take_over(args: &RunHereArgs, client: &Client, run: RunId) -> Result<()
 }
 
 /// Asks, if there is someone to ask.
-fn wants_to_apply(args: &RunHereArgs, run: RunId) -> Result<bool> {
+fn wants_to_apply(args: &RunInCopyArgs, run: RunId) -> Result<bool> {
     if args.common.json || !stdin().is_terminal() {
         eprintln!("  next: `guildhall runs apply {run}` applies the changes");
         return Ok(false);
