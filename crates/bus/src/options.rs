@@ -22,7 +22,7 @@ pub enum BusError {
     InvalidPrefix(String),
     #[error("cannot set up the NATS connection")]
     Connect(#[source] async_nats::ConnectError),
-    #[error("NATS does not answer")]
+    #[error("NATS does not respond")]
     Unavailable,
 }
 

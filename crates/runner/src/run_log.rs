@@ -78,10 +78,13 @@ impl<S: Subscriber> Layer<S> for RunLogLayer {
             return;
         }
         if let Some(sender) = &*CURRENT_RUN.lock().unwrap_or_else(PoisonError::into_inner) {
-            let mut line = LineText::default();
+            let mut line = EventText::default();
             event.record(&mut line);
-            let level = if *metadata.level() == Level::INFO { "info" } else { "warn" };
-            let level = if *metadata.level() == Level::ERROR { "error" } else { level };
+            let level = match *metadata.level() {
+                Level::ERROR => "error",
+                Level::WARN => "warn",
+                _ => "info",
+            };
             let _full_or_closed = sender.try_send(LogLine { level, message: line.finish() });
         }
     }
@@ -89,12 +92,12 @@ impl<S: Subscriber> Layer<S> for RunLogLayer {
 
 /// The message and the fields of an event, as text.
 #[derive(Debug, Default)]
-struct LineText {
+struct EventText {
     message: String,
     fields: String,
 }
 
-impl LineText {
+impl EventText {
     fn finish(self) -> String {
         let mut text = self.message + &self.fields;
         text.truncate(text.floor_char_boundary(MAX_LINE_BYTES));
@@ -102,7 +105,7 @@ impl LineText {
     }
 }
 
-impl Visit for LineText {
+impl Visit for EventText {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let _writing_to_a_string_succeeds = match field.name() {
             "message" => write!(self.message, "{value:?}"),

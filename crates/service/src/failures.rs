@@ -5,7 +5,7 @@ use guildhall_domain::{Failure, FailureKind};
 pub(crate) fn postgres_unavailable() -> Failure {
     Failure::new(
         FailureKind::InfraFailed,
-        "PostgreSQL does not answer; try again in a few seconds, with the same idempotency key if there was one",
+        "PostgreSQL does not respond; try again in a few seconds, with the same idempotency key if there was one",
     )
 }
 

@@ -7,7 +7,7 @@ pub enum StoreError {
     #[error("invalid PostgreSQL URL: expected postgres://user:password@host:port/database")]
     InvalidUrl,
     /// PostgreSQL is unreachable, restarting or overloaded. A retry may succeed.
-    #[error("PostgreSQL does not answer")]
+    #[error("PostgreSQL does not respond")]
     Unavailable(#[source] sqlx::Error),
     /// The store is shutting down and accepts no more requests.
     #[error("the store is closed")]

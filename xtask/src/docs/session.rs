@@ -66,7 +66,7 @@ pub(super) fn check(documents: &[&Document]) -> Result<Vec<String>> {
 }
 
 fn run_document(document: &Document, steps: &[Step], model: Option<&FakeModel>) -> Result<Vec<String>> {
-    let folder = Workplace::create(model)?;
+    let folder = DocumentEnvironment::create(model)?;
     let mut dev = None;
     if !steps.iter().any(|step| step.command == DEV) {
         dev = Some(Dev::start(&folder, folder.dir.path())?.0);
@@ -108,7 +108,7 @@ struct Dev {
 
 impl Dev {
     /// Starts it and returns its output up to the line that says it is ready.
-    fn start(folder: &Workplace, working_dir: &Path) -> Result<(Self, String)> {
+    fn start(folder: &DocumentEnvironment, working_dir: &Path) -> Result<(Self, String)> {
         let log = folder.dir.path().join("dev.log");
         let mut command = folder.command(&target().join("debug/guildhall"));
         command
@@ -152,7 +152,7 @@ struct Shell {
 }
 
 impl Shell {
-    fn start(folder: &Workplace) -> Result<Self> {
+    fn start(folder: &DocumentEnvironment) -> Result<Self> {
         let mut command = folder.command(Path::new("bash"));
         command.args(["--noprofile", "--norc"]).stdin(Stdio::piped());
         let mut child = command.spawn().context("cannot start bash")?;
@@ -188,12 +188,12 @@ impl Drop for Shell {
 }
 
 /// The folder of a document, and the environment of its commands.
-struct Workplace {
+struct DocumentEnvironment {
     dir: TempDir,
     environment: Vec<(&'static str, OsString)>,
 }
 
-impl Workplace {
+impl DocumentEnvironment {
     fn create(model: Option<&FakeModel>) -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("guildhall-docs-").tempdir()?;
         // PostgreSQL may run under another account, which has to pass through.

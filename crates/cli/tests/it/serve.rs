@@ -56,7 +56,7 @@ fn serve_without_postgres_fails_fast_with_a_clear_error() {
         .expect("the command runs");
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && started.elapsed() < Duration::from_secs(15));
-    assert!(message.contains("PostgreSQL does not answer"), "{message}");
+    assert!(message.contains("PostgreSQL does not respond"), "{message}");
 }
 
 #[tokio::test]

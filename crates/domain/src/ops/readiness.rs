@@ -93,14 +93,14 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Draining => f.write_str("the server is shutting down and accepts no new work"),
-            Self::StoreUnreachable => f.write_str("PostgreSQL does not answer"),
+            Self::StoreUnreachable => f.write_str("PostgreSQL does not respond"),
             Self::SchemaBehind { applied, required } => {
                 write!(f, "the database has migration {applied}, this server needs {required}")
             }
             Self::SchemaTooNew { floor, known } => {
                 write!(f, "the database needs a server that knows migration {floor}, this one knows {known}")
             }
-            Self::BusUnreachable => f.write_str("NATS does not answer: updates arrive late, none is lost"),
+            Self::BusUnreachable => f.write_str("NATS does not respond: updates arrive late, none is lost"),
             Self::HousekeepingLate { name } => write!(f, "housekeeping `{name}` is late"),
         }
     }

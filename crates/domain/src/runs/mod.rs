@@ -172,18 +172,18 @@ pub enum CloseError {
 
 /// The effect of a request to close a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RunClosing {
+pub enum CloseDecision {
     EndsNow(TerminalOutcome),
     /// It has already ended with this outcome.
     AlreadyEnded(TerminalOutcome),
 }
 
 /// Decides on a request to close a run: its work is done, and it ends as completed. Repeating it has no effect.
-pub fn close(state: &RunState, open_commands: &[CommandState]) -> Result<RunClosing, CloseError> {
+pub fn close(state: &RunState, open_commands: &[CommandState]) -> Result<CloseDecision, CloseError> {
     match state {
-        RunState::Ended(outcome) => Ok(RunClosing::AlreadyEnded(outcome.clone())),
+        RunState::Ended(outcome) => Ok(CloseDecision::AlreadyEnded(outcome.clone())),
         RunState::Cancelling => Err(CloseError::Cancelling),
-        RunState::Open if open_commands.is_empty() => Ok(RunClosing::EndsNow(TerminalOutcome::COMPLETED)),
+        RunState::Open if open_commands.is_empty() => Ok(CloseDecision::EndsNow(TerminalOutcome::COMPLETED)),
         RunState::Open => Err(CloseError::OpenCommands),
     }
 }

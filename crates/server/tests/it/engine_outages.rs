@@ -16,7 +16,7 @@ async fn requests_fail_fast_without_postgres_and_readiness_recovers() {
     for server in [&one, &other] {
         let (unready, _) =
             server.wait_until("/health/readiness", TIMEOUT, |response| response.status == 503).await;
-        assert_eq!(unready.body["reasons"][0], "PostgreSQL does not answer");
+        assert_eq!(unready.body["reasons"][0], "PostgreSQL does not respond");
         assert_eq!((unready.status.as_u16(), &unready.body["failureKind"]), (503, &"not-ready".into()));
         assert_eq!(unready.body["traceId"].as_str().map(str::len), Some(32));
         assert_eq!(server.get("/health/live").await.status, 200);
@@ -45,7 +45,7 @@ async fn server_is_degraded_without_nats_and_recovers() {
     let (degraded, _) =
         server.wait_until("/health/readiness", TIMEOUT, |a| a.body["status"] == "degraded").await;
     assert_eq!(degraded.status, 200);
-    assert_eq!(degraded.body["reasons"][0], "NATS does not answer: updates arrive late, none is lost");
+    assert_eq!(degraded.body["reasons"][0], "NATS does not respond: updates arrive late, none is lost");
     assert_eq!(server.get("/health").await.status, 200);
     engines.nats.restart().expect("a running NATS");
     server.wait_until("/health/readiness", TIMEOUT, |a| a.body["status"] == "ready").await;
@@ -78,5 +78,5 @@ async fn server_does_not_start_without_postgres() {
         message = format!("{message}; {inner}");
         cause = inner.source();
     }
-    assert!(message.contains("PostgreSQL does not answer"), "{message}");
+    assert!(message.contains("PostgreSQL does not respond"), "{message}");
 }

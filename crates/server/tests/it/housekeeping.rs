@@ -22,7 +22,7 @@ async fn late_housekeeping_degrades_readiness_with_a_reason() {
     let task = &degraded.body["housekeeping"][0];
     assert_eq!(
         (task["late"].as_bool(), task["lastError"].as_str()),
-        (Some(true), Some("PostgreSQL does not answer"))
+        (Some(true), Some("PostgreSQL does not respond"))
     );
     let metrics = server.get("/metrics").await.text;
     assert!(

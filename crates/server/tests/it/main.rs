@@ -30,6 +30,7 @@ mod migrations;
 mod oidc;
 mod oidc_attacks;
 mod oidc_handoff;
+mod profile_templates;
 mod profiles;
 mod project_setup;
 mod projects;

@@ -18,7 +18,9 @@ use guildhall_domain::ids::{RunId, TenantId};
 use guildhall_domain::runs::Run;
 use guildhall_domain::runs::command::CommandState;
 use guildhall_domain::runs::policy::SecretAliases;
-use guildhall_domain::runs::{self as rules, RunCancellation, RunClosing, RunState, TerminalOutcome, event};
+use guildhall_domain::runs::{
+    self as rules, CloseDecision, RunCancellation, RunState, TerminalOutcome, event,
+};
 use guildhall_store::runs::{self as rows, CancelTarget};
 use serde_json::json;
 
@@ -92,8 +94,8 @@ impl Runs {
         self.load(caller, id).await?;
         let mut locked = LockedRun::begin(&self.deps.store, id).await?;
         match rules::close(&locked.run.state, &locked.states()).map_err(RunError::Close)? {
-            RunClosing::AlreadyEnded(_) => locked.tx.rollback().await?,
-            RunClosing::EndsNow(outcome) => {
+            CloseDecision::AlreadyEnded(_) => locked.tx.rollback().await?,
+            CloseDecision::EndsNow(outcome) => {
                 let payload = json!({ "status": "closing", "by": caller.principal.to_string() });
                 locked.append_event(event::RUN_STATUS, None, payload);
                 locked.end(&outcome).await?;

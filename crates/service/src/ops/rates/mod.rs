@@ -1,7 +1,7 @@
 //! Rate limits of callers, over all replicas together.
 //!
 //! Permits are borrowed from PostgreSQL in blocks and spent from memory; `domain::ops::rate` decides. When PostgreSQL
-//! does not answer, the request is refused (fail closed). ADR 012 has the reasons.
+//! does not respond, the request is refused (fail closed). ADR 012 has the reasons.
 
 pub mod error;
 mod permit_pool;

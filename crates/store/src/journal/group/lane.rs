@@ -211,7 +211,7 @@ impl Lane {
                     self.connection = None;
                     if Instant::now() + pause > deadline {
                         let stream = append.stream;
-                        warn!(%stream, "cannot append to {stream}: PostgreSQL does not answer");
+                        warn!(%stream, "cannot append to {stream}: PostgreSQL does not respond");
                         return Err(AppendError::Store(StoreError::Unavailable(error)));
                     }
                     sleep(pause).await;
