@@ -156,6 +156,10 @@ impl ActiveRun {
                     if is_run_ended(&work) {
                         return ServeOutcome::RunEnded;
                     }
+                    // A runner that was started for this run gets no other.
+                    if work.should_release && options.run.is_none() {
+                        return self.release("needed-elsewhere").await;
+                    }
                     self.enqueue(work);
                 }
                 Err(error) if is_lease_lost(&error) => return ServeOutcome::LeaseLost,

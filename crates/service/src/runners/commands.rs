@@ -10,7 +10,7 @@ use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{self, CommandKind, CommandState};
 use guildhall_domain::runs::event;
 use guildhall_store::commands as rows;
-use guildhall_store::runs;
+use guildhall_store::{runners, runs};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
@@ -36,6 +36,8 @@ pub struct PendingWork {
     pub state: RunState,
     /// The seq of the latest cancellation; sent back, the poll waits for the next.
     pub cancel_seq: Seq,
+    /// Whether an idle runner should release the run.
+    pub should_release: bool,
 }
 
 /// What a poll has seen, and how long it waits.
@@ -64,13 +66,13 @@ impl RunnerCommands {
         let stream = runs::stream(grant.run);
         let mut growth = None;
         loop {
-            let work = self.find_work(grant, from).await?;
+            let mut work = self.find_work(grant, from).await?;
             let now = tokio::time::Instant::now();
-            if !work.commands.is_empty()
-                || work.state.is_ended()
-                || work.cancel_seq > from.cancel_seq
-                || now >= deadline
-            {
+            if !work.commands.is_empty() || work.state.is_ended() || work.cancel_seq > from.cancel_seq {
+                return Ok(work);
+            }
+            if now >= deadline {
+                work.should_release = self.should_release(grant).await?;
                 return Ok(work);
             }
             let Some(growth) = &mut growth else {
@@ -82,6 +84,18 @@ impl RunnerCommands {
             // The next event may be a command; the timeout covers a lost notification.
             let _growth_or_timeout = tokio::time::timeout_at(until, growth.next()).await;
         }
+    }
+
+    /// Returns whether an idle runner is needed elsewhere: it is draining, or another run of its tenant waits.
+    async fn should_release(&self, grant: &RunGrant) -> Result<bool, ServiceError> {
+        let Some(runner) = runners::find(&self.deps.store, grant.runner).await? else { return Ok(false) };
+        if runner.is_draining {
+            return Ok(true);
+        }
+        // A runner of the installation serves the run that it was started for.
+        let Some(tenant) = runner.tenant else { return Ok(false) };
+        let waiting = runs::list_waiting(&self.deps.store, tenant, None, &runner.backend_profiles, 1).await?;
+        Ok(!waiting.is_empty())
     }
 
     async fn find_work(&self, grant: &RunGrant, from: PollCursor) -> Result<PendingWork, ServiceError> {
@@ -96,7 +110,13 @@ impl RunnerCommands {
         let cancelling = commands.iter().filter(|command| is_cancelling(command)).map(|c| c.id).collect();
         commands.retain(|command| command.ordinal > from.after);
         self.restore_payloads(&mut commands).await?;
-        Ok(PendingWork { commands, cancelling, state: run.state, cancel_seq: run.cancel_seq })
+        Ok(PendingWork {
+            commands,
+            cancelling,
+            state: run.state,
+            cancel_seq: run.cancel_seq,
+            should_release: false,
+        })
     }
 
     /// Replaces redacted payloads by the exact ones, which only the runner of the command receives.

@@ -77,5 +77,6 @@ fn work_view(work: &PendingWork, after: i32) -> WorkView {
         cancel_command_ids: work.cancelling.iter().map(|command| command.to_string()).collect(),
         run_status: RunStatus::from_state(&work.state, true, false).to_string(),
         cancel_seq: work.cancel_seq.get(),
+        should_release: work.should_release,
     }
 }

@@ -105,7 +105,7 @@ async fn drain(args: &RunnerArgs) -> Result<()> {
     let tenant = args.tenant.resolve(&connection).await?;
     let runner = connection.client.drain_runner(tenant, args.runner).await?;
     print_result(args.common.json, &json!(runner), || match &runner.run_id {
-        Some(run) => format!("{} gets no more runs; it exits when {run} has ended", runner.runner_id),
+        Some(run) => format!("{} gets no more runs; it exits when {run} is idle", runner.runner_id),
         None => format!("{} gets no more runs, and exits", runner.runner_id),
     })?;
     Ok(())

@@ -229,6 +229,9 @@ pub struct WorkView {
     pub cancel_seq: i64,
     /// The `afterSeq` of the next poll.
     pub next_after_seq: i32,
+    /// Whether an idle runner should release the run: another run waits for a runner, or this one is draining.
+    #[serde(default)]
+    pub should_release: bool,
 }
 
 /// Terminal status of a run or command.
