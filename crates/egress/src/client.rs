@@ -128,7 +128,7 @@ impl Egress {
 
     fn convert_error(&self, error: reqwest::Error, host: &str) -> EgressError {
         let host = host.to_owned();
-        if let Some(reason) = blocked_address_in(&error) {
+        if let Some(reason) = blocked_address(&error) {
             return EgressError::Blocked { host, reason };
         }
         if error.is_builder() {
@@ -167,8 +167,9 @@ fn tls() -> Result<ClientConfig, rustls::Error> {
     Ok(config)
 }
 
-/// Finds the error of [`CheckedResolver`] in the source chain of a failed call.
-fn blocked_address_in(error: &reqwest::Error) -> Option<BlockedAddress> {
+/// Returns why the address of a host was blocked, if a call failed for that reason.
+#[must_use]
+pub fn blocked_address(error: &reqwest::Error) -> Option<BlockedAddress> {
     let mut cause = error.source();
     while let Some(error) = cause {
         if let Some(blocked) = error.downcast_ref::<BlockedAddress>() {

@@ -1,4 +1,4 @@
-//! TCP connections to checked addresses, for protocols other than HTTP.
+//! Connections to checked addresses: plain TCP, and an HTTP client for long streams.
 
 use std::fmt;
 use std::io;
@@ -10,8 +10,9 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use url::Host;
 
-use crate::resolve::{ResolveError, resolve_checked};
-use crate::{AddressRules, BlockedAddress, Resolver, SystemResolver};
+use crate::client::client_builder;
+use crate::resolve::{CheckedResolver, ResolveError, resolve_checked};
+use crate::{AddressRules, BlockedAddress, EgressError, Resolver, SystemResolver};
 
 /// Covers the lookup and all connection attempts.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -55,6 +56,30 @@ impl Connector {
             Ok(result) => result,
             Err(_) => Err(ConnectError::TimedOut(self.timeout)),
         }
+    }
+
+    /// Creates an HTTP client for one host whose connections follow the same rules. It has no limit for a whole call,
+    /// because responses are streams: `read_timeout` limits the wait for the next bytes.
+    ///
+    /// The host is given here, because a client does not resolve an address in a URL, so it would not be checked.
+    pub fn streaming_client(
+        &self,
+        host: &Host<String>,
+        read_timeout: Duration,
+    ) -> Result<reqwest::Client, EgressError> {
+        let literal = match host {
+            Host::Domain(_) => Ok(()),
+            Host::Ipv4(address) => self.rules.check(IpAddr::V4(*address)),
+            Host::Ipv6(address) => self.rules.check(IpAddr::V6(*address)),
+        };
+        literal.map_err(|reason| EgressError::Blocked { host: host.to_string(), reason })?;
+        let (rules, resolver) = (Arc::clone(&self.rules), Arc::clone(&self.resolver));
+        client_builder()?
+            .dns_resolver(CheckedResolver { rules, resolver })
+            .connect_timeout(self.timeout)
+            .read_timeout(read_timeout)
+            .build()
+            .map_err(|error| EgressError::Setup(error.into()))
     }
 
     async fn connect_checked(&self, host: &Host<String>, port: u16) -> Result<TcpStream, ConnectError> {

@@ -26,7 +26,7 @@
 //! Address rules cannot detect internal networks with public addresses, NAT64 with an operator's own prefix, and this
 //! machine's own public address. Where that matters, add a network policy.
 //!
-//! [`Connector`] opens plain TCP connections under the same rules. [`pinned_client`] has no address rules: it is for a URL
+//! [`Connector`] opens plain TCP connections and creates a client for long streams, under the same rules. [`pinned_client`] has no address rules: it is for a URL
 //! that an operator configured, and nobody else can change.
 //!
 //! This crate does not know the purpose of a call, and never retries.
@@ -41,7 +41,7 @@ mod resolve;
 mod response;
 
 pub use address::{AddressRules, BlockedAddress};
-pub use client::{Egress, EgressOptions};
+pub use client::{Egress, EgressOptions, blocked_address};
 pub use connect::{ConnectError, Connector};
 pub use error::{EgressError, RequestError};
 pub use ipnet::IpNet;

@@ -6,6 +6,7 @@ pub mod backend;
 pub mod child;
 mod exit_code;
 pub mod forwarder;
+pub mod git_proxy;
 pub mod guard;
 mod lease;
 pub mod model_proxy;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Parser;
 use guildhall_domain::ids::RunId;
+use guildhall_egress::IpNet;
 use guildhall_runner::backend::select::BackendCatalog;
 use guildhall_runner::guard::{self, GuardLink, WorkerExit};
 use guildhall_runner::model_proxy::{HostPattern, ModelCaps};
@@ -19,7 +20,7 @@ use guildhall_runner::sandbox::{
     Containment, PROBE_STAGE, Sandbox, SandboxLimits, ToolMounts, ToolVariables, enter, find_bwrap,
     find_tools, init, probe,
 };
-use guildhall_runner::serve::{ServeOptions, ServeOutcome, register, serve};
+use guildhall_runner::serve::{GitOptions, ServeOptions, ServeOutcome, register, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
 use secrecy::SecretString;
@@ -62,6 +63,8 @@ struct Arguments {
     /// Directory below which runs may name directories and repositories; can be repeated
     #[arg(long = "workspace-root", value_name = "FOLDER")]
     workspace_roots: Vec<PathBuf>,
+    #[command(flatten)]
+    git: GitArguments,
     /// Number of runs to serve at the same time
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=64), conflicts_with_all = ["run", "no_guard"])]
     parallel: Option<u8>,
@@ -86,6 +89,20 @@ struct Arguments {
     /// Set by the guard on the worker process
     #[arg(long = "under-guard", hide = true)]
     under_guard: bool,
+}
+
+/// Options of repositories on other machines
+#[derive(clap::Args)]
+struct GitArguments {
+    /// Host that repositories are fetched from by HTTPS: `example.com`, `*.example.com` or `example.com:8443`; can be repeated
+    #[arg(long = "git-host", value_name = "HOST")]
+    hosts: Vec<HostPattern>,
+    /// Folder with credentials of these hosts: `TENANT/HOST`, or `shared/HOST` for all tenants
+    #[arg(long = "git-credentials", env = "GUILDHALL_GIT_CREDENTIALS", value_name = "FOLDER")]
+    credentials: Option<PathBuf>,
+    /// Private network, such as 10.0.0.0/8, that these hosts may be in; can be repeated
+    #[arg(long = "git-network", value_name = "NETWORK")]
+    networks: Vec<IpNet>,
 }
 
 /// Options of the sandbox
@@ -132,7 +149,8 @@ impl Arguments {
     /// Agents have other working directories, and mounts need absolute paths.
     fn with_absolute_paths(mut self) -> Result<Self> {
         let paths = [&mut self.state, &mut self.enrolment_file].into_iter();
-        for path in paths.chain(&mut self.profiles).chain(&mut self.workspace_roots) {
+        let paths = paths.chain(&mut self.profiles).chain(&mut self.git.credentials);
+        for path in paths.chain(&mut self.workspace_roots) {
             *path = std::path::absolute(&*path)
                 .with_context(|| format!("cannot make {} absolute", path.display()))?;
         }
@@ -234,6 +252,11 @@ async fn serve_runs(args: Arguments, guard: GuardLink) -> Result<()> {
         state: args.state,
         containment,
         allowed_hosts,
+        git: GitOptions {
+            hosts: args.git.hosts,
+            credentials: args.git.credentials,
+            networks: args.git.networks,
+        },
         model_caps: ModelCaps { tokens: model_tokens, requests: model_requests, bytes: model_bytes },
         workspace_roots: args.workspace_roots,
         idle_timeout: Duration::from_secs(args.idle_seconds),
@@ -281,7 +304,12 @@ fn containment(args: &Arguments) -> Result<Result<Containment, String>> {
         helper: std::env::current_exe().context("cannot find the path of this program")?,
         tools: find_tools(&ToolVariables::of_this_process(), tools),
         limits,
-        protected: own.into_iter().chain(args.profiles.clone()).chain(protected.clone()).collect(),
+        protected: own
+            .into_iter()
+            .chain(args.profiles.clone())
+            .chain(args.git.credentials.clone())
+            .chain(protected.clone())
+            .collect(),
     }))))
 }
 

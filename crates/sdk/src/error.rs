@@ -115,7 +115,7 @@ pub fn next_step_for(kind: FailureKind) -> &'static str {
             "try again in a moment; if the problem persists, check /health/readiness of the server"
         }
         FailureKind::TenantPolicyDenied => "request less, or ask the operator to extend the tenant's policy",
-        FailureKind::SecretUnavailable => "ask the operator to set the credential of the profile",
+        FailureKind::SecretUnavailable => "ask the operator to set the missing credential",
         FailureKind::RunnerLeaseConflict => "wait until the lease of the other runner has expired",
         FailureKind::RunnerLost => "check the workspace, then send the next command",
         FailureKind::BackendFailed | FailureKind::ProviderUnavailable => {

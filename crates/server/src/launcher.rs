@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use guildhall_launcher::local::{
-    self, Containment, Lifetime, Limits, LocalLauncher, LocalOptions, SandboxOptions,
+    self, Containment, GitOptions, Lifetime, Limits, LocalLauncher, LocalOptions, SandboxOptions,
 };
 use guildhall_launcher::secrets::FileStore;
 use guildhall_launcher::storage::{LocalSessionStorage, SessionStorage};
@@ -146,8 +146,13 @@ fn runner_path(config: &config::Launcher) -> PathBuf {
 
 fn options(config: &Config, address: SocketAddr, secrets: Option<FileStore>) -> LocalOptions {
     let containment = containment(config);
-    let config = &config.launcher;
     let non_empty = |path: &PathBuf| Some(path.clone()).filter(|path| !path.as_os_str().is_empty());
+    let git = GitOptions {
+        hosts: config.git.hosts.clone(),
+        credentials: non_empty(&config.git.credentials).map(|folder| absolute(&folder)),
+        networks: config.egress.allow.iter().map(ToString::to_string).collect(),
+    };
+    let config = &config.launcher;
     let non_zero = |number: u64| Some(number).filter(|number| *number > 0);
     let url = Some(config.url.clone()).filter(|url| !url.is_empty());
     LocalOptions {
@@ -157,6 +162,7 @@ fn options(config: &Config, address: SocketAddr, secrets: Option<FileStore>) -> 
         secrets,
         containment,
         workspace_roots: config.workspace_roots.iter().map(|path| absolute(Path::new(path))).collect(),
+        git,
         url: url.unwrap_or_else(|| format!("http://{}", connectable(address))),
         idle_timeout: config.idle,
         claim_timeout: config.warm_for,

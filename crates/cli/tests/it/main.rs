@@ -16,6 +16,7 @@ mod doctor_after_dev;
 mod doctor_client;
 mod doctor_laptop;
 mod first_run;
+mod git_workspaces;
 mod help;
 mod journal_faults;
 mod launched_runners;

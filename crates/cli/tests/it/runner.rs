@@ -7,7 +7,7 @@ use guildhall_runner::backend::select::BackendCatalog;
 use guildhall_runner::guard::GuardLink;
 use guildhall_runner::model_proxy::ModelCaps;
 use guildhall_runner::sandbox::Containment;
-use guildhall_runner::serve::{ServeOptions, ServeOutcome, register, serve};
+use guildhall_runner::serve::{GitOptions, ServeOptions, ServeOutcome, register, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
 use secrecy::SecretString;
@@ -42,6 +42,7 @@ impl InProcessRunner {
             state: state.to_owned(),
             containment: Ok(Containment::Uncontained),
             allowed_hosts: Vec::new(),
+            git: GitOptions::default(),
             model_caps: ModelCaps::default(),
             workspace_roots: roots.iter().map(|root| root.to_path_buf()).collect(),
             idle_timeout: Duration::from_secs(60),

@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 pub use containment::{Containment, SandboxOptions, probe_sandbox};
 pub use launcher_dir::runner_state;
 pub use limits::Limits;
-pub use options::{Lifetime, LocalOptions};
+pub use options::{GitOptions, Lifetime, LocalOptions};
 
 use crate::storage::session_folder;
 use crate::{LaunchError, LaunchRequest, Launcher, ProcessStatus, ProfileUnavailable};

@@ -22,6 +22,7 @@ pub struct LocalOptions {
     pub containment: Containment,
     /// Directories below which runs may name directories and repositories. Absolute.
     pub workspace_roots: Vec<PathBuf>,
+    pub git: GitOptions,
     /// The URL under which runners reach the server.
     pub url: String,
     /// A runner releases its run and ends after this time without a command.
@@ -34,6 +35,28 @@ pub struct LocalOptions {
     pub lifetime: Lifetime,
     /// Environment variables of the runner.
     pub environment: Vec<(String, OsString)>,
+}
+
+/// Repositories of other machines that runners may fetch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GitOptions {
+    /// Patterns of their hosts.
+    pub hosts: Vec<String>,
+    /// Folder with a credential for each tenant and host. Absolute.
+    pub credentials: Option<PathBuf>,
+    /// Private networks that the hosts may be in.
+    pub networks: Vec<String>,
+}
+
+impl GitOptions {
+    /// Returns the command-line arguments for the runner.
+    pub(super) fn arguments(&self) -> Vec<OsString> {
+        let hosts = self.hosts.iter().flat_map(|host| ["--git-host".into(), host.into()]);
+        let networks = self.networks.iter().flat_map(|network| ["--git-network".into(), network.into()]);
+        let folder = self.credentials.iter();
+        let folder = folder.flat_map(|folder| ["--git-credentials".into(), folder.clone().into_os_string()]);
+        hosts.chain(networks).chain(folder).collect()
+    }
 }
 
 /// What happens to runners when the server ends.

@@ -43,6 +43,11 @@ impl TestLauncherDir {
             secrets: None,
             containment: Containment::Uncontained,
             workspace_roots: vec!["/srv/repos".into()],
+            git: GitOptions {
+                hosts: vec!["git.example".to_owned()],
+                credentials: Some("/srv/git-credentials".into()),
+                networks: vec!["10.1.0.0/16".to_owned()],
+            },
             url: "http://127.0.0.1:1".into(),
             idle_timeout: Duration::from_secs(1),
             claim_timeout: Duration::from_secs(1),
@@ -383,6 +388,12 @@ async fn runner_gets_the_sandbox_or_the_uncontained_flag() {
             "{arguments}"
         );
         assert!(arguments.contains("--workspace-root /srv/repos"), "{arguments}");
+        assert!(
+            arguments.contains(
+                "--git-host git.example --git-network 10.1.0.0/16 --git-credentials /srv/git-credentials"
+            ),
+            "{arguments}"
+        );
         local.kill(request.attempt).await.expect("ended");
         fs::remove_file(dir.path("runner.pid")).expect("removed");
     }

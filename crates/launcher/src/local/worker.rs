@@ -128,6 +128,7 @@ impl Worker {
                 .iter()
                 .flat_map(|root| [OsStr::new("--workspace-root"), root.as_os_str()]),
         );
+        command.args(options.git.arguments());
         if let Some(source) = self.dir.profile(request.tenant, &request.profile)? {
             command.arg("--profiles").arg(attempt.copy_profile(request, &source)?);
         }

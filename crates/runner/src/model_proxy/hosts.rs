@@ -71,6 +71,12 @@ impl HostPattern {
             }
     }
 
+    /// Returns whether this pattern matches a host and a port.
+    #[must_use]
+    pub fn allows(&self, host: &Host<String>, port: u16) -> bool {
+        self.matches(&HostTarget { host: host.clone(), port })
+    }
+
     fn matches(&self, target: &HostTarget) -> bool {
         let port_matches = self.port.map_or(DEFAULT_PORTS.contains(&target.port), |port| port == target.port);
         port_matches

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use guildhall_domain::ids::TenantId;
 use guildhall_domain::runs::TerminalStatus;
 use guildhall_domain::runs::policy::ExecutionPolicy;
+use guildhall_egress::{AddressRules, Connector};
 use guildhall_protocol::rest::runners::WorkView;
 use guildhall_protocol::rest::runs::commands::CommandView;
 use guildhall_runtime::Tasks;
@@ -24,10 +26,10 @@ use crate::pump::event_pump::{EventPump, FlushResult, PumpMessage};
 use crate::pump::redact::KnownSecrets;
 use crate::pump::runner_status::RunnerStatus;
 use crate::run_log::RunLog;
-use crate::sandbox::{AgentUser, Containment, UserError, give_to_agent};
+use crate::sandbox::{AgentUser, Containment, SandboxLimits, UserError, give_to_agent};
 use crate::spool::{self, Spool};
 use crate::storage::SessionStorage;
-use crate::workspace::{self, Baseline, WorkspaceDirs};
+use crate::workspace::{self, Baseline, GitRemotes, WorkspaceDirs};
 
 /// Tool calls allowed in one turn.
 const MAX_TOOL_CALLS: u32 = 200;
@@ -67,13 +69,7 @@ impl ActiveRun {
             .map_err(|_| ServeError::InvalidResponse("execution policy"))?;
         let selected = options.backends.select(&run.backend_profile)?;
         let containment = options.containment.clone().map_err(ServeError::Sandbox)?;
-        let dirs = WorkspaceDirs {
-            containment: containment.clone(),
-            managed: options.state.join("workspaces"),
-            baselines: options.state.join("baselines"),
-            allowed_roots: options.workspace_roots.clone(),
-            tenant_patterns: grant.directories.clone(),
-        };
+        let dirs = workspace_dirs(grant, options, &containment)?;
         let workspace = workspace::prepare(&dirs, &run.session_id, &run.workspace_ref).await?;
         let baseline = Baseline::open(&dirs, &run.session_id, &run.workspace_ref);
         let user = agent_user(&containment, &dirs, &workspace)?;
@@ -191,6 +187,38 @@ impl ActiveRun {
         }
         ServeOutcome::Released
     }
+}
+
+/// Returns where the workspace of a run may be, and come from.
+fn workspace_dirs(
+    grant: &Grant,
+    options: &ServeOptions,
+    containment: &Containment,
+) -> Result<WorkspaceDirs, ServeError> {
+    let tenant: TenantId =
+        grant.run.tenant_id.parse().map_err(|_| ServeError::InvalidResponse("tenant id"))?;
+    let max_bytes = match containment {
+        Containment::Sandboxed(sandbox) => sandbox.limits.disk_bytes,
+        Containment::Uncontained => SandboxLimits::default().disk_bytes,
+    };
+    Ok(WorkspaceDirs {
+        containment: containment.clone(),
+        managed: options.state.join("workspaces"),
+        baselines: options.state.join("baselines"),
+        allowed_roots: options.workspace_roots.clone(),
+        tenant_patterns: grant.directories.clone(),
+        remotes: GitRemotes {
+            hosts: options.git.hosts.clone(),
+            credentials: options.git.credentials.clone(),
+            tenant,
+            connector: Connector::new(AddressRules {
+                allow_loopback: false,
+                allow: options.git.networks.clone(),
+            }),
+            mirrors: options.state.join("git-mirrors").join(tenant.to_string()),
+            max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX),
+        },
+    })
 }
 
 /// Returns the user that an agent runs as. A workspace that this runner created is given to that user.

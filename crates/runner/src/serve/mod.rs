@@ -25,7 +25,7 @@ use crate::lease::LeaseKeeper;
 use active_run::ActiveRun;
 pub use claim::register;
 use claim::{ClaimResult, ClaimedRun, claim};
-pub use options::{ServeError, ServeOptions, ServeOutcome};
+pub use options::{GitOptions, ServeError, ServeOptions, ServeOutcome};
 
 /// How long background tasks may take to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);

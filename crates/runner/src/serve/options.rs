@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::RunId;
+use guildhall_egress::IpNet;
 use guildhall_sdk::ClientError;
 
 use crate::backend::select::{BackendCatalog, BackendSelectionError};
 use crate::backend::setup::SetupError;
+use crate::git_proxy::FetchFailure;
 use crate::guard::GuardLink;
 use crate::model_proxy::{HostPattern, ModelCaps};
 use crate::sandbox::{Containment, UserError};
@@ -35,6 +37,7 @@ pub struct ServeOptions {
     pub containment: Result<Containment, String>,
     /// The hosts that runs with network `allow-list` reach.
     pub allowed_hosts: Vec<HostPattern>,
+    pub git: GitOptions,
     /// The budget of each run.
     pub model_caps: ModelCaps,
     /// Directories of this machine below which a run may name its workspace.
@@ -46,6 +49,17 @@ pub struct ServeOptions {
     /// How long a turn may continue after the runner was asked to stop.
     pub drain_timeout: Duration,
     pub guard: GuardLink,
+}
+
+/// Repositories of other machines.
+#[derive(Debug, Clone, Default)]
+pub struct GitOptions {
+    /// The hosts that repositories are fetched from.
+    pub hosts: Vec<HostPattern>,
+    /// Folder with a credential for each tenant and host.
+    pub credentials: Option<PathBuf>,
+    /// Private networks whose addresses these hosts may have.
+    pub networks: Vec<IpNet>,
 }
 
 /// How serving ended.
@@ -67,8 +81,8 @@ pub enum ServeOutcome {
 pub enum ServeError {
     #[error("the server rejected the runner")]
     Client(#[from] ClientError),
-    #[error("cannot use the workspace")]
-    Workspace(#[from] WorkspaceError),
+    #[error("cannot use the workspace: {0}")]
+    Workspace(WorkspaceError),
     #[error(transparent)]
     User(#[from] UserError),
     #[error("agents cannot be contained: {0}")]
@@ -83,14 +97,23 @@ pub enum ServeError {
     Backend(#[from] BackendSelectionError),
 }
 
+impl From<WorkspaceError> for ServeError {
+    fn from(error: WorkspaceError) -> Self {
+        Self::Workspace(error)
+    }
+}
+
 impl ServeError {
     /// Returns the failure kind of a run that could not be served.
     pub(super) fn kind(&self) -> FailureKind {
         match self {
             Self::Backend(error) => error.kind(),
-            Self::Workspace(WorkspaceError::TenantDenied) | Self::Setup(SetupError::HostNotAllowed(_)) => {
-                FailureKind::TenantPolicyDenied
-            }
+            Self::Workspace(WorkspaceError::TenantDenied | WorkspaceError::HostNotAllowed(_))
+            | Self::Setup(SetupError::HostNotAllowed(_)) => FailureKind::TenantPolicyDenied,
+            Self::Workspace(
+                WorkspaceError::Credential { .. }
+                | WorkspaceError::Fetch(FetchFailure::Refused | FetchFailure::NotFound),
+            ) => FailureKind::SecretUnavailable,
             Self::Client(_)
             | Self::Workspace(_)
             | Self::User(_)

@@ -13,7 +13,7 @@ use guildhall_domain::runs::policy::WorkspaceRef;
 use serde_json::Value;
 
 use super::error::WorkspaceError;
-use super::git_command::{GitCommand, git_user};
+use super::git_command::{GitCommand, GitNetwork, git_user};
 use super::{WorkspaceDirs, allowed_path};
 use crate::sandbox::{Containment, create_dir};
 
@@ -122,6 +122,7 @@ impl Baseline {
             writable: [vec![self.dir.clone()], paths(writable)].concat(),
             environment: vec![("GIT_DIR", self.dir.clone().into())],
             config: Vec::new(),
+            network: GitNetwork::None,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Why a workspace could not be prepared.
 
-/// Why there is no workspace. Messages repeat nothing of the caller's input except the kind.
+use crate::git_proxy::{CredentialError, FetchFailure};
+
+/// Why there is no workspace. Messages repeat nothing of the caller's input except the kind and the host.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
     #[error("this runner does not support workspaces of kind `{0}`")]
@@ -11,6 +13,14 @@ pub enum WorkspaceError {
     TenantDenied,
     #[error("the repository cannot be used: {0}")]
     InvalidRepository(&'static str),
+    #[error("the operator does not allow repositories of the host {0}: add it to git.hosts (--git-host)")]
+    HostNotAllowed(String),
+    #[error("a repository is fetched by https only: use https:// or a path")]
+    UnsupportedScheme,
+    #[error("the repository cannot be fetched: {0}")]
+    Fetch(#[from] FetchFailure),
+    #[error("cannot read the credential of the host {host}: {reason}")]
+    Credential { host: String, reason: CredentialError },
     #[error("git could not {0}")]
     GitFailed(&'static str),
     #[error("git did not {0} in time")]

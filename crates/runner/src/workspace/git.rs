@@ -7,7 +7,7 @@ use guildhall_domain::runs::policy::GitRevision;
 
 use super::baseline::Baseline;
 use super::error::WorkspaceError;
-use super::git_command::{GitCommand, git_user};
+use super::git_command::{GitCommand, GitNetwork, git_user};
 use crate::sandbox::{Containment, create_dir};
 
 /// Clones a repository or bundle file into a new directory, at a branch, tag or commit.
@@ -67,6 +67,7 @@ async fn clone<'a>(
         writable: vec![into.to_owned()],
         environment: Vec::new(),
         config: Vec::new(),
+        network: GitNetwork::None,
     };
     let mut clone: Vec<&OsStr> =
         ["clone", "--quiet", "--no-local", "--no-hardlinks", "--no-recurse-submodules", "--template="]

@@ -16,14 +16,19 @@ use crate::sandbox::{AgentUser, Cgroups, Containment, ProcessAccess, enter};
 /// Enough for a large repository on a slow disk.
 const GIT_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Configuration of every call: no hooks, no helpers, no submodules, and no transport but local files.
-const GIT_CONFIG: [&str; 11] = [
+/// Large repositories over a slow network.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(1800);
+
+/// Configuration of every call: no hooks, no helpers, no submodules, no redirects.
+const GIT_CONFIG: [&str; 13] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.askPass=",
     "core.autocrlf=false",
     "advice.addEmbeddedRepo=false",
     "credential.helper=",
+    "http.followRedirects=false",
+    "http.proxy=",
     "protocol.allow=never",
     "protocol.file.allow=always",
     "submodule.recurse=false",
@@ -41,6 +46,17 @@ pub(super) struct GitCommand<'a> {
     /// `GIT_DIR`, `GIT_WORK_TREE`, and so on.
     pub(super) environment: Vec<(&'static str, OsString)>,
     pub(super) config: Vec<OsString>,
+    pub(super) network: GitNetwork,
+}
+
+/// Whether git can fetch from a repository that is not on this machine.
+#[derive(Debug, Clone)]
+pub(super) enum GitNetwork {
+    None,
+    /// Only through the git proxy, whose socket the sandbox has.
+    Proxy {
+        socket: Option<PathBuf>,
+    },
 }
 
 /// Returns the user that git runs as in a sandbox; `None` is the user of the runner.
@@ -92,7 +108,11 @@ impl GitCommand<'_> {
             }
             Ok::<_, std::io::Error>(child.wait().await?.success().then_some(output))
         };
-        let finished = timeout(GIT_TIMEOUT, run).await;
+        let limit = match self.network {
+            GitNetwork::None => GIT_TIMEOUT,
+            GitNetwork::Proxy { .. } => FETCH_TIMEOUT,
+        };
+        let finished = timeout(limit, run).await;
         drop(cgroups);
         Ok(finished.map_err(|_| WorkspaceError::GitTimeout(action))??)
     }
@@ -106,12 +126,25 @@ impl GitCommand<'_> {
             writable: self.writable.clone(),
             readable: self.readable.clone(),
             user: git_user(self.containment),
+            proxy: match &self.network {
+                GitNetwork::None => None,
+                GitNetwork::Proxy { socket } => socket.clone(),
+            },
             ..ProcessAccess::default()
         };
         sandbox.check(&access)?;
         let cgroups = Cgroups::create(&sandbox.limits);
         let spec = sandbox.spec(&access, self.working_dir(), &cgroups);
         Ok((enter::command(&sandbox.helper, &spec)?, cgroups))
+    }
+
+    /// Returns the transports that git may use.
+    fn protocols(&self) -> &'static str {
+        match self.network {
+            GitNetwork::None => "file",
+            // Plain HTTP to the proxy on loopback, which speaks HTTPS to the host.
+            GitNetwork::Proxy { .. } => "http",
+        }
     }
 
     fn working_dir(&self) -> &Path {
@@ -135,7 +168,7 @@ impl GitCommand<'_> {
                 ("GIT_CONFIG_GLOBAL", global),
                 ("GIT_ATTR_NOSYSTEM", "1"),
                 ("GIT_TERMINAL_PROMPT", "0"),
-                ("GIT_ALLOW_PROTOCOL", "file"),
+                ("GIT_ALLOW_PROTOCOL", self.protocols()),
                 ("GIT_NO_LAZY_FETCH", "1"),
                 ("LC_ALL", "C"),
             ])

@@ -2,7 +2,7 @@
 //!
 //! An empty workspace or a checkout is created once per session and reused by its next run. A directory or repository
 //! of this machine is used only below a root that the operator allowed (`--workspace-root`) and if the tenant of the run
-//! may use it. The server compares paths only; here both are checked after resolving symbolic links.
+//! may use it. A repository of another machine is fetched by HTTPS from a host that the operator allowed (`--git-host`). The server compares paths only; here both are checked after resolving symbolic links.
 
 mod allowed_path;
 mod baseline;
@@ -11,12 +11,15 @@ mod copy;
 mod error;
 mod git;
 mod git_command;
+mod mirror;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
 
-use guildhall_domain::runs::policy::{GitSource, WorkspaceRef};
+use guildhall_domain::ids::TenantId;
+use guildhall_domain::runs::policy::{GitRevision, GitSource, WorkspaceRef};
+use guildhall_egress::Connector;
 use serde_json::Value;
 use tokio::fs;
 
@@ -24,6 +27,7 @@ pub use baseline::Baseline;
 pub(crate) use changes::{Snapshot, change_events};
 pub use error::WorkspaceError;
 
+use crate::model_proxy::HostPattern;
 use crate::sandbox::Containment;
 
 /// Where workspaces are created, and which directories of this machine they may come from.
@@ -39,6 +43,24 @@ pub struct WorkspaceDirs {
     pub tenant_patterns: Option<Vec<String>>,
     /// The sandbox of git: a repository is untrusted data.
     pub containment: Containment,
+    /// Repositories that are not on this machine.
+    pub remotes: GitRemotes,
+}
+
+/// Which repositories of other machines a run may use, and where fetched objects are kept.
+#[derive(Debug, Clone)]
+pub struct GitRemotes {
+    /// Hosts that the operator allows.
+    pub hosts: Vec<HostPattern>,
+    /// The folder of the credentials.
+    pub credentials: Option<PathBuf>,
+    /// The tenant of the run.
+    pub tenant: TenantId,
+    pub connector: Connector,
+    /// Parent of the tenant's mirrors.
+    pub mirrors: PathBuf,
+    /// Bytes of one fetch.
+    pub max_bytes: usize,
 }
 
 /// Prepares the workspace of a session.
@@ -69,23 +91,21 @@ pub async fn prepare(
             })
             .await
         }
-        WorkspaceRef::Git { source: GitSource::Path(path), revision: at } => {
-            let source = allowed_path::resolve_repository(dirs, &path)?;
+        WorkspaceRef::Git { source, revision: at } => {
             let baseline = dirs.baselines.join(session);
             create_once(&dir, async |new| {
-                git::clone_at(&dirs.containment, &source, &at, new).await?;
+                clone_source(dirs, &source, &at, new).await?;
                 let baseline = Baseline::create(&dirs.containment, &baseline, None).await?;
                 baseline.record(new, None).await
             })
             .await
         }
-        WorkspaceRef::GitBundle { source: GitSource::Path(path), revision: at, bundles } => {
-            let source = allowed_path::resolve_repository(dirs, &path)?;
+        WorkspaceRef::GitBundle { source, revision: at, bundles } => {
             create_once(&dir, async |new| {
                 let checkout = new.with_extension("checkout");
                 remove_dir_if_exists(&checkout).await?;
                 let copy = async {
-                    git::clone_at(&dirs.containment, &source, &at, &checkout).await?;
+                    clone_source(dirs, &source, &at, &checkout).await?;
                     fs::create_dir_all(new).await?;
                     copy::copy_bundles(&checkout, &bundles, new).await
                 };
@@ -95,9 +115,25 @@ pub async fn prepare(
             })
             .await
         }
-        // Fetching from a URL needs credentials and network access, which a runner does not have yet.
-        WorkspaceRef::Git { source: GitSource::Url(_), .. }
-        | WorkspaceRef::GitBundle { source: GitSource::Url(_), .. } => Err(unsupported()),
+    }
+}
+
+/// Clones a repository of this machine, or a mirror of another one after fetching what is missing.
+async fn clone_source(
+    dirs: &WorkspaceDirs,
+    source: &GitSource,
+    at: &GitRevision,
+    into: &Path,
+) -> Result<(), WorkspaceError> {
+    match source {
+        GitSource::Path(path) => {
+            let source = allowed_path::resolve_repository(dirs, path)?;
+            git::clone_at(&dirs.containment, &source, at, into).await
+        }
+        GitSource::Url(url) => {
+            let mirror = mirror::fetch(dirs, url, at).await?;
+            git::clone_at(&dirs.containment, mirror.path(), at, into).await
+        }
     }
 }
 

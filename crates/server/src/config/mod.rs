@@ -7,6 +7,7 @@ mod access;
 mod audit;
 mod egress;
 mod example;
+mod git;
 mod housekeeping;
 mod http;
 mod identity;
@@ -34,6 +35,7 @@ pub use access::Access;
 pub use audit::Audit;
 pub use egress::Egress;
 pub use example::example;
+pub use git::Git;
 pub use housekeeping::Housekeeping;
 pub use http::Http;
 pub use identity::Identity;
@@ -52,7 +54,7 @@ pub use sessions::Sessions;
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 17] = [
+pub const SECTIONS: [Section; 18] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
@@ -67,6 +69,7 @@ pub const SECTIONS: [Section; 17] = [
     Runs::SECTION,
     Launcher::SECTION,
     Sandbox::SECTION,
+    Git::SECTION,
     Profiles::SECTION,
     Secrets::SECTION,
     Sessions::SECTION,
@@ -90,6 +93,7 @@ pub struct Config {
     pub runs: Runs,
     pub launcher: Launcher,
     pub sandbox: Sandbox,
+    pub git: Git,
     pub profiles: Profiles,
     pub secrets: Secrets,
     pub sessions: Sessions,

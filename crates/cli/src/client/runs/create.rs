@@ -19,7 +19,7 @@ use crate::output::print_result;
 pub(super) const EXAMPLES: &str = "Examples:
   guildhall runs create 'tidy my notes' --watch
   guildhall runs create 'and now the rest' --session SES     Continue a session
-  guildhall runs create 'review this' --workspace git:/srv/repos/web#main
+  guildhall runs create 'review this' --workspace git:https://github.com/OWNER/REPOSITORY#main
   guildhall runs create 'fix the test' --workspace copy:/srv/repos/web    With changes that are not committed
   guildhall runs create - --watch < prompt.txt               Read the prompt from standard input";
 
@@ -36,7 +36,7 @@ pub(super) struct CreateArgs {
     /// Provider to run on, such as a machine or a region
     #[arg(long, default_value = "local")]
     provider: String,
-    /// Workspace of the agent: empty, or on the runner's machine a directory, copy:REPOSITORY or git:REPOSITORY#BRANCH
+    /// Workspace of the agent: empty, git:URL#BRANCH, or on the runner's machine a directory, copy:REPOSITORY or git:REPOSITORY#BRANCH
     #[arg(long, default_value = "empty", value_name = "WORKSPACE")]
     workspace: String,
     /// Id of the session to continue; without it a new session

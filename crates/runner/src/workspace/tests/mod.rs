@@ -29,6 +29,14 @@ impl TestHost {
             allowed_roots: vec![at("root")],
             tenant_patterns: None,
             containment: Containment::Uncontained,
+            remotes: GitRemotes {
+                hosts: Vec::new(),
+                credentials: None,
+                tenant: TenantId::generate(),
+                connector: Connector::default(),
+                mirrors: at("mirrors"),
+                max_bytes: 1 << 20,
+            },
         };
         Self { dir, dirs }
     }
