@@ -70,7 +70,7 @@ enum Command {
     Passwd(access::passwd::PasswdArgs),
     /// Show the signed-in user
     Whoami(access::whoami::WhoamiArgs),
-    /// List and select contexts (saved servers)
+    /// List, select and remove contexts (saved servers)
     Context(context::ContextArgs),
     /// Create and list tenants
     Tenants(access::tenants::TenantsArgs),

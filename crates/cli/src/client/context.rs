@@ -1,19 +1,29 @@
 //! `guildhall context`.
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
+use guildhall_sdk::Client;
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::connection::{CommonArgs, resolve_tenant};
 use crate::async_runtime::block_on;
-use crate::config_dir::{ConfigDir, Context, Contexts, NotSignedIn};
+use crate::config_dir::{ConfigDir, Context, Contexts, NotSignedIn, StoredTokenSource};
 use crate::error::NotFoundError;
 use crate::output::{format_table, print_result};
+
+/// How long `context rm` waits for the server: it may no longer exist.
+const SIGN_OUT_TIMEOUT: Duration = Duration::from_secs(5);
+
+const CONTEXT_LIST: &str = "`guildhall context ls` lists all contexts";
 
 const EXAMPLES: &str = "Examples:
   guildhall context ls
   guildhall context use admin@127.0.0.1:7117
   guildhall context tenant acme                          Set the default tenant of the context
+  guildhall context rm admin@127.0.0.1:7117              Sign out and forget the server
   guildhall whoami --context ada@guildhall.example.com   Use another context for one command
 
 A context is a server and your name there; `guildhall login` creates it.";
@@ -41,6 +51,14 @@ enum Commands {
         #[arg(long)]
         json: bool,
     },
+    /// Sign out of a context and remove it; the current one only if it is the last
+    Rm {
+        /// Name of the context
+        name: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Set the default tenant of a context, for commands without --tenant
     Tenant {
         /// Slug or id of the tenant
@@ -61,6 +79,7 @@ pub(crate) fn run(args: &ContextArgs) -> Result<()> {
     match &args.command {
         Commands::Ls { json } => list(&Contexts::load(&dir)?, *json),
         Commands::Use { name, json } => block_on(set_current(&dir, name, *json)),
+        Commands::Rm { name, json } => block_on(remove(&dir, name, *json)),
         Commands::Tenant { tenant, common } => block_on(set_tenant(&dir, tenant, common)),
         Commands::Show { json } => show_one(&Contexts::load(&dir)?, None, *json),
     }
@@ -92,12 +111,40 @@ async fn set_current(dir: &ConfigDir, name: &str, json: bool) -> Result<()> {
     let lock = dir.lock().await?;
     let mut contexts = Contexts::load(dir)?;
     if !contexts.contexts.contains_key(name) {
-        let next = "`guildhall context ls` lists all contexts";
-        return Err(NotFoundError { object: "context", name: name.to_owned(), next }.into());
+        return Err(NotFoundError { object: "context", name: name.to_owned(), next: CONTEXT_LIST }.into());
     }
     contexts.current = Some(name.to_owned());
     contexts.save(dir, &lock)?;
     show_one(&contexts, Some(name), json)
+}
+
+/// Removes a context with its tokens, even if its server no longer exists.
+async fn remove(dir: &ConfigDir, name: &str, json: bool) -> Result<()> {
+    let contexts = Contexts::load(dir)?;
+    let Some(context) = contexts.contexts.get(name) else {
+        return Err(NotFoundError { object: "context", name: name.to_owned(), next: CONTEXT_LIST }.into());
+    };
+    // Without a current context, each command would report that the user is not signed in.
+    if contexts.current.as_deref() == Some(name) && contexts.contexts.len() > 1 {
+        bail!("{name} is the current context\n  next: select another one with `guildhall context use`");
+    }
+    let tokens = StoredTokenSource::new(dir.clone(), name.to_owned(), Client::new(&context.url)?);
+    let signed_out = timeout(SIGN_OUT_TIMEOUT, tokens.client().sign_out()).await.is_ok_and(|ended| ended.is_ok());
+    let had_tokens = tokens.delete().await?;
+    let lock = dir.lock().await?;
+    let mut contexts = Contexts::load(dir)?;
+    contexts.contexts.remove(name);
+    contexts.current = contexts.current.filter(|current| current != name);
+    contexts.save(dir, &lock)?;
+    print_result(json, &json!({ "context": name, "removed": true, "signedOut": signed_out }), || {
+        let login = match (had_tokens, signed_out) {
+            (true, true) => " and signed out",
+            (true, false) => "; the server could not end the login: it stays valid until it expires",
+            (false, _) => "",
+        };
+        format!("removed {name}{login}")
+    })?;
+    Ok(())
 }
 
 async fn set_tenant(dir: &ConfigDir, tenant: &str, common: &CommonArgs) -> Result<()> {

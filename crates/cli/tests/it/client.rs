@@ -261,25 +261,6 @@ fn login_in_the_dev_folder_needs_no_input() {
 }
 
 #[test]
-fn contexts_are_listed_and_switched() {
-    let (server, user) = (DevServer::ephemeral(), CliUser::new());
-    user.login(&server);
-    let second =
-        ["login", "--url", &server.url, "--name", "admin", "--context", "second", "--password-stdin"];
-    assert_eq!(user.run_with_stdin(&second, &server.password).status.code(), Some(0));
-    let contexts = user.json(&["context", "ls"]);
-    let current = |contexts: &Value| -> Vec<bool> {
-        contexts["contexts"].as_array().expect("a list").iter().map(|it| it["current"] == true).collect()
-    };
-    assert_eq!(current(&contexts), [false, true]);
-    let first = contexts["contexts"][0]["context"].as_str().expect("a name");
-    user.json(&["context", "use", first]);
-    assert_eq!(current(&user.json(&["context", "ls"])), [true, false]);
-    user.json(&["whoami", "--context", "second"]);
-    assert_eq!(user.run(&["context", "use", "third"]).status.code(), Some(4));
-}
-
-#[test]
 fn secrets_are_not_in_errors_or_world_readable_files() {
     let (server, user) = (DevServer::ephemeral(), CliUser::new());
     let wrong = user.run_with_stdin(

@@ -9,6 +9,7 @@ mod canary_agents;
 mod client;
 mod client_tokens;
 mod containment;
+mod contexts;
 mod dev;
 mod dev_kills;
 mod doctor;
