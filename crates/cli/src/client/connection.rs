@@ -19,15 +19,7 @@ pub(crate) struct CommonArgs {
     pub(crate) json: bool,
 }
 
-/// A required `--tenant`.
-#[derive(Args)]
-pub(crate) struct TenantArg {
-    /// Slug or id of the tenant
-    #[arg(long)]
-    tenant: String,
-}
-
-/// An optional `--tenant`.
+/// `--tenant`, with a default.
 #[derive(Args)]
 pub(crate) struct OptionalTenantArg {
     /// Slug or id of the tenant; without it the tenant of the context, or your only tenant
@@ -55,13 +47,14 @@ impl CommonArgs {
     }
 }
 
-impl TenantArg {
-    pub(super) async fn resolve(&self, client: &Client) -> Result<TenantId> {
-        resolve_tenant(client, &self.tenant).await
-    }
-}
-
 impl OptionalTenantArg {
+    /// Returns a client and the tenant that its calls are about.
+    pub(super) async fn connect(&self, common: &CommonArgs) -> Result<(Client, TenantId)> {
+        let connection = common.connect()?;
+        let tenant = self.resolve(&connection).await?;
+        Ok((connection.client, tenant))
+    }
+
     pub(super) async fn resolve(&self, connection: &Connection) -> Result<TenantId> {
         if let Some(tenant) = resolve_optional_tenant(self.tenant.as_ref(), connection).await? {
             return Ok(tenant);

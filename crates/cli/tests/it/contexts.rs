@@ -68,3 +68,30 @@ fn last_context_is_removed_after_its_server_has_stopped() {
     assert_eq!(user.json(&["context", "ls"]), json!({ "contexts": [] }));
     assert_eq!(std::fs::read_to_string(user.config_path("tokens.json")).expect("tokens"), "{}");
 }
+
+#[test]
+fn commands_without_tenant_use_the_tenant_of_the_context() {
+    let (server, user) = (DevServer::ephemeral(), CliUser::new());
+    user.login(&server);
+    for tenant in ["acme", "other"] {
+        user.json(&["tenants", "create", tenant]);
+    }
+    let commands: [&[&str]; 5] =
+        [&["members", "ls"], &["keys", "ls"], &["invitations", "ls"], &["enrolments", "ls"], &["audit", "tail"]];
+    for command in commands {
+        let ambiguous = user.run(command);
+        assert_eq!(ambiguous.status.code(), Some(2), "{command:?}");
+        assert!(stderr(&ambiguous).contains("add --tenant"), "{command:?}: {}", stderr(&ambiguous));
+    }
+    user.json(&["context", "tenant", "other"]);
+    let key = user.json(&["keys", "create", "ci", "--role", "viewer"]);
+    for command in commands {
+        assert_eq!(user.run(command).status.code(), Some(0), "{command:?}");
+    }
+    let ids = |args: &[&str]| user.json(args)["keys"].as_array().expect("keys").clone();
+    assert_eq!(ids(&["keys", "ls", "--tenant", "other"])[0]["id"], key["id"]);
+    assert_eq!(ids(&["keys", "ls", "--tenant", "acme"]), Vec::<Value>::new());
+    assert_eq!(user.run(&["audit", "tail", "--installation"]).status.code(), Some(0));
+    let both = user.run(&["audit", "tail", "--installation", "--tenant", "acme"]);
+    assert_eq!(both.status.code(), Some(2));
+}

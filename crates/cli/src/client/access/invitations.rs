@@ -9,7 +9,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use crate::async_runtime::block_on;
-use crate::client::connection::{CommonArgs, TenantArg, parse_role};
+use crate::client::connection::{CommonArgs, OptionalTenantArg, parse_role};
 use crate::client::password;
 use crate::output::{format_table, format_time, print_result, sanitize_line};
 
@@ -41,7 +41,7 @@ struct CreateArgs {
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    tenant: TenantArg,
+    tenant: OptionalTenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -53,7 +53,7 @@ enum Commands {
     /// List the invitations of a tenant, newest first, without their secrets
     Ls {
         #[command(flatten)]
-        tenant: TenantArg,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -63,7 +63,7 @@ enum Commands {
         #[arg(value_name = "INVITATION")]
         id: InviteId,
         #[command(flatten)]
-        tenant: TenantArg,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -84,8 +84,7 @@ pub(crate) fn run(args: &InvitationsArgs) -> Result<()> {
 }
 
 async fn create(args: &CreateArgs) -> Result<()> {
-    let client = args.common.connect()?.client;
-    let tenant = args.tenant.resolve(&client).await?;
+    let (client, tenant) = args.tenant.connect(&args.common).await?;
     let (email, key) = (args.email.as_deref(), args.idempotency_key.as_deref());
     let created = client.create_invitation(tenant, args.role, email, key).await?;
     let secret = created.secret.as_ref().map(ExposeSecret::expose_secret);
@@ -103,9 +102,9 @@ async fn create(args: &CreateArgs) -> Result<()> {
     Ok(())
 }
 
-async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
-    let client = common.connect()?.client;
-    let invitations = client.list_invitations(tenant.resolve(&client).await?).await?;
+async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let (client, tenant) = tenant.connect(common).await?;
+    let invitations = client.list_invitations(tenant).await?;
     print_result(common.json, &json!({ "invitations": invitations }), || {
         let rows = invitations.iter().map(|it| {
             let email = it.email.as_deref().map_or_else(|| "-".to_owned(), sanitize_line);
@@ -125,9 +124,9 @@ fn state(invitation: &InvitationView) -> String {
     }
 }
 
-async fn revoke(id: InviteId, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
-    let client = common.connect()?.client;
-    client.revoke_invitation(tenant.resolve(&client).await?, id).await?;
+async fn revoke(id: InviteId, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let (client, tenant) = tenant.connect(common).await?;
+    client.revoke_invitation(tenant, id).await?;
     print_result(common.json, &json!({ "id": id, "revoked": true }), || format!("revoked {id}"))?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use crate::async_runtime::block_on;
-use crate::client::connection::{CommonArgs, TenantArg, parse_role};
+use crate::client::connection::{CommonArgs, OptionalTenantArg, parse_role};
 use crate::output::{format_optional_time, format_table, format_time, print_result};
 
 const EXAMPLES: &str = "Examples:
@@ -36,7 +36,7 @@ struct CreateArgs {
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    tenant: TenantArg,
+    tenant: OptionalTenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -48,7 +48,7 @@ enum Commands {
     /// List the keys of a tenant, without their secrets
     Ls {
         #[command(flatten)]
-        tenant: TenantArg,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -58,7 +58,7 @@ enum Commands {
         #[arg(value_name = "KEY")]
         id: ServiceKeyId,
         #[command(flatten)]
-        tenant: TenantArg,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -73,8 +73,7 @@ pub(crate) fn run(args: &KeysArgs) -> Result<()> {
 }
 
 async fn create(args: &CreateArgs) -> Result<()> {
-    let client = args.common.connect()?.client;
-    let tenant = args.tenant.resolve(&client).await?;
+    let (client, tenant) = args.tenant.connect(&args.common).await?;
     let key = client.create_key(tenant, &args.name, args.role, args.idempotency_key.as_deref()).await?;
     let secret = key.secret.as_ref().map(ExposeSecret::expose_secret);
     print_result(args.common.json, &json!({ "id": key.id, "secret": secret }), || match secret {
@@ -86,9 +85,9 @@ async fn create(args: &CreateArgs) -> Result<()> {
     Ok(())
 }
 
-async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
-    let client = common.connect()?.client;
-    let keys = client.list_keys(tenant.resolve(&client).await?).await?;
+async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let (client, tenant) = tenant.connect(common).await?;
+    let keys = client.list_keys(tenant).await?;
     print_result(common.json, &json!({ "keys": keys }), || {
         let rows = keys.iter().map(|key| {
             let (used, revoked) =
@@ -100,9 +99,9 @@ async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     Ok(())
 }
 
-async fn revoke(id: ServiceKeyId, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
-    let client = common.connect()?.client;
-    client.revoke_key(tenant.resolve(&client).await?, id).await?;
+async fn revoke(id: ServiceKeyId, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let (client, tenant) = tenant.connect(common).await?;
+    client.revoke_key(tenant, id).await?;
     print_result(common.json, &json!({ "id": id, "revoked": true }), || format!("revoked {id}"))?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use guildhall_sdk::Client;
 use serde_json::json;
 
 use crate::async_runtime::block_on;
-use crate::client::connection::{CommonArgs, TenantArg, parse_role};
+use crate::client::connection::{CommonArgs, OptionalTenantArg, parse_role};
 use crate::error::{NotFoundError, UsageError};
 use crate::output::{format_table, print_result, sanitize_line};
 
@@ -30,7 +30,7 @@ enum Commands {
     /// List the members of a tenant
     Ls {
         #[command(flatten)]
-        tenant: TenantArg,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -42,7 +42,7 @@ enum Commands {
         #[arg(long, value_parser = parse_role)]
         role: Role,
         #[command(flatten)]
-        tenant: TenantArg,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -54,7 +54,7 @@ enum Commands {
         #[arg(long, value_parser = parse_role)]
         role: Role,
         #[command(flatten)]
-        tenant: TenantArg,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -63,7 +63,7 @@ enum Commands {
         /// Principal id (prn_…), or the name of an existing member
         member: String,
         #[command(flatten)]
-        tenant: TenantArg,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -78,9 +78,9 @@ pub(crate) fn run(args: &MembersArgs) -> Result<()> {
     }
 }
 
-async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
-    let client = common.connect()?.client;
-    let members = client.list_members(tenant.resolve(&client).await?).await?;
+async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let (client, tenant) = tenant.connect(common).await?;
+    let members = client.list_members(tenant).await?;
     print_result(common.json, &json!({ "members": members }), || {
         let rows = members.iter().map(|it| [it.name.clone(), it.role.clone(), it.principal.clone()]);
         format_table(["NAME", "ROLE", "PRINCIPAL"], &rows.collect::<Vec<_>>())
@@ -88,16 +88,15 @@ async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     Ok(())
 }
 
-async fn add(name: &str, role: Role, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
-    let client = common.connect()?.client;
-    let member = client.add_member(tenant.resolve(&client).await?, name, role).await?;
+async fn add(name: &str, role: Role, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let (client, tenant) = tenant.connect(common).await?;
+    let member = client.add_member(tenant, name, role).await?;
     print_result(common.json, &json!(member), || format!("added {} as {role}", sanitize_line(name)))?;
     Ok(())
 }
 
-async fn set(member: &str, role: Role, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
-    let client = common.connect()?.client;
-    let tenant = tenant.resolve(&client).await?;
+async fn set(member: &str, role: Role, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let (client, tenant) = tenant.connect(common).await?;
     let principal = resolve_member(&client, tenant, member).await?;
     client.set_member(tenant, principal, role).await?;
     let value = json!({ "principal": principal, "role": role });
@@ -105,9 +104,8 @@ async fn set(member: &str, role: Role, tenant: &TenantArg, common: &CommonArgs) 
     Ok(())
 }
 
-async fn remove(member: &str, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
-    let client = common.connect()?.client;
-    let tenant = tenant.resolve(&client).await?;
+async fn remove(member: &str, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let (client, tenant) = tenant.connect(common).await?;
     let principal = resolve_member(&client, tenant, member).await?;
     client.remove_member(tenant, principal).await?;
     let value = json!({ "principal": principal, "role": null });

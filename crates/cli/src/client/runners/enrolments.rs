@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use crate::async_runtime::block_on;
-use crate::client::connection::{CommonArgs, TenantArg};
+use crate::client::connection::{CommonArgs, OptionalTenantArg};
 use crate::output::{format_optional_time, format_table, format_time, print_result};
 
 const EXAMPLES: &str = "Examples:
@@ -42,7 +42,7 @@ struct CreateArgs {
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    tenant: TenantArg,
+    tenant: OptionalTenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -54,7 +54,7 @@ enum Commands {
     /// List the enrolments of a tenant, without their tokens
     Ls {
         #[command(flatten)]
-        tenant: TenantArg,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -64,7 +64,7 @@ enum Commands {
         #[arg(value_name = "ENROLMENT")]
         id: EnrolmentId,
         #[command(flatten)]
-        tenant: TenantArg,
+        tenant: OptionalTenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -79,8 +79,7 @@ pub(crate) fn run(args: &EnrolmentsArgs) -> Result<()> {
 }
 
 async fn create(args: &CreateArgs) -> Result<()> {
-    let client = args.common.connect()?.client;
-    let tenant = args.tenant.resolve(&client).await?;
+    let (client, tenant) = args.tenant.connect(&args.common).await?;
     let request = CreateEnrolment {
         name: args.name.clone(),
         profile: args.profile.clone(),
@@ -100,9 +99,9 @@ async fn create(args: &CreateArgs) -> Result<()> {
     Ok(())
 }
 
-async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
-    let client = common.connect()?.client;
-    let enrolments = client.list_enrolments(tenant.resolve(&client).await?).await?;
+async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let (client, tenant) = tenant.connect(common).await?;
+    let enrolments = client.list_enrolments(tenant).await?;
     print_result(common.json, &json!({ "enrolments": enrolments }), || {
         let rows = enrolments.iter().map(|it| {
             let (used, revoked) =
@@ -116,9 +115,9 @@ async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     Ok(())
 }
 
-async fn revoke(id: EnrolmentId, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
-    let client = common.connect()?.client;
-    client.revoke_enrolment(tenant.resolve(&client).await?, id).await?;
+async fn revoke(id: EnrolmentId, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+    let (client, tenant) = tenant.connect(common).await?;
+    client.revoke_enrolment(tenant, id).await?;
     print_result(common.json, &json!({ "id": id, "revoked": true }), || format!("revoked {id}"))?;
     Ok(())
 }

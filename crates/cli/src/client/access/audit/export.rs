@@ -9,8 +9,7 @@ use super::log::AuditLogArg;
 use crate::client::connection::CommonArgs;
 
 pub(super) async fn run(log: &AuditLogArg, common: &CommonArgs) -> Result<()> {
-    let client = common.connect()?.client;
-    let log = log.resolve(&client).await?;
+    let (client, log) = log.connect(common).await?;
     let mut out = BufWriter::new(stdout());
     let mut after = 0;
     loop {

@@ -5,24 +5,24 @@ use clap::Args;
 use guildhall_domain::access::audit_checkpoint::AuditLog;
 use guildhall_sdk::Client;
 
-use crate::client::connection::resolve_tenant;
+use crate::client::connection::{CommonArgs, OptionalTenantArg};
 
 #[derive(Args)]
-#[group(required = true, multiple = false)]
 pub(super) struct AuditLogArg {
-    /// Slug or id of the tenant
-    #[arg(long)]
-    tenant: Option<String>,
+    #[command(flatten)]
+    tenant: OptionalTenantArg,
     /// Read the log of the installation (operators only)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tenant")]
     installation: bool,
 }
 
 impl AuditLogArg {
-    pub(super) async fn resolve(&self, client: &Client) -> Result<AuditLog> {
-        match &self.tenant {
-            Some(tenant) => Ok(AuditLog::Tenant(resolve_tenant(client, tenant).await?)),
-            None => Ok(AuditLog::Installation),
+    /// Returns a client and the log that it reads.
+    pub(super) async fn connect(&self, common: &CommonArgs) -> Result<(Client, AuditLog)> {
+        if self.installation {
+            return Ok((common.connect()?.client, AuditLog::Installation));
         }
+        let (client, tenant) = self.tenant.connect(common).await?;
+        Ok((client, AuditLog::Tenant(tenant)))
     }
 }

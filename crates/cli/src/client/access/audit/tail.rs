@@ -11,8 +11,7 @@ use crate::client::connection::CommonArgs;
 use crate::output::{format_time, print_json, print_line, sanitize_line};
 
 pub(super) async fn run(follow: bool, lines: u32, log: &AuditLogArg, common: &CommonArgs) -> Result<()> {
-    let client = common.connect()?.client;
-    let log = log.resolve(&client).await?;
+    let (client, log) = log.connect(common).await?;
     let after = print_last(&client, log, lines, common.json).await?;
     if !follow {
         return Ok(());
