@@ -1,84 +1,179 @@
 //! Prints the error of a failed command (what failed, why, what to do next) and returns its exit code.
 
 use std::io;
-use std::process::ExitCode;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::runs::TerminalStatus;
 use guildhall_sdk::ClientError;
+use serde::Serialize;
 
-use crate::config_dir::NotSignedIn;
+use crate::config_dir::{ContextNotFound, NotSignedIn};
 use crate::error::{ChecksFailed, NotFoundError, UnsuccessfulOutcome, UsageError};
-use crate::output::sanitize_text;
-
-const FAILED: u8 = 1;
-const USAGE: u8 = 2;
-const NOT_SIGNED_IN: u8 = 3;
-const NOT_FOUND: u8 = 4;
-/// A followed run or command was cancelled. Same number as `NOT_SIGNED_IN`, which also prints an error.
-const CANCELLED: u8 = 3;
+use crate::exit_code::ExitCode;
+use crate::output::{escape_json, sanitize_text};
 
 const SIGN_IN: &str = "`guildhall login` signs you in";
 
-/// Prints the error and returns the exit code: 1 failure, 2 usage error, 3 not signed in, 4 not found or not allowed.
-pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+/// Separates the next step from the rest of a message.
+const NEXT: &str = "\n  next: ";
+
+/// How an error is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorFormat {
+    /// For people.
+    Text,
+    /// One line of JSON, for a command with `--json`.
+    Json,
+}
+
+/// An error as it is printed.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ErrorReport {
+    failure_kind: String,
+    message: String,
+    causes: Vec<String>,
+    next: Option<String>,
+    exit_code: u8,
+}
+
+/// The kind, exit code and next step of an error.
+struct Classification {
+    kind: String,
+    code: ExitCode,
+    next: Option<String>,
+}
+
+/// Prints the error and returns the exit code.
+pub(crate) fn report(error: &anyhow::Error, format: ErrorFormat) -> ExitCode {
     if is_broken_pipe(error) {
         // The reader of our output, such as `head`, has closed it: not an error.
-        return ExitCode::SUCCESS;
+        return ExitCode::Success;
     }
+    // The result is already printed.
     if error.is::<ChecksFailed>() {
-        return ExitCode::from(FAILED);
+        return ExitCode::Failure;
     }
     if let Some(UnsuccessfulOutcome(status)) = error.downcast_ref() {
-        return ExitCode::from(match status {
-            TerminalStatus::Completed => 0,
-            TerminalStatus::Failed | TerminalStatus::Blocked => FAILED,
-            TerminalStatus::Cancelled => CANCELLED,
-        });
+        return ExitCode::of_outcome(*status);
+    }
+    let classification = classify(error);
+    let code = classification.code;
+    print(&ErrorReport::new(error, classification), format);
+    code
+}
+
+/// Prints an error of the argument parser as JSON.
+pub(crate) fn report_usage_as_json(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    let mut paragraphs = text.split("\n\n");
+    let message = paragraphs.next().unwrap_or_default();
+    let usage = paragraphs.find(|paragraph| paragraph.starts_with("Usage: "));
+    let report = ErrorReport {
+        failure_kind: "usage-error".to_owned(),
+        message: message.strip_prefix("error: ").unwrap_or(message).to_owned(),
+        causes: Vec::new(),
+        next: usage.map(str::to_owned),
+        exit_code: ExitCode::UsageError.number(),
+    };
+    print(&report, ErrorFormat::Json);
+    ExitCode::UsageError
+}
+
+impl ErrorReport {
+    fn new(error: &anyhow::Error, classification: Classification) -> Self {
+        let text = error.to_string();
+        let (message, next) = match text.split_once(NEXT) {
+            Some((message, next)) => (message, Some(next.to_owned())),
+            None => (text.as_str(), classification.next),
+        };
+        Self {
+            failure_kind: classification.kind,
+            message: message.to_owned(),
+            causes: causes(error),
+            next,
+            exit_code: classification.code.number(),
+        }
+    }
+}
+
+/// Returns why it failed. A cause that repeats the message before it is skipped.
+fn causes(error: &anyhow::Error) -> Vec<String> {
+    // Between the failed call and its reason are only layers of the HTTP client.
+    if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(ClientError::Unreachable { .. }))) {
+        return vec![error.root_cause().to_string()];
+    }
+    let mut causes: Vec<String> = Vec::new();
+    let mut previous = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !previous.contains(&cause) {
+            causes.push(cause.clone());
+        }
+        previous = cause;
+    }
+    causes
+}
+
+fn print(report: &ErrorReport, format: ErrorFormat) {
+    if format == ErrorFormat::Json {
+        let json = serde_json::to_string(report).unwrap_or_default();
+        eprintln!("{}", escape_json(&json));
+        return;
     }
     // A message may repeat text of other users.
-    eprintln!("error: {}", sanitize_text(&error.to_string()));
-    for cause in error.chain().skip(1) {
-        eprintln!("  because: {}", sanitize_text(&cause.to_string()));
+    eprintln!("error: {}", sanitize_text(&report.message));
+    if !report.causes.is_empty() {
+        eprintln!("  because: {}", sanitize_text(&report.causes.join(": ")));
     }
-    let (code, next) = code_and_next_step(error);
-    if let Some(next) = next {
-        eprintln!("  next: {next}");
+    if let Some(next) = &report.next {
+        eprintln!("  next: {}", sanitize_text(next));
     }
-    ExitCode::from(code)
 }
 
-fn code_and_next_step(error: &anyhow::Error) -> (u8, Option<String>) {
+fn classify(error: &anyhow::Error) -> Classification {
+    let of = |kind: &str, code, next: Option<&str>| Classification {
+        kind: kind.to_owned(),
+        code,
+        next: next.map(str::to_owned),
+    };
+    let not_signed_in = || of(FailureKind::Unauthenticated.as_str(), ExitCode::NotSignedIn, Some(SIGN_IN));
     if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref::<ClientError>()) {
-        return for_client_error(error);
+        return classify_client_error(error).unwrap_or_else(not_signed_in);
     }
     if let Some(missing) = error.downcast_ref::<NotFoundError>() {
-        return (NOT_FOUND, Some(missing.next.to_owned()));
+        return of(FailureKind::NotFound.as_str(), ExitCode::NotFound, Some(missing.next));
+    }
+    if error.is::<ContextNotFound>() {
+        return of(FailureKind::NotFound.as_str(), ExitCode::NotFound, None);
     }
     if error.is::<NotSignedIn>() {
-        return (NOT_SIGNED_IN, Some(SIGN_IN.to_owned()));
+        return not_signed_in();
     }
-    (if error.is::<UsageError>() { USAGE } else { FAILED }, None)
+    if error.is::<UsageError>() {
+        return of("usage-error", ExitCode::UsageError, None);
+    }
+    of("command-failed", ExitCode::Failure, None)
 }
 
-fn for_client_error(error: &ClientError) -> (u8, Option<String>) {
+/// Returns `None` if the user is not signed in.
+fn classify_client_error(error: &ClientError) -> Option<Classification> {
+    let failed = |kind: &str, code, next| Some(Classification { kind: kind.to_owned(), code, next });
     match error {
-        ClientError::NoToken(cause) if cause.is::<NotSignedIn>() => (NOT_SIGNED_IN, Some(SIGN_IN.to_owned())),
-        ClientError::NoToken(_) => (FAILED, None),
-        ClientError::Unreachable { .. } | ClientError::InvalidResponse { .. } => {
-            (FAILED, Some(error.next_step()))
+        ClientError::NoToken(cause) if cause.is::<NotSignedIn>() => None,
+        ClientError::NoToken(_) => failed("command-failed", ExitCode::Failure, None),
+        ClientError::Unreachable { .. } => {
+            failed("server-unreachable", ExitCode::Failure, Some(error.next_step()))
         }
-        ClientError::Failed(_) => {
-            let kind = error.kind();
-            if kind == Some(FailureKind::Unauthenticated) {
-                (NOT_SIGNED_IN, Some(SIGN_IN.to_owned()))
-            } else if kind == Some(FailureKind::SignInFailed) {
-                (NOT_SIGNED_IN, Some(error.next_step()))
-            } else if [Some(FailureKind::NotFound), Some(FailureKind::Forbidden)].contains(&kind) {
-                (NOT_FOUND, Some(error.next_step()))
-            } else {
-                (FAILED, Some(error.next_step()))
-            }
+        ClientError::InvalidResponse { .. } => {
+            failed("invalid-response", ExitCode::Failure, Some(error.next_step()))
+        }
+        ClientError::Failed(problem) => {
+            let code = match error.kind() {
+                Some(FailureKind::Unauthenticated) => return None,
+                Some(FailureKind::SignInFailed) => ExitCode::NotSignedIn,
+                Some(FailureKind::NotFound | FailureKind::Forbidden) => ExitCode::NotFound,
+                _ => ExitCode::Failure,
+            };
+            failed(&problem.failure_kind, code, Some(error.next_step()))
         }
     }
 }

@@ -14,17 +14,20 @@ mod doctor;
 mod engine_url;
 mod error;
 mod exit;
+mod exit_code;
 mod help_markdown;
 mod init;
 mod output;
 mod serve;
 mod signals;
 
-use std::process::ExitCode;
+use std::process;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use client::{access, completions, context, profiles, runners, runs, sessions};
+use exit::ErrorFormat;
+use exit_code::ExitCode;
 
 /// Faster than the system allocator for many small allocations on all threads, as a server makes them.
 #[global_allocator]
@@ -36,13 +39,11 @@ const EXAMPLES: &str = "Examples:
   guildhall run 'fix the test'       Let an agent work on a copy of this repository
   guildhall serve --config my.toml   Start a server with your own PostgreSQL and NATS
   guildhall config example           Print every setting with its meaning and default
-  guildhall doctor                   Diagnose problems and show how to fix them
-
-Exit codes: 0 success, 1 failure, 2 usage error, 3 not signed in, 4 not found or not allowed.";
+  guildhall doctor                   Diagnose problems and show how to fix them";
 
 /// Control plane for AI agents: run them, talk to them, and control who may do what
 #[derive(Parser)]
-#[command(name = "guildhall", version, after_help = EXAMPLES)]
+#[command(name = "guildhall", version, after_help = format!("{EXAMPLES}\n\n{}", ExitCode::help()))]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -105,22 +106,45 @@ enum Command {
     HelpMarkdown,
 }
 
-fn main() -> ExitCode {
+fn main() -> process::ExitCode {
     // One TLS provider for the process. Fails only if one is installed already.
     let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let command = Arguments::parse().command;
-    match run(&command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let code = exit::report(&error);
-            if let Command::Dev(args) = &command
-                && !error.is::<error::UsageError>()
-            {
-                doctor::diagnose_failed_dev(args.target());
-            }
-            code
+    match parse_arguments() {
+        Ok((command, format)) => execute(&command, format).into(),
+        Err(error) if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") => {
+            exit::report_usage_as_json(&error).into()
         }
+        Err(error) => error.exit(),
     }
+}
+
+/// Returns the command, and how to print its error.
+fn parse_arguments() -> Result<(Command, ErrorFormat), clap::Error> {
+    let mut parser = Arguments::command();
+    let matches = parser.try_get_matches_from_mut(std::env::args_os())?;
+    let format = if has_json_flag(&matches) { ErrorFormat::Json } else { ErrorFormat::Text };
+    let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut parser))?;
+    Ok((arguments.command, format))
+}
+
+/// Returns whether `--json` is given to the innermost subcommand.
+fn has_json_flag(matches: &ArgMatches) -> bool {
+    match matches.subcommand() {
+        Some((_, matches)) => has_json_flag(matches),
+        None => matches.try_get_one("json").is_ok_and(|flag| flag == Some(&true)),
+    }
+}
+
+fn execute(command: &Command, format: ErrorFormat) -> ExitCode {
+    let Err(error) = run(command) else { return ExitCode::Success };
+    let code = exit::report(&error, format);
+    if let Command::Dev(args) = command
+        && format == ErrorFormat::Text
+        && !error.is::<error::UsageError>()
+    {
+        doctor::diagnose_failed_dev(args.target());
+    }
+    code
 }
 
 fn run(command: &Command) -> anyhow::Result<()> {

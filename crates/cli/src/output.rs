@@ -25,7 +25,7 @@ pub(crate) fn print_json(json: &str) -> std::io::Result<()> {
 }
 
 /// Escapes the characters in JSON that could control a terminal and that a serialiser leaves as they are.
-fn escape_json(json: &str) -> Cow<'_, str> {
+pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     if !json.contains(is_unsafe) {
         return Cow::Borrowed(json);
     }

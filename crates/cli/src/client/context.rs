@@ -10,14 +10,11 @@ use tokio::time::timeout;
 
 use super::connection::{CommonArgs, resolve_tenant};
 use crate::async_runtime::block_on;
-use crate::config_dir::{ConfigDir, Context, Contexts, NotSignedIn, StoredTokenSource};
-use crate::error::NotFoundError;
+use crate::config_dir::{ConfigDir, Context, ContextNotFound, Contexts, NotSignedIn, StoredTokenSource};
 use crate::output::{format_table, print_result};
 
 /// How long `context rm` waits for the server: it may no longer exist.
 const SIGN_OUT_TIMEOUT: Duration = Duration::from_secs(5);
-
-const CONTEXT_LIST: &str = "`guildhall context ls` lists all contexts";
 
 const EXAMPLES: &str = "Examples:
   guildhall context ls
@@ -111,7 +108,7 @@ async fn set_current(dir: &ConfigDir, name: &str, json: bool) -> Result<()> {
     let lock = dir.lock().await?;
     let mut contexts = Contexts::load(dir)?;
     if !contexts.contexts.contains_key(name) {
-        return Err(NotFoundError { object: "context", name: name.to_owned(), next: CONTEXT_LIST }.into());
+        return Err(ContextNotFound(name.to_owned()).into());
     }
     contexts.current = Some(name.to_owned());
     contexts.save(dir, &lock)?;
@@ -122,7 +119,7 @@ async fn set_current(dir: &ConfigDir, name: &str, json: bool) -> Result<()> {
 async fn remove(dir: &ConfigDir, name: &str, json: bool) -> Result<()> {
     let contexts = Contexts::load(dir)?;
     let Some(context) = contexts.contexts.get(name) else {
-        return Err(NotFoundError { object: "context", name: name.to_owned(), next: CONTEXT_LIST }.into());
+        return Err(ContextNotFound(name.to_owned()).into());
     };
     // Without a current context, each command would report that the user is not signed in.
     if contexts.current.as_deref() == Some(name) && contexts.contexts.len() > 1 {

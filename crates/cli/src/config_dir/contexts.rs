@@ -2,12 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::dir::{ConfigDir, ConfigDirLock};
 
 const FILE: &str = "contexts.json";
+
+/// There is no context with this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("context {0:?} not found\n  next: `guildhall context ls` lists all contexts")]
+pub(crate) struct ContextNotFound(pub(crate) String);
 
 /// A server and the name to sign in with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +46,7 @@ impl Contexts {
         let Some(name) = name.or(self.current.as_deref()) else { return Ok(None) };
         match self.contexts.get_key_value(name) {
             Some((name, context)) => Ok(Some((name, context))),
-            None => bail!("context {name:?} not found\n  next: `guildhall context ls` lists all contexts"),
+            None => Err(ContextNotFound(name.to_owned()).into()),
         }
     }
 }

@@ -5,6 +5,6 @@ mod dir;
 mod token_source;
 mod token_store;
 
-pub(crate) use contexts::{Context, Contexts};
+pub(crate) use contexts::{Context, ContextNotFound, Contexts};
 pub(crate) use dir::ConfigDir;
 pub(crate) use token_source::{NotSignedIn, StoredTokenSource};

@@ -90,14 +90,14 @@ fn user_is_found_disabled_enabled_and_signed_out() {
 
     let disabled = admin.json(&["users", "disable", "ada"]);
     assert!(disabled["disabledAt"].is_string(), "{disabled}");
-    assert_eq!(ada.run(&["whoami"]).status.code(), Some(3));
+    assert_eq!(ada.run(&["whoami"]).status.code(), Some(5));
     assert_ne!(sign_in(new), Some(0));
     assert_eq!(admin.json(&["users", "enable", "ada"])["disabledAt"], Value::Null);
     assert_eq!(sign_in(new), Some(0));
     assert_eq!(admin.json(&["users", "end-logins", "ada"])["endedLogins"], 1);
     let reset = admin.run_with_stdin(&["users", "reset-password", "ada", "--password-stdin"], old);
     assert_eq!(reset.status.code(), Some(0), "{}", stderr(&reset));
-    assert_eq!((sign_in(new), sign_in(old)), (Some(3), Some(0)));
+    assert_eq!((sign_in(new), sign_in(old)), (Some(5), Some(0)));
     assert_eq!(ada.json(&["logout", "--all"])["endedLogins"], 1);
     let shown = stdout(&admin.run(&["users", "show", "ada"]));
     assert!(shown.contains("signs in with  password"), "{shown}");
@@ -217,7 +217,7 @@ fn command_without_login_exits_3_with_next_step() {
     let user = CliUser::new();
     for args in [&["whoami"][..], &["tenants", "ls"], &["audit", "tail", "--tenant", "acme"], &["logout"]] {
         let output = user.run(args);
-        assert_eq!(output.status.code(), Some(3), "{args:?}");
+        assert_eq!(output.status.code(), Some(5), "{args:?}");
         assert_eq!(
             stderr(&output),
             "error: you are not signed in\n  next: `guildhall login` signs you in\n",
@@ -232,15 +232,15 @@ fn logout_deletes_and_invalidates_the_tokens() {
     user.login(&server);
     let tokens = std::fs::read_to_string(user.config_path("tokens.json")).expect("tokens");
     user.json(&["logout"]);
-    assert_eq!(user.run(&["whoami"]).status.code(), Some(3));
+    assert_eq!(user.run(&["whoami"]).status.code(), Some(5));
     assert_eq!(std::fs::read_to_string(user.config_path("tokens.json")).expect("readable"), "{}");
     // Restore the old tokens: the server must reject them.
     std::fs::write(user.config_path("tokens.json"), tokens).expect("written");
     let output = user.run(&["whoami"]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
     user.expire_tokens();
     let output = user.run(&["whoami"]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
     assert!(stderr(&output).contains("has ended\n  next: `guildhall login`"), "{}", stderr(&output));
 }
 
@@ -267,7 +267,7 @@ fn secrets_are_not_in_errors_or_world_readable_files() {
         &["login", "--url", &server.url, "--name", "admin", "--password-stdin"],
         "not-the-password-hunter2",
     );
-    assert_eq!(wrong.status.code(), Some(3));
+    assert_eq!(wrong.status.code(), Some(5));
     let message = stdout(&wrong) + &stderr(&wrong);
     assert!(
         message.contains("next: check the name and the password") && !message.contains("hunter2"),
@@ -330,7 +330,8 @@ fn audit_verify_proves_an_export_and_names_a_changed_line() {
     let flipped = export.replace(lines[2], &changed);
     let verdict = verify(&flipped);
     assert_eq!(verdict.status.code(), Some(1));
-    assert!(stderr(&verdict).starts_with("error: line 3: "), "{}", stderr(&verdict));
+    let error: Value = serde_json::from_str(&stderr(&verdict)).expect("JSON");
+    assert!(error["message"].as_str().is_some_and(|message| message.starts_with("line 3: ")), "{error}");
 }
 
 #[test]

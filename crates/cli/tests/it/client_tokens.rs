@@ -63,7 +63,7 @@ fn tokens_are_not_sent_to_another_server() {
     let other = fake_server(Arc::default());
     std::fs::write(user.config_path("contexts.json"), contexts.replace(&url, &other)).expect("written");
     let output = user.run(&["whoami"]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
 }
 
 /// A fake server for login, refresh and whoami that counts the refreshes.

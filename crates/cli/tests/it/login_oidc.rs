@@ -90,7 +90,7 @@ fn oidc_login_in_browser_signs_in_the_cli_without_exposing_tokens() {
     ada.expire_tokens();
     assert_eq!(ada.json(&["whoami"]), who, "an OIDC login can be refreshed");
     ada.json(&["logout"]);
-    assert_eq!(ada.run(&["whoami"]).status.code(), Some(3));
+    assert_eq!(ada.run(&["whoami"]).status.code(), Some(5));
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod doctor;
 mod doctor_after_dev;
 mod doctor_client;
 mod doctor_laptop;
+mod error_output;
 mod first_run;
 mod git_workspaces;
 mod help;

@@ -41,8 +41,8 @@ A run waits until a runner for its profile claims it; `guildhall runs explain RU
 const FOLLOW_HELP: &str = "Following continues across restarts of the server and prints each event once. With --json each event \
 is printed as the server sent it, one per line.
 
-Exit codes of a followed turn or run: 0 completed, 1 failed or blocked, 3 cancelled. Exit code 3 with an error message \
-means that you are not signed in.";
+Exit codes of a followed turn or run: 0 completed, 1 failed or blocked, 3 cancelled, 130 you stopped to follow it (Ctrl-C) and \
+it goes on.";
 
 const EVENTS_EXAMPLES: &str = "Examples:
   guildhall runs events RUN                   Show all events, one per line
