@@ -5,7 +5,6 @@ use std::time::Duration;
 use async_nats::connection::State;
 use async_nats::{Client, ConnectOptions, Event};
 use futures::StreamExt;
-use secrecy::ExposeSecret;
 use tracing::{debug, info, warn};
 use url::Url;
 
@@ -25,7 +24,7 @@ impl Bus {
     /// Sets up the connection. NATS may be down; the client retries until it is reachable.
     pub async fn connect(options: &BusOptions) -> Result<Self, BusError> {
         let prefix = check_prefix(&options.subject_prefix)?;
-        let url = Url::parse(options.url.expose_secret()).map_err(|_| BusError::InvalidUrl)?;
+        let url = options.parse_url()?;
         let client =
             connect_options(&url).connect(without_credentials(&url)?).await.map_err(BusError::Connect)?;
         let bus = Self { client, prefix };

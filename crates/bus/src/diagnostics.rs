@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use async_nats::{ConnectErrorKind, ConnectOptions};
-use secrecy::ExposeSecret;
 use url::Url;
 
 use crate::client::Bus;
@@ -33,7 +32,7 @@ impl NatsCheck {
     /// Connects once, within `timeout`.
     pub async fn connect(options: &BusOptions, timeout: Duration) -> Result<Self, NatsCheckError> {
         let prefix = check_prefix(&options.subject_prefix)?;
-        let url = Url::parse(options.url.expose_secret()).map_err(|_| BusError::InvalidUrl)?;
+        let url = options.parse_url()?;
         let bare = without_credentials(&url)?;
         let address = format!("{}:{}", bare.host(), bare.port());
         let connect_options =

@@ -1,7 +1,7 @@
 //! Connection options and errors.
 
 use async_nats::{ConnectOptions, ServerAddr};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 /// Connection options for NATS.
@@ -10,6 +10,18 @@ pub struct BusOptions {
     pub url: SecretString,
     /// The first token of every subject. It separates installations that share a NATS server.
     pub subject_prefix: String,
+}
+
+impl BusOptions {
+    /// Checks the URL and the prefix. Does not connect.
+    pub fn check(&self) -> Result<(), BusError> {
+        check_prefix(&self.subject_prefix)?;
+        without_credentials(&self.parse_url()?).map(drop)
+    }
+
+    pub(crate) fn parse_url(&self) -> Result<Url, BusError> {
+        Url::parse(self.url.expose_secret()).map_err(|_| BusError::InvalidUrl)
+    }
 }
 
 /// A failed bus operation.

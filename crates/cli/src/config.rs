@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use guildhall_server::Config;
 use guildhall_server::config::{Sources, example};
+use guildhall_server::{Config, Server};
 use serde_json::json;
+
+use crate::async_runtime::block_on;
+use crate::serve::telemetry_options;
 
 #[derive(Args)]
 pub(crate) struct ConfigArgs {
@@ -18,7 +21,7 @@ pub(crate) struct ConfigArgs {
 enum Commands {
     /// Print an example file: every key with its meaning and default
     Example,
-    /// Check that a server can start with the configuration
+    /// Check everything that a server refuses before it connects to PostgreSQL and NATS
     Check {
         /// Configuration file; without it ./guildhall.toml
         #[arg(long, value_name = "FILE", env = "GUILDHALL_CONFIG")]
@@ -34,6 +37,8 @@ pub(crate) fn run(args: &ConfigArgs) -> Result<()> {
         Commands::Example => print!("{}", example()),
         Commands::Check { config, json } => {
             let loaded = Config::load(&Sources::from_process(config.clone(), Vec::new()))?;
+            telemetry_options(&loaded).check()?;
+            block_on(async { Ok(Server::check(&loaded).await?) })?;
             if *json {
                 println!("{}", json!({ "ok": true, "listen": loaded.http.listen }));
             } else {

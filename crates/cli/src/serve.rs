@@ -44,11 +44,15 @@ pub(crate) fn run(args: &ServeArgs) -> Result<()> {
 
 /// Starts logs and traces. Call it before the async runtime starts, as the exporter requires.
 pub(crate) fn start_telemetry(config: &Config) -> Result<Telemetry> {
+    Ok(telemetry::start(&telemetry_options(config))?)
+}
+
+pub(crate) fn telemetry_options(config: &Config) -> TelemetryOptions {
     let otlp_endpoint = Some(config.telemetry.otlp_endpoint.clone()).filter(|endpoint| !endpoint.is_empty());
-    Ok(telemetry::start(&TelemetryOptions {
+    TelemetryOptions {
         service_name: "guildhall",
         log_filter: config.telemetry.log_filter.clone(),
         log_format: config.telemetry.log_format,
         otlp_endpoint,
-    })?)
+    }
 }

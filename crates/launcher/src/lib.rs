@@ -5,6 +5,7 @@
 //! This crate holds no state of runs: PostgreSQL does. It only stores what it needs to find its processes after a
 //! server restart, and to prove that they are dead.
 
+mod directories;
 pub mod local;
 pub mod secrets;
 pub mod storage;

@@ -47,6 +47,12 @@ pub enum AuditConfigError {
         #[source]
         source: AuditKeyError,
     },
+    #[error("cannot create audit.anchor_file {}", path.display())]
+    Anchor {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     #[error(transparent)]
     Anchors(#[from] AnchorFileError),
 }
@@ -83,14 +89,31 @@ pub(crate) fn create_signing_key(config: &config::Audit) -> Result<(), AuditConf
     write_new(path, &Kek::generate().to_hex()).map_err(create_error)
 }
 
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Writes a file that only its owner can read. After a crash there is the whole file or none.
 fn write_new(path: &Path, text: &SecretString) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let mut file = NamedTempFile::new_in(folder)?;
     writeln!(file, "{}", text.expose_secret())?;
     file.as_file().sync_all()?;
     file.persist_noclobber(path)?;
     File::open(folder)?.sync_all()
+}
+
+/// Checks the anchor file, where one is configured. Creates no file.
+pub(crate) fn check_anchor_file(config: &config::Audit) -> Result<(), AuditConfigError> {
+    let path = Path::new(&config.anchor_file);
+    if config.anchor_file.is_empty() {
+        return Ok(());
+    }
+    if path.exists() {
+        return Ok(AnchorFile::open(path).map(drop)?);
+    }
+    let created = NamedTempFile::new_in(folder_of(path));
+    created.map(drop).map_err(|source| AuditConfigError::Anchor { path: path.to_owned(), source })
 }
 
 /// Opens the anchor file, where one is configured.

@@ -6,8 +6,9 @@ use guildhall_service::access::users::Users;
 use secrecy::SecretString;
 
 use crate::audit::create_signing_key;
-use crate::start::{Stores, prepare_stores};
-use crate::{Config, StartError};
+use crate::Config;
+use crate::start_error::StartError;
+use crate::stores::{Stores, prepare_stores};
 
 /// Why an installation could not be initialized.
 #[derive(Debug, thiserror::Error)]

@@ -21,6 +21,7 @@ use tracing::warn;
 
 use crate::Config;
 use crate::config::{self, LauncherKind};
+use crate::start_error::StartError;
 
 /// The environment variables of this process that runners and their agents inherit: program lookup, locale,
 /// certificates.
@@ -41,6 +42,17 @@ pub(crate) fn open(
             let launcher = LocalLauncher::open(options(config, address, secrets))?;
             Ok(Some(Arc::new(launcher)))
         }
+    }
+}
+
+/// Checks the folder for credentials and the launcher. Creates nothing.
+pub(crate) fn check(config: &Config, address: SocketAddr) -> Result<(), StartError> {
+    if !config.secrets.folder.is_empty() {
+        FileStore::check(Path::new(&config.secrets.folder))?;
+    }
+    match config.launcher.kind {
+        LauncherKind::None => Ok(()),
+        LauncherKind::Local => Ok(LocalLauncher::check(&options(config, address, None))?),
     }
 }
 

@@ -9,7 +9,10 @@ mod init;
 mod launcher;
 mod outbound;
 mod public_url;
+mod settings;
 mod start;
+mod start_error;
+mod stores;
 
 pub use audit::AuditConfigError;
 pub use config::Config;
@@ -18,7 +21,8 @@ pub use init::{InitError, init};
 pub use launcher::{check_containment, default_runner_path};
 pub use outbound::OutboundError;
 pub use public_url::InvalidPublicUrl;
-pub use start::{Server, StartError};
+pub use start::Server;
+pub use start_error::StartError;
 
 /// The commit that this build comes from.
 pub const COMMIT: &str = env!("GUILDHALL_COMMIT");

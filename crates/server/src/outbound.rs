@@ -31,14 +31,21 @@ pub enum OutboundError {
     PublicUrl,
 }
 
-/// Creates the client of the identity provider, where one is configured. Does not call the provider: a start does not
-/// depend on it.
-pub(crate) fn oidc(
-    config: &Config,
-    public: &PublicUrl,
-    auth: &Auth,
-    clock: &Clock,
-) -> Result<Option<Oidc>, OutboundError> {
+/// The configured identity provider.
+pub(crate) struct OidcProvider {
+    options: ProviderOptions,
+    egress: Egress,
+}
+
+impl OidcProvider {
+    /// Creates the client of the provider. Does not call it: a start does not depend on it.
+    pub(crate) fn open(self, public: &PublicUrl, auth: &Auth, clock: &Clock) -> Oidc {
+        Oidc::new(auth.clone(), clock.clone(), self.egress, self.options, &public.origin())
+    }
+}
+
+/// Returns the identity provider, where one is configured.
+pub(crate) fn oidc(config: &Config, public: &PublicUrl) -> Result<Option<OidcProvider>, OutboundError> {
     let section = &config.oidc;
     if section.issuer.is_empty() {
         return Ok(None);
@@ -57,8 +64,7 @@ pub(crate) fn oidc(
         client_id: section.client_id.clone(),
         client_secret: section.client_secret.clone(),
     };
-    let origin = public.origin();
-    Ok(Some(Oidc::new(auth.clone(), clock.clone(), egress(config)?, options, &origin)))
+    Ok(Some(OidcProvider { options, egress: egress(config)? }))
 }
 
 fn egress(config: &Config) -> Result<Egress, OutboundError> {

@@ -6,22 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_api::{AccessRules, App, DenialLog, DrainOutcome, Limits, Parts, StreamLimits, Streams};
-use guildhall_bus::{Bus, BusError, BusOptions};
+use guildhall_bus::Bus;
 use guildhall_domain::access::principal::Slug;
-use guildhall_domain::access::signing::{InvalidRotationPolicy, RotationPolicy};
+use guildhall_domain::access::signing::RotationPolicy;
 use guildhall_domain::ids::ReplicaId;
 use guildhall_domain::ops::client_address::TrustedProxies;
+use guildhall_domain::profiles::template::ProfileTemplates;
 use guildhall_identity::payload_seal::PayloadSealer;
-use guildhall_identity::seal::{Kek, SealError};
-use guildhall_launcher::secrets::{FileStore, SecretError, SecretStore};
-use guildhall_launcher::{LaunchError, Launcher};
+use guildhall_identity::seal::Kek;
+use guildhall_launcher::Launcher;
+use guildhall_launcher::secrets::{FileStore, SecretStore};
 use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_runtime::{Clock, Tasks};
 use guildhall_service::access::audit_seal::{AuditSeal, CheckpointSigner};
 use guildhall_service::access::auth::Auth;
 use guildhall_service::access::authority::AuthorityWatches;
-use guildhall_service::access::error::SigningError;
 use guildhall_service::access::signing::{self, ReconcileSigningKeys, Signing};
 use guildhall_service::access::tenants::Tenants;
 use guildhall_service::access::users::Users;
@@ -35,87 +35,27 @@ use guildhall_service::ops::replicas::ReplicaHeartbeat;
 use guildhall_service::profiles::credentials::Credentials;
 use guildhall_service::profiles::validations::SettleValidations;
 use guildhall_service::run_steps::offers::Offers;
-use guildhall_service::runners::tokens::RUN_TOKEN_LIFETIME;
 use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
 use guildhall_service::{Deps, ServiceError, access, ops, profiles, runners, runs, sessions};
-use guildhall_store::{MigrateError, Store, StoreError, StoreOptions, replicas, schema_state};
-use jiff::SignedDuration;
-use secrecy::{ExposeSecret, SecretString};
+use guildhall_store::{Store, replicas};
+use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::audit::{self, AuditConfigError};
-use crate::outbound::{self, OutboundError};
-use crate::public_url::{InvalidPublicUrl, PublicUrl};
+use crate::audit;
+use crate::public_url::PublicUrl;
+use crate::settings::{Settings, bus_options};
+use crate::start_error::StartError;
+use crate::stores::{Stores, prepare_stores};
 use crate::{COMMIT, Config, config, launcher};
 
 /// How long shutdown waits for background tasks. All of them select on the stop signal.
 const TASK_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a signing key signs before the next one takes over.
-const SIGNING_PERIOD: SignedDuration = SignedDuration::from_hours(30 * 24);
-
-/// How long a key is published before it signs: longer than clients cache the key set.
-const KEY_OVERLAP: SignedDuration = SignedDuration::from_hours(1);
-
 /// How long each step of deregistering may take. Other replicas notice a missing replica without it.
 const DEREGISTER_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Why a server did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    #[error("cannot listen on {address}: choose another address with --listen, or stop what uses it")]
-    Listen {
-        address: SocketAddr,
-        #[source]
-        source: std::io::Error,
-    },
-    #[error(
-        "cannot connect to PostgreSQL: check postgres.url (GUILDHALL_POSTGRES_URL) and that PostgreSQL runs"
-    )]
-    Store(#[from] StoreError),
-    #[error(
-        "cannot set up the database as its owner: check postgres.owner_url (GUILDHALL_POSTGRES_OWNER_URL) and that its \
-         role owns the tables"
-    )]
-    Owner(#[source] StoreError),
-    #[error(
-        "the role of postgres.url can change the audit log ({tables}): it must not own the tables or their schema, nor be \
-         a superuser or a member of the owner; docs/guides/audit.md describes the steps"
-    )]
-    AuditNotProtected { tables: String },
-    #[error("cannot migrate the database")]
-    Migrate(#[from] MigrateError),
-    #[error("cannot connect to NATS: check nats.url (GUILDHALL_NATS_URL)")]
-    Bus(#[from] BusError),
-    #[error(
-        "invalid identity.key_encryption_key (GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY): create one with \
-         `openssl rand -hex 32`"
-    )]
-    Kek(#[from] SealError),
-    #[error("inconsistent rotation policy of the signing keys")]
-    Rotation(#[from] InvalidRotationPolicy),
-    #[error("cannot prepare the signing keys")]
-    Signing(#[from] SigningError),
-    #[error("invalid configuration section `runs`")]
-    Runs(#[from] config::RunsConfigError),
-    #[error("cannot use secrets.folder (GUILDHALL_SECRETS_FOLDER), the folder for credentials")]
-    Secrets(#[from] SecretError),
-    #[error("cannot use the templates of profiles")]
-    Templates(#[from] config::TemplatesError),
-    #[error(transparent)]
-    PublicUrl(#[from] InvalidPublicUrl),
-    #[error(transparent)]
-    Outbound(#[from] OutboundError),
-    #[error("invalid configuration section `audit`")]
-    Audit(#[from] AuditConfigError),
-    #[error("cannot start the launcher: check the section `launcher`, or set launcher.kind to none")]
-    Launcher(#[from] LaunchError),
-    #[error("cannot install the metrics recorder")]
-    Metrics(#[source] Box<dyn std::error::Error + Send + Sync>),
-}
 
 /// A running server. One process can run several, as tests do.
 #[derive(Debug)]
@@ -133,30 +73,41 @@ pub struct Server {
 }
 
 impl Server {
+    /// Checks everything that [`Server::start`] refuses before it connects to an engine. Changes nothing.
+    pub async fn check(config: &Config) -> Result<(), StartError> {
+        match TcpListener::bind(config.http.listen).await {
+            // Perhaps a server with this configuration is running.
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
+            bound => drop(bound.map_err(listen_error(config.http.listen))?),
+        }
+        Settings::new(config, config.http.listen).map(drop)
+    }
+
     /// Starts a server: binds the port, migrates the database, then serves. Fails fast.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let listener = listen(config.http.listen).await?;
         let address = listener.local_addr().map_err(|source| listen_error(config.http.listen)(source))?;
-        let public = PublicUrl::new(&config.http.public_url, address)?;
+        let settings = Settings::new(config, address)?;
         let metrics = Metrics::install().map_err(|error| StartError::Metrics(Box::new(error)))?;
         let Stores { store, owner } = prepare_stores(config).await?;
-        let bus = connect_bus(config).await?;
+        let bus = Bus::connect(&bus_options(config)).await?;
 
         let (tasks, clock) = (Tasks::new(), Clock::system());
         let (identity, reconcilers) = (identity(&clock, config), Reconcilers::new(clock.clone()));
         start_heartbeat(config, &identity, &store, &tasks, &reconcilers);
-        let (signing, payload_sealer) = open_keys(config, &store, &clock).await?;
-        let audit_key = audit::signing_key(&config.audit)?;
+        let payload_sealer = Arc::new(PayloadSealer::new(&settings.kek));
+        let signing = open_signing(config, settings.kek, settings.rotation, &store, &clock).await?;
+        let audit_key = settings.audit_key;
         let signer = audit::signer(&config.audit, &clock, audit_key.clone())?;
         start_housekeeping(config, &store, signer, &tasks, &reconcilers);
         let deps = Deps {
             journals: Journals::start(&store, &bus, &tasks),
             offers: Offers::start(&bus, &tasks),
             run_timeouts: config.runs.timeouts(),
-            run_bounds: Arc::new(config.runs.bounds()?),
+            run_bounds: Arc::new(settings.run_bounds),
             event_quota: config.runs.event_quota(),
             rates: rates(&config.limits, &store),
-            credentials: credentials(config, address, &clock)?,
+            credentials: credentials(config, address, settings.templates, &clock)?,
             store: store.clone(),
             owner_store: owner,
             clock: clock.clone(),
@@ -168,14 +119,15 @@ impl Server {
         let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&deps.signing));
         let runs = runs::open(&deps);
         let profiles =
-            profiles::open(&deps, outbound::address_rules(config)?, config.secrets.validate_within);
+            profiles::open(&deps, settings.address_rules, config.secrets.validate_within);
         start_group_reconcilers(config, &deps, &profiles, &tasks, &reconcilers);
         let starter = launcher::start(config, launcher.clone(), &deps, &reconcilers, &tasks);
         let health =
             Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), secrets, reconcilers);
         health.start_probes(&tasks).await;
 
-        let (accepting, oidc) = (CancellationToken::new(), outbound::oidc(config, &public, &auth, &clock)?);
+        let accepting = CancellationToken::new();
+        let oidc = settings.oidc.map(|provider| provider.open(&settings.public_url, &auth, &clock));
         let app = App::new(Parts {
             streams: streams(config, &auth, &tasks, &accepting),
             access: access::open(&deps, auth, oidc),
@@ -184,7 +136,7 @@ impl Server {
             runners: runners::open(&deps, &runs, starter),
             sessions: sessions::open(&deps, &runs),
             runs,
-            access_rules: access_rules(config, &public, address),
+            access_rules: access_rules(config, &settings.public_url, address),
             denials: DenialLog::default(),
             limits: limits(&config.http),
             metrics,
@@ -331,11 +283,6 @@ fn start_group_reconcilers(
     reconcilers.start(tasks, EventPartitions::INTERVAL, EventPartitions(deps.owner_store.clone()));
 }
 
-async fn connect_bus(config: &Config) -> Result<Bus, BusError> {
-    let subject_prefix = config.nats.subject_prefix.clone();
-    Bus::connect(&BusOptions { url: config.nats.url.clone(), subject_prefix }).await
-}
-
 fn listen_error(address: SocketAddr) -> impl FnOnce(std::io::Error) -> StartError {
     move |source| StartError::Listen { address, source }
 }
@@ -344,77 +291,35 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).await.map_err(listen_error(address))
 }
 
-/// The connections of a server to its database.
-pub(crate) struct Stores {
-    pub(crate) store: Store,
-    /// Connects as the owner of the tables. The same as `store` without `postgres.owner_url`.
-    pub(crate) owner: Store,
-}
-
-/// Connections of the owner: migrations, partitions and single erasures.
-const OWNER_CONNECTIONS: u32 = 2;
-
-/// Migrates the database, and limits the role of the server where another role owns the tables.
-pub(crate) async fn prepare_stores(config: &Config) -> Result<Stores, StartError> {
-    let postgres = &config.postgres;
-    let connect = |url: &SecretString, max_connections| {
-        Store::new(&StoreOptions {
-            url: url.clone(),
-            max_connections,
-            acquire_timeout: postgres.acquire_timeout,
-            statement_timeout: postgres.statement_timeout,
-        })
-    };
-    let store = connect(&postgres.url, postgres.max_connections.get())?;
-    let owner = if postgres.owner_url.expose_secret().is_empty() {
-        store.migrate(postgres.migrate_within).await?;
-        store.clone()
-    } else {
-        let owner = connect(&postgres.owner_url, OWNER_CONNECTIONS).map_err(StartError::Owner)?;
-        owner.migrate(postgres.migrate_within).await?;
-        limit_role(&owner, &store).await?;
-        owner
-    };
-    let durability = schema_state::durability(&store).await?;
-    if !durability.is_durable() {
-        warn!(?durability, "PostgreSQL can lose committed data: turn on fsync and synchronous_commit");
-    }
-    Ok(Stores { store, owner })
-}
-
-/// Takes the privileges to change the audit log from the role of the server, and checks that it has none.
-async fn limit_role(owner: &Store, store: &Store) -> Result<(), StartError> {
-    owner.limit_application_role(store).await.map_err(StartError::Owner)?;
-    let tables = store.changeable_audit_tables().await?;
-    if tables.is_empty() { Ok(()) } else { Err(StartError::AuditNotProtected { tables: tables.join(", ") }) }
-}
-
 /// Returns the handlers of outbox messages. None yet: webhooks and Kubernetes objects are planned.
 fn handlers() -> Vec<Arc<dyn Handler>> {
     Vec::new()
 }
 
-/// Prepares the signing keys and the encryption of payloads. A signing key stays published until the longest token, a
-/// run token, has expired. A new installation gets its first key here, before the first token is signed.
-async fn open_keys(
+/// Prepares the signing keys. A new installation gets its first key here, before the first token is signed.
+async fn open_signing(
     config: &Config,
+    kek: Kek,
+    rotation: RotationPolicy,
     store: &Store,
     clock: &Clock,
-) -> Result<(Arc<Signing>, Arc<PayloadSealer>), StartError> {
-    let policy = RotationPolicy::new(SIGNING_PERIOD, KEY_OVERLAP, RUN_TOKEN_LIFETIME)?;
-    let kek = Kek::from_hex(&config.identity.key_encryption_key)?;
-    let payload_sealer = Arc::new(PayloadSealer::new(&kek));
-    let signing = Signing::new(store.clone(), clock.clone(), config.identity.issuer.clone(), kek, policy);
+) -> Result<Arc<Signing>, StartError> {
+    let signing = Signing::new(store.clone(), clock.clone(), config.identity.issuer.clone(), kek, rotation);
     signing.reconcile().await?;
-    Ok((signing, payload_sealer))
+    Ok(signing)
 }
 
 /// Opens the secret store and the launcher, in which runs find the credentials of their profiles.
-fn credentials(config: &Config, address: SocketAddr, clock: &Clock) -> Result<Credentials, StartError> {
+fn credentials(
+    config: &Config,
+    address: SocketAddr,
+    templates: ProfileTemplates,
+    clock: &Clock,
+) -> Result<Credentials, StartError> {
     let store = open_secrets(config, clock)?;
     let launcher = launcher::open(config, address, store.clone())?;
     let secrets = store.map(|store| Arc::new(store) as Arc<dyn SecretStore>);
-    Ok(Credentials { secrets, launcher, templates: Arc::new(config.profiles.templates()?) })
+    Ok(Credentials { secrets, launcher, templates: Arc::new(templates) })
 }
 
 /// Opens the folder for credentials, where one is configured. Fails where other users can read it.

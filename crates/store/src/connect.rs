@@ -25,6 +25,17 @@ pub struct Store {
     pub(crate) pool: PgPool,
 }
 
+impl StoreOptions {
+    /// Checks the URL. Does not connect.
+    pub fn check(&self) -> Result<(), StoreError> {
+        self.connect_options().map(drop)
+    }
+
+    fn connect_options(&self) -> Result<PgConnectOptions, StoreError> {
+        self.url.expose_secret().parse().map_err(|_| StoreError::InvalidUrl)
+    }
+}
+
 impl Store {
     /// Creates the pool without connecting: PostgreSQL may be down now and come back at any time.
     pub fn new(options: &StoreOptions) -> Result<Self, StoreError> {
@@ -34,10 +45,7 @@ impl Store {
             ("idle_in_transaction_session_timeout", options.statement_timeout),
         ];
         let connect = options
-            .url
-            .expose_secret()
-            .parse::<PgConnectOptions>()
-            .map_err(|_| StoreError::InvalidUrl)?
+            .connect_options()?
             .application_name("guildhall")
             // Slow statements show in our own metrics; sqlx's statement log bypasses the log filters.
             .disable_statement_logging()

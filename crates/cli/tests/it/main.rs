@@ -8,6 +8,7 @@ mod canary;
 mod canary_agents;
 mod client;
 mod client_tokens;
+mod config_check;
 mod containment;
 mod contexts;
 mod dev;

@@ -16,6 +16,7 @@ mod processes;
 mod request;
 mod worker;
 
+use std::path::PathBuf;
 use std::sync::mpsc;
 
 use futures::FutureExt;
@@ -29,6 +30,7 @@ pub use launcher_dir::runner_state;
 pub use limits::Limits;
 pub use options::{GitOptions, Lifetime, LocalOptions};
 
+use crate::directories::check_creatable;
 use crate::storage::session_folder;
 use crate::{LaunchError, LaunchRequest, Launcher, ProcessStatus, ProfileUnavailable};
 use launcher_dir::LauncherDir;
@@ -51,8 +53,7 @@ impl LocalLauncher {
     pub fn open(mut options: LocalOptions) -> Result<Self, LaunchError> {
         let dir = LauncherDir::open(&options.state, options.profiles.clone(), options.secrets.clone())?;
         // Absolute: the runner starts in another working directory.
-        options.runner =
-            options.runner.canonicalize().map_err(LaunchError::io("find", "the runner's program"))?;
+        options.runner = find_runner(&options)?;
         let (id, is_contained) = (dir.id()?, options.containment != Containment::Uncontained);
         let mut worker = Worker::new(dir.clone(), options);
         let (requests, receiver) = mpsc::channel();
@@ -68,6 +69,12 @@ impl LocalLauncher {
         Ok(Self { id, dir, is_contained, requests })
     }
 
+    /// Checks that [`LocalLauncher::open`] finds what it needs. Creates nothing.
+    pub fn check(options: &LocalOptions) -> Result<(), LaunchError> {
+        check_creatable(&options.state).map_err(LaunchError::io("create", "the launcher's directory"))?;
+        find_runner(options).map(drop)
+    }
+
     async fn send<T>(
         &self,
         request: impl FnOnce(oneshot::Sender<T>) -> WorkerRequest,
@@ -76,6 +83,10 @@ impl LocalLauncher {
         self.requests.send(request(sender)).map_err(|_closed| LaunchError::Closed)?;
         response.await.map_err(|_closed| LaunchError::Closed)
     }
+}
+
+fn find_runner(options: &LocalOptions) -> Result<PathBuf, LaunchError> {
+    options.runner.canonicalize().map_err(LaunchError::io("find", "the runner's program"))
 }
 
 impl Launcher for LocalLauncher {

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::private_dir::{FileText, PrivateDir};
 use super::store::{NewProfile, SecretError, SecretStore};
+use crate::directories::check_creatable;
 use guildhall_domain::profiles::{ProfileOwner, StoredProfile};
 
 const PROVIDERS: &str = "providers";
@@ -47,6 +48,18 @@ impl FileStore {
         let store = Self { root: root.to_owned() };
         store.providers()?;
         Ok(store)
+    }
+
+    /// Checks that [`FileStore::open`] can succeed. Creates nothing.
+    pub fn check(root: &Path) -> Result<(), SecretError> {
+        match PrivateDir::find(root)? {
+            Some(dir) => dir.open(PROVIDERS).map(drop),
+            None => check_creatable(root).map_err(|source| SecretError::Io {
+                action: "create",
+                path: root.to_owned(),
+                source,
+            }),
+        }
     }
 
     /// Returns the owner of the profile that a tenant's run gets: the tenant, or else the operator; without a tenant,

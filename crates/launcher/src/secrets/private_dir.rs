@@ -45,6 +45,11 @@ impl PrivateDir {
         Self::at(CWD, path, path.to_owned())?.ok_or_else(|| SecretError::InvalidFormat(path.to_owned()))
     }
 
+    /// Opens a directory. Returns `None` if it does not exist.
+    pub(super) fn find(path: &Path) -> Result<Option<Self>, SecretError> {
+        Self::at(CWD, path, path.to_owned())
+    }
+
     /// Opens a subdirectory. Returns `None` if it does not exist.
     pub(super) fn open(&self, name: &str) -> Result<Option<Self>, SecretError> {
         Self::at(&self.fd, name, self.path.join(name))

@@ -43,6 +43,24 @@ pub struct TelemetryOptions {
     pub otlp_endpoint: Option<String>,
 }
 
+impl TelemetryOptions {
+    /// Checks the options without starting anything.
+    pub fn check(&self) -> Result<(), TelemetryError> {
+        self.filter()?;
+        self.exporter().map(drop)
+    }
+
+    fn filter(&self) -> Result<EnvFilter, TelemetryError> {
+        EnvFilter::try_new(&self.log_filter)
+            .map_err(|source| TelemetryError::Filter { filter: self.log_filter.clone(), source })
+    }
+
+    fn exporter(&self) -> Result<Option<SpanExporter>, TelemetryError> {
+        let build = |endpoint| SpanExporter::builder().with_http().with_endpoint(endpoint).build();
+        Ok(self.otlp_endpoint.as_deref().map(build).transpose()?)
+    }
+}
+
 /// Telemetry could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
@@ -65,13 +83,8 @@ pub struct Telemetry(Option<SdkTracerProvider>);
 
 /// Starts telemetry for this process. Call it before the async runtime starts: the exporter has its own thread.
 pub fn start(options: &TelemetryOptions) -> Result<Telemetry, TelemetryError> {
-    let filter = EnvFilter::try_new(&options.log_filter)
-        .map_err(|source| TelemetryError::Filter { filter: options.log_filter.clone(), source })?;
-    let provider = options
-        .otlp_endpoint
-        .as_deref()
-        .map(|endpoint| provider(options.service_name, endpoint))
-        .transpose()?;
+    let (filter, exporter) = (options.filter()?, options.exporter()?);
+    let provider = exporter.map(|exporter| provider(options.service_name, exporter));
     let spans = provider.as_ref().map(|provider| {
         tracing_opentelemetry::layer()
             .with_tracer(provider.tracer(options.service_name))
@@ -96,10 +109,9 @@ where
     }
 }
 
-fn provider(service_name: &'static str, endpoint: &str) -> Result<SdkTracerProvider, TelemetryError> {
-    let exporter = SpanExporter::builder().with_http().with_endpoint(endpoint).build()?;
+fn provider(service_name: &'static str, exporter: SpanExporter) -> SdkTracerProvider {
     let resource = Resource::builder().with_service_name(service_name).build();
-    Ok(SdkTracerProvider::builder().with_resource(resource).with_batch_exporter(exporter).build())
+    SdkTracerProvider::builder().with_resource(resource).with_batch_exporter(exporter).build()
 }
 
 impl Drop for Telemetry {
