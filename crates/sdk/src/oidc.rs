@@ -1,8 +1,10 @@
 //! Browser sign-in for the CLI.
 
+use guildhall_domain::FailureKind;
 use guildhall_protocol::rest::access::auth::{ExchangeHandoff, TokensView};
 use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
+use serde::de::IgnoredAny;
 use url::Url;
 
 use crate::{Client, ClientError, Tokens};
@@ -19,6 +21,17 @@ pub struct BrowserSignIn<'a> {
 }
 
 impl Client {
+    /// Returns whether the server has an identity provider. Starts no sign-in: the request has no valid callback.
+    pub async fn has_identity_provider(&self) -> Result<bool, ClientError> {
+        let request = self.query(&["auth", "oidc", "start"], &[("cli", "none")]);
+        match self.call_without_token::<IgnoredAny>(request).await {
+            Err(error) if error.kind() == Some(FailureKind::NotFound) => Ok(false),
+            Err(error) if error.kind() == Some(FailureKind::SchemaInvalid) => Ok(true),
+            Err(error) => Err(error),
+            Ok(IgnoredAny) => Ok(true),
+        }
+    }
+
     /// Returns the URL at which the browser starts the sign-in. With an invitation it contains a secret.
     #[must_use]
     pub fn oidc_start_url(&self, sign_in: &BrowserSignIn<'_>) -> Url {

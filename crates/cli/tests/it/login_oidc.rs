@@ -100,3 +100,18 @@ fn oidc_login_with_a_name_is_a_usage_error() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
     }
 }
+
+#[test]
+fn oidc_login_without_a_provider_fails_before_it_prints_a_url() {
+    let (server, user) = (DevServer::ephemeral(), CliUser::new());
+    let login = user.run(&["login", "--url", &server.url, "--oidc", "--invited"]);
+    assert_eq!(login.status.code(), Some(1));
+    let url = format!("{}/", server.url);
+    assert_eq!(
+        stderr(&login),
+        format!(
+            "error: {url} has no identity provider, which --oidc needs\n  next: sign in with a password (`guildhall login \
+             --url {url} --name NAME`), or ask the operator to set oidc.issuer\n"
+        )
+    );
+}

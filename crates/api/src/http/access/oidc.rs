@@ -45,8 +45,10 @@ pub(crate) async fn start(
     caller: AnonymousCaller,
     query: Result<Query<StartOidcQuery>, QueryRejection>,
 ) -> Result<(StatusCode, HeaderMap), ApiError> {
+    // First: a client can ask without starting a sign-in whether there is a provider.
+    let oidc = configured_oidc(&app)?;
     let request = parse_sign_in_request(parse_query(query)?)?;
-    let started = configured_oidc(&app)?.start(&request, caller.address).await?;
+    let started = oidc.start(&request, caller.address).await?;
     let cookie = cookies::set(cookies::SIGN_IN, &started.cookie, oidc::LIFETIME);
     Ok(redirect(started.authorization_url.as_str(), cookie))
 }

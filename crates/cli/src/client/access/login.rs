@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use guildhall_sdk::{Client, ClientSetupError, Tokens};
 use secrecy::SecretString;
@@ -83,6 +83,7 @@ async fn sign_in(args: &LoginArgs) -> Result<()> {
         eprintln!("warning: {url} uses no encryption: others on the network can read your password");
     }
     let (name, tokens) = if args.oidc {
+        require_identity_provider(&client).await?;
         let invitation = args.invited.then(password::read_invitation).transpose()?;
         ("oidc".to_owned(), browser_sign_in::sign_in(&client, invitation.as_ref()).await?)
     } else {
@@ -96,6 +97,18 @@ async fn sign_in(args: &LoginArgs) -> Result<()> {
     StoredTokenSource::new(dir.clone(), context_name.clone(), client).save(&tokens).await?;
     save_context(&dir, &context_name, &context).await?;
     print_login(args, &context_name, &context, &tokens)
+}
+
+/// Fails before a URL is printed that would only show an error in the browser.
+async fn require_identity_provider(client: &Client) -> Result<()> {
+    if !client.has_identity_provider().await? {
+        let url = client.base_url();
+        bail!(
+            "{url} has no identity provider, which --oidc needs\n  next: sign in with a password (`guildhall login --url \
+             {url} --name NAME`), or ask the operator to set oidc.issuer"
+        );
+    }
+    Ok(())
 }
 
 fn print_login(args: &LoginArgs, context_name: &str, context: &Context, tokens: &Tokens) -> Result<()> {
