@@ -10,7 +10,8 @@ use guildhall_server::config::LauncherKind;
 use serde_json::{Value, json};
 
 use super::engines::DevEngines;
-use super::{DevArgs, agents, own_repository};
+use super::{ADMIN_USER, DevArgs, PASSWORD_FILE, agents, own_repository};
+use crate::dev_state::default_state_dir;
 
 /// Prints what runs and how to use it. `containment` is the error of the sandbox check, where one was made.
 pub(super) fn print(
@@ -53,6 +54,7 @@ fn to_json(
             }),
         },
         "agents": agents::find(config),
+        "login": login_command(engines.folder(), address),
         "readyAfterMs": u64::try_from(startup.as_millis()).unwrap_or(u64::MAX),
     })
 }
@@ -107,10 +109,10 @@ fn to_text(
     }
     row(
         "Sign in",
-        "admin".to_owned(),
-        &format!("password in {}", short_path(&engines.folder().join("admin.password"))),
+        ADMIN_USER.to_owned(),
+        &format!("password in {}", short_path(&engines.folder().join(PASSWORD_FILE))),
     );
-    text.push_str(&next_steps(config, &found));
+    text.push_str(&next_steps(config, &found, &login_command(engines.folder(), address)));
     text.push_str(&format!("\n  Ready in {:.1} s. Press Ctrl-C to stop.\n", startup.as_secs_f64()));
     text
 }
@@ -130,11 +132,29 @@ fn agent_rows(found: &[BackendProfile]) -> Vec<(&'static str, String, String)> {
     rows
 }
 
+/// Returns the command that signs in to this server. In a directory that has this state as its default, the command
+/// finds URL and password itself.
+fn login_command(state: &Path, address: SocketAddr) -> String {
+    if default_state_dir().canonicalize().is_ok_and(|default| default == state) {
+        return "guildhall login".to_owned();
+    }
+    let password = state.join(PASSWORD_FILE).display().to_string();
+    format!(
+        "guildhall login --url http://{address} --name {ADMIN_USER} --password-stdin < {}",
+        shell_quote(&password)
+    )
+}
+
+/// Quotes a word for a shell, if that is needed.
+fn shell_quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
 /// Returns commands to try.
-fn next_steps(config: &Config, found: &[BackendProfile]) -> String {
-    let mut text = String::new();
+fn next_steps(config: &Config, found: &[BackendProfile], login: &str) -> String {
+    let mut text = format!("\n  Try it, in another terminal:\n    {login}\n");
     if config.launcher.kind == LauncherKind::Local {
-        text.push_str("\n  Try it, in another terminal:\n    guildhall login\n");
         text.push_str("    guildhall runs create --profile demo \"tidy my notes\" --watch\n");
     }
     if let (Some(profile), Some(_)) = (found.first(), own_repository()) {
@@ -162,5 +182,16 @@ fn short_path(path: &Path) -> String {
     match path.strip_prefix(&current) {
         Ok(relative) => format!("./{}", relative.display()),
         Err(_) => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn path_with_other_characters_is_quoted_for_a_shell() {
+        assert_eq!(shell_quote("/tmp/guildhall-dev-x1/admin.password"), "/tmp/guildhall-dev-x1/admin.password");
+        assert_eq!(shell_quote("/home/a b/it's"), r"'/home/a b/it'\''s'");
     }
 }

@@ -23,8 +23,9 @@ use crate::serve::start_telemetry;
 use crate::signals::serve_until_signal;
 use engines::DevEngines;
 
-/// Name of the first user. The password is in the state directory.
+/// Name of the first user, and the file in the state directory with the password.
 const ADMIN_USER: &str = "admin";
+const PASSWORD_FILE: &str = "admin.password";
 
 /// Tenant of the first user, so that runs can be created at once.
 const DEV_TENANT: &str = "dev";
@@ -138,7 +139,7 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     config.launcher.protected_paths.push(engines.folder().display().to_string());
     allow_own_repository(&mut config);
 
-    let password = engines.secret("admin.password")?;
+    let password = engines.secret(PASSWORD_FILE)?;
     block_on(serve_until_signal(&config, async |server| {
         match config.launcher.kind {
             LauncherKind::Local => {

@@ -1,10 +1,13 @@
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use guildhall_testkit::SqlConnection;
 use rustix::process::Signal;
 use secrecy::SecretString;
 
-use crate::support::{ChildProcess, guildhall, http_get, wait_until_no_process};
+use crate::support::user::{CliUser, DevServer, stderr};
+use crate::support::{ChildProcess, guildhall, http_get, search_path_with, wait_until_no_process};
 
 fn temp_folder() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("guildhall-cli-").tempdir().expect("a folder")
@@ -101,4 +104,30 @@ fn dev_rejects_a_non_loopback_listen_address() {
         .expect("the command runs");
     let message = String::from_utf8_lossy(&dev.stderr).into_owned();
     assert!(!dev.status.success() && message.contains("use `guildhall serve` to serve others"), "{message}");
+}
+
+#[test]
+fn printed_login_command_signs_in_to_that_server() {
+    let (state, user) = (temp_folder(), CliUser::new());
+    let servers = [DevServer::ephemeral(), DevServer::persistent(&state.path().join("my state"), "127.0.0.1:0")];
+    for server in servers {
+        let login = server.ready["login"].as_str().expect("a command");
+        let guildhall = user.command(&[]);
+        let directory = Path::new(guildhall.get_program()).parent().expect("a directory");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", login]).env("PATH", search_path_with(&[&directory.join("guildhall")]));
+        shell.envs(guildhall.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = shell.output().expect("a shell");
+        assert_eq!(output.status.code(), Some(0), "{login}: {}", stderr(&output));
+        assert_eq!(user.json(&["context", "show"])["url"], format!("{}/", server.url));
+    }
+}
+
+#[test]
+fn login_command_of_the_default_state_is_short() {
+    let folder = temp_folder();
+    let mut command = guildhall();
+    command.args(["dev", "--json", "--listen", "127.0.0.1:0"]).current_dir(folder.path());
+    let ready = ChildProcess::start(command.env("GUILDHALL_LAUNCHER_KIND", "none")).wait_ready();
+    assert_eq!(ready["login"], "guildhall login");
 }
