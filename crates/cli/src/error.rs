@@ -1,5 +1,6 @@
 //! Errors of commands. `exit` maps each to an exit code.
 
+use guildhall_domain::ids::RunId;
 use guildhall_domain::runs::TerminalStatus;
 
 /// Wrong usage. The message says which usage is right.
@@ -15,6 +16,14 @@ pub(crate) struct NotFoundError {
     pub(crate) name: String,
     pub(crate) next: &'static str,
 }
+
+/// A run has no changes to show or apply.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{0} has no changes: none of its turns has ended, its workspace is not a copy or a Git repository, or they were \
+     discarded\n  next: `guildhall runs show {0}` shows its workspace and what it waits for"
+)]
+pub(crate) struct NoChangesError(pub(crate) RunId);
 
 /// The run, command or check that was followed did not complete. Its outcome is already printed.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@ use guildhall_sdk::ClientError;
 use serde::Serialize;
 
 use crate::config_dir::{ContextNotFound, NotSignedIn};
-use crate::error::{ChecksFailed, NotFoundError, UnsuccessfulOutcome, UsageError};
+use crate::error::{ChecksFailed, NoChangesError, NotFoundError, UnsuccessfulOutcome, UsageError};
 use crate::exit_code::ExitCode;
 use crate::output::{escape_json, sanitize_text};
 
@@ -142,7 +142,7 @@ fn classify(error: &anyhow::Error) -> Classification {
     if let Some(missing) = error.downcast_ref::<NotFoundError>() {
         return of(FailureKind::NotFound.as_str(), ExitCode::NotFound, Some(missing.next));
     }
-    if error.is::<ContextNotFound>() {
+    if error.is::<ContextNotFound>() || error.is::<NoChangesError>() {
         return of(FailureKind::NotFound.as_str(), ExitCode::NotFound, None);
     }
     if error.is::<NotSignedIn>() {

@@ -182,3 +182,17 @@ fn runs_errors_name_the_next_step_and_show_no_secret() {
     assert_eq!(blank.status.code(), Some(1));
     assert!(stderr(&blank).contains("was created, but its first turn was not sent"), "{}", stderr(&blank));
 }
+
+#[test]
+fn run_without_changes_is_not_reported_as_a_missing_run() {
+    let server = DevServer::ephemeral();
+    let fixture = TenantFixture::new(&server);
+    let run = fixture.create_run(None).run;
+    let none = fixture.user.run(&["runs", "diff", &run]);
+    assert_eq!(none.status.code(), Some(4));
+    assert!(stderr(&none).starts_with(&format!("error: {run} has no changes: ")), "{}", stderr(&none));
+    assert!(stderr(&none).contains(&format!("next: `guildhall runs show {run}`")), "{}", stderr(&none));
+    let missing = fixture.user.run(&["runs", "diff", "run_01920000000070008000000000000000"]);
+    assert_eq!(missing.status.code(), Some(4));
+    assert!(!stderr(&missing).contains("no changes"), "{}", stderr(&missing));
+}

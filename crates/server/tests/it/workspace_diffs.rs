@@ -27,7 +27,13 @@ async fn reported_changes_are_read_byte_for_byte_and_replaced_by_the_next() {
     let tenant = cluster.create_test_tenant("acme").await;
     let (claim, command) = cluster.start_command(&tenant).await;
     let read = async || cluster.second.get_as(&path(&claim.run), &cluster.operator.token).await;
-    read().await.assert_failure(404, "not-found");
+    let none = read().await;
+    none.assert_failure(404, "not-found");
+    let missing = guildhall_domain::ids::RunId::generate().to_string();
+    let missing = cluster.second.get_as(&path(&missing), &cluster.operator.token).await;
+    missing.assert_failure(404, "not-found");
+    assert!(none.body["message"].as_str().is_some_and(|it| it.contains("has no changes")), "{}", none.text);
+    assert!(!missing.text.contains("has no changes"), "{}", missing.text);
     for diff in [DIFF, b""] {
         let stored = put(&cluster.first, &claim.run, &claim.token, &command, diff).await;
         assert_eq!(stored.body, json!({ "runId": claim.run, "bytes": diff.len() }), "{}", stored.text);

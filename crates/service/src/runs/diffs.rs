@@ -30,8 +30,7 @@ impl Diffs {
         run: RunId,
     ) -> Result<WorkspaceDiff, ServiceError> {
         self.runs.load(caller, run).await?;
-        let found =
-            workspace_diffs::find(&self.runs.deps.store, run).await?.ok_or(ServiceError::NOT_FOUND)?;
+        let found = workspace_diffs::find(&self.runs.deps.store, run).await?.ok_or(RunError::NoChanges)?;
         let opened = self.runs.deps.payload_sealer.open_diff(run.as_uuid(), &found.sealed_content);
         let content = opened.map_err(RunError::Payload)?;
         Ok(WorkspaceDiff { run, command: found.command, content, created_at: found.created_at })

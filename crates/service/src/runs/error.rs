@@ -28,6 +28,8 @@ pub enum RunError {
     OtherProfile(String),
     #[error("the storage of the session was evicted")]
     StorageEvicted,
+    #[error("the run has no changes")]
+    NoChanges,
     #[error("the payload of a command: {0}")]
     Payload(SealError),
 }
@@ -57,6 +59,11 @@ impl RunError {
             Self::StorageEvicted => Failure::new(
                 FailureKind::SessionStoreEvicted,
                 "the storage of this session was evicted, and its thread with it: create a new session",
+            ),
+            Self::NoChanges => Failure::new(
+                FailureKind::NotFound,
+                "this run has no changes: none of its turns has ended, its workspace is not a copy or a Git repository, or \
+                 they were deleted",
             ),
             Self::Payload(_) => server_error(),
         }

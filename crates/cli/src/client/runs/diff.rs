@@ -5,18 +5,32 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
+use guildhall_domain::FailureKind;
 use guildhall_domain::ids::RunId;
 use guildhall_protocol::rest::runs::diff::DiffView;
+use guildhall_sdk::Client;
 use serde_json::json;
 
 use crate::client::connection::CommonArgs;
+use crate::error::NoChangesError;
 use crate::output::{print_result, sanitize_text};
 
 const NOTHING: &str = "the agent has changed nothing";
 
+/// Reads the changes of a run. A run without changes is another error than a run that does not exist.
+async fn read_diff(client: &Client, run: RunId) -> Result<DiffView> {
+    match client.run_diff(run).await {
+        Err(error) if error.kind() == Some(FailureKind::NotFound) => {
+            client.get_run(run).await?;
+            Err(NoChangesError(run).into())
+        }
+        read => Ok(read?),
+    }
+}
+
 /// Prints the changes: as they are for a pipe, without control characters for a terminal.
 pub(super) async fn show(run: RunId, common: &CommonArgs) -> Result<()> {
-    let diff = common.connect()?.client.run_diff(run).await?;
+    let diff = read_diff(&common.connect()?.client, run).await?;
     if common.json {
         return Ok(print_result(true, &json!(diff), String::new)?);
     }
@@ -33,7 +47,7 @@ pub(super) async fn show(run: RunId, common: &CommonArgs) -> Result<()> {
 
 /// Applies the changes to the repository of the working directory: all of them or none.
 pub(super) async fn apply(run: RunId, common: &CommonArgs) -> Result<()> {
-    let diff = common.connect()?.client.run_diff(run).await?;
+    let diff = read_diff(&common.connect()?.client, run).await?;
     let files = if diff.diff.0.is_empty() { Vec::new() } else { apply_diff(run, &diff)? };
     print_result(common.json, &json!({ "runId": diff.run_id, "files": files }), || {
         if files.is_empty() { NOTHING.to_owned() } else { format!("applied:\n  {}", files.join("\n  ")) }
@@ -44,7 +58,7 @@ pub(super) async fn apply(run: RunId, common: &CommonArgs) -> Result<()> {
 /// Commits the changes on top of `HEAD` to a new branch. The working tree stays as it is.
 pub(super) async fn branch(run: RunId, name: Option<&str>, common: &CommonArgs) -> Result<()> {
     let client = common.connect()?.client;
-    let (diff, view) = (client.run_diff(run).await?, client.get_run(run).await?);
+    let (diff, view) = (read_diff(&client, run).await?, client.get_run(run).await?);
     if diff.diff.0.is_empty() {
         return Ok(print_result(common.json, &json!({ "runId": diff.run_id, "branch": null }), || {
             NOTHING.to_owned()
