@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use async_nats::{ConnectErrorKind, ConnectOptions};
-use url::Url;
 
 use crate::client::Bus;
 use crate::options::{BusError, BusOptions, check_prefix, with_credentials, without_credentials};

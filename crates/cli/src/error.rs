@@ -30,6 +30,24 @@ pub(crate) struct NoChangesError(pub(crate) RunId);
 #[error("ended with status {0}")]
 pub(crate) struct UnsuccessfulOutcome(pub(crate) TerminalStatus);
 
+/// The user stopped to follow a run with Ctrl-C.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped to follow {run}: it goes on")]
+pub(crate) struct WatchInterrupted {
+    pub(crate) run: RunId,
+    /// The last event that was printed.
+    pub(crate) after_seq: i64,
+}
+
+impl WatchInterrupted {
+    pub(crate) fn next_step(&self) -> String {
+        let Self { run, after_seq } = self;
+        format!(
+            "`guildhall runs events {run} -f --after {after_seq}` follows it again, `guildhall runs cancel {run}` cancels it"
+        )
+    }
+}
+
 /// A check of `guildhall doctor` failed. The report is already printed.
 #[derive(Debug, thiserror::Error)]
 #[error("a check failed")]

@@ -7,7 +7,9 @@ use guildhall_sdk::ClientError;
 use serde::Serialize;
 
 use crate::config_dir::{ContextNotFound, NotSignedIn};
-use crate::error::{ChecksFailed, NoChangesError, NotFoundError, UnsuccessfulOutcome, UsageError};
+use crate::error::{
+    ChecksFailed, NoChangesError, NotFoundError, UnsuccessfulOutcome, UsageError, WatchInterrupted,
+};
 use crate::exit_code::ExitCode;
 use crate::output::{escape_json, sanitize_text};
 
@@ -119,8 +121,10 @@ fn print(report: &ErrorReport, format: ErrorFormat) {
         eprintln!("{}", escape_json(&json));
         return;
     }
+    // An interrupted command did what the user wanted.
+    let prefix = if report.exit_code == ExitCode::Interrupted.number() { "" } else { "error: " };
     // A message may repeat text of other users.
-    eprintln!("error: {}", sanitize_text(&report.message));
+    eprintln!("{prefix}{}", sanitize_text(&report.message));
     if !report.causes.is_empty() {
         eprintln!("  because: {}", sanitize_text(&report.causes.join(": ")));
     }
@@ -147,6 +151,9 @@ fn classify(error: &anyhow::Error) -> Classification {
     }
     if error.is::<NotSignedIn>() {
         return not_signed_in();
+    }
+    if let Some(interrupted) = error.downcast_ref::<WatchInterrupted>() {
+        return of("interrupted", ExitCode::Interrupted, Some(&interrupted.next_step()));
     }
     if error.is::<UsageError>() {
         return of("usage-error", ExitCode::UsageError, None);

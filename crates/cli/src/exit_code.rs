@@ -83,7 +83,8 @@ mod tests {
     #[test]
     fn every_exit_code_has_one_number_and_is_documented() {
         let page = include_str!("../../../docs/reference/exit-codes.md");
-        let rows: Vec<String> = page.lines().filter(|line| line.starts_with("| `")).map(str::to_owned).collect();
+        let rows: Vec<String> =
+            page.lines().filter(|line| line.starts_with("| `")).map(str::to_owned).collect();
         let expected = ExitCode::ALL.map(|code| format!("| `{}` | {} |", code.number(), code.meaning()));
         assert_eq!(rows.len(), expected.len(), "docs/reference/exit-codes.md: {rows:?}");
         for (row, expected) in rows.iter().zip(expected) {

@@ -5,8 +5,8 @@ use guildhall_service::ServiceError;
 use guildhall_service::access::users::Users;
 use secrecy::SecretString;
 
-use crate::audit::create_signing_key;
 use crate::Config;
+use crate::audit::create_signing_key;
 use crate::start_error::StartError;
 use crate::stores::{Stores, prepare_stores};
 

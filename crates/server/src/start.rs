@@ -118,8 +118,7 @@ impl Server {
         let Credentials { launcher, secrets, templates: _ } = deps.credentials.clone();
         let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&deps.signing));
         let runs = runs::open(&deps);
-        let profiles =
-            profiles::open(&deps, settings.address_rules, config.secrets.validate_within);
+        let profiles = profiles::open(&deps, settings.address_rules, config.secrets.validate_within);
         start_group_reconcilers(config, &deps, &profiles, &tasks, &reconcilers);
         let starter = launcher::start(config, launcher.clone(), &deps, &reconcilers, &tasks);
         let health =

@@ -126,7 +126,8 @@ async fn remove(dir: &ConfigDir, name: &str, json: bool) -> Result<()> {
         bail!("{name} is the current context\n  next: select another one with `guildhall context use`");
     }
     let tokens = StoredTokenSource::new(dir.clone(), name.to_owned(), Client::new(&context.url)?);
-    let signed_out = timeout(SIGN_OUT_TIMEOUT, tokens.client().sign_out()).await.is_ok_and(|ended| ended.is_ok());
+    let signed_out =
+        timeout(SIGN_OUT_TIMEOUT, tokens.client().sign_out()).await.is_ok_and(|ended| ended.is_ok());
     let had_tokens = tokens.delete().await?;
     let lock = dir.lock().await?;
     let mut contexts = Contexts::load(dir)?;

@@ -191,7 +191,10 @@ mod tests {
 
     #[test]
     fn path_with_other_characters_is_quoted_for_a_shell() {
-        assert_eq!(shell_quote("/tmp/guildhall-dev-x1/admin.password"), "/tmp/guildhall-dev-x1/admin.password");
+        assert_eq!(
+            shell_quote("/tmp/guildhall-dev-x1/admin.password"),
+            "/tmp/guildhall-dev-x1/admin.password"
+        );
         assert_eq!(shell_quote("/home/a b/it's"), r"'/home/a b/it'\''s'");
     }
 }

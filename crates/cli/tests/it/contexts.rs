@@ -76,8 +76,13 @@ fn commands_without_tenant_use_the_tenant_of_the_context() {
     for tenant in ["acme", "other"] {
         user.json(&["tenants", "create", tenant]);
     }
-    let commands: [&[&str]; 5] =
-        [&["members", "ls"], &["keys", "ls"], &["invitations", "ls"], &["enrolments", "ls"], &["audit", "tail"]];
+    let commands: [&[&str]; 5] = [
+        &["members", "ls"],
+        &["keys", "ls"],
+        &["invitations", "ls"],
+        &["enrolments", "ls"],
+        &["audit", "tail"],
+    ];
     for command in commands {
         let ambiguous = user.run(command);
         assert_eq!(ambiguous.status.code(), Some(2), "{command:?}");

@@ -109,7 +109,8 @@ fn dev_rejects_a_non_loopback_listen_address() {
 #[test]
 fn printed_login_command_signs_in_to_that_server() {
     let (state, user) = (temp_folder(), CliUser::new());
-    let servers = [DevServer::ephemeral(), DevServer::persistent(&state.path().join("my state"), "127.0.0.1:0")];
+    let servers =
+        [DevServer::ephemeral(), DevServer::persistent(&state.path().join("my state"), "127.0.0.1:0")];
     for server in servers {
         let login = server.ready["login"].as_str().expect("a command");
         let guildhall = user.command(&[]);

@@ -10,7 +10,8 @@ use crate::support::user::{CliUser, stderr, stdout};
 /// Returns the error object of a failed command.
 fn error_of(output: &Output) -> Value {
     assert_eq!(stdout(output), "");
-    serde_json::from_str(&stderr(output)).unwrap_or_else(|_| panic!("not one JSON object: {}", stderr(output)))
+    serde_json::from_str(&stderr(output))
+        .unwrap_or_else(|_| panic!("not one JSON object: {}", stderr(output)))
 }
 
 /// Returns a URL that refuses connections.
@@ -62,7 +63,10 @@ fn usage_error_with_json_is_one_object_on_stderr() {
     let error = error_of(&unknown);
     assert_eq!((&error["failureKind"], &error["exitCode"]), (&json!("usage-error"), &json!(2)));
     assert_eq!(error["message"], "unexpected argument '--everything' found");
-    assert!(error["next"].as_str().is_some_and(|next| next.starts_with("Usage: guildhall runs ls")), "{error}");
+    assert!(
+        error["next"].as_str().is_some_and(|next| next.starts_with("Usage: guildhall runs ls")),
+        "{error}"
+    );
     let text = user.run(&["runs", "ls", "--everything"]);
     assert!(stderr(&text).starts_with("error: unexpected argument"), "{}", stderr(&text));
 }

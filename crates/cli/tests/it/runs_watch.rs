@@ -122,6 +122,35 @@ fn watch_json_prints_the_created_run_and_then_its_events() {
 }
 
 #[test]
+fn ctrl_c_stops_to_follow_and_leaves_the_run_open() {
+    let server = DevServer::ephemeral();
+    let fixture = TenantFixture::new(&server);
+    let watching = WatchedCommand::start(&fixture.user, &["runs", "create", "go", "--watch"]);
+    let (run, turn) = created_ids(&watching.read_line());
+    let mut runner = fixture.claim_run(&server, &run);
+    runner.ack(&turn);
+    runner.send_message(&turn, "on it");
+    while watching.read_line() != "on it" {}
+    let last = fixture.user.json(&["runs", "show", &run])["lastSeq"].clone();
+    watching.signal(Signal::INT);
+    let watched = watching.wait();
+    assert_eq!(watched.code, Some(130));
+    let expected = format!(
+        "stopped to follow {run}: it goes on\n  next: `guildhall runs events {run} -f --after {last}` follows it again, \
+         `guildhall runs cancel {run}` cancels it\n"
+    );
+    assert!(watched.stderr.ends_with(&expected), "{}", watched.stderr);
+    assert_eq!(fixture.user.json(&["runs", "show", &run])["status"], "running");
+
+    let following = WatchedCommand::start(&fixture.user, &["runs", "events", &run, "-f", "--json"]);
+    following.read_line();
+    following.signal(Signal::INT);
+    let watched = following.wait();
+    let error: Value = serde_json::from_str(&watched.stderr).expect("JSON");
+    assert_eq!((watched.code, &error["failureKind"]), (Some(130), &json!("interrupted")));
+}
+
+#[test]
 fn watch_reports_that_the_run_waits_for_a_runner() {
     let server = DevServer::ephemeral();
     let fixture = TenantFixture::new(&server);

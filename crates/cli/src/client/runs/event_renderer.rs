@@ -4,6 +4,7 @@ use guildhall_domain::runs::event;
 use guildhall_protocol::rest::runs::EventView;
 use serde_json::Value;
 
+use super::tool_output::OpenTools;
 use crate::output::{sanitize_line, sanitize_text};
 
 /// Characters shown of a tool call.
@@ -17,6 +18,8 @@ pub(crate) struct EventRenderer {
     item: String,
     /// Text of that message so far.
     printed: String,
+    /// The running tools, if a tool is printed when it ends, with the tail of its output.
+    open_tools: Option<OpenTools>,
 }
 
 /// Where the cursor is.
@@ -30,6 +33,15 @@ enum Cursor {
 }
 
 impl EventRenderer {
+    /// Returns a renderer that prints a tool when it has ended, with the tail of its output.
+    pub(crate) fn with_folded_tools() -> Self {
+        Self { open_tools: Some(OpenTools::default()), ..Self::default() }
+    }
+
+    pub(crate) fn is_at_line_start(&self) -> bool {
+        self.cursor == Cursor::LineStart
+    }
+
     /// Returns the text to print for an event; it may end in the middle of a line.
     pub(crate) fn render(&mut self, event: &EventView) -> String {
         let Some(payload) = &event.payload else { return String::new() };
@@ -38,13 +50,14 @@ impl EventRenderer {
             event::ASSISTANT_DELTA => self.delta(payload),
             event::ASSISTANT_MESSAGE => self.message(payload),
             event::TOOL_CALL => self.tool(payload),
-            event::TERMINAL_STATUS => self.whole_line(&format_outcome(payload)),
+            event::COMMAND_OUTPUT => self.output(payload),
+            event::TERMINAL_STATUS => self.end(payload),
             event::ERROR => self.whole_line(&format!("  error: {}", field(payload, "message"))),
             event::ARTIFACT => self.whole_line(&format!("  artifact: {}", field(payload, "path"))),
             event::BACKEND_STATUS | event::RUN_STATUS | event::COMMAND_STATUS => {
                 status_note(payload).map_or(String::new(), |note| self.whole_line(&note))
             }
-            // Tool output and event types newer than this client: see `runs events`.
+            // Event types newer than this client: see `runs events`.
             _ => String::new(),
         }
     }
@@ -98,7 +111,41 @@ impl EventRenderer {
         format!("{prefix}{}", sanitize_text(text))
     }
 
+    /// Without folding, tool output is not printed: see `runs events`.
+    fn output(&mut self, payload: &Value) -> String {
+        if let Some(tools) = &mut self.open_tools {
+            tools.add_output(tool_call_id(payload), field(payload, "text"), payload["whole"] == true);
+        }
+        String::new()
+    }
+
+    fn end(&mut self, payload: &Value) -> String {
+        let open: Vec<_> = self.open_tools.iter_mut().flat_map(OpenTools::take_all).collect();
+        let unfinished = open.into_iter().map(|tool| {
+            format!("{}{}", self.whole_line(&format!("  tool {} ...", tool.name)), tool.format_tail())
+        });
+        let unfinished: String = unfinished.collect();
+        format!("{unfinished}{}", self.whole_line(&format_outcome(payload)))
+    }
+
     fn tool(&mut self, payload: &Value) -> String {
+        match &mut self.open_tools {
+            None => self.tool_on_one_line(payload),
+            Some(tools) if is_tool_running(payload) => {
+                tools.start(tool_call_id(payload), tool_name(payload));
+                String::new()
+            }
+            Some(tools) => {
+                let tool = tools.end(tool_call_id(payload));
+                let name = tool.as_ref().map_or_else(|| tool_name(payload), |tool| tool.name.clone());
+                let line = self.whole_line(&format!("  tool {name} ... {}", tool_status(payload)));
+                format!("{line}{}", tool.map_or(String::new(), |tool| tool.format_tail()))
+            }
+        }
+    }
+
+    /// Prints the tool when it starts, and its status on the same line when it ends.
+    fn tool_on_one_line(&mut self, payload: &Value) -> String {
         let call = tool_call_id(payload);
         let same_line = self.cursor == Cursor::AfterTool(call.to_owned());
         let start = if same_line {
@@ -156,7 +203,7 @@ pub(crate) fn tool_status(payload: &Value) -> String {
     }
 }
 
-fn is_tool_running(payload: &Value) -> bool {
+pub(crate) fn is_tool_running(payload: &Value) -> bool {
     !matches!(
         event::ParsedEvent::new(event::TOOL_CALL, None, payload).content,
         event::EventContent::ToolEnded { .. }

@@ -3,7 +3,10 @@ use serde_json::json;
 use super::*;
 
 fn render(events: &[(&str, Value)]) -> String {
-    let mut renderer = EventRenderer::default();
+    render_with(EventRenderer::default(), events)
+}
+
+fn render_with(mut renderer: EventRenderer, events: &[(&str, Value)]) -> String {
     let texts = (1..).zip(events).map(|(seq, (kind, payload))| {
         renderer.render(&EventView {
             v: 1,
@@ -88,4 +91,34 @@ fn control_characters_of_an_agent_are_replaced() {
         let text = render(&[(kind, payload)]);
         assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{kind}: {text:?}");
     }
+}
+
+#[test]
+fn folded_tool_is_one_line_with_the_tail_of_its_output() {
+    let start = |call: &str, command: &str| {
+        ("tool_call", json!({ "callId": call, "toolName": "shell", "command": command, "status": "started" }))
+    };
+    let text = render_with(
+        EventRenderer::with_folded_tools(),
+        &[
+            ("assistant_delta", json!({ "text": "I build.", "itemId": "m1" })),
+            start("a", "make"),
+            ("command_output", json!({ "callId": "a", "text": "1\n2\n3\n4\n5\n6\n7\n" })),
+            ("tool_call", json!({ "callId": "a", "status": "failed", "exitCode": 2 })),
+            start("b", "sleep 9"),
+            ("terminal_status", json!({ "scope": "command", "terminalStatus": "cancelled" })),
+        ],
+    );
+    insta::assert_snapshot!(text, @r"
+    I build.
+      tool shell: make ... failed, exit 2
+        | … 2 more lines
+        | 3
+        | 4
+        | 5
+        | 6
+        | 7
+      tool shell: sleep 9 ...
+    cancelled
+    ");
 }

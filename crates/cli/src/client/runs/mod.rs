@@ -15,7 +15,10 @@ mod prompt;
 mod result;
 pub(crate) mod run_in_copy;
 mod send;
+mod tool_output;
 mod watch;
+mod watch_display;
+mod watch_status;
 mod workspace;
 
 use anyhow::Result;

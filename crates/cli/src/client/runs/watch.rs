@@ -11,9 +11,10 @@ use guildhall_sdk::{Client, ClientError, RunEvent, RunFollower, RunStreamItem, n
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
-use super::event_renderer::{EventRenderer, format_outcome};
-use crate::error::UnsuccessfulOutcome;
-use crate::output::{print_chunk, print_json, print_line, sanitize_line};
+use super::event_renderer::format_outcome;
+use super::watch_display::WatchDisplay;
+use crate::error::{UnsuccessfulOutcome, WatchInterrupted};
+use crate::output::{print_json, print_line, sanitize_line};
 
 /// Delay between two requests to an unreachable server.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
@@ -48,90 +49,112 @@ struct WatchOutcome {
 }
 
 impl RunWatch<'_> {
-    /// Prints events until the end. Returns an error, which sets the exit code, unless it completed.
+    /// Prints events until the end. Returns an error, which sets the exit code, unless it completed. Ctrl-C stops to
+    /// follow; the run goes on.
     pub(super) async fn follow_to_end(&self) -> Result<()> {
+        let (mut display, mut printed_seq) = (WatchDisplay::new(self.json), self.after_seq);
+        let outcome = tokio::select! {
+            outcome = self.follow(&mut display, &mut printed_seq) => Some(outcome),
+            // Without a handler, Ctrl-C ends the process as usual.
+            Ok(()) = tokio::signal::ctrl_c() => None,
+        };
+        display.end_line()?;
+        match outcome {
+            Some(outcome) => self.print_outcome(&outcome?),
+            None => Err(WatchInterrupted { run: self.run, after_seq: printed_seq }.into()),
+        }
+    }
+
+    async fn follow(&self, display: &mut WatchDisplay, printed_seq: &mut i64) -> Result<WatchOutcome> {
         let mut follower = self.client.follow_run(self.run, self.after_seq);
-        let (mut renderer, mut outage) = (EventRenderer::default(), OutageReporter::default());
-        let (mut printed_seq, mut fetched) = (self.after_seq, None::<FetchedOutcome>);
-        let mut notice_at = None;
+        let (mut outage, mut fetched, mut notice_at) =
+            (OutageReporter::default(), None::<FetchedOutcome>, None);
         loop {
-            let outcome = match self.next_item(&mut follower, &mut notice_at).await? {
+            let outcome = match self.next_item(&mut follower, &mut notice_at, display).await? {
                 RunStreamItem::Event(event) => {
-                    outage.report_restored();
-                    self.print_event(&event, &mut renderer)?;
-                    printed_seq = event.view.seq;
-                    self.outcome_in_event(&event.view).await?
+                    outage.report_restored(display)?;
+                    self.print_event(&event, display)?;
+                    *printed_seq = event.view.seq;
+                    self.outcome_in_event(&event.view, display).await?
                 }
                 // It may have ended before the first event that we follow.
                 RunStreamItem::CaughtUp => {
-                    outage.report_restored();
-                    fetched = self.fetch_outcome().await?;
+                    outage.report_restored(display)?;
+                    fetched = self.fetch_outcome(display).await?;
                     notice_at = (fetched.is_none() && !self.json).then(|| Instant::now() + NOTICE_DELAY);
                     None
                 }
-                RunStreamItem::Restored if self.json => {
-                    printed_seq = 0;
-                    print_json(&json!({ "gap": { "recovered": false } }).to_string())?;
-                    None
-                }
                 RunStreamItem::Restored => {
-                    printed_seq = 0;
-                    print_chunk(renderer.end_line())?;
-                    eprintln!(
-                        "the database of the server was restored from a backup: events start again from the beginning"
-                    );
+                    *printed_seq = 0;
+                    self.print_restored(display)?;
                     None
                 }
                 RunStreamItem::Disconnected(error) => {
-                    print_chunk(if self.json { "" } else { renderer.end_line() })?;
-                    outage.report_lost(&error);
+                    outage.report_lost(&error, display)?;
                     None
                 }
             };
             // It may also have ended after the replay: then its last events are still to come.
-            let is_complete = |fetched: &mut FetchedOutcome| fetched.last_seq <= printed_seq;
+            let is_complete = |fetched: &mut FetchedOutcome| fetched.last_seq <= *printed_seq;
             let outcome = outcome.or_else(|| Some(fetched.take_if(is_complete)?.outcome));
             if let Some(outcome) = outcome {
-                return self.print_outcome(&outcome, &mut renderer);
+                return Ok(outcome);
             }
         }
     }
 
-    fn print_event(&self, event: &RunEvent, renderer: &mut EventRenderer) -> std::io::Result<()> {
+    fn print_restored(&self, display: &mut WatchDisplay) -> std::io::Result<()> {
         if self.json {
-            return print_json(event.text());
+            return print_json(&json!({ "gap": { "recovered": false } }).to_string());
         }
+        display.print_message(
+            "the database of the server was restored from a backup: events start again from the beginning",
+        )
+    }
+
+    fn print_event(&self, event: &RunEvent, display: &mut WatchDisplay) -> std::io::Result<()> {
         let (view, command) = (&event.view, self.command.map(|command| command.to_string()));
         let is_of_other = command.is_some() && view.command_id.is_some() && view.command_id != command;
         // Whoever watches a command has just written it.
         let is_own_text = command.is_some() && view.r#type == event::USER_MESSAGE;
-        if is_of_other || is_own_text { Ok(()) } else { print_chunk(&renderer.render(view)) }
+        if !self.json && is_of_other {
+            return Ok(());
+        }
+        if !self.json && is_own_text {
+            display.skip_event(view);
+            return Ok(());
+        }
+        display.print_event(event)
     }
 
     /// Returns the outcome if the event ends the followed run or command.
-    async fn outcome_in_event(&self, event: &EventView) -> Result<Option<WatchOutcome>> {
+    async fn outcome_in_event(
+        &self,
+        event: &EventView,
+        display: &mut WatchDisplay,
+    ) -> Result<Option<WatchOutcome>> {
         let is_ours = event.command_id == self.command.map(|command| command.to_string());
         if event.r#type != event::TERMINAL_STATUS || !is_ours {
             return Ok(None);
         }
         // An erased event does not contain the outcome.
         let Some(payload) = &event.payload else {
-            return Ok(self.fetch_outcome().await?.map(|fetched| fetched.outcome));
+            return Ok(self.fetch_outcome(display).await?.map(|fetched| fetched.outcome));
         };
         let kind = payload["failureKind"].as_str();
         Ok(parse_outcome(payload["terminalStatus"].as_str(), kind, None))
     }
 
     /// Reads the outcome from the server; retries while the server is unreachable.
-    async fn fetch_outcome(&self) -> Result<Option<FetchedOutcome>> {
+    async fn fetch_outcome(&self, display: &mut WatchDisplay) -> Result<Option<FetchedOutcome>> {
         let mut outage = OutageReporter::default();
         loop {
             match self.try_fetch_outcome().await {
                 Ok(outcome) => {
-                    outage.report_restored();
+                    outage.report_restored(display)?;
                     return Ok(outcome);
                 }
-                Err(error) if error.is_transient() => outage.report_lost(&error),
+                Err(error) if error.is_transient() => outage.report_lost(&error, display)?,
                 Err(error) => return Err(error.into()),
             }
             tokio::time::sleep(RETRY_DELAY).await;
@@ -157,34 +180,40 @@ impl RunWatch<'_> {
         Ok(outcome.map(|outcome| FetchedOutcome { outcome, last_seq: run.last_seq }))
     }
 
-    /// Waits for the next item. Meanwhile prints once that the run has no runner, when it is time for that.
+    /// Waits for the next item. Meanwhile renews the status line, and prints once that the run has no runner, when it is
+    /// time for that.
     async fn next_item(
         &self,
         follower: &mut RunFollower,
         notice_at: &mut Option<Instant>,
+        display: &mut WatchDisplay,
     ) -> Result<RunStreamItem> {
-        if let Some(at) = *notice_at {
-            if let Ok(item) = timeout_at(at, follower.next()).await {
+        loop {
+            let Some(wake_at) = [*notice_at, display.refresh_at()].into_iter().flatten().min() else {
+                return Ok(follower.next().await?);
+            };
+            if let Ok(item) = timeout_at(wake_at, follower.next()).await {
                 return Ok(item?);
             }
-            *notice_at = None;
-            self.print_waiting_for_runner().await;
+            if notice_at.take_if(|at| *at <= Instant::now()).is_some() {
+                self.print_waiting_for_runner(display).await?;
+            }
+            display.refresh()?;
         }
-        Ok(follower.next().await?)
     }
 
     /// Without a runner there are no events, perhaps for long: prints why, unless the server is starting a runner.
-    async fn print_waiting_for_runner(&self) {
-        let Ok(run) = self.client.get_run(self.run).await else { return };
-        let Ok(jobs) = self.client.list_runner_jobs(self.run, None).await else { return };
-        if run.lease.is_none() && jobs.iter().all(|job| job.terminal.is_some()) {
-            eprintln!("{}", sanitize_line(&run.liveness.sentence));
+    async fn print_waiting_for_runner(&self, display: &mut WatchDisplay) -> std::io::Result<()> {
+        let Ok(run) = self.client.get_run(self.run).await else { return Ok(()) };
+        let Ok(jobs) = self.client.list_runner_jobs(self.run, None).await else { return Ok(()) };
+        if run.lease.is_some() || jobs.iter().any(|job| job.terminal.is_none()) {
+            return Ok(());
         }
+        display.print_message(sanitize_line(&run.liveness.sentence))
     }
 
-    fn print_outcome(&self, outcome: &WatchOutcome, renderer: &mut EventRenderer) -> Result<()> {
+    fn print_outcome(&self, outcome: &WatchOutcome) -> Result<()> {
         if !self.json {
-            print_chunk(renderer.end_line())?;
             if let Some(text) = &outcome.text {
                 print_line(&sanitize_line(text))?;
             }
@@ -217,15 +246,17 @@ fn parse_outcome(status: Option<&str>, kind: Option<&str>, text: Option<String>)
 struct OutageReporter(bool);
 
 impl OutageReporter {
-    fn report_lost(&mut self, error: &ClientError) {
-        if !std::mem::replace(&mut self.0, true) {
-            eprintln!("{error}; retrying");
+    fn report_lost(&mut self, error: &ClientError, display: &mut WatchDisplay) -> std::io::Result<()> {
+        if std::mem::replace(&mut self.0, true) {
+            return Ok(());
         }
+        display.print_message(format_args!("{error}; retrying"))
     }
 
-    fn report_restored(&mut self) {
-        if std::mem::take(&mut self.0) {
-            eprintln!("the server is reachable again");
+    fn report_restored(&mut self, display: &mut WatchDisplay) -> std::io::Result<()> {
+        if !std::mem::take(&mut self.0) {
+            return Ok(());
         }
+        display.print_message("the server is reachable again")
     }
 }

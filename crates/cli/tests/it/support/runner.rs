@@ -11,6 +11,7 @@ use guildhall_domain::runs::{FailureReason, TerminalOutcome, TerminalStatus};
 use guildhall_protocol::rest::runners::{NewEvent, RegisterRunner};
 use guildhall_sdk::runner::{ClaimOutcome, ClaimRetry, LeasedRun, RunnerClient};
 use guildhall_sdk::{Client, ClientError};
+use rustix::process::{Pid, Signal, kill_process};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -183,6 +184,11 @@ impl WatchedCommand {
         let mut line = String::new();
         self.stderr.read_line(&mut line).expect("readable");
         line
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).expect("a pid")).expect("a pid");
+        kill_process(pid, signal).expect("sent");
     }
 
     /// Waits for the command to exit, at most 20 s.
