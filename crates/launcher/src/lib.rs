@@ -50,6 +50,9 @@ pub trait Launcher: fmt::Debug + Send + Sync {
     /// Kills the process of an attempt and all its descendants.
     fn kill(&self, attempt: AttemptId) -> BoxFuture<'_, Result<ProcessStatus, LaunchError>>;
 
+    /// Returns whether [`Launcher::close`] was called. It then starts no more runners.
+    fn is_closed(&self) -> bool;
+
     /// Called when the server shuts down. Runners keep running, unless they were started to end with the server.
     fn close(&self) -> BoxFuture<'_, ()>;
 }

@@ -91,6 +91,8 @@ fn first_run_streams_output_at_once_without_an_api_key() {
     );
     dev.signal(Signal::INT);
     assert!(dev.wait().success());
+    let log = dev.remaining_stderr();
+    assert!(!log.contains("WARN"), "Ctrl-C is not a reason to warn: {log}");
     wait_until_no_process(&state, Duration::from_secs(2));
 }
 

@@ -17,6 +17,7 @@ mod request;
 mod worker;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use futures::FutureExt;
@@ -44,6 +45,7 @@ pub struct LocalLauncher {
     dir: LauncherDir,
     is_contained: bool,
     requests: mpsc::Sender<WorkerRequest>,
+    is_closed: AtomicBool,
 }
 
 impl LocalLauncher {
@@ -66,7 +68,7 @@ impl LocalLauncher {
                 }
             })
             .map_err(LaunchError::io("start", "the launcher's thread"))?;
-        Ok(Self { id, dir, is_contained, requests })
+        Ok(Self { id, dir, is_contained, requests, is_closed: AtomicBool::new(false) })
     }
 
     /// Checks that [`LocalLauncher::open`] finds what it needs. Creates nothing.
@@ -126,7 +128,13 @@ impl Launcher for LocalLauncher {
         async move { self.send(|reply| WorkerRequest::Kill(attempt, reply)).await? }.boxed()
     }
 
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
+        // First: whoever notices the end of a runner must know why.
+        self.is_closed.store(true, Ordering::SeqCst);
         async { self.send(WorkerRequest::Close).await.unwrap_or(()) }.boxed()
     }
 }

@@ -202,6 +202,9 @@ impl Health {
             match readiness {
                 Readiness::Ready => info!("this replica is ready"),
                 Readiness::Degraded(_) => warn!(?reasons, "this replica is degraded"),
+                Readiness::Unready(_) if self.draining.load(Ordering::SeqCst) => {
+                    info!(?reasons, "this replica is unready");
+                }
                 Readiness::Unready(_) => warn!(?reasons, "this replica is unready"),
             }
         }

@@ -4,17 +4,26 @@ use guildhall_domain::ids::RunId;
 use guildhall_domain::runs::lease::Lease;
 use jiff::Timestamp;
 use metrics::counter;
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::LockedRun;
 use crate::ServiceError;
 use crate::deps::Deps;
+
+/// Why a runner was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunnerLoss {
+    Unexpected,
+    /// The server stops the runners that it started.
+    Shutdown,
+}
 
 /// Takes a run from its holder, if `is_lost` says so, ends the holder's running commands and offers the run again. The
 /// lease is checked under the lock: it may have been renewed meanwhile, or another replica may have been first.
 pub(crate) async fn take_from_lost_runner(
     deps: &Deps,
     id: RunId,
+    loss: RunnerLoss,
     is_lost: impl FnOnce(&Lease, Timestamp) -> bool,
 ) -> Result<(), ServiceError> {
     let mut locked = LockedRun::begin(&deps.store, id).await?;
@@ -26,6 +35,14 @@ pub(crate) async fn take_from_lost_runner(
     locked.commit(&deps.journals).await?;
     deps.offers.announce(tenant).await;
     counter!("guildhall_runners_lost_total").increment(1);
-    warn!(run.id = %id, runner.id = %lease.runner, "lost {}; {id} is offered to the next runner", lease.runner);
+    let runner = lease.runner;
+    match loss {
+        RunnerLoss::Unexpected => {
+            warn!(run.id = %id, runner.id = %runner, "lost {runner}; {id} is offered to the next runner");
+        }
+        RunnerLoss::Shutdown => {
+            info!(run.id = %id, runner.id = %runner, "stopped {runner}; {id} is offered to the next runner");
+        }
+    }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use guildhall_domain::ids::RunId;
+use guildhall_domain::runs::lease::Lease;
 use guildhall_domain::runs::wait_deadline;
 use guildhall_runtime::reconcile::Reconciler;
 use guildhall_store::{Store, leases, runs};
@@ -11,7 +12,7 @@ use tracing::{info, warn};
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
-use crate::run_steps::lost_runner::take_from_lost_runner;
+use crate::run_steps::lost_runner::{RunnerLoss, take_from_lost_runner};
 
 /// Runs handled in one round; the next takes the rest.
 const BATCH_SIZE: u32 = 200;
@@ -29,7 +30,8 @@ impl Reconciler for ReconcileRuns {
         let mut failed = None;
         for id in leases::list_expired(&deps.store, deps.run_timeouts.grace, BATCH_SIZE).await? {
             let grace = deps.run_timeouts.grace();
-            let taken = take_from_lost_runner(deps, id, |lease, now| !lease.is_live(now, grace)).await;
+            let is_lost = |lease: &Lease, now| !lease.is_live(now, grace);
+            let taken = take_from_lost_runner(deps, id, RunnerLoss::Unexpected, is_lost).await;
             record_failure(id, taken, &mut failed);
         }
         let (unclaimed, idle) =

@@ -106,11 +106,16 @@ impl ChildProcess {
         lines.map_while(Result::ok).find(|line| matches(line)).expect("a matching line")
     }
 
-    fn kill_and_read_stderr(&mut self) -> String {
+    /// Reads stderr to its end: until the process has exited.
+    pub(crate) fn remaining_stderr(&mut self) -> String {
         let mut text = String::new();
-        self.signal(Signal::KILL);
         self.stderr.as_mut().expect("piped").read_to_string(&mut text).expect("readable");
         text
+    }
+
+    fn kill_and_read_stderr(&mut self) -> String {
+        self.signal(Signal::KILL);
+        self.remaining_stderr()
     }
 
     /// Returns whether the process has exited.

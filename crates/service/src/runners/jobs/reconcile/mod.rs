@@ -64,6 +64,9 @@ impl Reconciler for ReconcileRunnerJobs {
     async fn round(&self) -> Result<(), ServiceError> {
         // Ended jobs free their slots first.
         let watched = self.watch().await;
+        if self.launcher.is_closed() {
+            return watched;
+        }
         let warmed = self.fill_warm_pool().await;
         let cold = if self.pool.cold_start { self.insert_cold_starts().await } else { Ok(()) };
         let started = self.start().await;

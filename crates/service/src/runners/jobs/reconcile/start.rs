@@ -121,7 +121,10 @@ impl ReconcileRunnerJobs {
 
     /// Leaves a job for a retry, or fails it.
     async fn record_launch_failure(&self, job: &ClaimedJob, error: &LaunchError) -> Result<(), ServiceError> {
-        warn!(job = %job.id, error = error as &dyn std::error::Error, "cannot start the process of {}", job.id);
+        // The server shuts down; the next one starts the job.
+        if !matches!(error, LaunchError::Closed) {
+            warn!(job = %job.id, error = error as &dyn std::error::Error, "cannot start the process of {}", job.id);
+        }
         match error {
             LaunchError::Profile(error) => self.fail(job, &error.to_string()).await,
             LaunchError::Io { .. } | LaunchError::Secret(_) if job.tries >= MAX_TRIES => {

@@ -11,7 +11,7 @@ use tracing::warn;
 
 use super::ReconcileRunnerJobs;
 use crate::ServiceError;
-use crate::run_steps::lost_runner::take_from_lost_runner;
+use crate::run_steps::lost_runner::{RunnerLoss, take_from_lost_runner};
 
 /// Jobs of one launcher that a round checks: more than may run.
 const MAX_JOBS: u32 = 1000;
@@ -63,12 +63,13 @@ impl ReconcileRunnerJobs {
     /// Records the exit of a runner and takes its runs back. The launcher has proved that the runner and all its child
     /// processes are dead, so the leases need not expire first.
     async fn record_exit(&self, job: &Job, end: &ExitReason) -> Result<(), ServiceError> {
+        let loss = if self.launcher.is_closed() { RunnerLoss::Shutdown } else { RunnerLoss::Unexpected };
         if let Some(enrolment) = job.enrolment {
             let mut tx = self.deps.store.begin().await?;
             enrolments::revoke_by_id(&mut tx, enrolment).await?;
             tx.commit().await?;
             for (run, dead) in rows::list_leases(&self.deps.store, enrolment).await? {
-                take_from_lost_runner(&self.deps, run, |lease, _now| lease.runner == dead).await?;
+                take_from_lost_runner(&self.deps, run, loss, |lease, _now| lease.runner == dead).await?;
             }
         }
         match end {
