@@ -47,8 +47,41 @@ pub enum ConfigError {
     /// Names the line without its content: it may hold a password.
     #[error("invalid TOML in {} at line {line}: {message}", path.display())]
     Syntax { path: PathBuf, line: usize, message: String },
-    #[error("invalid configuration")]
-    Invalid(#[from] config::ConfigError),
+    #[error("invalid value of `{key}`: {reason}")]
+    InvalidValue { key: String, reason: String },
+    #[error("invalid configuration: {0}")]
+    Invalid(String),
+}
+
+/// The library names Rust types. Its message ends with the key.
+impl From<config::ConfigError> for ConfigError {
+    fn from(error: config::ConfigError) -> Self {
+        let text = error.to_string();
+        match text.rsplit_once(" for key `") {
+            Some((reason, key)) => Self::InvalidValue {
+                key: key.split('`').next().unwrap_or_default().to_owned(),
+                reason: plain_reason(reason),
+            },
+            None => Self::Invalid(plain_reason(&text)),
+        }
+    }
+}
+
+/// Replaces a reason that names a type by one for people.
+fn plain_reason(reason: &str) -> String {
+    let names = |words: &[&str]| words.iter().any(|word| reason.contains(word));
+    if names(&["nonzero"]) {
+        "expected a whole number above 0".to_owned()
+    } else if names(&["bit integer", "bit unsigned integer"]) {
+        "the number is too large or too small".to_owned()
+    } else if names(&["enum ", "struct ", "untagged"]) {
+        "the value is unknown or has the wrong type; `guildhall config example` describes the key".to_owned()
+    } else {
+        // Without the value: it may be a secret.
+        let expected =
+            reason.strip_prefix("invalid type: ").and_then(|reason| reason.split_once(", expected "));
+        expected.map_or_else(|| reason.to_owned(), |(_value, expected)| format!("expected {expected}"))
+    }
 }
 
 pub(super) fn load(sources: &Sources) -> Result<Config, ConfigError> {

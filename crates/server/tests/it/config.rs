@@ -102,6 +102,33 @@ fn value_of_the_wrong_type_error_names_its_key() {
 }
 
 #[test]
+fn invalid_value_error_names_the_key_and_no_rust_type() {
+    let described =
+        "the value is unknown or has the wrong type; `guildhall config example` describes the key";
+    for (text, expected) in [
+        ("[launcher]\nkind = \"cloud\"", format!("invalid value of `launcher.kind`: {described}")),
+        ("[launcher]\nkind = 3", format!("invalid value of `launcher.kind`: {described}")),
+        ("[runs]\nprojects = 3", format!("invalid value of `runs.projects`: {described}")),
+        ("http = 3", format!("invalid value of `http`: {described}")),
+        (
+            "[http]\nmax_connections = 0",
+            "invalid value of `http.max_connections`: expected a whole number above 0".to_owned(),
+        ),
+        (
+            "[launcher]\nnice = 300",
+            "invalid value of `launcher.nice`: the number is too large or too small".to_owned(),
+        ),
+        (
+            "[access]\nrequire_auth = \"perhaps\"",
+            "invalid value of `access.require_auth`: expected a boolean".to_owned(),
+        ),
+    ] {
+        let (_folder, path) = config_file(text);
+        assert_eq!(load_error(Sources { file: Some(path), ..Sources::default() }), expected, "{text}");
+    }
+}
+
+#[test]
 fn missing_requested_file_is_an_error() {
     let error = load_error(Sources { file: Some("no/such/file.toml".into()), ..Sources::default() });
     assert!(error.contains("no/such/file.toml"), "{error}");
