@@ -7,6 +7,7 @@ pub mod config;
 pub mod engine_checks;
 mod init;
 mod launcher;
+mod metrics;
 mod outbound;
 mod public_url;
 mod settings;

@@ -17,7 +17,6 @@ use guildhall_identity::seal::Kek;
 use guildhall_launcher::Launcher;
 use guildhall_launcher::secrets::{FileStore, SecretStore};
 use guildhall_runtime::reconcile::Reconcilers;
-use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_runtime::{Clock, Tasks};
 use guildhall_service::access::audit_seal::{AuditSeal, CheckpointSigner};
 use guildhall_service::access::auth::Auth;
@@ -49,7 +48,7 @@ use crate::public_url::PublicUrl;
 use crate::settings::{Settings, bus_options};
 use crate::start_error::StartError;
 use crate::stores::{Stores, prepare_stores};
-use crate::{COMMIT, Config, config, launcher};
+use crate::{COMMIT, Config, config, launcher, metrics};
 
 /// How long shutdown waits for background tasks. All of them select on the stop signal.
 const TASK_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -88,7 +87,7 @@ impl Server {
         let listener = listen(config.http.listen).await?;
         let address = listener.local_addr().map_err(|source| listen_error(config.http.listen)(source))?;
         let settings = Settings::new(config, address)?;
-        let metrics = Metrics::install().map_err(|error| StartError::Metrics(Box::new(error)))?;
+        let metrics = metrics::install()?;
         let Stores { store, owner } = prepare_stores(config).await?;
         let bus = Bus::connect(&bus_options(config)).await?;
 
@@ -130,7 +129,7 @@ impl Server {
         let app = App::new(Parts {
             streams: streams(config, &auth, &tasks, &accepting),
             access: access::open(&deps, auth, oidc),
-            ops: ops::Group { health: Arc::clone(&health), rates: deps.rates.clone() },
+            ops: ops::open(&deps, Arc::clone(&health)),
             profiles,
             runners: runners::open(&deps, &runs, starter),
             sessions: sessions::open(&deps, &runs),

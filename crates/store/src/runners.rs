@@ -61,6 +61,33 @@ pub async fn drain(tx: &mut Tx, tenant: TenantId, id: RunnerId) -> Result<bool, 
     Ok(done.rows_affected() == 1)
 }
 
+/// Number of runners by state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunnerCounts {
+    /// Hold a run.
+    pub busy: u64,
+    /// Asked for a run lately.
+    pub idle: u64,
+    /// Get no other run. They hold one, or asked for one lately.
+    pub draining: u64,
+}
+
+/// Runners that [`count_by_state`] reads: those with a run, and as many that registered last.
+const MAX_COUNTED_RUNNERS: i64 = 2_000;
+
+/// Counts the runners of all tenants that hold a run, and those of the 2,000 newest that asked for one lately.
+pub async fn count_by_state(store: &Store, seen_within: Duration) -> Result<RunnerCounts, StoreError> {
+    let row = sqlx::query_file!(
+        "queries/runners/count_by_state.sql",
+        seen_within.as_secs_f64(),
+        MAX_COUNTED_RUNNERS
+    )
+    .fetch_one(&store.pool)
+    .await?;
+    let count = |number: i64| u64::try_from(number).unwrap_or(0);
+    Ok(RunnerCounts { busy: count(row.busy), idle: count(row.idle), draining: count(row.draining) })
+}
+
 /// Finds a runner of a tenant.
 pub async fn find_summary(
     store: &Store,

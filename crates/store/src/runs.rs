@@ -273,6 +273,17 @@ pub async fn list_overdue(
     Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())
 }
 
+/// Pending commands among which [`count_waiting`] counts runs: a count must not read a long queue.
+const MAX_COUNTED_COMMANDS: i64 = 10_000;
+
+/// Counts the runs that have a pending command and no runner, among the oldest 10,000 pending commands.
+pub async fn count_waiting(store: &Store) -> Result<u64, StoreError> {
+    let row = sqlx::query_file!("queries/runs/count_waiting.sql", MAX_COUNTED_COMMANDS)
+        .fetch_one(&store.pool)
+        .await?;
+    Ok(unsigned(row.waiting))
+}
+
 fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

@@ -41,6 +41,9 @@ pub struct Fold {
     /// The last message that the backend marked as the reply.
     #[serde(rename = "auth", skip_serializing_if = "Option::is_none")]
     pub authoritative: Option<ReplyCandidate>,
+    /// The first part of a message, or the first message with text.
+    #[serde(rename = "ft", default, skip_serializing_if = "Option::is_none")]
+    pub first_text: Option<Seq>,
     /// The last message with text.
     #[serde(rename = "text", skip_serializing_if = "Option::is_none")]
     pub last_text: Option<ReplyCandidate>,
@@ -132,6 +135,7 @@ impl Default for Fold {
             bytes: 0,
             late_events: 0,
             authoritative: None,
+            first_text: None,
             last_text: None,
             tools: ToolTotals::default(),
             output: OutputTotals::default(),
@@ -162,11 +166,15 @@ impl Fold {
                     self.authoritative = Some(reply);
                 }
                 if !is_empty {
+                    self.first_text.get_or_insert(seq);
                     self.last_text = Some(reply);
                 }
                 self.activity = Activity::Text;
             }
-            EventContent::Delta => self.activity = Activity::Text,
+            EventContent::Delta => {
+                self.first_text.get_or_insert(seq);
+                self.activity = Activity::Text;
+            }
             EventContent::ToolStarted { call } => {
                 self.tools.start(call);
                 self.activity = Activity::Tool;
@@ -315,6 +323,15 @@ mod tests {
         assert_eq!(reply(&[text(true, false, false), text(false, false, false)]), Some((1, true)));
         assert_eq!(reply(&[text(true, false, false), text(true, true, false)]), Some((2, true)));
         assert_eq!(reply(&[text(false, false, true)]), None);
+    }
+
+    #[test]
+    fn first_text_is_the_first_delta_or_message_with_text() {
+        let first = |events: &[EventContent]| fold(events).first_text.map(Seq::get);
+        let (empty, message) = (text(false, false, true), text(false, true, false));
+        assert_eq!(first(&[EventContent::Other, empty.clone(), message.clone(), message.clone()]), Some(3));
+        assert_eq!(first(&[empty.clone(), EventContent::Delta, message]), Some(2));
+        assert_eq!(first(&[empty]), None);
     }
 
     #[test]

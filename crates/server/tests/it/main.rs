@@ -26,6 +26,7 @@ mod invitations;
 mod json_responses;
 mod limits;
 mod members;
+mod metrics;
 mod migrations;
 mod oidc;
 mod oidc_attacks;

@@ -15,6 +15,7 @@ use guildhall_store::sessions::{self, ActiveWork};
 use guildhall_store::{Store, Tx, leases, runs};
 use serde_json::{Value, json};
 
+use super::metrics::EndedCommand;
 use crate::ServiceError;
 use crate::journal::Journals;
 
@@ -28,6 +29,7 @@ pub(crate) struct LockedRun {
     pub(crate) open: Vec<Command>,
     entries: Vec<NewEntry>,
     ended: u32,
+    ended_commands: Vec<EndedCommand>,
 }
 
 impl LockedRun {
@@ -41,7 +43,7 @@ impl LockedRun {
         let head = journal::lock_head(&mut tx, runs::stream(id)).await?;
         let run = runs::load(&mut tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
         let open = commands::load_open(&mut tx, id).await?;
-        Ok(Self { tx, head, run, open, entries: Vec::new(), ended: 0 })
+        Ok(Self { tx, head, run, open, entries: Vec::new(), ended: 0, ended_commands: Vec::new() })
     }
 
     /// Locks the run of a grant. Returns none when the run has ended or is held under another epoch.
@@ -109,12 +111,23 @@ impl LockedRun {
         outcome: &TerminalOutcome,
     ) -> Result<(), ServiceError> {
         commands::set_state(&mut self.tx, id, &CommandState::Ended(outcome.clone()), None).await?;
+        let acked_at = self.open.iter().find(|command| command.id == id && command.kind == CommandKind::Turn);
+        let acked_at = acked_at.and_then(|turn| turn.acked_at);
         self.open.retain(|command| command.id != id);
         self.ended += 1;
         let fold = journal::load_fold_in(&mut self.tx, self.run.id, Scope::Command(id)).await?;
-        if let Some(fold) = fold {
+        if let Some(fold) = &fold {
             runs::add_usage(&mut self.tx, self.run.id, fold.total_usage()).await?;
         }
+        let first_text_at = match fold.and_then(|fold| fold.first_text).filter(|_| acked_at.is_some()) {
+            Some(seq) => journal::find_recorded_at(&mut self.tx, runs::stream(self.run.id), seq).await?,
+            None => None,
+        };
+        self.ended_commands.push(EndedCommand {
+            status: outcome.status,
+            duration: acked_at.map(|acked_at| self.run.now.duration_since(acked_at)),
+            first_token_after: acked_at.and_then(|acked_at| Some(first_text_at?.duration_since(acked_at))),
+        });
         self.append_event(event::TERMINAL_STATUS, Some(id), terminal("command", outcome));
         Ok(())
     }
@@ -199,6 +212,7 @@ impl LockedRun {
             last_seq = placed.iter().map(|placed| placed.seq()).max().unwrap_or(last_seq).max(last_seq);
         }
         self.tx.commit().await?;
+        self.ended_commands.into_iter().for_each(EndedCommand::record);
         journals.announce(StreamUpdate { stream, last_seq });
         Ok(last_seq)
     }

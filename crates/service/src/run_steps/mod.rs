@@ -3,6 +3,7 @@
 pub(crate) mod insert;
 pub(crate) mod locked_run;
 pub(crate) mod lost_runner;
+pub(crate) mod metrics;
 pub mod offers;
 pub mod timeouts;
 

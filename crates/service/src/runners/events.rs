@@ -14,6 +14,7 @@ use super::error::RunnerError;
 use crate::ServiceError;
 use crate::journal::Journals;
 use crate::ops::rates::Rates;
+use crate::run_steps::metrics::EventCount;
 
 /// An event that a runner reports.
 #[derive(Debug, Clone)]
@@ -48,6 +49,7 @@ impl RunnerEvents {
             events.into_iter().map(|event| self.entry(grant.run, event)).collect::<Result<Vec<_>, _>>()?;
         let bytes = entries.iter().map(|entry| entry.body.len() as u64).sum();
         self.rates.count_events(grant.tenant, bytes).await?;
+        let counts: Vec<EventCount> = entries.iter().map(EventCount::of).collect();
         let fence = Fence::Holder(grant.epoch);
         let append = AppendRequest {
             stream: runs::stream(grant.run),
@@ -55,13 +57,11 @@ impl RunnerEvents {
             entries,
             quota: Some(self.quota.max_run_bytes),
         };
-        self.journals.append(append).await.map_err(|error| match error {
-            AppendError::Rejected(rejection) => rejection.into(),
-            AppendError::UnknownCommand(command) => RunnerError::UnknownCommand(command).into(),
-            AppendError::QuotaExceeded(max) => RunnerError::RunQuota(max).into(),
-            AppendError::Overloaded => ServiceError::Overloaded,
-            AppendError::Store(error) => error.into(),
-        })
+        let appended = self.journals.append(append).await.map_err(append_error)?;
+        for (count, appended) in counts.into_iter().zip(&appended) {
+            count.record(*appended);
+        }
+        Ok(appended)
     }
 
     /// Builds a journal entry. Credentials are redacted before anything is stored.
@@ -73,5 +73,15 @@ impl RunnerEvents {
         let body = EventBody::new(Some(event.id), event.command, event.payload).to_json();
         self.quota.check_event(body.len())?;
         Ok(NewEntry { id, kind: event.kind.into(), body, parsed_event })
+    }
+}
+
+fn append_error(error: AppendError) -> ServiceError {
+    match error {
+        AppendError::Rejected(rejection) => rejection.into(),
+        AppendError::UnknownCommand(command) => RunnerError::UnknownCommand(command).into(),
+        AppendError::QuotaExceeded(max) => RunnerError::RunQuota(max).into(),
+        AppendError::Overloaded => ServiceError::Overloaded,
+        AppendError::Store(error) => error.into(),
     }
 }

@@ -6,7 +6,7 @@ use guildhall_bus::{Bus, BusOptions};
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::{Fence, Journal, Seq, Stream};
 use guildhall_runtime::Tasks;
-use guildhall_runtime::telemetry::metrics::Metrics;
+use guildhall_runtime::telemetry::metrics::{Metrics, MetricsOptions};
 use guildhall_service::journal::{Follower, Journals};
 use guildhall_store::journal::{AppendRequest, NewEntry};
 use guildhall_store::{Store, StoreOptions};
@@ -202,7 +202,7 @@ fn counter_value(metrics: &Metrics, name: &str) -> u64 {
 // covers: R9
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_thousand_followers_need_one_read_per_wake_up() {
-    let metrics = Metrics::install().expect("installed");
+    let metrics = Metrics::install(&MetricsOptions::default()).expect("installed");
     let db = TestDb::new().await;
     let replica = replica(&db, nats_url(), &subject_prefix()).await;
     let stream = stream();

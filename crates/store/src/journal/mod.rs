@@ -17,6 +17,6 @@ pub use erase::erase;
 pub use folds::{Scope, load as load_folds, load_in as load_fold_in, rebuild as rebuild_fold};
 pub use group::{GroupWriter, StreamUpdate};
 pub use heads::{last_seqs, lock as lock_head, take_over};
-pub use page::{list_by_seqs, page};
+pub use page::{find_recorded_at, list_by_seqs, page};
 pub use partitions::create_run_partitions;
 pub use request::{AppendError, AppendRequest, NewEntry};

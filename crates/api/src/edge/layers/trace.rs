@@ -1,8 +1,9 @@
 //! Adds each request to its caller's trace, and counts it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -31,12 +32,32 @@ pub(super) async fn join(mut request: Request, next: Next) -> Response {
     if let Ok(value) = HeaderValue::from_str(&trace.to_string()) {
         response.headers_mut().insert(TRACEPARENT, value);
     }
+    count(method, route, &response, began.elapsed());
+    response
+}
+
+/// Requests that wait for work: their duration says nothing about the server.
+const LONG_POLLS: [(&str, &str); 3] = [
+    ("GET", "/api/v1/runs/{run}/commands"),
+    ("POST", "/api/v1/runs/{run}/claim"),
+    ("POST", "/api/v1/runners/claim"),
+];
+
+/// Counts a request. Only one that is answered at once has a latency.
+fn count(method: &'static str, route: String, response: &Response, took: Duration) {
+    let status = response.status().as_u16().to_string();
+    let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+    if is_stream || LONG_POLLS.contains(&(method, route.as_str())) {
+        counter!("guildhall_http_long_requests_total",
+            "method" => method, "route" => route, "status" => status)
+        .increment(1);
+        return;
+    }
     counter!("guildhall_http_requests_total",
-        "method" => method, "route" => route.clone(), "status" => status.to_string())
+        "method" => method, "route" => route.clone(), "status" => status)
     .increment(1);
     histogram!("guildhall_http_request_seconds", "method" => method, "route" => route)
-        .record(began.elapsed().as_secs_f64());
-    response
+        .record(took.as_secs_f64());
 }
 
 /// Returns the route template of a request. It contains no text of the caller.
