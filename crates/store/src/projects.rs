@@ -57,6 +57,17 @@ pub async fn find(store: &Store, tenant: TenantId, id: ProjectId) -> Result<Opti
     row.map(Row::into_project).transpose()
 }
 
+pub async fn find_by_slug(
+    store: &Store,
+    tenant: TenantId,
+    slug: &Slug,
+) -> Result<Option<Project>, StoreError> {
+    let row = sqlx::query_file_as!(Row, "queries/projects/find_by_slug.sql", tenant.as_uuid(), slug.as_str())
+        .fetch_optional(&store.pool)
+        .await?;
+    row.map(Row::into_project).transpose()
+}
+
 /// Lists at most `limit` projects of a tenant, by slug.
 pub async fn list(store: &Store, tenant: TenantId, limit: u32) -> Result<Vec<Project>, StoreError> {
     let rows = sqlx::query_file_as!(Row, "queries/projects/list.sql", tenant.as_uuid(), i64::from(limit))

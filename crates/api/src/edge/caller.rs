@@ -3,7 +3,7 @@
 //! - [`Authorized`]: a caller with this right in the tenant that the path names.
 //! - [`Follower`]: the same, for a stream.
 //! - [`PendingAuthorization`]: the same, where the query or the body names the tenant.
-//! - [`InstallationOperator`]: an operator of the installation.
+//! - [`InstallationOperator`]: an operator of the installation. [`TenantInPath`] is the tenant that they name.
 //! - [`OperatorFollower`]: the same, for a stream.
 //! - [`AuthenticatedCaller`]: anyone with a valid token or browser session, for what is their own.
 //! - [`EnrolledRunner`], [`RunHolder`], [`CachedRunHolder`]: a runner with a token of that kind. A valid token of another
@@ -60,6 +60,10 @@ pub(crate) struct OperatorFollower {
     pub(crate) operator: InstallationOperator,
     pub(crate) credential: Credential,
 }
+
+/// The tenant in the path, by id or slug, for operators of the installation. It proves no right.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TenantInPath(pub(crate) TenantId);
 
 /// A caller whose right `R` is checked in the tenant that the query or the body names. Nothing is proved yet.
 #[derive(Debug)]
@@ -119,6 +123,14 @@ impl FromRequestParts<App> for InstallationOperator {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let found = AuthenticatedCaller::from_request_parts(parts, app).await?;
         Ok(Self::new(found.caller).map_err(ServiceError::from)?)
+    }
+}
+
+impl FromRequestParts<App> for TenantInPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        Ok(Self(tenant_in_path(parts, app).await?.ok_or(ServiceError::NOT_FOUND)?))
     }
 }
 
@@ -276,7 +288,7 @@ async fn tenant_in_path(parts: &mut Parts, app: &App) -> Result<Option<TenantId>
     let Ok(params) = RawPathParams::from_request_parts(parts, app).await else { return Ok(None) };
     for (name, value) in &params {
         let tenant = match name {
-            "tenant" => Ok(value.parse().ok()),
+            "tenant" => app.access.tenants.resolve(value).await,
             "run" => tenant_by_id(value, |id| app.runs.runs.tenant_of(id)).await,
             "command" => tenant_by_id(value, |id| app.runs.commands.tenant_of(id)).await,
             "session" => tenant_by_id(value, |id| app.sessions.sessions.tenant_of(id)).await,

@@ -69,6 +69,9 @@ impl<T: DeserializeOwned + Send> FromRequestParts<App> for PathIds<T> {
     }
 }
 
+/// The tenant in a path with more ids, by id or slug. The extractor of the caller resolves it.
+pub(crate) type TenantSegment = String;
+
 /// The query parameters. Invalid ones are a 400 with the reason.
 pub(crate) struct ValidatedQuery<T>(pub(crate) T);
 

@@ -391,11 +391,13 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
             continue;
         }
         let real = fill(&template, existing_ids.each_ref().map(|id| id.as_str()));
+        let named = template.replace("{tenant}", "theirs").replace("{project}", "website");
+        let named = fill(&named, existing_ids.each_ref().map(|id| id.as_str()));
         let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 13]));
         assert!(!real.contains('{'), "{template} has a parameter that this test does not know");
         for bearer in [&mallory.token, &service_key] {
             let mut responses = Vec::new();
-            for path in [&real, &missing, &malformed] {
+            for path in [&real, &named, &missing, &malformed] {
                 let response = send(&cluster.second, &method, path, &template, Some(bearer)).await;
                 response.assert_failure(404, "not-found");
                 responses.push(without_trace(&response));

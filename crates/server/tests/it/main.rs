@@ -52,6 +52,7 @@ mod session_storage;
 mod sessions;
 mod sign_in;
 mod sign_in_limits;
+mod slugs;
 mod streams;
 mod subject_tokens;
 mod support;

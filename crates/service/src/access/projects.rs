@@ -4,11 +4,10 @@ use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::project_setup::ProjectSetup;
 use guildhall_domain::access::role::rights::{ProjectsManage, ProjectsRead};
-use guildhall_domain::ids::ProjectId;
+use guildhall_domain::access::tenant::{Project, ProjectKey};
+use guildhall_domain::ids::{ProjectId, TenantId};
 use guildhall_store::{Store, projects};
 use serde_json::json;
-
-use guildhall_domain::access::tenant::Project;
 
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
@@ -61,19 +60,20 @@ impl Projects {
     pub async fn get(
         &self,
         caller: &Authorized<ProjectsRead>,
-        id: ProjectId,
+        key: &ProjectKey,
     ) -> Result<Project, ServiceError> {
-        projects::find(&self.store, caller.tenant(), id).await?.ok_or(ServiceError::NOT_FOUND)
+        self.find(caller.tenant(), key).await
     }
 
     /// Sets or clears the setup of a project, for claims from now on. Repeating it changes nothing.
     pub async fn set_setup(
         &self,
         caller: &Authorized<ProjectsManage>,
-        id: ProjectId,
+        key: &ProjectKey,
         setup: Option<ProjectSetup>,
     ) -> Result<Project, ServiceError> {
         let tenant = caller.tenant();
+        let id = self.find(tenant, key).await?.id;
         let mut tx = self.store.begin().await?;
         let Some(project) = projects::set_setup(&mut tx, tenant, id, setup.as_ref()).await? else {
             tx.rollback().await?;
@@ -84,5 +84,13 @@ impl Projects {
         audit::record(&mut tx, &event).await?;
         tx.commit().await?;
         Ok(project)
+    }
+
+    async fn find(&self, tenant: TenantId, key: &ProjectKey) -> Result<Project, ServiceError> {
+        let found = match key {
+            ProjectKey::Id(id) => projects::find(&self.store, tenant, *id).await?,
+            ProjectKey::Slug(slug) => projects::find_by_slug(&self.store, tenant, slug).await?,
+        };
+        found.ok_or(ServiceError::NOT_FOUND)
     }
 }

@@ -31,7 +31,7 @@ const ENTRY: &str = "entry";
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/audit", tag = "audit", operation_id = "listAuditEntries",
     security(("bearer" = [])),
-    params(("tenant" = String, Path, description = "Tenant id"), PageQuery),
+    params(("tenant" = String, Path, description = "Id or slug of the tenant"), PageQuery),
     responses(
         (status = 200, description = "One page, oldest entry first", body = AuditPageView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
@@ -135,7 +135,7 @@ fn page_start(query: &PageQuery) -> Result<PageStart, ApiError> {
     get, path = "/api/v1/tenants/{tenant}/audit/stream", tag = "audit", operation_id = "followAudit",
     security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "Tenant id"),
+        ("tenant" = String, Path, description = "Id or slug of the tenant"),
         ("Last-Event-ID" = Option<String>, Header, description = "Id of the last event received; the stream continues after it"),
         ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Client id, chosen by the client and shown in logs", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
     ),

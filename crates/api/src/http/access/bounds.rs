@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::State;
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::InstallationOperator;
-use guildhall_domain::ids::TenantId;
 use guildhall_domain::named_enum::UnknownName;
 use guildhall_domain::runs::policy::{
     AllowList, Approval, Network, RunTimeout, Sandbox, TenantBounds, TenantRestrictions,
@@ -15,8 +14,9 @@ use guildhall_protocol::rest::access::bounds::{
 use guildhall_service::access::bounds::BoundsDetails;
 
 use crate::App;
+use crate::edge::caller::TenantInPath;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds};
+use crate::edge::input::Body;
 use crate::http::responses::CommonErrors;
 
 /// Get the bounds of a tenant
@@ -24,13 +24,13 @@ use crate::http::responses::CommonErrors;
 /// For operators.
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/bounds", tag = "tenants", operation_id = "getTenantBounds",
-    security(("bearer" = [])), params(("tenant" = String, Path, description = "Tenant id")),
+    security(("bearer" = [])), params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     responses((status = 200, description = "The bounds", body = TenantBoundsView), CommonErrors)
 )]
 pub(crate) async fn get(
     State(app): State<App>,
     caller: InstallationOperator,
-    PathIds(tenant): PathIds<TenantId>,
+    TenantInPath(tenant): TenantInPath,
 ) -> Result<Json<TenantBoundsView>, ApiError> {
     Ok(Json(view(app.access.bounds.get(&caller, tenant).await?)))
 }
@@ -41,14 +41,14 @@ pub(crate) async fn get(
 /// them. They apply to new runs and sessions; open runs keep their policy.
 #[utoipa::path(
     put, path = "/api/v1/tenants/{tenant}/bounds", tag = "tenants", operation_id = "setTenantBounds",
-    security(("bearer" = [])), params(("tenant" = String, Path, description = "Tenant id")),
+    security(("bearer" = [])), params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     request_body = SetTenantBounds,
     responses((status = 200, description = "The new bounds", body = TenantBoundsView), CommonErrors)
 )]
 pub(crate) async fn set(
     State(app): State<App>,
     caller: InstallationOperator,
-    PathIds(tenant): PathIds<TenantId>,
+    TenantInPath(tenant): TenantInPath,
     Body(body): Body<SetTenantBounds>,
 ) -> Result<Json<TenantBoundsView>, ApiError> {
     let restrictions = parse_restrictions(body)?;
@@ -60,13 +60,13 @@ pub(crate) async fn set(
 /// For operators. Removes all restrictions: the bounds of the installation apply. Idempotent.
 #[utoipa::path(
     delete, path = "/api/v1/tenants/{tenant}/bounds", tag = "tenants", operation_id = "clearTenantBounds",
-    security(("bearer" = [])), params(("tenant" = String, Path, description = "Tenant id")),
+    security(("bearer" = [])), params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     responses((status = 200, description = "The bounds without restrictions", body = TenantBoundsView), CommonErrors)
 )]
 pub(crate) async fn clear(
     State(app): State<App>,
     caller: InstallationOperator,
-    PathIds(tenant): PathIds<TenantId>,
+    TenantInPath(tenant): TenantInPath,
 ) -> Result<Json<TenantBoundsView>, ApiError> {
     Ok(Json(view(app.access.bounds.clear(&caller, tenant).await?)))
 }

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::invitation::InvitationError;
 use guildhall_domain::access::role::rights::MembersManage;
-use guildhall_domain::ids::{InviteId, TenantId};
+use guildhall_domain::ids::InviteId;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::RevocationView;
 use guildhall_protocol::rest::access::invitations::{
@@ -22,7 +22,7 @@ use crate::App;
 use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::denials::DeniedRequest;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, check_name, idempotency_key};
+use crate::edge::input::{Body, PathIds, TenantSegment, check_name, idempotency_key};
 
 /// Create an invitation
 ///
@@ -31,7 +31,7 @@ use crate::edge::input::{Body, PathIds, check_name, idempotency_key};
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/invitations", tag = "invitations", operation_id = "createInvitation",
     security(("bearer" = []), ("session" = [])),
-    params(("tenant" = String, Path, description = "Tenant id")), request_body = CreateInvitation,
+    params(("tenant" = String, Path, description = "Id or slug of the tenant")), request_body = CreateInvitation,
     responses(
         (status = 201, description = "Created", body = NewInvitationView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
@@ -58,7 +58,7 @@ pub(crate) async fn create(
 /// List the invitations of a tenant
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/invitations", tag = "invitations", operation_id = "listInvitations",
-    security(("bearer" = []), ("session" = [])), params(("tenant" = String, Path, description = "Tenant id")),
+    security(("bearer" = []), ("session" = [])), params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     responses(
         (status = 200, description = "Newest first, without their secrets", body = InvitationsView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
@@ -92,7 +92,7 @@ pub(crate) async fn list(
     delete, path = "/api/v1/tenants/{tenant}/invitations/{invitation}", tag = "invitations",
     operation_id = "revokeInvitation", security(("bearer" = []), ("session" = [])),
     params(
-        ("tenant" = String, Path, description = "Tenant id"),
+        ("tenant" = String, Path, description = "Id or slug of the tenant"),
         ("invitation" = String, Path, description = "Invitation id"),
     ),
     responses(
@@ -105,7 +105,7 @@ pub(crate) async fn list(
 pub(crate) async fn revoke(
     State(app): State<App>,
     caller: Authorized<MembersManage>,
-    PathIds((_tenant, invitation)): PathIds<(TenantId, InviteId)>,
+    PathIds((_tenant, invitation)): PathIds<(TenantSegment, InviteId)>,
 ) -> Result<Json<RevocationView>, ApiError> {
     app.access.invitations.revoke(&caller, invitation).await?;
     Ok(Json(RevocationView { id: invitation.to_string(), revoked: true }))

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{KeysManage, KeysRead};
-use guildhall_domain::ids::{ServiceKeyId, TenantId};
+use guildhall_domain::ids::ServiceKeyId;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::RevocationView;
 use guildhall_protocol::rest::access::keys::{CreateKey, KeyView, KeysView, NewKeyView};
@@ -14,14 +14,14 @@ use secrecy::ExposeSecret;
 use super::tenants::parse_role;
 use crate::App;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, check_name, idempotency_key};
+use crate::edge::input::{Body, PathIds, TenantSegment, check_name, idempotency_key};
 
 /// Create a service key
 ///
 /// The secret is returned only once.
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/keys", tag = "keys", operation_id = "createKey", security(("bearer" = [])),
-    params(("tenant" = String, Path, description = "Tenant id")), request_body = CreateKey,
+    params(("tenant" = String, Path, description = "Id or slug of the tenant")), request_body = CreateKey,
     responses(
         (status = 201, description = "Created", body = NewKeyView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
@@ -49,7 +49,7 @@ pub(crate) async fn create(
 /// List the service keys of a tenant
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/keys", tag = "keys", operation_id = "listKeys", security(("bearer" = [])),
-    params(("tenant" = String, Path, description = "Tenant id")),
+    params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     responses(
         (status = 200, description = "The keys, without their secrets", body = KeysView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
@@ -80,7 +80,7 @@ pub(crate) async fn list(
     delete, path = "/api/v1/tenants/{tenant}/keys/{key}", tag = "keys", operation_id = "revokeKey",
     security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "Tenant id"),
+        ("tenant" = String, Path, description = "Id or slug of the tenant"),
         ("key" = String, Path, description = "Key id"),
     ),
     responses(
@@ -94,7 +94,7 @@ pub(crate) async fn list(
 pub(crate) async fn revoke(
     State(app): State<App>,
     caller: Authorized<KeysManage>,
-    PathIds((_tenant, key)): PathIds<(TenantId, ServiceKeyId)>,
+    PathIds((_tenant, key)): PathIds<(TenantSegment, ServiceKeyId)>,
 ) -> Result<Json<RevocationView>, ApiError> {
     app.access.keys.revoke(&caller, key).await?;
     Ok(Json(RevocationView { id: key.to_string(), revoked: true }))

@@ -7,8 +7,7 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::project_setup::ProjectSetup;
 use guildhall_domain::access::role::rights::{ProjectsManage, ProjectsRead};
-use guildhall_domain::access::tenant::Project;
-use guildhall_domain::ids::{ProjectId, TenantId};
+use guildhall_domain::access::tenant::{Project, ProjectKey};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::projects::{
     CreateProject, ProjectSetupView, ProjectView, ProjectsView, SetProjectSetup,
@@ -16,14 +15,14 @@ use guildhall_protocol::rest::access::projects::{
 
 use crate::App;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
+use crate::edge::input::{Body, PathIds, TenantSegment, check_name, idempotency_key, parse};
 use crate::http::responses::CommonErrors;
 
 /// Create a project
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/projects", tag = "projects", operation_id = "createProject",
     security(("bearer" = [])), request_body = CreateProject,
-    params(("tenant" = String, Path, description = "Tenant id")),
+    params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     responses(
         (status = 201, description = "Created", body = ProjectView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
@@ -49,7 +48,7 @@ pub(crate) async fn create(
 /// List the projects of a tenant
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/projects", tag = "projects", operation_id = "listProjects",
-    security(("bearer" = [])), params(("tenant" = String, Path, description = "Tenant id")),
+    security(("bearer" = [])), params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     responses(
         (status = 200, description = "Sorted by slug", body = ProjectsView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
@@ -70,8 +69,8 @@ pub(crate) async fn list(
     get, path = "/api/v1/tenants/{tenant}/projects/{project}", tag = "projects", operation_id = "getProject",
     security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "Tenant id"),
-        ("project" = String, Path, description = "Project id"),
+        ("tenant" = String, Path, description = "Id or slug of the tenant"),
+        ("project" = String, Path, description = "Id or slug of the project"),
     ),
     responses(
         (status = 200, description = "The project", body = ProjectView),
@@ -83,9 +82,9 @@ pub(crate) async fn list(
 pub(crate) async fn get(
     State(app): State<App>,
     caller: Authorized<ProjectsRead>,
-    PathIds((_tenant, project)): PathIds<(TenantId, ProjectId)>,
+    PathIds((_tenant, project)): PathIds<(TenantSegment, ProjectKey)>,
 ) -> Result<Json<ProjectView>, ApiError> {
-    Ok(Json(view(app.access.projects.get(&caller, project).await?)))
+    Ok(Json(view(app.access.projects.get(&caller, &project).await?)))
 }
 
 /// Set the setup of a project
@@ -95,20 +94,20 @@ pub(crate) async fn get(
     put, path = "/api/v1/tenants/{tenant}/projects/{project}/setup", tag = "projects", operation_id = "setProjectSetup",
     security(("bearer" = [])), request_body = SetProjectSetup,
     params(
-        ("tenant" = String, Path, description = "Tenant id"),
-        ("project" = String, Path, description = "Project id"),
+        ("tenant" = String, Path, description = "Id or slug of the tenant"),
+        ("project" = String, Path, description = "Id or slug of the project"),
     ),
     responses((status = 200, description = "The project with its new setup", body = ProjectView), CommonErrors)
 )]
 pub(crate) async fn set_setup(
     State(app): State<App>,
     caller: Authorized<ProjectsManage>,
-    PathIds((_tenant, project)): PathIds<(TenantId, ProjectId)>,
+    PathIds((_tenant, project)): PathIds<(TenantSegment, ProjectKey)>,
     Body(body): Body<SetProjectSetup>,
 ) -> Result<Json<ProjectView>, ApiError> {
     let setup = ProjectSetup::new(body.command, body.allowed_hosts, body.cache_files)
         .map_err(|error| ApiError::new(FailureKind::SchemaInvalid, error.to_string()))?;
-    Ok(Json(view(app.access.projects.set_setup(&caller, project, Some(setup)).await?)))
+    Ok(Json(view(app.access.projects.set_setup(&caller, &project, Some(setup)).await?)))
 }
 
 /// Clear the setup of a project
@@ -118,17 +117,17 @@ pub(crate) async fn set_setup(
     delete, path = "/api/v1/tenants/{tenant}/projects/{project}/setup", tag = "projects",
     operation_id = "clearProjectSetup", security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "Tenant id"),
-        ("project" = String, Path, description = "Project id"),
+        ("tenant" = String, Path, description = "Id or slug of the tenant"),
+        ("project" = String, Path, description = "Id or slug of the project"),
     ),
     responses((status = 200, description = "The project without a setup", body = ProjectView), CommonErrors)
 )]
 pub(crate) async fn clear_setup(
     State(app): State<App>,
     caller: Authorized<ProjectsManage>,
-    PathIds((_tenant, project)): PathIds<(TenantId, ProjectId)>,
+    PathIds((_tenant, project)): PathIds<(TenantSegment, ProjectKey)>,
 ) -> Result<Json<ProjectView>, ApiError> {
-    Ok(Json(view(app.access.projects.set_setup(&caller, project, None).await?)))
+    Ok(Json(view(app.access.projects.set_setup(&caller, &project, None).await?)))
 }
 
 fn view(project: Project) -> ProjectView {

@@ -20,7 +20,7 @@ use crate::edge::input::{Body, check_name, parse};
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/subject-tokens", tag = "subjects", operation_id = "createSubjectToken",
     security(("bearer" = [])), request_body = MintSubjectToken,
-    params(("tenant" = String, Path, description = "Tenant id")),
+    params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     responses(
         (status = 201, description = "Created", body = SubjectTokenView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),

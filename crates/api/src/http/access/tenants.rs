@@ -7,7 +7,7 @@ use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
 use guildhall_domain::access::role::Role;
 use guildhall_domain::access::role::rights::{MembersManage, MembersRead, Membership, TenantRead};
 use guildhall_domain::access::tenant::Tenant;
-use guildhall_domain::ids::{PrincipalId, TenantId};
+use guildhall_domain::ids::PrincipalId;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::access::tenants::{
     AddMember, CreateTenant, MemberRemovalView, MemberRoleView, MemberView, MembersView, MembershipView,
@@ -17,7 +17,7 @@ use guildhall_protocol::rest::access::tenants::{
 use crate::App;
 use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
+use crate::edge::input::{Body, PathIds, TenantSegment, check_name, idempotency_key, parse};
 use crate::http::responses::CommonErrors;
 
 /// Create a tenant
@@ -68,7 +68,7 @@ pub(crate) async fn list(
 /// Get a tenant
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}", tag = "tenants", operation_id = "getTenant", security(("bearer" = [])),
-    params(("tenant" = String, Path, description = "Tenant id")),
+    params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     responses(
         (status = 200, description = "The tenant", body = TenantView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
@@ -87,7 +87,7 @@ pub(crate) async fn get(
 /// List the members of a tenant
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/members", tag = "tenants", operation_id = "listMembers",
-    security(("bearer" = [])), params(("tenant" = String, Path, description = "Tenant id")),
+    security(("bearer" = [])), params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     responses(
         (status = 200, description = "The members, with the role of each", body = MembersView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
@@ -116,7 +116,7 @@ pub(crate) async fn members(
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/members", tag = "tenants", operation_id = "addMember",
     security(("bearer" = [])), request_body = AddMember,
-    params(("tenant" = String, Path, description = "Tenant id")),
+    params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     responses((status = 200, description = "The member", body = MemberView), CommonErrors)
 )]
 pub(crate) async fn add_member(
@@ -137,7 +137,7 @@ pub(crate) async fn add_member(
     put, path = "/api/v1/tenants/{tenant}/members/{principal}", tag = "tenants", operation_id = "setMember",
     security(("bearer" = [])), request_body = SetMember,
     params(
-        ("tenant" = String, Path, description = "Tenant id"),
+        ("tenant" = String, Path, description = "Id or slug of the tenant"),
         ("principal" = String, Path, description = "Principal id"),
     ),
     responses(
@@ -154,7 +154,7 @@ pub(crate) async fn add_member(
 pub(crate) async fn set_member(
     State(app): State<App>,
     caller: Authorized<Membership>,
-    PathIds((_tenant, principal)): PathIds<(TenantId, PrincipalId)>,
+    PathIds((_tenant, principal)): PathIds<(TenantSegment, PrincipalId)>,
     Body(body): Body<SetMember>,
 ) -> Result<Json<MemberRoleView>, ApiError> {
     let role = parse_role(&body.role)?;
@@ -167,7 +167,7 @@ pub(crate) async fn set_member(
     delete, path = "/api/v1/tenants/{tenant}/members/{principal}", tag = "tenants", operation_id = "removeMember",
     security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "Tenant id"),
+        ("tenant" = String, Path, description = "Id or slug of the tenant"),
         ("principal" = String, Path, description = "Principal id"),
     ),
     responses(
@@ -182,7 +182,7 @@ pub(crate) async fn set_member(
 pub(crate) async fn remove_member(
     State(app): State<App>,
     caller: Authorized<Membership>,
-    PathIds((_tenant, principal)): PathIds<(TenantId, PrincipalId)>,
+    PathIds((_tenant, principal)): PathIds<(TenantSegment, PrincipalId)>,
 ) -> Result<Json<MemberRemovalView>, ApiError> {
     app.access.tenants.remove_member(&caller, principal).await?;
     Ok(Json(MemberRemovalView { principal: principal.to_string(), removed: true }))

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::role::rights::RunnersManage;
-use guildhall_domain::ids::{EnrolmentId, TenantId};
+use guildhall_domain::ids::EnrolmentId;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::RevocationView;
 use guildhall_protocol::rest::runners::enrolments::{
@@ -19,7 +19,7 @@ use secrecy::ExposeSecret;
 
 use crate::App;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
+use crate::edge::input::{Body, PathIds, TenantSegment, check_name, idempotency_key, parse};
 
 /// Create an enrolment token
 ///
@@ -27,7 +27,7 @@ use crate::edge::input::{Body, PathIds, check_name, idempotency_key, parse};
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/enrolments", tag = "enrolments", operation_id = "createEnrolment",
     security(("bearer" = [])), request_body = CreateEnrolment,
-    params(("tenant" = String, Path, description = "Tenant id")),
+    params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     responses(
         (status = 201, description = "Created", body = NewEnrolmentView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
@@ -57,7 +57,7 @@ pub(crate) async fn create(
 /// List the enrolment tokens of a tenant
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/enrolments", tag = "enrolments", operation_id = "listEnrolments",
-    security(("bearer" = [])), params(("tenant" = String, Path, description = "Tenant id")),
+    security(("bearer" = [])), params(("tenant" = String, Path, description = "Id or slug of the tenant")),
     responses(
         (status = 200, description = "The enrolment tokens, without their secrets", body = EnrolmentsView),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
@@ -90,7 +90,7 @@ pub(crate) async fn list(
     delete, path = "/api/v1/tenants/{tenant}/enrolments/{enrolment}", tag = "enrolments",
     operation_id = "revokeEnrolment", security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "Tenant id"),
+        ("tenant" = String, Path, description = "Id or slug of the tenant"),
         ("enrolment" = String, Path, description = "Enrolment id"),
     ),
     responses(
@@ -103,7 +103,7 @@ pub(crate) async fn list(
 pub(crate) async fn revoke(
     State(app): State<App>,
     caller: Authorized<RunnersManage>,
-    PathIds((_tenant, enrolment)): PathIds<(TenantId, EnrolmentId)>,
+    PathIds((_tenant, enrolment)): PathIds<(TenantSegment, EnrolmentId)>,
 ) -> Result<Json<RevocationView>, ApiError> {
     app.runners.enrolments.revoke(&caller, enrolment).await?;
     Ok(Json(RevocationView { id: enrolment.to_string(), revoked: true }))

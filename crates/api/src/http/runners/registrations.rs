@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunnersManage;
-use guildhall_domain::ids::{RunnerId, TenantId};
+use guildhall_domain::ids::RunnerId;
 use guildhall_domain::runners::runner::RunnerSummary;
 use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_protocol::rest::runners::{
@@ -17,7 +17,7 @@ use guildhall_service::runners::registrations::RunnerFilter;
 use crate::App;
 use crate::edge::caller::EnrolledRunner;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, ValidatedQuery, check_name, parse};
+use crate::edge::input::{Body, PathIds, TenantSegment, ValidatedQuery, check_name, parse};
 use crate::http::responses::CommonErrors;
 
 /// Profiles of one runner.
@@ -73,7 +73,7 @@ pub(crate) async fn register(
 /// Newest first, at most 200: those that hold a run or asked for one lately, or all.
 #[utoipa::path(
     get, path = "/api/v1/tenants/{tenant}/runners", tag = "enrolments", operation_id = "listRunners",
-    security(("bearer" = [])), params(("tenant" = String, Path, description = "Tenant id"), RunnersQuery),
+    security(("bearer" = [])), params(("tenant" = String, Path, description = "Id or slug of the tenant"), RunnersQuery),
     responses((status = 200, description = "The runners", body = RunnersView), CommonErrors)
 )]
 pub(crate) async fn list(
@@ -91,7 +91,7 @@ pub(crate) async fn list(
     get, path = "/api/v1/tenants/{tenant}/runners/{runner}", tag = "enrolments", operation_id = "getRunner",
     security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "Tenant id"),
+        ("tenant" = String, Path, description = "Id or slug of the tenant"),
         ("runner" = String, Path, description = "Runner id"),
     ),
     responses((status = 200, description = "The runner", body = RunnerSummaryView), CommonErrors)
@@ -99,7 +99,7 @@ pub(crate) async fn list(
 pub(crate) async fn get(
     State(app): State<App>,
     caller: Authorized<RunnersManage>,
-    PathIds((_tenant, runner)): PathIds<(TenantId, RunnerId)>,
+    PathIds((_tenant, runner)): PathIds<(TenantSegment, RunnerId)>,
 ) -> Result<Json<RunnerSummaryView>, ApiError> {
     Ok(Json(summary(app.runners.registrations.get(&caller, runner).await?)))
 }
@@ -111,7 +111,7 @@ pub(crate) async fn get(
     post, path = "/api/v1/tenants/{tenant}/runners/{runner}/drain", tag = "enrolments", operation_id = "drainRunner",
     security(("bearer" = [])),
     params(
-        ("tenant" = String, Path, description = "Tenant id"),
+        ("tenant" = String, Path, description = "Id or slug of the tenant"),
         ("runner" = String, Path, description = "Runner id"),
     ),
     responses((status = 200, description = "The runner", body = RunnerSummaryView), CommonErrors)
@@ -119,7 +119,7 @@ pub(crate) async fn get(
 pub(crate) async fn drain(
     State(app): State<App>,
     caller: Authorized<RunnersManage>,
-    PathIds((_tenant, runner)): PathIds<(TenantId, RunnerId)>,
+    PathIds((_tenant, runner)): PathIds<(TenantSegment, RunnerId)>,
 ) -> Result<Json<RunnerSummaryView>, ApiError> {
     Ok(Json(summary(app.runners.registrations.drain(&caller, runner).await?)))
 }

@@ -16,6 +16,7 @@ pub struct CreateRun {
     /// Id or slug of one of your tenants.
     #[schema(example = "acme", min_length = 1, max_length = 64)]
     pub tenant_id: String,
+    /// Slug of a project, or another name that the tenant's policy allows.
     #[schema(example = "acme/web", min_length = 1, max_length = 200)]
     pub project_id: String,
     /// Workspace of the agent: `{"kind":"empty"}`, or a directory, git or gitbundle reference. Without credentials.

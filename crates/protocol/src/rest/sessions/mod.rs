@@ -90,6 +90,7 @@ pub struct SessionsQuery {
     #[serde(default = "default_reader")]
     #[param(min_length = 1, max_length = 64, pattern = r"^[\x21-\x7e]+$")]
     pub reader_id: String,
+    /// Id or slug of one of your tenants. By default all of them.
     pub tenant_id: Option<String>,
     pub backend_profile: Option<String>,
     #[param(pattern = "^ses_[0-9a-f]{32}$")]
@@ -137,8 +138,9 @@ fn default_reader() -> String {
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateSession {
-    /// Id or slug of the tenant.
+    /// Id or slug of one of your tenants.
     pub tenant_id: String,
+    /// Slug of a project, or another name that the tenant's policy allows.
     pub project_id: String,
     pub backend_profile: String,
     /// Lifetime of its storage: 1 millisecond to 365 days. By default it is deleted some time after its last use.
