@@ -7,4 +7,7 @@
 pub mod base64_bytes;
 pub mod problem;
 pub mod rest;
+#[cfg(test)]
+mod schema_document;
 pub mod stream;
+mod tagged_union;

@@ -14,6 +14,7 @@ mod history;
 mod node;
 mod postgres_url;
 mod rounds;
+pub mod schema;
 mod sql;
 mod template;
 

@@ -2,12 +2,17 @@
 
 pub mod commands;
 pub mod diff;
+pub mod policy;
+pub mod workspace;
 
 use guildhall_domain::runs::event::Usage;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
+
+use policy::{ExecutionPolicyRequest, ExecutionPolicyView};
+use workspace::WorkspaceRef;
 
 /// A run to create.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -19,16 +24,16 @@ pub struct CreateRun {
     /// Slug of a project, or another name that the tenant's policy allows.
     #[schema(example = "acme/web", min_length = 1, max_length = 200)]
     pub project_id: String,
-    /// Workspace of the agent: `{"kind":"empty"}`, or a directory, git or gitbundle reference. Without credentials.
-    #[schema(value_type = Object, example = json!({ "kind": "empty" }))]
+    /// The workspace of the agent.
+    #[schema(value_type = WorkspaceRef, example = json!({ "kind": "empty" }))]
     pub workspace_ref: Value,
     #[schema(example = "local", min_length = 1, max_length = 64)]
     pub provider_id: String,
     /// Slug of a backend profile: `demo`, `codex`, or one of your own.
     #[schema(example = "demo", min_length = 1, max_length = 40, pattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")]
     pub backend_profile: String,
-    /// Execution policy. Can be narrower than the tenant's policy, but not wider. Omitted values are filled in.
-    #[schema(value_type = Option<Object>, example = json!({ "sandbox": "read-only" }))]
+    /// The execution policy. By default everything is filled in.
+    #[schema(value_type = Option<ExecutionPolicyRequest>, example = json!({ "sandbox": "read-only" }))]
     pub execution_policy: Option<Value>,
     /// Name of a configured trace sink, or null.
     #[serde(deserialize_with = "required_value")]
@@ -70,11 +75,11 @@ pub struct RunView {
     #[schema(example = "fix the failing test")]
     pub title: Option<String>,
     pub project_id: String,
-    #[schema(value_type = Object)]
+    #[schema(value_type = WorkspaceRef)]
     pub workspace_ref: Value,
     pub provider_id: String,
     pub backend_profile: String,
-    #[schema(value_type = Object)]
+    #[schema(value_type = ExecutionPolicyView)]
     pub execution_policy: Value,
     pub trace_sink: Option<String>,
     /// pending, claimed, running, cancelling, completed, failed, blocked or cancelled.
