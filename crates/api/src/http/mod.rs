@@ -1,6 +1,7 @@
 //! REST routes, one module per resource.
 
 mod access;
+mod headers;
 mod ops;
 mod pages;
 mod profiles;
@@ -41,7 +42,7 @@ impl utoipa::Modify for SecuritySchemes {
 
 /// Returns all routes with all layers.
 pub(crate) fn router(app: App) -> Router {
-    let (router, document) = documented().split_for_parts();
+    let (router, document) = routes_and_document();
     let router = router.route("/metrics", axum::routing::get(ops::metrics::get)).merge(access::pages());
     let router = router.with_state(app.clone());
     let router = router.merge(pages::router(document)).fallback(not_found);
@@ -51,7 +52,13 @@ pub(crate) fn router(app: App) -> Router {
 /// Returns the API document, as committed under `schemas/`.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    documented().split_for_parts().1
+    routes_and_document().1
+}
+
+fn routes_and_document() -> (Router<App>, utoipa::openapi::OpenApi) {
+    let (router, mut document) = documented().split_for_parts();
+    headers::declare(&mut document);
+    (router, document)
 }
 
 fn documented() -> OpenApiRouter<App> {

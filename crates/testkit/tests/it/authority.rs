@@ -79,7 +79,7 @@ pub(crate) fn source_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the parsed files below a folder of the workspace, with their paths in it.
-fn parse_all(folder: &str) -> Vec<(String, syn::File)> {
+pub(crate) fn parse_all(folder: &str) -> Vec<(String, syn::File)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let parse = |file: PathBuf| {
         let source = std::fs::read_to_string(&file).expect("a source file can be read");
@@ -90,7 +90,7 @@ fn parse_all(folder: &str) -> Vec<(String, syn::File)> {
 }
 
 /// Returns the names of the parameter types of a function, without references and generics.
-fn parameter_types(signature: &syn::Signature) -> BTreeSet<String> {
+pub(crate) fn parameter_types(signature: &syn::Signature) -> BTreeSet<String> {
     let name = |argument: &syn::FnArg| {
         let syn::FnArg::Typed(argument) = argument else { return None };
         let reference =
@@ -102,7 +102,7 @@ fn parameter_types(signature: &syn::Signature) -> BTreeSet<String> {
     signature.inputs.iter().filter_map(name).collect()
 }
 
-fn is_handler(function: &syn::ItemFn) -> bool {
+pub(crate) fn is_handler(function: &syn::ItemFn) -> bool {
     function
         .attrs
         .iter()

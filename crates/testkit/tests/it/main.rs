@@ -5,6 +5,7 @@ mod authority;
 mod capability_tests;
 mod engines;
 mod fake_model;
+mod headers;
 mod layers;
 mod modules;
 mod route_files;

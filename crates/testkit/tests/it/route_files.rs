@@ -288,11 +288,17 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace exists")
 }
 
+/// Returns the committed API document.
+pub(crate) fn api_document() -> Value {
+    let document =
+        std::fs::read_to_string(workspace().join("schemas/openapi.json")).expect("the API document");
+    serde_json::from_str(&document).expect("JSON")
+}
+
 #[test]
 fn every_operation_has_its_files_by_group_and_noun() {
     let root = workspace();
-    let document = std::fs::read_to_string(root.join("schemas/openapi.json")).expect("the API document");
-    let document: Value = serde_json::from_str(&document).expect("JSON");
+    let document = api_document();
     let paths = document["paths"].as_object().expect("paths");
     let operations = paths.iter().flat_map(|(path, methods)| {
         let methods = methods.as_object().expect("methods");

@@ -23,6 +23,7 @@ use crate::App;
 use crate::edge::caller::{AuthenticatedCaller, Follower, OperatorFollower};
 use crate::edge::error::ApiError;
 use crate::edge::stream::{OperatorOnly, StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
+use crate::http::headers::StreamHeaders;
 
 /// The frame name of an audit entry in a stream.
 const ENTRY: &str = "entry";
@@ -136,8 +137,7 @@ fn page_start(query: &PageQuery) -> Result<PageStart, ApiError> {
     security(("bearer" = [])),
     params(
         ("tenant" = String, Path, description = "Id or slug of the tenant"),
-        ("Last-Event-ID" = Option<String>, Header, description = "Id of the last event received; the stream continues after it"),
-        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Client id, chosen by the client and shown in logs", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
+        StreamHeaders,
     ),
     responses(
         (status = 200, description = "A stream of audit entries", body = String, content_type = "text/event-stream"),
@@ -165,8 +165,7 @@ pub(crate) async fn follow(
     get, path = "/api/v1/audit/stream", tag = "audit", operation_id = "followInstallationAudit",
     security(("bearer" = []), ("session" = [])),
     params(
-        ("Last-Event-ID" = Option<String>, Header, description = "Id of the last event received; the stream continues after it"),
-        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Client id, chosen by the client and shown in logs", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
+        StreamHeaders,
     ),
     responses(
         (status = 200, description = "A stream of audit entries", body = String, content_type = "text/event-stream"),

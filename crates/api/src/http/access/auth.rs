@@ -64,7 +64,9 @@ pub(crate) async fn refresh(
 #[utoipa::path(
     post, path = "/api/v1/auth/logout", tag = "auth", operation_id = "signOut", security(("bearer" = [])),
     responses(
-        (status = 200, description = "Signed out", body = SignedOutView),
+        (status = 200, description = "Signed out", body = SignedOutView, headers(
+            ("Set-Cookie" = String, description = "Clears the cookie of a browser session"),
+        )),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 429, description = "Rate limit exceeded", body = Problem, content_type = CONTENT_TYPE),
     )

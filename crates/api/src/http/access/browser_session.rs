@@ -26,7 +26,10 @@ use crate::edge::rates::AnonymousCaller;
     post, path = "/api/v1/auth/browser-session", tag = "auth", operation_id = "createBrowserSession",
     request_body = SignIn,
     responses(
-        (status = 200, description = "Signed in", body = BrowserSessionView),
+        (status = 200, description = "Signed in", body = BrowserSessionView, headers(
+            ("Set-Cookie" = String, description = "The cookie of the session"),
+            ("Cache-Control" = String, description = "Always `no-store`"),
+        )),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 401, description = "Wrong name or password", body = Problem, content_type = CONTENT_TYPE),
         (status = 413, description = "Request body too large", body = Problem, content_type = CONTENT_TYPE),
@@ -53,7 +56,9 @@ pub(crate) async fn create(
     get, path = "/api/v1/auth/browser-session", tag = "auth", operation_id = "getBrowserSession",
     security(("session" = [])),
     responses(
-        (status = 200, description = "The session", body = BrowserSessionView),
+        (status = 200, description = "The session", body = BrowserSessionView, headers(
+            ("Cache-Control" = String, description = "Always `no-store`"),
+        )),
         (status = 401, description = "No valid token", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "The request has a bearer token, not a browser session", body = Problem, content_type = CONTENT_TYPE),
     )

@@ -23,6 +23,7 @@ use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::denials::DeniedRequest;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, TenantSegment, check_name, idempotency_key};
+use crate::http::headers::IdempotencyKeyHeader;
 
 /// Create an invitation
 ///
@@ -31,7 +32,7 @@ use crate::edge::input::{Body, PathIds, TenantSegment, check_name, idempotency_k
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/invitations", tag = "invitations", operation_id = "createInvitation",
     security(("bearer" = []), ("session" = [])),
-    params(("tenant" = String, Path, description = "Id or slug of the tenant")), request_body = CreateInvitation,
+    params(("tenant" = String, Path, description = "Id or slug of the tenant"), IdempotencyKeyHeader), request_body = CreateInvitation,
     responses(
         (status = 201, description = "Created", body = NewInvitationView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),

@@ -15,13 +15,14 @@ use super::tenants::parse_role;
 use crate::App;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, TenantSegment, check_name, idempotency_key};
+use crate::http::headers::IdempotencyKeyHeader;
 
 /// Create a service key
 ///
 /// The secret is returned only once.
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/keys", tag = "keys", operation_id = "createKey", security(("bearer" = [])),
-    params(("tenant" = String, Path, description = "Id or slug of the tenant")), request_body = CreateKey,
+    params(("tenant" = String, Path, description = "Id or slug of the tenant"), IdempotencyKeyHeader), request_body = CreateKey,
     responses(
         (status = 201, description = "Created", body = NewKeyView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),

@@ -33,7 +33,12 @@ use crate::edge::rates::AnonymousCaller;
 #[utoipa::path(
     get, path = "/api/v1/auth/oidc/start", tag = "auth", operation_id = "startOidc", params(StartOidcQuery),
     responses(
-        (status = 303, description = "Redirect to the provider"),
+        (status = 303, description = "Redirect to the provider", headers(
+            ("Location" = String, description = "The authorization page of the provider"),
+            ("Set-Cookie" = String, description = "The cookie of this sign-in"),
+            ("Cache-Control" = String, description = "Always `no-store`"),
+            ("Referrer-Policy" = String, description = "Always `no-referrer`"),
+        )),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No identity provider is configured, or the invitation is invalid", body = Problem, content_type = CONTENT_TYPE),
         (status = 429, description = "Too many attempts or open sign-ins from this address", body = Problem, content_type = CONTENT_TYPE),
@@ -60,7 +65,12 @@ pub(crate) async fn start(
 #[utoipa::path(
     get, path = "/api/v1/auth/oidc/callback", tag = "auth", operation_id = "completeOidc", params(OidcCallbackQuery),
     responses(
-        (status = 303, description = "Signed in; redirect to the return address, or for a CLI to the confirmation page"),
+        (status = 303, description = "Signed in; redirect to the return address, or for a CLI to the confirmation page", headers(
+            ("Location" = String, description = "The return address, or the confirmation page"),
+            ("Set-Cookie" = String, description = "Clears the cookie of the sign-in, and sets the one of the session or of the confirmation"),
+            ("Cache-Control" = String, description = "Always `no-store`"),
+            ("Referrer-Policy" = String, description = "Always `no-referrer`"),
+        )),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),
         (status = 403, description = "Sign-in denied; nothing changed", body = Problem, content_type = CONTENT_TYPE),
         (status = 404, description = "No identity provider is configured", body = Problem, content_type = CONTENT_TYPE),

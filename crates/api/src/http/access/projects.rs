@@ -16,13 +16,14 @@ use guildhall_protocol::rest::access::projects::{
 use crate::App;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, TenantSegment, check_name, idempotency_key, parse};
+use crate::http::headers::IdempotencyKeyHeader;
 use crate::http::responses::CommonErrors;
 
 /// Create a project
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/projects", tag = "projects", operation_id = "createProject",
     security(("bearer" = [])), request_body = CreateProject,
-    params(("tenant" = String, Path, description = "Id or slug of the tenant")),
+    params(("tenant" = String, Path, description = "Id or slug of the tenant"), IdempotencyKeyHeader),
     responses(
         (status = 201, description = "Created", body = ProjectView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),

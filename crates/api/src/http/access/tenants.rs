@@ -18,6 +18,7 @@ use crate::App;
 use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, TenantSegment, check_name, idempotency_key, parse};
+use crate::http::headers::IdempotencyKeyHeader;
 use crate::http::responses::CommonErrors;
 
 /// Create a tenant
@@ -25,7 +26,7 @@ use crate::http::responses::CommonErrors;
 /// For operators. The caller becomes its owner.
 #[utoipa::path(
     post, path = "/api/v1/tenants", tag = "tenants", operation_id = "createTenant", security(("bearer" = [])),
-    request_body = CreateTenant,
+    params(IdempotencyKeyHeader), request_body = CreateTenant,
     responses(
         (status = 201, description = "Created", body = TenantView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),

@@ -14,6 +14,7 @@ use crate::App;
 use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, idempotency_key};
+use crate::http::headers::IdempotencyKeyHeader;
 use crate::http::responses::CommonErrors;
 
 /// Validate a provider profile
@@ -22,7 +23,7 @@ use crate::http::responses::CommonErrors;
 /// returns the same validation.
 #[utoipa::path(
     post, path = "/api/v1/provider-profiles/{profile}/validate", tag = "profiles", operation_id = "validateProfile",
-    security(("bearer" = [])), params(("profile" = String, Path, description = "Profile slug"), ProfilesQuery),
+    security(("bearer" = [])), params(("profile" = String, Path, description = "Profile slug"), ProfilesQuery, IdempotencyKeyHeader),
     responses((status = 202, description = "Validation started", body = ValidationView), CommonErrors)
 )]
 pub(crate) async fn start(

@@ -20,6 +20,7 @@ use secrecy::ExposeSecret;
 use crate::App;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, TenantSegment, check_name, idempotency_key, parse};
+use crate::http::headers::IdempotencyKeyHeader;
 
 /// Create an enrolment token
 ///
@@ -27,7 +28,7 @@ use crate::edge::input::{Body, PathIds, TenantSegment, check_name, idempotency_k
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/enrolments", tag = "enrolments", operation_id = "createEnrolment",
     security(("bearer" = [])), request_body = CreateEnrolment,
-    params(("tenant" = String, Path, description = "Id or slug of the tenant")),
+    params(("tenant" = String, Path, description = "Id or slug of the tenant"), IdempotencyKeyHeader),
     responses(
         (status = 201, description = "Created", body = NewEnrolmentView),
         (status = 400, description = "Invalid request", body = Problem, content_type = CONTENT_TYPE),

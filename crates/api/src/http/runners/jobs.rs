@@ -15,6 +15,7 @@ use guildhall_protocol::rest::runners::jobs::{
 use crate::App;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, idempotency_key_or, parse};
+use crate::http::headers::IdempotencyKeyHeader;
 use crate::http::responses::CommonErrors;
 
 /// Start a runner for a run
@@ -23,7 +24,7 @@ use crate::http::responses::CommonErrors;
 /// agent did. With an idempotency key, a repeated request returns the same job and starts no second process.
 #[utoipa::path(
     post, path = "/api/v1/runs/{run}/runner-jobs", tag = "runner jobs", operation_id = "createRunnerJob",
-    security(("bearer" = [])), params(("run" = String, Path, description = "Run id")),
+    security(("bearer" = [])), params(("run" = String, Path, description = "Run id"), IdempotencyKeyHeader),
     request_body = CreateRunnerJob,
     responses((status = 201, description = "Created", body = RunnerJobView), CommonErrors)
 )]

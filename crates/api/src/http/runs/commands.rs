@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::App;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, idempotency_key_or};
+use crate::http::headers::IdempotencyKeyHeader;
 use crate::http::responses::CommonErrors;
 use crate::http::runs::events::parse_seq;
 
@@ -26,7 +27,7 @@ use crate::http::runs::events::parse_seq;
 /// repeated request returns the same command.
 #[utoipa::path(
     post, path = "/api/v1/runs/{run}/commands", tag = "commands", operation_id = "createCommand",
-    security(("bearer" = [])), params(("run" = String, Path, description = "Run id")),
+    security(("bearer" = [])), params(("run" = String, Path, description = "Run id"), IdempotencyKeyHeader),
     request_body = CreateCommand, responses((status = 201, description = "Created", body = CommandView), CommonErrors)
 )]
 pub(crate) async fn create(

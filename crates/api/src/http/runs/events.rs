@@ -22,6 +22,7 @@ use crate::edge::caller::Follower;
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, check_limit};
 use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
+use crate::http::headers::StreamHeaders;
 use crate::http::responses::{CommonErrors, TooManyStreams};
 
 /// The frame name of an event in a stream. The event's own type, which a runner may choose, is in its data.
@@ -56,8 +57,7 @@ pub(crate) async fn list(
     security(("bearer" = [])),
     params(
         ("run" = String, Path, description = "Run id"),
-        ("Last-Event-ID" = Option<String>, Header, description = "Id of the last event received; the stream continues after it"),
-        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Client id, chosen by the client and shown in logs", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
+        StreamHeaders,
     ),
     responses(
         (status = 200, description = "A stream of events", body = String, content_type = "text/event-stream"),

@@ -39,6 +39,7 @@ use crate::edge::body_error;
 use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, idempotency_key_or, parse};
+use crate::http::headers::IdempotencyKeyHeader;
 use crate::http::responses::CommonErrors;
 
 /// Create a run
@@ -46,7 +47,8 @@ use crate::http::responses::CommonErrors;
 /// The run waits for a runner to claim it. With an idempotency key, a repeated request returns the same run.
 #[utoipa::path(
     post, path = "/api/v1/runs", tag = "runs", operation_id = "createRun", security(("bearer" = [])),
-    request_body = CreateRun, responses((status = 201, description = "Created", body = RunView), CommonErrors)
+    params(IdempotencyKeyHeader), request_body = CreateRun,
+    responses((status = 201, description = "Created", body = RunView), CommonErrors)
 )]
 pub(crate) async fn create(
     State(app): State<App>,

@@ -16,6 +16,7 @@ use crate::App;
 use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, idempotency_key, parse};
+use crate::http::headers::IdempotencyKeyHeader;
 use crate::http::responses::CommonErrors;
 
 /// Create a session
@@ -24,7 +25,8 @@ use crate::http::responses::CommonErrors;
 /// returns the same session.
 #[utoipa::path(
     post, path = "/api/v1/sessions", tag = "sessions", operation_id = "createSession", security(("bearer" = [])),
-    request_body = CreateSession, responses((status = 201, description = "Created", body = SessionView), CommonErrors)
+    params(IdempotencyKeyHeader), request_body = CreateSession,
+    responses((status = 201, description = "Created", body = SessionView), CommonErrors)
 )]
 pub(crate) async fn create(
     State(app): State<App>,

@@ -34,6 +34,7 @@ use crate::edge::caller::{Follower, PendingAuthorization};
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, parse};
 use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
+use crate::http::headers::StreamHeaders;
 use crate::http::responses::{CommonErrors, TooManyStreams};
 use crate::http::runs;
 use crate::http::runs::events::{self, EVENT, page_view, parse_seq};
@@ -162,8 +163,7 @@ async fn event_page(
     security(("bearer" = [])),
     params(
         ("session" = String, Path, description = "Session id"),
-        ("Last-Event-ID" = Option<String>, Header, description = "Id of the last event received; the stream continues after it"),
-        ("X-Guildhall-Client-Id" = Option<String>, Header, description = "Client id, chosen by the client and found in logs", pattern = "^[A-Za-z0-9._:-]{1,128}$"),
+        StreamHeaders,
     ),
     responses(
         (status = 200, description = "A stream of events", body = String, content_type = "text/event-stream"),
