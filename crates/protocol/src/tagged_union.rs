@@ -38,6 +38,19 @@ impl TaggedUnion {
         self
     }
 
+    /// Adds a variant with a schema that has the tag already.
+    pub(crate) fn tagged(mut self, value: Option<&'static str>, name: String, schema: RefOr<Schema>) -> Self {
+        self.variants.push(Variant { value, name, schema });
+        self
+    }
+
+    /// Adds schemas that the variants refer to.
+    pub(crate) fn refer<T: ToSchema>(mut self) -> Self {
+        self.referenced.push((T::name().into_owned(), T::schema()));
+        T::schemas(&mut self.referenced);
+        self
+    }
+
     pub(crate) fn schema(&self, description: &str) -> RefOr<Schema> {
         let mut discriminator = Discriminator::new(self.tag);
         for variant in &self.variants {

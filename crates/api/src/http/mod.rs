@@ -9,6 +9,7 @@ mod responses;
 mod runners;
 mod runs;
 mod sessions;
+mod stream_frames;
 
 use axum::Router;
 use utoipa::OpenApi;
@@ -57,6 +58,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 
 fn routes_and_document() -> (Router<App>, utoipa::openapi::OpenApi) {
     let (router, mut document) = documented().split_for_parts();
+    stream_frames::declare(&mut document);
     headers::declare(&mut document);
     (router, document)
 }

@@ -21,6 +21,10 @@ pub const BACKEND_STATUS: &str = "backend_status";
 pub const ERROR: &str = "error";
 pub const USAGE: &str = "usage";
 
+/// Event types that our runners report, and the server does not interpret.
+pub const APPROVAL_DECLINED: &str = "approval_declined";
+pub const BACKEND_EVENT: &str = "backend_event";
+
 /// Event types that only the server writes, in the transaction of the change that they describe.
 pub const TERMINAL_STATUS: &str = "terminal_status";
 pub const RUN_STATUS: &str = "run_status";

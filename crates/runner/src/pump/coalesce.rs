@@ -28,7 +28,7 @@ pub struct OutgoingEvent {
 }
 
 impl OutgoingEvent {
-    fn new(kind: &str, payload: Value) -> Self {
+    pub(super) fn new(kind: &str, payload: Value) -> Self {
         Self { kind: kind.to_owned(), payload }
     }
 
@@ -121,7 +121,7 @@ impl DeltaCoalescer {
             BackendEvent::ApprovalDeclined { what, detail } => {
                 let detail = self.redact_json(detail);
                 let payload = json!({ "what": what, "detail": detail, "reason": "no approvals yet" });
-                self.flush_then("approval_declined", payload)
+                self.flush_then(event::APPROVAL_DECLINED, payload)
             }
             BackendEvent::Artifact(payload) => {
                 let payload = self.redact_json(payload);
@@ -130,7 +130,7 @@ impl DeltaCoalescer {
             BackendEvent::Other { kind, payload } => {
                 let payload =
                     json!({ "kind": self.secrets.redact(&kind), "payload": self.redact_json(payload) });
-                self.flush_then("backend_event", payload)
+                self.flush_then(event::BACKEND_EVENT, payload)
             }
         }
     }

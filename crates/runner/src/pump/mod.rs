@@ -4,3 +4,6 @@ pub mod coalesce;
 pub mod event_pump;
 pub mod redact;
 pub mod runner_status;
+
+#[cfg(test)]
+mod schema_tests;

@@ -19,6 +19,7 @@ mod drain;
 mod engine_outages;
 mod enrolments;
 mod error_responses;
+mod event_schemas;
 mod failure_kinds;
 mod health;
 mod housekeeping;

@@ -2,6 +2,8 @@
 
 pub mod commands;
 pub mod diff;
+pub mod event_payloads;
+pub mod event_union;
 pub mod policy;
 pub mod workspace;
 
@@ -11,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
+use event_union::RunEvent;
 use policy::{ExecutionPolicyRequest, ExecutionPolicyView};
 use workspace::WorkspaceRef;
 
@@ -246,8 +249,8 @@ pub struct EventView {
     /// Version of the event format.
     pub v: u32,
     pub seq: i64,
-    /// assistant_message, tool_call, command_output, artifact, backend_status, error, usage, run_status,
-    /// command_status, terminal_status, or another type of the backend.
+    /// One of the types of Guildhall, or another type of the backend.
+    #[schema(example = "assistant_message")]
     pub r#type: String,
     /// The runner's event id; null for events of the server.
     pub event_id: Option<String>,
@@ -266,6 +269,7 @@ pub struct EventView {
 #[serde(rename_all = "camelCase")]
 pub struct EventsView {
     pub run_id: Option<String>,
+    #[schema(value_type = Vec<RunEvent>)]
     pub events: Vec<EventView>,
     /// The last sequence number of the run.
     pub last_seq: i64,
