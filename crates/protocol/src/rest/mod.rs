@@ -3,6 +3,8 @@
 pub mod access;
 pub mod ops;
 pub mod profiles;
+#[cfg(test)]
+mod request_tests;
 pub mod runners;
 pub mod runs;
 pub mod sessions;
