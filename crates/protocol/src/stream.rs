@@ -98,6 +98,7 @@ pub enum SessionStreamData {
 }
 
 /// The data of a frame in the stream of an audit log.
+#[expect(clippy::large_enum_variant, reason = "describes a schema, and no value exists")]
 #[derive(Debug, ToSchema)]
 #[serde(untagged)]
 pub enum AuditStreamData {

@@ -96,8 +96,7 @@ impl Server {
         start_heartbeat(config, &identity, &store, &tasks, &reconcilers);
         let payload_sealer = Arc::new(PayloadSealer::new(&settings.kek));
         let signing = open_signing(config, settings.kek, settings.rotation, &store, &clock).await?;
-        let audit_key = settings.audit_key;
-        let signer = audit::signer(&config.audit, &clock, audit_key.clone())?;
+        let signer = audit::signer(&config.audit, &clock, settings.audit_key.clone())?;
         start_housekeeping(config, &store, signer, &tasks, &reconcilers);
         let deps = Deps {
             journals: Journals::start(&store, &bus, &tasks),
@@ -112,7 +111,7 @@ impl Server {
             clock: clock.clone(),
             signing,
             payload_sealer,
-            audit_key: audit_key.map(|key| key.public()),
+            audit_key: settings.audit_key.map(|key| key.public()),
         };
         let Credentials { launcher, secrets, templates: _ } = deps.credentials.clone();
         let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&deps.signing));

@@ -125,7 +125,9 @@ fn fits(keyword: &str, rule: &Value, value: &Value) -> bool {
     match keyword {
         "type" => match rule {
             Value::Array(names) => names.iter().any(|name| is_of_type(name, value)),
-            name => is_of_type(name, value),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                is_of_type(rule, value)
+            }
         },
         "enum" => rule.as_array().expect("values").contains(value),
         "const" => rule == value,
@@ -178,7 +180,7 @@ mod tests {
         let part = json!({
             "type": "object", "required": ["kind"], "additionalProperties": false,
             "properties": {
-                "kind": { "enum": ["a"] }, "text": text, "count": { "type": "integer", "minimum": 1, "maximum": 2 },
+                "kind": { "enum": ["a"] }, "other": {}, "text": text, "count": { "type": "integer", "minimum": 1, "maximum": 2 },
                 "list": { "items": { "type": "boolean" }, "minItems": 1, "maxItems": 1 },
             },
         });
