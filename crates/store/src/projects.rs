@@ -57,15 +57,16 @@ pub async fn find(store: &Store, tenant: TenantId, id: ProjectId) -> Result<Opti
     row.map(Row::into_project).transpose()
 }
 
-pub async fn find_by_slug(
+/// Returns the id of a project. Does not read the setup, which may be unreadable.
+pub async fn find_id_by_slug(
     store: &Store,
     tenant: TenantId,
     slug: &Slug,
-) -> Result<Option<Project>, StoreError> {
-    let row = sqlx::query_file_as!(Row, "queries/projects/find_by_slug.sql", tenant.as_uuid(), slug.as_str())
+) -> Result<Option<ProjectId>, StoreError> {
+    let row = sqlx::query_file!("queries/projects/find_id_by_slug.sql", tenant.as_uuid(), slug.as_str())
         .fetch_optional(&store.pool)
         .await?;
-    row.map(Row::into_project).transpose()
+    Ok(row.map(|row| ProjectId::from_uuid(row.id)))
 }
 
 /// Lists at most `limit` projects of a tenant, by slug.

@@ -62,7 +62,8 @@ impl Projects {
         caller: &Authorized<ProjectsRead>,
         key: &ProjectKey,
     ) -> Result<Project, ServiceError> {
-        self.find(caller.tenant(), key).await
+        let id = self.resolve(caller.tenant(), key).await?;
+        projects::find(&self.store, caller.tenant(), id).await?.ok_or(ServiceError::NOT_FOUND)
     }
 
     /// Sets or clears the setup of a project, for claims from now on. Repeating it changes nothing.
@@ -73,7 +74,7 @@ impl Projects {
         setup: Option<ProjectSetup>,
     ) -> Result<Project, ServiceError> {
         let tenant = caller.tenant();
-        let id = self.find(tenant, key).await?.id;
+        let id = self.resolve(tenant, key).await?;
         let mut tx = self.store.begin().await?;
         let Some(project) = projects::set_setup(&mut tx, tenant, id, setup.as_ref()).await? else {
             tx.rollback().await?;
@@ -86,11 +87,12 @@ impl Projects {
         Ok(project)
     }
 
-    async fn find(&self, tenant: TenantId, key: &ProjectKey) -> Result<Project, ServiceError> {
-        let found = match key {
-            ProjectKey::Id(id) => projects::find(&self.store, tenant, *id).await?,
-            ProjectKey::Slug(slug) => projects::find_by_slug(&self.store, tenant, slug).await?,
-        };
-        found.ok_or(ServiceError::NOT_FOUND)
+    async fn resolve(&self, tenant: TenantId, key: &ProjectKey) -> Result<ProjectId, ServiceError> {
+        match key {
+            ProjectKey::Id(id) => Ok(*id),
+            ProjectKey::Slug(slug) => {
+                projects::find_id_by_slug(&self.store, tenant, slug).await?.ok_or(ServiceError::NOT_FOUND)
+            }
+        }
     }
 }
