@@ -3,20 +3,23 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::packages::Package;
+
 /// An engine could not be found or run. Each message ends with what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("{engine} was not found (searched {searched})\n{hint}")]
-    NotFound { engine: &'static str, searched: String, hint: &'static str },
+    NotFound { engine: &'static str, searched: String, hint: String },
     #[error("{engine} {found} at {} is too old: {required} or newer is required\n{hint}", path.display())]
-    TooOld { engine: &'static str, path: PathBuf, found: String, required: &'static str, hint: &'static str },
+    TooOld { engine: &'static str, path: PathBuf, found: String, required: &'static str, hint: String },
     #[error(
         "PostgreSQL does not run as root, and there is no account `postgres` to run it as\n  \
          create one:  useradd --system --no-create-home postgres\n  or start as a user other than root"
     )]
     NoAccount,
     #[error(
-        "`setpriv` was not found; it is needed to end the engines with this process\n  install it:  apt-get install util-linux"
+        "`setpriv` was not found; it is needed to end the engines with this process\n  install it:  {}",
+        Package::UtilLinux.install_command()
     )]
     NoSetpriv,
     #[error(

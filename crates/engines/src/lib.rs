@@ -13,6 +13,7 @@ mod error;
 pub mod inspect;
 mod leftovers;
 mod nats;
+mod packages;
 mod port;
 mod postgres;
 mod process;
@@ -22,6 +23,7 @@ mod state_dir;
 
 pub use error::EngineError;
 pub use nats::Nats;
+pub use packages::Package;
 pub use postgres::Postgres;
 pub use process::RestartPolicy;
 pub use state_dir::StateDir;

