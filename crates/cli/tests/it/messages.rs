@@ -1,3 +1,5 @@
+use std::process::Stdio;
+
 use crate::support::guildhall;
 
 fn stderr_of_failed(command: &mut std::process::Command) -> String {
@@ -36,6 +38,19 @@ fn missing_postgres_error_says_how_to_install_it() {
     for hint in [&*install, "GUILDHALL_ENGINE_PG_BIN", "--pg-url"] {
         assert!(message.contains(hint), "{message}");
     }
+}
+
+#[test]
+fn root_certificates_are_needed_only_for_https() {
+    let message_for = |url: &str| {
+        let mut command = guildhall();
+        command.args(["login", "--url", url, "--name", "ada", "--password-stdin"]).stdin(Stdio::null());
+        stderr_of_failed(command.env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", "/nonexistent"))
+    };
+    let message = message_for("http://127.0.0.1:1");
+    assert!(message.contains("cannot reach") && !message.contains("certificates"), "{message}");
+    let message = message_for("https://127.0.0.1:1");
+    assert!(message.contains("install the package ca-certificates"), "{message}");
 }
 
 #[test]
