@@ -18,6 +18,7 @@ use super::acp::{AcpBackend, AcpProfile};
 use super::codex::{CodexBackend, CodexProfile};
 use super::script::ScriptBackend;
 use super::{Backend, BackendConfig, ModelApi};
+use crate::sandbox::resolve_node_link;
 
 /// Longer than any key; a larger file is a mistake.
 const MAX_CREDENTIAL_BYTES: u64 = 16 * 1024;
@@ -60,9 +61,15 @@ pub enum BackendSelectionError {
     InvalidProfile(BackendProfile, ProfileError),
     #[error("cannot read the credential of the profile `{0}`: {1}")]
     UnreadableCredential(BackendProfile, &'static str),
-    #[error("codex is not installed on the runner's machine: install it, or set its path with --codex")]
+    #[error(
+        "codex is not installed on the runner's machine: install it there (npm install -g @openai/codex), or name its path \
+         with the option --codex of guildhall-runner"
+    )]
     CodexNotFound,
-    #[error("`{program}`, the agent of the profile `{profile}`, is not installed on the runner's machine")]
+    #[error(
+        "`{program}`, the agent of the profile `{profile}`, is not installed on the runner's machine: install it there, in a \
+         directory of the PATH"
+    )]
     ProgramNotFound { profile: BackendProfile, program: String },
 }
 
@@ -104,7 +111,7 @@ impl BackendCatalog {
                 find_program(&profile).ok_or_else(not_found)?
             }
         };
-        Ok(SelectedBackend { profile, credential, program })
+        Ok(SelectedBackend { profile, credential, program: resolve_node_link(program) })
     }
 }
 

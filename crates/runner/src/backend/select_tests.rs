@@ -95,8 +95,10 @@ fn acp_profile_needs_an_installed_program() {
     for (program, name) in [("no-such-agent-here", "no-such-agent-here"), ("/nonexistent/agent", "agent")] {
         let text = format!("backend = \"acp\"\ncommand = [\"{program}\"]");
         profiles.write("mine", "profile.toml", &text, 0o600);
-        let expected =
-            format!("`{name}`, the agent of the profile `mine`, is not installed on the runner's machine");
+        let expected = format!(
+            "`{name}`, the agent of the profile `mine`, is not installed on the runner's machine: install it there, in a \
+             directory of the PATH"
+        );
         assert_eq!(profiles.select_error("mine"), (FailureKind::InfraFailed, expected));
     }
 }

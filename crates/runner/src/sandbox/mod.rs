@@ -31,7 +31,7 @@ pub use agent_dir::{AgentDir, create_dir};
 pub use cgroup::Cgroups;
 pub use limits::SandboxLimits;
 pub use probe::{PROBE_STAGE, ProbeError, find_bwrap, probe};
-pub use program::program_mounts;
+pub use program::{program_mounts, resolve_node_link};
 pub use spec::{Mount, MountAccess, SandboxSpec};
 pub use tools::{ToolMounts, ToolVariables, find_tools};
 pub use user::{AgentUser, UserError, give_to_agent};

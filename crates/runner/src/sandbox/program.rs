@@ -16,6 +16,16 @@ pub fn program_mounts(program: &Path) -> Vec<PathBuf> {
     mounts
 }
 
+/// Returns the path under which a program finds its own files. `npm install --global` links a program from a directory of
+/// the search path to its Node modules; in a sandbox that link is a file, which finds no modules.
+#[must_use]
+pub fn resolve_node_link(program: PathBuf) -> PathBuf {
+    match program.canonicalize() {
+        Ok(target) if modules_dir(&target).is_some() => target,
+        Ok(_) | Err(_) => program,
+    }
+}
+
 /// Returns the outermost `node_modules` above a path.
 fn modules_dir(path: &Path) -> Option<PathBuf> {
     let is_modules = |dir: &&Path| dir.file_name().is_some_and(|name| name == "node_modules");
@@ -42,6 +52,22 @@ mod tests {
         let link = modules.join(".bin/agent");
         std::os::unix::fs::symlink("../agent/node_modules/inner/cli.js", &link).expect("create symlink");
         assert_eq!(program_mounts(&link), [modules]);
+    }
+
+    #[test]
+    fn global_node_program_is_started_in_its_modules() {
+        let root = tempfile::tempdir().expect("temporary directory");
+        let root = root.path().canonicalize().expect("canonical path");
+        let script = root.join("lib/node_modules/agent/cli.js");
+        std::fs::create_dir_all(root.join("lib/node_modules/agent")).expect("create directory");
+        std::fs::create_dir(root.join("bin")).expect("create directory");
+        std::fs::write(&script, "").expect("write file");
+        std::fs::write(root.join("bin/other-1.2"), "").expect("write file");
+        std::os::unix::fs::symlink("../lib/node_modules/agent/cli.js", root.join("bin/agent")).expect("link");
+        std::os::unix::fs::symlink("other-1.2", root.join("bin/other")).expect("link");
+        assert_eq!(resolve_node_link(root.join("bin/agent")), script);
+        let other = root.join("bin/other");
+        assert_eq!(resolve_node_link(other.clone()), other, "its name may matter to it");
     }
 
     #[test]
