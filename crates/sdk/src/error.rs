@@ -111,7 +111,10 @@ pub fn next_step_for(kind: FailureKind) -> &'static str {
         FailureKind::Conflict => "check what exists already, then choose another name",
         FailureKind::IdempotencyConflict => "use a new idempotency key for a new request",
         FailureKind::NotFound => "check the name or id, and whether you have access to it",
-        FailureKind::NotReady | FailureKind::Overloaded | FailureKind::Timeout | FailureKind::InfraFailed => {
+        FailureKind::InfraFailed => {
+            "fix what the message names, then try again; `guildhall doctor` on the server's machine finds the cause"
+        }
+        FailureKind::NotReady | FailureKind::Overloaded | FailureKind::Timeout => {
             "try again in a moment; if the problem persists, check /health/readiness of the server"
         }
         FailureKind::TenantPolicyDenied => "request less, or ask the operator to extend the tenant's policy",
@@ -121,7 +124,7 @@ pub fn next_step_for(kind: FailureKind) -> &'static str {
         FailureKind::BackendFailed | FailureKind::ProviderUnavailable => {
             "read the run's events; send the command again when the cause is fixed"
         }
-        FailureKind::ProviderAuthFailed => "renew the credential of the profile",
+        FailureKind::ProviderAuthFailed => "set a valid key with `guildhall profiles set PROFILE`",
         FailureKind::Cancelled => "create another run in the same session",
         FailureKind::SessionStoreEvicted | FailureKind::ThreadResumeFailed => "create a new session",
         FailureKind::BudgetExceeded => "raise the budget, or wait until it is reset",

@@ -85,7 +85,7 @@ impl Worker {
         let mut child = self
             .command(request, &attempt)?
             .spawn()
-            .map_err(LaunchError::io("start", "the runner's program"))?;
+            .map_err(LaunchError::io("start", "the runner through prlimit (package util-linux)"))?;
         let identity =
             ProcessIdentity::of(child.id()).ok_or_else(|| std::io::Error::other("the process is gone"));
         if let Err(error) = identity.and_then(|identity| attempt.record_process(&identity)) {

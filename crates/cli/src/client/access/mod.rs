@@ -8,6 +8,7 @@ pub(crate) mod keys;
 pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod members;
+mod operators;
 pub(crate) mod passwd;
 pub(crate) mod projects;
 pub(crate) mod tenants;

@@ -6,6 +6,7 @@ use guildhall_protocol::rest::access::tenants::TenantView;
 use serde_json::json;
 
 use super::bounds::{self, BoundsArgs};
+use super::operators::explain_refusal;
 use crate::async_runtime::block_on;
 use crate::client::connection::{CommonArgs, resolve_tenant};
 use crate::output::{format_table, print_result};
@@ -67,7 +68,8 @@ pub(crate) fn run(args: &TenantsArgs) -> Result<()> {
 }
 
 async fn create(slug: &str, name: &str, idempotency_key: Option<&str>, common: &CommonArgs) -> Result<()> {
-    let tenant = common.connect()?.client.create_tenant(slug, name, idempotency_key).await?;
+    let created = common.connect()?.client.create_tenant(slug, name, idempotency_key).await;
+    let tenant = created.map_err(explain_refusal)?;
     print_result(common.json, &json!(tenant), || format!("created tenant {} ({})", tenant.slug, tenant.id))?;
     Ok(())
 }

@@ -7,6 +7,7 @@ use guildhall_protocol::rest::access::users::UserView;
 use guildhall_sdk::{Client, UserScope};
 use serde_json::json;
 
+use super::operators::explain_refusal;
 use crate::async_runtime::block_on;
 use crate::client::connection::CommonArgs;
 use crate::client::password;
@@ -113,7 +114,7 @@ pub(crate) fn run(args: &UsersArgs) -> Result<()> {
 
 async fn create(name: &str, password: &PasswordArgs, common: &CommonArgs) -> Result<()> {
     let password = password::read_new(name, password.password_stdin)?;
-    let user = common.connect()?.client.create_user(name, &password).await?;
+    let user = common.connect()?.client.create_user(name, &password).await.map_err(explain_refusal)?;
     print_user(common, &user, "created user")
 }
 
@@ -123,7 +124,8 @@ async fn list(args: &ListUsersArgs) -> Result<()> {
         (None, Some(prefix)) => UserScope::NamePrefix(prefix),
         (None, None) => UserScope::All,
     };
-    let page = args.common.connect()?.client.list_users(scope, args.before, args.limit).await?;
+    let listed = args.common.connect()?.client.list_users(scope, args.before, args.limit).await;
+    let page = listed.map_err(explain_refusal)?;
     print_result(args.common.json, &json!(page), || {
         let rows = page.users.iter().map(|user| {
             [user.name.clone(), state(user), format_time(user.created_at), user.principal.clone()]
@@ -210,7 +212,8 @@ impl UserArgs {
         if let Ok(id) = self.user.parse() {
             return Ok((client, id));
         }
-        let mut found = client.list_users(UserScope::Name(&self.user), None, 2).await?.users.into_iter();
+        let found = client.list_users(UserScope::Name(&self.user), None, 2).await.map_err(explain_refusal)?;
+        let mut found = found.users.into_iter();
         let first = found.next().ok_or_else(|| NotFoundError {
             object: "user",
             name: self.user.clone(),
