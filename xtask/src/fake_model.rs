@@ -1,5 +1,6 @@
 //! The fake model of the tests as a process, with the paths of the agents that `.ci/setup` installs.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -46,6 +47,20 @@ impl FakeModel {
     /// Returns the folder of the Qwen program, for a search path.
     pub(crate) fn qwen_folder(&self) -> &Path {
         self.qwen.parent().unwrap_or(&self.qwen)
+    }
+
+    /// Returns the folder with the Node packages of the agents.
+    pub(crate) fn node_modules(&self) -> &Path {
+        // The program is in `node_modules/.bin`.
+        self.qwen_folder().parent().unwrap_or(&self.qwen)
+    }
+
+    /// Writes templates that lead the agents to the fake model. Commands stay as a user types them.
+    pub(crate) fn write_templates(&self, dir: &Path) -> Result<()> {
+        let model = format!("model = \"fake-model\"\nbase_url = \"{}\"\n", self.base_url);
+        fs::write(dir.join("codex.toml"), format!("backend = \"codex\"\n{model}"))?;
+        let command = "backend = \"acp\"\ncommand = [\"qwen\", \"--acp\"]\n";
+        Ok(fs::write(dir.join("qwen.toml"), format!("{command}{model}"))?)
     }
 }
 

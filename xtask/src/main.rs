@@ -55,8 +55,8 @@ enum Task {
     Long(long::LongArgs),
     /// Check the documentation against the code, and run its commands
     Docs(docs::DocsArgs),
-    /// Record the first run of a new user, and write docs/recording
-    Record,
+    /// Record what a new user does, and write docs/recording
+    Record(record::RecordArgs),
 }
 
 fn main() -> ExitCode {
@@ -78,6 +78,6 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Bench(args) => bench::run(&args),
         Task::Long(args) => long::run(&args),
         Task::Docs(args) => docs::run(&args),
-        Task::Record => record::run(),
+        Task::Record(args) => record::run(&args),
     }
 }

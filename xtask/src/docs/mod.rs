@@ -52,6 +52,13 @@ pub(crate) fn run(args: &DocsArgs) -> Result<()> {
     bail!("the documentation is wrong in {} places:\n  {}", problems.len(), problems.join("\n  "))
 }
 
+/// Returns the commands of a document that run.
+pub(crate) fn runnable_commands(path: &str) -> Result<Vec<String>> {
+    let text = fs::read_to_string(root().join(path)).with_context(|| format!("cannot read {path}"))?;
+    let steps = console::steps(&Document::parse(path.to_owned(), &text));
+    Ok(steps.into_iter().map(|step| step.command).collect())
+}
+
 /// Splits the documents into those that people write and those that other commands generate.
 fn partition(documents: &[Document]) -> (Vec<&Document>, Vec<&Document>) {
     documents.iter().partition(|document| !GENERATED_ELSEWHERE.contains(&document.path.as_str()))

@@ -203,7 +203,8 @@ impl DocumentEnvironment {
         if let Some(model) = model {
             programs.extend([model.codex_folder().to_owned(), model.qwen_folder().to_owned()]);
             let templates = dir.path().join("templates");
-            write_templates(&templates, &model.base_url)?;
+            fs::create_dir(&templates)?;
+            model.write_templates(&templates)?;
             environment.push(("GUILDHALL_PROFILES_TEMPLATES", templates.into_os_string()));
             environment.push(("OPENAI_API_KEY", "sk-of-the-documentation".into()));
             environment.push(("XDG_STATE_HOME", dir.path().join("state").into_os_string()));
@@ -227,15 +228,6 @@ impl DocumentEnvironment {
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
-}
-
-/// Writes templates that lead the agents to the fake model. The commands of a document stay as a user types them.
-fn write_templates(dir: &Path, base_url: &str) -> Result<()> {
-    fs::create_dir(dir)?;
-    let model = format!("model = \"fake-model\"\nbase_url = \"{base_url}\"\n");
-    fs::write(dir.join("codex.toml"), format!("backend = \"codex\"\n{model}"))?;
-    fs::write(dir.join("qwen.toml"), format!("backend = \"acp\"\ncommand = [\"qwen\", \"--acp\"]\n{model}"))?;
-    Ok(())
 }
 
 fn read_lines(stdout: ChildStdout) -> Receiver<String> {

@@ -15,8 +15,12 @@ const CHUNK_CHARS: usize = 7;
 
 /// The prompt of the guide to work on one's own repository, and what the model does about it.
 const FIX_PROMPT: &str = "fix the failing test";
-const FIX_COMMANDS: [&str; 3] =
-    ["python3 -B -m unittest -q", "sed -i 's/a - b/a + b/' calc.py", "python3 -B -m unittest -q"];
+const FIX_COMMANDS: [&str; 3] = [
+    "python3 -B -m unittest -q",
+    // Not `sed -i`: Qwen Code takes it for an edit, and refuses it for a file that it has not read.
+    "sed 's/a - b/a + b/' calc.py > fixed && mv fixed calc.py",
+    "python3 -B -m unittest -q",
+];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Behaviour {
