@@ -1,11 +1,14 @@
 //! Fault and size tests at full size. CI runs the same tests with a small size.
 
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::command::{cargo, output, root, step};
+use crate::dist;
 use crate::engines::Engines;
 
 #[derive(Args)]
@@ -18,6 +21,9 @@ pub(crate) struct LongArgs {
     /// Override the full size; the report shows it
     #[arg(long)]
     size: Option<u32>,
+    /// Tarball to test with `dist`; without it a new one of the release profile
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "size"])]
+    tarball: Option<PathBuf>,
 }
 
 /// A test that reads its size from the environment.
@@ -74,19 +80,27 @@ const LONG_TESTS: [LongTest; 6] = [
     },
 ];
 
+/// Not a test of a crate: it tests the programs as users get them.
+const DIST: (&str, &str) = (
+    "dist",
+    "the tarball of a release, where there is nothing but libc and a shell: it installs, serves and completes a run",
+);
+
 pub(crate) fn run(args: &LongArgs) -> Result<()> {
     let Some(name) = &args.name else {
-        for long in &LONG_TESTS {
-            println!("{:14} {}", long.name, long.about);
+        for (name, about) in LONG_TESTS.iter().map(|long| (long.name, long.about)).chain([DIST]) {
+            println!("{name:14} {about}");
         }
         return Ok(());
     };
+    if name == DIST.0 {
+        return test_tarball(args.tarball.as_deref());
+    }
     let Some(long) = LONG_TESTS.iter().find(|long| long.name == name) else {
         bail!("no long test is named `{name}`; `cargo xtask long` lists them");
     };
     let size = args.size.unwrap_or(long.size);
     let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
-    let report = root().join("docs/measured").join(format!("{name}.md"));
     let lines = tempfile::NamedTempFile::new()?;
     // Tests of the CLI also start the runner.
     step("runner", &mut cargo(["build", "-p", "guildhall-cli", "-p", "guildhall-runner"]))?;
@@ -101,15 +115,34 @@ pub(crate) fn run(args: &LongArgs) -> Result<()> {
     if results.trim().is_empty() {
         bail!("{} passed but wrote no report: did the filter match a test?", long.name);
     }
-    let commit =
-        output(std::process::Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(root()))?;
     let size_argument = args.size.map_or(String::new(), |size| format!(" --size {size}"));
     let text = format!(
         "# {name}\n{}.\n\nRun with `cargo xtask long {name} --seed {seed}{size_argument}` on commit {}: size {size} of {}, seed {seed}.\n\n{results}",
         long.about,
-        commit.trim(),
+        commit()?,
         long.size
     );
+    write_report(name, &text)
+}
+
+fn test_tarball(tarball: Option<&Path>) -> Result<()> {
+    let results = dist::trial::run(tarball)?;
+    let option = tarball.map_or("", |_| " --tarball FILE");
+    let (name, about) = DIST;
+    let text = format!(
+        "# {name}\n{about}.\n\nRun with `cargo xtask long {name}{option}` on commit {}.\n\n{results}",
+        commit()?
+    );
+    write_report(name, &text)
+}
+
+fn commit() -> Result<String> {
+    let printed = output(Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(root()))?;
+    Ok(printed.trim().to_owned())
+}
+
+fn write_report(name: &str, text: &str) -> Result<()> {
+    let report = root().join("docs/measured").join(format!("{name}.md"));
     fs::write(&report, text)?;
     println!("wrote {}", report.display());
     Ok(())
@@ -135,7 +168,7 @@ mod tests {
     #[test]
     fn workflow_runs_every_long_test() {
         let workflow = fs::read_to_string(root().join(".github/workflows/ci.yml")).unwrap();
-        let names: Vec<&str> = LONG_TESTS.iter().map(|long| long.name).collect();
+        let names: Vec<&str> = LONG_TESTS.iter().map(|long| long.name).chain([DIST.0]).collect();
         assert!(
             workflow.contains(&format!("name: [{}]", names.join(", "))),
             "matrix of long-tests: {names:?}"

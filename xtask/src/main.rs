@@ -9,6 +9,7 @@ mod command;
 mod compatibility;
 mod contract;
 mod dev_server;
+mod dist;
 mod docs;
 mod doctests;
 mod engines;
@@ -53,6 +54,8 @@ enum Task {
     Bench(bench::BenchArgs),
     /// Run a fault or size test at full size, and write its report to docs/measured
     Long(long::LongArgs),
+    /// Build the tarball of a release, with its checksums and installer
+    Dist(dist::DistArgs),
     /// Check the documentation against the code, and run its commands
     Docs(docs::DocsArgs),
     /// Record what a new user does, and write docs/recording
@@ -77,6 +80,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Sqlx(args) => sqlx::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Long(args) => long::run(&args),
+        Task::Dist(args) => dist::run(&args),
         Task::Docs(args) => docs::run(&args),
         Task::Record(args) => record::run(&args),
     }
