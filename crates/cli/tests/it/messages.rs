@@ -47,8 +47,8 @@ fn root_certificates_are_needed_only_for_https() {
         command.args(["login", "--url", url, "--name", "ada", "--password-stdin"]).stdin(Stdio::null());
         stderr_of_failed(command.env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", "/nonexistent"))
     };
-    let message = message_for("http://127.0.0.1:1");
-    assert!(message.contains("cannot reach") && !message.contains("certificates"), "{message}");
+    // The client is set up before the password is read.
+    assert_eq!(message_for("http://127.0.0.1:1"), "error: no password on standard input\n");
     let message = message_for("https://127.0.0.1:1");
     assert!(message.contains("install the package ca-certificates"), "{message}");
 }
