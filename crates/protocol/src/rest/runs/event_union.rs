@@ -1,4 +1,4 @@
-//! Events by `type`, for the API document. A new type is a payload and a line in [`types`].
+//! Events by `type`, for the API document. A new type is a payload and a line in `types`.
 
 use guildhall_domain::runs::event;
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, SchemaType, Type};

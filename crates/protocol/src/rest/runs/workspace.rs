@@ -1,7 +1,7 @@
 //! Workspaces of runs, for the API document.
 //!
 //! The server parses a workspace with `guildhall_domain::runs::policy::WorkspaceRef`, which has further rules. The test
-//! below compares the two. A new kind is a struct here and a line in [`kinds`].
+//! below compares the two. A new kind is a struct here and a line in `kinds`.
 
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
