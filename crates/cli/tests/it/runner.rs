@@ -135,7 +135,7 @@ fn unservable_run_fails_with_its_reason_on_the_first_runner() {
     let server = DevServer::ephemeral();
     let fixture = TenantFixture::new(&server);
     let runner = InProcessRunner::start(&server, &fixture);
-    let workspace = "git:https://git.example.org/acme/web";
+    let workspace = "git:ssh://git@git.example.org/acme/web";
     let watched = fixture.user.run(&["runs", "create", "go", "--workspace", workspace, "--watch"]);
     let output = String::from_utf8_lossy(&watched.stdout).into_owned();
     assert_eq!(watched.status.code(), Some(1), "{output} {}", String::from_utf8_lossy(&watched.stderr));

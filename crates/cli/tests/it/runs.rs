@@ -166,7 +166,7 @@ fn runs_errors_name_the_next_step_and_show_no_secret() {
             4,
             "next: ",
         ),
-        (&stranger, &["runs", "ls"], 3, "guildhall login"),
+        (&stranger, &["runs", "ls"], 5, "guildhall login"),
     ];
     for (user, args, code, expected) in cases {
         let output = user.run(args);

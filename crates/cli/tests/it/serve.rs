@@ -52,6 +52,7 @@ fn serve_without_postgres_fails_fast_with_a_clear_error() {
     let started = Instant::now();
     let output = guildhall()
         .args(["serve", "--listen", "127.0.0.1:0", "--pg-url", "postgres://nobody@127.0.0.1:1/nothing"])
+        .env("GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY", "ab".repeat(32))
         .output()
         .expect("the command runs");
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
