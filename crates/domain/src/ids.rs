@@ -174,6 +174,16 @@ typed_id! {
 }
 
 typed_id! {
+    /// A question of an agent, and its answer.
+    ApprovalId, "approval", "apr"
+}
+
+typed_id! {
+    /// A remembered answer to the questions of agents.
+    ApprovalRuleId, "approval rule", "apl"
+}
+
+typed_id! {
     /// An outbox entry: a side effect to execute after a commit.
     EffectId, "effect", "eff"
 }

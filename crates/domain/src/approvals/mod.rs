@@ -1,0 +1,18 @@
+//! Approvals: an agent asks before it acts, and a person or a remembered rule answers.
+//!
+//! - [`question`]: what is asked, as people see it, and what would be executed.
+//! - [`policy`]: who may answer, how answers are counted, and what happens without one.
+//! - [`state`]: from the question to its answer in the agent's process, at most once.
+//! - [`rule`]: answers that are remembered for the same action.
+//!
+//! An agent's process is always answered with an option that lasts once. "Always" is a rule of this server, so it can be
+//! listed and revoked. Nothing but a person or a rule that a person made can allow an action: a missing answer, an
+//! unknown option or an impossible quorum denies it.
+
+pub mod digest;
+pub mod policy;
+pub mod question;
+pub mod rule;
+pub mod state;
+#[cfg(test)]
+mod state_tests;
