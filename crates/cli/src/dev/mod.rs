@@ -70,6 +70,8 @@ impl DevArgs {
         sources.defaults = vec![
             ("telemetry.log_filter", "warn".to_owned()),
             ("http.drain_delay", "0s".to_owned()),
+            // Compilers may run on the same machine, and then a connection takes seconds.
+            ("postgres.acquire_timeout", "30s".to_owned()),
             // Local services, such as a test identity provider, are reachable.
             ("egress.allow", "127.0.0.0/8,::1/128".to_owned()),
             // A run gets a runner at once, and runners stop with the server.

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 /// A sandbox starts within milliseconds, even on a busy machine within seconds. The runner itself gives up earlier: a
 /// program that takes longer is not a runner.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Whether runners start their agents in a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]

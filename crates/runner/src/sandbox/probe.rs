@@ -14,7 +14,7 @@ use super::{AgentUser, Cgroups, ProcessAccess, Sandbox, enter};
 pub const PROBE_STAGE: &str = "sandbox-probe";
 
 /// Longer than a sandbox takes to start on a busy machine.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(15);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// Why agents cannot be contained on this machine.
 #[derive(Debug, thiserror::Error)]

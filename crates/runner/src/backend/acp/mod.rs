@@ -46,7 +46,7 @@ impl Agent for AcpProfile {
         envelope: Envelope::JsonRpc2,
         // An agent on Node may need ten seconds to start, and more on a busy machine. To resume a session it reads the
         // whole history.
-        response_timeout: Duration::from_secs(60),
+        response_timeout: Duration::from_secs(120),
     };
     type Translator = Translator;
 

@@ -42,8 +42,8 @@ impl Agent for CodexProfile {
         agent: "codex",
         event_prefix: translate::EVENT_PREFIX,
         envelope: Envelope::WithoutVersion,
-        // Resuming reads the history of a thread; everything else is answered at once.
-        response_timeout: Duration::from_secs(30),
+        // Resuming reads the history of a thread; everything else is answered at once, but not on a machine that compiles.
+        response_timeout: Duration::from_secs(120),
     };
     type Translator = Translator;
 
