@@ -26,6 +26,9 @@ use crate::sandbox::create_dir;
 /// A mirror that was not used for this long is deleted.
 const MAX_UNUSED: Duration = Duration::from_secs(14 * 24 * 3600);
 
+/// A tenant keeps this many mirrors.
+const MAX_MIRRORS: usize = 100;
+
 /// How long to wait for the fetch of another run.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1800);
 
@@ -189,21 +192,37 @@ async fn lock(path: &Path) -> Result<Flock<File>, WorkspaceError> {
     }
 }
 
-/// Deletes the mirrors that were not used for long.
+/// Deletes the mirrors that were not used for long, and the least recently used ones over the maximum.
 fn delete_unused(parent: &Path, now: SystemTime) -> io::Result<()> {
+    let mut mirrors = Vec::new();
     for entry in fs::read_dir(parent)? {
         let path = entry?.path();
-        let used = path.with_extension("used");
-        let age = |path: &Path| now.duration_since(fs::metadata(path).ok()?.modified().ok()?).ok();
-        let is_old = age(&used).or_else(|| age(&path)).is_some_and(|age| age > MAX_UNUSED);
-        if !is_old || path.extension().is_none_or(|extension| extension != "git") {
-            continue;
+        if path.extension().is_some_and(|extension| extension == "git") {
+            mirrors.push((last_use(&path), path));
         }
-        let lock = File::options().create(true).append(true).open(path.with_extension("lock"))?;
-        if let Ok(_lock) = Flock::lock(lock, FlockArg::LockExclusiveNonblock) {
-            fs::remove_dir_all(&path)?;
-            let _missing = fs::remove_file(used);
+    }
+    mirrors.sort_by(|one, other| other.cmp(one));
+    for (index, (used_at, path)) in mirrors.iter().enumerate() {
+        let age = used_at.and_then(|used_at| now.duration_since(used_at).ok());
+        if index >= MAX_MIRRORS || age.is_some_and(|age| age > MAX_UNUSED) {
+            delete_if_free(path)?;
         }
+    }
+    Ok(())
+}
+
+/// Returns when a mirror was last fetched. One whose first fetch did not end has only its own time.
+fn last_use(mirror: &Path) -> Option<SystemTime> {
+    let modified = |path: &Path| fs::metadata(path).ok()?.modified().ok();
+    modified(&mirror.with_extension("used")).or_else(|| modified(mirror))
+}
+
+/// Deletes a mirror that no run uses.
+fn delete_if_free(mirror: &Path) -> io::Result<()> {
+    let lock = File::options().create(true).append(true).open(mirror.with_extension("lock"))?;
+    if let Ok(_lock) = Flock::lock(lock, FlockArg::LockExclusiveNonblock) {
+        fs::remove_dir_all(mirror)?;
+        let _missing = fs::remove_file(mirror.with_extension("used"));
     }
     Ok(())
 }
@@ -236,5 +255,21 @@ mod tests {
         delete_unused(parent.path(), now + MAX_UNUSED + Duration::from_secs(60)).expect("delete");
         assert_eq!(names(), ["a.lock", "b.git", "b.lock", "b.used"], "one is in use");
         drop(in_use);
+    }
+
+    #[test]
+    fn least_recently_used_mirrors_over_the_maximum_are_deleted() {
+        let parent = tempfile::tempdir().expect("temporary directory");
+        let now = SystemTime::from(Clock::system().now());
+        let path = |number: usize| parent.path().join(format!("{number:03}.git"));
+        for number in 0..MAX_MIRRORS + 2 {
+            fs::create_dir(path(number)).expect("create directory");
+            let used = File::create(path(number).with_extension("used")).expect("create file");
+            let age = u64::try_from(number).expect("a small number");
+            used.set_modified(now - Duration::from_secs(3600 * age)).expect("set the time");
+        }
+        delete_unused(parent.path(), now).expect("delete");
+        let kept: Vec<usize> = (0..MAX_MIRRORS + 2).filter(|number| path(*number).is_dir()).collect();
+        assert_eq!(kept, (0..MAX_MIRRORS).collect::<Vec<_>>());
     }
 }
