@@ -8,6 +8,8 @@
 //! An agent's process is always answered with an option that lasts once. "Always" is a rule of this server, so it can be
 //! listed and revoked. Nothing but a person or a rule that a person made can allow an action: a missing answer, an
 //! unknown option or an impossible quorum denies it.
+//!
+//! No service uses these rules yet: runners still decline every question.
 
 pub mod digest;
 pub mod policy;

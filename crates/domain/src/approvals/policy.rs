@@ -118,7 +118,7 @@ pub struct Voter {
 
 /// Why a caller may not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum VoterRefused {
+pub enum VoterError {
     #[error("agents and runners cannot answer questions")]
     NotAPerson,
     #[error("the policy of the tenant does not let external subjects answer")]
@@ -132,30 +132,30 @@ pub enum VoterRefused {
 }
 
 /// Decides whether a caller may answer.
-pub fn check_voter(policy: &ApprovalPolicy, voter: &Voter) -> Result<(), VoterRefused> {
+pub fn check_voter(policy: &ApprovalPolicy, voter: &Voter) -> Result<(), VoterError> {
     match voter.token {
         TokenKind::User | TokenKind::Service | TokenKind::External => {}
-        TokenKind::Agent | TokenKind::Enrolment | TokenKind::Run => return Err(VoterRefused::NotAPerson),
+        TokenKind::Agent | TokenKind::Enrolment | TokenKind::Run => return Err(VoterError::NotAPerson),
     }
     match voter.kind {
-        PrincipalKind::Agent => return Err(VoterRefused::NotAPerson),
+        PrincipalKind::Agent => return Err(VoterError::NotAPerson),
         PrincipalKind::External if !(policy.external_subjects_answer && voter.is_creator) => {
-            return Err(VoterRefused::ExternalSubject);
+            return Err(VoterError::ExternalSubject);
         }
         // A service answers for people only with the permission.
-        PrincipalKind::Service if !voter.may_decide => return Err(VoterRefused::NoPermission),
+        PrincipalKind::Service if !voter.may_decide => return Err(VoterError::NoPermission),
         PrincipalKind::Person | PrincipalKind::Service | PrincipalKind::External => {}
     }
     match policy.mediation {
         Mediation::Designated { approver } if approver != voter.principal => {
-            return Err(VoterRefused::NotDesignated);
+            return Err(VoterError::NotDesignated);
         }
-        Mediation::LocalOnly if voter.peer != Peer::DirectLoopback => return Err(VoterRefused::NotLocal),
+        Mediation::LocalOnly if voter.peer != Peer::DirectLoopback => return Err(VoterError::NotLocal),
         // Being designated is the permission.
         Mediation::Designated { .. } => return Ok(()),
         Mediation::FirstResponder | Mediation::Consensus { .. } | Mediation::LocalOnly => {}
     }
-    if voter.may_decide || voter.is_creator { Ok(()) } else { Err(VoterRefused::NoPermission) }
+    if voter.may_decide || voter.is_creator { Ok(()) } else { Err(VoterError::NoPermission) }
 }
 
 /// A counted answer. Each principal has at most one.
@@ -168,7 +168,7 @@ pub struct Vote {
 
 /// The result of a count.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tally {
+pub enum VoteResult {
     /// More answers are needed.
     Open,
     /// These people have chosen this option.
@@ -179,19 +179,19 @@ pub enum Tally {
 
 /// Counts the answers, in the order of their time. `voters_left` is the number of people who may answer and have not.
 #[must_use]
-pub fn count_votes(mediation: Mediation, votes: &[Vote], voters_left: usize) -> Tally {
-    let chosen = |option: &str| Tally::Chosen {
+pub fn count_votes(mediation: Mediation, votes: &[Vote], voters_left: usize) -> VoteResult {
+    let chosen = |option: &str| VoteResult::Chosen {
         option: option.to_owned(),
         by: votes.iter().filter(|vote| vote.option == option).map(|vote| vote.principal).collect(),
     };
     let Mediation::Consensus { quorum, veto } = mediation else {
-        return votes.first().map_or(Tally::Open, |first| Tally::Chosen {
+        return votes.first().map_or(VoteResult::Open, |first| VoteResult::Chosen {
             option: first.option.clone(),
             by: vec![first.principal],
         });
     };
     if let Some(denial) = votes.iter().find(|vote| veto && vote.effect == OptionEffect::Deny) {
-        return Tally::Chosen { option: denial.option.clone(), by: vec![denial.principal] };
+        return VoteResult::Chosen { option: denial.option.clone(), by: vec![denial.principal] };
     }
     let quorum = usize::from(quorum.get());
     let count = |option: &str| votes.iter().filter(|vote| vote.option == option).count();
@@ -199,7 +199,7 @@ pub fn count_votes(mediation: Mediation, votes: &[Vote], voters_left: usize) -> 
         return chosen(&winner.option);
     }
     let most = votes.iter().map(|vote| count(&vote.option)).max().unwrap_or(0);
-    if most + voters_left < quorum { Tally::Unreachable } else { Tally::Open }
+    if most + voters_left < quorum { VoteResult::Unreachable } else { VoteResult::Open }
 }
 
 #[cfg(test)]
@@ -250,7 +250,7 @@ mod tests {
                 Mediation::LocalOnly,
             ] {
                 let refused = check_voter(&policy(mediation), &asker);
-                assert_eq!(refused, Err(VoterRefused::NotAPerson), "{kind} {token} {}", mediation.name());
+                assert_eq!(refused, Err(VoterError::NotAPerson), "{kind} {token} {}", mediation.name());
             }
         }
     }
@@ -259,11 +259,11 @@ mod tests {
     fn creator_and_members_with_the_permission_answer() {
         let policy = policy(Mediation::FirstResponder);
         let person = voter(PrincipalKind::Person, TokenKind::User);
-        assert_eq!(check_voter(&policy, &person), Err(VoterRefused::NoPermission));
+        assert_eq!(check_voter(&policy, &person), Err(VoterError::NoPermission));
         assert_eq!(check_voter(&policy, &Voter { may_decide: true, ..person }), Ok(()));
         assert_eq!(check_voter(&policy, &Voter { is_creator: true, ..person }), Ok(()));
         let service = Voter { is_creator: true, ..voter(PrincipalKind::Service, TokenKind::Service) };
-        assert_eq!(check_voter(&policy, &service), Err(VoterRefused::NoPermission));
+        assert_eq!(check_voter(&policy, &service), Err(VoterError::NoPermission));
         assert_eq!(check_voter(&policy, &Voter { may_decide: true, ..service }), Ok(()));
     }
 
@@ -271,22 +271,22 @@ mod tests {
     fn external_subject_answers_only_its_own_session_if_the_policy_says_so() {
         let mut policy = policy(Mediation::FirstResponder);
         let subject = Voter { is_creator: true, ..voter(PrincipalKind::External, TokenKind::External) };
-        assert_eq!(check_voter(&policy, &subject), Err(VoterRefused::ExternalSubject));
+        assert_eq!(check_voter(&policy, &subject), Err(VoterError::ExternalSubject));
         policy.external_subjects_answer = true;
         assert_eq!(check_voter(&policy, &subject), Ok(()));
         let other = Voter { is_creator: false, ..subject };
-        assert_eq!(check_voter(&policy, &other), Err(VoterRefused::ExternalSubject));
+        assert_eq!(check_voter(&policy, &other), Err(VoterError::ExternalSubject));
     }
 
     #[test]
     fn designated_and_local_modes_refuse_everyone_else() {
         let person = Voter { may_decide: true, ..voter(PrincipalKind::Person, TokenKind::User) };
         let other = policy(Mediation::Designated { approver: PrincipalId::generate() });
-        assert_eq!(check_voter(&other, &person), Err(VoterRefused::NotDesignated));
+        assert_eq!(check_voter(&other, &person), Err(VoterError::NotDesignated));
         let designated = policy(Mediation::Designated { approver: person.principal });
         assert_eq!(check_voter(&designated, &Voter { may_decide: false, ..person }), Ok(()));
         let local = policy(Mediation::LocalOnly);
-        assert_eq!(check_voter(&local, &person), Err(VoterRefused::NotLocal));
+        assert_eq!(check_voter(&local, &person), Err(VoterError::NotLocal));
         assert_eq!(check_voter(&local, &Voter { peer: Peer::DirectLoopback, ..person }), Ok(()));
     }
 
@@ -304,10 +304,10 @@ mod tests {
     fn quorum_that_cannot_be_reached_ends_at_once() {
         let two = Mediation::Consensus { quorum: quorum(2), veto: false };
         let votes = [vote("yes", OptionEffect::Allow), vote("no", OptionEffect::Deny)];
-        assert_eq!(count_votes(two, &votes, 1), Tally::Open);
-        assert_eq!(count_votes(two, &votes, 0), Tally::Unreachable);
+        assert_eq!(count_votes(two, &votes, 1), VoteResult::Open);
+        assert_eq!(count_votes(two, &votes, 0), VoteResult::Unreachable);
         let veto = Mediation::Consensus { quorum: quorum(2), veto: true };
-        let denied = Tally::Chosen { option: "no".to_owned(), by: vec![votes[1].principal] };
+        let denied = VoteResult::Chosen { option: "no".to_owned(), by: vec![votes[1].principal] };
         assert_eq!(count_votes(veto, &votes, 5), denied);
     }
 
@@ -321,23 +321,23 @@ mod tests {
         fn consensus_allows_only_with_a_whole_quorum(
             votes in votes(), number in 1u8..6, veto: bool, left in 0usize..4
         ) {
-            let tally = count_votes(Mediation::Consensus { quorum: quorum(number), veto }, &votes, left);
+            let result = count_votes(Mediation::Consensus { quorum: quorum(number), veto }, &votes, left);
             let allows = votes.iter().filter(|vote| vote.effect == OptionEffect::Allow).count();
-            if let Tally::Chosen { option, by } = &tally && option == "allow" {
+            if let VoteResult::Chosen { option, by } = &result && option == "allow" {
                 prop_assert!(allows >= usize::from(number) && by.len() == allows);
                 prop_assert!(!veto || allows == votes.len());
             }
             // One more voter never makes an open question unreachable.
-            if tally == Tally::Open {
+            if result == VoteResult::Open {
                 let more = count_votes(Mediation::Consensus { quorum: quorum(number), veto }, &votes, left + 1);
-                prop_assert_eq!(more, Tally::Open);
+                prop_assert_eq!(more, VoteResult::Open);
             }
         }
 
         #[test]
         fn first_answer_wins_in_other_modes(votes in votes(), left in 0usize..4) {
             for mediation in [Mediation::FirstResponder, Mediation::LocalOnly] {
-                let expected = votes.first().map_or(Tally::Open, |first| Tally::Chosen {
+                let expected = votes.first().map_or(VoteResult::Open, |first| VoteResult::Chosen {
                     option: first.option.clone(),
                     by: vec![first.principal],
                 });
