@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_directory_below_a_directory_can_be_created_but_not_below_a_file() {
+    fn directory_can_be_created_below_a_directory_but_not_a_file() {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::write(dir.path().join("file"), "").expect("written");
         check_creatable(&dir.path().join("a/b")).expect("creatable");

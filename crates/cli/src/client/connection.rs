@@ -21,7 +21,7 @@ pub(crate) struct CommonArgs {
 
 /// `--tenant`, with a default.
 #[derive(Args)]
-pub(crate) struct OptionalTenantArg {
+pub(crate) struct TenantArg {
     /// Slug or id of the tenant; without it the tenant of the context, or your only tenant
     #[arg(long)]
     tenant: Option<String>,
@@ -47,7 +47,7 @@ impl CommonArgs {
     }
 }
 
-impl OptionalTenantArg {
+impl TenantArg {
     /// Returns a client and the tenant that its calls are about.
     pub(super) async fn connect(&self, common: &CommonArgs) -> Result<(Client, TenantId)> {
         let connection = common.connect()?;

@@ -9,7 +9,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use crate::async_runtime::block_on;
-use crate::client::connection::{CommonArgs, OptionalTenantArg, parse_role};
+use crate::client::connection::{CommonArgs, TenantArg, parse_role};
 use crate::client::password;
 use crate::output::{format_table, format_time, print_result, sanitize_line};
 
@@ -41,7 +41,7 @@ struct CreateArgs {
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    tenant: OptionalTenantArg,
+    tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -53,7 +53,7 @@ enum Commands {
     /// List the invitations of a tenant, newest first, without their secrets
     Ls {
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -63,7 +63,7 @@ enum Commands {
         #[arg(value_name = "INVITATION")]
         id: InviteId,
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -102,7 +102,7 @@ async fn create(args: &CreateArgs) -> Result<()> {
     Ok(())
 }
 
-async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let (client, tenant) = tenant.connect(common).await?;
     let invitations = client.list_invitations(tenant).await?;
     print_result(common.json, &json!({ "invitations": invitations }), || {
@@ -124,7 +124,7 @@ fn state(invitation: &InvitationView) -> String {
     }
 }
 
-async fn revoke(id: InviteId, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn revoke(id: InviteId, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let (client, tenant) = tenant.connect(common).await?;
     client.revoke_invitation(tenant, id).await?;
     print_result(common.json, &json!({ "id": id, "revoked": true }), || format!("revoked {id}"))?;

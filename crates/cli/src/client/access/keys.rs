@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use crate::async_runtime::block_on;
-use crate::client::connection::{CommonArgs, OptionalTenantArg, parse_role};
+use crate::client::connection::{CommonArgs, TenantArg, parse_role};
 use crate::output::{format_optional_time, format_table, format_time, print_result};
 
 const EXAMPLES: &str = "Examples:
@@ -36,7 +36,7 @@ struct CreateArgs {
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    tenant: OptionalTenantArg,
+    tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -48,7 +48,7 @@ enum Commands {
     /// List the keys of a tenant, without their secrets
     Ls {
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -58,7 +58,7 @@ enum Commands {
         #[arg(value_name = "KEY")]
         id: ServiceKeyId,
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -85,7 +85,7 @@ async fn create(args: &CreateArgs) -> Result<()> {
     Ok(())
 }
 
-async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let (client, tenant) = tenant.connect(common).await?;
     let keys = client.list_keys(tenant).await?;
     print_result(common.json, &json!({ "keys": keys }), || {
@@ -99,7 +99,7 @@ async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
     Ok(())
 }
 
-async fn revoke(id: ServiceKeyId, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn revoke(id: ServiceKeyId, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let (client, tenant) = tenant.connect(common).await?;
     client.revoke_key(tenant, id).await?;
     print_result(common.json, &json!({ "id": id, "revoked": true }), || format!("revoked {id}"))?;

@@ -8,7 +8,7 @@ use guildhall_sdk::Client;
 use serde_json::json;
 
 use crate::async_runtime::block_on;
-use crate::client::connection::{CommonArgs, OptionalTenantArg, parse_role};
+use crate::client::connection::{CommonArgs, TenantArg, parse_role};
 use crate::error::{NotFoundError, UsageError};
 use crate::output::{format_table, print_result, sanitize_line};
 
@@ -30,7 +30,7 @@ enum Commands {
     /// List the members of a tenant
     Ls {
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -42,7 +42,7 @@ enum Commands {
         #[arg(long, value_parser = parse_role)]
         role: Role,
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -54,7 +54,7 @@ enum Commands {
         #[arg(long, value_parser = parse_role)]
         role: Role,
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -63,7 +63,7 @@ enum Commands {
         /// Principal id (prn_…), or the name of an existing member
         member: String,
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &MembersArgs) -> Result<()> {
     }
 }
 
-async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let (client, tenant) = tenant.connect(common).await?;
     let members = client.list_members(tenant).await?;
     print_result(common.json, &json!({ "members": members }), || {
@@ -88,14 +88,14 @@ async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
     Ok(())
 }
 
-async fn add(name: &str, role: Role, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn add(name: &str, role: Role, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let (client, tenant) = tenant.connect(common).await?;
     let member = client.add_member(tenant, name, role).await?;
     print_result(common.json, &json!(member), || format!("added {} as {role}", sanitize_line(name)))?;
     Ok(())
 }
 
-async fn set(member: &str, role: Role, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn set(member: &str, role: Role, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let (client, tenant) = tenant.connect(common).await?;
     let principal = resolve_member(&client, tenant, member).await?;
     client.set_member(tenant, principal, role).await?;
@@ -104,7 +104,7 @@ async fn set(member: &str, role: Role, tenant: &OptionalTenantArg, common: &Comm
     Ok(())
 }
 
-async fn remove(member: &str, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn remove(member: &str, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let (client, tenant) = tenant.connect(common).await?;
     let principal = resolve_member(&client, tenant, member).await?;
     client.remove_member(tenant, principal).await?;

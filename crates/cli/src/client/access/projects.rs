@@ -8,7 +8,7 @@ use guildhall_sdk::Client;
 use serde_json::json;
 
 use crate::async_runtime::block_on;
-use crate::client::connection::{CommonArgs, OptionalTenantArg};
+use crate::client::connection::{CommonArgs, TenantArg};
 use crate::error::NotFoundError;
 use crate::output::{format_fields, format_table, format_time, print_result};
 
@@ -41,7 +41,7 @@ struct CreateArgs {
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    tenant: OptionalTenantArg,
+    tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -64,7 +64,7 @@ struct SetupArgs {
     #[arg(long, conflicts_with = "command")]
     clear: bool,
     #[command(flatten)]
-    tenant: OptionalTenantArg,
+    tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -76,7 +76,7 @@ enum Commands {
     /// List the projects of a tenant
     Ls {
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -85,7 +85,7 @@ enum Commands {
         /// Slug or id of the project
         project: String,
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -113,7 +113,7 @@ async fn create(args: &CreateArgs) -> Result<()> {
     Ok(())
 }
 
-async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let connection = common.connect()?;
     let projects = connection.client.list_projects(tenant.resolve(&connection).await?).await?;
     print_result(common.json, &json!({ "projects": projects }), || {
@@ -125,7 +125,7 @@ async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
     Ok(())
 }
 
-async fn show(project: &str, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn show(project: &str, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let connection = common.connect()?;
     let (tenant, client) = (tenant.resolve(&connection).await?, connection.client);
     let project = client.get_project(tenant, resolve_project(&client, tenant, project).await?).await?;

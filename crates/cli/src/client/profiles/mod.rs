@@ -12,7 +12,7 @@ use guildhall_sdk::{Client, CredentialRequest, ProfileScope, next_step_for};
 use serde_json::json;
 
 use crate::async_runtime::block_on;
-use crate::client::connection::{CommonArgs, Connection, OptionalTenantArg};
+use crate::client::connection::{CommonArgs, Connection, TenantArg};
 use crate::client::password;
 use crate::error::UnsuccessfulOutcome;
 use crate::output::{format_fields, format_optional_time, format_table, print_line, print_result};
@@ -67,7 +67,7 @@ struct ProfileScopeArgs {
     #[arg(long, conflicts_with = "tenant")]
     shared: bool,
     #[command(flatten)]
-    tenant: OptionalTenantArg,
+    tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -79,7 +79,7 @@ enum Commands {
     /// List the profiles that runs can use
     Ls {
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -89,7 +89,7 @@ enum Commands {
         #[arg(value_name = "PROFILE")]
         slug: String,
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -99,7 +99,7 @@ enum Commands {
         #[arg(value_name = "PROFILE")]
         slug: String,
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -169,7 +169,7 @@ async fn set(args: &SetArgs) -> Result<()> {
     outcome(&validation)
 }
 
-async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let connection = common.connect()?;
     let profiles = connection.client.list_profiles(tenant.resolve(&connection).await?).await?;
     print_result(common.json, &json!({ "profiles": profiles }), || {
@@ -192,7 +192,7 @@ async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
     Ok(())
 }
 
-async fn show_one(slug: &str, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn show_one(slug: &str, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let connection = common.connect()?;
     let profile = connection.client.get_profile(tenant.resolve(&connection).await?, slug).await?;
     print_result(common.json, &json!(profile), || {
@@ -214,7 +214,7 @@ async fn show_one(slug: &str, tenant: &OptionalTenantArg, common: &CommonArgs) -
     Ok(())
 }
 
-async fn check(slug: &str, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn check(slug: &str, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let connection = common.connect()?;
     let tenant = tenant.resolve(&connection).await?;
     let validation = validate(&connection.client, tenant, slug).await?;

@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use crate::async_runtime::block_on;
-use crate::client::connection::{CommonArgs, OptionalTenantArg};
+use crate::client::connection::{CommonArgs, TenantArg};
 use crate::output::{format_optional_time, format_table, format_time, print_result};
 
 const EXAMPLES: &str = "Examples:
@@ -42,7 +42,7 @@ struct CreateArgs {
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    tenant: OptionalTenantArg,
+    tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -54,7 +54,7 @@ enum Commands {
     /// List the enrolments of a tenant, without their tokens
     Ls {
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -64,7 +64,7 @@ enum Commands {
         #[arg(value_name = "ENROLMENT")]
         id: EnrolmentId,
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -99,7 +99,7 @@ async fn create(args: &CreateArgs) -> Result<()> {
     Ok(())
 }
 
-async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn list(tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let (client, tenant) = tenant.connect(common).await?;
     let enrolments = client.list_enrolments(tenant).await?;
     print_result(common.json, &json!({ "enrolments": enrolments }), || {
@@ -115,7 +115,7 @@ async fn list(tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
     Ok(())
 }
 
-async fn revoke(id: EnrolmentId, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn revoke(id: EnrolmentId, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let (client, tenant) = tenant.connect(common).await?;
     client.revoke_enrolment(tenant, id).await?;
     print_result(common.json, &json!({ "id": id, "revoked": true }), || format!("revoked {id}"))?;

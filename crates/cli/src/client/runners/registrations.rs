@@ -9,7 +9,7 @@ use guildhall_sdk::RunnerScope;
 use serde_json::json;
 
 use crate::async_runtime::block_on;
-use crate::client::connection::{CommonArgs, OptionalTenantArg};
+use crate::client::connection::{CommonArgs, TenantArg};
 use crate::output::{format_age, format_fields, format_table, format_time, print_result};
 
 const EXAMPLES: &str = "Examples:
@@ -31,7 +31,7 @@ struct RunnerArgs {
     /// Id of the runner
     runner: RunnerId,
     #[command(flatten)]
-    tenant: OptionalTenantArg,
+    tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -44,7 +44,7 @@ enum Commands {
         #[arg(long)]
         all: bool,
         #[command(flatten)]
-        tenant: OptionalTenantArg,
+        tenant: TenantArg,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &RunnersArgs) -> Result<()> {
     }
 }
 
-async fn list(all: bool, tenant: &OptionalTenantArg, common: &CommonArgs) -> Result<()> {
+async fn list(all: bool, tenant: &TenantArg, common: &CommonArgs) -> Result<()> {
     let connection = common.connect()?;
     let tenant = tenant.resolve(&connection).await?;
     let scope = if all { RunnerScope::All } else { RunnerScope::Active };

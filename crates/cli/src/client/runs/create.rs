@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::watch::RunWatch;
 use super::{prompt, workspace};
-use crate::client::connection::{CommonArgs, OptionalTenantArg};
+use crate::client::connection::{CommonArgs, TenantArg};
 use crate::output::print_result;
 
 pub(super) const EXAMPLES: &str = "Examples:
@@ -52,7 +52,7 @@ pub(super) struct CreateArgs {
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    tenant: OptionalTenantArg,
+    tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }

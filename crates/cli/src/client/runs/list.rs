@@ -9,7 +9,7 @@ use guildhall_runtime::Clock;
 use guildhall_sdk::RunScope;
 use serde_json::json;
 
-use crate::client::connection::{CommonArgs, OptionalTenantArg};
+use crate::client::connection::{CommonArgs, TenantArg};
 use crate::output::{
     format_age, format_fields, format_optional_time, format_table, format_time, print_result,
 };
@@ -26,7 +26,7 @@ pub(super) struct ListRunsArgs {
     #[arg(long, value_name = "RUN")]
     before: Option<RunId>,
     #[command(flatten)]
-    tenant: OptionalTenantArg,
+    tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }

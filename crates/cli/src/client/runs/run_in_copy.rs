@@ -18,7 +18,7 @@ use super::diff::{apply_diff, repository};
 use super::prompt;
 use super::watch::RunWatch;
 use crate::async_runtime::block_on;
-use crate::client::connection::{CommonArgs, OptionalTenantArg};
+use crate::client::connection::{CommonArgs, TenantArg};
 use crate::error::{UnsuccessfulOutcome, UsageError};
 use crate::output::{print_json, print_line, sanitize_text};
 
@@ -50,7 +50,7 @@ pub(crate) struct RunInCopyArgs {
     #[arg(long)]
     keep_open: bool,
     #[command(flatten)]
-    tenant: OptionalTenantArg,
+    tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }

@@ -5,12 +5,12 @@ use clap::Args;
 use guildhall_domain::access::audit_checkpoint::AuditLog;
 use guildhall_sdk::Client;
 
-use crate::client::connection::{CommonArgs, OptionalTenantArg};
+use crate::client::connection::{CommonArgs, TenantArg};
 
 #[derive(Args)]
 pub(super) struct AuditLogArg {
     #[command(flatten)]
-    tenant: OptionalTenantArg,
+    tenant: TenantArg,
     /// Read the log of the installation (operators only)
     #[arg(long, conflicts_with = "tenant")]
     installation: bool,
