@@ -16,6 +16,7 @@ mod postgres_url;
 mod rounds;
 pub mod schema;
 mod sql;
+mod stopwatch;
 mod template;
 
 pub use agents::{codex_program, node_modules, qwen_program};
@@ -27,3 +28,4 @@ pub use history::{EntryPosition, History, HistoryViolation};
 pub use node::{NodeProcess, NodeScript};
 pub use rounds::Rounds;
 pub use sql::SqlConnection;
+pub use stopwatch::Stopwatch;

@@ -15,14 +15,14 @@ fn options(url: SecretString) -> BusOptions {
 #[tokio::test]
 async fn round_trip_succeeds() {
     let bus = Bus::connect(&options(nats_url())).await.expect("connected");
-    bus.round_trip(Duration::from_secs(2)).await.expect("a reply");
+    bus.round_trip(Duration::from_secs(30)).await.expect("a reply");
 }
 
 #[tokio::test]
 async fn round_trip_fails_while_nats_is_down_and_recovers() {
     let engines = PrivateEngines::start();
     let bus = Bus::connect(&options(engines.nats.url())).await.expect("connected");
-    bus.round_trip(Duration::from_secs(2)).await.expect("a reply");
+    bus.round_trip(Duration::from_secs(30)).await.expect("a reply");
     engines.nats.kill();
     let error = bus.round_trip(Duration::from_millis(500)).await.expect_err("away");
     assert!(matches!(error, BusError::Unavailable), "{error:?}");
@@ -45,10 +45,10 @@ async fn hints_reach_only_the_same_prefix() {
     let mut received = other.subscribe("a.b").await.expect("subscribed");
     let mut foreign = foreign_bus.subscribe("a.b").await.expect("subscribed");
     // A round trip on the same connection ensures that NATS has processed the subscription.
-    other.round_trip(Duration::from_secs(2)).await.expect("a reply");
-    foreign_bus.round_trip(Duration::from_secs(2)).await.expect("a reply");
+    other.round_trip(Duration::from_secs(30)).await.expect("a reply");
+    foreign_bus.round_trip(Duration::from_secs(30)).await.expect("a reply");
     one.publish("a.b", b"7".to_vec()).await;
-    let hint = tokio::time::timeout(Duration::from_secs(2), received.next()).await.expect("in time");
+    let hint = tokio::time::timeout(Duration::from_secs(30), received.next()).await.expect("in time");
     assert_eq!(hint, Some(b"7".to_vec()));
     let nothing = tokio::time::timeout(Duration::from_millis(200), foreign.next()).await;
     assert!(nothing.is_err(), "another installation received it");

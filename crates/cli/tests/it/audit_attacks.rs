@@ -1,14 +1,14 @@
 //! Attacks on the audit log by the owner of the database, who has neither the signing key nor the anchor file: each one
 //! must be found by `guildhall audit verify --anchor`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use guildhall_domain::access::audit_chain::{ChainTip, UnsealedEntry, body_hash, seal};
 use guildhall_domain::access::audit_checkpoint::{AuditLog, CheckpointStatement};
 use guildhall_domain::ids::EntryId;
 use guildhall_domain::journal::Seq;
 use guildhall_identity::audit_key::AuditSigningKey;
-use guildhall_testkit::{Rounds, SqlConnection};
+use guildhall_testkit::{Rounds, SqlConnection, Stopwatch};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -272,7 +272,7 @@ fn quote(text: &str) -> String {
 
 /// Exports the log until all entries are sealed.
 fn sealed_export(user: &CliUser, count: usize) -> String {
-    let started = Instant::now();
+    let started = Stopwatch::start();
     loop {
         let export = stdout(&user.run(&["audit", "export", "--tenant", "acme"]));
         let rows: Vec<Row> = export.lines().map(parse).collect();

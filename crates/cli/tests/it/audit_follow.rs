@@ -33,7 +33,7 @@ impl TailProcess {
     }
 
     fn next_entry(&self) -> (i64, String) {
-        let line = self.lines.recv_timeout(Duration::from_secs(20)).expect("an entry within 20 s");
+        let line = self.lines.recv_timeout(Duration::from_secs(120)).expect("an entry within 120 s");
         let entry: Value = serde_json::from_str(&line).expect("JSON");
         (entry["seq"].as_i64().expect("a number"), entry["action"].as_str().expect("an action").to_owned())
     }

@@ -74,7 +74,7 @@ async fn send(
     returns_secret: bool,
 ) -> Value {
     let request = request.header("traceparent", format!("00-{TRACE}-00f067aa0ba902b7-01"));
-    let response = request.timeout(Duration::from_secs(20)).send().await.expect("a response");
+    let response = request.timeout(Duration::from_secs(120)).send().await.expect("a response");
     channels.add("responses", format!("{} {:?}", response.status(), response.headers()));
     let body = response.text().await.expect("a body");
     if !returns_secret {

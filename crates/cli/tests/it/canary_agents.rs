@@ -102,7 +102,7 @@ fn send_turn(fixture: &AgentFixture, channels: &mut CapturedOutput, run: &str, p
 /// Kills the agent during a turn, so that the runner reports its stderr.
 fn kill_agent_during_turn(fixture: &AgentFixture, channels: &mut CapturedOutput, run: &str, marker: &str) {
     let turn = WatchedCommand::start(&fixture.tenant.user, &["runs", "send", run, "slow", "--watch"]);
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while !fixture.model.requests().iter().any(|request| request.body.to_string().contains("slow\"")) {
         assert!(Instant::now() < deadline, "the model received no request");
         std::thread::sleep(Duration::from_millis(100));

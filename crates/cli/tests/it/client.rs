@@ -1,8 +1,9 @@
 //! Client commands against a real server.
 
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use guildhall_testkit::Stopwatch;
 use serde_json::Value;
 
 use crate::support::user::{CliUser, DevServer, stderr, stdout};
@@ -312,7 +313,7 @@ fn audit_verify_proves_an_export_and_names_a_changed_line() {
     let public_key = stdout(&user.run(&["audit", "public-key"]));
     let arguments = ["audit", "verify", "-", "--json", "--public-key", public_key.trim()];
     let verify = |text: &str| user.run_with_stdin(&arguments, text);
-    let started = Instant::now();
+    let started = Stopwatch::start();
     let (export, verdict) = loop {
         let export = stdout(&user.run(&["audit", "export", "--tenant", "acme"]));
         let verdict: Value = serde_json::from_slice(&verify(&export).stdout).expect("JSON");

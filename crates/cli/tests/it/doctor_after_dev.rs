@@ -1,14 +1,15 @@
 //! `guildhall dev` prints the doctor's findings after an error.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support::guildhall;
 use crate::support::user::{stderr, stdout};
+use guildhall_testkit::Stopwatch;
 
 #[test]
 fn failed_dev_prints_the_cause_and_keeps_its_exit_code() {
     let empty_folder = tempfile::tempdir().expect("a folder");
-    let started = Instant::now();
+    let started = Stopwatch::start();
     let dev = guildhall()
         .args(["dev", "--ephemeral"])
         .env("GUILDHALL_ENGINE_NATS_BIN", empty_folder.path())

@@ -3,10 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use guildhall_engines::Package;
-use guildhall_testkit::SqlConnection;
+use guildhall_testkit::{SqlConnection, Stopwatch};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -209,7 +209,7 @@ fn hanging_engine_program_does_not_block_the_doctor() {
     let program = bin.path().join("postgres");
     std::fs::write(&program, "#!/bin/sh\nexec sleep 120\n").expect("written");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("set");
-    let started = Instant::now();
+    let started = Stopwatch::start();
     let mut command = doctor_command(&folder.path().join("state"), "127.0.0.1:0");
     let output = command.env("GUILDHALL_ENGINE_PG_BIN", bin.path()).output().expect("the command runs");
     let report: Value =

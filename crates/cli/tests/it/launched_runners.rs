@@ -56,7 +56,7 @@ fn launched_runner_uses_the_credential_set_over_the_api() {
     assert!(model.requests().is_empty(), "a runner started too early");
     let job = user.json(&["runs", "launch", run]);
     assert_eq!(job["kind"], "asked", "{job}");
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while user.json(&["runs", "show", run])["openCommandIds"] != json!([]) {
         assert!(Instant::now() < deadline, "no reply: {}", user.json(&["runs", "jobs", run]));
         std::thread::sleep(Duration::from_millis(200));

@@ -30,7 +30,7 @@ fn start_two(server: &DevServer, fixture: &TenantFixture, folder: &TempDir) -> C
 
 /// Waits until a list of runners matches.
 fn wait_for_runners(fixture: &TenantFixture, matches: impl Fn(&[Value]) -> bool) -> Vec<Value> {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(120);
     loop {
         let listed = fixture.user.json(&["runners", "ls", "--all"]);
         let runners = listed["runners"].as_array().expect("runners").clone();

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use guildhall_testkit::FakeModel;
+use guildhall_testkit::{FakeModel, Stopwatch};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -180,7 +180,7 @@ async fn validation_completes_after_its_server_is_killed() {
     let started: Value = started.json().await.expect("JSON");
     cluster.kill_replica(0);
     let id = started["validationId"].as_str().expect("an id");
-    let poll_started = Instant::now();
+    let poll_started = Stopwatch::start();
     let outcome = loop {
         let request = cluster.request(1, Method::GET, &at(&format!("/validations/{id}")), &key);
         let view: Value = request.send().await.expect("a response").json().await.expect("JSON");

@@ -57,7 +57,7 @@ fn run_is_cancelled_while_its_setup_runs() {
     let run = created["run"]["runId"].as_str().expect("a run").to_owned();
     let sleeping = || processes_of(&state).into_iter().filter(|line| line.contains("sleep 300")).count();
     let wait_for = |what: &str, condition: &dyn Fn() -> bool| {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while !condition() {
             assert!(Instant::now() < deadline, "{what}: not within 20 s");
             std::thread::sleep(Duration::from_millis(50));

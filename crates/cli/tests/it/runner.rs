@@ -1,7 +1,7 @@
 //! An in-process runner with the demo backend, controlled through the CLI.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use guildhall_runner::backend::select::BackendCatalog;
 use guildhall_runner::guard::GuardLink;
@@ -10,6 +10,7 @@ use guildhall_runner::sandbox::Containment;
 use guildhall_runner::serve::{GitOptions, ServeOptions, ServeOutcome, register, serve};
 use guildhall_sdk::Client;
 use guildhall_sdk::runner::RunnerClient;
+use guildhall_testkit::Stopwatch;
 use secrecy::SecretString;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -70,7 +71,7 @@ impl InProcessRunner {
 
     /// Waits until the server knows the storage of a session, and returns it.
     fn wait_for_storage(fixture: &TenantFixture, session: &str) -> Value {
-        let started = Instant::now();
+        let started = Stopwatch::start();
         loop {
             let storage = fixture.user.json(&["sessions", "storage", session]);
             if storage["storageKind"] == "directory" {

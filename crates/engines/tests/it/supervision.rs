@@ -20,7 +20,7 @@ fn alive(pid: Pid) -> bool {
 }
 
 fn wait_until(condition_text: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while !condition() {
         assert!(Instant::now() < deadline, "waited 20 s until {condition_text}");
         std::thread::sleep(Duration::from_millis(20));

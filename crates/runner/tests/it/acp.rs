@@ -36,7 +36,7 @@ fn profile(base_url: &str) -> AcpProfile {
         base_url: Some(base_url.to_owned()),
         env: BTreeMap::new(),
         settings: BTreeMap::new(),
-        silence_timeout: Duration::from_secs(10),
+        silence_timeout: Duration::from_secs(60),
     }
 }
 

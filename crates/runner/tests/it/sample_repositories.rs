@@ -65,7 +65,7 @@ async fn assert_passes(files: &[(&str, &str)], command: &str, expected: &str) {
     let Containment::Sandboxed(sandbox) = &harness.config.containment else { panic!("no sandbox") };
     let tools = find_tools(&ToolVariables::of_this_process(), &[ci_tools()]);
     harness.config.containment = Containment::Sandboxed(Arc::new(Sandbox { tools, ..(**sandbox).clone() }));
-    harness.config.turn_timeout = Duration::from_secs(40);
+    harness.config.turn_timeout = Duration::from_secs(120);
     // As a runner that prepares a workspace does it.
     write_files(&harness.config.workspace, files);
     for (name, _) in files {

@@ -1,8 +1,8 @@
 //! The audit log, read in pages and as a stream.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use guildhall_testkit::{PrivateEngines, TestDb};
+use guildhall_testkit::{PrivateEngines, Stopwatch, TestDb};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ async fn revoked_key_loses_access_and_streams_on_other_replica_within_1s() {
         let revoke = format!("/api/v1/tenants/{tenant}/keys/{id}");
         let response = cluster.first.request_as(Method::DELETE, &revoke, &cluster.operator.token, None).await;
         assert_eq!(response.status, 200, "{}", response.text);
-        let began = Instant::now();
+        let began = Stopwatch::start();
         cluster.second.get_as("/api/v1/whoami", &secret).await.assert_failure(401, "unauthenticated");
         let mut last = None;
         while let Some(event) = stream.next().await {

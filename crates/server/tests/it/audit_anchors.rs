@@ -2,12 +2,12 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use guildhall_domain::access::audit_checkpoint::{AuditLog, Checkpoint};
 use guildhall_identity::audit_key::AuditPublicKey;
 use guildhall_server::StartError;
-use guildhall_testkit::TestDb;
+use guildhall_testkit::{Stopwatch, TestDb};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -58,7 +58,7 @@ fn read_anchors(path: &Path) -> Vec<Checkpoint> {
 
 /// Waits until the last anchor of a log is at an entry, and returns all its anchors.
 async fn wait_until_anchored(path: &Path, log: AuditLog, seq: i64) -> Vec<Checkpoint> {
-    let began = Instant::now();
+    let began = Stopwatch::start();
     loop {
         let anchors = read_anchors(path);
         let anchors: Vec<_> = anchors.into_iter().filter(|anchor| anchor.statement.log == log).collect();

@@ -1,10 +1,10 @@
 //! The hash chain of an audit log, verified with the data of the API.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use guildhall_domain::access::audit_chain::{ChainLink, Digest, body_hash};
 use guildhall_domain::journal::Seq;
-use guildhall_testkit::{SqlConnection, TestDb};
+use guildhall_testkit::{SqlConnection, Stopwatch, TestDb};
 use serde_json::Value;
 
 use crate::support::cluster::{Cluster, SignedInUser};
@@ -23,7 +23,7 @@ async fn wait_until_sealed(
     tenant: &str,
     count: usize,
 ) -> Vec<Value> {
-    let began = Instant::now();
+    let began = Stopwatch::start();
     loop {
         let entries = read_log(server, reader, tenant).await;
         let unsealed = entries.iter().find(|entry| !entry["hash"].is_string());

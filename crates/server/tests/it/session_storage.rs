@@ -1,9 +1,9 @@
 //! Session storage: reported by runners, evicted by callers or by expiry, deleted by its owner.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use guildhall_testkit::TestDb;
+use guildhall_testkit::{Stopwatch, TestDb};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -172,7 +172,7 @@ async fn expired_storage_is_deleted_except_open_runs_and_workspaces() {
         fs::create_dir_all(folder.join("inner")).expect("a folder");
     }
     cancel(&cluster, &run).await;
-    let began = Instant::now();
+    let began = Stopwatch::start();
     while storage(&cluster, Method::GET, &ended).await.body["phase"] != "removed" {
         assert!(
             began.elapsed() < Duration::from_secs(15),

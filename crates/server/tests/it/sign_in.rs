@@ -44,7 +44,7 @@ async fn concurrent_creation_of_the_first_user_creates_one_user() {
     lock.execute("BEGIN; LOCK TABLE passwords IN EXCLUSIVE MODE").await;
     let release_lock = async {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(6);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
         while watch.number(waiting).await < 2 {
             assert!(std::time::Instant::now() < deadline, "the two requests do not wait for the lock");
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;

@@ -135,7 +135,7 @@ async fn concurrent_first_tokens_of_a_subject_create_one_principal() {
     lock.execute("BEGIN; LOCK TABLE external_subjects IN EXCLUSIVE MODE").await;
     let release_lock = async {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        let deadline = Instant::now() + Duration::from_secs(6);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while watch.number(waiting).await < 2 {
             assert!(Instant::now() < deadline, "the two requests do not wait for the lock");
             tokio::time::sleep(Duration::from_millis(10)).await;

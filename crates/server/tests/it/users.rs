@@ -1,8 +1,8 @@
 //! Users: incident response by operators, and what users do with their own account.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use guildhall_testkit::SqlConnection;
+use guildhall_testkit::{SqlConnection, Stopwatch};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ async fn assert_signed_out(cluster: &Cluster, user: &SignedInUser) {
 
 /// Reads streams to their end. Asserts that each was closed within a second because its caller lost access.
 async fn assert_closed(streams: &mut [EventStream]) {
-    let began = Instant::now();
+    let began = Stopwatch::start();
     for stream in streams {
         let mut last = None;
         while let Some(event) = stream.next().await {

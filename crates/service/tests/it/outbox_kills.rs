@@ -48,7 +48,7 @@ async fn effects_of_a_killed_worker_are_performed_by_another() {
     assert_eq!(claimed, 20, "the claimed batch");
     let handler = Arc::new(RecordingHandler::default());
     let successor = worker(&store, &handler, SHORT_TIMEOUTS);
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while sql.number("SELECT count(*) FROM outbox").await > 0 {
         assert!(
             Instant::now() < deadline,
@@ -75,7 +75,7 @@ async fn unconfirmed_effects_are_performed_again() {
     let disconnected_worker =
         Outbox::new(store.clone(), handlers, SHORT_TIMEOUTS, CancellationToken::new()).expect("a handler");
     let disconnect = async {
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while blocking_handler.handler.performed().len() < 3 {
             assert!(Instant::now() < deadline, "the effects were not performed");
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -95,7 +95,7 @@ async fn unconfirmed_effects_are_performed_again() {
 
     let handler = Arc::new(RecordingHandler::default());
     let successor = worker(&store, &handler, SHORT_TIMEOUTS);
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while observer.number("SELECT count(*) FROM outbox").await > 0 {
         assert!(Instant::now() < deadline, "the effects are not retried");
         successor.round().await.expect("a round");
@@ -114,7 +114,7 @@ async fn every_effect_is_performed_despite_broken_connections() {
     let handler = Arc::new(RecordingHandler::default());
     let worker_under_test = worker(&store, &handler, SHORT_TIMEOUTS);
     let failed_rounds = AtomicU32::new(0);
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(120);
     let breaker = async {
         let kill = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'guildhall'";
         while failed_rounds.load(Ordering::Relaxed) < 5 {

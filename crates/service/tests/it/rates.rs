@@ -1,6 +1,6 @@
 //! Borrowing and spending rate-limit permits.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::future::join_all;
 use guildhall_domain::FailureKind;
@@ -9,7 +9,7 @@ use guildhall_domain::ops::rate::{RateKey, Tier};
 use guildhall_service::ServiceError;
 use guildhall_service::ops::rates::{RatePolicy, Rates};
 use guildhall_store::{Store, StoreOptions};
-use guildhall_testkit::{PrivateEngines, TestDb};
+use guildhall_testkit::{PrivateEngines, Stopwatch, TestDb};
 
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -91,7 +91,7 @@ async fn concurrent_requests_without_postgres_fail_without_queueing() {
     let db = TestDb::migrated(engines.urls()).await;
     let (rates, key) = (replica(&db, "1/24h"), new_caller());
     engines.postgres.kill();
-    let started = Instant::now();
+    let started = Stopwatch::start();
     for result in join_all((0..10).map(|_| rates.count(Tier::Read, key))).await {
         assert_eq!(failure_kind(&result.expect_err("PostgreSQL is down")), FailureKind::InfraFailed);
     }

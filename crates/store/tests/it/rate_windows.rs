@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use guildhall_domain::ids::PrincipalId;
 use guildhall_domain::ops::rate::{Rate, RateKey, Tier};
 use guildhall_store::rate_windows;
-use guildhall_testkit::TestDb;
+use guildhall_testkit::{Stopwatch, TestDb};
 
 use crate::{store, store_with_timeout};
 
@@ -108,7 +108,7 @@ async fn borrow_fails_when_postgres_times_out() {
     let (store, key) = (store(db.url()), RateKey::Principal(PrincipalId::generate()));
     let mut lock = db.sql().await;
     lock.execute("BEGIN; LOCK TABLE rate_windows IN ACCESS EXCLUSIVE MODE").await;
-    let began = Instant::now();
+    let began = Stopwatch::start();
     let error = rate_windows::borrow(&store, Tier::Read, key, rate("1/24h"), 1).await.expect_err("locked");
     assert!(matches!(error, guildhall_store::StoreError::Unavailable(_)), "{error:?}");
     assert!(began.elapsed() < Duration::from_secs(5), "took {:?}", began.elapsed());

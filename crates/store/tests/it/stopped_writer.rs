@@ -147,7 +147,7 @@ impl Writer {
     fn stop(&self) {
         kill_process(self.pid(), Signal::STOP).expect("stopped");
         let status = Path::new("/proc").join(self.child.id().to_string()).join("stat");
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while !std::fs::read_to_string(&status).expect("it lives").contains(") T ") {
             assert!(Instant::now() < deadline, "the process does not stop");
             std::thread::sleep(Duration::from_millis(1));

@@ -164,7 +164,7 @@ impl RunFixture {
     /// Reads a page. Returns `None` if the replica does not respond; after `done` it must respond.
     async fn page(&self, replica: usize, run: RunId, after: i64) -> Option<Value> {
         let path = format!("/api/v1/runs/{run}/events?afterSeq={after}&limit=200");
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(120);
         loop {
             let done = self.done.load(Ordering::SeqCst);
             let response = self.cluster.request(replica, Method::GET, &path, &self.bearer).send().await;

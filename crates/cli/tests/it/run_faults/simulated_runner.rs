@@ -243,7 +243,7 @@ impl RunFixture {
 
     /// Sends a request to the replicas in turn until one responds.
     async fn request(&self, method: Method, path: &str, bearer: &str, body: &Value) -> (u16, Value) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(120);
         for replica in 0.. {
             let mut request = self.cluster.request(replica, method.clone(), path, bearer);
             if !body.is_null() {
@@ -264,7 +264,7 @@ impl RunFixture {
 
     /// Creates a resource with an idempotency key on the replicas in turn until one confirms it.
     async fn create(&self, path: &str, key: &str, body: &Value) -> Value {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(120);
         for replica in 0.. {
             if let Some(created) = self.cluster.create(replica, path, &self.bearer, key, body).await {
                 return created;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use guildhall_testkit::Stopwatch;
 use rustix::process::Signal;
 
 use super::fixture::{RunnerFixture, phase_payloads};
@@ -18,7 +19,7 @@ async fn idle_runner_releases_the_run_for_the_next_runner() {
     let events = fixture.events(&run).await;
     assert_eq!(phase_payloads(&events, "runner-leaving")[0]["reason"], "idle", "{events:#?}");
     assert_eq!(fixture.get(&format!("/api/v1/runs/{}", run.id)).await["status"], "pending");
-    let started = Instant::now();
+    let started = Stopwatch::start();
     let _next = fixture.start_runner(&run, &["--one-shot"]);
     fixture.complete_turn(&run, "run:true").await;
     assert!(started.elapsed() < super::LEASE, "the next runner waited {:?}", started.elapsed());

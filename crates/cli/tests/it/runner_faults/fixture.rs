@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use guildhall_testkit::FakeModel;
+use guildhall_testkit::{FakeModel, Stopwatch};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -165,14 +165,14 @@ impl RunnerFixture {
 
     /// Waits for a command to end and returns its result.
     pub(super) async fn wait_for_result(&self, run: &TestRun, command: &str, timeout: Duration) -> Value {
-        let deadline = Instant::now() + timeout;
+        let started = Stopwatch::start();
         let path = format!("/api/v1/runs/{}/commands/{command}/result", run.id);
         loop {
             let result = self.get(&path).await;
             if !result["terminalStatus"].is_null() {
                 return result;
             }
-            assert!(Instant::now() < deadline, "{command} has not ended after {timeout:?}: {result}");
+            assert!(started.elapsed() < timeout, "{command} has not ended after {timeout:?}: {result}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -203,13 +203,13 @@ impl RunnerFixture {
 
     /// Waits for an event of a phase and returns its payload.
     pub(super) async fn wait_for_phase(&self, run: &TestRun, phase: &str, timeout: Duration) -> Value {
-        let deadline = Instant::now() + timeout;
+        let started = Stopwatch::start();
         loop {
             let events = self.events(run).await;
             if let Some(payload) = phase_payloads(&events, phase).pop() {
                 return payload;
             }
-            assert!(Instant::now() < deadline, "no {phase} after {timeout:?}: {events:#?}");
+            assert!(started.elapsed() < timeout, "no {phase} after {timeout:?}: {events:#?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }

@@ -69,7 +69,7 @@ struct KillMeasurement {
 // covers: R10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_runner_repeats_no_tool_call_and_its_run_continues() {
-    let mut rounds = Rounds::from_env(10);
+    let mut rounds = Rounds::from_env(6);
     let fixture = RunnerFixture::start().await;
     let mut measurements = BTreeMap::<Agent, Vec<KillMeasurement>>::new();
     let agents: Vec<Agent> =

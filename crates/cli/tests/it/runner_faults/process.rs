@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use guildhall_testkit::Stopwatch;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::ChildProcess;
@@ -27,7 +28,7 @@ impl RunnerProcess {
 
     /// Waits for the guard to start the worker and returns its pid.
     pub(super) fn worker_pid(&self) -> u32 {
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_secs(120);
         loop {
             if let [worker] = children(self.guard_pid())[..] {
                 return worker;
@@ -77,7 +78,7 @@ pub(super) fn is_running(pid: u32) -> bool {
 
 /// Waits until all processes have exited. Returns how long it took.
 pub(super) async fn wait_until_exited(pids: &[u32], timeout: Duration) -> Duration {
-    let started = Instant::now();
+    let started = Stopwatch::start();
     loop {
         let running: Vec<_> = pids.iter().filter(|pid| is_running(**pid)).collect();
         if running.is_empty() {
@@ -91,7 +92,7 @@ pub(super) async fn wait_until_exited(pids: &[u32], timeout: Duration) -> Durati
 
 /// Waits for a file to have at least `count` lines, and returns them.
 pub(super) async fn wait_for_lines(file: &Path, count: usize) -> Vec<String> {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(120);
     loop {
         let text = fs::read_to_string(file).unwrap_or_default();
         let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);

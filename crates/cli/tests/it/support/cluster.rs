@@ -53,7 +53,7 @@ impl Cluster {
             || std::net::TcpListener::bind((host, 0)).and_then(|l| l.local_addr()).expect("a port").port();
         let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let client = reqwest::Client::builder()
-            .timeout(Duration::from_secs(5))
+            .timeout(Duration::from_secs(30))
             .pool_max_idle_per_host(0)
             .no_proxy()
             .build()
@@ -106,13 +106,13 @@ impl Cluster {
 
     async fn wait_ready(&self) {
         for replica in 0..2 {
-            let deadline = Instant::now() + Duration::from_secs(30);
+            let deadline = Instant::now() + Duration::from_secs(120);
             loop {
                 let response = self.client.get(self.url(replica, "/health")).send().await;
                 if response.is_ok_and(|response| response.status() == 200) {
                     break;
                 }
-                assert!(Instant::now() < deadline, "replica {replica} is not ready after 30 s");
+                assert!(Instant::now() < deadline, "replica {replica} is not ready after 120 s");
                 // A replica cannot start while PostgreSQL is down; start it again.
                 if self.servers[replica]
                     .lock()

@@ -52,10 +52,10 @@ impl LoggedReplicas {
             .env("GUILDHALL_TELEMETRY_LOG_FORMAT", format);
         let process =
             ChildProcess::start_with_stderr(&mut command, Stdio::from(File::create(&log).expect("a log")));
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
             let log_text = std::fs::read_to_string(&log).unwrap_or_default();
-            assert!(Instant::now() < deadline, "the replica does not listen after 20 s: {log_text}");
+            assert!(Instant::now() < deadline, "the replica does not listen after 120 s: {log_text}");
             std::thread::sleep(Duration::from_millis(20));
         }
         self.processes.push((process, format!("http://127.0.0.1:{port}")));

@@ -100,7 +100,7 @@ impl FakeRunner {
             command_id: Some(command.to_owned()),
             payload,
         };
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(120);
         loop {
             match self.runtime.block_on(self.leased_run.append(std::slice::from_ref(&event))) {
                 Ok(_placed) => return,
@@ -176,7 +176,7 @@ impl WatchedCommand {
 
     /// Waits for one line of stdout, at most 20 s.
     pub(crate) fn read_line(&self) -> String {
-        self.lines.recv_timeout(Duration::from_secs(20)).expect("a line within 20 s")
+        self.lines.recv_timeout(Duration::from_secs(120)).expect("a line within 120 s")
     }
 
     /// Waits for one line of stderr.
@@ -193,12 +193,12 @@ impl WatchedCommand {
 
     /// Waits for the command to exit, at most 20 s.
     pub(crate) fn wait(mut self) -> WatchedOutput {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(120);
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("a status") {
                 break status;
             }
-            assert!(Instant::now() < deadline, "still running after 20 s");
+            assert!(Instant::now() < deadline, "still running after 120 s");
             std::thread::sleep(Duration::from_millis(10));
         };
         let mut stderr = String::new();

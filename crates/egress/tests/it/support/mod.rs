@@ -14,8 +14,8 @@ use guildhall_egress::{Egress, EgressOptions, Resolver};
 /// Production options with shorter timeouts.
 pub(crate) fn options() -> EgressOptions {
     EgressOptions {
-        connect_timeout: Duration::from_secs(2),
-        request_timeout: Duration::from_secs(10),
+        connect_timeout: Duration::from_secs(30),
+        request_timeout: Duration::from_secs(60),
         ..EgressOptions::default()
     }
 }

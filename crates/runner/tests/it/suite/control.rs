@@ -1,6 +1,5 @@
-use std::time::Instant;
-
 use guildhall_runner::backend::{BackendEvent, EventSink, SteerError, TurnControl, TurnOutcome};
+use guildhall_testkit::Stopwatch;
 use tokio::sync::oneshot;
 
 use super::{BackendFixture, Harness, ModelState};
@@ -68,11 +67,11 @@ pub(crate) async fn steer_after_the_end_is_rejected(fixture: &BackendFixture) {
 
 pub(crate) async fn interrupt_ends_the_turn_and_the_thread_continues(fixture: &BackendFixture) {
     let mut harness = Harness::started(fixture).await;
-    let mut interrupted_at = Instant::now();
+    let mut interrupted_at = Stopwatch::start();
     let report = harness
         .turn_while("slow", async |controls, events| {
             events.wait_for(is_text).await;
-            interrupted_at = Instant::now();
+            interrupted_at = Stopwatch::start();
             controls.send(TurnControl::Interrupt).await.expect("send control");
         })
         .await;

@@ -32,10 +32,10 @@ pub(crate) const CREDENTIAL_VALUE: &str = "canary-credential-5f0e";
 pub(crate) const DENIED_CONTENT: &str = "nobody-may-read-this";
 
 /// Longer than any backend takes to start, even on a busy machine.
-const START_TIMEOUT: Duration = Duration::from_secs(45);
+const START_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Longer than any turn of the suite.
-const TURN_TIMEOUT: Duration = Duration::from_secs(45);
+const TURN_TIMEOUT: Duration = Duration::from_secs(180);
 
 pub(crate) struct Harness<'a> {
     fixture: &'a BackendFixture,
@@ -84,7 +84,7 @@ impl<'a> Harness<'a> {
             approval: Approval::Never,
             network: Network::Disabled,
             secrets: vec![(CREDENTIAL.to_owned(), SecretString::from(CREDENTIAL_VALUE))],
-            turn_timeout: Duration::from_secs(15),
+            turn_timeout: Duration::from_secs(120),
             containment: containment(&root),
             user,
             allowed_hosts: Vec::new(),

@@ -8,7 +8,10 @@ use super::{BackendFixture, Harness};
 
 /// Runs a turn that fails. Checks that its report leaks nothing and that the next turn works.
 async fn run_failing_turn(fixture: &BackendFixture, prompt: &str) -> FailureKind {
-    let mut harness = Harness::started(fixture).await;
+    let mut harness = Harness::new(fixture).await;
+    // An agent may retry for longer than a turn lasts.
+    harness.config.turn_timeout = Duration::from_secs(20);
+    harness.start(ThreadStart::New).await.expect("start a thread");
     let report = harness.turn(prompt).await;
     let failure = report.failure().clone();
     assert!(!failure.died, "{failure:?}");

@@ -18,7 +18,7 @@ pub(crate) async fn text_turn_streams_its_answer(fixture: &BackendFixture) {
 
 pub(crate) async fn events_arrive_while_a_long_turn_runs(fixture: &BackendFixture) {
     let mut harness = Harness::new(fixture).await;
-    harness.config.turn_timeout = Duration::from_secs(60);
+    harness.config.turn_timeout = Duration::from_secs(120);
     harness.start(ThreadStart::New).await.expect("start a thread");
     let (started, mut first_delta) = (std::time::Instant::now(), None);
     let report = harness

@@ -4,9 +4,9 @@ mod faults;
 mod pool;
 mod serving;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use guildhall_testkit::TestDb;
+use guildhall_testkit::{Stopwatch, TestDb};
 use serde_json::{Value, json};
 
 use crate::support::cluster::Cluster;
@@ -27,7 +27,7 @@ async fn runner_job_returns_at_once_and_its_key_starts_one_process() {
     let run = cluster.create_run(&cluster.create_test_tenant("acme").await).await;
     let command = cluster.send_turn(&run, "slow").await;
     let body = json!({ "commandId": command });
-    let began = Instant::now();
+    let began = Stopwatch::start();
     let create_on_both = async |key: &'static str| {
         let one = cluster.first.create_runner_job(&cluster, &run, key, body.clone());
         let (one, other) =

@@ -17,7 +17,7 @@ async fn warm_runner_claims_a_run_of_any_tenant_and_is_replaced() {
     let cluster = Cluster::with_setup(launcher.setup(&db).with("launcher.warm", "demo=1"), db).await;
     let tenants = [cluster.create_test_tenant("acme").await, cluster.create_test_tenant("other").await];
     for tenant in &tenants {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(120);
         let idle_runners = "SELECT count(*) FROM runner_jobs JOIN runners USING (enrolment)
                     WHERE ended_at IS NULL AND run IS NULL";
         while cluster.db.sql().await.number(idle_runners).await == 0 {
@@ -68,7 +68,7 @@ async fn process_limit_holds_and_tenants_with_fewer_runs_go_first() {
     let cluster = Cluster::with_setup(setup, db).await;
     cluster.create_pending_runs("acme", 5).await;
     let (_, small) = cluster.create_pending_runs("small", 1).await;
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(120);
     let done = "SELECT count(*) FROM commands WHERE state = 'completed'";
     let mut max_runners = 0;
     while cluster.db.sql().await.number(done).await < 6 {

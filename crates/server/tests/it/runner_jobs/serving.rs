@@ -1,8 +1,8 @@
 //! Requests for a runner job while a job that was started automatically serves the run, and without session storage.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use guildhall_testkit::TestDb;
+use guildhall_testkit::{Stopwatch, TestDb};
 use serde_json::{Value, json};
 
 use super::start_cluster;
@@ -77,7 +77,7 @@ async fn runner_job_is_refused_when_session_storage_is_missing() {
     assert_eq!(kind, "directory", "looking does not evict");
 
     std::fs::rename(&aside, &folder).expect("the storage is back");
-    let began = Instant::now();
+    let began = Stopwatch::start();
     let created = cluster.second.create_runner_job(&cluster, &run, "back", json!({})).await;
     assert_eq!(created.status, 201, "{}", created.text);
     assert!(began.elapsed() < Duration::from_secs(5), "took {:?}", began.elapsed());

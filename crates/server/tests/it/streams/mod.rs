@@ -8,7 +8,7 @@ mod slow_client;
 use std::time::{Duration, Instant};
 
 use guildhall_domain::ops::capability::{ENVELOPE_VERSION, EVENT_SCHEMA_VERSION, Protocol};
-use guildhall_testkit::{PrivateEngines, TestDb};
+use guildhall_testkit::{PrivateEngines, Stopwatch, TestDb};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -209,7 +209,7 @@ async fn revoked_key_loses_its_streams_within_1s_without_nats() {
         cluster.first.request_as(Method::DELETE, &revoke, &cluster.operator.token, None).await.status,
         200
     );
-    let began = Instant::now();
+    let began = Stopwatch::start();
     for stream in &mut streams {
         let mut last = None;
         while let Some(event) = stream.next().await {
@@ -234,7 +234,7 @@ async fn removed_member_loses_the_stream_and_keeps_the_token() {
         cluster.first.request_as(Method::DELETE, &path, &cluster.operator.token, None).await.status,
         200
     );
-    let began = Instant::now();
+    let began = Stopwatch::start();
     let mut last = None;
     while let Some(event) = stream.next().await {
         last = Some(event);
@@ -259,7 +259,7 @@ async fn streams_per_caller_and_run_are_limited() {
     let path = format!("/api/v1/runs/{}/events/stream", text(&other_run, "runId"));
     cluster.first.open_stream(&path, &cluster.operator.token, None).await.next_events(1).await;
     drop(first);
-    let began = Instant::now();
+    let began = Stopwatch::start();
     while cluster
         .first
         .try_open_stream(&fixture.path, &cluster.operator.token, None)

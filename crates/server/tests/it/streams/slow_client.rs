@@ -44,7 +44,7 @@ impl SlowReader {
 
     async fn read(&mut self) -> String {
         let mut bytes = vec![0; 64 * 1024];
-        let read = tokio::time::timeout(Duration::from_secs(20), self.0.read(&mut bytes)).await;
+        let read = tokio::time::timeout(Duration::from_secs(120), self.0.read(&mut bytes)).await;
         let count = read.expect("data within 20 s").expect("bytes");
         String::from_utf8_lossy(&bytes[..count]).into_owned()
     }

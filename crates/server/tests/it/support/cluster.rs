@@ -177,7 +177,7 @@ impl Cluster {
 pub(crate) async fn wait_for_lock(watch: &mut SqlConnection) {
     let waiting = "SELECT count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while watch.number(waiting).await < 1 {
         assert!(Instant::now() < deadline, "the request does not wait for the lock");
         tokio::time::sleep(Duration::from_millis(10)).await;

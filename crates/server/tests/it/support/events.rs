@@ -97,7 +97,7 @@ impl EventStream {
                 let data = serde_json::from_str(&field("data").unwrap_or_default()).unwrap_or(Value::Null);
                 return Some(StreamEvent { id: field("id"), kind, data });
             }
-            let read = tokio::time::timeout(Duration::from_secs(20), self.response.chunk()).await;
+            let read = tokio::time::timeout(Duration::from_secs(120), self.response.chunk()).await;
             let chunk = read.expect("data within 20 s").ok()??;
             self.text.push_str(&String::from_utf8_lossy(&chunk));
         }

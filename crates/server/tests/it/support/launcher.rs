@@ -120,7 +120,7 @@ impl Cluster {
 
     /// Repeats a GET until the body meets the condition, at most 30 s.
     pub(crate) async fn wait_until(&self, path: &str, condition: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(120);
         loop {
             let response = self.second.get_as(path, &self.operator.token).await;
             if response.status == 200 && condition(&response.body) {

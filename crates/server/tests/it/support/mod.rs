@@ -11,11 +11,11 @@ pub(crate) mod run_tokens;
 pub(crate) mod runs;
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use guildhall_server::config::Sources;
 use guildhall_server::{Config, Server, StartError};
-use guildhall_testkit::{EngineUrls, TestDb, nats_url, subject_prefix};
+use guildhall_testkit::{EngineUrls, Stopwatch, TestDb, nats_url, subject_prefix};
 use reqwest::{Method, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
@@ -42,7 +42,7 @@ impl Setup {
 
     /// Uses the limits of sign-ins that an installation has by default.
     pub(crate) fn with_default_limits(db: &TestDb) -> Self {
-        let flags = vec![("postgres.acquire_timeout", "10s".to_owned())];
+        let flags = vec![("postgres.acquire_timeout", "30s".to_owned())];
         Self { postgres: db.url(), nats: nats_url(), prefix: subject_prefix(), flags }
     }
 
@@ -128,7 +128,7 @@ impl TestServer {
         within: Duration,
         condition: impl Fn(&TestResponse) -> bool,
     ) -> (TestResponse, Duration) {
-        let began = Instant::now();
+        let began = Stopwatch::start();
         loop {
             let response = self.get(path).await;
             if condition(&response) {
@@ -177,7 +177,7 @@ fn client() -> reqwest::Client {
     let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
     // No idle connections: after a restart, a request must not use an old connection.
     reqwest::Client::builder()
-        .timeout(Duration::from_secs(30))
+        .timeout(Duration::from_secs(120))
         .pool_max_idle_per_host(0)
         .no_proxy()
         .build()
