@@ -1,12 +1,13 @@
 //! The checks that every change must pass, the cheapest first.
 
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::command::{cargo, root, step};
+use crate::command::{build_workspace, cargo, root, step};
 use crate::engines::Engines;
 use crate::{attack, contract, docs, doctests, junit, ledger, schemas, sqlx};
 
@@ -26,21 +27,17 @@ pub(crate) struct TestArgs {
 
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 13] = [
     ("format", || step("format", &mut cargo(["fmt", "--all", "--check"]))),
     ("deny", check_dependency_policy),
     ("machete", check_unused_dependencies),
-    ("clippy", || {
-        let args = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
-        step("clippy", &mut cargo(args))
-    }),
+    ("build", build_workspace),
+    ("clippy", || sqlx::run_with(&sqlx::SqlxArgs { check: true }, &mut clippy())),
     ("doc", || {
         let mut doc = cargo(["doc", "--workspace", "--no-deps", "--locked"]);
         step("doc", doc.env("RUSTDOCFLAGS", "-D warnings"))
     }),
     ("doctest", doctests::run),
-    ("build", || step("build", &mut cargo(["build", "--workspace", "--locked"]))),
-    ("sqlx", || sqlx::run(&sqlx::SqlxArgs { check: true })),
     ("schemas", || schemas::run(&schemas::SchemasArgs { check: true, update_baseline: false })),
     ("docs", || docs::run(&docs::DocsArgs::default())),
     ("test", test_workspace),
@@ -90,6 +87,11 @@ fn print_slowest_tests() {
     }
 }
 
+/// One compilation for both checks: the lints, and the committed descriptions of the queries.
+fn clippy() -> Command {
+    cargo(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
+}
+
 /// Advisories need a download of their database; the GitHub workflow checks them.
 fn check_dependency_policy() -> Result<()> {
     let args = ["deny", "--locked", "--log-level", "error", "check", "bans", "licenses", "sources"];
@@ -112,12 +114,8 @@ fn test_workspace() -> Result<()> {
 }
 
 pub(crate) fn test(args: &TestArgs) -> Result<()> {
-    // Tests of the CLI also start the runner; cargo builds a binary only for tests of its own package.
-    if args.rest.iter().any(|word| word == "guildhall-cli") {
-        step("runner", &mut cargo(["build", "-p", "guildhall-cli", "-p", "guildhall-runner"]))?;
-    }
+    // Tests start the runner as a separate program, which cargo does not know as a dependency of their package.
+    build_workspace()?;
     let engines = Engines::temporary()?;
-    // Servers start the runner as a separate program, which cargo does not know as a dependency of their tests.
-    step("runner", &mut cargo(["build", "--package", "guildhall-runner"]))?;
     step("test", cargo(["nextest", "run"]).args(&args.rest).envs(engines.env()))
 }

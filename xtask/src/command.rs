@@ -19,6 +19,17 @@ pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// Returns the path of a program that [`build_workspace`] has built.
+pub(crate) fn program(name: &str) -> PathBuf {
+    target().join("debug").join(name)
+}
+
+/// Builds all programs and tests. Every task uses this one build: a build of single packages enables other features of
+/// their dependencies, and so compiles most of them again.
+pub(crate) fn build_workspace() -> Result<()> {
+    step("build", &mut cargo(["build", "--workspace", "--all-targets", "--locked"]))
+}
+
 /// Returns the folder in which `.ci/setup` installs tools.
 fn tools() -> Option<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);

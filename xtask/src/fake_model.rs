@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::command::{cargo, step, target};
+use crate::command::{build_workspace, program};
 use crate::dev_server::text;
 
 /// A running fake model; dropping this value stops it.
@@ -21,9 +21,8 @@ pub(crate) struct FakeModel {
 
 impl FakeModel {
     pub(crate) fn start() -> Result<Self> {
-        let args = ["build", "--quiet", "--package", "guildhall-testkit", "--bin", "fake-model"];
-        step("build the fake model", &mut cargo(args))?;
-        let mut child = Command::new(target().join("debug/fake-model"))
+        build_workspace()?;
+        let mut child = Command::new(program("fake-model"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

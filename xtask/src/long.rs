@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::command::{cargo, output, root, step};
+use crate::command::{build_workspace, cargo, output, root, step};
 use crate::dist;
 use crate::engines::Engines;
 
@@ -102,10 +102,10 @@ pub(crate) fn run(args: &LongArgs) -> Result<()> {
     let size = args.size.unwrap_or(long.size);
     let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
     let lines = tempfile::NamedTempFile::new()?;
-    // Tests of the CLI also start the runner.
-    step("runner", &mut cargo(["build", "-p", "guildhall-cli", "-p", "guildhall-runner"]))?;
+    build_workspace()?;
     let engines = Engines::temporary()?;
-    let mut test = cargo(["nextest", "run", "--profile", "long", "--package", long.package, long.test]);
+    let mut test = cargo(["nextest", "run", "--profile", "long", "--workspace", "-E"]);
+    test.arg(format!("package({}) & test({})", long.package, long.test));
     test.envs(engines.env())
         .env("GUILDHALL_LONG_SIZE", size.to_string())
         .env("GUILDHALL_LONG_SEED", seed.to_string())

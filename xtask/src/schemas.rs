@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::Value;
 
-use crate::command::{cargo, output, root};
+use crate::command::{build_workspace, output, program, root};
 use crate::compatibility::breaking_changes;
 
 #[derive(Args, Default)]
@@ -30,11 +31,11 @@ const GENERATED: [(&str, &[&str]); 2] =
     [(API_DOCUMENT, &["openapi"]), ("guildhall.example.toml", &["config", "example"])];
 
 pub(crate) fn run(args: &SchemasArgs) -> Result<()> {
+    build_workspace()?;
     let mut stale = Vec::new();
     for (file, command) in GENERATED {
         let path: PathBuf = root().join(file);
-        let run = ["run", "--quiet", "--package", "guildhall-cli", "--bin", "guildhall", "--"];
-        let text = output(&mut cargo(run.iter().chain(command)))?;
+        let text = output(Command::new(program("guildhall")).args(command).current_dir(root()))?;
         if !args.check {
             fs::write(&path, text)?;
             println!("wrote {file}");

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::command::{cargo, output, root, step};
+use crate::command::{cargo, output, program, root, step};
 use crate::engines::Engines;
 
 #[derive(Args)]
@@ -18,9 +19,17 @@ pub(crate) struct SqlxArgs {
 }
 
 pub(crate) fn run(args: &SqlxArgs) -> Result<()> {
+    // Only this package: the store does not compile before a new query is described.
+    let database = ["build", "--quiet", "--package", "guildhall-testkit", "--bin", "migrated-database"];
+    step("build", &mut cargo(database))?;
+    run_with(args, &mut cargo(["check", "--quiet", "--package", "guildhall-store"]))
+}
+
+/// Describes the queries with this command, which must compile the store. `migrated-database` must be built.
+pub(crate) fn run_with(args: &SqlxArgs, compile: &mut Command) -> Result<()> {
     let engines = Engines::temporary()?;
     let generated = tempfile::tempdir()?;
-    describe_queries(&engines, generated.path())?;
+    describe_queries(&engines, generated.path(), compile)?;
     let committed = root().join("crates/store/.sqlx");
     if args.check {
         return compare(&read(generated.path())?, &read(&committed)?);
@@ -35,17 +44,16 @@ pub(crate) fn run(args: &SqlxArgs) -> Result<()> {
 }
 
 /// Compiles the store against a migrated database; its macros then write the metadata.
-fn describe_queries(engines: &Engines, into: &Path) -> Result<()> {
-    let mut migrated =
-        cargo(["run", "--quiet", "--package", "guildhall-testkit", "--bin", "migrated-database"]);
-    let url = output(migrated.envs(engines.env()))?;
-    // Cargo would skip an unchanged crate, and its macros would write nothing.
-    fs::File::options().append(true).open(root().join("crates/store/src/lib.rs"))?.set_modified(now())?;
-    let mut check = cargo(["check", "--quiet", "--package", "guildhall-store"]);
-    check.env("SQLX_OFFLINE", "false").env("SQLX_OFFLINE_DIR", into).env("DATABASE_URL", url.trim());
-    step("describe queries", &mut check)?;
-    // The next build must compile again: this one read its metadata from another folder.
-    Ok(fs::File::options().append(true).open(root().join("crates/store/src/lib.rs"))?.set_modified(now())?)
+fn describe_queries(engines: &Engines, into: &Path, compile: &mut Command) -> Result<()> {
+    let url = output(Command::new(program("migrated-database")).envs(engines.env()))?;
+    // Cargo would skip an unchanged crate, and its macros would write nothing. Other builds stay as they are.
+    let source = fs::File::options().append(true).open(root().join("crates/store/src/lib.rs"))?;
+    let modified = source.metadata()?.modified()?;
+    source.set_modified(now())?;
+    compile.env("SQLX_OFFLINE", "false").env("SQLX_OFFLINE_DIR", into).env("DATABASE_URL", url.trim());
+    let described = step("describe queries", compile);
+    source.set_modified(modified)?;
+    described
 }
 
 #[expect(clippy::disallowed_methods, reason = "modification time of a file")]

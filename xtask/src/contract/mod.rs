@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::command::{cargo, python_tool, step, target};
+use crate::command::{build_workspace, program, python_tool, step};
 use crate::dev_server::DevServer;
 use fixture::{AccountFixture, OperatorFixture, RunnerFixture};
 
@@ -81,7 +81,7 @@ impl Default for ContractArgs {
 }
 
 pub(crate) fn run(args: &ContractArgs) -> Result<()> {
-    step("build guildhall", &mut cargo(["build", "--quiet", "--package", "guildhall-cli"]))?;
+    build_workspace()?;
     let server = start_server()?;
 
     let fixture = OperatorFixture::create(&server)?;
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &ContractArgs) -> Result<()> {
 }
 
 fn start_server() -> Result<DevServer> {
-    let mut command = Command::new(target().join("debug/guildhall"));
+    let mut command = Command::new(program("guildhall"));
     command
         // The runners of the check are requests; a real one would claim their runs.
         .env("GUILDHALL_LAUNCHER_KIND", "none")

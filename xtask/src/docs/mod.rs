@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::command::{cargo, root, step};
+use crate::command::{build_workspace, root};
 use markdown::Document;
 
 #[derive(Args, Default)]
@@ -34,7 +34,7 @@ pub(crate) struct DocsArgs {
 const GENERATED_ELSEWHERE: [&str; 2] = ["docs/ledger.md", "docs/conformance.md"];
 
 pub(crate) fn run(args: &DocsArgs) -> Result<()> {
-    step("build", &mut cargo(["build", "--package", "guildhall-cli", "--package", "guildhall-runner"]))?;
+    build_workspace()?;
     let root = root();
     let mut problems = generated::check(&root, args.write)?;
     let documents = read_documents(&root)?;

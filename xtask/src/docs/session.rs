@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::console::{self, Step};
 use super::markdown::Document;
-use crate::command::target;
+use crate::command::{program, target};
 use crate::fake_model::FakeModel;
 
 const DEV: &str = "guildhall dev";
@@ -110,7 +110,7 @@ impl Dev {
     /// Starts it and returns its output up to the line that says it is ready.
     fn start(folder: &DocumentEnvironment, working_dir: &Path) -> Result<(Self, String)> {
         let log = folder.dir.path().join("dev.log");
-        let mut command = folder.command(&target().join("debug/guildhall"));
+        let mut command = folder.command(&program("guildhall"));
         command
             .current_dir(working_dir)
             .arg("dev")

@@ -9,7 +9,7 @@ use std::process::{Child, Command};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use crate::command::{cargo, root, step, target};
+use crate::command::{build_workspace, program, root};
 use recording::Recording;
 
 #[derive(Args)]
@@ -39,7 +39,7 @@ const FIRST_RUN: [(&str, &[&str]); 2] = [
 
 /// Writes a recording for asciinema to `docs/recording`, and the same as text.
 pub(crate) fn run(args: &RecordArgs) -> Result<()> {
-    step("build", &mut cargo(["build", "--package", "guildhall-cli", "--package", "guildhall-runner"]))?;
+    build_workspace()?;
     match args.journey {
         Journey::FirstRun => record_first_run(),
         Journey::OwnRepository => own_repository::record(),
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<()> {
 fn record_first_run() -> Result<()> {
     let folder = tempfile::Builder::new().prefix("guildhall-record-").tempdir()?;
     let command = |args: &[&str]| {
-        let mut command = Command::new(target().join("debug/guildhall"));
+        let mut command = Command::new(program("guildhall"));
         command.args(args).current_dir(folder.path()).env("XDG_CONFIG_HOME", folder.path().join("config"));
         command
     };
