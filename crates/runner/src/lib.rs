@@ -4,6 +4,7 @@
 
 pub mod backend;
 pub mod child;
+pub mod credential_file;
 mod exit_code;
 pub mod forwarder;
 pub mod git_proxy;

@@ -18,10 +18,9 @@ use super::acp::{AcpBackend, AcpProfile};
 use super::codex::{CodexBackend, CodexProfile};
 use super::script::ScriptBackend;
 use super::{Backend, BackendConfig, ModelApi};
+use crate::credential_file::{self, CredentialFileError};
 use crate::sandbox::resolve_node_link;
 
-/// Longer than any key; a larger file is a mistake.
-const MAX_CREDENTIAL_BYTES: u64 = 16 * 1024;
 const MAX_PROFILE_BYTES: u64 = 64 * 1024;
 
 /// How often Codex retries a request to its provider.
@@ -60,7 +59,7 @@ pub enum BackendSelectionError {
     #[error("the profile `{0}` is invalid: {1}")]
     InvalidProfile(BackendProfile, ProfileError),
     #[error("cannot read the credential of the profile `{0}`: {1}")]
-    UnreadableCredential(BackendProfile, &'static str),
+    UnreadableCredential(BackendProfile, CredentialFileError),
     #[error(
         "codex is not installed on the runner's machine: install it there (npm install -g @openai/codex), or name its path \
          with the option --codex of guildhall-runner"
@@ -92,7 +91,11 @@ impl BackendCatalog {
     pub fn select(&self, slug: &str) -> Result<SelectedBackend, BackendSelectionError> {
         let slug: BackendProfile = slug.parse().map_err(|_| BackendSelectionError::InvalidName)?;
         let (profile, credential) = match self.profiles.as_ref().map(|dir| dir.join(slug.as_str())) {
-            Some(dir) if dir.is_dir() => (read_profile(&slug, &dir)?, read_credential(&slug, &dir)?),
+            Some(dir) if dir.is_dir() => {
+                let unreadable = |error| BackendSelectionError::UnreadableCredential(slug.clone(), error);
+                let credential = credential_file::read(&dir.join("credential")).map_err(unreadable)?;
+                (read_profile(&slug, &dir)?, credential)
+            }
             Some(_) | None if !slug.needs_credential() => (Profile::new(BackendKind::Script), None),
             Some(_) | None => return Err(BackendSelectionError::UnknownProfile(slug)),
         };
@@ -162,28 +165,6 @@ fn read_profile(slug: &BackendProfile, dir: &Path) -> Result<Profile, BackendSel
     let text = read_bounded(&dir.join("profile.toml"), MAX_PROFILE_BYTES)
         .map_err(|error| BackendSelectionError::UnreadableProfile(slug.clone(), error.kind()))?;
     Profile::parse(&text).map_err(|error| BackendSelectionError::InvalidProfile(slug.clone(), error))
-}
-
-/// Reads the credential of a profile, if there is one. A world-readable credential is an error.
-fn read_credential(slug: &BackendProfile, dir: &Path) -> Result<Option<SecretString>, BackendSelectionError> {
-    let failed = |reason| BackendSelectionError::UnreadableCredential(slug.clone(), reason);
-    let path = dir.join("credential");
-    let metadata = match fs::metadata(&path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(_) => return Err(failed("the file is not accessible")),
-    };
-    if metadata.permissions().mode() & 0o007 != 0 {
-        return Err(failed("the file is world-readable; restrict it to its owner (mode 0600)"));
-    }
-    let text = read_bounded(&path, MAX_CREDENTIAL_BYTES)
-        .map_err(|_| failed("the file is not a text of at most 16 KiB"))?;
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    match (lines.next(), lines.next()) {
-        (Some(key), None) => Ok(Some(SecretString::from(key))),
-        (None, _) => Err(failed("the file is empty")),
-        (Some(_), Some(_)) => Err(failed("the file has more than one line")),
-    }
 }
 
 fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<String> {

@@ -1,15 +1,11 @@
 //! The credentials of git hosts: `FOLDER/TENANT/HOST`, or `FOLDER/shared/HOST` for all tenants. No sandbox contains them.
 
-use std::fs;
-use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use guildhall_domain::ids::TenantId;
 use secrecy::{ExposeSecret, SecretString};
 
-/// Longer than any token; a larger file is a mistake.
-const MAX_BYTES: u64 = 16 * 1024;
+use crate::credential_file::{self, CredentialFileError};
 
 /// Hosts ignore the user of a token, but want one.
 const DEFAULT_USER: &str = "git";
@@ -27,11 +23,9 @@ pub struct GitCredential {
 /// Why a credential cannot be used. Messages contain nothing of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialError {
-    #[error("the file is not accessible")]
-    Inaccessible,
-    #[error("the file is accessible to others: restrict it to its owner (mode 0600)")]
-    Permissions,
-    #[error("the file is no single line with TOKEN or USER:TOKEN")]
+    #[error(transparent)]
+    File(#[from] CredentialFileError),
+    #[error("the file contains neither TOKEN nor USER:TOKEN")]
     Form,
 }
 
@@ -42,35 +36,16 @@ pub fn read_credential(
     host: &str,
 ) -> Result<Option<GitCredential>, CredentialError> {
     for owner in [&tenant.to_string(), SHARED] {
-        if let Some(credential) = read_file(&folder.join(owner).join(host))? {
-            return Ok(Some(credential));
+        if let Some(line) = credential_file::read(&folder.join(owner).join(host))? {
+            return GitCredential::parse(line.expose_secret()).map(Some);
         }
     }
     Ok(None)
 }
 
-fn read_file(path: &Path) -> Result<Option<GitCredential>, CredentialError> {
-    let file = match fs::File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(|_| CredentialError::Inaccessible)?,
-    };
-    let metadata = file.metadata().map_err(|_| CredentialError::Inaccessible)?;
-    if metadata.permissions().mode() & 0o077 != 0 {
-        return Err(CredentialError::Permissions);
-    }
-    let mut text = String::new();
-    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|_| CredentialError::Form)?;
-    if read as u64 > MAX_BYTES {
-        return Err(CredentialError::Form);
-    }
-    GitCredential::parse(&text).map(Some)
-}
-
 impl GitCredential {
-    /// Parses the text of a credential file.
-    pub fn parse(text: &str) -> Result<Self, CredentialError> {
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let (Some(line), None) = (lines.next(), lines.next()) else { return Err(CredentialError::Form) };
+    /// Parses the line of a credential file.
+    pub fn parse(line: &str) -> Result<Self, CredentialError> {
         let (user, token) = line.split_once(':').unwrap_or((DEFAULT_USER, line));
         let is_text = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
         if !is_text(user) || !is_text(token) {
@@ -88,6 +63,9 @@ impl GitCredential {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn parts(text: &str) -> Result<(String, String), CredentialError> {
@@ -97,19 +75,19 @@ mod tests {
     #[test]
     fn credential_is_a_token_with_or_without_a_user() {
         let pair = |user: &str, token: &str| Ok((user.to_owned(), token.to_owned()));
-        assert_eq!(parts("hunter2\n"), pair("git", "hunter2"));
-        assert_eq!(parts("\n oauth2:hunter2 \n"), pair("oauth2", "hunter2"));
+        assert_eq!(parts("hunter2"), pair("git", "hunter2"));
+        assert_eq!(parts("oauth2:hunter2"), pair("oauth2", "hunter2"));
         assert_eq!(parts("me:a:b"), pair("me", "a:b"));
-        for text in ["", "\n", "one\ntwo", ":hunter2", "me:", "two words", "caf\u{e9}"] {
+        for text in ["", ":hunter2", "me:", "two words", "caf\u{e9}"] {
             assert_eq!(parts(text), Err(CredentialError::Form), "{text:?}");
         }
     }
 
-    fn write(folder: &Path, owner: &str, token: &str, mode: u32) {
+    fn write(folder: &Path, owner: &str, token: &str) {
         let path = folder.join(owner).join("git.example");
         fs::create_dir_all(folder.join(owner)).expect("create directory");
         fs::write(&path, token).expect("write file");
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set mode");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("set mode");
     }
 
     fn read(folder: &Path, tenant: TenantId, host: &str) -> Result<Option<String>, CredentialError> {
@@ -121,20 +99,10 @@ mod tests {
     fn tenant_credential_comes_before_the_shared_one() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let (own, other) = (TenantId::generate(), TenantId::generate());
-        write(folder.path(), "shared", "for-all", 0o600);
-        write(folder.path(), &own.to_string(), "own", 0o600);
+        write(folder.path(), "shared", "for-all");
+        write(folder.path(), &own.to_string(), "own");
         assert_eq!(read(folder.path(), own, "git.example"), Ok(Some("own".to_owned())));
         assert_eq!(read(folder.path(), other, "git.example"), Ok(Some("for-all".to_owned())));
         assert_eq!(read(folder.path(), own, "other.example"), Ok(None));
-    }
-
-    #[test]
-    fn credential_file_that_others_can_read_is_refused() {
-        let folder = tempfile::tempdir().expect("temporary directory");
-        for mode in [0o640, 0o604] {
-            write(folder.path(), "shared", "hunter2", mode);
-            let found = read(folder.path(), TenantId::generate(), "git.example");
-            assert_eq!(found, Err(CredentialError::Permissions));
-        }
     }
 }
