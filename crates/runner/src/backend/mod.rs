@@ -131,6 +131,8 @@ pub enum ThreadStart {
 pub enum TurnOutcome {
     Completed,
     Interrupted,
+    /// The agent stopped because its request was declined.
+    Blocked(String),
     Failed(BackendFailure),
 }
 

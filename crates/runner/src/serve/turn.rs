@@ -222,6 +222,10 @@ fn ending(outcome: TurnOutcome) -> TerminalOutcome {
     match outcome {
         TurnOutcome::Completed => TerminalOutcome::COMPLETED,
         TurnOutcome::Interrupted => TerminalOutcome::cancelled("the turn was interrupted"),
+        TurnOutcome::Blocked(message) => TerminalOutcome {
+            status: TerminalStatus::Blocked,
+            failure: Some(FailureReason { kind: FailureKind::TenantPolicyDenied, message }),
+        },
         TurnOutcome::Failed(failure) => TerminalOutcome {
             status: TerminalStatus::Failed,
             failure: Some(FailureReason { kind: failure.kind, message: failure.message }),

@@ -114,6 +114,25 @@ async fn resume_under_a_stricter_policy_asks_again() {
     harness.finish();
 }
 
+/// The attack: a plan that is accepted without a person changes the mode of the session, and edits are not asked for.
+#[tokio::test]
+async fn plan_and_question_are_declined_without_a_person() {
+    let fixture = fixture();
+    let mut harness = Harness::started(&fixture).await;
+    let question = json!({ "questions": [{
+        "question": "Which colour?", "header": "Colour", "multiSelect": false,
+        "options": [{ "label": "Blue", "description": "b" }, { "label": "Red", "description": "r" }],
+    }] });
+    harness.turn("tool:enter_plan_mode {}").await;
+    let plan = json!({ "plan": "edit everything" });
+    for call in [format!("ask_user_question {question}"), format!("exit_plan_mode {plan}")] {
+        let report = harness.turn(&format!("tool:{call}")).await;
+        assert_eq!(report.declined(), 1, "{call}: {report:?}");
+        assert!(matches!(report.outcome, TurnOutcome::Blocked(_)), "{call}: {report:?}");
+    }
+    harness.finish();
+}
+
 #[tokio::test]
 async fn output_after_the_exit_of_the_shell_is_reported() {
     let fixture = fixture();
@@ -128,8 +147,8 @@ async fn output_after_the_exit_of_the_shell_is_reported() {
 async fn background_process_does_not_hold_up_the_end_of_a_command() {
     let fixture = fixture();
     let mut harness = Harness::started(&fixture).await;
-    let report = harness.turn("run:echo begun; sleep 30 & true").await;
-    assert_eq!(report.outcome, TurnOutcome::Completed, "the turn ends within its 15 s: {report:?}");
+    let report = harness.turn("run:echo begun; sleep 300 & true").await;
+    assert_eq!(report.outcome, TurnOutcome::Completed, "the turn ends before the process: {report:?}");
     assert_eq!(report.tool_output().0.trim_end(), "begun");
     harness.finish();
 }

@@ -32,6 +32,8 @@ pub(super) enum Behaviour {
     TruncatedText(Vec<String>),
     /// Calls a shell tool.
     ToolCall { command: String, escalated: bool },
+    /// Calls a tool by its name, with arguments as JSON.
+    NamedToolCall { name: String, arguments: String },
     /// Responds with an HTTP error status.
     HttpError(u16),
 }
@@ -66,6 +68,12 @@ impl Behaviour {
             "cut" => Trigger::Always(Self::TruncatedText(chunks_of("An answer that nobody"))),
             _ if word.starts_with("run:") => Trigger::UntilToolResult(call("run:", false)),
             _ if word.starts_with("ask:") => Trigger::UntilToolResult(call("ask:", true)),
+            _ if word.starts_with("tool:") => {
+                let call = rest_of_line(text, "tool:");
+                let (name, arguments) = call.split_once(' ').unwrap_or((&call, "{}"));
+                let (name, arguments) = (name.to_owned(), arguments.to_owned());
+                Trigger::UntilToolResult(Self::NamedToolCall { name, arguments })
+            }
             _ if word.starts_with("big:") => {
                 Trigger::UntilToolResult(Self::ToolCall { command: big_output_command(), escalated: false })
             }

@@ -16,7 +16,8 @@ pub(super) fn respond(body: &Value) -> Reply {
     let tool_results = since_prompt.filter(|message| message["role"] == "tool").count();
     let completion = match Behaviour::for_prompt(&last.unwrap_or_default(), tool_results) {
         Behaviour::HttpError(status) => return Reply::error(status),
-        Behaviour::ToolCall { command, .. } => Completion::tool_call(&body["tools"], &command),
+        Behaviour::ToolCall { command, .. } => Completion::shell_call(&body["tools"], &command),
+        Behaviour::NamedToolCall { name, arguments } => Completion::tool_call(&name, &arguments),
         Behaviour::Text(chunks) => Completion::text(chunks, StreamEnd::Stop),
         Behaviour::SlowText(chunks) => Completion::text(chunks, StreamEnd::StopWithPauses),
         Behaviour::TruncatedText(chunks) => Completion::text(chunks, StreamEnd::Disconnect),
@@ -46,7 +47,7 @@ impl Completion {
         Self { chunks, tool_call: None, end }
     }
 
-    fn tool_call(tools: &Value, command: &str) -> Self {
+    fn shell_call(tools: &Value, command: &str) -> Self {
         let offered: Vec<&str> = tools
             .as_array()
             .into_iter()
@@ -61,9 +62,13 @@ impl Completion {
         };
         let arguments =
             json!({ "command": command, "description": "requested by the test", "is_background": false });
+        Self::tool_call(shell, &arguments.to_string())
+    }
+
+    fn tool_call(name: &str, arguments: &str) -> Self {
         let tool_call = json!({
             "id": format!("call_{}", Uuid::now_v7().simple()), "type": "function",
-            "function": { "name": shell, "arguments": arguments.to_string() },
+            "function": { "name": name, "arguments": arguments },
         });
         Self { chunks: Vec::new(), tool_call: Some(tool_call), end: StreamEnd::Stop }
     }

@@ -8,6 +8,7 @@
 //! | `slow` | 40 chunks, one every 250 ms |
 //! | `run:<command>` | a shell tool call with the rest of the line; an echo once the tool result arrives |
 //! | `ask:<command>` | the same, outside the agent's sandbox if the agent supports that |
+//! | `tool:<name> <arguments>` | a call of this tool; the arguments are JSON |
 //! | `big:` | a tool call that prints 10 MiB |
 //! | `loop:<command>` | the same tool call in every response |
 //! | `boom`, `r429`, `r401` | HTTP 500, 429, 401; the 401 body repeats the rejected key |

@@ -18,7 +18,8 @@ pub(super) fn respond(body: &Value) -> Reply {
     let tool_results = since_prompt.filter(is_result).count();
     let steps = match Behaviour::for_prompt(&last.unwrap_or_default(), tool_results) {
         Behaviour::HttpError(status) => return Reply::error(status),
-        Behaviour::ToolCall { command, escalated } => vec![tool_call(&body["tools"], &command, escalated)],
+        Behaviour::ToolCall { command, escalated } => vec![shell_call(&body["tools"], &command, escalated)],
+        Behaviour::NamedToolCall { name, arguments } => vec![tool_call(&name, &arguments)],
         Behaviour::Text(chunks) => message(&chunks, || None),
         Behaviour::SlowText(chunks) => message(&chunks, || Some(Step::Pause(SLOW_INTERVAL))),
         Behaviour::TruncatedText(chunks) => {
@@ -64,7 +65,7 @@ fn message(chunks: &[String], after_each: impl Fn() -> Option<Step>) -> Vec<Step
 }
 
 /// Calls the shell tool that the agent offers.
-fn tool_call(tools: &Value, command: &str, escalated: bool) -> Step {
+fn shell_call(tools: &Value, command: &str, escalated: bool) -> Step {
     let has =
         |tool: &str| tools.as_array().is_some_and(|tools| tools.iter().any(|each| each["name"] == tool));
     let (tool, mut arguments) = if has("exec_command") {
@@ -78,9 +79,13 @@ fn tool_call(tools: &Value, command: &str, escalated: bool) -> Step {
         arguments["sandbox_permissions"] = json!("require_escalated");
         arguments["justification"] = json!("requested by the test");
     }
+    tool_call(tool, &arguments.to_string())
+}
+
+fn tool_call(name: &str, arguments: &str) -> Step {
     let item = json!({
-        "type": "function_call", "id": new_id("fc"), "call_id": new_id("call"), "name": tool,
-        "arguments": arguments.to_string(),
+        "type": "function_call", "id": new_id("fc"), "call_id": new_id("call"), "name": name,
+        "arguments": arguments,
     });
     Step::Event(json!({ "type": "response.output_item.done", "output_index": 0, "item": item }))
 }

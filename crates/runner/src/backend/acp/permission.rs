@@ -1,10 +1,20 @@
 //! Decides the permission requests of an agent.
 //!
-//! An agent chooses the ids of its options; their kinds are defined by the protocol, so the kind decides. Permission
-//! is granted once at most: an agent that remembers it would not ask in the next turn, under another policy.
+//! An agent chooses the ids and names of its options; only their kinds are defined by the protocol. A kind is granted only
+//! if it is unambiguous. Permission is granted once at most: an agent that remembers it would not ask in the next turn,
+//! under another policy.
 
 use guildhall_domain::runs::policy::Approval;
 use serde_json::{Value, json};
+
+/// The kind of tools that change the mode of the whole session, such as from planning to editing.
+const MODE_KIND: &str = "switch_mode";
+
+/// Tools of Qwen Code that change the mode, or ask the user a question.
+const TOOLS_FOR_PEOPLE: [&str; 3] = ["enter_plan_mode", "exit_plan_mode", "ask_user_question"];
+
+/// What Qwen Code calls a question to the user.
+const USER_QUESTION: &str = "user_question";
 
 /// The decision on a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,31 +24,52 @@ pub(super) enum PermissionDecision {
 }
 
 /// Returns the response to a permission request, and its decision.
-pub(super) fn decide(approval: Approval, options: &Value, is_stopping: bool) -> (Value, PermissionDecision) {
-    let is_granted = match approval {
+pub(super) fn decide(approval: Approval, request: &Value, is_stopping: bool) -> (Value, PermissionDecision) {
+    let options = &request["options"];
+    let granted = match approval {
         // The run needs no approvals: its sandbox limits what it can do.
-        Approval::Never => !is_stopping,
-        Approval::OnRequest | Approval::Untrusted => false,
+        Approval::Never if !is_for_people(request) => only_option(options, "allow_once"),
+        Approval::Never | Approval::OnRequest | Approval::Untrusted => None,
     };
-    let kind = if is_granted { "allow_once" } else { "reject_once" };
-    let option = if is_stopping { None } else { option_id(options, kind) };
-    match option {
-        Some(id) => {
-            let decision =
-                if is_granted { PermissionDecision::Granted } else { PermissionDecision::Declined };
-            (json!({ "outcome": { "outcome": "selected", "optionId": id } }), decision)
+    let selected = |id: &str| json!({ "outcome": { "outcome": "selected", "optionId": id } });
+    let cancelled = || json!({ "outcome": { "outcome": "cancelled" } });
+    match granted {
+        _ if is_stopping => (cancelled(), PermissionDecision::Declined),
+        Some(id) => (selected(id), PermissionDecision::Granted),
+        None => {
+            let rejected = only_option(options, "reject_once").map_or_else(cancelled, selected);
+            (rejected, PermissionDecision::Declined)
         }
-        None => (json!({ "outcome": { "outcome": "cancelled" } }), PermissionDecision::Declined),
     }
 }
 
-fn option_id<'a>(options: &'a Value, kind: &str) -> Option<&'a str> {
-    options.as_array()?.iter().find(|option| option["kind"] == kind)?["optionId"].as_str()
+/// Returns whether only a person can answer: a change of the mode outlasts the action, and a question needs an answer.
+fn is_for_people(request: &Value) -> bool {
+    let tool = &request["toolCall"];
+    let name = tool["_meta"]["toolName"].as_str().unwrap_or_default();
+    let is_question = |meta: &Value| meta["qwenInteractionKind"] == USER_QUESTION;
+    tool["kind"] == MODE_KIND
+        || TOOLS_FOR_PEOPLE.contains(&name)
+        || is_question(&request["_meta"])
+        || is_question(&tool["_meta"])
+}
+
+/// Returns the id of the only option of a kind; none if there are several, or if another option has the same id.
+fn only_option<'a>(options: &'a Value, kind: &str) -> Option<&'a str> {
+    let options = options.as_array()?;
+    let mut of_kind = options.iter().filter(|option| option["kind"] == kind);
+    let (Some(option), None) = (of_kind.next(), of_kind.next()) else { return None };
+    let id = option["optionId"].as_str()?;
+    (options.iter().filter(|other| other["optionId"] == id).count() == 1).then_some(id)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn request(options: Value) -> Value {
+        json!({ "toolCall": { "kind": "execute" }, "options": options })
+    }
 
     fn options() -> Value {
         json!([
@@ -53,25 +84,55 @@ mod tests {
         json!({ "outcome": { "outcome": "selected", "optionId": id } })
     }
 
+    fn cancelled() -> (Value, PermissionDecision) {
+        (json!({ "outcome": { "outcome": "cancelled" } }), PermissionDecision::Declined)
+    }
+
     #[test]
     fn option_is_selected_by_kind_and_not_by_name() {
         let granted = (selected("b"), PermissionDecision::Granted);
-        assert_eq!(decide(Approval::Never, &options(), false), granted);
+        assert_eq!(decide(Approval::Never, &request(options()), false), granted);
         for approval in [Approval::OnRequest, Approval::Untrusted] {
             let declined = (selected("c"), PermissionDecision::Declined);
-            assert_eq!(decide(approval, &options(), false), declined);
+            assert_eq!(decide(approval, &request(options()), false), declined);
         }
     }
 
     #[test]
     fn permission_is_declined_without_an_allow_once_option() {
-        let cancelled = (json!({ "outcome": { "outcome": "cancelled" } }), PermissionDecision::Declined);
         let always = json!([{ "optionId": "a", "name": "Always", "kind": "allow_always" }]);
         for options in
             [always, json!([]), Value::Null, json!("allow_once"), json!([{ "kind": "allow_once" }])]
         {
-            assert_eq!(decide(Approval::Never, &options, false), cancelled);
+            assert_eq!(decide(Approval::Never, &request(options), false), cancelled());
         }
-        assert_eq!(decide(Approval::Never, &options(), true), cancelled);
+        assert_eq!(decide(Approval::Never, &request(options()), true), cancelled());
+    }
+
+    /// The attack: a plan has two options of the kind `allow_once`, and the first one changes the mode of the session.
+    #[test]
+    fn ambiguous_option_is_not_granted() {
+        let option = |id: &str, kind: &str| json!({ "optionId": id, "name": id, "kind": kind });
+        let plan =
+            [option("restore", "allow_once"), option("once", "allow_once"), option("no", "reject_once")];
+        let declined = (selected("no"), PermissionDecision::Declined);
+        assert_eq!(decide(Approval::Never, &request(json!(plan)), false), declined);
+        let same_id = [option("x", "allow_once"), option("x", "reject_once")];
+        assert_eq!(decide(Approval::Never, &request(json!(same_id)), false), cancelled());
+    }
+
+    #[test]
+    fn change_of_the_mode_and_question_to_the_user_need_a_person() {
+        let mode = json!({ "kind": "switch_mode" });
+        let plan = json!({ "kind": "other", "_meta": { "toolName": "exit_plan_mode" } });
+        let question = json!({ "_meta": { "qwenInteractionKind": "user_question" } });
+        for tool in [mode, plan, question.clone()] {
+            let asked = json!({ "toolCall": tool, "options": options() });
+            let declined = (selected("c"), PermissionDecision::Declined);
+            assert_eq!(decide(Approval::Never, &asked, false), declined, "{asked}");
+        }
+        let mut asked = request(options());
+        asked["_meta"] = question["_meta"].clone();
+        assert_eq!(decide(Approval::Never, &asked, false).1, PermissionDecision::Declined);
     }
 }

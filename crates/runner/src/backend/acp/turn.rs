@@ -32,7 +32,8 @@ pub(super) struct Turn<'a> {
     activity: u64,
     tool_calls: u32,
     requests: u32,
-    declined: u32,
+    /// The last request that was declined, until the agent goes on.
+    declined: Option<String>,
     stop: Option<PendingStop>,
 }
 
@@ -79,7 +80,7 @@ impl<'a> Turn<'a> {
             activity,
             tool_calls: 0,
             requests: 0,
-            declined: 0,
+            declined: None,
             stop: None,
         })
     }
@@ -132,36 +133,43 @@ impl<'a> Turn<'a> {
     }
 
     async fn handle_message(&mut self, message: Message) -> Result<(), BackendFailure> {
-        let events = match message {
+        let (events, declined) = match message {
             Message::Request { id, method, params } if method == "session/request_permission" => {
                 self.requests += 1;
                 self.handle_permission(&id, params).await?
             }
             message @ Message::Request { .. } => {
                 self.requests += 1;
-                self.session.handle(message).await?
+                (self.session.handle(message).await?, None)
             }
             message @ (Message::Response { .. } | Message::Notification { .. } | Message::Invalid { .. }) => {
-                self.session.handle(message).await?
+                (self.session.handle(message).await?, None)
             }
         };
+        let goes_on = |event: &BackendEvent| {
+            matches!(event, BackendEvent::TextDelta { .. } | BackendEvent::ToolStarted { .. })
+        };
+        if declined.is_some() || events.iter().any(goes_on) {
+            self.declined = declined;
+        }
         self.report(events).await
     }
 
+    /// Returns the events, and what was declined.
     async fn handle_permission(
         &mut self,
         id: &Value,
         params: Value,
-    ) -> Result<Vec<BackendEvent>, BackendFailure> {
+    ) -> Result<(Vec<BackendEvent>, Option<String>), BackendFailure> {
         let mut events = self.session.translator.permission_requested(&params["toolCall"]);
-        let (response, decision) = permission::decide(self.approval, &params["options"], self.stop.is_some());
+        let (response, decision) = permission::decide(self.approval, &params, self.stop.is_some());
         self.session.send_reply(id, &Reply::Result(response)).await?;
-        if decision == PermissionDecision::Declined {
-            self.declined += 1;
-            let what = params["toolCall"]["kind"].as_str().unwrap_or("permission").to_owned();
-            events.push(BackendEvent::ApprovalDeclined { what, detail: bound_payload(params) });
+        if decision == PermissionDecision::Granted {
+            return Ok((events, None));
         }
-        Ok(events)
+        let what = params["toolCall"]["kind"].as_str().unwrap_or("permission").to_owned();
+        events.push(BackendEvent::ApprovalDeclined { what: what.clone(), detail: bound_payload(params) });
+        Ok((events, Some(what)))
     }
 
     /// Reports events, and stops a turn that exceeds its limits.
@@ -217,14 +225,18 @@ impl<'a> Turn<'a> {
 
     fn outcome(&self, response: &Result<Value, RpcError>) -> TurnOutcome {
         let stopped = self.stop.as_ref().map(PendingStop::outcome);
+        // Some agents end the turn after a declined permission.
+        let blocked = self.declined.as_ref().filter(|_| stopped.is_none()).map(|what| {
+            TurnOutcome::Blocked(format!("the agent stopped because its request was declined: {what}"))
+        });
         let failed =
             |message: &str| TurnOutcome::Failed(BackendFailure::new(FailureKind::BackendFailed, message));
         match response {
             Ok(result) => match result["stopReason"].as_str() {
-                Some("end_turn") => TurnOutcome::Completed,
-                // Some agents end the turn after a declined permission.
-                Some("cancelled") if stopped.is_none() && self.declined > 0 => TurnOutcome::Completed,
-                Some("cancelled") => stopped.unwrap_or_else(|| failed("the agent cancelled the turn")),
+                Some("end_turn") => blocked.unwrap_or(TurnOutcome::Completed),
+                Some("cancelled") => {
+                    blocked.or(stopped).unwrap_or_else(|| failed("the agent cancelled the turn"))
+                }
                 Some("max_tokens") => failed("the model reached its token limit"),
                 Some("max_turn_requests") => {
                     failed("the agent reached its limit of model requests in one turn")

@@ -295,7 +295,9 @@ impl TurnReport {
     pub(crate) fn failure(&self) -> &BackendFailure {
         match &self.outcome {
             TurnOutcome::Failed(failure) => failure,
-            TurnOutcome::Completed | TurnOutcome::Interrupted => panic!("it did not fail: {self:?}"),
+            TurnOutcome::Completed | TurnOutcome::Interrupted | TurnOutcome::Blocked(_) => {
+                panic!("it did not fail: {self:?}")
+            }
         }
     }
 }
