@@ -385,7 +385,7 @@ fn streams(config: &Config, auth: &Auth, tasks: &Tasks, accepting: &Cancellation
         per_principal: config.http.max_streams_each.get(),
         total: config.http.max_connections.get(),
     };
-    let watches = AuthorityWatches::new(auth.clone(), tasks.clone());
+    let watches = AuthorityWatches::new(auth.clone(), tasks.clone(), config.http.stream_check_timeout);
     Streams::new(tasks.clone(), watches, limits, accepting.clone())
 }
 

@@ -70,8 +70,6 @@ impl DevArgs {
         sources.defaults = vec![
             ("telemetry.log_filter", "warn".to_owned()),
             ("http.drain_delay", "0s".to_owned()),
-            // Compilers may run on the same machine, and then a connection takes seconds.
-            ("postgres.acquire_timeout", "30s".to_owned()),
             // Local services, such as a test identity provider, are reachable.
             ("egress.allow", "127.0.0.0/8,::1/128".to_owned()),
             // A run gets a runner at once, and runners stop with the server.
@@ -115,6 +113,10 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     // Declared before the runtime and so dropped after it: the engines stop last.
     let engines = DevEngines::start(args, &config)?;
     sources.flags.extend(engines.settings());
+    // Compilers may run on the same machine, and then a connection takes seconds.
+    if engines.postgres.is_some() {
+        sources.defaults.push(("postgres.acquire_timeout", "30s".to_owned()));
+    }
     if config.secrets.folder.is_empty() {
         sources.flags.push(("secrets.folder", engines.folder().join("secrets").display().to_string()));
     }

@@ -34,6 +34,10 @@ section! {
         /// Maximum number of open streams of one caller on one run, session or log, per replica. Further streams get
         /// `rate-limited`.
         max_streams_each: NonZeroUsize = "64";
+        /// How long a stream stays open while PostgreSQL does not respond, so that the permissions of its caller cannot be
+        /// checked. At least 900ms.
+        #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
+        stream_check_timeout: Duration = "\"900ms\"";
         /// On shutdown: how long the server reports not ready before it stops accepting connections. Set it longer than
         /// the probe interval of the load balancer.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]

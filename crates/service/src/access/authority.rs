@@ -25,14 +25,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(400);
 /// The delay after a failed read.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// How long the last state is valid. When PostgreSQL is silent for longer, access is denied.
-const STATE_TTL: Duration = Duration::from_millis(900);
+/// The shortest time for which a state is valid: the next read must have a chance.
+const MIN_STATE_TTL: Duration = Duration::from_millis(900);
 
 /// The authority watches of one replica. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AuthorityWatches {
     auth: Auth,
     tasks: Tasks,
+    state_ttl: Duration,
     open: Arc<Mutex<HashMap<WatchKey, Weak<SharedWatch>>>>,
 }
 
@@ -83,9 +84,10 @@ impl AuthorityWatch {
 }
 
 impl AuthorityWatches {
+    /// When PostgreSQL is silent for longer than `state_ttl`, access is denied.
     #[must_use]
-    pub fn new(auth: Auth, tasks: Tasks) -> Self {
-        Self { auth, tasks, open: Arc::default() }
+    pub fn new(auth: Auth, tasks: Tasks, state_ttl: Duration) -> Self {
+        Self { auth, tasks, state_ttl: state_ttl.max(MIN_STATE_TTL), open: Arc::default() }
     }
 
     /// Watches a caller that was authenticated just now.
@@ -102,8 +104,8 @@ impl AuthorityWatches {
         }
         let (sender, state) = watch::channel(AuthorityState::Valid(caller));
         let done = CancellationToken::new();
-        let poller =
-            AuthorityPoller { auth: self.auth.clone(), credential: credential.clone(), tenant, sender };
+        let (auth, credential, state_ttl) = (self.auth.clone(), credential.clone(), self.state_ttl);
+        let poller = AuthorityPoller { auth, credential, tenant, state_ttl, sender };
         self.tasks.spawn("authority", poller.run(done.clone(), self.tasks.stop()));
         let shared = Arc::new(SharedWatch { state: state.clone(), done });
         open.retain(|_, shared| shared.strong_count() > 0);
@@ -124,20 +126,21 @@ struct AuthorityPoller {
     auth: Auth,
     credential: Credential,
     tenant: Option<TenantId>,
+    state_ttl: Duration,
     sender: watch::Sender<AuthorityState>,
 }
 
 impl AuthorityPoller {
     async fn run(self, done: CancellationToken, stop: CancellationToken) {
         let polling = async {
-            let mut valid_until = Instant::now() + STATE_TTL;
+            let mut valid_until = Instant::now() + self.state_ttl;
             let mut delay = POLL_INTERVAL;
             loop {
                 tokio::time::sleep(delay).await;
                 let started_at = Instant::now();
                 match tokio::time::timeout_at(valid_until, self.read_caller()).await {
                     Ok(Ok(caller)) => {
-                        (valid_until, delay) = (started_at + STATE_TTL, POLL_INTERVAL);
+                        (valid_until, delay) = (started_at + self.state_ttl, POLL_INTERVAL);
                         self.publish(AuthorityState::Valid(caller));
                     }
                     Ok(Err(error)) if is_transient(&error) && Instant::now() + RETRY_DELAY < valid_until => {

@@ -33,8 +33,8 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Uses a database and the NATS that all tests share. Test processes compete for the cores, so a connection may
-    /// take longer than the default timeout. The limits of sign-ins are far above the defaults: all clients of a test
+    /// Uses a database and the NATS that all tests share. Test processes compete for the cores, so everything may
+    /// take longer than the default timeouts. The limits of sign-ins are far above the defaults: all clients of a test
     /// have one address, and many sign in at once.
     pub(crate) fn new(db: &TestDb) -> Self {
         Self::with_default_limits(db).with_high_limits()
@@ -42,7 +42,9 @@ impl Setup {
 
     /// Uses the limits of sign-ins that an installation has by default.
     pub(crate) fn with_default_limits(db: &TestDb) -> Self {
-        let flags = vec![("postgres.acquire_timeout", "30s".to_owned())];
+        let flags = ["postgres.acquire_timeout", "http.stream_check_timeout", "http.request_timeout"]
+            .map(|key| (key, "30s".to_owned()))
+            .to_vec();
         Self { postgres: db.url(), nats: nats_url(), prefix: subject_prefix(), flags }
     }
 
