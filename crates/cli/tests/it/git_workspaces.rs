@@ -24,7 +24,7 @@ struct GitFixture {
     repository: PathBuf,
     git: GitServer,
     user: CliUser,
-    _server: DevServer,
+    server: DevServer,
     _runtime: Runtime,
     _folder: TempDir,
 }
@@ -50,7 +50,7 @@ impl GitFixture {
             ("GUILDHALL_GIT_CREDENTIALS", &credentials.display().to_string()),
             ("SSL_CERT_FILE", &authority.display().to_string()),
         ]);
-        Self { repository, git, user, _server: server, _runtime: runtime, _folder: folder }
+        Self { repository, git, user, server, _runtime: runtime, _folder: folder }
     }
 
     /// Runs a turn in a checkout. Returns the exit code and the events.
@@ -153,6 +153,27 @@ fn new_commits_and_commits_outside_of_branches_are_fetched() {
     let run = runs["runs"][0]["runId"].as_str().expect("a run").to_owned();
     let diff = stdout(&fixture.user.run(&["runs", "diff", &run]));
     assert!(diff.contains("-41\n+42\n"), "{diff}");
+}
+
+/// A killed fetch can leave references without their objects, and a lock that nobody holds.
+#[test]
+fn broken_mirror_is_fetched_again() {
+    let fixture = GitFixture::start(Some(TOKEN));
+    let (code, output) = fixture.run(&fixture.url(), "run:ls");
+    assert_eq!(code, Some(0), "{output}");
+    let mirrors = fixture.server.state.join("launcher/storage/git-mirrors");
+    let only_entry = |dir: &Path| {
+        let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
+        entries.into_iter().find(|path| path.is_dir()).expect("one directory")
+    };
+    let mirror = only_entry(&only_entry(&mirrors));
+    fs::remove_dir_all(mirror.join("objects")).expect("removed");
+    fs::create_dir(mirror.join("objects")).expect("created");
+    fs::write(mirror.join("packed-refs.lock"), "").expect("written");
+    let before = fixture.git.sent_bytes();
+    let (code, output) = fixture.run(&fixture.url(), "run:cat answer");
+    assert_eq!((code, output.contains("41\\n")), (Some(0), true), "{output}");
+    assert!(fixture.git.sent_bytes() - before > LARGE_BYTES, "everything is fetched again");
 }
 
 #[test]
