@@ -174,6 +174,8 @@ fn server_command(base: &Path, args: &AttackArgs, model: Option<&FakeModel>) -> 
         .env("GUILDHALL_SANDBOX_MEMORY_MIB", MAX_MEMORY_MIB.to_string())
         .env("GUILDHALL_SANDBOX_DISK_MIB", MAX_DISK_MIB.to_string())
         .env("GUILDHALL_SANDBOX_FILES", MAX_FILES.to_string())
+        // Attacks on resources, and a shared machine, delay the server.
+        .env("GUILDHALL_HTTP_REQUEST_TIMEOUT", "120s")
         // Each request of the harness signs in.
         .env("GUILDHALL_LIMITS_ACCOUNT", "100000/60s")
         .env("GUILDHALL_LIMITS_SIGN_IN", "100000/60s");

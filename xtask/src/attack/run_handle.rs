@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::dev_server::{DevServer, text};
 
 /// A turn that takes longer hangs. Tools may run for a minute, and an agent needs some seconds to start.
-const TURN_TIMEOUT: Duration = Duration::from_secs(150);
+const TURN_TIMEOUT: Duration = Duration::from_secs(400);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 

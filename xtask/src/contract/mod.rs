@@ -104,6 +104,7 @@ fn start_server() -> Result<DevServer> {
         // The check sends more requests to sign-in routes than one address may by default.
         .env("GUILDHALL_LIMITS_SIGN_IN", "100000/60s")
         .env("GUILDHALL_LIMITS_ACCOUNT", "100000/60s")
+        .env("GUILDHALL_HTTP_REQUEST_TIMEOUT", "120s")
         // Nobody renews the leases of the check.
         .env("GUILDHALL_RUNS_LEASE", "1h");
     DevServer::start(&mut command)
@@ -128,7 +129,7 @@ fn schemathesis<'a>(
     command
         .args(["run", &format!("{}/openapi.json", server.url())])
         .args(["--seed", &args.seed.to_string(), "--max-examples", &args.examples.to_string()])
-        .args(["--request-timeout", "15", "--generation-database", "none", "--no-color"])
+        .args(["--request-timeout", "120", "--generation-database", "none", "--no-color"])
         .args(operations.flat_map(|(flag, id)| [flag, id]))
         .current_dir(folder.path())
         .env("SCHEMATHESIS_HOOKS", "hooks");
