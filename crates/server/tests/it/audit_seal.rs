@@ -8,7 +8,7 @@ use guildhall_testkit::{SqlConnection, Stopwatch, TestDb};
 use serde_json::Value;
 
 use crate::support::cluster::{Cluster, SignedInUser};
-use crate::support::{Setup, TestServer};
+use crate::support::{Setup, TestResponse, TestServer};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -37,6 +37,12 @@ async fn wait_until_sealed(
         );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+}
+
+/// Returns whether a replica has ended its first round of sealing.
+fn has_sealed(readiness: &TestResponse) -> bool {
+    let tasks = readiness.body["housekeeping"].as_array().expect("a list");
+    tasks.iter().any(|task| task["name"] == "audit-seal" && task["lastSuccessAt"].is_string())
 }
 
 /// Reads a whole log.
@@ -197,9 +203,12 @@ async fn chain_detects_changed_entries_and_accepts_erased_ones() {
 #[tokio::test]
 async fn log_with_a_missing_entry_stops_sealing_and_blocks_no_other_log() {
     let db = TestDb::new().await;
-    // An interval so long that the entry is deleted before the first sealing.
+    // The replicas seal once when they start, and then not before the test has ended.
     let (mut sql, setup) = (db.sql().await, Setup::new(&db).with("housekeeping.audit_seal_every", "1h"));
     let cluster = Cluster::with_setup(setup.clone(), db).await;
+    for replica in [&cluster.first, &cluster.second] {
+        replica.wait_until("/health/readiness", TIMEOUT, has_sealed).await;
+    }
     let (broken, intact) = (cluster.create_tenant("broken").await, cluster.create_tenant("intact").await);
     for tenant in [&broken, &intact] {
         cluster.create_key(tenant, "viewer").await;
@@ -209,7 +218,7 @@ async fn log_with_a_missing_entry_stops_sealing_and_blocks_no_other_log() {
 
     let third = setup.with("housekeeping.audit_seal_every", "200ms").start().await;
     assert_eq!(chain_faults(&wait_until_sealed(&third, &cluster.operator, &intact, 2).await), NO_FAULTS);
-    let reports_error = |response: &crate::support::TestResponse| {
+    let reports_error = |response: &TestResponse| {
         let tasks = response.body["housekeeping"].as_array().expect("a list");
         tasks.iter().any(|task| task["lastError"] == "cannot seal 1 of the audit logs")
     };

@@ -214,6 +214,33 @@ impl RunnerFixture {
         }
     }
 
+    /// Waits until the command has printed a text. An event may end anywhere in it.
+    pub(super) async fn wait_for_output(&self, run: &TestRun, command: &str, text: &str) {
+        let has_text = |events: &[Value]| {
+            let of_command = events.iter().filter(|event| event["commandId"] == command);
+            let texts = of_command.filter_map(|event| event["payload"]["text"].as_str());
+            texts.collect::<String>().contains(text)
+        };
+        self.wait_for_events(run, has_text).await;
+    }
+
+    /// Waits until the events of a run meet a condition, and returns them.
+    pub(super) async fn wait_for_events(
+        &self,
+        run: &TestRun,
+        condition: impl Fn(&[Value]) -> bool,
+    ) -> Vec<Value> {
+        let started = Stopwatch::start();
+        loop {
+            let events = self.events(run).await;
+            if condition(&events) {
+                return events;
+            }
+            assert!(started.elapsed() < Duration::from_secs(60), "the condition is not met: {events:#?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     /// Returns the id of the thread that the session's next command resumes.
     pub(super) async fn thread_id(&self, run: &TestRun) -> String {
         let id = &run.session[4..];

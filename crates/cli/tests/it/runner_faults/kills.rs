@@ -8,10 +8,10 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::{Duration, Instant};
 
-use futures::future::join_all;
+use futures::{StreamExt, stream};
 use guildhall_testkit::Rounds;
 use rustix::process::Signal;
-use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::agent::Agent;
 use super::fixture::{RunnerFixture, phase_payloads};
@@ -19,16 +19,13 @@ use super::process::{descendants, send_signal, wait_for_lines, wait_for_pids, wa
 use super::proxy::{self, ProxyAction};
 use super::{DETECTION_TIMEOUT, GRACE, LEASE};
 
-/// A tool that writes one trace at once and two more after 8 s: one by itself and one by a daemon in its own session.
-const TOOL: &str = "run:echo $$ >> pids; (setsid sh -c 'echo $$ >> pids; sleep 8; echo orphan >> traces' &); \
-                    echo once >> traces; sleep 8; echo late >> traces";
+/// A tool that writes one trace at once, and runs on: itself and a daemon in its own session.
+const TOOL: &str = "run:echo $$ >> pids; (setsid sh -c 'echo $$ >> pids; sleep 50; echo orphan >> traces' &); \
+                    echo once >> traces; sleep 50; echo late >> traces";
 
 /// A tool that prints more often than the runner sends: at any time there is output that was not sent.
 const CONTINUOUS_OUTPUT: &str =
     "run:i=0; while [ $i -lt 6000 ]; do echo line $i; i=$((i+1)); sleep 0.01; done";
-
-/// Longer than the tool runs.
-const TOOL_DURATION: Duration = Duration::from_millis(8500);
 
 /// All processes of the runner must exit this long after the kill.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -47,8 +44,18 @@ const AGENT_ORDER: [Agent; 10] = [
     Agent::Script,
 ];
 
-/// Runners that are killed at the same time; more would overload a small machine.
-const CONCURRENT_KILLS: usize = 3;
+/// Agents that start at the same time; more would overload a small machine.
+const CONCURRENT_AGENTS: usize = 3;
+
+/// Runs whose runners are killed at the same time.
+const MAX_RUNNERS: usize = 20;
+
+/// Long enough for agents that start while the machine stands still.
+const KILL_LEASE: Duration = Duration::from_secs(30);
+const KILL_LEASE_SETTING: &str = "30s";
+
+/// A killed runner must be detected this long after its last heartbeat.
+const KILL_DETECTION_TIMEOUT: Duration = Duration::from_secs(30 + 1 + 15);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Victim {
@@ -69,31 +76,34 @@ struct KillMeasurement {
 // covers: R10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_runner_repeats_no_tool_call_and_its_run_continues() {
-    let mut rounds = Rounds::from_env(6);
-    let fixture = RunnerFixture::start().await;
+    let mut rounds = Rounds::from_env(10);
+    let fixture = RunnerFixture::start_with("127.0.0.1", KILL_LEASE_SETTING).await;
+    let agents = AGENT_ORDER.into_iter().cycle().zip(0..rounds.size()).map(|(agent, _)| agent);
+    let turns = Semaphore::new(CONCURRENT_AGENTS);
+    let kills = agents.map(|agent| kill_runner(&fixture, &turns, agent, rounds.fork()));
+    // Leases of killed runners expire while the next ones are killed.
     let mut measurements = BTreeMap::<Agent, Vec<KillMeasurement>>::new();
-    let agents: Vec<Agent> =
-        (0..rounds.size()).map(|round| AGENT_ORDER[round as usize % AGENT_ORDER.len()]).collect();
-    for agent in Agent::ALL {
-        let count = agents.iter().filter(|chosen| **chosen == agent).count();
-        let mut remaining: Vec<Rounds> = (0..count).map(|_| rounds.fork()).collect();
-        while !remaining.is_empty() {
-            let batch = remaining.split_off(remaining.len().saturating_sub(CONCURRENT_KILLS));
-            let kills = batch.into_iter().map(|rounds| kill_runner(&fixture, agent, rounds));
-            measurements.entry(agent).or_default().extend(join_all(kills).await);
-        }
+    let mut kills = stream::iter(kills.collect::<Vec<_>>()).buffer_unordered(MAX_RUNNERS);
+    while let Some((agent, measurement)) = kills.next().await {
+        measurements.entry(agent).or_default().push(measurement);
     }
+    drop(kills);
     rounds.report(&report(&measurements));
 }
 
-async fn kill_runner(fixture: &RunnerFixture, agent: Agent, mut rounds: Rounds) -> KillMeasurement {
+async fn kill_runner(
+    fixture: &RunnerFixture,
+    turns: &Semaphore,
+    agent: Agent,
+    mut rounds: Rounds,
+) -> (Agent, KillMeasurement) {
     let run = fixture.create_run_for(agent).await;
+    let turn = turns.acquire().await;
     let first = fixture.start_runner(&run, &[]);
     fixture.complete_turn(&run, "hello").await;
     let thread = fixture.thread_id(&run).await;
     let command = fixture.send(&run, TOOL).await;
     let mut pids_to_exit = wait_for_pids(&run.workspace.join("pids"), 2).await;
-    let tool_started = Instant::now();
     wait_for_lines(&run.workspace.join("traces"), 1).await;
     tokio::time::sleep(rounds.random_duration(Duration::from_millis(300))).await;
     let (guard, worker) = (first.guard_pid(), first.worker_pid());
@@ -102,21 +112,23 @@ async fn kill_runner(fixture: &RunnerFixture, agent: Agent, mut rounds: Rounds) 
     let killed_at = Instant::now();
     send_signal(if victim == Victim::Guard { guard } else { worker }, Signal::KILL);
     let exited_after = wait_until_exited(&pids_to_exit, EXIT_TIMEOUT).await;
+    drop(turn);
     let _second = fixture.start_runner(&run, &[]);
-    let result = fixture.wait_for_result(&run, &command, DETECTION_TIMEOUT).await;
+    let result = fixture.wait_for_result(&run, &command, KILL_DETECTION_TIMEOUT).await;
     let ended_after = killed_at.elapsed();
     assert_eq!(result["terminalStatus"], "failed", "{result}");
     let blocker = result["blocker"].to_string();
     assert!(blocker.contains("side effects unknown"), "{result}");
+    let turn = turns.acquire().await;
     fixture.complete_turn(&run, "run:echo next >> traces").await;
+    drop(turn);
     assert_eq!(fixture.thread_id(&run).await, thread, "a new thread was started");
-    tokio::time::sleep(TOOL_DURATION.saturating_sub(tool_started.elapsed())).await;
     let traces = fs::read_to_string(run.workspace.join("traces")).expect("traces");
     assert_eq!(traces, "once\nnext\n", "the tool continued or ran again");
     let events = fixture.events(&run).await;
     assert_eq!(phase_payloads(&events, "lease-waiting").len(), 1, "{events:#?}");
     assert_eq!(phase_payloads(&events, "lease-recovered").len(), 1, "{events:#?}");
-    KillMeasurement { victim, exited_after, ended_after }
+    (agent, KillMeasurement { victim, exited_after, ended_after })
 }
 
 fn report(measurements_by_agent: &BTreeMap<Agent, Vec<KillMeasurement>>) -> String {
@@ -147,8 +159,8 @@ fn report(measurements_by_agent: &BTreeMap<Agent, Vec<KillMeasurement>>) -> Stri
         "\nEach time the command failed with \"side effects unknown\" (bound {} s: lease {} s, grace {} s, 15 s), \
          the next command resumed the same thread on a replacement, the tool left its trace once, and neither the tool \
          nor its orphan in its own session survived (bound {} s).",
-        DETECTION_TIMEOUT.as_secs(),
-        LEASE.as_secs(),
+        KILL_DETECTION_TIMEOUT.as_secs(),
+        KILL_LEASE.as_secs(),
         GRACE.as_secs(),
         EXIT_TIMEOUT.as_secs(),
     );
@@ -162,7 +174,7 @@ async fn hanging_worker_is_killed_with_its_tool_before_lease_expiry() {
     let fixture = RunnerFixture::start_with("127.0.0.1", "16s").await;
     let run = fixture.create_run().await;
     let mut runner = fixture.start_runner(&run, &[]);
-    let command = fixture.send(&run, &TOOL.replace("sleep 8", "sleep 60")).await;
+    let command = fixture.send(&run, TOOL).await;
     let mut pids_to_exit = wait_for_pids(&run.workspace.join("pids"), 2).await;
     pids_to_exit.extend(descendants(runner.guard_pid()));
     send_signal(runner.worker_pid(), Signal::STOP);
@@ -198,13 +210,8 @@ async fn resumed_runner_with_a_lost_lease_is_rejected() {
     });
     let mut first = fixture.start_runner_at(&url, &run, &["--no-guard"]);
     fixture.complete_turn(&run, "hello").await;
-    let is_continuous_output =
-        |event: &Value| event["payload"]["text"].as_str().is_some_and(|text| text.contains("line 0\n"));
     let command = fixture.send(&run, CONTINUOUS_OUTPUT).await;
-    fixture.wait_for_phase(&run, "run-claimed", Duration::from_secs(10)).await;
-    while !fixture.events(&run).await.iter().any(is_continuous_output) {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    fixture.wait_for_output(&run, &command, "line 0\n").await;
     is_cut.store(true, SeqCst);
     let deadline = Instant::now() + LEASE;
     while dropped_appends.load(SeqCst) == 0 {

@@ -4,6 +4,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::agent::Agent;
+use serde_json::Value;
+
 use super::fixture::{RunnerFixture, TestRun, phase_payloads};
 use super::process::{RunnerProcess, descendants, is_running, wait_for_lines, wait_for_pids};
 use super::proxy::{self, ProxyAction};
@@ -91,9 +93,8 @@ async fn disconnected_runner_ends_its_backend_before_lease_expiry() {
     pids_to_exit.extend(descendants(first_runner.worker_pid()));
     assert!(pids_to_exit.len() > 3, "expected the agent and its tool: {pids_to_exit:?}");
     fixture.send(&slow, "slow").await;
-    while !fixture.events(&slow).await.iter().any(|event| event["type"] == "assistant_delta") {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let is_delta = |event: &Value| event["type"] == "assistant_delta";
+    fixture.wait_for_events(&slow, |events| events.iter().any(is_delta)).await;
     let mut sql = fixture.cluster.db.sql().await;
     link.set_state("down");
     let cut_at = Instant::now();
