@@ -37,7 +37,7 @@ pub(super) fn record() -> Result<()> {
     for (agent, script) in
         [("codex", "@openai/codex/bin/codex.js"), ("qwen", "@qwen-code/qwen-code/cli-entry.js")]
     {
-        let user = PreparedAccount::create(&model, agent, script)?;
+        let user = TestAccount::create(&model, agent, script)?;
         let (recording, times) = follow(&user, &commands, agent)?;
         if agent == AGENT_OF_GUIDE {
             recording.write(
@@ -52,12 +52,12 @@ pub(super) fn record() -> Result<()> {
 }
 
 /// A new account that has installed Guildhall, NATS and one agent as the guides say.
-struct PreparedAccount {
+struct TestAccount {
     account: Account,
     environment: Vec<(&'static str, String)>,
 }
 
-impl PreparedAccount {
+impl TestAccount {
     fn create(model: &FakeModel, agent: &str, script: &str) -> Result<Self> {
         let account = Account::create(ACCOUNT)?;
         let local = account.home.join(".local");
@@ -111,7 +111,7 @@ impl PreparedAccount {
 type CommandTimes = Vec<(String, Duration)>;
 
 /// Runs the commands of the guide with an agent.
-fn follow(user: &PreparedAccount, commands: &[String], agent: &str) -> Result<(Recording, CommandTimes)> {
+fn follow(user: &TestAccount, commands: &[String], agent: &str) -> Result<(Recording, CommandTimes)> {
     let (mut recording, mut times, mut dev) = (Recording::default(), Vec::new(), None);
     let result = commands.iter().try_for_each(|command| {
         let typed = command.replace(AGENT_OF_GUIDE, agent);

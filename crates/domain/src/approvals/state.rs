@@ -71,12 +71,12 @@ pub struct Decision {
 /// A decision that would allow something without a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("only a person, or a rule that a person made, can allow an action")]
-pub struct MissingApprover;
+pub struct DecisionError;
 
 impl Decision {
-    pub fn new(option: &AnswerOption, by: DecidedBy, at: Timestamp) -> Result<Self, MissingApprover> {
+    pub fn new(option: &AnswerOption, by: DecidedBy, at: Timestamp) -> Result<Self, DecisionError> {
         match option.effect {
-            OptionEffect::Allow | OptionEffect::Answer if !by.is_human() => Err(MissingApprover),
+            OptionEffect::Allow | OptionEffect::Answer if !by.is_human() => Err(DecisionError),
             OptionEffect::Allow | OptionEffect::Answer | OptionEffect::Deny => {
                 Ok(Self { option: option.id.clone(), effect: option.effect, by, at })
             }

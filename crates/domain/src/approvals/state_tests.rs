@@ -132,7 +132,7 @@ fn second_decision_is_refused_with_the_state() {
 fn nothing_but_a_person_or_a_rule_allows() {
     for by in [DecidedBy::Expiry, DecidedBy::UnreachableQuorum, DecidedBy::People(Vec::new())] {
         for effect in [OptionEffect::Allow, OptionEffect::Answer] {
-            assert_eq!(Decision::new(&option(effect), by.clone(), now()), Err(MissingApprover), "{by:?}");
+            assert_eq!(Decision::new(&option(effect), by.clone(), now()), Err(DecisionError), "{by:?}");
         }
         assert!(Decision::new(&option(OptionEffect::Deny), by, now()).is_ok());
     }

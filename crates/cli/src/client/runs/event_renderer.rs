@@ -4,7 +4,7 @@ use guildhall_domain::runs::event;
 use guildhall_protocol::rest::runs::EventView;
 use serde_json::Value;
 
-use super::tool_output::RunningTools;
+use super::tool_output::ToolQueue;
 use crate::output::{sanitize_line, sanitize_text};
 
 /// Characters shown of a tool call.
@@ -19,7 +19,7 @@ pub(crate) struct EventRenderer {
     /// Text of that message so far.
     printed: String,
     /// The running tools, if a tool is printed when it ends, with the tail of its output.
-    open_tools: Option<RunningTools>,
+    open_tools: Option<ToolQueue>,
 }
 
 /// Where the cursor is.
@@ -35,7 +35,7 @@ enum Cursor {
 impl EventRenderer {
     /// Returns a renderer that prints a tool when it has ended, with the tail of its output.
     pub(crate) fn with_folded_tools() -> Self {
-        Self { open_tools: Some(RunningTools::default()), ..Self::default() }
+        Self { open_tools: Some(ToolQueue::default()), ..Self::default() }
     }
 
     pub(crate) fn is_at_line_start(&self) -> bool {
@@ -120,7 +120,7 @@ impl EventRenderer {
     }
 
     fn end(&mut self, payload: &Value) -> String {
-        let open: Vec<_> = self.open_tools.iter_mut().flat_map(RunningTools::take_all).collect();
+        let open: Vec<_> = self.open_tools.iter_mut().flat_map(ToolQueue::take_all).collect();
         let unfinished = open.into_iter().map(|tool| {
             format!("{}{}", self.whole_line(&format!("  tool {} ...", tool.name)), tool.format_tail())
         });

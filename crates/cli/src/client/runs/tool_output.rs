@@ -15,7 +15,7 @@ const MAX_OPEN_TOOLS: usize = 32;
 
 /// The tools that have not ended, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct RunningTools(VecDeque<OpenTool>);
+pub(super) struct ToolQueue(VecDeque<OpenTool>);
 
 /// A tool that has not ended, with the tail of its output.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) struct OpenTool {
     in_line: bool,
 }
 
-impl RunningTools {
+impl ToolQueue {
     pub(super) fn start(&mut self, call: &str, name: String) {
         if self.0.iter().any(|tool| tool.call == call) {
             return;
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn output_is_folded_to_its_last_lines() {
-        let mut tools = RunningTools::default();
+        let mut tools = ToolQueue::default();
         tools.start("a", "shell: make".to_owned());
         tools.add_output("a", "one\ntwo\nthr", false);
         tools.add_output("a", "ee\nfour\nfive\nsix\n\u{1b}seven", false);
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn whole_output_replaces_its_chunks() {
-        let mut tools = RunningTools::default();
+        let mut tools = ToolQueue::default();
         tools.start("a", String::new());
         tools.add_output("a", "part", false);
         tools.add_output("a", "all of it", true);

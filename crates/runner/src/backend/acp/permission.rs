@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const MODE_KIND: &str = "switch_mode";
 
 /// Tools of Qwen Code that change the mode, or ask the user a question.
-const TOOLS_FOR_PEOPLE: [&str; 3] = ["enter_plan_mode", "exit_plan_mode", "ask_user_question"];
+const HUMAN_TOOLS: [&str; 3] = ["enter_plan_mode", "exit_plan_mode", "ask_user_question"];
 
 /// What Qwen Code calls a question to the user.
 const USER_QUESTION: &str = "user_question";
@@ -28,7 +28,7 @@ pub(super) fn decide(approval: Approval, request: &Value, is_stopping: bool) -> 
     let options = &request["options"];
     let granted = match approval {
         // The run needs no approvals: its sandbox limits what it can do.
-        Approval::Never if !is_for_people(request) => only_option(options, "allow_once"),
+        Approval::Never if !needs_human(request) => only_option(options, "allow_once"),
         Approval::Never | Approval::OnRequest | Approval::Untrusted => None,
     };
     let selected = |id: &str| json!({ "outcome": { "outcome": "selected", "optionId": id } });
@@ -44,12 +44,12 @@ pub(super) fn decide(approval: Approval, request: &Value, is_stopping: bool) -> 
 }
 
 /// Returns whether only a person can answer: a change of the mode outlasts the action, and a question needs an answer.
-fn is_for_people(request: &Value) -> bool {
+fn needs_human(request: &Value) -> bool {
     let tool = &request["toolCall"];
     let name = tool["_meta"]["toolName"].as_str().unwrap_or_default();
     let is_question = |meta: &Value| meta["qwenInteractionKind"] == USER_QUESTION;
     tool["kind"] == MODE_KIND
-        || TOOLS_FOR_PEOPLE.contains(&name)
+        || HUMAN_TOOLS.contains(&name)
         || is_question(&request["_meta"])
         || is_question(&tool["_meta"])
 }
