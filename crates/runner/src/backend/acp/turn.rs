@@ -226,8 +226,16 @@ impl<'a> Turn<'a> {
     fn outcome(&self, response: &Result<Value, RpcError>) -> TurnOutcome {
         let stopped = self.stop.as_ref().map(PendingStop::outcome);
         // Some agents end the turn after a declined permission.
+        let reason = match self.approval {
+            Approval::Never => "only a person can answer it, and nobody is asked",
+            Approval::OnRequest | Approval::Untrusted => {
+                "the approval policy `never` allows it in the sandbox"
+            }
+        };
         let blocked = self.declined.as_ref().filter(|_| stopped.is_none()).map(|what| {
-            TurnOutcome::Blocked(format!("the agent stopped because its request was declined: {what}"))
+            TurnOutcome::Blocked(format!(
+                "the agent stopped because its request was declined: {what} ({reason})"
+            ))
         });
         let failed =
             |message: &str| TurnOutcome::Failed(BackendFailure::new(FailureKind::BackendFailed, message));

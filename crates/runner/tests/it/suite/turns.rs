@@ -69,9 +69,11 @@ pub(crate) async fn declined_approval_is_reported_and_nothing_is_done(fixture: &
         assert!(!harness.path("made").exists(), "it was declined");
         // Codex tells its model; Qwen Code ends the turn.
         let expected = match fixture.capabilities.name {
-            "acp" => {
-                TurnOutcome::Blocked("the agent stopped because its request was declined: execute".to_owned())
-            }
+            "acp" => TurnOutcome::Blocked(
+                "the agent stopped because its request was declined: execute (the approval policy `never` allows it in \
+                 the sandbox)"
+                    .to_owned(),
+            ),
             _ => TurnOutcome::Completed,
         };
         assert_eq!(report.outcome, expected, "{report:?}");
