@@ -221,6 +221,28 @@ async fn revoked_key_loses_its_streams_within_1s_without_nats() {
     assert!(began.elapsed() < Duration::from_secs(1), "the stream stayed open for {:?}", began.elapsed());
 }
 
+/// Permissions that cannot be read are denied, but not before the configured time.
+#[tokio::test]
+async fn stream_closes_when_permissions_cannot_be_checked() {
+    let engines = PrivateEngines::start();
+    let db = TestDb::migrated(engines.urls()).await;
+    let setup = Setup::with_private_engines(&db, &engines.urls()).with("http.stream_check_timeout", "2s");
+    let cluster = Cluster::with_setup(setup, db).await;
+    let fixture = StreamFixture::new(&cluster, "acme").await;
+    let mut stream = cluster.first.open_stream(&fixture.path, &cluster.operator.token, None).await;
+    stream.next_events(1).await;
+    engines.postgres.kill();
+    let (began, stopwatch) = (Instant::now(), Stopwatch::start());
+    let mut last = None;
+    while let Some(event) = stream.next().await {
+        last = Some(event);
+    }
+    let last = last.expect("a closing event");
+    assert_eq!((last.kind.as_str(), &last.data["failureKind"]), ("closed", &json!("infra-failed")));
+    assert!(began.elapsed() > Duration::from_millis(1500), "closed after {:?}", began.elapsed());
+    assert!(stopwatch.elapsed() < Duration::from_secs(4), "still open after {:?}", stopwatch.elapsed());
+}
+
 #[tokio::test]
 async fn removed_member_loses_the_stream_and_keeps_the_token() {
     let cluster = Cluster::new().await;
