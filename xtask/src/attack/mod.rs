@@ -57,11 +57,12 @@ pub(crate) struct AttackArgs {
 /// One backend with one policy.
 type Configuration = (Backend, Sandbox, Network);
 
-/// What CI attacks: the default policy, and the widest one of real agents, under which only our sandbox is left. `--all`
-/// attacks every policy of every agent.
-const CI: [Configuration; 3] = [
+/// What CI attacks: the default policy, and the widest one of real agents.
+const CI: [Configuration; 5] = [
     (Backend::Script, Sandbox::WorkspaceWrite, Network::Disabled),
+    (Backend::Codex, Sandbox::WorkspaceWrite, Network::Disabled),
     (Backend::Codex, Sandbox::DangerFullAccess, Network::Enabled),
+    (Backend::Qwen, Sandbox::WorkspaceWrite, Network::Disabled),
     (Backend::Qwen, Sandbox::DangerFullAccess, Network::Enabled),
 ];
 
