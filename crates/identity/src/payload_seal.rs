@@ -1,5 +1,5 @@
-//! Encryption of what users and agents wrote, and the server only passes on: the exact payloads of commands, and the
-//! diffs of workspaces.
+//! Encryption of what users and agents wrote, and the server only passes on: the exact payloads of commands, the diffs of
+//! workspaces, and the questions of agents.
 //!
 //! The database stores a redacted copy of a prompt. The agent must receive the exact prompt, which is therefore kept
 //! encrypted until its command ends. The keys are derived from the operator's key-encryption key, which is not in the
@@ -15,12 +15,14 @@ use crate::seal::{Kek, SealError, open, seal};
 
 const ENCRYPTION: &[u8] = b"guildhall command payload v1";
 const DIFFS: &[u8] = b"guildhall workspace diff v1";
+const QUESTIONS: &[u8] = b"guildhall question v1";
 const DIGEST: &[u8] = b"guildhall command payload digest v1";
 
-/// Encrypts and decrypts the payloads of commands and the diffs of runs.
+/// Encrypts and decrypts the payloads of commands, the diffs of runs and the questions of agents.
 pub struct PayloadSealer {
     encryption: Kek,
     diffs: Kek,
+    questions: Kek,
     digest: hmac::Key,
 }
 
@@ -30,6 +32,7 @@ impl PayloadSealer {
         Self {
             encryption: kek.derive_kek(ENCRYPTION),
             diffs: kek.derive_kek(DIFFS),
+            questions: kek.derive_kek(QUESTIONS),
             digest: kek.derive(DIGEST),
         }
     }
@@ -54,6 +57,16 @@ impl PayloadSealer {
     /// Decrypts the diff of a run.
     pub fn open_diff(&self, run: Uuid, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
         open(&self.diffs, run.as_bytes(), sealed).map(|diff| diff.expose_secret().to_vec())
+    }
+
+    /// Encrypts the question of an approval. It can be decrypted for this approval only.
+    pub fn seal_question(&self, approval: Uuid, question: &[u8]) -> Result<Vec<u8>, SealError> {
+        seal(&self.questions, approval.as_bytes(), question)
+    }
+
+    /// Decrypts the question of an approval.
+    pub fn open_question(&self, approval: Uuid, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+        open(&self.questions, approval.as_bytes(), sealed).map(|question| question.expose_secret().to_vec())
     }
 
     /// Returns a digest by which equal payloads are recognised, and which is of no use for guessing one.

@@ -24,6 +24,7 @@ use guildhall_service::access::authority::AuthorityWatches;
 use guildhall_service::access::signing::{self, ReconcileSigningKeys, Signing};
 use guildhall_service::access::tenants::Tenants;
 use guildhall_service::access::users::Users;
+use guildhall_service::approvals::reconcile::ExpireApprovals;
 use guildhall_service::journal::Journals;
 use guildhall_service::ops::health::{Health, ReplicaIdentity};
 use guildhall_service::ops::idempotency_keys::{CLEANUP_INTERVAL, IdempotencyKeyCleanup};
@@ -35,7 +36,7 @@ use guildhall_service::profiles::credentials::Credentials;
 use guildhall_service::profiles::validations::SettleValidations;
 use guildhall_service::run_steps::offers::Offers;
 use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
-use guildhall_service::{Deps, ServiceError, access, ops, profiles, runners, runs, sessions};
+use guildhall_service::{Deps, ServiceError, access, approvals, ops, profiles, runners, runs, sessions};
 use guildhall_store::{Store, replicas};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
@@ -95,7 +96,6 @@ impl Server {
         let (identity, reconcilers) = (identity(&clock, config), Reconcilers::new(clock.clone()));
         start_heartbeat(config, &identity, &store, &tasks, &reconcilers);
         let payload_sealer = Arc::new(PayloadSealer::new(&settings.kek));
-        let signing = open_signing(config, settings.kek, settings.rotation, &store, &clock).await?;
         let signer = audit::signer(&config.audit, &clock, settings.audit_key.clone())?;
         start_housekeeping(config, &store, signer, &tasks, &reconcilers);
         let deps = Deps {
@@ -109,7 +109,7 @@ impl Server {
             store: store.clone(),
             owner_store: owner,
             clock: clock.clone(),
-            signing,
+            signing: open_signing(config, settings.kek, settings.rotation, &store, &clock).await?,
             payload_sealer,
             audit_key: settings.audit_key.map(|key| key.public()),
         };
@@ -128,6 +128,7 @@ impl Server {
         let app = App::new(Parts {
             streams: streams(config, &auth, &tasks, &accepting),
             access: access::open(&deps, auth, oidc),
+            approvals: approvals::open(&deps),
             ops: ops::open(&deps, Arc::clone(&health)),
             profiles,
             runners: runners::open(&deps, &runs, starter),
@@ -277,6 +278,7 @@ fn start_group_reconcilers(
     let settler = SettleValidations(profiles.validations.clone());
     reconcilers.start(tasks, config.secrets.settle_every, settler);
     reconcilers.start(tasks, config.runs.tend_every, ReconcileRuns(deps.clone()));
+    reconcilers.start(tasks, config.runs.tend_every, ExpireApprovals::new(deps.clone()));
     reconcilers.start(tasks, EventPartitions::INTERVAL, EventPartitions(deps.owner_store.clone()));
 }
 

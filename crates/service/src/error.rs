@@ -5,6 +5,7 @@ use guildhall_domain::{Failure, FailureKind};
 use guildhall_store::StoreError;
 
 use crate::access::error::AccessError;
+use crate::approvals::error::ApprovalError;
 use crate::failures::{postgres_unavailable, server_error};
 use crate::ops::rates::error::RateError;
 use crate::profiles::error::ProfileError;
@@ -40,6 +41,8 @@ pub enum ServiceError {
     Runner(#[from] RunnerError),
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    #[error(transparent)]
+    Approval(#[from] ApprovalError),
 }
 
 impl ServiceError {
@@ -54,6 +57,7 @@ impl ServiceError {
             Self::Run(error) => error.failure(),
             Self::Runner(error) => error.failure(),
             Self::Profile(error) => error.failure(),
+            Self::Approval(error) => error.failure(),
             Self::Denied(denied) => denied_failure(*denied),
             Self::Store(StoreError::Unavailable(_)) => postgres_unavailable(),
             Self::Store(StoreError::Closed) => {

@@ -6,6 +6,7 @@
 //! This crate contains no business rules: it reads and writes what the caller passes in.
 
 mod application_role;
+pub mod approvals;
 pub mod commands;
 mod connect;
 pub mod diagnostics;

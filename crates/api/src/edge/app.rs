@@ -7,7 +7,7 @@ use std::time::Duration;
 use guildhall_domain::ops::capability::Toggles;
 use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_runtime::telemetry::metrics::Metrics;
-use guildhall_service::{access, ops, profiles, runners, runs, sessions};
+use guildhall_service::{access, approvals, ops, profiles, runners, runs, sessions};
 use tokio_util::sync::CancellationToken;
 
 use super::access_rules::AccessRules;
@@ -37,6 +37,7 @@ impl Deref for App {
 #[derive(Debug)]
 pub struct Parts {
     pub access: access::Group,
+    pub approvals: approvals::Group,
     pub ops: ops::Group,
     pub profiles: profiles::Group,
     pub runners: runners::Group,

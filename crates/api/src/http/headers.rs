@@ -44,7 +44,10 @@ pub(super) struct StreamHeaders {
 }
 
 /// Operations with a token of a runner: they are not counted by a rate limit, and have no browser session.
-const RUNNER_OPERATIONS: [&str; 13] = [
+const RUNNER_OPERATIONS: [&str; 16] = [
+    "askQuestion",
+    "takeAnswer",
+    "confirmAnswer",
     "acknowledgeCommand",
     "appendEvents",
     "claimNextRun",

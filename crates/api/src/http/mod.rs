@@ -1,6 +1,7 @@
 //! REST routes, one module per resource.
 
 mod access;
+mod approvals;
 mod headers;
 mod ops;
 mod pages;
@@ -67,6 +68,7 @@ fn documented() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Document::openapi())
         .merge(ops::routes())
         .merge(access::routes())
+        .merge(approvals::routes())
         .merge(runs::routes())
         .merge(sessions::routes())
         .merge(profiles::routes())

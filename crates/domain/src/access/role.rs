@@ -89,6 +89,7 @@ matrix! {
     RunsRead       = "runs:read":       [Owner, Operator, Developer, Viewer], "Read runs, their events and results";
     RunsWrite      = "runs:write":      [Owner, Operator, Developer],         "Create, command and cancel runs";
     RunsErase      = "runs:erase":      [Owner, Operator],                    "Erase the content of run events";
+    ApprovalsDecide = "approvals:decide": [Owner, Operator],                  "Answer the questions of any agent of the tenant";
     RunnersManage  = "runners:manage":  [Owner, Operator],                    "Issue, see and revoke enrolment tokens for runners";
     ProfilesManage = "profiles:manage": [Owner, Operator],                    "Create, change and delete profiles";
     SubjectsVouch  = "subjects:vouch":  [Owner, Operator, Developer],         "Issue tokens for external subjects (service keys only)";

@@ -1,6 +1,7 @@
 //! Approvals: an agent asks before it acts, and a person or a remembered rule answers.
 //!
 //! - [`question`]: what is asked, as people see it, and what would be executed.
+//! - [`approval`]: a question with its state, as readers see it.
 //! - [`policy`]: who may answer, how answers are counted, and what happens without one.
 //! - [`state`]: from the question to its answer in the agent's process, at most once.
 //! - [`rule`]: answers that are remembered for the same action.
@@ -8,9 +9,8 @@
 //! An agent's process is always answered with an option that lasts once. "Always" is a rule of this server, so it can be
 //! listed and revoked. Nothing but a person or a rule that a person made can allow an action: a missing answer, an
 //! unknown option or an impossible quorum denies it.
-//!
-//! No service uses these rules yet: runners still decline every question.
 
+pub mod approval;
 pub mod digest;
 pub mod policy;
 pub mod question;

@@ -78,6 +78,22 @@ pub enum ServerAddress {
     Public,
 }
 
+/// The policy of tenants. An agent waits with its process, so a question does not wait for long.
+impl Default for ApprovalPolicy {
+    fn default() -> Self {
+        let hour = SignedDuration::from_hours(1);
+        Self {
+            version: 1,
+            mediation: Mediation::FirstResponder,
+            expires_after: hour,
+            on_expiry: ExpiryEffect::Deny,
+            hold_for: hour,
+            reuse_within: hour,
+            external_subjects_answer: false,
+        }
+    }
+}
+
 impl ApprovalPolicy {
     const MIN_EXPIRY: SignedDuration = SignedDuration::from_mins(1);
     const MAX_EXPIRY: SignedDuration = SignedDuration::from_hours(90 * 24);

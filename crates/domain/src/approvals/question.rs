@@ -82,7 +82,8 @@ impl Action {
 }
 
 /// A question with everything that a voter sees.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Question {
     pub action: Action,
     pub options: Vec<AnswerOption>,
@@ -154,12 +155,7 @@ impl Question {
 
     #[must_use]
     pub fn shown_digest(&self) -> ShownDigest {
-        ShownDigest::of(&json!({
-            "action": self.action,
-            "options": self.options,
-            "reason": self.reason,
-            "answerSchema": self.answer_schema,
-        }))
+        ShownDigest::of(&json!(self))
     }
 }
 

@@ -59,6 +59,20 @@ impl DecidedBy {
     }
 }
 
+impl DecidedBy {
+    /// Returns the ids of those who decided, or what decided instead of a person.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Self::People(people) => people.iter().map(PrincipalId::to_string).collect(),
+            Self::Rule(rule) => vec![rule.to_string()],
+            Self::EarlierApproval(approval) => vec![approval.to_string()],
+            Self::Expiry => vec!["expiry".to_owned()],
+            Self::UnreachableQuorum => vec!["quorum".to_owned()],
+        }
+    }
+}
+
 /// An answer. It cannot be built without a person if it allows something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
@@ -104,17 +118,17 @@ impl Decision {
     }
 }
 
-/// Why a question was withdrawn, or its answer has become void.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndReason {
-    TurnEnded,
-    Cancelled,
-    WithdrawnByAgent,
-    RunnerLost,
+named_enum! {
+    /// Why a question was withdrawn, or its answer has become void.
+    EndReason, "end reason";
+    TurnEnded = "turn-ended",
+    Cancelled = "cancelled",
+    WithdrawnByAgent = "withdrawn-by-agent",
+    RunnerLost = "runner-lost",
     /// An approver lost the right to answer before the answer was delivered.
-    ApproverRevoked,
+    ApproverRevoked = "approver-revoked",
     /// The policy or the sandbox changed before the answer was delivered.
-    PolicyChanged,
+    PolicyChanged = "policy-changed",
 }
 
 /// The state of an approval.
@@ -197,6 +211,22 @@ impl ApprovalState {
         }
     }
 
+    /// Returns why the question was withdrawn, or its answer became void.
+    #[must_use]
+    pub const fn end_reason(&self) -> Option<EndReason> {
+        match self {
+            Self::Withdrawn(reason) | Self::Void(_, reason) => Some(*reason),
+            Self::Pending { .. }
+            | Self::Decided(_)
+            | Self::Expired(_)
+            | Self::Delivering(_)
+            | Self::Delivered(_)
+            | Self::Settled(_)
+            | Self::Reused(_)
+            | Self::Uncertain(_) => None,
+        }
+    }
+
     const fn wrong(&self) -> WrongState {
         WrongState { status: self.status() }
     }
@@ -253,6 +283,8 @@ impl ApprovalState {
             Self::Pending { is_parked: true } if reason == EndReason::TurnEnded => None,
             Self::Pending { .. } => Some(Self::Withdrawn(reason)),
             Self::Decided(decision) | Self::Expired(decision) => Some(Self::Void(decision.clone(), reason)),
+            // The process is still there, and its runner says whether it got the answer.
+            Self::Delivering(_) if reason == EndReason::Cancelled => None,
             Self::Delivering(decision) => Some(Self::Uncertain(decision.clone())),
             Self::Delivered(_)
             | Self::Settled(_)

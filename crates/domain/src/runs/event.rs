@@ -31,8 +31,13 @@ pub const RUN_STATUS: &str = "run_status";
 pub const COMMAND_STATUS: &str = "command_status";
 /// The text of a turn or steer, redacted.
 pub const USER_MESSAGE: &str = "user_message";
+/// An agent asks before it acts.
+pub const APPROVAL_REQUESTED: &str = "approval_requested";
+/// A new state of such a question.
+pub const APPROVAL_STATUS: &str = "approval_status";
 
-const SERVER_TYPES: [&str; 4] = [TERMINAL_STATUS, RUN_STATUS, COMMAND_STATUS, USER_MESSAGE];
+const SERVER_TYPES: [&str; 6] =
+    [TERMINAL_STATUS, RUN_STATUS, COMMAND_STATUS, USER_MESSAGE, APPROVAL_REQUESTED, APPROVAL_STATUS];
 
 /// Phases of a `backend_status` event that only the server writes: who holds the run, and who waits for it.
 pub const RUN_CLAIMED: &str = "run-claimed";

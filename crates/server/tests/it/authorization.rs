@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::cluster::Cluster;
-use crate::support::runs::{TestTenant, run_request, text};
+use crate::support::runs::{TestTenant, command_question, run_request, text};
 use crate::support::{Setup, TestResponse, TestServer, read_response};
 
 /// The routes that need no token. Each needs a reason.
@@ -56,12 +56,15 @@ const ENROLMENT_ROUTES: [(&str, &str); 4] = [
 ];
 
 /// The routes that take a run token.
-const RUN_TOKEN_ROUTES: [(&str, &str); 9] = [
+const RUN_TOKEN_ROUTES: [(&str, &str); 12] = [
     ("GET", "/api/v1/runner/grant"),
     ("PATCH", "/api/v1/runs/{run}/lease"),
     ("GET", "/api/v1/runs/{run}/commands"),
     ("POST", "/api/v1/runs/{run}/events"),
     ("PUT", "/api/v1/runs/{run}/diff"),
+    ("POST", "/api/v1/runs/{run}/approvals"),
+    ("POST", "/api/v1/runs/{run}/approvals/{approval}/take"),
+    ("POST", "/api/v1/runs/{run}/approvals/{approval}/confirm"),
     ("PATCH", "/api/v1/runs/{run}/status"),
     ("POST", "/api/v1/commands/{command}/ack"),
     ("PATCH", "/api/v1/commands/{command}/status"),
@@ -111,6 +114,16 @@ fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
             ("PUT", "/api/v1/runs/{run}/diff"),
             json!({ "commandId": "cmd_01920000000070008000000000000000", "diff": "" }),
         ),
+        (("POST", "/api/v1/approvals/{approval}/votes"), json!({ "optionId": "yes", "shownDigest": "" })),
+        (
+            ("POST", "/api/v1/runs/{run}/approvals"),
+            json!({
+                "commandId": "cmd_01920000000070008000000000000000", "process": "p", "request": "0",
+                "question": command_question("ls"),
+            }),
+        ),
+        (("POST", "/api/v1/runs/{run}/approvals/{approval}/take"), json!({ "process": "p" })),
+        (("POST", "/api/v1/runs/{run}/approvals/{approval}/confirm"), json!({ "process": "p" })),
         (("PATCH", "/api/v1/runs/{run}/status"), json!({ "status": "completed" })),
         (("PATCH", "/api/v1/commands/{command}/status"), json!({ "status": "completed" })),
     ])
@@ -153,7 +166,7 @@ async fn send(
 }
 
 /// The path parameters, in the order of the lists below.
-const PARAMETERS: [&str; 13] = [
+const PARAMETERS: [&str; 14] = [
     "{tenant}",
     "{key}",
     "{principal}",
@@ -167,10 +180,11 @@ const PARAMETERS: [&str; 13] = [
     "{profile}",
     "{validation}",
     "{runner}",
+    "{approval}",
 ];
 
 /// Well-formed ids that do not exist.
-const MISSING_IDS: [&str; 13] = [
+const MISSING_IDS: [&str; 14] = [
     "ten_01920000000070008000000000000000",
     "key_01920000000070008000000000000000",
     "prn_01920000000070008000000000000000",
@@ -184,9 +198,10 @@ const MISSING_IDS: [&str; 13] = [
     "invented",
     "val_01920000000070008000000000000000",
     "rnr_01920000000070008000000000000000",
+    "apr_01920000000070008000000000000000",
 ];
 
-fn fill(template: &str, values: [&str; 13]) -> String {
+fn fill(template: &str, values: [&str; 14]) -> String {
     let mut template = template.replace("{seq}", "1");
     // The tenant of a profile is a query parameter.
     if template.contains("{profile}") {
@@ -367,6 +382,9 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
     // The job stays pending: these servers have no launcher.
     let job = cluster.insert_runner_job(&run).await;
     let (profile, validation) = cluster.start_validation(&theirs).await;
+    let claim = cluster.first.claim(&tenant, &run).await;
+    assert_eq!(cluster.first.ack(&claim, &command).await.status, 200);
+    let approval = cluster.first.ask(&claim, &command, "0", command_question("theirs")).await;
     let before = cluster.list_events(&run).await;
     let operator = cluster.operator.principal.clone();
     let existing_ids = [
@@ -383,6 +401,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         profile,
         validation,
         runner,
+        approval,
     ];
     let mut tried = 0;
     for (method, template) in operations(&cluster.first).await {
@@ -393,7 +412,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         let real = fill(&template, existing_ids.each_ref().map(|id| id.as_str()));
         let named = template.replace("{tenant}", "theirs").replace("{project}", "website");
         let named = fill(&named, existing_ids.each_ref().map(|id| id.as_str()));
-        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 13]));
+        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 14]));
         assert!(!real.contains('{'), "{template} has a parameter that this test does not know");
         for bearer in [&mallory.token, &service_key] {
             let mut responses = Vec::new();

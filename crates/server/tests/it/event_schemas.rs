@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::cluster::Cluster;
-use crate::support::runs::{RunClaim, TestTenant, command_event, text};
+use crate::support::runs::{RunClaim, TestTenant, command_event, command_question, text};
 
 /// Events as runners report them, one for each type.
 fn reported_events(command: &str) -> Value {
@@ -41,6 +41,8 @@ async fn create_events(cluster: &Cluster, tenant: &TestTenant) -> (RunClaim, Str
     let (claim, command) = cluster.start_command(tenant).await;
     let appended = cluster.first.append_events(&claim, reported_events(&command)).await;
     assert_eq!(appended.status, 200, "{}", appended.text);
+    let approval = cluster.first.ask(&claim, &command, "0", command_question("ls")).await;
+    assert_eq!(cluster.second.vote(&approval, &cluster.operator.token, "no").await.status, 200);
     let finished = cluster.first.finish(&claim, &command, json!({ "status": "completed" })).await;
     assert_eq!(finished.status, 200, "{}", finished.text);
     let failed = cluster.send_turn(&claim.run, "again").await;

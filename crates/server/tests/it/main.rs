@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, reason = "a failing test helper must fail its test with a message")]
 
 mod access;
+mod approvals;
 mod audit;
 mod audit_actions;
 mod audit_anchors;

@@ -1,6 +1,7 @@
 //! A run under the lock of its journal head: decisions are written before anyone else can read or change it.
 
-use guildhall_domain::ids::{CommandId, EntryId, RunId};
+use guildhall_domain::approvals::state::{ApprovalState, Decision, EndReason};
+use guildhall_domain::ids::{ApprovalId, CommandId, EntryId, RunId};
 use guildhall_domain::journal::{Fence, Head, Seq};
 use guildhall_domain::runners::enrolment::RunGrant;
 use guildhall_domain::runs::Run;
@@ -9,6 +10,7 @@ use guildhall_domain::runs::command::{self, CommandKind, CommandState};
 use guildhall_domain::runs::event::{self, EventBody, ParsedEvent};
 use guildhall_domain::runs::lease;
 use guildhall_domain::runs::{self as rules, LostRunnerAction, RunState, TerminalOutcome};
+use guildhall_store::approvals;
 use guildhall_store::commands;
 use guildhall_store::journal::{self, AppendError, AppendRequest, NewEntry, Scope, StreamUpdate};
 use guildhall_store::sessions::{self, ActiveWork};
@@ -98,6 +100,9 @@ impl LockedRun {
         delivered: Option<Seq>,
     ) -> Result<(), ServiceError> {
         commands::set_state(&mut self.tx, id, &state, delivered).await?;
+        if matches!(state, CommandState::Running { cancelling: true, .. }) {
+            self.end_approvals(id, EndReason::Cancelled).await?;
+        }
         if let Some(command) = self.open.iter_mut().find(|command| command.id == id) {
             command.state = state;
         }
@@ -111,6 +116,7 @@ impl LockedRun {
         outcome: &TerminalOutcome,
     ) -> Result<(), ServiceError> {
         commands::set_state(&mut self.tx, id, &CommandState::Ended(outcome.clone()), None).await?;
+        self.end_approvals(id, EndReason::TurnEnded).await?;
         let acked_at = self.open.iter().find(|command| command.id == id && command.kind == CommandKind::Turn);
         let acked_at = acked_at.and_then(|turn| turn.acked_at);
         self.open.retain(|command| command.id != id);
@@ -160,9 +166,42 @@ impl LockedRun {
     pub(crate) async fn end_running_commands(&mut self) -> Result<(), ServiceError> {
         for open in self.open.clone() {
             if let Some(outcome) = command::outcome_after_runner_loss(&open.state) {
+                self.end_approvals(open.id, EndReason::RunnerLost).await?;
                 self.end_command(open.id, &outcome).await?;
             }
         }
+        Ok(())
+    }
+
+    /// Ends the questions of a command whose process is gone, or must stop.
+    async fn end_approvals(&mut self, command: CommandId, reason: EndReason) -> Result<(), ServiceError> {
+        for approval in approvals::load_open(&mut self.tx, command).await? {
+            let settled = approval.state.settle().ok().filter(|_| reason != EndReason::Cancelled);
+            if let Some(state) = settled.or_else(|| approval.state.asker_gone(reason)) {
+                self.set_approval_state(approval.id, command, &state).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores the new state of an approval, with its event.
+    pub(crate) async fn set_approval_state(
+        &mut self,
+        id: ApprovalId,
+        command: CommandId,
+        state: &ApprovalState,
+    ) -> Result<(), ServiceError> {
+        approvals::set_state(&mut self.tx, id, state).await?;
+        let decision = state.decision();
+        let payload = json!({
+            "approvalId": id.to_string(),
+            "status": state.status().as_str(),
+            "optionId": decision.map(Decision::option),
+            "effect": decision.map(|decision| decision.effect().as_str()),
+            "by": decision.map(|decision| decision.by().names()),
+            "reason": state.end_reason().map(EndReason::as_str),
+        });
+        self.append_event(event::APPROVAL_STATUS, Some(command), payload);
         Ok(())
     }
 

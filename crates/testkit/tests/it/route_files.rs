@@ -155,6 +155,20 @@ const NOUNS: &[Noun] = &[
         &["runs/lease.rs", "runners/enrolment.rs"],
         &["leases", "runs"],
     ),
+    noun(
+        "approvals",
+        "approvals",
+        &[("*", "/api/v1/approvals")],
+        &["approvals/policy.rs", "approvals/state.rs"],
+        &["approvals"],
+    ),
+    noun(
+        "approvals",
+        "questions",
+        &[("*", "/api/v1/runs/{run}/approvals")],
+        &["approvals/question.rs", "approvals/state.rs"],
+        &["approvals"],
+    ),
     noun("runners", "leases", &[("*", "/api/v1/runs/{run}/lease")], &["runs/lease.rs"], &["leases"]),
     noun(
         "runners",

@@ -37,7 +37,8 @@ pub(super) async fn join(mut request: Request, next: Next) -> Response {
 }
 
 /// Requests that wait for work: their duration says nothing about the server.
-const LONG_POLLS: [(&str, &str); 3] = [
+const LONG_POLLS: [(&str, &str); 4] = [
+    ("POST", "/api/v1/runs/{run}/approvals/{approval}/take"),
     ("GET", "/api/v1/runs/{run}/commands"),
     ("POST", "/api/v1/runs/{run}/claim"),
     ("POST", "/api/v1/runners/claim"),

@@ -25,7 +25,7 @@ use crate::App;
 use crate::edge::error::ApiError;
 
 /// Returns the grant of a run token for the run in the path. Other runs do not exist for it.
-fn grant_for(token: &VerifiedRunToken, run: RunId) -> Result<&RunGrant, ApiError> {
+pub(super) fn grant_for(token: &VerifiedRunToken, run: RunId) -> Result<&RunGrant, ApiError> {
     if token.grant.run == run { Ok(&token.grant) } else { Err(ServiceError::NOT_FOUND.into()) }
 }
 
@@ -33,7 +33,7 @@ fn grant_for(token: &VerifiedRunToken, run: RunId) -> Result<&RunGrant, ApiError
 const RESPONSE_MARGIN: Duration = Duration::from_secs(1);
 
 /// Returns how long a long poll may wait.
-fn longest_wait(app: &App) -> Duration {
+pub(super) fn longest_wait(app: &App) -> Duration {
     app.limits.request_timeout.saturating_sub(RESPONSE_MARGIN)
 }
 

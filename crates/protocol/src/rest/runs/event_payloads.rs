@@ -248,6 +248,39 @@ pub struct ApprovalDeclinedPayload {
     pub reason: String,
 }
 
+/// The agent asks before it acts. The approval has the question.
+#[derive(Debug, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRequestedPayload {
+    #[schema(example = "apr_01920000000070008000000000000000")]
+    pub approval_id: String,
+    #[schema(example = "command")]
+    pub kind: String,
+    #[schema(example = "shell")]
+    pub tool: String,
+    /// Denied then, if there is no answer.
+    pub expires_at: String,
+}
+
+/// A new state of a question.
+#[derive(Debug, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalStatusPayload {
+    #[schema(example = "apr_01920000000070008000000000000000")]
+    pub approval_id: String,
+    /// decided, expired, delivering, delivered, settled, withdrawn, void, reused or uncertain.
+    #[schema(example = "decided")]
+    pub status: String,
+    /// The chosen option.
+    pub option_id: Option<String>,
+    /// allow, deny or answer.
+    pub effect: Option<String>,
+    /// Ids of those who decided, or `expiry`.
+    pub by: Option<Vec<String>>,
+    /// Why the question was withdrawn, or its answer is void.
+    pub reason: Option<String>,
+}
+
 /// An event of the agent that Guildhall does not know.
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -7,9 +7,10 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::EventView;
 use super::event_payloads::{
-    ApprovalDeclinedPayload, ArtifactPayload, AssistantDeltaPayload, AssistantMessagePayload,
-    BackendEventPayload, BackendStatusPayload, CommandOutputPayload, CommandStatusPayload, ErrorPayload,
-    RunStatusPayload, TerminalStatusPayload, ToolCallPayload, UsagePayload, UserMessagePayload,
+    ApprovalDeclinedPayload, ApprovalRequestedPayload, ApprovalStatusPayload, ArtifactPayload,
+    AssistantDeltaPayload, AssistantMessagePayload, BackendEventPayload, BackendStatusPayload,
+    CommandOutputPayload, CommandStatusPayload, ErrorPayload, RunStatusPayload, TerminalStatusPayload,
+    ToolCallPayload, UsagePayload, UserMessagePayload,
 };
 use crate::tagged_union::{NamedSchemas, TaggedUnion, constant};
 
@@ -41,6 +42,8 @@ fn types() -> TaggedUnion {
         .event::<ErrorPayload>(event::ERROR)
         .event::<UsagePayload>(event::USAGE)
         .event::<ApprovalDeclinedPayload>(event::APPROVAL_DECLINED)
+        .event::<ApprovalRequestedPayload>(event::APPROVAL_REQUESTED)
+        .event::<ApprovalStatusPayload>(event::APPROVAL_STATUS)
         .event::<BackendEventPayload>(event::BACKEND_EVENT)
         .others()
 }

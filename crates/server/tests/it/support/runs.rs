@@ -111,6 +111,40 @@ impl TestServer {
         self.post_as(&path, &claim.token, json!({ "events": events })).await
     }
 
+    /// Asks a question in place of an agent's process, and returns the id of the approval.
+    pub(crate) async fn ask(
+        &self,
+        claim: &RunClaim,
+        command: &str,
+        request: &str,
+        question: Value,
+    ) -> String {
+        let body = json!({ "commandId": command, "process": "p", "request": request, "question": question });
+        let response =
+            self.post_as(&format!("/api/v1/runs/{}/approvals", claim.run), &claim.token, body).await;
+        assert_eq!(response.status, 200, "{}", response.text);
+        text(&response.body, "approvalId")
+    }
+
+    /// Takes the answer to a question, without waiting.
+    pub(crate) async fn take_answer(&self, claim: &RunClaim, approval: &str, process: &str) -> TestResponse {
+        let path = format!("/api/v1/runs/{}/approvals/{approval}/take", claim.run);
+        self.post_as(&path, &claim.token, json!({ "process": process })).await
+    }
+
+    pub(crate) async fn confirm_answer(&self, claim: &RunClaim, approval: &str) -> TestResponse {
+        let path = format!("/api/v1/runs/{}/approvals/{approval}/confirm", claim.run);
+        self.post_as(&path, &claim.token, json!({ "process": "p" })).await
+    }
+
+    /// Answers a question after it was read.
+    pub(crate) async fn vote(&self, approval: &str, bearer: &str, option: &str) -> TestResponse {
+        let path = format!("/api/v1/approvals/{approval}");
+        let shown = self.get_as(&path, bearer).await.body["shownDigest"].clone();
+        let body = json!({ "optionId": option, "shownDigest": shown });
+        self.post_as(&format!("{path}/votes"), bearer, body).await
+    }
+
     pub(crate) async fn ack(&self, claim: &RunClaim, command: &str) -> TestResponse {
         self.post_as(&format!("/api/v1/commands/{command}/ack"), &claim.token, json!({})).await
     }
@@ -158,4 +192,19 @@ pub(crate) fn command_event(id: &str, kind: &str, command: &str, payload: Value)
 
 pub(crate) fn assistant_message(id: &str, command: &str, text: &str) -> Value {
     command_event(id, "assistant_message", command, json!({ "text": text }))
+}
+
+/// Returns a question of an agent that wants to execute a command.
+pub(crate) fn command_question(command: &str) -> Value {
+    json!({
+        "action": {
+            "kind": "command", "tool": "shell", "arguments": { "command": command }, "workingDir": "/work",
+            "environment": null, "lifts": ["sandbox"], "changes": [],
+        },
+        "options": [
+            { "id": "yes", "label": "Allow once", "effect": "allow", "changesMode": false },
+            { "id": "no", "label": "Deny", "effect": "deny", "changesMode": false },
+        ],
+        "reason": "to see what is there", "answerSchema": null,
+    })
 }

@@ -1,0 +1,117 @@
+//! Approvals: for people who answer, and for runners that ask.
+
+pub(crate) mod questions;
+
+use axum::Json;
+use axum::extract::State;
+use guildhall_domain::FailureKind;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
+use guildhall_domain::approvals::approval::Approval;
+use guildhall_domain::approvals::state::Decision;
+use guildhall_domain::ids::ApprovalId;
+use guildhall_protocol::rest::approvals::{ApprovalView, ApprovalsQuery, ApprovalsView, CastVote};
+use guildhall_service::approvals::ApprovalFilter;
+use guildhall_service::approvals::votes::Answer;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+use crate::edge::caller::PendingAuthorization;
+use crate::edge::error::ApiError;
+use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, parse};
+use crate::http::responses::CommonErrors;
+
+/// List the approvals of a tenant
+#[utoipa::path(
+    get, path = "/api/v1/approvals", tag = "approvals", operation_id = "listApprovals", security(("bearer" = [])),
+    params(ApprovalsQuery),
+    responses((status = 200, description = "One page, newest first", body = ApprovalsView), CommonErrors)
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    caller: PendingAuthorization<RunsRead>,
+    ValidatedQuery(query): ValidatedQuery<ApprovalsQuery>,
+) -> Result<Json<ApprovalsView>, ApiError> {
+    let caller = caller.in_tenant(&app, &query.tenant_id).await?;
+    let before = query.cursor.as_deref().map(|cursor| parse("cursor", cursor)).transpose()?;
+    let run = query.run_id.as_deref().map(|run| parse("runId", run)).transpose()?;
+    let only_pending = match query.state.as_deref() {
+        None | Some("pending") => true,
+        Some("all") => false,
+        Some(_) => return Err(ApiError::new(FailureKind::SchemaInvalid, "state: use pending or all")),
+    };
+    let limit = check_limit("limit", query.limit, 100)?;
+    let filter = ApprovalFilter { run, only_pending };
+    let found = app.approvals.approvals.list(&caller, filter, before, limit).await?;
+    let is_full = found.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
+    let next_cursor = found.last().filter(|_| is_full).map(|last| last.id.to_string());
+    Ok(Json(ApprovalsView { approvals: found.into_iter().map(view).collect(), next_cursor }))
+}
+
+/// Get an approval
+///
+/// The whole question: everything that would be executed.
+#[utoipa::path(
+    get, path = "/api/v1/approvals/{approval}", tag = "approvals", operation_id = "getApproval",
+    security(("bearer" = [])), params(("approval" = String, Path, description = "Approval id")),
+    responses((status = 200, description = "The approval", body = ApprovalView), CommonErrors)
+)]
+pub(crate) async fn get(
+    State(app): State<App>,
+    caller: Authorized<RunsRead>,
+    PathIds(approval): PathIds<ApprovalId>,
+) -> Result<Json<ApprovalView>, ApiError> {
+    Ok(Json(view(app.approvals.approvals.get(&caller, approval).await?)))
+}
+
+/// Answer a question of an agent
+///
+/// For who created the run, and members with the permission approvals:decide. The first answer wins; a later one fails
+/// with 409 and names the winner.
+#[utoipa::path(
+    post, path = "/api/v1/approvals/{approval}/votes", tag = "approvals", operation_id = "voteOnApproval",
+    security(("bearer" = [])), params(("approval" = String, Path, description = "Approval id")),
+    request_body = CastVote,
+    responses((status = 200, description = "The approval, with its answer", body = ApprovalView), CommonErrors)
+)]
+pub(crate) async fn vote(
+    State(app): State<App>,
+    caller: Authorized<RunsWrite>,
+    PathIds(approval): PathIds<ApprovalId>,
+    Body(body): Body<CastVote>,
+) -> Result<Json<ApprovalView>, ApiError> {
+    let answer = Answer { option: body.option_id, shown_digest: body.shown_digest };
+    Ok(Json(view(app.approvals.votes.vote(&caller, approval, &answer).await?)))
+}
+
+fn view(approval: Approval) -> ApprovalView {
+    let decision = approval.state.decision();
+    ApprovalView {
+        approval_id: approval.id.to_string(),
+        tenant_id: approval.tenant.to_string(),
+        session_id: approval.session.to_string(),
+        run_id: approval.run.to_string(),
+        command_id: approval.command.to_string(),
+        status: approval.state.status().to_string(),
+        shown_digest: approval.shown.to_string(),
+        option_id: decision.map(|decision| decision.option().to_owned()),
+        effect: decision.map(|decision| decision.effect().to_string()),
+        decided_by: decision.map(|decision| decision.by().names()).unwrap_or_default(),
+        decided_at: decision.map(Decision::at),
+        end_reason: approval.state.end_reason().map(|reason| reason.to_string()),
+        created_at: approval.created_at,
+        expires_at: approval.expires_at,
+        question: approval.question.into(),
+    }
+}
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(get))
+        .routes(routes!(vote))
+        .routes(routes!(questions::ask))
+        .routes(routes!(questions::take))
+        .routes(routes!(questions::confirm))
+}

@@ -1,0 +1,124 @@
+//! Questions of agents, for their runners.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use guildhall_domain::FailureKind;
+use guildhall_domain::approvals::state::{ApprovalState, Decision};
+use guildhall_domain::ids::{ApprovalId, RunId};
+use guildhall_protocol::rest::approvals::{AnswerView, AskQuestion, ConfirmAnswer, TakeAnswer};
+use guildhall_service::approvals::questions::AskedQuestion;
+
+use crate::App;
+use crate::edge::caller::RunHolder;
+use crate::edge::error::ApiError;
+use crate::edge::input::{Body, PathIds, parse};
+use crate::http::responses::CommonErrors;
+use crate::http::runners::{grant_for, longest_wait};
+
+/// Length of the ids that a runner gives to processes and requests.
+const PROCESS_LENGTH: std::ops::RangeInclusive<usize> = 1..=64;
+const REQUEST_LENGTH: std::ops::RangeInclusive<usize> = 1..=128;
+
+/// Ask a question of an agent
+///
+/// Requires a run token. The same request of the same process is asked once.
+#[utoipa::path(
+    post, path = "/api/v1/runs/{run}/approvals", tag = "runners", operation_id = "askQuestion",
+    security(("bearer" = [])), params(("run" = String, Path, description = "Run id")), request_body = AskQuestion,
+    responses((status = 200, description = "The state of the question", body = AnswerView), CommonErrors)
+)]
+pub(crate) async fn ask(
+    State(app): State<App>,
+    RunHolder(token): RunHolder,
+    PathIds(run): PathIds<RunId>,
+    Body(body): Body<AskQuestion>,
+) -> Result<Json<AnswerView>, ApiError> {
+    let invalid = |message: String| ApiError::new(FailureKind::SchemaInvalid, message);
+    if !PROCESS_LENGTH.contains(&body.process.len()) || !REQUEST_LENGTH.contains(&body.request.len()) {
+        return Err(invalid("process, request: use 1 to 64 and 1 to 128 bytes".to_owned()));
+    }
+    let asked = AskedQuestion {
+        command: parse("commandId", &body.command_id)?,
+        process: body.process,
+        request: body.request,
+        question: body.question.try_into().map_err(|error| invalid(format!("question: {error}")))?,
+    };
+    let (id, state) = app.approvals.questions.ask(grant_for(&token, run)?, &asked).await?;
+    Ok(Json(view(id, &state)))
+}
+
+/// Take the answer to a question
+///
+/// Requires a run token. With `wait`, the request long-polls. A response with the status delivering has the option for
+/// the agent's process, which gets it at most once: no other process can take the answer from then on.
+#[utoipa::path(
+    post, path = "/api/v1/runs/{run}/approvals/{approval}/take", tag = "runners", operation_id = "takeAnswer",
+    security(("bearer" = [])),
+    params(
+        ("run" = String, Path, description = "Run id"),
+        ("approval" = String, Path, description = "Approval id"),
+    ),
+    request_body = TakeAnswer,
+    responses((status = 200, description = "The state of the question", body = AnswerView), CommonErrors)
+)]
+pub(crate) async fn take(
+    State(app): State<App>,
+    RunHolder(token): RunHolder,
+    PathIds((run, approval)): PathIds<(RunId, ApprovalId)>,
+    Body(body): Body<TakeAnswer>,
+) -> Result<Json<AnswerView>, ApiError> {
+    let (grant, questions) = (grant_for(&token, run)?, &app.approvals.questions);
+    let wait = Duration::from_millis(body.wait).min(longest_wait(&app));
+    let state = tokio::select! {
+        state = questions.take(grant, approval, &body.process, wait) => state?,
+        // The server stops accepting: the runner continues at another replica.
+        () = app.closing.cancelled() => questions.take(grant, approval, &body.process, Duration::ZERO).await?,
+    };
+    Ok(Json(view(approval, &state)))
+}
+
+/// Confirm that an agent's process has got the answer
+///
+/// Requires a run token. Idempotent.
+#[utoipa::path(
+    post, path = "/api/v1/runs/{run}/approvals/{approval}/confirm", tag = "runners", operation_id = "confirmAnswer",
+    security(("bearer" = [])),
+    params(
+        ("run" = String, Path, description = "Run id"),
+        ("approval" = String, Path, description = "Approval id"),
+    ),
+    request_body = ConfirmAnswer,
+    responses((status = 200, description = "The state of the question", body = AnswerView), CommonErrors)
+)]
+pub(crate) async fn confirm(
+    State(app): State<App>,
+    RunHolder(token): RunHolder,
+    PathIds((run, approval)): PathIds<(RunId, ApprovalId)>,
+    Body(body): Body<ConfirmAnswer>,
+) -> Result<Json<AnswerView>, ApiError> {
+    let state = app.approvals.questions.confirm(grant_for(&token, run)?, approval, &body.process).await?;
+    Ok(Json(view(approval, &state)))
+}
+
+fn view(id: ApprovalId, state: &ApprovalState) -> AnswerView {
+    // Only a process that the answer was taken for gets it.
+    let taken = match state {
+        ApprovalState::Delivering(decision) => Some(decision),
+        ApprovalState::Pending { .. }
+        | ApprovalState::Decided(_)
+        | ApprovalState::Expired(_)
+        | ApprovalState::Delivered(_)
+        | ApprovalState::Settled(_)
+        | ApprovalState::Withdrawn(_)
+        | ApprovalState::Void(..)
+        | ApprovalState::Reused(_)
+        | ApprovalState::Uncertain(_) => None,
+    };
+    AnswerView {
+        approval_id: id.to_string(),
+        status: state.status().to_string(),
+        option_id: taken.map(Decision::option).map(str::to_owned),
+    }
+}

@@ -1,0 +1,130 @@
+//! Approvals: questions of agents, and their answers.
+
+pub mod question;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use self::question::QuestionBody;
+
+/// A question of an agent, and what has become of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalView {
+    #[schema(example = "apr_01920000000070008000000000000000")]
+    pub approval_id: String,
+    pub tenant_id: String,
+    pub session_id: String,
+    pub run_id: String,
+    /// The turn that asks.
+    pub command_id: String,
+    /// pending, decided, expired, delivering, delivered, settled, withdrawn, void, reused or uncertain.
+    #[schema(example = "pending")]
+    pub status: String,
+    pub question: QuestionBody,
+    /// Digest of the whole question; an answer must name it.
+    pub shown_digest: String,
+    /// The chosen option.
+    pub option_id: Option<String>,
+    /// allow, deny or answer.
+    pub effect: Option<String>,
+    /// Ids of those who decided, or `expiry`.
+    pub decided_by: Vec<String>,
+    pub decided_at: Option<Timestamp>,
+    /// Why the question was withdrawn, or its answer is void.
+    pub end_reason: Option<String>,
+    pub created_at: Timestamp,
+    /// Denied then, if there is no answer.
+    pub expires_at: Timestamp,
+}
+
+/// Query parameters of a list of approvals.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct ApprovalsQuery {
+    /// Id or slug of one of your tenants.
+    #[param(example = "acme")]
+    pub tenant_id: String,
+    #[param(pattern = "^run_[0-9a-f]{32}$")]
+    pub run_id: Option<String>,
+    /// pending (default) or all.
+    #[param(pattern = "^(pending|all)$")]
+    pub state: Option<String>,
+    #[param(pattern = "^apr_[0-9a-f]{32}$")]
+    pub cursor: Option<String>,
+    #[serde(default = "default_limit")]
+    #[param(minimum = 1, maximum = 100)]
+    pub limit: u32,
+}
+
+const fn default_limit() -> u32 {
+    50
+}
+
+/// One page of approvals, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalsView {
+    pub approvals: Vec<ApprovalView>,
+    /// For the next page; null on the last one.
+    pub next_cursor: Option<String>,
+}
+
+/// An answer to a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CastVote {
+    #[schema(example = "accept")]
+    pub option_id: String,
+    /// The `shownDigest` of the approval that you have read.
+    pub shown_digest: String,
+}
+
+/// A question of an agent's process, reported by its runner.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AskQuestion {
+    /// The turn that asks.
+    #[schema(example = "cmd_01920000000070008000000000000000")]
+    pub command_id: String,
+    /// Id of the agent's process, new for each start.
+    #[schema(min_length = 1, max_length = 64)]
+    pub process: String,
+    /// The process's own id of the request.
+    #[schema(min_length = 1, max_length = 128)]
+    pub request: String,
+    pub question: QuestionBody,
+}
+
+/// A request of a runner for the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TakeAnswer {
+    /// The process that asked.
+    pub process: String,
+    /// How long to wait for an answer, in milliseconds.
+    #[serde(default)]
+    pub wait: u64,
+}
+
+/// Confirms that the agent's process has got the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConfirmAnswer {
+    /// The process that asked.
+    pub process: String,
+}
+
+/// The state of a question, for the runner that asked it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AnswerView {
+    #[schema(example = "apr_01920000000070008000000000000000")]
+    pub approval_id: String,
+    #[schema(example = "delivering")]
+    pub status: String,
+    /// The option to give to the process; only with the status delivering.
+    pub option_id: Option<String>,
+}

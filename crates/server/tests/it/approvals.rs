@@ -1,0 +1,279 @@
+//! Questions of agents: asked by runners, answered by people, delivered at most once.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::cluster::Cluster;
+use crate::support::runs::{RunClaim, command_question, text};
+
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A cluster with a turn that runs.
+struct Fixture {
+    cluster: Cluster,
+    tenant: String,
+    claim: RunClaim,
+    command: String,
+}
+
+impl Fixture {
+    async fn new() -> Self {
+        let cluster = Cluster::new().await;
+        let tenant = cluster.create_test_tenant("acme").await;
+        let (claim, command) = cluster.start_command(&tenant).await;
+        Self { cluster, tenant: tenant.id, claim, command }
+    }
+
+    async fn ask(&self, request: &str) -> String {
+        let question = command_question("touch a; curl -H 'Authorization: Bearer hunter2hunter2'");
+        self.cluster.first.ask(&self.claim, &self.command, request, question).await
+    }
+
+    async fn get(&self, approval: &str) -> Value {
+        let path = format!("/api/v1/approvals/{approval}");
+        self.cluster.second.get_as(&path, &self.cluster.operator.token).await.body
+    }
+
+    async fn status(&self, approval: &str) -> String {
+        text(&self.get(approval).await, "status")
+    }
+
+    async fn decide(&self, approval: &str, option: &str) {
+        let voted = self.cluster.second.vote(approval, &self.cluster.operator.token, option).await;
+        assert_eq!(voted.status, 200, "{}", voted.text);
+    }
+
+    /// Takes the answer for the process that asked.
+    async fn take(&self, approval: &str) -> Value {
+        let taken = self.cluster.first.take_answer(&self.claim, approval, "p").await;
+        assert_eq!(taken.status, 200, "{}", taken.text);
+        json!([taken.body["status"], taken.body["optionId"]])
+    }
+
+    async fn finish(&self) {
+        let end = json!({ "status": "completed" });
+        assert_eq!(self.cluster.first.finish(&self.claim, &self.command, end).await.status, 200);
+    }
+
+    /// Returns the events of approvals, without their times.
+    async fn events(&self) -> Vec<Value> {
+        let events = self.cluster.list_events(&self.claim.run).await;
+        let of_approvals = events.into_iter().filter(|event| text(event, "type").starts_with("approval"));
+        of_approvals.map(|event| json!([event["type"], event["payload"]["status"]])).collect()
+    }
+}
+
+#[tokio::test]
+async fn question_is_shown_whole_and_its_answer_delivered_once() {
+    let fixture = Fixture::new().await;
+    let (cluster, operator) = (&fixture.cluster, &fixture.cluster.operator);
+    let approval = fixture.ask("0").await;
+    assert_eq!(fixture.ask("0").await, approval, "the runner repeats its request");
+    assert_eq!(fixture.take(&approval).await, json!(["pending", null]));
+    let list = cluster.second.get_as("/api/v1/approvals?tenantId=acme", &operator.token).await.body;
+    assert_eq!(list["approvals"], json!([fixture.get(&approval).await]));
+    let shown = fixture.get(&approval).await;
+    let command = "touch a; curl -H 'Authorization: Bearer hunter2hunter2'";
+    assert_eq!(shown["question"], command_question(command));
+
+    fixture.decide(&approval, "yes").await;
+    assert_eq!(fixture.take(&approval).await, json!(["delivering", "yes"]));
+    // The response may be lost: the same process asks again, and another process gets nothing.
+    assert_eq!(fixture.take(&approval).await, json!(["delivering", "yes"]));
+    cluster.second.take_answer(&fixture.claim, &approval, "q").await.assert_failure(404, "not-found");
+    for _ in 0..2 {
+        let confirmed = cluster.second.confirm_answer(&fixture.claim, &approval).await;
+        assert_eq!(confirmed.body["status"], "delivered", "{}", confirmed.text);
+    }
+    assert_eq!(fixture.take(&approval).await, json!(["delivered", null]));
+    fixture.finish().await;
+    let ended = fixture.get(&approval).await;
+    let outcome = ["status", "optionId", "effect", "decidedBy", "endReason"].map(|name| ended[name].clone());
+    assert_eq!(json!(outcome), json!(["settled", "yes", "allow", [operator.principal], null]));
+    let expected = [
+        json!(["approval_requested", null]),
+        json!(["approval_status", "decided"]),
+        json!(["approval_status", "delivering"]),
+        json!(["approval_status", "delivered"]),
+        json!(["approval_status", "settled"]),
+    ];
+    assert_eq!(fixture.events().await, expected);
+    let list = cluster.second.get_as("/api/v1/approvals?tenantId=acme", &operator.token).await.body;
+    assert_eq!(list["approvals"], json!([]), "only pending ones are listed");
+}
+
+#[tokio::test]
+async fn secret_in_a_question_is_encrypted_and_not_in_events() {
+    let fixture = Fixture::new().await;
+    let approval = fixture.ask("0").await;
+    fixture.decide(&approval, "no").await;
+    let mut sql = fixture.cluster.db.sql().await;
+    let in_clear = "SELECT count(*) FROM approvals WHERE position('hunter2'::bytea IN sealed_question) > 0";
+    let in_journal = "SELECT count(*) FROM journal_entries WHERE body LIKE '%hunter2%'";
+    assert_eq!((sql.number(in_clear).await, sql.number(in_journal).await), (0, 0));
+}
+
+#[tokio::test]
+async fn one_of_many_voters_wins_and_the_others_are_told_who() {
+    let fixture = Fixture::new().await;
+    let cluster = &fixture.cluster;
+    let mut keys = Vec::new();
+    for _ in 0..10 {
+        keys.push(cluster.create_key(&fixture.tenant, "operator").await.1);
+    }
+    for round in 0..5 {
+        let approval = fixture.ask(&round.to_string()).await;
+        let votes = keys.iter().enumerate().map(|(index, key)| {
+            let replica = if index % 2 == 0 { &cluster.first } else { &cluster.second };
+            replica.vote(&approval, key, if index % 3 == 0 { "no" } else { "yes" })
+        });
+        let responses = join_all(votes).await;
+        let (won, lost): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status == 200);
+        let decided = fixture.get(&approval).await;
+        assert_eq!(won.len(), 1, "{responses:#?}");
+        assert_eq!(won[0].body, decided);
+        for response in lost {
+            response.assert_failure(409, "conflict");
+            let told = ["optionId", "decidedBy"].map(|name| response.body[name].clone());
+            assert_eq!(
+                json!(told),
+                json!([decided["optionId"], decided["decidedBy"][0]]),
+                "{}",
+                response.text
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn only_the_creator_and_deciders_can_answer() {
+    let fixture = Fixture::new().await;
+    let (cluster, tenant) = (&fixture.cluster, &fixture.tenant);
+    let approval = fixture.ask("0").await;
+    let (viewer, developer) = (cluster.create_user("vic").await, cluster.create_user("dev").await);
+    cluster.set_role(tenant, &viewer, "viewer").await;
+    cluster.set_role(tenant, &developer, "developer").await;
+    for user in [&viewer, &developer] {
+        cluster.second.vote(&approval, &user.token, "yes").await.assert_failure(403, "forbidden");
+    }
+    let (_, key) = cluster.create_key(tenant, "developer").await;
+    cluster.second.vote(&approval, &key, "yes").await.assert_failure(403, "forbidden");
+    cluster.second.vote(&approval, &fixture.claim.token, "yes").await.assert_failure(401, "unauthenticated");
+    let subject = cluster.mint_subject_token(tenant, &key, "user-1").await;
+    let subject = text(&subject.body, "accessToken");
+    cluster.second.vote(&approval, &subject, "yes").await.assert_failure(404, "not-found");
+    assert_eq!(fixture.status(&approval).await, "pending");
+
+    // A developer answers the questions of their own runs.
+    let body = crate::support::runs::run_request(tenant);
+    let run = text(&cluster.first.post_as("/api/v1/runs", &developer.token, body).await.body, "runId");
+    let command = cluster.send_turn(&run, "go").await;
+    let enrolment = cluster.create_enrolment(tenant).await.1;
+    let owned = crate::support::runs::TestTenant { id: tenant.clone(), enrolment };
+    let claim = cluster.first.claim(&owned, &run).await;
+    assert_eq!(cluster.first.ack(&claim, &command).await.status, 200);
+    let own = cluster.first.ask(&claim, &command, "0", command_question("ls")).await;
+    let voted = cluster.second.vote(&own, &developer.token, "yes").await;
+    assert_eq!(voted.body["decidedBy"], json!([developer.principal]), "{}", voted.text);
+}
+
+#[tokio::test]
+async fn answer_needs_the_digest_of_the_question_and_one_of_its_options() {
+    let fixture = Fixture::new().await;
+    let (cluster, token) = (&fixture.cluster, &fixture.cluster.operator.token);
+    let (approval, other) = (fixture.ask("0").await, fixture.ask("1").await);
+    cluster.first.vote(&approval, token, "acceptForSession").await.assert_failure(400, "schema-invalid");
+    let digest = "0".repeat(64);
+    let body = json!({ "optionId": "yes", "shownDigest": digest });
+    let path = format!("/api/v1/approvals/{approval}/votes");
+    cluster.first.post_as(&path, token, body).await.assert_failure(409, "conflict");
+    fixture.decide(&other, "yes").await;
+    assert_eq!(fixture.status(&approval).await, "pending", "two questions do not mix");
+    let changed = json!({
+        "commandId": fixture.command, "process": "p", "request": "0", "question": command_question("rm a"),
+    });
+    let path = format!("/api/v1/runs/{}/approvals", fixture.claim.run);
+    let response = cluster.first.post_as(&path, &fixture.claim.token, changed).await;
+    response.assert_failure(409, "conflict");
+}
+
+#[tokio::test]
+async fn end_of_the_turn_ends_its_questions() {
+    let fixture = Fixture::new().await;
+    let [pending, decided, taken] = [fixture.ask("0").await, fixture.ask("1").await, fixture.ask("2").await];
+    fixture.decide(&decided, "yes").await;
+    fixture.decide(&taken, "yes").await;
+    fixture.take(&taken).await;
+    fixture.finish().await;
+    for (approval, status, reason) in [
+        (&pending, "withdrawn", json!("turn-ended")),
+        (&decided, "void", json!("turn-ended")),
+        (&taken, "uncertain", Value::Null),
+    ] {
+        let view = fixture.get(approval).await;
+        assert_eq!(json!([view["status"], view["endReason"]]), json!([status, reason]));
+    }
+    let late = fixture.cluster.first.vote(&pending, &fixture.cluster.operator.token, "yes").await;
+    late.assert_failure(409, "conflict");
+}
+
+#[tokio::test]
+async fn cancelled_turn_withdraws_its_questions_at_once() {
+    let fixture = Fixture::new().await;
+    let (waiting, taken) = (fixture.ask("0").await, fixture.ask("1").await);
+    fixture.decide(&taken, "yes").await;
+    fixture.take(&taken).await;
+    let path = format!("/api/v1/commands/{}/cancel", fixture.command);
+    let cancelled = fixture.cluster.second.post_as(&path, &fixture.cluster.operator.token, json!({})).await;
+    assert_eq!(cancelled.status, 200, "{}", cancelled.text);
+    assert_eq!(fixture.get(&waiting).await["endReason"], "cancelled");
+    // The process is still there, and its runner confirms that it got the answer.
+    let confirmed = fixture.cluster.first.confirm_answer(&fixture.claim, &taken).await;
+    assert_eq!(confirmed.body["status"], "delivered", "{}", confirmed.text);
+}
+
+#[tokio::test]
+async fn unanswered_question_is_denied_when_it_expires() {
+    let fixture = Fixture::new().await;
+    let approval = fixture.ask("0").await;
+    let mut sql = fixture.cluster.db.sql().await;
+    sql.execute("UPDATE approvals SET expires_at = now() - interval '1 second'").await;
+    let path = format!("/api/v1/runs/{}/approvals/{approval}/take", fixture.claim.run);
+    let body = json!({ "process": "p", "wait": 20_000 });
+    let taken = fixture.cluster.first.post_as(&path, &fixture.claim.token, body);
+    let taken = tokio::time::timeout(TIMEOUT, taken).await.expect("an answer");
+    assert_eq!(json!([taken.body["status"], taken.body["optionId"]]), json!(["delivering", "no"]));
+    assert_eq!(fixture.get(&approval).await["decidedBy"], json!(["expiry"]));
+}
+
+#[tokio::test]
+async fn waiting_runner_gets_the_answer_of_another_replica() {
+    let fixture = Fixture::new().await;
+    let approval = fixture.ask("0").await;
+    let path = format!("/api/v1/runs/{}/approvals/{approval}/take", fixture.claim.run);
+    let body = json!({ "process": "p", "wait": 20_000 });
+    let take = fixture.cluster.first.post_as(&path, &fixture.claim.token, body);
+    let (taken, ()) = tokio::join!(take, fixture.decide(&approval, "yes"));
+    assert_eq!(json!([taken.body["status"], taken.body["optionId"]]), json!(["delivering", "yes"]));
+}
+
+#[tokio::test]
+async fn allowance_of_a_removed_approver_is_not_delivered() {
+    let fixture = Fixture::new().await;
+    let (cluster, tenant) = (&fixture.cluster, &fixture.tenant);
+    let approver = cluster.create_user("ada").await;
+    cluster.set_role(tenant, &approver, "operator").await;
+    let (allowed, denied) = (fixture.ask("0").await, fixture.ask("1").await);
+    for (approval, option) in [(&allowed, "yes"), (&denied, "no")] {
+        assert_eq!(cluster.first.vote(approval, &approver.token, option).await.status, 200);
+    }
+    let member = format!("/api/v1/tenants/{tenant}/members/{}", approver.principal);
+    let removed = cluster.first.request_as(Method::DELETE, &member, &cluster.operator.token, None).await;
+    assert_eq!(removed.status, 200, "{}", removed.text);
+    assert_eq!(fixture.take(&allowed).await, json!(["void", null]));
+    assert_eq!(fixture.get(&allowed).await["endReason"], "approver-revoked");
+    assert_eq!(fixture.take(&denied).await, json!(["delivering", "no"]), "a denial always may");
+}

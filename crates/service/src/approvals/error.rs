@@ -1,0 +1,88 @@
+//! Why a request about an approval fails.
+
+use guildhall_domain::approvals::policy::VoterError;
+use guildhall_domain::approvals::question::InvalidQuestion;
+use guildhall_domain::approvals::state::{ApprovalState, DecisionError, WrongState};
+use guildhall_domain::{Failure, FailureKind};
+use guildhall_identity::seal::SealError;
+
+use crate::failures::server_error;
+
+/// An error of a question or of an answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ApprovalError {
+    #[error(transparent)]
+    Question(#[from] InvalidQuestion),
+    #[error("a question has at most {0} bytes")]
+    TooLarge(usize),
+    #[error("a turn has at most {0} open questions")]
+    TooMany(usize),
+    #[error("another question has the same request id of the same process")]
+    OtherQuestion,
+    #[error("only a running turn can ask")]
+    NoRunningTurn,
+    #[error(transparent)]
+    Voter(#[from] VoterError),
+    /// It is not pending.
+    #[error("the approval is {}", .0.status())]
+    AlreadyDecided(Box<ApprovalState>),
+    #[error("the shown digest is not that of the question")]
+    NotShown,
+    #[error("the question has no such option")]
+    UnknownOption,
+    #[error(transparent)]
+    Decision(#[from] DecisionError),
+    #[error(transparent)]
+    State(#[from] WrongState),
+    #[error("the question: {0}")]
+    Seal(SealError),
+    #[error("the stored question cannot be read")]
+    UnreadableQuestion,
+}
+
+impl ApprovalError {
+    /// Returns what a caller may know.
+    pub(crate) fn failure(&self) -> Failure {
+        match self {
+            Self::Question(_) | Self::TooLarge(_) => {
+                Failure::new(FailureKind::SchemaInvalid, format!("question: {self}"))
+            }
+            Self::TooMany(_) => Failure::new(FailureKind::Conflict, self.to_string()),
+            Self::OtherQuestion | Self::NoRunningTurn | Self::State(_) => {
+                Failure::new(FailureKind::Conflict, self.to_string())
+            }
+            Self::Voter(error) => Failure::new(FailureKind::Forbidden, error.to_string()),
+            Self::AlreadyDecided(state) => already_decided(state),
+            Self::NotShown => Failure::new(
+                FailureKind::Conflict,
+                "shownDigest: this is not the digest of the question: read it again before you answer",
+            ),
+            Self::UnknownOption => Failure::new(
+                FailureKind::SchemaInvalid,
+                "optionId: the question has no such option; its options are in the approval",
+            ),
+            Self::Decision(error) => Failure::new(FailureKind::Forbidden, error.to_string()),
+            Self::Seal(_) | Self::UnreadableQuestion => server_error(),
+        }
+    }
+}
+
+/// Says who was first, and with which answer.
+fn already_decided(state: &ApprovalState) -> Failure {
+    let status = state.status();
+    let failure = match state.decision() {
+        Some(decision) => {
+            let by = decision.by().names().join(", ");
+            let message =
+                format!("already answered with `{}` by {by}; the approval is {status}", decision.option());
+            Failure::new(FailureKind::Conflict, message)
+                .with_detail("optionId", decision.option())
+                .with_detail("decidedBy", by)
+        }
+        None => Failure::new(
+            FailureKind::Conflict,
+            format!("the approval is {status}: nobody waits for an answer"),
+        ),
+    };
+    failure.with_detail("status", status)
+}

@@ -1,0 +1,96 @@
+//! Approvals: questions of agents, asked by their runners and answered by people.
+//!
+//! Every change is made under the lock of the run, with its event in the same transaction.
+
+pub mod error;
+pub mod questions;
+pub mod reconcile;
+pub mod votes;
+
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::RunsRead;
+use guildhall_domain::approvals::approval::Approval;
+use guildhall_domain::approvals::question::Question;
+use guildhall_domain::ids::{ApprovalId, TenantId};
+pub use guildhall_store::approvals::ApprovalFilter;
+use guildhall_store::approvals::{self as rows, StoredApproval};
+
+use self::error::ApprovalError;
+use crate::ServiceError;
+use crate::deps::Deps;
+
+/// Approvals in one list.
+const MAX_LISTED: u32 = 100;
+
+/// The services of this group.
+#[derive(Debug, Clone)]
+pub struct Group {
+    pub approvals: Approvals,
+    pub questions: questions::Questions,
+    pub votes: votes::Votes,
+}
+
+/// Opens the group.
+#[must_use]
+pub fn open(deps: &Deps) -> Group {
+    let approvals = Approvals { deps: deps.clone() };
+    Group {
+        questions: questions::Questions::new(approvals.clone()),
+        votes: votes::Votes::new(approvals.clone()),
+        approvals,
+    }
+}
+
+/// Reads approvals.
+#[derive(Debug, Clone)]
+pub struct Approvals {
+    deps: Deps,
+}
+
+impl Approvals {
+    pub async fn get(&self, caller: &Authorized<RunsRead>, id: ApprovalId) -> Result<Approval, ServiceError> {
+        Ok(caller.load(self.find(id).await?)?)
+    }
+
+    /// Lists approvals of a tenant, newest first.
+    pub async fn list(
+        &self,
+        caller: &Authorized<RunsRead>,
+        filter: ApprovalFilter,
+        before: Option<ApprovalId>,
+        limit: u32,
+    ) -> Result<Vec<Approval>, ServiceError> {
+        let limit = limit.clamp(1, MAX_LISTED);
+        let found = rows::list(&self.deps.store, caller.tenant(), filter, before, limit).await?;
+        found.into_iter().map(|stored| self.open_question(stored)).collect()
+    }
+
+    /// Returns the tenant of an approval, for the edge to load the caller's role in it.
+    pub async fn tenant_of(&self, id: ApprovalId) -> Result<Option<TenantId>, ServiceError> {
+        Ok(rows::find_tenant(&self.deps.store, id).await?)
+    }
+
+    async fn find(&self, id: ApprovalId) -> Result<Option<Approval>, ServiceError> {
+        let found = rows::find(&self.deps.store, id).await?;
+        found.map(|stored| self.open_question(stored)).transpose()
+    }
+
+    /// Decrypts the question of a stored approval.
+    fn open_question(&self, stored: StoredApproval) -> Result<Approval, ServiceError> {
+        let opened = self.deps.payload_sealer.open_question(stored.id.as_uuid(), &stored.sealed_question);
+        let question: Question = serde_json::from_slice(&opened.map_err(ApprovalError::Seal)?)
+            .map_err(|_| ApprovalError::UnreadableQuestion)?;
+        Ok(Approval {
+            id: stored.id,
+            tenant: stored.tenant,
+            session: stored.session,
+            run: stored.run,
+            command: stored.command,
+            question,
+            shown: stored.shown,
+            state: stored.state,
+            created_at: stored.created_at,
+            expires_at: stored.expires_at,
+        })
+    }
+}

@@ -1,0 +1,224 @@
+//! Questions as runners ask them, and their answers as runners deliver them.
+
+use std::time::Duration;
+
+use guildhall_domain::access::role::{Permission, Role};
+use guildhall_domain::approvals::policy::ApprovalPolicy;
+use guildhall_domain::approvals::question::Question;
+use guildhall_domain::approvals::state::{
+    ApprovalState, ApprovalStatus, DecidedBy, Decision, DeliveryCheck, DeliveryDecision,
+};
+use guildhall_domain::ids::{ApprovalId, CommandId};
+use guildhall_domain::runners::enrolment::RunGrant;
+use guildhall_domain::runs::event;
+use guildhall_store::approvals::{self as rows, NewApproval, StoredApproval};
+use guildhall_store::{memberships, runs};
+use serde_json::json;
+
+use super::Approvals;
+use super::error::ApprovalError;
+use crate::ServiceError;
+use crate::run_steps::LockedRun;
+use crate::runs::error::RunError;
+
+/// Size of a question, as JSON. It is shown whole, so a larger one cannot be asked.
+const MAX_QUESTION_BYTES: usize = 256 * 1024;
+
+/// Questions of one turn that wait for an answer.
+const MAX_OPEN_QUESTIONS: usize = 16;
+
+/// A waiting runner reads again at least this often.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A question of an agent's process.
+#[derive(Debug, Clone)]
+pub struct AskedQuestion {
+    /// The turn that asks.
+    pub command: CommandId,
+    /// The process: a new one for each start of an agent.
+    pub process: String,
+    /// The process's own id of the request.
+    pub request: String,
+    pub question: Question,
+}
+
+/// Asks the questions of agents, and hands out the answers.
+#[derive(Debug, Clone)]
+pub struct Questions {
+    approvals: Approvals,
+}
+
+impl Questions {
+    pub(super) fn new(approvals: Approvals) -> Self {
+        Self { approvals }
+    }
+
+    /// Asks a question. The same request of the same process is asked once.
+    pub async fn ask(
+        &self,
+        grant: &RunGrant,
+        asked: &AskedQuestion,
+    ) -> Result<(ApprovalId, ApprovalState), ServiceError> {
+        let AskedQuestion { command, process, request, question } = asked;
+        question.check().map_err(ApprovalError::from)?;
+        let json = json!(question).to_string();
+        if json.len() > MAX_QUESTION_BYTES {
+            return Err(ApprovalError::TooLarge(MAX_QUESTION_BYTES).into());
+        }
+        let deps = &self.approvals.deps;
+        let mut locked = self.lock(grant).await?;
+        let shown = question.shown_digest();
+        if let Some(found) = rows::load_by_request(&mut locked.tx, grant.run, process, request).await? {
+            locked.tx.rollback().await?;
+            let is_same = found.shown == shown && found.command == *command;
+            return if is_same {
+                Ok((found.id, found.state))
+            } else {
+                Err(ApprovalError::OtherQuestion.into())
+            };
+        }
+        if !locked.open.iter().any(|open| open.id == *command && open.state.is_running()) {
+            return Err(ApprovalError::NoRunningTurn.into());
+        }
+        let open = rows::load_open(&mut locked.tx, *command).await?;
+        let is_pending = |open: &&StoredApproval| open.state.status() == ApprovalStatus::Pending;
+        if open.iter().filter(is_pending).count() >= MAX_OPEN_QUESTIONS {
+            return Err(ApprovalError::TooMany(MAX_OPEN_QUESTIONS).into());
+        }
+        let (id, policy) = (ApprovalId::generate(), ApprovalPolicy::default());
+        let sealed = deps.payload_sealer.seal_question(id.as_uuid(), json.as_bytes());
+        let new = NewApproval {
+            id,
+            tenant: locked.run.tenant,
+            session: locked.run.session,
+            run: grant.run,
+            command: *command,
+            process,
+            request,
+            sealed_question: &sealed.map_err(ApprovalError::Seal)?,
+            shown,
+            action: question.action.digest(),
+            policy_version: policy.version,
+            expires_after: policy.expires_after,
+        };
+        rows::insert(&mut locked.tx, &new).await?;
+        // The question itself may hold secrets: readers load it with the right to see it.
+        let payload = json!({
+            "approvalId": id.to_string(), "kind": question.action.kind, "tool": question.action.tool,
+            "expiresAt": (locked.run.now + policy.expires_after).to_string(),
+        });
+        locked.append_event(event::APPROVAL_REQUESTED, Some(*command), payload);
+        locked.commit(&deps.journals).await?;
+        Ok((id, ApprovalState::Pending { is_parked: false }))
+    }
+
+    /// Waits for the answer to a question, and takes it for delivery. From then on the process may have it: the answer is
+    /// never handed to another process. Returns the state after `wait` if there is no answer.
+    pub async fn take(
+        &self,
+        grant: &RunGrant,
+        id: ApprovalId,
+        process: &str,
+        wait: Duration,
+    ) -> Result<ApprovalState, ServiceError> {
+        let deps = &self.approvals.deps;
+        let deadline = tokio::time::Instant::now() + wait;
+        let mut growth = None;
+        loop {
+            let stored = rows::find(&deps.store, id).await?;
+            let stored = stored.filter(|stored| stored.run == grant.run && stored.process == process);
+            let state = stored.ok_or(ServiceError::NOT_FOUND)?.state;
+            match state.status() {
+                ApprovalStatus::Decided | ApprovalStatus::Expired => {
+                    return self.start_delivery(grant, id).await;
+                }
+                ApprovalStatus::Pending => {}
+                // The process asks for the answer that it was given, because it did not receive the response.
+                ApprovalStatus::Delivering
+                | ApprovalStatus::Delivered
+                | ApprovalStatus::Settled
+                | ApprovalStatus::Withdrawn
+                | ApprovalStatus::Void
+                | ApprovalStatus::Reused
+                | ApprovalStatus::Uncertain => return Ok(state),
+            }
+            let now = tokio::time::Instant::now();
+            if now >= deadline {
+                return Ok(state);
+            }
+            let Some(growth) = &mut growth else {
+                growth = Some(deps.journals.watch_growth(runs::stream(grant.run)));
+                continue;
+            };
+            let until = deadline.min(now + POLL_INTERVAL);
+            let _growth_or_timeout = tokio::time::timeout_at(until, growth.next()).await;
+        }
+    }
+
+    /// Stores that the process gets the answer, unless it may not be delivered any more.
+    async fn start_delivery(&self, grant: &RunGrant, id: ApprovalId) -> Result<ApprovalState, ServiceError> {
+        let mut locked = self.lock(grant).await?;
+        let stored = rows::load(&mut locked.tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
+        let Some(decision) = stored.state.decision() else {
+            locked.tx.rollback().await?;
+            return Ok(stored.state);
+        };
+        let check = DeliveryCheck {
+            approvers_may_decide: may_still_decide(&mut locked, decision).await?,
+            is_policy_unchanged: true,
+        };
+        let state = match stored.state.take(check) {
+            Ok(DeliveryDecision::Deliver(state) | DeliveryDecision::AskAgain(state)) => state,
+            Err(_taken) => {
+                locked.tx.rollback().await?;
+                return Ok(stored.state);
+            }
+        };
+        locked.set_approval_state(id, stored.command, &state).await?;
+        locked.commit(&self.approvals.deps.journals).await?;
+        Ok(state)
+    }
+
+    /// The process has got the answer. Repeating it changes nothing.
+    pub async fn confirm(
+        &self,
+        grant: &RunGrant,
+        id: ApprovalId,
+        process: &str,
+    ) -> Result<ApprovalState, ServiceError> {
+        let mut locked = self.lock(grant).await?;
+        let stored = rows::load(&mut locked.tx, id).await?;
+        let stored = stored.filter(|stored| stored.run == grant.run && stored.process == process);
+        let stored = stored.ok_or(ServiceError::NOT_FOUND)?;
+        if matches!(stored.state.status(), ApprovalStatus::Delivered | ApprovalStatus::Settled) {
+            locked.tx.rollback().await?;
+            return Ok(stored.state);
+        }
+        let state = stored.state.confirm().map_err(ApprovalError::from)?;
+        locked.set_approval_state(id, stored.command, &state).await?;
+        locked.commit(&self.approvals.deps.journals).await?;
+        Ok(state)
+    }
+
+    async fn lock(&self, grant: &RunGrant) -> Result<LockedRun, ServiceError> {
+        Ok(LockedRun::fenced(&self.approvals.deps.store, grant).await?.ok_or(RunError::LeaseLost)?)
+    }
+}
+
+/// Returns whether everyone who decided may still decide.
+async fn may_still_decide(locked: &mut LockedRun, decision: &Decision) -> Result<bool, ServiceError> {
+    let DecidedBy::People(people) = decision.by() else { return Ok(true) };
+    let (tenant, creator) = (locked.run.tenant, locked.run.created_by);
+    for person in people {
+        let role = memberships::lock(&mut locked.tx, tenant, *person).await?;
+        if !role.is_some_and(|role| may_decide(role, *person == creator)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns whether a member with this role may answer: those with the permission, and who created the run.
+pub(super) fn may_decide(role: Role, is_creator: bool) -> bool {
+    role.allows(Permission::ApprovalsDecide) || is_creator && role.allows(Permission::RunsWrite)
+}

@@ -1,0 +1,7 @@
+SELECT
+    approval.id, approval.tenant, approval.session, approval.run, approval.command, approval.process, approval.sealed_question,
+    approval.shown_digest, approval.status, approval.parked, approval.end_reason, approval.option_id, approval.effect,
+    approval.decided_by_kind, approval.decided_by, approval.decided_at AS "decided_at: Timestamp",
+    approval.created_at AS "created_at: Timestamp", approval.expires_at AS "expires_at: Timestamp"
+FROM approvals AS approval
+WHERE approval.run = $1 AND approval.process = $2 AND approval.request = $3

@@ -1,0 +1,1 @@
+SELECT tenant FROM approvals WHERE id = $1

@@ -1,0 +1,268 @@
+//! Approvals. Every writer holds the lock of the run's journal head.
+
+use guildhall_domain::approvals::digest::{ActionDigest, ShownDigest};
+use guildhall_domain::approvals::question::{AnswerOption, OptionEffect};
+use guildhall_domain::approvals::state::{ApprovalState, ApprovalStatus, DecidedBy, Decision, EndReason};
+use guildhall_domain::ids::{ApprovalId, ApprovalRuleId, CommandId, PrincipalId, RunId, SessionId, TenantId};
+use jiff::SignedDuration;
+use jiff_sqlx::{Timestamp, ToSqlx};
+use sqlx::PgExecutor;
+use uuid::Uuid;
+
+use crate::{Store, StoreError, Tx};
+
+/// Values of a new approval.
+#[derive(Debug, Clone, Copy)]
+pub struct NewApproval<'a> {
+    pub id: ApprovalId,
+    pub tenant: TenantId,
+    pub session: SessionId,
+    pub run: RunId,
+    pub command: CommandId,
+    pub process: &'a str,
+    pub request: &'a str,
+    pub sealed_question: &'a [u8],
+    pub shown: ShownDigest,
+    pub action: Option<ActionDigest>,
+    pub policy_version: u32,
+    pub expires_after: SignedDuration,
+}
+
+/// An approval as it is stored.
+#[derive(Debug, Clone)]
+pub struct StoredApproval {
+    pub id: ApprovalId,
+    pub tenant: TenantId,
+    pub session: SessionId,
+    pub run: RunId,
+    pub command: CommandId,
+    /// The agent's process that asks.
+    pub process: String,
+    pub sealed_question: Vec<u8>,
+    pub shown: ShownDigest,
+    pub state: ApprovalState,
+    pub created_at: jiff::Timestamp,
+    pub expires_at: jiff::Timestamp,
+}
+
+/// The columns that every query selects.
+struct Row {
+    id: Uuid,
+    tenant: Uuid,
+    session: Uuid,
+    run: Uuid,
+    command: Uuid,
+    process: String,
+    sealed_question: Vec<u8>,
+    shown_digest: Vec<u8>,
+    status: String,
+    parked: bool,
+    end_reason: Option<String>,
+    option_id: Option<String>,
+    effect: Option<String>,
+    decided_by_kind: Option<String>,
+    decided_by: Vec<Uuid>,
+    decided_at: Option<Timestamp>,
+    created_at: Timestamp,
+    expires_at: Timestamp,
+}
+
+impl Row {
+    fn into_approval(self) -> Result<StoredApproval, StoreError> {
+        let unreadable = || StoreError::Unreadable {
+            column: "approvals",
+            source: "the columns of an approval contradict each other".into(),
+        };
+        Ok(StoredApproval {
+            id: ApprovalId::from_uuid(self.id),
+            tenant: TenantId::from_uuid(self.tenant),
+            session: SessionId::from_uuid(self.session),
+            run: RunId::from_uuid(self.run),
+            command: CommandId::from_uuid(self.command),
+            shown: ShownDigest::from_bytes(
+                self.shown_digest.as_slice().try_into().map_err(|_| unreadable())?,
+            ),
+            state: self.state().ok_or_else(unreadable)?,
+            process: self.process,
+            sealed_question: self.sealed_question,
+            created_at: self.created_at.to_jiff(),
+            expires_at: self.expires_at.to_jiff(),
+        })
+    }
+
+    /// Returns none if the columns contradict each other: such an approval is never taken for an allowance.
+    fn state(&self) -> Option<ApprovalState> {
+        let reason = || EndReason::from_name(self.end_reason.as_deref()?).ok();
+        Some(match ApprovalStatus::from_name(&self.status).ok()? {
+            ApprovalStatus::Pending => ApprovalState::Pending { is_parked: self.parked },
+            ApprovalStatus::Withdrawn => ApprovalState::Withdrawn(reason()?),
+            ApprovalStatus::Decided => ApprovalState::Decided(self.decision()?),
+            ApprovalStatus::Expired => ApprovalState::Expired(self.decision()?),
+            ApprovalStatus::Delivering => ApprovalState::Delivering(self.decision()?),
+            ApprovalStatus::Delivered => ApprovalState::Delivered(self.decision()?),
+            ApprovalStatus::Settled => ApprovalState::Settled(self.decision()?),
+            ApprovalStatus::Void => ApprovalState::Void(self.decision()?, reason()?),
+            ApprovalStatus::Reused => ApprovalState::Reused(self.decision()?),
+            ApprovalStatus::Uncertain => ApprovalState::Uncertain(self.decision()?),
+        })
+    }
+
+    fn decision(&self) -> Option<Decision> {
+        let first = || self.decided_by.first().copied();
+        let by = match self.decided_by_kind.as_deref()? {
+            "people" => {
+                DecidedBy::People(self.decided_by.iter().copied().map(PrincipalId::from_uuid).collect())
+            }
+            "rule" => DecidedBy::Rule(ApprovalRuleId::from_uuid(first()?)),
+            "earlier" => DecidedBy::EarlierApproval(ApprovalId::from_uuid(first()?)),
+            "expiry" => DecidedBy::Expiry,
+            "quorum" => DecidedBy::UnreachableQuorum,
+            _ => return None,
+        };
+        let option = AnswerOption {
+            id: self.option_id.clone()?,
+            label: String::new(),
+            effect: OptionEffect::from_name(self.effect.as_deref()?).ok()?,
+            changes_mode: false,
+        };
+        Decision::new(&option, by, self.decided_at?.to_jiff()).ok()
+    }
+}
+
+fn decided_by(by: &DecidedBy) -> (&'static str, Vec<Uuid>) {
+    match by {
+        DecidedBy::People(people) => ("people", people.iter().map(|person| person.as_uuid()).collect()),
+        DecidedBy::Rule(rule) => ("rule", vec![rule.as_uuid()]),
+        DecidedBy::EarlierApproval(approval) => ("earlier", vec![approval.as_uuid()]),
+        DecidedBy::Expiry => ("expiry", Vec::new()),
+        DecidedBy::UnreachableQuorum => ("quorum", Vec::new()),
+    }
+}
+
+pub async fn insert(tx: &mut Tx, new: &NewApproval<'_>) -> Result<(), StoreError> {
+    sqlx::query_file!(
+        "queries/approvals/insert.sql",
+        new.id.as_uuid(),
+        new.tenant.as_uuid(),
+        new.session.as_uuid(),
+        new.run.as_uuid(),
+        new.command.as_uuid(),
+        new.process,
+        new.request,
+        new.sealed_question,
+        new.shown.as_bytes().as_slice(),
+        new.action.as_ref().map(|action| action.as_bytes().as_slice()),
+        i32::try_from(new.policy_version).unwrap_or(i32::MAX),
+        new.expires_after.as_secs_f64()
+    )
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+pub async fn find(store: &Store, id: ApprovalId) -> Result<Option<StoredApproval>, StoreError> {
+    find_with(&store.pool, id).await
+}
+
+/// Finds an approval in a transaction that holds the lock of its run.
+pub async fn load(tx: &mut Tx, id: ApprovalId) -> Result<Option<StoredApproval>, StoreError> {
+    find_with(tx.connection(), id).await
+}
+
+async fn find_with(
+    executor: impl PgExecutor<'_>,
+    id: ApprovalId,
+) -> Result<Option<StoredApproval>, StoreError> {
+    let row = sqlx::query_file_as!(Row, "queries/approvals/find.sql", id.as_uuid());
+    row.fetch_optional(executor).await?.map(Row::into_approval).transpose()
+}
+
+/// Finds the approval of a request of an agent's process.
+pub async fn load_by_request(
+    tx: &mut Tx,
+    run: RunId,
+    process: &str,
+    request: &str,
+) -> Result<Option<StoredApproval>, StoreError> {
+    let row =
+        sqlx::query_file_as!(Row, "queries/approvals/find_by_request.sql", run.as_uuid(), process, request);
+    row.fetch_optional(tx.connection()).await?.map(Row::into_approval).transpose()
+}
+
+/// Lists the approvals of a command that its end changes.
+pub async fn load_open(tx: &mut Tx, command: CommandId) -> Result<Vec<StoredApproval>, StoreError> {
+    let rows = sqlx::query_file_as!(Row, "queries/approvals/list_open.sql", command.as_uuid());
+    rows.fetch_all(tx.connection()).await?.into_iter().map(Row::into_approval).collect()
+}
+
+/// Which approvals a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalFilter {
+    pub run: Option<RunId>,
+    pub only_pending: bool,
+}
+
+/// Lists approvals of a tenant, newest first.
+pub async fn list(
+    store: &Store,
+    tenant: TenantId,
+    filter: ApprovalFilter,
+    before: Option<ApprovalId>,
+    limit: u32,
+) -> Result<Vec<StoredApproval>, StoreError> {
+    let (tenant, run, limit) = (tenant.as_uuid(), filter.run.map(RunId::as_uuid), i64::from(limit));
+    let before = before.map(ApprovalId::as_uuid);
+    let rows = if filter.only_pending {
+        sqlx::query_file_as!(Row, "queries/approvals/list_pending.sql", tenant, run, before, limit)
+            .fetch_all(&store.pool)
+            .await?
+    } else {
+        sqlx::query_file_as!(Row, "queries/approvals/list.sql", tenant, run, before, limit)
+            .fetch_all(&store.pool)
+            .await?
+    };
+    rows.into_iter().map(Row::into_approval).collect()
+}
+
+pub async fn find_tenant(store: &Store, id: ApprovalId) -> Result<Option<TenantId>, StoreError> {
+    let row = sqlx::query_file!("queries/approvals/find_tenant.sql", id.as_uuid());
+    Ok(row.fetch_optional(&store.pool).await?.map(|row| TenantId::from_uuid(row.tenant)))
+}
+
+/// Lists pending approvals that have expired, the longest first.
+pub async fn list_expired(store: &Store, limit: u32) -> Result<Vec<ApprovalId>, StoreError> {
+    let rows = sqlx::query_file!("queries/approvals/list_expired.sql", i64::from(limit));
+    let rows = rows.fetch_all(&store.pool).await?;
+    Ok(rows.into_iter().map(|row| ApprovalId::from_uuid(row.id)).collect())
+}
+
+pub async fn set_state(tx: &mut Tx, id: ApprovalId, state: &ApprovalState) -> Result<(), StoreError> {
+    let (is_parked, reason) = match state {
+        ApprovalState::Pending { is_parked } => (*is_parked, None),
+        ApprovalState::Withdrawn(reason) | ApprovalState::Void(_, reason) => (false, Some(reason.as_str())),
+        ApprovalState::Decided(_)
+        | ApprovalState::Expired(_)
+        | ApprovalState::Delivering(_)
+        | ApprovalState::Delivered(_)
+        | ApprovalState::Settled(_)
+        | ApprovalState::Reused(_)
+        | ApprovalState::Uncertain(_) => (false, None),
+    };
+    let decision = state.decision();
+    let by = decision.map(|decision| decided_by(decision.by()));
+    sqlx::query_file!(
+        "queries/approvals/set_state.sql",
+        id.as_uuid(),
+        state.status().as_str(),
+        is_parked,
+        reason,
+        decision.map(Decision::option),
+        decision.map(|decision| decision.effect().as_str()),
+        by.as_ref().map(|(kind, _)| *kind),
+        &by.as_ref().map(|(_, ids)| ids.clone()).unwrap_or_default(),
+        decision.map(|decision| decision.at().to_sqlx()) as Option<Timestamp>
+    )
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
