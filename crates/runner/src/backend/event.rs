@@ -1,9 +1,12 @@
 //! Events that a backend reports.
 
 use guildhall_domain::FailureKind;
+use guildhall_domain::approvals::question::Question;
 use guildhall_domain::runs::event::Usage;
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
+
+use super::question::{PendingQuestion, TakenAnswer};
 
 /// An event of a turn. The pump redacts, coalesces and numbers it.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,9 +72,14 @@ pub enum BackendEvent {
     },
 }
 
-/// Where a backend reports its events. The queue is bounded: a backend that is faster than the pump waits.
+/// Where a backend reports its events, and asks its questions. The queue is bounded: a backend that is faster than the
+/// pump waits.
 #[derive(Debug, Clone)]
-pub struct EventSink(mpsc::Sender<BackendEvent>);
+pub struct EventSink {
+    events: mpsc::Sender<BackendEvent>,
+    /// None where nobody can be asked.
+    questions: Option<mpsc::Sender<PendingQuestion>>,
+}
 
 /// Events that wait for the pump: more than one batch.
 const SINK_CAPACITY: usize = 256;
@@ -80,12 +88,30 @@ impl EventSink {
     #[must_use]
     pub fn new() -> (Self, mpsc::Receiver<BackendEvent>) {
         let (sender, receiver) = mpsc::channel(SINK_CAPACITY);
-        (Self(sender), receiver)
+        (Self { events: sender, questions: None }, receiver)
+    }
+
+    /// Returns a sink whose questions are asked.
+    #[must_use]
+    pub fn with_questions(self, questions: mpsc::Sender<PendingQuestion>) -> Self {
+        Self { questions: Some(questions), ..self }
+    }
+
+    /// Asks a question. Returns where its answer will arrive; none if nobody can be asked.
+    pub(super) async fn ask(
+        &self,
+        request: String,
+        question: Question,
+    ) -> Option<oneshot::Receiver<TakenAnswer>> {
+        let (reply, answer) = oneshot::channel();
+        let questions = self.questions.as_ref()?;
+        questions.send(PendingQuestion { request, question, reply }).await.ok()?;
+        Some(answer)
     }
 
     /// Reports an event. When the pump is gone the runner is shutting down, and the event is dropped.
     pub async fn report(&self, event: BackendEvent) {
-        let _pump_gone = self.0.send(event).await;
+        let _pump_gone = self.events.send(event).await;
     }
 
     /// Reports events in order.

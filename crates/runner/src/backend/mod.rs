@@ -15,6 +15,7 @@ mod jsonl;
 mod model;
 mod passthrough;
 mod provider_error;
+mod question;
 pub mod script;
 pub mod select;
 pub mod setup;
@@ -35,6 +36,7 @@ pub use control::{SteerError, TurnControl};
 pub use event::{BackendEvent, EventSink};
 pub use failure::BackendFailure;
 pub use model::{ModelApi, ModelEndpoint, ModelProvider};
+pub use question::{PendingQuestion, TakenAnswer};
 use setup::CacheMount;
 
 use crate::model_proxy::{HostPattern, ModelCaps};

@@ -120,7 +120,7 @@ impl DeltaCoalescer {
             }
             BackendEvent::ApprovalDeclined { what, detail } => {
                 let detail = self.redact_json(detail);
-                let payload = json!({ "what": what, "detail": detail, "reason": "no approvals yet" });
+                let payload = json!({ "what": what, "detail": detail, "reason": "nobody is asked" });
                 self.flush_then(event::APPROVAL_DECLINED, payload)
             }
             BackendEvent::Artifact(payload) => {

@@ -44,6 +44,8 @@ pub(super) struct ActiveRun {
     pub(super) thread: Option<ThreadId>,
     /// Whether the backend's process runs and has the thread open.
     pub(super) is_started: bool,
+    /// Names the backend's process in questions: a new one for each start.
+    pub(super) process: String,
     pub(super) pump: mpsc::Sender<PumpMessage>,
     pub(super) lost: CancellationToken,
     pub(super) poll_from: PollCursor,
@@ -105,6 +107,7 @@ impl ActiveRun {
             storage,
             thread: grant.thread_id.clone().map(ThreadId),
             is_started: false,
+            process: String::new(),
             pump,
             lost,
             poll_from: PollCursor::default(),

@@ -6,6 +6,7 @@ mod changes;
 mod claim;
 mod options;
 mod prompt;
+mod questions;
 mod session_backend;
 mod turn;
 mod watch;

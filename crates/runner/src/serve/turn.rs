@@ -12,13 +12,17 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
+use uuid::Uuid;
 
 use super::ack::{AckResult, acknowledge_command};
 use super::active_run::ActiveRun;
 use super::options::RETRY_DELAY;
 use super::prompt::prompt_text;
+use super::questions::{QUESTION_CAPACITY, QuestionCourier};
 use super::watch::{DrainSettings, StopState, TurnWatcher};
-use crate::backend::{BackendEvent, BackendFailure, EventSink, ThreadId, ThreadStart, TurnOutcome};
+use crate::backend::{
+    BackendEvent, BackendFailure, EventSink, PendingQuestion, ThreadId, ThreadStart, TurnOutcome,
+};
 use crate::child::{self, BackendProcesses};
 use crate::lease::is_lease_lost;
 use crate::pump::event_pump::{FlushResult, PumpMessage};
@@ -48,8 +52,10 @@ impl ActiveRun {
             AckResult::LeaseLost => return FlushResult::LeaseLost,
         }
         let (sink, events) = EventSink::new();
+        let (questions, asked) = mpsc::channel(QUESTION_CAPACITY);
+        let sink = sink.with_questions(questions);
         let mut forwarder = EventForwarder { id, pump: self.pump.clone(), events };
-        let outcome = self.run_turn(&prompt_text(&command.payload), &sink, &mut forwarder, stop).await;
+        let outcome = self.run_turn(&prompt_text(&command.payload), &sink, asked, &mut forwarder, stop).await;
         forwarder.forward_remaining().await;
         if self.flush().await == FlushResult::LeaseLost {
             return FlushResult::LeaseLost;
@@ -70,6 +76,7 @@ impl ActiveRun {
         &mut self,
         prompt: &str,
         sink: &EventSink,
+        mut asked: mpsc::Receiver<PendingQuestion>,
         forwarder: &mut EventForwarder,
         stop: &CancellationToken,
     ) -> TurnOutcome {
@@ -77,7 +84,11 @@ impl ActiveRun {
         let (id, stop_state) = (forwarder.id, StopState::default());
         let thread =
             (!self.is_started).then(|| self.thread.clone().map_or(ThreadStart::New, ThreadStart::Resume));
-        let Self { backend, pump, held, lost, poll_from, queue, epoch, drain_timeout, .. } = self;
+        if thread.is_some() {
+            self.process = Uuid::now_v7().to_string();
+        }
+        let Self { backend, pump, held, lost, poll_from, queue, epoch, drain_timeout, process, .. } = self;
+        let mut courier = QuestionCourier::new(held, id, process);
         let drain = DrainSettings { stop, timeout: *drain_timeout, pump, epoch: *epoch };
         let stop_state = &stop_state;
         let watcher =
@@ -111,7 +122,13 @@ impl ActiveRun {
                 TurnOutcome::Failed(BackendFailure::died("the turn did not stop in time, and was killed"))
             }
             never = watcher => match never {},
+            never = courier.run(&mut asked) => match never {},
         };
+        // Closes the questions that nobody waits for.
+        drop(asked);
+        if !lost.is_cancelled() {
+            courier.finish().await;
+        }
         if let Some(thread) = started.thread.get() {
             self.thread = Some(thread.clone());
             self.is_started = true;

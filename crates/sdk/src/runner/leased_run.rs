@@ -4,9 +4,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures::future::ready;
-use guildhall_domain::ids::{CommandId, RunId};
+use guildhall_domain::ids::{ApprovalId, CommandId, RunId};
 use guildhall_domain::runs::TerminalOutcome;
 use guildhall_protocol::base64_bytes::Base64Bytes;
+use guildhall_protocol::rest::approvals::{AnswerView, AskQuestion, ConfirmAnswer, TakeAnswer};
 use guildhall_protocol::rest::runners::{
     AppendedEventView, AppendedEventsView, ChangeLease, EndStatus, LeaseChangedView, NewEvent, WorkView,
 };
@@ -121,6 +122,38 @@ impl LeasedRun {
     pub async fn put_diff(&self, command: CommandId, diff: Vec<u8>) -> Result<StoredDiffView, ClientError> {
         let body = PutDiff { command_id: command.to_string(), diff: Base64Bytes(diff) };
         self.client.call(self.run_request(Method::PUT, "diff").json(&body)).await
+    }
+
+    /// Asks a question of the agent. The same request of the same process is asked once, so the call may be retried.
+    pub async fn ask(&self, question: &AskQuestion) -> Result<AnswerView, ClientError> {
+        self.client.call(self.run_request(Method::POST, "approvals").json(question)).await
+    }
+
+    /// Takes the answer to a question for the process that asked. Returns when there is one, or after `wait`.
+    pub async fn take_answer(
+        &self,
+        approval: ApprovalId,
+        process: &str,
+        wait: Duration,
+    ) -> Result<AnswerView, ClientError> {
+        let wait = u64::try_from(wait.min(MAX_POLL_WAIT).as_millis()).unwrap_or(0);
+        let body = TakeAnswer { process: process.to_owned(), wait };
+        self.client.call(self.approval_request(approval, "take").json(&body)).await
+    }
+
+    /// Confirms that the process has got the answer.
+    pub async fn confirm_answer(
+        &self,
+        approval: ApprovalId,
+        process: &str,
+    ) -> Result<AnswerView, ClientError> {
+        let body = ConfirmAnswer { process: process.to_owned() };
+        self.client.call(self.approval_request(approval, "confirm").json(&body)).await
+    }
+
+    fn approval_request(&self, approval: ApprovalId, verb: &str) -> RequestBuilder {
+        let segments = ["runs", &self.run.to_string(), "approvals", &approval.to_string(), verb];
+        self.client.request(Method::POST, &segments)
     }
 
     /// Ends a command; the run stays open. The next command resumes the thread.

@@ -25,7 +25,7 @@ fn reported_events(command: &str) -> Value {
         ("usage", json!({ "inputTokens": 7, "outputTokens": 3 })),
         (
             "approval_declined",
-            json!({ "what": "shell", "detail": { "command": "ls" }, "reason": "no approvals yet" }),
+            json!({ "what": "shell", "detail": { "command": "ls" }, "reason": "nobody is asked" }),
         ),
         ("backend_event", json!({ "kind": "thread/compacted", "payload": [1] })),
         ("type_of_another_backend", json!({ "any": ["thing"] })),

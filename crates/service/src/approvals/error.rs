@@ -84,5 +84,5 @@ fn already_decided(state: &ApprovalState) -> Failure {
             format!("the approval is {status}: nobody waits for an answer"),
         ),
     };
-    failure.with_detail("status", status)
+    failure.with_detail("approvalStatus", status)
 }

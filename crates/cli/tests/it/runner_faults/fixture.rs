@@ -123,9 +123,13 @@ impl RunnerFixture {
     }
 
     pub(super) async fn create_run_for(&self, agent: Agent) -> TestRun {
+        self.create_run_with(agent, agent.policy()).await
+    }
+
+    pub(super) async fn create_run_with(&self, agent: Agent, policy: Value) -> TestRun {
         let body = json!({
             "tenantId": self.tenant, "projectId": "acme/web", "workspaceRef": { "kind": "empty" },
-            "providerId": "local", "backendProfile": agent.profile_name(), "executionPolicy": agent.policy(),
+            "providerId": "local", "backendProfile": agent.profile_name(), "executionPolicy": policy,
             "traceSink": null,
         });
         let created = self.create("/api/v1/runs", &body).await;

@@ -2,6 +2,7 @@
 //! is cancelled. No tool call may run twice, no process may be left running, and no event may be lost silently.
 
 mod agent;
+mod approvals;
 mod budget;
 mod cancel;
 mod drain;

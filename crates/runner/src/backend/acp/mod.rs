@@ -8,6 +8,7 @@ mod error;
 mod home;
 mod permission;
 mod profile;
+mod question;
 mod qwen;
 mod session;
 mod tool_call;

@@ -10,8 +10,11 @@ use serde_json::{Value, json};
 /// The kind of tools that change the mode of the whole session, such as from planning to editing.
 const MODE_KIND: &str = "switch_mode";
 
-/// Tools of Qwen Code that change the mode, or ask the user a question.
-const HUMAN_TOOLS: [&str; 3] = ["enter_plan_mode", "exit_plan_mode", "ask_user_question"];
+/// Tools of Qwen Code that change the mode.
+const MODE_TOOLS: [&str; 2] = ["enter_plan_mode", "exit_plan_mode"];
+
+/// The tool of Qwen Code that asks the user a question.
+const QUESTION_TOOL: &str = "ask_user_question";
 
 /// What Qwen Code calls a question to the user.
 const USER_QUESTION: &str = "user_question";
@@ -43,15 +46,46 @@ pub(super) fn decide(approval: Approval, request: &Value, is_stopping: bool) -> 
     }
 }
 
+/// Returns the response that chooses an option of the request; a denial for anything else.
+pub(super) fn choose(
+    request: &Value,
+    option: Option<&str>,
+    is_stopping: bool,
+) -> (Value, PermissionDecision) {
+    let options = request["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let chosen = option.filter(|_| !is_stopping).and_then(|id| {
+        let chosen = options.iter().find(|found| found["optionId"] == id)?;
+        (chosen["kind"] == "allow_once").then_some(id)
+    });
+    match chosen {
+        Some(id) => {
+            (json!({ "outcome": { "outcome": "selected", "optionId": id } }), PermissionDecision::Granted)
+        }
+        None => decide(Approval::OnRequest, request, is_stopping),
+    }
+}
+
 /// Returns whether only a person can answer: a change of the mode outlasts the action, and a question needs an answer.
 fn needs_human(request: &Value) -> bool {
-    let tool = &request["toolCall"];
-    let name = tool["_meta"]["toolName"].as_str().unwrap_or_default();
+    changes_mode(request) || is_user_question(request)
+}
+
+/// Returns whether an allowance changes the mode of the whole session.
+pub(super) fn changes_mode(request: &Value) -> bool {
+    request["toolCall"]["kind"] == MODE_KIND || MODE_TOOLS.contains(&tool_name(request))
+}
+
+/// Returns whether it is a question to the user: an allowance without an answer would mean nothing.
+pub(super) fn is_user_question(request: &Value) -> bool {
     let is_question = |meta: &Value| meta["qwenInteractionKind"] == USER_QUESTION;
-    tool["kind"] == MODE_KIND
-        || HUMAN_TOOLS.contains(&name)
-        || is_question(&request["_meta"])
-        || is_question(&tool["_meta"])
+    is_question(&request["_meta"])
+        || is_question(&request["toolCall"]["_meta"])
+        || tool_name(request) == QUESTION_TOOL
+}
+
+/// Returns the agent's name of the tool, where it gives one.
+pub(super) fn tool_name(request: &Value) -> &str {
+    request["toolCall"]["_meta"]["toolName"].as_str().unwrap_or_default()
 }
 
 /// Returns the id of the only option of a kind; none if there are several, or if another option has the same id.

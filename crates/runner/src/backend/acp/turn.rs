@@ -12,12 +12,17 @@ use tokio::time::{Instant, sleep_until};
 use super::error;
 use super::permission::{self, PermissionDecision};
 use super::profile::AcpProfile;
+use super::question;
 use super::session::Session;
 use crate::backend::jsonl::{Message, PendingStop, Reply, RpcError, StopReason};
 use crate::backend::passthrough::bound_payload;
+use crate::backend::question::{OpenQuestions, TakenAnswer};
 use crate::backend::{
     BackendConfig, BackendEvent, BackendFailure, EventSink, SteerError, TurnControl, TurnOutcome,
 };
+
+/// A turn that waits for people only checks its limits this often.
+const IDLE_CHECK: Duration = Duration::from_secs(60);
 
 pub(super) struct Turn<'a> {
     session: &'a mut Session,
@@ -32,9 +37,16 @@ pub(super) struct Turn<'a> {
     activity: u64,
     tool_calls: u32,
     requests: u32,
-    /// The last request that was declined, until the agent goes on.
+    /// The last request that was declined, with the reason, until the agent goes on.
     declined: Option<String>,
+    questions: OpenQuestions<PermissionRequest>,
     stop: Option<PendingStop>,
+}
+
+/// A permission request of the agent.
+struct PermissionRequest {
+    id: Value,
+    params: Value,
 }
 
 #[derive(Clone, Copy)]
@@ -81,6 +93,7 @@ impl<'a> Turn<'a> {
             tool_calls: 0,
             requests: 0,
             declined: None,
+            questions: OpenQuestions::new(),
             stop: None,
         })
     }
@@ -121,6 +134,10 @@ impl<'a> Turn<'a> {
                         self.active_at = Instant::now();
                     }
                 }
+                (request, answer) = self.questions.next() => {
+                    self.answer(request, answer).await?;
+                    self.active_at = Instant::now();
+                }
                 control = control.recv(), if is_control_open => match control {
                     Some(TurnControl::Interrupt) => self.cancel(StopReason::Interrupted).await?,
                     // The protocol has no message for it.
@@ -136,7 +153,7 @@ impl<'a> Turn<'a> {
         let (events, declined) = match message {
             Message::Request { id, method, params } if method == "session/request_permission" => {
                 self.requests += 1;
-                self.handle_permission(&id, params).await?
+                self.handle_permission(id, params).await?
             }
             message @ Message::Request { .. } => {
                 self.requests += 1;
@@ -155,21 +172,53 @@ impl<'a> Turn<'a> {
         self.report(events).await
     }
 
-    /// Returns the events, and what was declined.
+    /// Returns the events, and what was declined. A request that a person decides has no reply yet.
     async fn handle_permission(
         &mut self,
-        id: &Value,
+        id: Value,
         params: Value,
     ) -> Result<(Vec<BackendEvent>, Option<String>), BackendFailure> {
         let mut events = self.session.translator.permission_requested(&params["toolCall"]);
+        let is_asked = self.stop.is_none() && self.approval != Approval::Never;
+        if let Some(question) = question::of_request(&params).filter(|_| is_asked)
+            && let Some(answer) = self.sink.ask(id.to_string(), question).await
+        {
+            self.questions.add(PermissionRequest { id, params }, answer);
+            return Ok((events, None));
+        }
         let (response, decision) = permission::decide(self.approval, &params, self.stop.is_some());
-        self.session.send_reply(id, &Reply::Result(response)).await?;
+        self.session.send_reply(&id, &Reply::Result(response)).await?;
         if decision == PermissionDecision::Granted {
             return Ok((events, None));
         }
-        let what = params["toolCall"]["kind"].as_str().unwrap_or("permission").to_owned();
-        events.push(BackendEvent::ApprovalDeclined { what: what.clone(), detail: bound_payload(params) });
-        Ok((events, Some(what)))
+        let reason = match self.approval {
+            Approval::Never => "only a person can answer it, and nobody is asked",
+            Approval::OnRequest | Approval::Untrusted => {
+                "the approval policy `never` allows it in the sandbox"
+            }
+        };
+        let what = tool_kind(&params).to_owned();
+        let declined = format!("{what} ({reason})");
+        events.push(BackendEvent::ApprovalDeclined { what, detail: bound_payload(params) });
+        Ok((events, Some(declined)))
+    }
+
+    /// Gives the answer of a person to the agent; no answer declines.
+    async fn answer(
+        &mut self,
+        PermissionRequest { id, params }: PermissionRequest,
+        answer: Option<TakenAnswer>,
+    ) -> Result<(), BackendFailure> {
+        let option = answer.as_ref().map(|answer| answer.option.as_str());
+        let (response, decision) = permission::choose(&params, option, self.stop.is_some());
+        self.session.send_reply(&id, &Reply::Result(response)).await?;
+        if let Some(answer) = answer {
+            let _runner_gone = answer.delivered.send(());
+        }
+        if decision == PermissionDecision::Declined {
+            self.declined = Some(format!("{} (denied)", tool_kind(&params)));
+        }
+        Ok(())
     }
 
     /// Reports events, and stops a turn that exceeds its limits.
@@ -193,16 +242,24 @@ impl<'a> Turn<'a> {
         }
         self.stop = Some(PendingStop::new(reason));
         let params = json!({ "sessionId": self.session.thread() });
-        self.session.send_notification("session/cancel", Some(&params)).await
+        self.session.send_notification("session/cancel", Some(&params)).await?;
+        // The protocol wants a reply to every open request.
+        for request in self.questions.take_all() {
+            let (response, _) = permission::choose(&request.params, None, true);
+            self.session.send_reply(&request.id, &Reply::Result(response)).await?;
+        }
+        Ok(())
     }
 
     fn turn_deadline(&self) -> Instant {
-        self.started_at + self.limits.timeout
+        self.started_at + self.limits.timeout + self.questions.waited()
     }
 
     fn next_deadline(&self) -> Instant {
         match &self.stop {
             Some(stop) => stop.deadline(),
+            // Nobody is waited for but people.
+            None if !self.questions.is_empty() => Instant::now() + IDLE_CHECK,
             None if self.session.translator.is_tool_running() => self.turn_deadline(),
             None => self.turn_deadline().min(self.active_at + self.limits.silence_timeout),
         }
@@ -215,6 +272,7 @@ impl<'a> Turn<'a> {
         match &self.stop {
             Some(stop) if stop.deadline() <= now => Err(stop.overdue_failure("the agent")),
             Some(_) => Ok(()),
+            None if !self.questions.is_empty() => Ok(()),
             None if self.turn_deadline() <= now => {
                 let is_waiting = self.session.translator.is_waiting_for_model();
                 self.cancel(if is_waiting { model_timeout } else { StopReason::TurnTimeout(timeout) }).await
@@ -226,16 +284,8 @@ impl<'a> Turn<'a> {
     fn outcome(&self, response: &Result<Value, RpcError>) -> TurnOutcome {
         let stopped = self.stop.as_ref().map(PendingStop::outcome);
         // Some agents end the turn after a declined permission.
-        let reason = match self.approval {
-            Approval::Never => "only a person can answer it, and nobody is asked",
-            Approval::OnRequest | Approval::Untrusted => {
-                "the approval policy `never` allows it in the sandbox"
-            }
-        };
-        let blocked = self.declined.as_ref().filter(|_| stopped.is_none()).map(|what| {
-            TurnOutcome::Blocked(format!(
-                "the agent stopped because its request was declined: {what} ({reason})"
-            ))
+        let blocked = self.declined.as_ref().filter(|_| stopped.is_none()).map(|declined| {
+            TurnOutcome::Blocked(format!("the agent stopped because its request was declined: {declined}"))
         });
         let failed =
             |message: &str| TurnOutcome::Failed(BackendFailure::new(FailureKind::BackendFailed, message));
@@ -255,4 +305,8 @@ impl<'a> Turn<'a> {
             Err(error) => stopped.unwrap_or_else(|| TurnOutcome::Failed(error::classify(error))),
         }
     }
+}
+
+fn tool_kind(request: &Value) -> &str {
+    request["toolCall"]["kind"].as_str().unwrap_or("permission")
 }

@@ -8,6 +8,7 @@ mod item;
 mod permission;
 mod policy;
 mod profile;
+mod question;
 mod session;
 mod translate;
 mod turn;

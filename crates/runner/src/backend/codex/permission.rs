@@ -1,4 +1,4 @@
-//! Declines the permission requests of Codex. Nothing is granted until approvals exist.
+//! Declines the requests of Codex that people are not asked about.
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,10 @@
 //! One turn of Codex: its messages, the runner's controls, and the timeouts, until the turn has ended.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
+use guildhall_domain::approvals::question::FileChange;
+use guildhall_domain::runs::policy::{Approval, Sandbox};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -9,14 +12,19 @@ use tokio::time::{Instant, sleep_until};
 
 use super::error::CodexError;
 use super::policy::{sandbox_policy, text_input};
+use super::question;
 use super::session::Session;
-use crate::backend::jsonl::{Message, PendingStop, RpcError, StopReason};
+use crate::backend::jsonl::{Message, PendingStop, Reply, RpcError, StopReason};
+use crate::backend::question::{OpenQuestions, TakenAnswer};
 use crate::backend::{
     BackendConfig, BackendEvent, BackendFailure, EventSink, SteerError, TurnControl, TurnOutcome,
 };
 
 /// How long Codex may take to accept a steer.
 const STEER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A turn that waits for people only checks its limits this often.
+const IDLE_CHECK: Duration = Duration::from_secs(60);
 
 /// Steers that may wait for a response at the same time.
 const MAX_PENDING_STEERS: usize = 16;
@@ -30,6 +38,12 @@ pub(super) struct Turn<'a> {
     max_tool_calls: u32,
     tool_calls: u32,
     declined: u32,
+    approval: Approval,
+    sandbox: Sandbox,
+    /// The requests that wait for the answer of a person, by their ids.
+    questions: OpenQuestions<Value>,
+    /// The changes of started items: a request for approval does not repeat them.
+    changes: HashMap<String, Vec<FileChange>>,
     steers: Vec<PendingSteer>,
     stop: Option<PendingStop>,
     /// Set when Codex has ended the turn.
@@ -81,6 +95,10 @@ impl<'a> Turn<'a> {
             max_tool_calls: config.max_tool_calls,
             tool_calls: 0,
             declined: 0,
+            approval: config.approval,
+            sandbox: config.sandbox,
+            questions: OpenQuestions::new(),
+            changes: HashMap::new(),
             steers: Vec::new(),
             stop: None,
             outcome: None,
@@ -112,6 +130,9 @@ impl<'a> Turn<'a> {
                 (self.next_deadline(), is_control_open && self.outcome.is_none());
             tokio::select! {
                 message = self.session.receive() => self.handle_message(message?).await?,
+                (id, answer) = self.questions.next(), if self.outcome.is_none() => {
+                    self.answer(&id, answer).await?;
+                }
                 control = control.recv(), if accepts_control => match control {
                     Some(control) => self.handle_control(control).await?,
                     None => is_control_open = false,
@@ -122,6 +143,9 @@ impl<'a> Turn<'a> {
     }
 
     async fn handle_message(&mut self, message: Message) -> Result<(), BackendFailure> {
+        if self.ask(&message).await {
+            return Ok(());
+        }
         let outcome = match &message {
             Message::Response { id, result } => {
                 self.handle_response(*id, result);
@@ -130,12 +154,41 @@ impl<'a> Turn<'a> {
             Message::Notification { method, params } if method == "turn/completed" => {
                 self.completed_outcome(params)
             }
+            Message::Notification { method, params } if method == "item/started" => {
+                self.changes.extend(question::started_changes(params));
+                None
+            }
             Message::Notification { .. } | Message::Request { .. } | Message::Invalid { .. } => None,
         };
         let events = self.session.handle(message).await?;
         self.check_limits(&events).await?;
         self.sink.report_all(events).await;
         self.outcome = self.outcome.take().or(outcome);
+        Ok(())
+    }
+
+    /// Asks people about a request. Returns false for a message that they are not asked about.
+    async fn ask(&mut self, message: &Message) -> bool {
+        let Message::Request { id, method, params } = message else { return false };
+        if self.stop.is_some() || self.approval == Approval::Never {
+            return false;
+        }
+        let changes_of = |item: &str| self.changes.get(item).cloned().unwrap_or_default();
+        let Some(question) = question::of_request(method, params, self.sandbox, changes_of) else {
+            return false;
+        };
+        let Some(answer) = self.sink.ask(id.to_string(), question).await else { return false };
+        self.questions.add(id.clone(), answer);
+        true
+    }
+
+    /// Gives the answer of a person to Codex; no answer declines.
+    async fn answer(&mut self, id: &Value, answer: Option<TakenAnswer>) -> Result<(), BackendFailure> {
+        let option = answer.as_ref().map(|answer| answer.option.as_str());
+        self.session.send_reply(id, &Reply::Result(question::reply(option))).await?;
+        if let Some(answer) = answer {
+            let _runner_gone = answer.delivered.send(());
+        }
         Ok(())
     }
 
@@ -198,11 +251,12 @@ impl<'a> Turn<'a> {
         let turn = match (&self.outcome, &self.stop) {
             (Some(_), _) => None,
             (None, Some(stop)) => Some(stop.deadline()),
-            (None, None) => Some(self.deadline),
+            // Nobody is waited for but people.
+            (None, None) if !self.questions.is_empty() => None,
+            (None, None) => Some(self.deadline + self.questions.waited()),
         };
         let steers = self.steers.iter().map(|steer| steer.deadline);
-        // Never empty: a turn that has ended waits only while steers are pending.
-        turn.into_iter().chain(steers).min().unwrap_or(self.deadline)
+        turn.into_iter().chain(steers).min().unwrap_or_else(|| Instant::now() + IDLE_CHECK)
     }
 
     async fn handle_timeout(&mut self) -> Result<(), BackendFailure> {
@@ -215,7 +269,7 @@ impl<'a> Turn<'a> {
         }
         match &self.stop {
             Some(stop) if stop.deadline() <= now => Err(stop.overdue_failure("codex")),
-            None if self.deadline <= now => {
+            None if self.questions.is_empty() && self.deadline + self.questions.waited() <= now => {
                 let reason = if self.session.translator.is_connected() {
                     StopReason::TurnTimeout(self.timeout)
                 } else {

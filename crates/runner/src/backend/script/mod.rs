@@ -2,8 +2,8 @@
 //! users who have no provider key yet.
 //!
 //! `run:<command>` runs a shell command in the workspace, `slow` answers slowly, `boom`, `r401`, `r429`, `cut` and
-//! `away:` fail like a provider, `loop:` calls tools endlessly, `big:` prints ten megabytes, `ask:` asks for
-//! permission, `echo:<text>` repeats the text. Any other prompt gets a demonstration.
+//! `away:` fail like a provider, `loop:` calls tools endlessly, `big:` prints ten megabytes, `ask:<command>` asks
+//! before it runs a command, `echo:<text>` repeats the text. Any other prompt gets a demonstration.
 
 mod history;
 mod turn;
@@ -13,15 +13,14 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use guildhall_domain::FailureKind;
-use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::control::reject_pending;
 use super::model::AgentModelProxy;
 use super::provider_error::ProviderError;
 use super::{
-    Backend, BackendConfig, BackendEvent, BackendFailure, Capabilities, EventSink, ModelEndpoint, ThreadId,
-    ThreadStart, TurnControl, TurnOutcome,
+    Backend, BackendConfig, BackendFailure, Capabilities, EventSink, ModelEndpoint, ThreadId, ThreadStart,
+    TurnControl, TurnOutcome,
 };
 use history::ThreadHistory;
 use turn::{ScriptTurn, TurnAbort};
@@ -128,9 +127,12 @@ impl ScriptBackend {
                 turn.send_answer("That was a lot.").await
             }
             None if prompt.contains("ask:") => {
-                let detail = json!({ "command": prompt });
-                turn.report(BackendEvent::ApprovalDeclined { what: "command".into(), detail }).await;
-                turn.send_answer("I asked, and was not allowed to.").await
+                let command = prompt.split_once("ask:").map_or("", |(_, command)| command);
+                if !turn.ask(&format!("turn-{}", self.history.turns), command).await? {
+                    return turn.send_answer("I asked, and was not allowed to.").await;
+                }
+                turn.run_tool("asked", command).await?;
+                turn.send_answer("I asked, and did it.").await
             }
             None if prompt.contains("slow") => {
                 let text: String = (0..40).map(|number| format!("tok{number} ")).collect();

@@ -1,10 +1,13 @@
 //! One turn of a script: reports events and handles controls in between.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::FutureExt;
 use guildhall_domain::FailureKind;
+use guildhall_domain::approvals::question::{Action, AnswerOption, OptionEffect, Question, QuestionKind};
 use guildhall_domain::runs::event::Usage;
+use guildhall_domain::runs::policy::Approval;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -15,6 +18,13 @@ use crate::backend::{BackendConfig, BackendEvent, BackendFailure, EventSink, Mod
 
 /// Delay between two words: visible, but not slow.
 const WORD_DELAY: Duration = Duration::from_millis(25);
+
+/// Longer than any question waits.
+const MAX_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// The options of a question.
+const ALLOW: &str = "allow";
+const DENY: &str = "deny";
 
 /// A tool that takes longer is killed.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -85,6 +95,34 @@ impl<'a> ScriptTurn<'a> {
             self.pause(word_delay).await?;
         }
         Ok(())
+    }
+
+    /// Asks whether a command may be run. Nobody to ask means no.
+    pub(super) async fn ask(&mut self, request: &str, command: &str) -> Result<bool, TurnAbort> {
+        let answer = match self.config.approval {
+            Approval::Never => None,
+            Approval::OnRequest | Approval::Untrusted => {
+                self.sink.ask(request.to_owned(), question(command)).await
+            }
+        };
+        let Some(answer) = answer else {
+            let detail = json!({ "command": command });
+            self.report(BackendEvent::ApprovalDeclined { what: "command".into(), detail }).await;
+            return Ok(false);
+        };
+        // The limit of the turn does not count the time of people.
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        self.deadline = Instant::now() + MAX_WAIT;
+        let taken = tokio::select! {
+            taken = answer => taken.ok(),
+            abort = self.aborted() => return Err(abort),
+        };
+        self.deadline = Instant::now() + left;
+        let is_allowed = taken.as_ref().is_some_and(|taken| taken.option == ALLOW);
+        if let Some(taken) = taken {
+            let _runner_gone = taken.delivered.send(());
+        }
+        Ok(is_allowed)
     }
 
     /// Runs a shell command in the workspace. Its descendants end with it.
@@ -161,5 +199,31 @@ impl<'a> ScriptTurn<'a> {
     /// Handles pending controls without waiting.
     fn check_control(&mut self) -> Result<(), TurnAbort> {
         self.aborted().now_or_never().map_or(Ok(()), Err)
+    }
+}
+
+fn question(command: &str) -> Question {
+    let option = |id: &str, label: &str, effect| AnswerOption {
+        id: id.to_owned(),
+        label: label.to_owned(),
+        effect,
+        changes_mode: false,
+    };
+    Question {
+        action: Action {
+            kind: QuestionKind::Command,
+            tool: "shell".to_owned(),
+            arguments: Some(json!({ "command": command })),
+            working_dir: None,
+            environment: None,
+            lifts: BTreeSet::new(),
+            changes: Vec::new(),
+        },
+        options: vec![
+            option(ALLOW, "Allow once", OptionEffect::Allow),
+            option(DENY, "Deny", OptionEffect::Deny),
+        ],
+        reason: None,
+        answer_schema: None,
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use guildhall_domain::runs::policy::{Approval, Network, Sandbox};
 use guildhall_runner::backend::{
-    Backend, BackendConfig, BackendEvent, BackendFailure, EventSink, ThreadId, ThreadStart, TurnControl,
-    TurnOutcome,
+    Backend, BackendConfig, BackendEvent, BackendFailure, EventSink, PendingQuestion, ThreadId, ThreadStart,
+    TurnControl, TurnOutcome,
 };
 use guildhall_runner::model_proxy::ModelCaps;
 use guildhall_runner::sandbox::{
@@ -111,6 +111,13 @@ impl<'a> Harness<'a> {
         fs::write(&agent, script).expect("write the script");
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("set permissions");
         harness
+    }
+
+    /// Lets the backend ask. Returns its questions.
+    pub(crate) fn listen_to_questions(&mut self) -> mpsc::Receiver<PendingQuestion> {
+        let (questions, asked) = mpsc::channel(8);
+        self.sink = self.sink.clone().with_questions(questions);
+        asked
     }
 
     /// Starts a new process.

@@ -28,6 +28,8 @@ macro_rules! behaviour_tests {
             turns: tool_call_is_reported_with_its_output,
             turns: second_turn_has_the_context_of_the_first,
             turns: declined_approval_is_reported_and_nothing_is_done,
+            turns: question_is_answered_with_the_option_of_a_person,
+            turns: interrupt_ends_a_turn_that_waits_for_a_person,
             control: steer_is_accepted_or_rejected,
             control: steer_after_the_end_is_rejected,
             control: interrupt_ends_the_turn_and_the_thread_continues,

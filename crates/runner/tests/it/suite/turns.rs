@@ -1,8 +1,13 @@
 use std::time::Duration;
 
+use guildhall_domain::approvals::question::{OptionEffect, Question, QuestionKind};
 use guildhall_domain::runs::policy::Approval;
-use guildhall_runner::backend::{BackendEvent, ThreadStart, TurnOutcome};
+use guildhall_runner::backend::{
+    BackendEvent, PendingQuestion, TakenAnswer, ThreadStart, TurnControl, TurnOutcome,
+};
+use tokio::sync::{mpsc, oneshot};
 
+use super::harness::TurnReport;
 use super::{BackendFixture, Harness};
 
 pub(crate) async fn text_turn_streams_its_answer(fixture: &BackendFixture) {
@@ -78,5 +83,78 @@ pub(crate) async fn declined_approval_is_reported_and_nothing_is_done(fixture: &
         };
         assert_eq!(report.outcome, expected, "{report:?}");
     }
+    harness.finish();
+}
+
+/// Runs a turn that asks for `touch NAME`, and gives the first option with this effect. Returns the question.
+async fn answer_turn(
+    harness: &mut Harness<'_>,
+    asked: &mut mpsc::Receiver<PendingQuestion>,
+    name: &str,
+    effect: OptionEffect,
+) -> (Question, TurnReport) {
+    let (mut shown, prompt) = (None, format!("ask:touch {name}"));
+    let report = harness.turn_while(&prompt, async |_, _| {
+        let PendingQuestion { question, reply, .. } = asked.recv().await.expect("a question");
+        let option = question.options.iter().find(|option| option.effect == effect).expect("an option");
+        let (delivered, confirmed) = oneshot::channel();
+        reply.send(TakenAnswer { option: option.id.clone(), delivered }).expect("the turn waits");
+        confirmed.await.expect("the process has got the answer");
+        shown = Some(question);
+    });
+    let report = report.await;
+    (shown.expect("a question"), report)
+}
+
+pub(crate) async fn question_is_answered_with_the_option_of_a_person(fixture: &BackendFixture) {
+    if !fixture.capabilities.asks_approval {
+        return;
+    }
+    let mut harness = Harness::new(fixture).await;
+    harness.config.approval = Approval::OnRequest;
+    harness.start(ThreadStart::New).await.expect("start a thread");
+    let mut asked = harness.listen_to_questions();
+    let (question, report) = answer_turn(&mut harness, &mut asked, "allowed", OptionEffect::Allow).await;
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    assert!(harness.path("allowed").exists(), "{report:?}");
+    assert_eq!(question.action.kind, QuestionKind::Command);
+    let command = question.action.arguments.as_ref().map(|arguments| arguments["command"].to_string());
+    assert!(command.is_some_and(|command| command.contains("touch allowed")), "{question:?}");
+    assert!(question.options.iter().all(|option| !option.changes_mode), "{question:?}");
+
+    let (_, report) = answer_turn(&mut harness, &mut asked, "denied", OptionEffect::Deny).await;
+    assert!(!harness.path("denied").exists(), "{report:?}");
+    let expected = match fixture.capabilities.name {
+        "acp" => TurnOutcome::Blocked(
+            "the agent stopped because its request was declined: execute (denied)".to_owned(),
+        ),
+        _ => TurnOutcome::Completed,
+    };
+    assert_eq!(report.outcome, expected, "{report:?}");
+    assert!(asked.try_recv().is_err(), "it asked once for each command");
+    harness.finish();
+}
+
+pub(crate) async fn interrupt_ends_a_turn_that_waits_for_a_person(fixture: &BackendFixture) {
+    if !fixture.capabilities.asks_approval {
+        return;
+    }
+    let mut harness = Harness::new(fixture).await;
+    harness.config.approval = Approval::OnRequest;
+    // Less than the time that the turn waits below: people have all the time they need.
+    harness.config.turn_timeout = Duration::from_secs(20);
+    harness.start(ThreadStart::New).await.expect("start a thread");
+    let mut asked = harness.listen_to_questions();
+    let report = harness.turn_while("ask:touch made", async |controls, _| {
+        let pending = asked.recv().await.expect("a question");
+        tokio::time::sleep(Duration::from_secs(21)).await;
+        controls.send(TurnControl::Interrupt).await.expect("the turn runs");
+        // The question is open until the turn has ended.
+        let mut reply = pending.reply;
+        reply.closed().await;
+    });
+    let report = report.await;
+    assert_eq!(report.outcome, TurnOutcome::Interrupted, "{report:?}");
+    assert!(!harness.path("made").exists(), "nobody allowed it");
     harness.finish();
 }

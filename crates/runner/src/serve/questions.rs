@@ -1,0 +1,167 @@
+//! Carries the questions of a turn to the server, and their answers back.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use guildhall_domain::FailureKind;
+use guildhall_domain::approvals::state::ApprovalStatus;
+use guildhall_domain::ids::{ApprovalId, CommandId};
+use guildhall_protocol::rest::approvals::AskQuestion;
+use guildhall_sdk::ClientError;
+use guildhall_sdk::runner::LeasedRun;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, timeout};
+use tracing::warn;
+
+use super::options::{POLL_TIMEOUT, RETRY_DELAY};
+use crate::backend::{PendingQuestion, TakenAnswer};
+
+/// Questions that wait for the courier.
+pub(super) const QUESTION_CAPACITY: usize = 16;
+
+/// How long confirmations may take after the end of a turn.
+const CONFIRM_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How often a question is asked anew because its answer became void.
+const MAX_ATTEMPTS: u32 = 3;
+
+/// The questions of one turn.
+pub(super) struct QuestionCourier<'a> {
+    asker: Asker<'a>,
+    open: FuturesUnordered<BoxFuture<'a, ()>>,
+}
+
+/// Who asks.
+#[derive(Clone, Copy)]
+struct Asker<'a> {
+    held: &'a LeasedRun,
+    command: CommandId,
+    /// The agent's process.
+    process: &'a str,
+}
+
+/// What came of a question.
+enum AskResult {
+    Answer(ApprovalId, String),
+    /// The answer may not be delivered any more: ask again.
+    Void,
+    /// Nobody answers: the backend declines.
+    None,
+}
+
+impl<'a> QuestionCourier<'a> {
+    pub(super) fn new(held: &'a LeasedRun, command: CommandId, process: &'a str) -> Self {
+        Self { asker: Asker { held, command, process }, open: FuturesUnordered::new() }
+    }
+
+    /// Carries questions until it is dropped.
+    pub(super) async fn run(&mut self, questions: &mut mpsc::Receiver<PendingQuestion>) -> Infallible {
+        loop {
+            tokio::select! {
+                Some(question) = questions.recv() => self.open.push(Box::pin(self.asker.carry(question))),
+                Some(()) = self.open.next() => {}
+                else => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Waits until the server knows of every answer that the process has got. The turn has ended, so no question waits.
+    pub(super) async fn finish(mut self) {
+        let confirmed = timeout(CONFIRM_TIMEOUT, async { while self.open.next().await.is_some() {} }).await;
+        if confirmed.is_err() {
+            warn!("cannot confirm the delivery of an answer");
+        }
+    }
+}
+
+impl Asker<'_> {
+    async fn carry(self, PendingQuestion { request, question, mut reply }: PendingQuestion) {
+        let mut body = AskQuestion {
+            command_id: self.command.to_string(),
+            process: self.process.to_owned(),
+            request: request.clone(),
+            question: question.into(),
+        };
+        for attempt in 1..=MAX_ATTEMPTS {
+            let result = tokio::select! {
+                // The turn has ended; the server withdraws the question with it.
+                () = reply.closed() => return,
+                result = self.ask(&body) => result,
+            };
+            match result {
+                AskResult::Answer(id, option) => {
+                    let (delivered, confirmed) = oneshot::channel();
+                    let is_waiting = reply.send(TakenAnswer { option, delivered }).is_ok();
+                    if is_waiting && confirmed.await.is_ok() {
+                        self.confirm(id).await;
+                    }
+                    return;
+                }
+                AskResult::Void => body.request = format!("{request}~{attempt}"),
+                AskResult::None => return,
+            }
+        }
+    }
+
+    /// Asks a question and waits for its answer. Retries until the server responds.
+    async fn ask(&self, body: &AskQuestion) -> AskResult {
+        let id = loop {
+            match self.held.ask(body).await {
+                Ok(view) => match view.approval_id.parse::<ApprovalId>() {
+                    Ok(id) => break id,
+                    Err(_) => return AskResult::None,
+                },
+                Err(error) if is_final(&error) => {
+                    warn!("the server does not ask a question: {error}");
+                    return AskResult::None;
+                }
+                Err(error) => warn!("cannot ask a question: {error}"),
+            }
+            sleep(RETRY_DELAY).await;
+        };
+        loop {
+            match self.held.take_answer(id, self.process, POLL_TIMEOUT).await {
+                Ok(view) => match (ApprovalStatus::from_name(&view.status), view.option_id) {
+                    (Ok(ApprovalStatus::Delivering), Some(option)) => return AskResult::Answer(id, option),
+                    (Ok(ApprovalStatus::Pending), _) => {}
+                    (Ok(ApprovalStatus::Void), _) => return AskResult::Void,
+                    (Ok(_) | Err(_), _) => return AskResult::None,
+                },
+                Err(error) if is_final(&error) => return AskResult::None,
+                Err(error) => {
+                    warn!("cannot wait for an answer: {error}");
+                    sleep(RETRY_DELAY).await;
+                }
+            }
+        }
+    }
+
+    async fn confirm(&self, id: ApprovalId) {
+        loop {
+            match self.held.confirm_answer(id, self.process).await {
+                Ok(_) => return,
+                Err(error) if is_final(&error) => return,
+                Err(error) => warn!("cannot confirm the delivery of {id}: {error}"),
+            }
+            sleep(RETRY_DELAY).await;
+        }
+    }
+}
+
+/// Returns whether a retry gets the same response.
+fn is_final(error: &ClientError) -> bool {
+    matches!(
+        error.kind(),
+        Some(
+            FailureKind::SchemaInvalid
+                | FailureKind::Conflict
+                | FailureKind::NotFound
+                | FailureKind::Forbidden
+                | FailureKind::Unauthenticated
+                | FailureKind::RunnerLeaseConflict
+        )
+    )
+}
