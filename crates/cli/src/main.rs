@@ -25,7 +25,7 @@ use std::process;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use client::{access, completions, context, profiles, runners, runs, sessions};
+use client::{access, approvals, completions, context, profiles, runners, runs, sessions};
 use exit::ErrorFormat;
 use exit_code::ExitCode;
 
@@ -95,6 +95,8 @@ enum Command {
     Run(runs::run_in_copy::RunInCopyArgs),
     /// Create, list, follow and cancel runs
     Runs(runs::RunsArgs),
+    /// List and answer the questions of agents
+    Approvals(approvals::ApprovalsArgs),
     /// List, read and cancel sessions (conversations over several runs)
     Sessions(sessions::SessionsArgs),
     /// Show, export and verify audit logs
@@ -171,6 +173,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Profiles(args) => profiles::run(args),
         Command::Run(args) => runs::run_in_copy::run(args),
         Command::Runs(args) => runs::run(args),
+        Command::Approvals(args) => approvals::run(args),
         Command::Sessions(args) => sessions::run(args),
         Command::Audit(args) => access::audit::run(args),
         Command::Completions(args) => completions::run(args, Arguments::command()),

@@ -5,7 +5,7 @@ use clap::Args;
 use guildhall_domain::ids::{RunId, SessionId};
 use guildhall_domain::named_enum::UnknownName;
 use guildhall_domain::runs::command::CommandKind;
-use guildhall_domain::runs::policy::{BackendProfile, Sandbox, SecretRef};
+use guildhall_domain::runs::policy::{Approval, BackendProfile, Sandbox, SecretRef};
 use guildhall_protocol::rest::runs::commands::CommandView;
 use guildhall_protocol::rest::runs::{CreateRun, RunView, SessionRef};
 use guildhall_sdk::Client;
@@ -45,6 +45,8 @@ pub(super) struct CreateArgs {
     /// Sandbox of the agent: read-only, workspace-write or danger-full-access; without it the maximum of the tenant
     #[arg(long, value_parser = parse_sandbox)]
     sandbox: Option<Sandbox>,
+    #[command(flatten)]
+    approval: ApprovalArg,
     /// Print events until the turn ends; without a prompt, until the run ends
     #[arg(long)]
     watch: bool,
@@ -55,6 +57,18 @@ pub(super) struct CreateArgs {
     tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
+}
+
+/// The approval policy of a new run.
+#[derive(Args)]
+pub(super) struct ApprovalArg {
+    /// When people are asked before the agent acts: untrusted, on-request or never; without it the maximum of the tenant
+    #[arg(long, value_parser = parse_approval)]
+    pub(super) approval: Option<Approval>,
+}
+
+fn parse_approval(text: &str) -> Result<Approval, UnknownName> {
+    Approval::from_name(text)
 }
 
 fn parse_sandbox(text: &str) -> Result<Sandbox, UnknownName> {
@@ -76,7 +90,7 @@ pub(super) async fn run(args: &CreateArgs) -> Result<()> {
             .profile
             .parse()
             .ok()
-            .and_then(|profile| execution_policy(&profile, args.sandbox)),
+            .and_then(|profile| execution_policy(&profile, args.sandbox, args.approval.approval)),
         trace_sink: Value::Null,
         session_ref: args.session.map(|session| SessionRef { session_id: Some(session.to_string()) }),
         idempotency_key: None,
@@ -100,14 +114,20 @@ pub(super) async fn run(args: &CreateArgs) -> Result<()> {
         .await
 }
 
-/// Returns the execution policy: the sandbox, and permission to use the credential of the profile if it needs one.
-pub(super) fn execution_policy(profile: &BackendProfile, sandbox: Option<Sandbox>) -> Option<Value> {
+/// Returns the execution policy: the sandbox, the approval policy, and permission to use the credential of the profile if
+/// it needs one.
+pub(super) fn execution_policy(
+    profile: &BackendProfile,
+    sandbox: Option<Sandbox>,
+    approval: Option<Approval>,
+) -> Option<Value> {
     let credentials = profile.needs_credential().then(|| {
         let credential = json!({ "name": SecretRef::provider_name(profile), "keys": ["credential"] });
         ("secretScope".to_owned(), json!({ "providerCredentials": [credential] }))
     });
     let sandbox = sandbox.map(|sandbox| ("sandbox".to_owned(), json!(sandbox)));
-    let parts: serde_json::Map<_, _> = sandbox.into_iter().chain(credentials).collect();
+    let approval = approval.map(|approval| ("approval".to_owned(), json!(approval)));
+    let parts: serde_json::Map<_, _> = sandbox.into_iter().chain(approval).chain(credentials).collect();
     (!parts.is_empty()).then_some(Value::Object(parts))
 }
 

@@ -57,6 +57,11 @@ impl EventRenderer {
             event::BACKEND_STATUS | event::RUN_STATUS | event::COMMAND_STATUS => {
                 status_note(payload).map_or(String::new(), |note| self.whole_line(&note))
             }
+            event::APPROVAL_REQUESTED => self.whole_line(&format_question(payload)),
+            event::APPROVAL_STATUS if field(payload, "status") == "decided" => {
+                let by = payload["by"][0].as_str().unwrap_or_default();
+                self.whole_line(&format!("  answered: {} by {by}", field(payload, "effect")))
+            }
             // Event types newer than this client: see `runs events`.
             _ => String::new(),
         }
@@ -160,6 +165,12 @@ impl EventRenderer {
         self.cursor = Cursor::LineStart;
         format!("{start} {}\n", sanitize_line(&tool_status(payload)))
     }
+}
+
+/// Says what the agent asks for, and how to answer.
+fn format_question(payload: &Value) -> String {
+    let (tool, id) = (field(payload, "tool"), field(payload, "approvalId"));
+    format!("  asks to use {tool}: see `guildhall approvals show {id}`, then `allow` or `deny` it")
 }
 
 /// Formats the outcome of a command or a run.

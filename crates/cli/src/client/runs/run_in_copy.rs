@@ -13,7 +13,7 @@ use guildhall_protocol::rest::runs::CreateRun;
 use guildhall_sdk::Client;
 use serde_json::{Value, json};
 
-use super::create::execution_policy;
+use super::create::{ApprovalArg, execution_policy};
 use super::diff::{apply_diff, repository};
 use super::prompt;
 use super::watch::RunWatch;
@@ -46,6 +46,8 @@ pub(crate) struct RunInCopyArgs {
     /// Apply the changes without asking
     #[arg(long)]
     apply: bool,
+    #[command(flatten)]
+    approval: ApprovalArg,
     /// Leave the run open, for `guildhall runs send`
     #[arg(long)]
     keep_open: bool,
@@ -75,7 +77,7 @@ async fn run_in_copy(args: &RunInCopyArgs) -> Result<()> {
         workspace_ref: json!({ "kind": "copy", "path": repository }),
         provider_id: "local".to_owned(),
         backend_profile: profile.to_string(),
-        execution_policy: execution_policy(&profile, None),
+        execution_policy: execution_policy(&profile, None, args.approval.approval),
         trace_sink: Value::Null,
         session_ref: None,
         idempotency_key: None,
