@@ -40,6 +40,9 @@ pub struct StoredApproval {
     pub process: String,
     pub sealed_question: Vec<u8>,
     pub shown: ShownDigest,
+    /// None if it is not known what would be executed.
+    pub action: Option<ActionDigest>,
+    pub policy_version: u32,
     pub state: ApprovalState,
     pub created_at: jiff::Timestamp,
     pub expires_at: jiff::Timestamp,
@@ -55,6 +58,8 @@ struct Row {
     process: String,
     sealed_question: Vec<u8>,
     shown_digest: Vec<u8>,
+    action_digest: Option<Vec<u8>>,
+    policy_version: i32,
     status: String,
     parked: bool,
     end_reason: Option<String>,
@@ -73,15 +78,19 @@ impl Row {
             column: "approvals",
             source: "the columns of an approval contradict each other".into(),
         };
+        let bytes = |digest: &[u8]| <[u8; 32]>::try_from(digest).map_err(|_| unreadable());
         Ok(StoredApproval {
             id: ApprovalId::from_uuid(self.id),
             tenant: TenantId::from_uuid(self.tenant),
             session: SessionId::from_uuid(self.session),
             run: RunId::from_uuid(self.run),
             command: CommandId::from_uuid(self.command),
-            shown: ShownDigest::from_bytes(
-                self.shown_digest.as_slice().try_into().map_err(|_| unreadable())?,
-            ),
+            shown: ShownDigest::from_bytes(bytes(&self.shown_digest)?),
+            action: match &self.action_digest {
+                Some(digest) => Some(ActionDigest::from_bytes(bytes(digest)?)),
+                None => None,
+            },
+            policy_version: u32::try_from(self.policy_version).map_err(|_| unreadable())?,
             state: self.state().ok_or_else(unreadable)?,
             process: self.process,
             sealed_question: self.sealed_question,
@@ -193,6 +202,24 @@ pub async fn load_by_request(
 pub async fn load_open(tx: &mut Tx, command: CommandId) -> Result<Vec<StoredApproval>, StoreError> {
     let rows = sqlx::query_file_as!(Row, "queries/approvals/list_open.sql", command.as_uuid());
     rows.fetch_all(tx.connection()).await?.into_iter().map(Row::into_approval).collect()
+}
+
+/// Lists the latest approvals of the same action in a session, oldest first.
+pub async fn load_same_action(
+    tx: &mut Tx,
+    session: SessionId,
+    action: ActionDigest,
+    limit: u32,
+) -> Result<Vec<StoredApproval>, StoreError> {
+    let (session, action) = (session.as_uuid(), action.as_bytes().as_slice());
+    let rows = sqlx::query_file_as!(
+        Row,
+        "queries/approvals/list_same_action.sql",
+        session,
+        action,
+        i64::from(limit)
+    );
+    rows.fetch_all(tx.connection()).await?.into_iter().rev().map(Row::into_approval).collect()
 }
 
 /// Which approvals a list shows.

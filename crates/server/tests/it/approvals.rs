@@ -125,7 +125,9 @@ async fn one_of_many_voters_wins_and_the_others_are_told_who() {
         keys.push(cluster.create_key(&fixture.tenant, "operator").await.1);
     }
     for round in 0..5 {
-        let approval = fixture.ask(&round.to_string()).await;
+        // A denied action would be denied again without a person.
+        let (request, question) = (round.to_string(), command_question(&format!("touch {round}")));
+        let approval = cluster.first.ask(&fixture.claim, &fixture.command, &request, question).await;
         let votes = keys.iter().enumerate().map(|(index, key)| {
             let replica = if index % 2 == 0 { &cluster.first } else { &cluster.second };
             replica.vote(&approval, key, if index % 3 == 0 { "no" } else { "yes" })
@@ -276,4 +278,46 @@ async fn allowance_of_a_removed_approver_is_not_delivered() {
     assert_eq!(fixture.take(&allowed).await, json!(["void", null]));
     assert_eq!(fixture.get(&allowed).await["endReason"], "approver-revoked");
     assert_eq!(fixture.take(&denied).await, json!(["delivering", "no"]), "a denial always may");
+}
+
+/// A turn ends before its answer is delivered. The agent asks again in the next turn.
+#[tokio::test]
+async fn undelivered_allowance_answers_the_same_action_once() {
+    let mut fixture = Fixture::new().await;
+    let lost = fixture.ask("0").await;
+    fixture.decide(&lost, "yes").await;
+    fixture.finish().await;
+    assert_eq!(fixture.status(&lost).await, "void");
+    fixture.command = fixture.cluster.send_turn(&fixture.claim.run, "go on").await;
+    assert_eq!(fixture.cluster.first.ack(&fixture.claim, &fixture.command).await.status, 200);
+    let ask = async |request: &str, change: fn(&mut Value)| {
+        let mut question = fixture.get(&lost).await["question"].clone();
+        change(&mut question);
+        fixture.cluster.first.ask(&fixture.claim, &fixture.command, request, question).await
+    };
+    let elsewhere = ask("1", |question| question["action"]["workingDir"] = json!("/")).await;
+    assert_eq!(fixture.status(&elsewhere).await, "pending", "another directory is another action");
+    let reworded = ask("2", |question| question["reason"] = json!("in other words")).await;
+    assert_eq!(fixture.take(&reworded).await, json!(["delivering", "yes"]));
+    assert_eq!(fixture.get(&reworded).await["decidedBy"], json!([lost]));
+    assert_eq!(fixture.status(&lost).await, "reused");
+    let again = ask("3", |_| {}).await;
+    assert_eq!(fixture.status(&again).await, "pending", "an answer is used once");
+}
+
+#[tokio::test]
+async fn denied_action_is_denied_again_in_the_same_turn_only() {
+    let mut fixture = Fixture::new().await;
+    let first = fixture.ask("0").await;
+    fixture.decide(&first, "no").await;
+    fixture.take(&first).await;
+    for request in ["1", "2", "3"] {
+        let repeated = fixture.ask(request).await;
+        assert_eq!(fixture.take(&repeated).await, json!(["delivering", "no"]));
+    }
+    fixture.finish().await;
+    fixture.command = fixture.cluster.send_turn(&fixture.claim.run, "go on").await;
+    assert_eq!(fixture.cluster.first.ack(&fixture.claim, &fixture.command).await.status, 200);
+    let next_turn = fixture.ask("4").await;
+    assert_eq!(fixture.status(&next_turn).await, "pending");
 }

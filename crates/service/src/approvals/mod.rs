@@ -5,6 +5,7 @@
 pub mod error;
 pub mod questions;
 pub mod reconcile;
+mod repeated;
 pub mod votes;
 
 use guildhall_domain::access::authorized::Authorized;

@@ -15,8 +15,8 @@ use guildhall_store::approvals::{self as rows, NewApproval, StoredApproval};
 use guildhall_store::{memberships, runs};
 use serde_json::json;
 
-use super::Approvals;
 use super::error::ApprovalError;
+use super::{Approvals, repeated};
 use crate::ServiceError;
 use crate::run_steps::LockedRun;
 use crate::runs::error::RunError;
@@ -101,6 +101,7 @@ impl Questions {
             policy_version: policy.version,
             expires_after: policy.expires_after,
         };
+        let answer = repeated::find_answer(&mut locked, *command, question, &policy).await?;
         rows::insert(&mut locked.tx, &new).await?;
         // The question itself may hold secrets: readers load it with the right to see it.
         let payload = json!({
@@ -108,8 +109,12 @@ impl Questions {
             "expiresAt": (locked.run.now + policy.expires_after).to_string(),
         });
         locked.append_event(event::APPROVAL_REQUESTED, Some(*command), payload);
+        let state = repeated::first_state(answer)?;
+        if state.decision().is_some() {
+            locked.set_approval_state(id, *command, &state).await?;
+        }
         locked.commit(&deps.journals).await?;
-        Ok((id, ApprovalState::Pending { is_parked: false }))
+        Ok((id, state))
     }
 
     /// Waits for the answer to a question, and takes it for delivery. From then on the process may have it: the answer is
@@ -207,11 +212,15 @@ impl Questions {
 
 /// Returns whether everyone who decided may still decide.
 async fn may_still_decide(locked: &mut LockedRun, decision: &Decision) -> Result<bool, ServiceError> {
-    let DecidedBy::People(people) = decision.by() else { return Ok(true) };
+    let people = match repeated::people_behind(locked, decision).await? {
+        Some(DecidedBy::People(people)) => people,
+        Some(_) => return Ok(true),
+        None => return Ok(false),
+    };
     let (tenant, creator) = (locked.run.tenant, locked.run.created_by);
     for person in people {
-        let role = memberships::lock(&mut locked.tx, tenant, *person).await?;
-        if !role.is_some_and(|role| may_decide(role, *person == creator)) {
+        let role = memberships::lock(&mut locked.tx, tenant, person).await?;
+        if !role.is_some_and(|role| may_decide(role, person == creator)) {
             return Ok(false);
         }
     }

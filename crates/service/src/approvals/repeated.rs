@@ -1,0 +1,96 @@
+//! Questions that an agent asks again, because its process or its turn has ended before it got the answer.
+
+use guildhall_domain::approvals::policy::ApprovalPolicy;
+use guildhall_domain::approvals::question::{AnswerOption, Question};
+use guildhall_domain::approvals::state::{
+    ActionIdentity, ApprovalState, DecidedBy, Decision, EarlierApproval, RepeatedQuestion, answer_repeated,
+};
+use guildhall_domain::ids::CommandId;
+use guildhall_store::approvals::{self as rows, StoredApproval};
+
+use super::error::ApprovalError;
+use crate::ServiceError;
+use crate::run_steps::LockedRun;
+
+/// Earlier questions about the same action that are looked at.
+const MAX_EARLIER: u32 = 20;
+
+/// Returns the answer to a question that was answered before, and stores that the earlier answer is used. None if people
+/// are asked.
+pub(super) async fn find_answer(
+    locked: &mut LockedRun,
+    command: CommandId,
+    question: &Question,
+    policy: &ApprovalPolicy,
+) -> Result<Option<Decision>, ServiceError> {
+    let Some(action) = question.action.digest() else { return Ok(None) };
+    let session = locked.run.session;
+    let earlier = rows::load_same_action(&mut locked.tx, session, action, MAX_EARLIER).await?;
+    let approvals: Vec<EarlierApproval> =
+        earlier.iter().map(|stored| earlier_approval(stored, command)).collect();
+    let identity = ActionIdentity { session, policy_version: policy.version, action: Some(action) };
+    let now = locked.run.now;
+    let (id, option) = match answer_repeated(identity, &approvals, policy.reuse_within, now) {
+        RepeatedQuestion::Ask => return Ok(None),
+        RepeatedQuestion::Deny(id) => (id, question.denial()),
+        // The agent does not accept a denial: it gets no other answer.
+        RepeatedQuestion::Interrupt => match approvals.last() {
+            Some(last) => (last.id, question.denial()),
+            None => return Ok(None),
+        },
+        RepeatedQuestion::Reuse(id) => {
+            let Some(stored) = earlier.iter().find(|stored| stored.id == id) else { return Ok(None) };
+            let Some(option) = same_option(question, stored) else { return Ok(None) };
+            let reused = stored.state.reuse().map_err(ApprovalError::from)?;
+            locked.set_approval_state(id, stored.command, &reused).await?;
+            (id, Some(option))
+        }
+    };
+    let Some(option) = option else { return Ok(None) };
+    let decision = Decision::new(option, DecidedBy::EarlierApproval(id), now);
+    Ok(Some(decision.map_err(ApprovalError::from)?))
+}
+
+fn earlier_approval(stored: &StoredApproval, command: CommandId) -> EarlierApproval {
+    EarlierApproval {
+        id: stored.id,
+        identity: ActionIdentity {
+            session: stored.session,
+            policy_version: stored.policy_version,
+            action: stored.action,
+        },
+        state: stored.state.clone(),
+        is_of_this_turn: stored.command == command,
+    }
+}
+
+/// Returns the option of the question that the earlier answer chose.
+fn same_option<'a>(question: &'a Question, earlier: &StoredApproval) -> Option<&'a AnswerOption> {
+    let decision = earlier.state.decision()?;
+    question.option(decision.option()).filter(|option| option.effect == decision.effect())
+}
+
+/// Returns the people behind a decision, over earlier answers that it repeats.
+pub(super) async fn people_behind(
+    locked: &mut LockedRun,
+    decision: &Decision,
+) -> Result<Option<DecidedBy>, ServiceError> {
+    let mut by = decision.by().clone();
+    for _ in 0..MAX_EARLIER {
+        let DecidedBy::EarlierApproval(id) = by else { return Ok(Some(by)) };
+        let stored = rows::load(&mut locked.tx, id).await?;
+        let Some(state) = stored.map(|stored| stored.state) else { return Ok(None) };
+        let Some(earlier) = state.decision() else { return Ok(None) };
+        by = earlier.by().clone();
+    }
+    Ok(None)
+}
+
+/// Returns the state of a new question.
+pub(super) fn first_state(answer: Option<Decision>) -> Result<ApprovalState, ServiceError> {
+    let pending = ApprovalState::Pending { is_parked: false };
+    Ok(match answer {
+        Some(decision) => pending.decide(decision).map_err(ApprovalError::from)?,
+        None => pending,
+    })
+}
