@@ -15,6 +15,9 @@ use tempfile::TempDir;
 /// The argument with which this program starts itself as the server.
 pub(crate) const SERVER: &str = "as-server";
 
+/// The key-encryption key of the server.
+pub(crate) const KEK: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
 const PASSWORD: &str = "correct horse battery";
 
 /// A server with its engines. All processes end on drop.
@@ -153,7 +156,7 @@ pub(crate) fn serve() -> Result<()> {
     let flags = [
         ("http.listen", "127.0.0.1:0".to_owned()),
         ("http.drain_delay", "0s".to_owned()),
-        ("identity.key_encryption_key", "0".repeat(64)),
+        ("identity.key_encryption_key", KEK.to_owned()),
         // The benchmarks do not renew leases.
         ("runs.lease", "1h".to_owned()),
     ];

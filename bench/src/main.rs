@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its results")]
 
+mod approvals;
 mod baseline;
 mod cpu;
 mod dispatch;
@@ -22,7 +23,8 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-const BENCHMARKS: [(&str, &str); 6] = [
+const BENCHMARKS: [(&str, &str); 7] = [
+    ("approvals", "lists, answers and an idle server with 100,000 pending questions, compared with few"),
     ("journal", "append throughput of group commit, compared with plain inserts"),
     ("events", "append throughput of run events over HTTP, compared with plain inserts"),
     ("results", "latency of the result of a long run, compared with a short run"),
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
             }
             Ok(())
         }
+        Some("approvals") => approvals::run(),
         Some("dispatch") => dispatch::run(),
         Some("follow") => follow::run(),
         Some("journal") => journal::run(),

@@ -35,13 +35,20 @@ struct LongTest {
     size: u32,
 }
 
-const LONG_TESTS: [LongTest; 6] = [
+const LONG_TESTS: [LongTest; 8] = [
     LongTest {
         name: "runner-kills",
         about: "SIGKILL of runners during tool calls: no call is repeated, no process survives, the run continues",
         package: "guildhall-cli",
         test: "runner_faults::kills::killed_runner_repeats_no_tool_call_and_its_run_continues",
         size: 50,
+    },
+    LongTest {
+        name: "approval-faults",
+        about: "SIGKILL of runners, servers and PostgreSQL while agents ask people: no action without its allowance",
+        package: "guildhall-cli",
+        test: "runner_faults::approval_faults::action_runs_at_most_once_per_allowance_and_no_answer_is_lost",
+        size: 100,
     },
     LongTest {
         name: "run-faults",
@@ -78,6 +85,13 @@ const LONG_TESTS: [LongTest; 6] = [
         test: "claim_race::concurrent_claims_have_one_winner_and_a_conflict_with_owner",
         size: 1000,
     },
+    LongTest {
+        name: "approval-votes",
+        about: "100 voters answer the same question at once, on two replicas: exactly one wins",
+        package: "guildhall-server",
+        test: "approval_votes::one_of_100_voters_wins_and_the_others_are_told_who",
+        size: 1000,
+    },
 ];
 
 /// Not a test of a crate: it tests the programs as users get them.
@@ -89,7 +103,7 @@ const DIST: (&str, &str) = (
 pub(crate) fn run(args: &LongArgs) -> Result<()> {
     let Some(name) = &args.name else {
         for (name, about) in LONG_TESTS.iter().map(|long| (long.name, long.about)).chain([DIST]) {
-            println!("{name:14} {about}");
+            println!("{name:16} {about}");
         }
         return Ok(());
     };

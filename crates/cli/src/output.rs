@@ -1,10 +1,26 @@
 //! Output of commands: tables for people, JSON for programs.
 
 use std::borrow::Cow;
-use std::io::{Write, stdout};
+use std::io::{IsTerminal, Write, stdout};
 
 use jiff::Timestamp;
 use serde_json::Value;
+
+/// Whether output has colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Colour {
+    Yes,
+    No,
+}
+
+impl Colour {
+    /// Terminals have colours, unless the user has set `NO_COLOR`.
+    pub(crate) fn of(stream: &impl IsTerminal) -> Self {
+        let is_wanted =
+            stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        if is_wanted { Self::Yes } else { Self::No }
+    }
+}
 
 /// Prints a line. Returns an error where `println!` would panic: when standard output is closed.
 pub(crate) fn print_line(text: &str) -> std::io::Result<()> {

@@ -35,6 +35,7 @@ mod tenants;
 mod token;
 mod users;
 
+pub use approvals::ApprovalFilter;
 pub use audit::{AuditEntry, AuditFollower, AuditPage, AuditStreamItem};
 pub use auth::Tokens;
 pub use client::{Client, ClientSetupError};

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use guildhall_domain::approvals::policy::ServerAddress;
 use url::Url;
 
 /// `http.public_url` is invalid. The message does not repeat it: it may hold a password.
@@ -41,6 +42,11 @@ impl PublicUrl {
     /// Returns the value that browsers send in the `Origin` header.
     pub(crate) fn origin(&self) -> String {
         self.0.origin().ascii_serialization()
+    }
+
+    /// Returns whether the server is reached from this machine only.
+    pub(crate) fn address(&self) -> ServerAddress {
+        if is_loopback(&self.0) { ServerAddress::Loopback } else { ServerAddress::Public }
     }
 
     /// Returns the host name. None for an unspecified address such as `0.0.0.0`: clients cannot use it as a name.

@@ -24,6 +24,7 @@ use guildhall_service::access::authority::AuthorityWatches;
 use guildhall_service::access::signing::{self, ReconcileSigningKeys, Signing};
 use guildhall_service::access::tenants::Tenants;
 use guildhall_service::access::users::Users;
+use guildhall_service::approvals::policies::check_policies;
 use guildhall_service::approvals::reconcile::ExpireApprovals;
 use guildhall_service::journal::Journals;
 use guildhall_service::ops::health::{Health, ReplicaIdentity};
@@ -90,12 +91,12 @@ impl Server {
         let settings = Settings::new(config, address)?;
         let metrics = metrics::install()?;
         let Stores { store, owner } = prepare_stores(config).await?;
+        check_policies(&store, settings.public_url.address()).await?;
         let bus = Bus::connect(&bus_options(config)).await?;
 
-        let (tasks, clock) = (Tasks::new(), Clock::system());
+        let (tasks, clock, accepting) = (Tasks::new(), Clock::system(), CancellationToken::new());
         let (identity, reconcilers) = (identity(&clock, config), Reconcilers::new(clock.clone()));
         start_heartbeat(config, &identity, &store, &tasks, &reconcilers);
-        let payload_sealer = Arc::new(PayloadSealer::new(&settings.kek));
         let signer = audit::signer(&config.audit, &clock, settings.audit_key.clone())?;
         start_housekeeping(config, &store, signer, &tasks, &reconcilers);
         let deps = Deps {
@@ -109,8 +110,9 @@ impl Server {
             store: store.clone(),
             owner_store: owner,
             clock: clock.clone(),
+            payload_sealer: Arc::new(PayloadSealer::new(&settings.kek)),
             signing: open_signing(config, settings.kek, settings.rotation, &store, &clock).await?,
-            payload_sealer,
+            server_address: settings.public_url.address(),
             audit_key: settings.audit_key.map(|key| key.public()),
         };
         let Credentials { launcher, secrets, templates: _ } = deps.credentials.clone();
@@ -123,7 +125,6 @@ impl Server {
             Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), secrets, reconcilers);
         health.start_probes(&tasks).await;
 
-        let accepting = CancellationToken::new();
         let oidc = settings.oidc.map(|provider| provider.open(&settings.public_url, &auth, &clock));
         let app = App::new(Parts {
             streams: streams(config, &auth, &tasks, &accepting),

@@ -8,6 +8,7 @@ use guildhall_identity::seal::SealError;
 use guildhall_launcher::LaunchError;
 use guildhall_launcher::secrets::SecretError;
 use guildhall_service::access::error::SigningError;
+use guildhall_service::approvals::policies::PolicyCheckError;
 use guildhall_store::{MigrateError, StoreError};
 
 use crate::audit::AuditConfigError;
@@ -61,6 +62,8 @@ pub enum StartError {
     PublicUrl(#[from] InvalidPublicUrl),
     #[error(transparent)]
     Outbound(#[from] OutboundError),
+    #[error(transparent)]
+    ApprovalPolicy(#[from] PolicyCheckError),
     #[error("invalid configuration section `audit`")]
     Audit(#[from] AuditConfigError),
     #[error("cannot start the launcher: check the section `launcher`, or set launcher.kind to none")]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use guildhall_domain::approvals::policy::ServerAddress;
 use guildhall_domain::ids::TenantId;
 use guildhall_domain::runs::policy::TenantBounds;
 use guildhall_domain::runs::quota::EventQuota;
@@ -34,6 +35,8 @@ pub struct Deps {
     pub event_quota: EventQuota,
     pub rates: Rates,
     pub credentials: Credentials,
+    /// How the server is reached, for policies that want answers from its own machine.
+    pub server_address: ServerAddress,
     /// Verifies the checkpoints of audit logs; none where they are not signed.
     pub audit_key: Option<AuditPublicKey>,
 }

@@ -46,6 +46,8 @@ pub struct StoredApproval {
     pub state: ApprovalState,
     pub created_at: jiff::Timestamp,
     pub expires_at: jiff::Timestamp,
+    /// Whether the owners of the tenant are asked, because nobody answered in time.
+    pub is_escalated: bool,
 }
 
 /// The columns that every query selects.
@@ -70,6 +72,7 @@ struct Row {
     decided_at: Option<Timestamp>,
     created_at: Timestamp,
     expires_at: Timestamp,
+    is_escalated: bool,
 }
 
 impl Row {
@@ -96,6 +99,7 @@ impl Row {
             sealed_question: self.sealed_question,
             created_at: self.created_at.to_jiff(),
             expires_at: self.expires_at.to_jiff(),
+            is_escalated: self.is_escalated,
         })
     }
 
@@ -204,6 +208,12 @@ pub async fn load_open(tx: &mut Tx, command: CommandId) -> Result<Vec<StoredAppr
     rows.fetch_all(tx.connection()).await?.into_iter().map(Row::into_approval).collect()
 }
 
+/// Lists the parked questions of a run.
+pub async fn load_parked(tx: &mut Tx, run: RunId) -> Result<Vec<StoredApproval>, StoreError> {
+    let rows = sqlx::query_file_as!(Row, "queries/approvals/list_parked.sql", run.as_uuid());
+    rows.fetch_all(tx.connection()).await?.into_iter().map(Row::into_approval).collect()
+}
+
 /// Lists the latest approvals of the same action in a session, oldest first.
 pub async fn load_same_action(
     tx: &mut Tx,
@@ -261,6 +271,14 @@ pub async fn list_expired(store: &Store, limit: u32) -> Result<Vec<ApprovalId>, 
     let rows = sqlx::query_file!("queries/approvals/list_expired.sql", i64::from(limit));
     let rows = rows.fetch_all(&store.pool).await?;
     Ok(rows.into_iter().map(|row| ApprovalId::from_uuid(row.id)).collect())
+}
+
+/// Gives an expired question the same time once more.
+pub async fn escalate(tx: &mut Tx, id: ApprovalId, expires_after: SignedDuration) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/approvals/escalate.sql", id.as_uuid(), expires_after.as_secs_f64())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
 }
 
 pub async fn set_state(tx: &mut Tx, id: ApprovalId, state: &ApprovalState) -> Result<(), StoreError> {

@@ -6,6 +6,9 @@
 //! This crate contains no business rules: it reads and writes what the caller passes in.
 
 mod application_role;
+pub mod approval_policies;
+pub mod approval_rules;
+pub mod approval_votes;
 pub mod approvals;
 pub mod commands;
 mod connect;

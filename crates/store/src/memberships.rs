@@ -50,6 +50,26 @@ pub async fn lock_for_change(
     Ok(LockedRoles { actor: role_of(actor), member: role_of(member), owners })
 }
 
+/// Lists members with one of these roles, and these principals with any role. Disabled principals are left out.
+pub async fn load_with_roles(
+    tx: &mut Tx,
+    tenant: TenantId,
+    roles: &[Role],
+    principals: &[PrincipalId],
+) -> Result<Vec<(PrincipalId, Role)>, StoreError> {
+    let roles: Vec<String> = roles.iter().map(Role::to_string).collect();
+    let principals: Vec<_> = principals.iter().map(|principal| principal.as_uuid()).collect();
+    let rows =
+        sqlx::query_file!("queries/memberships/list_with_roles.sql", tenant.as_uuid(), &roles, &principals)
+            .fetch_all(tx.connection())
+            .await?;
+    let read = |role: &str| Role::from_name(role).ok();
+    Ok(rows
+        .into_iter()
+        .filter_map(|row| Some((PrincipalId::from_uuid(row.principal), read(&row.role)?)))
+        .collect())
+}
+
 /// Finds and locks the role of a principal in a tenant. A disabled principal has none.
 pub async fn lock(tx: &mut Tx, tenant: TenantId, principal: PrincipalId) -> Result<Option<Role>, StoreError> {
     let row = sqlx::query_file!("queries/memberships/lock.sql", tenant.as_uuid(), principal.as_uuid())

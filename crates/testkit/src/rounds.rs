@@ -6,6 +6,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Rounds {
     size: u32,
+    seed: u64,
     state: u64,
 }
 
@@ -15,7 +16,7 @@ impl Rounds {
     pub fn from_env(default_size: u32) -> Self {
         let size = env_var("GUILDHALL_LONG_SIZE").and_then(|text| text.parse().ok()).unwrap_or(default_size);
         let seed = env_var("GUILDHALL_LONG_SEED").and_then(|text| text.parse().ok()).unwrap_or(1);
-        Self { size, state: seed }
+        Self { size, seed, state: seed }
     }
 
     #[must_use]
@@ -23,10 +24,16 @@ impl Rounds {
         self.size
     }
 
+    /// Returns the seed, for messages of failed tests.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Returns an independent generator, for a concurrent task.
     #[must_use]
     pub fn fork(&mut self) -> Self {
-        Self { size: self.size, state: self.random() }
+        Self { size: self.size, seed: self.seed, state: self.random() }
     }
 
     /// Returns the next random number (SplitMix64: small and the same on every machine).

@@ -10,6 +10,9 @@ use crate::dev_server::{DevServer, OPERATOR, SIGN_IN, text};
 /// The one profile that needs no credential.
 const PROFILE: &str = "demo";
 
+/// The agent's process that asks.
+const PROCESS: &str = "process-of-the-check";
+
 /// Existing objects for the requests of an operator.
 pub(super) struct OperatorFixture {
     password: String,
@@ -99,6 +102,9 @@ pub(super) struct RunnerFixture {
     unclaimed: Run,
     /// A run that no request ends.
     open: ClaimedRun,
+    /// A run whose turn asks a question. No request ends it.
+    asking: ClaimedRun,
+    question: String,
     /// A run for requests that renew or release its lease.
     released: ClaimedRun,
     /// A run for requests that end it.
@@ -119,23 +125,30 @@ impl RunnerFixture {
             let grant = server.post(&path, &enrolment_token, &json!({ "runnerId": runner }))?;
             Ok(ClaimedRun { run, token: text(&grant, "runToken")? })
         };
-        let (open, released, ended) = (claim()?, claim()?, claim()?);
+        let (open, asking, released, ended) = (claim()?, claim()?, claim()?, claim()?);
+        let question = asking.ask(server)?;
         let unclaimed = Run::create(server, operator, &tenant)?;
-        Ok(Self { enrolment_token, runner, unclaimed, open, released, ended })
+        Ok(Self { enrolment_token, runner, unclaimed, open, asking, question, released, ended })
     }
 
     pub(super) fn config(&self) -> String {
-        let Self { enrolment_token, runner, unclaimed, open, released, ended } = self;
+        let Self { enrolment_token, runner, unclaimed, open, asking, question, released, ended } = self;
         let unclaimed = unclaimed.parameters();
+        let command = &asking.run.command;
         let mut config = format!(
             r#"
 [dictionaries]
+processes.values = ["{PROCESS}"]
+commands.values = ["{command}"]
 runners.values = ["{runner}"]
 # Milliseconds: longer waits would make the check slow.
 waits.values = [0, 20]
 
 [parameters]
 "body.runnerId" = {{ dictionary = "runners", probability = 0.8 }}
+"body.commandId" = {{ dictionary = "commands", probability = 0.8 }}
+"body.process" = {{ dictionary = "processes", probability = 0.8 }}
+"path.approval" = "{question}"
 "body.wait" = {{ dictionary = "waits" }}
 "query.wait" = {{ dictionary = "waits" }}
 
@@ -149,6 +162,7 @@ headers = {{ Authorization = "Bearer {enrolment_token}" }}
         let operations = [
             (r#"["getOwnGrant", "pollCommands", "appendEvents", "acknowledgeCommand"]"#, open),
             (r#"["setCommandStatus", "refreshSessionStorage"]"#, open),
+            (r#"["askQuestion", "takeAnswer", "confirmAnswer", "putRunDiff"]"#, asking),
             (r#"["updateLease"]"#, released),
             (r#"["setRunStatus"]"#, ended),
         ];
@@ -201,6 +215,27 @@ impl Run {
 struct ClaimedRun {
     run: Run,
     token: String,
+}
+
+impl ClaimedRun {
+    /// Starts the turn, and asks a question in it. Returns the id of the approval.
+    fn ask(&self, server: &DevServer) -> Result<String> {
+        let Self { run: Run { run, command, .. }, token } = self;
+        server.post(&format!("/api/v1/commands/{command}/ack"), token, &json!({}))?;
+        let question = json!({
+            "action": {
+                "kind": "command", "tool": "shell", "arguments": { "command": "ls" }, "workingDir": "/work",
+                "environment": null, "lifts": [], "changes": [],
+            },
+            "options": [
+                { "id": "yes", "label": "Allow once", "effect": "allow", "changesMode": false },
+                { "id": "no", "label": "Deny", "effect": "deny", "changesMode": false },
+            ],
+            "reason": null, "answerSchema": null,
+        });
+        let body = json!({ "commandId": command, "process": PROCESS, "request": "0", "question": question });
+        text(&server.post(&format!("/api/v1/runs/{run}/approvals"), token, &body)?, "approvalId")
+    }
 }
 
 fn create_tenant(server: &DevServer, operator: &str, slug: &str) -> Result<String> {

@@ -17,18 +17,22 @@ use crate::dev_server::DevServer;
 use fixture::{AccountFixture, OperatorFixture, RunnerFixture};
 
 /// Routes that accept only tokens of runners.
-const RUNNER_OPERATIONS: [&str; 12] = [
+const RUNNER_OPERATIONS: [&str; 16] = [
     "acknowledgeCommand",
     "appendEvents",
+    "askQuestion",
     "claimNextRun",
     "claimRun",
+    "confirmAnswer",
     "getOwnEnrolment",
     "getOwnGrant",
     "pollCommands",
+    "putRunDiff",
     "refreshSessionStorage",
     "registerRunner",
     "setCommandStatus",
     "setRunStatus",
+    "takeAnswer",
     "updateLease",
 ];
 
@@ -40,8 +44,9 @@ const SKIPPED_OPERATIONS: [&str; 5] =
     ["followAudit", "followInstallationAudit", "followRun", "followSession", "signOut"];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 15] = [
+const STRICTER_THAN_SCHEMA: [&str; 18] = [
     "appendEvents",         // form of commandId
+    "askQuestion",          // form of commandId; rules of options and kinds; lengths in bytes
     "claimNextRun",         // form of runnerId
     "claimRun",             // form of runnerId
     "createCommand",        // the payload of a turn has a text
@@ -50,6 +55,8 @@ const STRICTER_THAN_SCHEMA: [&str; 15] = [
     "createSession",        // form of projectId and backendProfile
     "listUsers",            // name and namePrefix exclude each other
     "markSessionRead",      // form of readerId
+    "putRunDiff",           // form of commandId
+    "setApprovalPolicy",    // fields that belong to one mode
     "registerRunner",       // form of backendProfiles
     "setCommandStatus",     // failureKind depends on status; length of threadId
     "setProfileCredential", // form of baseUrl

@@ -13,8 +13,14 @@ use crate::command::target;
 const PROGRAMS: [&str; 2] = ["guildhall", "guildhall-runner"];
 
 /// Placeholders of ids, and the prefix of the id that takes their place: clap checks the form of an id.
-const ID_PLACEHOLDERS: [(&str, &str); 4] =
-    [("RUN", "run"), ("SESSION", "ses"), ("COMMAND", "cmd"), ("KEY", "key")];
+const ID_PLACEHOLDERS: [(&str, &str); 6] = [
+    ("RUN", "run"),
+    ("SESSION", "ses"),
+    ("COMMAND", "cmd"),
+    ("KEY", "key"),
+    ("APPROVAL", "apr"),
+    ("RULE", "apl"),
+];
 
 pub(super) fn check(documents: &[&Document]) -> Result<Vec<String>> {
     let mut problems = Vec::new();

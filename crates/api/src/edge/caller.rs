@@ -6,6 +6,7 @@
 //! - [`InstallationOperator`]: an operator of the installation. [`TenantInPath`] is the tenant that they name.
 //! - [`OperatorFollower`]: the same, for a stream.
 //! - [`AuthenticatedCaller`]: anyone with a valid token or browser session, for what is their own.
+//! - [`OptionalCaller`]: anyone; a caller may see more.
 //! - [`EnrolledRunner`], [`RunHolder`], [`CachedRunHolder`]: a runner with a token of that kind. A valid token of another
 //!   kind counts as none.
 //!
@@ -72,6 +73,10 @@ pub(crate) struct PendingAuthorization<R> {
     caller: AuthenticatedCaller,
     right: PhantomData<fn() -> R>,
 }
+
+/// The caller of a request that needs none. An invalid credential counts as none.
+#[derive(Debug)]
+pub(crate) struct OptionalCaller(Option<AuthenticatedCaller>);
 
 /// A runner with an enrolment token: it may register and claim.
 #[derive(Debug, Clone)]
@@ -192,6 +197,36 @@ impl FromRequestParts<App> for OperatorFollower {
     }
 }
 
+impl FromRequestParts<App> for OptionalCaller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        match AuthenticatedCaller::from_request_parts(parts, app).await {
+            Ok(caller) => Ok(Self(Some(caller))),
+            Err(error) if error.failure.kind == FailureKind::Unauthenticated => Ok(Self(None)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl OptionalCaller {
+    /// Returns the tenant that the caller acts in: the one that the request names, or that of a service key. A named
+    /// tenant requires a caller, and is not found without access.
+    pub(crate) async fn tenant(
+        self,
+        app: &App,
+        named: Option<&str>,
+    ) -> Result<Option<TenantId>, ServiceError> {
+        let Some(named) = named else {
+            return Ok(self.0.and_then(|caller| caller.caller.tenant).map(|role| role.tenant));
+        };
+        let caller = self.0.ok_or(ServiceError::Unauthenticated)?;
+        let tenant = app.access.tenants.resolve(named).await?.ok_or(ServiceError::NOT_FOUND)?;
+        let in_tenant = app.access.auth.authenticate(&caller.credential, Some(tenant)).await?;
+        in_tenant.tenant.map(|role| Some(role.tenant)).ok_or(ServiceError::NOT_FOUND)
+    }
+}
+
 impl FromRequestParts<App> for EnrolledRunner {
     type Rejection = ApiError;
 
@@ -292,6 +327,7 @@ async fn tenant_in_path(parts: &mut Parts, app: &App) -> Result<Option<TenantId>
             "run" => tenant_by_id(value, |id| app.runs.runs.tenant_of(id)).await,
             "command" => tenant_by_id(value, |id| app.runs.commands.tenant_of(id)).await,
             "approval" => tenant_by_id(value, |id| app.approvals.approvals.tenant_of(id)).await,
+            "rule" => tenant_by_id(value, |id| app.approvals.rules.tenant_of(id)).await,
             "session" => tenant_by_id(value, |id| app.sessions.sessions.tenant_of(id)).await,
             _ => continue,
         };

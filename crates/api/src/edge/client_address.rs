@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use guildhall_domain::approvals::policy::Peer;
 use guildhall_domain::ops::client_address::TrustedProxies;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -20,6 +21,32 @@ impl ClientAddress {
     pub(crate) fn new(peer: IpAddr, headers: &HeaderMap, proxies: &TrustedProxies) -> Self {
         let values = headers.get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default());
         Self(proxies.client_address(peer, values))
+    }
+}
+
+/// Headers that a proxy adds. A request with one of them did not come directly from its peer.
+const PROXY_HEADERS: [&str; 5] = [FORWARDED_FOR, "forwarded", "via", "x-real-ip", "x-forwarded-host"];
+
+/// Whether a request comes from this machine itself, without a proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DirectPeer(pub(crate) Peer);
+
+impl DirectPeer {
+    pub(crate) fn new(peer: IpAddr, headers: &HeaderMap) -> Self {
+        let is_proxied = PROXY_HEADERS.iter().any(|name| headers.contains_key(*name));
+        Self(if peer.to_canonical().is_loopback() && !is_proxied {
+            Peer::DirectLoopback
+        } else {
+            Peer::Other
+        })
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for DirectPeer {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get::<Self>().copied().unwrap_or(Self(Peer::Other)))
     }
 }
 

@@ -141,11 +141,10 @@ fn declare_in(path: &str, is_read: bool, operation: &mut Operation) {
     }
     let id = operation.operation_id.clone().unwrap_or_default();
     let responses = &mut operation.responses.responses;
-    if path.starts_with("/api/v1") {
-        let counted = (caller == CallerKind::Principal).then_some(("429", "Rate limit exceeded"));
-        for (status, description) in LAYER_ERRORS.into_iter().chain(counted) {
-            responses.entry(status.to_owned()).or_insert_with(|| problem(description).into());
-        }
+    let of_layers = LAYER_ERRORS.into_iter().filter(|_| path.starts_with("/api/v1"));
+    let counted = (caller == CallerKind::Principal).then_some(("429", "Rate limit exceeded"));
+    for (status, description) in of_layers.chain(counted) {
+        responses.entry(status.to_owned()).or_insert_with(|| problem(description).into());
     }
     let meets_leases = caller == CallerKind::Runner || id == STARTS_RUNNER;
     for (status, response) in responses {

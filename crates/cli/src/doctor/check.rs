@@ -1,6 +1,6 @@
 //! A check, and the function that runs a list of checks.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use guildhall_domain::ops::checks::{CheckAction, CheckOutcome, CheckOutcomes, Ch
 use serde_json::{Value, json};
 
 use super::problem::Problem;
-use crate::output::sanitize_line;
+use crate::output::{Colour, sanitize_line};
 
 /// Timeout of a check that starts nothing.
 pub(super) const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -168,7 +168,7 @@ impl Progress for StdoutProgress {
     }
 
     fn has_colour(&self) -> bool {
-        std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+        Colour::of(&std::io::stdout()) == Colour::Yes
     }
 }
 
@@ -178,7 +178,7 @@ impl Progress for StderrProgress {
     }
 
     fn has_colour(&self) -> bool {
-        std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+        Colour::of(&std::io::stderr()) == Colour::Yes
     }
 }
 

@@ -11,6 +11,8 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::launched_runners::{set_key, start_server};
+use crate::support::runner::WatchedCommand;
+use crate::support::terminal::TerminalSession;
 use crate::support::user::{CliUser, DevServer, stderr, stdout};
 use crate::support::{ChildProcess, guildhall, search_path_with};
 
@@ -55,6 +57,13 @@ impl OwnRepository {
         assert_eq!(watched.status.code(), Some(0), "{}{}", stdout(&watched), stderr(&watched));
         let runs = self.user.json(&["runs", "ls"]);
         runs["runs"][0]["runId"].as_str().expect("a run").to_owned()
+    }
+
+    /// Returns `guildhall run` in the repository.
+    fn run_command(&self, args: &[&str]) -> Command {
+        let mut command = self.user.command(&[&["run"], args].concat());
+        command.current_dir(&self.dir);
+        command
     }
 
     fn apply(&self, run: &str) -> std::process::Output {
@@ -178,8 +187,7 @@ fn log_of_a_run_says_that_its_changes_are_too_large() {
 fn run_is_closed_if_its_changes_cannot_be_read() {
     let repository = OwnRepository::start();
     let prompt = "run:head -c 2000000 /dev/urandom > big";
-    let mut command = repository.user.command(&["run", prompt, "--profile", "demo"]);
-    let output = command.current_dir(&repository.dir).output().expect("the command runs");
+    let output = repository.run_command(&[prompt, "--profile", "demo"]).output().expect("the command runs");
     assert!(!output.status.success(), "{}", stdout(&output));
     assert!(stderr(&output).contains("cannot read the changes of run_"), "{}", stderr(&output));
     let open = stdout(&repository.user.run(&["runs", "ls"]));
@@ -198,8 +206,70 @@ fn codex_fixes_a_test_in_a_copy_and_the_user_applies_it() {
     assert_eq!(repository.read("answer"), "42\n");
 }
 
+#[test]
+fn codex_asks_on_the_terminal_and_an_early_yes_applies_nothing() {
+    let repository = OwnRepository::start();
+    let runtime = Runtime::new().expect("a runtime");
+    let model = runtime.block_on(FakeModel::start());
+    set_key(&repository.user, &model.base_url());
+    let mut terminal = TerminalSession::start(&repository.run_command(&["ask:echo 42 > answer"]));
+    let question = terminal.wait_for("d shows details: ");
+    assert!(question.contains("echo 42 > answer") && question.contains("sandbox of codex"), "{question}");
+    // The second y is typed before the changes are shown: it does not apply them.
+    terminal.type_keys("y\ny\n");
+    let changes = terminal.wait_for("Apply these changes? [y/N] ");
+    assert!(changes.contains("-41\r\n+42\r\n"), "{changes}");
+    terminal.type_keys("n\n");
+    let (code, output) = terminal.wait();
+    assert_eq!((code, repository.read("answer").as_str()), (Some(0), "41\n"), "{output}");
+    assert!(output.contains("not applied"), "{output}");
+}
+
+#[test]
+fn run_without_a_terminal_says_that_the_agent_waits_and_how_to_answer() {
+    let repository = OwnRepository::start();
+    let command = repository.run_command(&["ask:echo 42 > answer", "--profile", "demo", "--apply"]);
+    let mut watched = WatchedCommand::start_command(command);
+    let allow = loop {
+        let line = watched.read_stderr_line();
+        if let Some((_, rest)) = line.split_once("the agent waits for an answer: `guildhall ") {
+            break rest.split('`').next().expect("a command").to_owned();
+        }
+        assert!(!line.is_empty(), "it ended without a question");
+    };
+    let allowed = repository.user.run(&allow.split(' ').collect::<Vec<_>>());
+    assert_eq!(stdout(&allowed), "allowed: shell: echo 42 > answer\n", "{}", stderr(&allowed));
+    let output = watched.wait();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(repository.read("answer"), "42\n");
+
+    let never = ["ask:echo 43 > answer", "--profile", "demo", "--approval", "never"];
+    let unasked = repository.run_command(&never).output().expect("the command runs");
+    assert!(stdout(&unasked).contains("I asked, and was not allowed to."), "{}", stderr(&unasked));
+}
+
+#[test]
+fn default_approval_policy_is_that_of_a_tenant_that_asks_more_often() {
+    let repository = OwnRepository::start();
+    let policy_of_new_run = || {
+        let output = repository.run_command(&["run:true", "--profile", "demo"]).output().expect("it runs");
+        assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+        let runs = repository.user.json(&["runs", "ls", "--all"]);
+        runs["runs"][0]["executionPolicy"]["approval"].clone()
+    };
+    assert_eq!(policy_of_new_run(), "on-request");
+    let tenant = repository.user.json(&["tenants", "ls"])["tenants"][0]["tenant"]["slug"].clone();
+    let tenant = tenant.as_str().expect("a slug");
+    repository.user.json(&["tenants", "bounds", "set", tenant, "--approval", "untrusted"]);
+    assert_eq!(policy_of_new_run(), "untrusted");
+    let refused = repository.run_command(&["run:true", "--profile", "demo", "--approval", "on-request"]);
+    let refused = { refused }.output().expect("it runs");
+    assert!(stderr(&refused).contains("executionPolicy.approval"), "{}", stderr(&refused));
+}
+
 /// Runs the commands of the guide in a repository, with the default state directory and one agent on the search path.
-fn follow_the_guide(profile: &str, agent: &Path) {
+/// There is no terminal: `run_args` are for agents that would ask.
+fn follow_the_guide(profile: &str, agent: &Path, run_args: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
     let (home, dir) = (folder.path().join("home"), create_repository(folder.path()));
     fs::create_dir(&home).expect("a folder");
@@ -232,7 +302,7 @@ fn follow_the_guide(profile: &str, agent: &Path) {
     let works = format!("{profile} works: {profile} at {url} accepted the credential and replied\n");
     assert!(stdout(&stored).ends_with(&works), "{}", stdout(&stored));
 
-    let output = run(&dir.join("src"), &["run", FIX]);
+    let output = run(&dir.join("src"), &[&["run", FIX], run_args].concat());
     let first = output.lines().next().expect("a line");
     let copied =
         format!("{profile} works on a copy of {} (with 1 file that is not committed)", dir.display());
@@ -241,17 +311,18 @@ fn follow_the_guide(profile: &str, agent: &Path) {
     let answer = || fs::read_to_string(dir.join("answer")).expect("a file");
     assert_eq!(answer(), "41\n", "nothing is applied without a yes");
     assert!(run(&dir, &["runs", "ls"]).contains("no open runs"), "the run is closed");
-    let output = run(&dir.join("src"), &["run", "--apply", FIX]);
+    let output = run(&dir.join("src"), &[&["run", "--apply", FIX], run_args].concat());
     assert!(output.ends_with("applied:\n  answer\n  draft.txt\n"), "{output}");
     assert_eq!(answer(), "42\n");
 }
 
 #[test]
 fn guide_from_dev_to_applied_changes_works_with_codex() {
-    follow_the_guide("codex", &guildhall_testkit::codex_program());
+    follow_the_guide("codex", &guildhall_testkit::codex_program(), &[]);
 }
 
 #[test]
 fn guide_from_dev_to_applied_changes_works_with_qwen() {
-    follow_the_guide("qwen", &guildhall_testkit::qwen_program());
+    // Qwen Code asks before each command.
+    follow_the_guide("qwen", &guildhall_testkit::qwen_program(), &["--approval", "never"]);
 }

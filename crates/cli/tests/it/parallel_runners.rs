@@ -1,8 +1,5 @@
 //! Several runners under one program, and draining them.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -10,22 +7,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::ChildProcess;
-use crate::support::agent::runner_program;
+use crate::support::agent::start_demo_runner;
 use crate::support::runner::TenantFixture;
 use crate::support::user::{DevServer, stdout};
 
 /// Starts the runner program with two runners.
 fn start_two(server: &DevServer, fixture: &TenantFixture, folder: &TempDir) -> ChildProcess {
-    let enrolment = folder.path().join("enrolment");
-    fs::write(&enrolment, &fixture.enrolment_token).expect("written");
-    fs::set_permissions(&enrolment, fs::Permissions::from_mode(0o600)).expect("set permissions");
-    let mut command = Command::new(runner_program());
-    command
-        .args(["--url", &server.url, "--name", "two", "--parallel", "2", "--enrolment-file", "enrolment"])
-        .args(["--state", "state"])
-        .current_dir(folder.path())
-        .stdin(Stdio::null());
-    ChildProcess::start_with_stderr(&mut command, Stdio::null())
+    start_demo_runner(server, fixture, folder, &["--name", "two", "--parallel", "2"])
 }
 
 /// Waits until a list of runners matches.

@@ -15,18 +15,18 @@ use secrecy::SecretString;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::runner::{TenantFixture, WatchedCommand};
-use crate::support::user::{DevServer, stderr, stdout};
+use crate::support::runner::TenantFixture;
+use crate::support::user::DevServer;
 
 /// A runner on its own thread, stopped through a cancellation token.
-struct InProcessRunner {
+pub(crate) struct InProcessRunner {
     stop: CancellationToken,
     thread: Option<std::thread::JoinHandle<ServeOutcome>>,
     state: Option<tempfile::TempDir>,
 }
 
 impl InProcessRunner {
-    fn start(server: &DevServer, fixture: &TenantFixture) -> Self {
+    pub(crate) fn start(server: &DevServer, fixture: &TenantFixture) -> Self {
         let state = tempfile::tempdir().expect("a folder");
         let mut runner = Self::start_in(server, fixture, state.path(), &[]);
         runner.state = Some(state);
@@ -87,7 +87,7 @@ impl InProcessRunner {
         self.thread.take().expect("a running thread").join().is_err()
     }
 
-    fn stop(mut self) -> ServeOutcome {
+    pub(crate) fn stop(mut self) -> ServeOutcome {
         self.stop.cancel();
         self.thread.take().expect("a running thread").join().expect("no panic")
     }
@@ -129,43 +129,6 @@ fn idle_runner_claims_a_new_run_and_continues_its_thread() {
         "pending",
         "the run is available for the next runner"
     );
-}
-
-#[test]
-fn question_is_shown_and_answered_on_the_command_line() {
-    let server = DevServer::ephemeral();
-    let fixture = TenantFixture::new(&server);
-    let runner = InProcessRunner::start(&server, &fixture);
-    let created = fixture.user.json(&["runs", "create", "--approval", "on-request"]);
-    let run = created["run"]["runId"].as_str().expect("a run");
-    for (verb, reply, said) in [
-        ("allow", "I asked, and did it.", "allowed: shell: touch made"),
-        ("deny", "I asked, and was not allowed to.", "denied: shell: touch made"),
-    ] {
-        let watched =
-            WatchedCommand::start(&fixture.user, &["runs", "send", run, "ask:touch made", "--watch"]);
-        let approval = loop {
-            let line = watched.read_line();
-            if let Some((_, rest)) = line.split_once("guildhall approvals show ") {
-                break rest.split('`').next().expect("an id").to_owned();
-            }
-        };
-        let listed = stdout(&fixture.user.run(&["approvals", "ls"]));
-        assert!(listed.contains(&approval) && listed.contains("shell: touch made"), "{listed}");
-        let shown = stdout(&fixture.user.run(&["approvals", "show", &approval]));
-        assert!(shown.contains("allow (allow), deny (deny)") && shown.ends_with("touch made\n"), "{shown}");
-        let answered = stdout(&fixture.user.run(&["approvals", verb, &approval]));
-        assert_eq!(answered.trim_end(), said);
-        let output = watched.wait();
-        assert_eq!(output.code, Some(0), "{}", output.stderr);
-        let lines = output.remaining_lines.join("\n");
-        assert!(lines.contains(&format!("answered: {verb}")) && lines.contains(reply), "{lines}");
-        let late = fixture.user.run(&["approvals", "deny", &approval]);
-        assert!(stderr(&late).contains("already answered"), "{}", stderr(&late));
-    }
-    let none = stdout(&fixture.user.run(&["approvals", "ls"]));
-    assert!(none.contains("no agent waits for an answer"), "{none}");
-    assert_eq!(runner.stop(), ServeOutcome::Released);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use guildhall_domain::profiles::{BackendKind, Profile};
 
 use crate::support::agent::{AgentFixture, stop_runner};
+use crate::support::terminal::TerminalSession;
 use crate::support::user::{stderr, stdout};
 
 const CREDENTIAL: &str = "canary-credential-77aa";
@@ -33,6 +34,24 @@ fn codex_run_streams_the_reply_of_its_model() {
     stop_runner(runner);
     let requests = fixture.model.requests();
     assert!(requests.iter().any(|request| request.authorization == Some(format!("Bearer {CREDENTIAL}"))));
+}
+
+#[test]
+fn question_of_codex_is_asked_on_the_terminal() {
+    let fixture = AgentFixture::start(CREDENTIAL, codex_profile);
+    let runner = fixture.start_runner();
+    let args =
+        ["runs", "create", "ask:touch made", "--profile", "mine", "--approval", "on-request", "--watch"];
+    let mut terminal = TerminalSession::start(&fixture.tenant.user.command(&args));
+    let question = terminal.wait_for("d shows details: ");
+    assert!(question.contains("touch made") && question.contains("sandbox of codex"), "{question}");
+    terminal.type_keys("y\n");
+    terminal.wait_for("answered: allow by you");
+    terminal.wait_for("touch made");
+    let (code, output) = terminal.wait();
+    assert_eq!(code, Some(0), "{output}");
+    assert!(output.contains("completed"), "{output}");
+    stop_runner(runner);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::runner::{TenantFixture, WatchedCommand, outcome};
+use crate::support::terminal::TerminalSession;
 use crate::support::user::{DevServer, stdout};
 use crate::support::wait_until_no_process;
 
@@ -168,6 +169,19 @@ fn watch_reports_that_the_run_waits_for_a_runner() {
         (watched.code, watched.stderr.as_str()),
         (Some(3), "  next: create another run in the same session\n")
     );
+}
+
+#[test]
+fn idle_run_on_a_terminal_still_shows_its_next_event() {
+    let server = DevServer::ephemeral();
+    let fixture = TenantFixture::new(&server);
+    let created = fixture.create_run(Some("go"));
+    let mut terminal = TerminalSession::start(&fixture.user.command(&["runs", "events", &created.run, "-f"]));
+    // By then the follower polls as rarely as the status line is renewed.
+    terminal.wait_for("[0:05] waits for a runner");
+    fixture.user.json(&["runs", "cancel", &created.run]);
+    terminal.wait_for("run cancelled: the run was cancelled");
+    assert_eq!(terminal.wait().0, Some(3));
 }
 
 #[test]

@@ -6,11 +6,15 @@ use jiff::SignedDuration;
 
 use super::question::OptionEffect;
 use crate::access::principal::{PrincipalKind, TokenKind};
+use crate::access::role::{Permission, Role};
 use crate::ids::PrincipalId;
+use crate::named_enum::named_enum;
 
-/// The rules for questions of a tenant. Each question keeps those it was asked under.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The rules for questions of a tenant. Each question keeps the version that it was asked under.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ApprovalPolicy {
+    /// Set by the store, beside the policy.
+    #[serde(skip)]
     pub version: u32,
     pub mediation: Mediation,
     /// A question without an answer expires after this time.
@@ -25,12 +29,13 @@ pub struct ApprovalPolicy {
 }
 
 /// How the answers of several people become one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "mode", rename_all = "kebab-case")]
 pub enum Mediation {
     /// The first answer of anyone who may answer.
     FirstResponder,
-    /// The answer of one person.
-    Designated { approver: PrincipalId },
+    /// The answer of one person; none for who sent the turn that asks.
+    Designated { approver: Option<PrincipalId> },
     /// The same answer of `quorum` people. With `veto`, one denial is enough.
     Consensus { quorum: NonZeroU8, veto: bool },
     /// The first answer from the server's own machine.
@@ -38,6 +43,9 @@ pub enum Mediation {
 }
 
 impl Mediation {
+    /// The names of all modes.
+    pub const MODES: &[&str] = &["first-responder", "designated", "consensus", "local-only"];
+
     /// Returns the name that capabilities and events show.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -50,14 +58,14 @@ impl Mediation {
     }
 }
 
-/// What happens to a question without an answer. Nothing allows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExpiryEffect {
-    Deny,
+named_enum! {
+    /// What happens to a question without an answer. Nothing allows it.
+    ExpiryEffect, "expiry effect";
+    Deny = "deny",
     /// Denies, and ends the turn.
-    Interrupt,
+    Interrupt = "interrupt",
     /// Asks the owners of the tenant, for the same time once more; then denies.
-    Escalate,
+    Escalate = "escalate",
 }
 
 /// Why a policy cannot be used.
@@ -69,6 +77,10 @@ pub enum InvalidPolicy {
     PublicServer,
     #[error("questions must expire after 1 minute to 90 days")]
     Expiry,
+    #[error("an agent must wait for 10 seconds to 24 hours, and no longer than the question")]
+    Hold,
+    #[error("an answer can be used for at most 90 days")]
+    Reuse,
 }
 
 /// How the server is reached.
@@ -78,17 +90,17 @@ pub enum ServerAddress {
     Public,
 }
 
-/// The policy of tenants. An agent waits with its process, so a question does not wait for long.
+/// The policy of tenants that have none of their own.
 impl Default for ApprovalPolicy {
     fn default() -> Self {
-        let hour = SignedDuration::from_hours(1);
+        let day = SignedDuration::from_hours(24);
         Self {
-            version: 1,
+            version: Self::DEFAULT_VERSION,
             mediation: Mediation::FirstResponder,
-            expires_after: hour,
+            expires_after: day,
             on_expiry: ExpiryEffect::Deny,
-            hold_for: hour,
-            reuse_within: hour,
+            hold_for: SignedDuration::from_mins(10),
+            reuse_within: day,
             external_subjects_answer: false,
         }
     }
@@ -97,17 +109,39 @@ impl Default for ApprovalPolicy {
 impl ApprovalPolicy {
     const MIN_EXPIRY: SignedDuration = SignedDuration::from_mins(1);
     const MAX_EXPIRY: SignedDuration = SignedDuration::from_hours(90 * 24);
+    const MIN_HOLD: SignedDuration = SignedDuration::from_secs(10);
+    const MAX_HOLD: SignedDuration = SignedDuration::from_hours(24);
+
+    /// The version of the default policy. A tenant's own policies have later ones.
+    pub const DEFAULT_VERSION: u32 = 1;
+
+    /// Reads a stored policy.
+    pub fn from_json(version: u32, text: &str) -> Result<Self, serde_json::Error> {
+        Ok(Self { version, ..serde_json::from_str(text)? })
+    }
+
+    /// Returns the stored form. The version is stored beside it.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::json!(self).to_string()
+    }
 
     /// Checks a policy when it is set, and when the server starts.
     pub fn check(&self, address: ServerAddress) -> Result<(), InvalidPolicy> {
         if self.mediation == Mediation::LocalOnly && address == ServerAddress::Public {
             return Err(InvalidPolicy::PublicServer);
         }
-        if (Self::MIN_EXPIRY..=Self::MAX_EXPIRY).contains(&self.expires_after) {
-            Ok(())
-        } else {
-            Err(InvalidPolicy::Expiry)
+        if !(Self::MIN_EXPIRY..=Self::MAX_EXPIRY).contains(&self.expires_after) {
+            return Err(InvalidPolicy::Expiry);
         }
+        let max_hold = Self::MAX_HOLD.min(self.expires_after);
+        if !(Self::MIN_HOLD..=max_hold).contains(&self.hold_for) {
+            return Err(InvalidPolicy::Hold);
+        }
+        if !(SignedDuration::ZERO..=Self::MAX_EXPIRY).contains(&self.reuse_within) {
+            return Err(InvalidPolicy::Reuse);
+        }
+        Ok(())
     }
 }
 
@@ -125,11 +159,30 @@ pub struct Voter {
     pub principal: PrincipalId,
     pub kind: PrincipalKind,
     pub token: TokenKind,
-    /// Has the permission to decide questions of the tenant.
-    pub may_decide: bool,
+    /// In the tenant; an external subject has none.
+    pub role: Option<Role>,
+    pub relation: VoterRelation,
+    pub peer: Peer,
+}
+
+/// What a voter has to do with a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct VoterRelation {
     /// Created the run, or owns the session of an external subject.
     pub is_creator: bool,
-    pub peer: Peer,
+    /// Sent the turn that asks.
+    pub is_sender: bool,
+    /// The question was escalated to the owners of the tenant.
+    pub is_escalated: bool,
+}
+
+impl Voter {
+    /// Returns a person who has answered before, as they may answer now. Where they were connected is known no more.
+    #[must_use]
+    pub const fn earlier(principal: PrincipalId, role: Role, relation: VoterRelation) -> Self {
+        let (kind, token) = (PrincipalKind::Person, TokenKind::User);
+        Self { principal, kind, token, role: Some(role), relation, peer: Peer::DirectLoopback }
+    }
 }
 
 /// Why a caller may not answer.
@@ -153,25 +206,31 @@ pub fn check_voter(policy: &ApprovalPolicy, voter: &Voter) -> Result<(), VoterEr
         TokenKind::User | TokenKind::Service | TokenKind::External => {}
         TokenKind::Agent | TokenKind::Enrolment | TokenKind::Run => return Err(VoterError::NotAPerson),
     }
+    let is_allowed = |permission| voter.role.is_some_and(|role| role.allows(permission));
+    let (may_decide, relation) = (is_allowed(Permission::ApprovalsDecide), voter.relation);
     match voter.kind {
         PrincipalKind::Agent => return Err(VoterError::NotAPerson),
-        PrincipalKind::External if !(policy.external_subjects_answer && voter.is_creator) => {
+        PrincipalKind::External if !(policy.external_subjects_answer && relation.is_creator) => {
             return Err(VoterError::ExternalSubject);
         }
         // A service answers for people only with the permission.
-        PrincipalKind::Service if !voter.may_decide => return Err(VoterError::NoPermission),
+        PrincipalKind::Service if !may_decide => return Err(VoterError::NoPermission),
         PrincipalKind::Person | PrincipalKind::Service | PrincipalKind::External => {}
     }
+    if voter.kind != PrincipalKind::External && !is_allowed(Permission::RunsWrite) {
+        return Err(VoterError::NoPermission);
+    }
+    let is_escalated_to = relation.is_escalated && voter.role == Some(Role::Owner);
     match policy.mediation {
-        Mediation::Designated { approver } if approver != voter.principal => {
-            return Err(VoterError::NotDesignated);
-        }
         Mediation::LocalOnly if voter.peer != Peer::DirectLoopback => return Err(VoterError::NotLocal),
+        _ if is_escalated_to => return Ok(()),
         // Being designated is the permission.
-        Mediation::Designated { .. } => return Ok(()),
+        Mediation::Designated { approver: Some(approver) } if approver == voter.principal => return Ok(()),
+        Mediation::Designated { approver: None } if relation.is_sender => return Ok(()),
+        Mediation::Designated { .. } => return Err(VoterError::NotDesignated),
         Mediation::FirstResponder | Mediation::Consensus { .. } | Mediation::LocalOnly => {}
     }
-    if voter.may_decide || voter.is_creator { Ok(()) } else { Err(VoterError::NoPermission) }
+    if may_decide || relation.is_creator { Ok(()) } else { Err(VoterError::NoPermission) }
 }
 
 /// A counted answer. Each principal has at most one.
@@ -224,6 +283,10 @@ mod tests {
 
     use super::*;
 
+    const OPERATOR: Option<Role> = Some(Role::Operator);
+
+    const CREATOR: VoterRelation = VoterRelation { is_creator: true, is_sender: false, is_escalated: false };
+
     fn policy(mediation: Mediation) -> ApprovalPolicy {
         ApprovalPolicy {
             version: 1,
@@ -238,7 +301,8 @@ mod tests {
 
     fn voter(kind: PrincipalKind, token: TokenKind) -> Voter {
         let principal = PrincipalId::generate();
-        Voter { principal, kind, token, may_decide: false, is_creator: false, peer: Peer::Other }
+        let role = (kind != PrincipalKind::External).then_some(Role::Developer);
+        Voter { principal, kind, token, role, relation: VoterRelation::default(), peer: Peer::Other }
     }
 
     fn quorum(number: u8) -> NonZeroU8 {
@@ -258,10 +322,11 @@ mod tests {
             (PrincipalKind::Service, TokenKind::Enrolment),
         ] {
             let mut asker = voter(kind, token);
-            (asker.may_decide, asker.is_creator, asker.peer) = (true, true, Peer::DirectLoopback);
+            (asker.role, asker.peer) = (Some(Role::Owner), Peer::DirectLoopback);
+            asker.relation = VoterRelation { is_creator: true, is_sender: true, is_escalated: true };
             for mediation in [
                 Mediation::FirstResponder,
-                Mediation::Designated { approver: asker.principal },
+                Mediation::Designated { approver: Some(asker.principal) },
                 Mediation::Consensus { quorum: quorum(1), veto: false },
                 Mediation::LocalOnly,
             ] {
@@ -276,34 +341,74 @@ mod tests {
         let policy = policy(Mediation::FirstResponder);
         let person = voter(PrincipalKind::Person, TokenKind::User);
         assert_eq!(check_voter(&policy, &person), Err(VoterError::NoPermission));
-        assert_eq!(check_voter(&policy, &Voter { may_decide: true, ..person }), Ok(()));
-        assert_eq!(check_voter(&policy, &Voter { is_creator: true, ..person }), Ok(()));
-        let service = Voter { is_creator: true, ..voter(PrincipalKind::Service, TokenKind::Service) };
+        assert_eq!(check_voter(&policy, &Voter { role: OPERATOR, ..person }), Ok(()));
+        assert_eq!(check_voter(&policy, &Voter { relation: CREATOR, ..person }), Ok(()));
+        let viewer = Voter { role: Some(Role::Viewer), relation: CREATOR, ..person };
+        assert_eq!(check_voter(&policy, &viewer), Err(VoterError::NoPermission), "no longer a developer");
+        let service = Voter { relation: CREATOR, ..voter(PrincipalKind::Service, TokenKind::Service) };
         assert_eq!(check_voter(&policy, &service), Err(VoterError::NoPermission));
-        assert_eq!(check_voter(&policy, &Voter { may_decide: true, ..service }), Ok(()));
+        assert_eq!(check_voter(&policy, &Voter { role: OPERATOR, ..service }), Ok(()));
     }
 
     #[test]
     fn external_subject_answers_only_its_own_session_if_the_policy_says_so() {
         let mut policy = policy(Mediation::FirstResponder);
-        let subject = Voter { is_creator: true, ..voter(PrincipalKind::External, TokenKind::External) };
+        let subject = Voter { relation: CREATOR, ..voter(PrincipalKind::External, TokenKind::External) };
         assert_eq!(check_voter(&policy, &subject), Err(VoterError::ExternalSubject));
         policy.external_subjects_answer = true;
         assert_eq!(check_voter(&policy, &subject), Ok(()));
-        let other = Voter { is_creator: false, ..subject };
+        let other = Voter { relation: VoterRelation::default(), ..subject };
         assert_eq!(check_voter(&policy, &other), Err(VoterError::ExternalSubject));
     }
 
     #[test]
     fn designated_and_local_modes_refuse_everyone_else() {
-        let person = Voter { may_decide: true, ..voter(PrincipalKind::Person, TokenKind::User) };
-        let other = policy(Mediation::Designated { approver: PrincipalId::generate() });
+        let person = Voter { role: OPERATOR, ..voter(PrincipalKind::Person, TokenKind::User) };
+        let other = policy(Mediation::Designated { approver: Some(PrincipalId::generate()) });
         assert_eq!(check_voter(&other, &person), Err(VoterError::NotDesignated));
-        let designated = policy(Mediation::Designated { approver: person.principal });
-        assert_eq!(check_voter(&designated, &Voter { may_decide: false, ..person }), Ok(()));
+        let designated = policy(Mediation::Designated { approver: Some(person.principal) });
+        assert_eq!(check_voter(&designated, &Voter { role: Some(Role::Developer), ..person }), Ok(()));
         let local = policy(Mediation::LocalOnly);
         assert_eq!(check_voter(&local, &person), Err(VoterError::NotLocal));
         assert_eq!(check_voter(&local, &Voter { peer: Peer::DirectLoopback, ..person }), Ok(()));
+    }
+
+    #[test]
+    fn sender_of_the_turn_is_designated_by_default() {
+        let policy = policy(Mediation::Designated { approver: None });
+        let person = voter(PrincipalKind::Person, TokenKind::User);
+        let creator = Voter { role: OPERATOR, relation: CREATOR, ..person };
+        assert_eq!(check_voter(&policy, &creator), Err(VoterError::NotDesignated));
+        let sender = VoterRelation { is_sender: true, ..VoterRelation::default() };
+        assert_eq!(check_voter(&policy, &Voter { relation: sender, ..person }), Ok(()));
+    }
+
+    #[test]
+    fn owner_answers_an_escalated_question_of_another_person() {
+        let designated = policy(Mediation::Designated { approver: Some(PrincipalId::generate()) });
+        let escalated = VoterRelation { is_escalated: true, ..VoterRelation::default() };
+        let person = voter(PrincipalKind::Person, TokenKind::User);
+        let owner = Voter { role: Some(Role::Owner), relation: escalated, ..person };
+        assert_eq!(check_voter(&designated, &owner), Ok(()));
+        let early = Voter { relation: VoterRelation::default(), ..owner };
+        assert_eq!(check_voter(&designated, &early), Err(VoterError::NotDesignated));
+        let operator = Voter { role: OPERATOR, ..owner };
+        assert_eq!(check_voter(&designated, &operator), Err(VoterError::NotDesignated));
+        assert_eq!(check_voter(&policy(Mediation::LocalOnly), &owner), Err(VoterError::NotLocal));
+    }
+
+    #[test]
+    fn stored_policy_is_read_back() {
+        for mediation in [
+            Mediation::FirstResponder,
+            Mediation::Designated { approver: None },
+            Mediation::Designated { approver: Some(PrincipalId::generate()) },
+            Mediation::Consensus { quorum: quorum(3), veto: true },
+            Mediation::LocalOnly,
+        ] {
+            let policy = ApprovalPolicy { version: 7, ..policy(mediation) };
+            assert_eq!(ApprovalPolicy::from_json(7, &policy.to_json()).expect("readable"), policy);
+        }
     }
 
     #[test]
@@ -314,6 +419,9 @@ mod tests {
         let endless =
             ApprovalPolicy { expires_after: SignedDuration::MAX, ..policy(Mediation::FirstResponder) };
         assert_eq!(endless.check(ServerAddress::Public), Err(InvalidPolicy::Expiry));
+        let held =
+            ApprovalPolicy { hold_for: SignedDuration::from_hours(25), ..policy(Mediation::LocalOnly) };
+        assert_eq!(held.check(ServerAddress::Loopback), Err(InvalidPolicy::Hold));
     }
 
     #[test]

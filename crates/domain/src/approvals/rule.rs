@@ -1,11 +1,20 @@
 //! Remembered rules: the answer to the same action, within a stated scope.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::digest::ActionDigest;
-use super::question::OptionEffect;
-use crate::ids::{ApprovalRuleId, PrincipalId, ProjectId, RunId, SessionId};
-use crate::runs::policy::BackendProfile;
+use super::question::{AnswerOption, OptionEffect, Question};
+use crate::access::authorized::TenantObject;
+use crate::ids::{ApprovalId, ApprovalRuleId, PrincipalId, RunId, SessionId, TenantId};
+use crate::named_enum::named_enum;
+
+named_enum! {
+    /// How far an answer is remembered.
+    RuleScopeKind, "scope";
+    Run = "run",
+    Session = "session",
+    AgentInProject = "agent-and-project",
+}
 
 /// Where a rule holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,24 +23,51 @@ pub enum RuleScope {
     Session(SessionId),
     /// Every session of one agent in one project.
     AgentInProject {
-        agent: BackendProfile,
-        project: ProjectId,
+        /// The backend profile.
+        agent: String,
+        /// The name of the project.
+        project: String,
     },
+}
+
+impl RuleScope {
+    #[must_use]
+    pub const fn kind(&self) -> RuleScopeKind {
+        match self {
+            Self::Run(_) => RuleScopeKind::Run,
+            Self::Session(_) => RuleScopeKind::Session,
+            Self::AgentInProject { .. } => RuleScopeKind::AgentInProject,
+        }
+    }
 }
 
 /// A remembered answer to one exact action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRule {
     pub id: ApprovalRuleId,
+    pub tenant: TenantId,
+    /// The approval whose answer is remembered. It shows the action.
+    pub approval: ApprovalId,
     pub scope: RuleScope,
     pub action: ActionDigest,
     pub effect: RuleEffect,
     /// The person who made it.
     pub author: PrincipalId,
+    /// Version of the policy that it was made under. It answers under no other.
+    pub policy_version: u32,
+    pub created_at: Timestamp,
     pub expires_at: Timestamp,
     /// How often it may still be used; none for any number.
     pub uses_left: Option<u32>,
+    /// How often it was used.
+    pub used: u32,
     pub is_revoked: bool,
+}
+
+impl TenantObject for ApprovalRule {
+    fn tenant(&self) -> TenantId {
+        self.tenant
+    }
 }
 
 /// What a rule does. It cannot answer a question to the user.
@@ -40,6 +76,9 @@ pub enum RuleEffect {
     Allow,
     Deny,
 }
+
+/// How long a rule holds.
+pub const RULE_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 impl RuleEffect {
     /// Returns the effect of an option that a rule can remember.
@@ -51,6 +90,24 @@ impl RuleEffect {
             OptionEffect::Answer => None,
         }
     }
+
+    /// Returns the option of a question that the rule chooses; none if a person has to read the options.
+    #[must_use]
+    pub fn option(self, question: &Question) -> Option<&AnswerOption> {
+        match self {
+            Self::Allow => question.plain_allowance(),
+            Self::Deny => question.denial(),
+        }
+    }
+}
+
+impl From<RuleEffect> for OptionEffect {
+    fn from(effect: RuleEffect) -> Self {
+        match effect {
+            RuleEffect::Allow => Self::Allow,
+            RuleEffect::Deny => Self::Deny,
+        }
+    }
 }
 
 /// Where a question is asked.
@@ -58,8 +115,24 @@ impl RuleEffect {
 pub struct QuestionContext {
     pub run: RunId,
     pub session: SessionId,
-    pub agent: BackendProfile,
-    pub project: Option<ProjectId>,
+    pub agent: String,
+    pub project: String,
+    /// Version of the tenant's policy now.
+    pub policy_version: u32,
+}
+
+impl QuestionContext {
+    /// Returns the scope of a rule that is made here.
+    #[must_use]
+    pub fn scope(&self, kind: RuleScopeKind) -> RuleScope {
+        match kind {
+            RuleScopeKind::Run => RuleScope::Run(self.run),
+            RuleScopeKind::Session => RuleScope::Session(self.session),
+            RuleScopeKind::AgentInProject => {
+                RuleScope::AgentInProject { agent: self.agent.clone(), project: self.project.clone() }
+            }
+        }
+    }
 }
 
 impl ApprovalRule {
@@ -70,10 +143,11 @@ impl ApprovalRule {
             RuleScope::Run(run) => *run == context.run,
             RuleScope::Session(session) => *session == context.session,
             RuleScope::AgentInProject { agent, project } => {
-                *agent == context.agent && Some(*project) == context.project
+                *agent == context.agent && *project == context.project
             }
         };
         is_in_scope
+            && self.policy_version == context.policy_version
             && self.action == action
             && !self.is_revoked
             && now < self.expires_at
@@ -109,8 +183,9 @@ mod tests {
         QuestionContext {
             run: RunId::generate(),
             session: SessionId::generate(),
-            agent: "codex".parse().expect("a profile"),
-            project: Some(ProjectId::generate()),
+            agent: "codex".to_owned(),
+            project: "acme/web".to_owned(),
+            policy_version: 1,
         }
     }
 
@@ -121,12 +196,17 @@ mod tests {
     fn rule(scope: RuleScope, effect: RuleEffect) -> ApprovalRule {
         ApprovalRule {
             id: ApprovalRuleId::generate(),
+            tenant: TenantId::generate(),
+            approval: ApprovalId::generate(),
             scope,
             action: action("touch a"),
             effect,
             author: PrincipalId::generate(),
+            policy_version: 1,
+            created_at: now(),
             expires_at: now() + SignedDuration::from_hours(1),
             uses_left: None,
+            used: 0,
             is_revoked: false,
         }
     }
@@ -134,25 +214,18 @@ mod tests {
     #[test]
     fn rule_holds_only_within_its_scope() {
         let here = context();
-        let project = here.project.expect("a project");
-        let agent = here.agent.clone();
-        for (scope, other) in [
-            (RuleScope::Run(here.run), QuestionContext { run: RunId::generate(), ..here.clone() }),
+        let elsewhere = [
+            (RuleScopeKind::Run, QuestionContext { run: RunId::generate(), ..here.clone() }),
+            (RuleScopeKind::Session, QuestionContext { session: SessionId::generate(), ..here.clone() }),
             (
-                RuleScope::Session(here.session),
-                QuestionContext { session: SessionId::generate(), ..here.clone() },
+                RuleScopeKind::AgentInProject,
+                QuestionContext { project: "acme/api".to_owned(), ..here.clone() },
             ),
-            (
-                RuleScope::AgentInProject { agent: agent.clone(), project },
-                QuestionContext { project: Some(ProjectId::generate()), ..here.clone() },
-            ),
-            (
-                RuleScope::AgentInProject { agent: agent.clone(), project },
-                QuestionContext { agent: "qwen".parse().expect("a profile"), ..here.clone() },
-            ),
-            (RuleScope::AgentInProject { agent, project }, QuestionContext { project: None, ..here.clone() }),
-        ] {
-            let rule = rule(scope, RuleEffect::Allow);
+            (RuleScopeKind::AgentInProject, QuestionContext { agent: "qwen".to_owned(), ..here.clone() }),
+            (RuleScopeKind::Run, QuestionContext { policy_version: 2, ..here.clone() }),
+        ];
+        for (scope, other) in elsewhere {
+            let rule = rule(here.scope(scope), RuleEffect::Allow);
             assert!(rule.matches(&here, rule.action, now()), "{rule:?}");
             assert!(!rule.matches(&other, rule.action, now()), "{rule:?}");
         }

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::approvals::policy::Mediation;
+
 /// Version of the capabilities response: its `v`. Independent of [`Protocol`] and [`EVENT_SCHEMA_VERSION`].
 pub const ENVELOPE_VERSION: u32 = 1;
 
@@ -103,6 +105,7 @@ pub const REGISTRY: Registry = Registry {
         Capability { tag: "rate_limit", since: V1, modes: &[] },
         Capability { tag: "slow_client_warning", since: V1, modes: &[] },
         Capability { tag: "typed_event_schema", since: V1, modes: &[] },
+        Capability { tag: "permission_mediation", since: V1, modes: Mediation::MODES },
     ],
     conditional: &[
         ("require_auth", |toggles| toggles.require_auth),

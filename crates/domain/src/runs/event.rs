@@ -35,9 +35,18 @@ pub const USER_MESSAGE: &str = "user_message";
 pub const APPROVAL_REQUESTED: &str = "approval_requested";
 /// A new state of such a question.
 pub const APPROVAL_STATUS: &str = "approval_status";
+/// An answer to it that does not decide yet.
+pub const APPROVAL_VOTE: &str = "approval_vote";
 
-const SERVER_TYPES: [&str; 6] =
-    [TERMINAL_STATUS, RUN_STATUS, COMMAND_STATUS, USER_MESSAGE, APPROVAL_REQUESTED, APPROVAL_STATUS];
+const SERVER_TYPES: [&str; 7] = [
+    TERMINAL_STATUS,
+    RUN_STATUS,
+    COMMAND_STATUS,
+    USER_MESSAGE,
+    APPROVAL_REQUESTED,
+    APPROVAL_STATUS,
+    APPROVAL_VOTE,
+];
 
 /// Phases of a `backend_status` event that only the server writes: who holds the run, and who waits for it.
 pub const RUN_CLAIMED: &str = "run-claimed";

@@ -168,6 +168,8 @@ pub enum CloseError {
     OpenCommands,
     #[error("the run is being cancelled: it ends by itself")]
     Cancelling,
+    #[error("a question of the agent waits for an answer: answer it, or cancel the run")]
+    ParkedQuestion,
 }
 
 /// The effect of a request to close a run.
@@ -179,10 +181,16 @@ pub enum CloseDecision {
 }
 
 /// Decides on a request to close a run: its work is done, and it ends as completed. Repeating it has no effect.
-pub fn close(state: &RunState, open_commands: &[CommandState]) -> Result<CloseDecision, CloseError> {
+/// `has_parked_question` tells whether the answer to a question would continue the work.
+pub fn close(
+    state: &RunState,
+    open_commands: &[CommandState],
+    has_parked_question: bool,
+) -> Result<CloseDecision, CloseError> {
     match state {
         RunState::Ended(outcome) => Ok(CloseDecision::AlreadyEnded(outcome.clone())),
         RunState::Cancelling => Err(CloseError::Cancelling),
+        RunState::Open if has_parked_question => Err(CloseError::ParkedQuestion),
         RunState::Open if open_commands.is_empty() => Ok(CloseDecision::EndsNow(TerminalOutcome::COMPLETED)),
         RunState::Open => Err(CloseError::OpenCommands),
     }

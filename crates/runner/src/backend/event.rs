@@ -6,7 +6,7 @@ use guildhall_domain::runs::event::Usage;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::question::{PendingQuestion, TakenAnswer};
+use super::question::{AnswerDelivery, PendingQuestion};
 
 /// An event of a turn. The pump redacts, coalesces and numbers it.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,7 +102,7 @@ impl EventSink {
         &self,
         request: String,
         question: Question,
-    ) -> Option<oneshot::Receiver<TakenAnswer>> {
+    ) -> Option<oneshot::Receiver<AnswerDelivery>> {
         let (reply, answer) = oneshot::channel();
         let questions = self.questions.as_ref()?;
         questions.send(PendingQuestion { request, question, reply }).await.ok()?;

@@ -36,7 +36,7 @@ pub use control::{SteerError, TurnControl};
 pub use event::{BackendEvent, EventSink};
 pub use failure::BackendFailure;
 pub use model::{ModelApi, ModelEndpoint, ModelProvider};
-pub use question::{PendingQuestion, TakenAnswer};
+pub use question::{AnswerDelivery, PendingQuestion};
 use setup::CacheMount;
 
 use crate::model_proxy::{HostPattern, ModelCaps};

@@ -13,12 +13,12 @@ pub struct PendingQuestion {
     /// The backend's own id of the request.
     pub request: String,
     pub question: Question,
-    pub reply: oneshot::Sender<TakenAnswer>,
+    pub reply: oneshot::Sender<AnswerDelivery>,
 }
 
 /// An answer that was taken for the process that asked, and for no other.
 #[derive(Debug)]
-pub struct TakenAnswer {
+pub struct AnswerDelivery {
     /// The id of the chosen option.
     pub option: String,
     /// Told when the process has got the answer.
@@ -28,7 +28,7 @@ pub struct TakenAnswer {
 /// The questions of a turn that wait for an answer, each with what the backend needs for its reply.
 #[derive(Debug)]
 pub(super) struct OpenQuestions<T> {
-    waiting: Vec<(T, oneshot::Receiver<TakenAnswer>)>,
+    waiting: Vec<(T, oneshot::Receiver<AnswerDelivery>)>,
     waiting_since: Option<Instant>,
     waited: Duration,
 }
@@ -38,13 +38,13 @@ impl<T> OpenQuestions<T> {
         Self { waiting: Vec::new(), waiting_since: None, waited: Duration::ZERO }
     }
 
-    pub(super) fn add(&mut self, context: T, answer: oneshot::Receiver<TakenAnswer>) {
+    pub(super) fn add(&mut self, context: T, answer: oneshot::Receiver<AnswerDelivery>) {
         self.waiting.push((context, answer));
         self.waiting_since.get_or_insert_with(Instant::now);
     }
 
     /// Waits for the next answer; none if the question gets no answer. Never returns without a question. Cancel safe.
-    pub(super) async fn next(&mut self) -> (T, Option<TakenAnswer>) {
+    pub(super) async fn next(&mut self) -> (T, Option<AnswerDelivery>) {
         if self.waiting.is_empty() {
             return std::future::pending().await;
         }
@@ -85,13 +85,13 @@ mod tests {
     #[tokio::test]
     async fn answers_arrive_by_question_and_only_waiting_time_is_counted() {
         let mut questions = OpenQuestions::new();
-        let (first, second) = (oneshot::channel(), oneshot::channel::<TakenAnswer>());
+        let (first, second) = (oneshot::channel(), oneshot::channel::<AnswerDelivery>());
         questions.add("first", first.1);
         questions.add("second", second.1);
         drop(second.0);
         assert!(matches!(questions.next().await, ("second", None)));
         let (delivered, _confirmed) = oneshot::channel();
-        first.0.send(TakenAnswer { option: "yes".to_owned(), delivered }).expect("the turn waits");
+        first.0.send(AnswerDelivery { option: "yes".to_owned(), delivered }).expect("the turn waits");
         let (context, answer) = questions.next().await;
         assert_eq!((context, answer.map(|answer| answer.option)), ("first", Some("yes".to_owned())));
         let waited = questions.waited();

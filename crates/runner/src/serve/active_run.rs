@@ -46,6 +46,8 @@ pub(super) struct ActiveRun {
     pub(super) is_started: bool,
     /// Names the backend's process in questions: a new one for each start.
     pub(super) process: String,
+    /// Whether the last turn ended because its question waits for an answer.
+    pub(super) is_parked: bool,
     pub(super) pump: mpsc::Sender<PumpMessage>,
     pub(super) lost: CancellationToken,
     pub(super) poll_from: PollCursor,
@@ -108,6 +110,7 @@ impl ActiveRun {
             thread: grant.thread_id.clone().map(ThreadId),
             is_started: false,
             process: String::new(),
+            is_parked: false,
             pump,
             lost,
             poll_from: PollCursor::default(),
@@ -139,6 +142,9 @@ impl ActiveRun {
                 }
                 self.storage.report(&self.held).await;
                 idle_since = Instant::now();
+                if self.is_parked && self.queue.is_empty() {
+                    return self.release("parked").await;
+                }
                 continue;
             }
             if idle_since.elapsed() >= options.idle_timeout {

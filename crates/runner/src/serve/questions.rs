@@ -1,4 +1,4 @@
-//! Carries the questions of a turn to the server, and their answers back.
+//! Forwards the questions of a turn to the server, and their answers back.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -17,9 +17,10 @@ use tokio::time::{sleep, timeout};
 use tracing::warn;
 
 use super::options::{POLL_TIMEOUT, RETRY_DELAY};
-use crate::backend::{PendingQuestion, TakenAnswer};
+use super::watch::TurnInterrupt;
+use crate::backend::{AnswerDelivery, PendingQuestion};
 
-/// Questions that wait for the courier.
+/// Questions that wait for the forwarder.
 pub(super) const QUESTION_CAPACITY: usize = 16;
 
 /// How long confirmations may take after the end of a turn.
@@ -29,18 +30,19 @@ const CONFIRM_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_ATTEMPTS: u32 = 3;
 
 /// The questions of one turn.
-pub(super) struct QuestionCourier<'a> {
-    asker: Asker<'a>,
+pub(super) struct QuestionForwarder<'a> {
+    sender: QuestionSender<'a>,
     open: FuturesUnordered<BoxFuture<'a, ()>>,
 }
 
 /// Who asks.
 #[derive(Clone, Copy)]
-struct Asker<'a> {
+struct QuestionSender<'a> {
     held: &'a LeasedRun,
     command: CommandId,
     /// The agent's process.
     process: &'a str,
+    interrupt: TurnInterrupt<'a>,
 }
 
 /// What came of a question.
@@ -48,20 +50,27 @@ enum AskResult {
     Answer(ApprovalId, String),
     /// The answer may not be delivered any more: ask again.
     Void,
+    /// Nobody has answered for long: the turn ends, and the answer continues it later.
+    Parked(ApprovalId),
     /// Nobody answers: the backend declines.
-    None,
+    NoAnswer,
 }
 
-impl<'a> QuestionCourier<'a> {
-    pub(super) fn new(held: &'a LeasedRun, command: CommandId, process: &'a str) -> Self {
-        Self { asker: Asker { held, command, process }, open: FuturesUnordered::new() }
+impl<'a> QuestionForwarder<'a> {
+    pub(super) fn new(
+        held: &'a LeasedRun,
+        command: CommandId,
+        process: &'a str,
+        interrupt: TurnInterrupt<'a>,
+    ) -> Self {
+        Self { sender: QuestionSender { held, command, process, interrupt }, open: FuturesUnordered::new() }
     }
 
-    /// Carries questions until it is dropped.
+    /// Forwards questions until it is dropped.
     pub(super) async fn run(&mut self, questions: &mut mpsc::Receiver<PendingQuestion>) -> Infallible {
         loop {
             tokio::select! {
-                Some(question) = questions.recv() => self.open.push(Box::pin(self.asker.carry(question))),
+                Some(question) = questions.recv() => self.open.push(Box::pin(self.sender.forward(question))),
                 Some(()) = self.open.next() => {}
                 else => std::future::pending().await,
             }
@@ -77,8 +86,8 @@ impl<'a> QuestionCourier<'a> {
     }
 }
 
-impl Asker<'_> {
-    async fn carry(self, PendingQuestion { request, question, mut reply }: PendingQuestion) {
+impl QuestionSender<'_> {
+    async fn forward(self, PendingQuestion { request, question, mut reply }: PendingQuestion) {
         let mut body = AskQuestion {
             command_id: self.command.to_string(),
             process: self.process.to_owned(),
@@ -94,14 +103,19 @@ impl Asker<'_> {
             match result {
                 AskResult::Answer(id, option) => {
                     let (delivered, confirmed) = oneshot::channel();
-                    let is_waiting = reply.send(TakenAnswer { option, delivered }).is_ok();
+                    let is_waiting = reply.send(AnswerDelivery { option, delivered }).is_ok();
                     if is_waiting && confirmed.await.is_ok() {
                         self.confirm(id).await;
                     }
                     return;
                 }
                 AskResult::Void => body.request = format!("{request}~{attempt}"),
-                AskResult::None => return,
+                AskResult::Parked(id) => {
+                    self.interrupt.park(id).await;
+                    // Without the reply, the backend would decline the question before it is interrupted.
+                    return reply.closed().await;
+                }
+                AskResult::NoAnswer => return,
             }
         }
     }
@@ -112,11 +126,11 @@ impl Asker<'_> {
             match self.held.ask(body).await {
                 Ok(view) => match view.approval_id.parse::<ApprovalId>() {
                     Ok(id) => break id,
-                    Err(_) => return AskResult::None,
+                    Err(_) => return AskResult::NoAnswer,
                 },
                 Err(error) if is_final(&error) => {
                     warn!("the server does not ask a question: {error}");
-                    return AskResult::None;
+                    return AskResult::NoAnswer;
                 }
                 Err(error) => warn!("cannot ask a question: {error}"),
             }
@@ -126,11 +140,12 @@ impl Asker<'_> {
             match self.held.take_answer(id, self.process, POLL_TIMEOUT).await {
                 Ok(view) => match (ApprovalStatus::from_name(&view.status), view.option_id) {
                     (Ok(ApprovalStatus::Delivering), Some(option)) => return AskResult::Answer(id, option),
+                    (Ok(ApprovalStatus::Pending), _) if view.parked => return AskResult::Parked(id),
                     (Ok(ApprovalStatus::Pending), _) => {}
                     (Ok(ApprovalStatus::Void), _) => return AskResult::Void,
-                    (Ok(_) | Err(_), _) => return AskResult::None,
+                    (Ok(_) | Err(_), _) => return AskResult::NoAnswer,
                 },
-                Err(error) if is_final(&error) => return AskResult::None,
+                Err(error) if is_final(&error) => return AskResult::NoAnswer,
                 Err(error) => {
                     warn!("cannot wait for an answer: {error}");
                     sleep(RETRY_DELAY).await;

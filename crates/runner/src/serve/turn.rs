@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
+use guildhall_domain::approvals::approval::BlockingQuestion;
 use guildhall_domain::ids::CommandId;
 use guildhall_domain::runs::{FailureReason, TerminalOutcome, TerminalStatus};
 use guildhall_protocol::rest::runs::commands::CommandView;
@@ -18,8 +19,8 @@ use super::ack::{AckResult, acknowledge_command};
 use super::active_run::ActiveRun;
 use super::options::RETRY_DELAY;
 use super::prompt::prompt_text;
-use super::questions::{QUESTION_CAPACITY, QuestionCourier};
-use super::watch::{DrainSettings, StopState, TurnWatcher};
+use super::questions::{QUESTION_CAPACITY, QuestionForwarder};
+use super::watch::{DrainSettings, StopState, TurnInterrupt, TurnWatcher};
 use crate::backend::{
     BackendEvent, BackendFailure, EventSink, PendingQuestion, ThreadId, ThreadStart, TurnOutcome,
 };
@@ -88,11 +89,11 @@ impl ActiveRun {
             self.process = Uuid::now_v7().to_string();
         }
         let Self { backend, pump, held, lost, poll_from, queue, epoch, drain_timeout, process, .. } = self;
-        let mut courier = QuestionCourier::new(held, id, process);
+        let interrupt = TurnInterrupt { controls: &controls, state: &stop_state };
+        let mut question_forwarder = QuestionForwarder::new(held, id, process, interrupt);
         let drain = DrainSettings { stop, timeout: *drain_timeout, pump, epoch: *epoch };
         let stop_state = &stop_state;
-        let watcher =
-            TurnWatcher { held, poll_from, queue, id, controls: &controls, lost, stop_state, drain }.run();
+        let watcher = TurnWatcher { held, poll_from, queue, id, interrupt, lost, drain }.run();
         let stop_overdue = async {
             stop_state.requested().await;
             sleep(STOP_TIMEOUT).await;
@@ -122,12 +123,12 @@ impl ActiveRun {
                 TurnOutcome::Failed(BackendFailure::died("the turn did not stop in time, and was killed"))
             }
             never = watcher => match never {},
-            never = courier.run(&mut asked) => match never {},
+            never = question_forwarder.run(&mut asked) => match never {},
         };
         // Closes the questions that nobody waits for.
         drop(asked);
         if !lost.is_cancelled() {
-            courier.finish().await;
+            question_forwarder.finish().await;
         }
         if let Some(thread) = started.thread.get() {
             self.thread = Some(thread.clone());
@@ -136,7 +137,9 @@ impl ActiveRun {
         if let TurnOutcome::Failed(failure) = &outcome {
             self.is_started &= !failure.died;
         }
-        outcome_after_stop(outcome, stop_state, started.processes.get())
+        let outcome = outcome_after_stop(outcome, stop_state, started.processes.get());
+        self.is_parked = stop_state.parked().is_some() && outcome == TurnOutcome::Interrupted;
+        blocked_if_parked(outcome, stop_state)
     }
 
     /// Delivers all events to the server.
@@ -201,6 +204,16 @@ fn outcome_after_stop(
         return TurnOutcome::Failed(BackendFailure::new(FailureKind::InfraFailed, message));
     }
     TurnOutcome::Interrupted
+}
+
+/// Returns the outcome of a turn: one that was interrupted because nobody answers its question names the question.
+fn blocked_if_parked(outcome: TurnOutcome, stop_state: &StopState) -> TurnOutcome {
+    match stop_state.parked() {
+        Some(question) if outcome == TurnOutcome::Interrupted => {
+            TurnOutcome::Blocked(BlockingQuestion(question).to_string())
+        }
+        Some(_) | None => outcome,
+    }
 }
 
 /// Forwards the events of one command from the backend to the pump.

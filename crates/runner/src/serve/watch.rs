@@ -1,11 +1,12 @@
 //! Handles what the server requests while a turn runs: to interrupt it, to steer it, or to queue the next command.
 
 use std::convert::Infallible;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::ids::CommandId;
+use guildhall_domain::ids::{ApprovalId, CommandId};
 use guildhall_domain::runs::TerminalOutcome;
 use guildhall_protocol::rest::runners::WorkView;
 use guildhall_protocol::rest::runs::commands::CommandView;
@@ -31,9 +32,8 @@ pub(super) struct TurnWatcher<'a> {
     pub(super) poll_from: &'a mut PollCursor,
     pub(super) queue: &'a mut Vec<CommandView>,
     pub(super) id: CommandId,
-    pub(super) controls: &'a mpsc::Sender<TurnControl>,
+    pub(super) interrupt: TurnInterrupt<'a>,
     pub(super) lost: &'a CancellationToken,
-    pub(super) stop_state: &'a StopState,
     pub(super) drain: DrainSettings<'a>,
 }
 
@@ -50,6 +50,29 @@ pub(super) struct DrainSettings<'a> {
 pub(super) struct StopState {
     requested: CancellationToken,
     is_draining: AtomicBool,
+    parked: OnceLock<ApprovalId>,
+}
+
+/// Interrupts the running turn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TurnInterrupt<'a> {
+    pub(super) controls: &'a mpsc::Sender<TurnControl>,
+    pub(super) state: &'a StopState,
+}
+
+impl TurnInterrupt<'_> {
+    async fn send(&self) {
+        self.state.requested.cancel();
+        let _turn_over = self.controls.send(TurnControl::Interrupt).await;
+    }
+
+    /// Interrupts the turn because its question waits for longer than the agent does.
+    pub(super) async fn park(&self, question: ApprovalId) {
+        if !self.state.is_requested() {
+            let _parked_before = self.state.parked.set(question);
+        }
+        self.send().await;
+    }
 }
 
 impl StopState {
@@ -60,6 +83,11 @@ impl StopState {
 
     pub(super) fn is_requested(&self) -> bool {
         self.requested.is_cancelled()
+    }
+
+    /// Returns the question that the turn was parked for.
+    pub(super) fn parked(&self) -> Option<ApprovalId> {
+        self.parked.get().copied()
     }
 
     /// Returns whether the runner itself requested the stop first, because it shuts down.
@@ -82,9 +110,9 @@ impl TurnWatcher<'_> {
                     let _pump_gone = self.drain.pump.send(PumpMessage::RunnerStatus(status)).await;
                     continue;
                 }
-                () = drain_timeout, if drain_at.is_some() && !self.stop_state.is_requested() => {
-                    self.stop_state.is_draining.store(true, Ordering::SeqCst);
-                    self.interrupt().await;
+                () = drain_timeout, if drain_at.is_some() && !self.interrupt.state.is_requested() => {
+                    self.interrupt.state.is_draining.store(true, Ordering::SeqCst);
+                    self.interrupt.send().await;
                     continue;
                 }
             };
@@ -102,24 +130,19 @@ impl TurnWatcher<'_> {
         *self.poll_from = PollCursor::after(&work);
         let is_cancelled = work.cancel_command_ids.iter().any(|id| *id == self.id.to_string());
         if is_cancelled || work.run_status == "cancelling" {
-            self.interrupt().await;
+            self.interrupt.send().await;
         }
         for steer in work.steers {
             self.steer(steer).await;
         }
         for command in work.commands {
             if command.r#type == "interrupt" {
-                self.interrupt().await;
+                self.interrupt.send().await;
                 self.finish_command(&command, &TerminalOutcome::COMPLETED).await;
             } else {
                 self.queue.push(command);
             }
         }
-    }
-
-    async fn interrupt(&self) {
-        self.stop_state.requested.cancel();
-        let _turn_over = self.controls.send(TurnControl::Interrupt).await;
     }
 
     /// Sends a steer to the turn. The command completes only when the backend has accepted it.
@@ -130,7 +153,7 @@ impl TurnWatcher<'_> {
         if acknowledge_command(self.held, id, self.lost).await != AckResult::Acknowledged {
             return;
         }
-        let is_sent = self.controls.send(control).await.is_ok();
+        let is_sent = self.interrupt.controls.send(control).await.is_ok();
         let result = if is_sent {
             timeout(STEER_TIMEOUT, response).await
         } else {

@@ -24,8 +24,14 @@ async fn count_audited(sql: &mut SqlConnection, action: &str) -> i64 {
 }
 
 /// The features that a deployment has by default. The module `streams` tests those of streams.
-const DEFAULT_FEATURES: [&str; 5] =
-    ["health", "capabilities", "rate_limit", "slow_client_warning", "typed_event_schema"];
+const DEFAULT_FEATURES: [&str; 6] = [
+    "health",
+    "capabilities",
+    "rate_limit",
+    "slow_client_warning",
+    "typed_event_schema",
+    "permission_mediation",
+];
 
 /// Returns the default features and the enabled ones, in the order of the registry.
 fn features_with(enabled: &[&'static str]) -> Vec<&'static str> {
@@ -44,6 +50,7 @@ async fn default_capabilities_are_advertised_on_both_replicas() {
             json!({
                 "v": 1, "mode": "http-bridge", "features": DEFAULT_FEATURES, "workspaceCwd": null,
                 "protocol": { "current": "v1", "supported": ["v1"] }, "containment": "elsewhere",
+                "policy": { "permission": "first-responder" },
             })
         );
         assert_eq!(server.get("/health").await.status, 200, "the feature `health`");

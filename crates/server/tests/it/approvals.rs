@@ -2,55 +2,23 @@
 
 use std::time::Duration;
 
-use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::cluster::Cluster;
-use crate::support::runs::{RunClaim, command_question, text};
+use crate::support::question_fixture::QuestionFixture;
+use crate::support::runs::{TestTenant, command_question, run_request, text};
 
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A cluster with a turn that runs.
-struct Fixture {
-    cluster: Cluster,
-    tenant: String,
-    claim: RunClaim,
-    command: String,
-}
-
-impl Fixture {
-    async fn new() -> Self {
-        let cluster = Cluster::new().await;
-        let tenant = cluster.create_test_tenant("acme").await;
-        let (claim, command) = cluster.start_command(&tenant).await;
-        Self { cluster, tenant: tenant.id, claim, command }
-    }
-
-    async fn ask(&self, request: &str) -> String {
-        let question = command_question("touch a; curl -H 'Authorization: Bearer hunter2hunter2'");
-        self.cluster.first.ask(&self.claim, &self.command, request, question).await
-    }
-
-    async fn get(&self, approval: &str) -> Value {
-        let path = format!("/api/v1/approvals/{approval}");
-        self.cluster.second.get_as(&path, &self.cluster.operator.token).await.body
-    }
-
-    async fn status(&self, approval: &str) -> String {
-        text(&self.get(approval).await, "status")
+impl QuestionFixture {
+    /// Asks for a command with a secret in it.
+    async fn ask_with_secret(&self, request: &str) -> String {
+        self.ask(request, "touch a; curl -H 'Authorization: Bearer hunter2hunter2'").await
     }
 
     async fn decide(&self, approval: &str, option: &str) {
         let voted = self.cluster.second.vote(approval, &self.cluster.operator.token, option).await;
         assert_eq!(voted.status, 200, "{}", voted.text);
-    }
-
-    /// Takes the answer for the process that asked.
-    async fn take(&self, approval: &str) -> Value {
-        let taken = self.cluster.first.take_answer(&self.claim, approval, "p").await;
-        assert_eq!(taken.status, 200, "{}", taken.text);
-        json!([taken.body["status"], taken.body["optionId"]])
     }
 
     async fn finish(&self) {
@@ -68,10 +36,10 @@ impl Fixture {
 
 #[tokio::test]
 async fn question_is_shown_whole_and_its_answer_delivered_once() {
-    let fixture = Fixture::new().await;
+    let fixture = QuestionFixture::new().await;
     let (cluster, operator) = (&fixture.cluster, &fixture.cluster.operator);
-    let approval = fixture.ask("0").await;
-    assert_eq!(fixture.ask("0").await, approval, "the runner repeats its request");
+    let approval = fixture.ask_with_secret("0").await;
+    assert_eq!(fixture.ask_with_secret("0").await, approval, "the runner repeats its request");
     assert_eq!(fixture.take(&approval).await, json!(["pending", null]));
     let list = cluster.second.get_as("/api/v1/approvals?tenantId=acme", &operator.token).await.body;
     assert_eq!(list["approvals"], json!([fixture.get(&approval).await]));
@@ -107,8 +75,8 @@ async fn question_is_shown_whole_and_its_answer_delivered_once() {
 
 #[tokio::test]
 async fn secret_in_a_question_is_encrypted_and_not_in_events() {
-    let fixture = Fixture::new().await;
-    let approval = fixture.ask("0").await;
+    let fixture = QuestionFixture::new().await;
+    let approval = fixture.ask_with_secret("0").await;
     fixture.decide(&approval, "no").await;
     let mut sql = fixture.cluster.db.sql().await;
     let in_clear = "SELECT count(*) FROM approvals WHERE position('hunter2'::bytea IN sealed_question) > 0";
@@ -117,44 +85,10 @@ async fn secret_in_a_question_is_encrypted_and_not_in_events() {
 }
 
 #[tokio::test]
-async fn one_of_many_voters_wins_and_the_others_are_told_who() {
-    let fixture = Fixture::new().await;
-    let cluster = &fixture.cluster;
-    let mut keys = Vec::new();
-    for _ in 0..10 {
-        keys.push(cluster.create_key(&fixture.tenant, "operator").await.1);
-    }
-    for round in 0..5 {
-        // A denied action would be denied again without a person.
-        let (request, question) = (round.to_string(), command_question(&format!("touch {round}")));
-        let approval = cluster.first.ask(&fixture.claim, &fixture.command, &request, question).await;
-        let votes = keys.iter().enumerate().map(|(index, key)| {
-            let replica = if index % 2 == 0 { &cluster.first } else { &cluster.second };
-            replica.vote(&approval, key, if index % 3 == 0 { "no" } else { "yes" })
-        });
-        let responses = join_all(votes).await;
-        let (won, lost): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status == 200);
-        let decided = fixture.get(&approval).await;
-        assert_eq!(won.len(), 1, "{responses:#?}");
-        assert_eq!(won[0].body, decided);
-        for response in lost {
-            response.assert_failure(409, "conflict");
-            let told = ["optionId", "decidedBy"].map(|name| response.body[name].clone());
-            assert_eq!(
-                json!(told),
-                json!([decided["optionId"], decided["decidedBy"][0]]),
-                "{}",
-                response.text
-            );
-        }
-    }
-}
-
-#[tokio::test]
 async fn only_the_creator_and_deciders_can_answer() {
-    let fixture = Fixture::new().await;
-    let (cluster, tenant) = (&fixture.cluster, &fixture.tenant);
-    let approval = fixture.ask("0").await;
+    let fixture = QuestionFixture::new().await;
+    let (cluster, tenant) = (&fixture.cluster, &fixture.tenant.id);
+    let approval = fixture.ask_with_secret("0").await;
     let (viewer, developer) = (cluster.create_user("vic").await, cluster.create_user("dev").await);
     cluster.set_role(tenant, &viewer, "viewer").await;
     cluster.set_role(tenant, &developer, "developer").await;
@@ -170,11 +104,11 @@ async fn only_the_creator_and_deciders_can_answer() {
     assert_eq!(fixture.status(&approval).await, "pending");
 
     // A developer answers the questions of their own runs.
-    let body = crate::support::runs::run_request(tenant);
+    let body = run_request(tenant);
     let run = text(&cluster.first.post_as("/api/v1/runs", &developer.token, body).await.body, "runId");
     let command = cluster.send_turn(&run, "go").await;
     let enrolment = cluster.create_enrolment(tenant).await.1;
-    let owned = crate::support::runs::TestTenant { id: tenant.clone(), enrolment };
+    let owned = TestTenant { id: tenant.clone(), enrolment };
     let claim = cluster.first.claim(&owned, &run).await;
     assert_eq!(cluster.first.ack(&claim, &command).await.status, 200);
     let own = cluster.first.ask(&claim, &command, "0", command_question("ls")).await;
@@ -184,9 +118,9 @@ async fn only_the_creator_and_deciders_can_answer() {
 
 #[tokio::test]
 async fn answer_needs_the_digest_of_the_question_and_one_of_its_options() {
-    let fixture = Fixture::new().await;
+    let fixture = QuestionFixture::new().await;
     let (cluster, token) = (&fixture.cluster, &fixture.cluster.operator.token);
-    let (approval, other) = (fixture.ask("0").await, fixture.ask("1").await);
+    let (approval, other) = (fixture.ask_with_secret("0").await, fixture.ask_with_secret("1").await);
     cluster.first.vote(&approval, token, "acceptForSession").await.assert_failure(400, "schema-invalid");
     let digest = "0".repeat(64);
     let body = json!({ "optionId": "yes", "shownDigest": digest });
@@ -204,8 +138,12 @@ async fn answer_needs_the_digest_of_the_question_and_one_of_its_options() {
 
 #[tokio::test]
 async fn end_of_the_turn_ends_its_questions() {
-    let fixture = Fixture::new().await;
-    let [pending, decided, taken] = [fixture.ask("0").await, fixture.ask("1").await, fixture.ask("2").await];
+    let fixture = QuestionFixture::new().await;
+    let [pending, decided, taken] = [
+        fixture.ask_with_secret("0").await,
+        fixture.ask_with_secret("1").await,
+        fixture.ask_with_secret("2").await,
+    ];
     fixture.decide(&decided, "yes").await;
     fixture.decide(&taken, "yes").await;
     fixture.take(&taken).await;
@@ -224,8 +162,8 @@ async fn end_of_the_turn_ends_its_questions() {
 
 #[tokio::test]
 async fn cancelled_turn_withdraws_its_questions_at_once() {
-    let fixture = Fixture::new().await;
-    let (waiting, taken) = (fixture.ask("0").await, fixture.ask("1").await);
+    let fixture = QuestionFixture::new().await;
+    let (waiting, taken) = (fixture.ask_with_secret("0").await, fixture.ask_with_secret("1").await);
     fixture.decide(&taken, "yes").await;
     fixture.take(&taken).await;
     let path = format!("/api/v1/commands/{}/cancel", fixture.command);
@@ -239,10 +177,12 @@ async fn cancelled_turn_withdraws_its_questions_at_once() {
 
 #[tokio::test]
 async fn unanswered_question_is_denied_when_it_expires() {
-    let fixture = Fixture::new().await;
-    let approval = fixture.ask("0").await;
+    let fixture = QuestionFixture::new().await;
+    let approval = fixture.ask_with_secret("0").await;
     let mut sql = fixture.cluster.db.sql().await;
     sql.execute("UPDATE approvals SET expires_at = now() - interval '1 second'").await;
+    let late = fixture.cluster.second.vote(&approval, &fixture.cluster.operator.token, "yes").await;
+    late.assert_failure(409, "conflict");
     let path = format!("/api/v1/runs/{}/approvals/{approval}/take", fixture.claim.run);
     let body = json!({ "process": "p", "wait": 20_000 });
     let taken = fixture.cluster.first.post_as(&path, &fixture.claim.token, body);
@@ -253,8 +193,8 @@ async fn unanswered_question_is_denied_when_it_expires() {
 
 #[tokio::test]
 async fn waiting_runner_gets_the_answer_of_another_replica() {
-    let fixture = Fixture::new().await;
-    let approval = fixture.ask("0").await;
+    let fixture = QuestionFixture::new().await;
+    let approval = fixture.ask_with_secret("0").await;
     let path = format!("/api/v1/runs/{}/approvals/{approval}/take", fixture.claim.run);
     let body = json!({ "process": "p", "wait": 20_000 });
     let take = fixture.cluster.first.post_as(&path, &fixture.claim.token, body);
@@ -264,11 +204,10 @@ async fn waiting_runner_gets_the_answer_of_another_replica() {
 
 #[tokio::test]
 async fn allowance_of_a_removed_approver_is_not_delivered() {
-    let fixture = Fixture::new().await;
-    let (cluster, tenant) = (&fixture.cluster, &fixture.tenant);
-    let approver = cluster.create_user("ada").await;
-    cluster.set_role(tenant, &approver, "operator").await;
-    let (allowed, denied) = (fixture.ask("0").await, fixture.ask("1").await);
+    let fixture = QuestionFixture::new().await;
+    let (cluster, tenant) = (&fixture.cluster, &fixture.tenant.id);
+    let approver = &fixture.ada;
+    let (allowed, denied) = (fixture.ask_with_secret("0").await, fixture.ask_with_secret("1").await);
     for (approval, option) in [(&allowed, "yes"), (&denied, "no")] {
         assert_eq!(cluster.first.vote(approval, &approver.token, option).await.status, 200);
     }
@@ -283,8 +222,8 @@ async fn allowance_of_a_removed_approver_is_not_delivered() {
 /// A turn ends before its answer is delivered. The agent asks again in the next turn.
 #[tokio::test]
 async fn undelivered_allowance_answers_the_same_action_once() {
-    let mut fixture = Fixture::new().await;
-    let lost = fixture.ask("0").await;
+    let mut fixture = QuestionFixture::new().await;
+    let lost = fixture.ask_with_secret("0").await;
     fixture.decide(&lost, "yes").await;
     fixture.finish().await;
     assert_eq!(fixture.status(&lost).await, "void");
@@ -307,17 +246,17 @@ async fn undelivered_allowance_answers_the_same_action_once() {
 
 #[tokio::test]
 async fn denied_action_is_denied_again_in_the_same_turn_only() {
-    let mut fixture = Fixture::new().await;
-    let first = fixture.ask("0").await;
+    let mut fixture = QuestionFixture::new().await;
+    let first = fixture.ask_with_secret("0").await;
     fixture.decide(&first, "no").await;
     fixture.take(&first).await;
     for request in ["1", "2", "3"] {
-        let repeated = fixture.ask(request).await;
+        let repeated = fixture.ask_with_secret(request).await;
         assert_eq!(fixture.take(&repeated).await, json!(["delivering", "no"]));
     }
     fixture.finish().await;
     fixture.command = fixture.cluster.send_turn(&fixture.claim.run, "go on").await;
     assert_eq!(fixture.cluster.first.ack(&fixture.claim, &fixture.command).await.status, 200);
-    let next_turn = fixture.ask("4").await;
+    let next_turn = fixture.ask_with_secret("4").await;
     assert_eq!(fixture.status(&next_turn).await, "pending");
 }

@@ -1,214 +1,17 @@
 //! Every route, called without a token, with a token of the wrong kind and with a token of another tenant. The list of
 //! routes comes from the router.
 
-use std::collections::BTreeMap;
-
 use guildhall_testkit::TestDb;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::cluster::Cluster;
-use crate::support::runs::{TestTenant, command_question, run_request, text};
-use crate::support::{Setup, TestResponse, TestServer, read_response};
-
-/// The routes that need no token. Each needs a reason.
-const PUBLIC: [(&str, &str); 11] = [
-    ("GET", "/health"),                       // probe of the installation
-    ("GET", "/health/live"),                  // liveness probe
-    ("GET", "/health/readiness"),             // readiness probe
-    ("GET", "/capabilities"),                 // first request of a client
-    ("GET", "/.well-known/jwks.json"),        // keys for verifying tokens
-    ("POST", "/api/v1/auth/login"),           // issues a token
-    ("POST", "/api/v1/auth/refresh"),         // the token is in the body
-    ("POST", "/api/v1/auth/browser-session"), // issues a browser session
-    ("GET", "/api/v1/auth/oidc/start"),       // starts a sign-in
-    ("GET", "/api/v1/auth/oidc/callback"),    // ends a sign-in; authenticated by a cookie
-    ("POST", "/api/v1/auth/handoff"),         // code and verifier are in the body
-];
-
-/// The tier of each public route: `sign_in` is counted by address; `unlimited` costs a read from memory, or one query
-/// at most. The last ones are pages, which the API document does not list.
-const PUBLIC_TIERS: [(&str, &str, &str); 16] = [
-    ("GET", "/health", "unlimited"),
-    ("GET", "/health/live", "unlimited"),
-    ("GET", "/health/readiness", "unlimited"),
-    ("GET", "/capabilities", "unlimited"),
-    ("GET", "/.well-known/jwks.json", "unlimited"),
-    ("POST", "/api/v1/auth/login", "sign_in"),
-    ("POST", "/api/v1/auth/refresh", "sign_in"),
-    ("POST", "/api/v1/auth/browser-session", "sign_in"),
-    ("GET", "/api/v1/auth/oidc/start", "sign_in"),
-    ("GET", "/api/v1/auth/oidc/callback", "sign_in"),
-    ("POST", "/api/v1/auth/handoff", "sign_in"),
-    ("GET", "/sign-in/confirm", "sign_in"),
-    ("POST", "/sign-in/confirm", "sign_in"),
-    ("GET", "/metrics", "unlimited"),
-    ("GET", "/openapi.json", "unlimited"),
-    ("GET", "/docs/", "unlimited"),
-];
-
-/// The routes that take an enrolment token.
-const ENROLMENT_ROUTES: [(&str, &str); 4] = [
-    ("GET", "/api/v1/runner/enrolment"),
-    ("POST", "/api/v1/runners/register"),
-    ("POST", "/api/v1/runs/{run}/claim"),
-    ("POST", "/api/v1/runners/claim"),
-];
-
-/// The routes that take a run token.
-const RUN_TOKEN_ROUTES: [(&str, &str); 12] = [
-    ("GET", "/api/v1/runner/grant"),
-    ("PATCH", "/api/v1/runs/{run}/lease"),
-    ("GET", "/api/v1/runs/{run}/commands"),
-    ("POST", "/api/v1/runs/{run}/events"),
-    ("PUT", "/api/v1/runs/{run}/diff"),
-    ("POST", "/api/v1/runs/{run}/approvals"),
-    ("POST", "/api/v1/runs/{run}/approvals/{approval}/take"),
-    ("POST", "/api/v1/runs/{run}/approvals/{approval}/confirm"),
-    ("PATCH", "/api/v1/runs/{run}/status"),
-    ("POST", "/api/v1/commands/{command}/ack"),
-    ("PATCH", "/api/v1/commands/{command}/status"),
-    ("POST", "/api/v1/sessions/{session}/storage/refresh"),
-];
-
-/// Returns a valid body for each route that takes one, so that a refusal is about authorization and not validation.
-fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
-    BTreeMap::from([
-        (("POST", "/api/v1/users"), json!({ "name": "mallory", "password": "long enough for one" })),
-        (("POST", "/api/v1/tenants"), json!({ "slug": "mallory", "name": "M" })),
-        (("PUT", "/api/v1/users/{principal}/password"), json!({ "password": "long enough for one" })),
-        (
-            ("PUT", "/api/v1/auth/password"),
-            json!({ "currentPassword": "long enough for one", "newPassword": "long enough for two" }),
-        ),
-        (("PUT", "/api/v1/tenants/{tenant}/bounds"), json!({ "projects": [] })),
-        (("POST", "/api/v1/tenants/{tenant}/members"), json!({ "name": "mallory", "role": "owner" })),
-        (("PUT", "/api/v1/tenants/{tenant}/members/{principal}"), json!({ "role": "owner" })),
-        (("POST", "/api/v1/tenants/{tenant}/invitations"), json!({ "role": "owner" })),
-        (("POST", "/api/v1/invitations/accept"), json!({ "secret": "ghi_" })),
-        (("POST", "/api/v1/tenants/{tenant}/keys"), json!({ "name": "backdoor", "role": "viewer" })),
-        (("POST", "/api/v1/tenants/{tenant}/enrolments"), json!({ "name": "backdoor" })),
-        (("POST", "/api/v1/tenants/{tenant}/projects"), json!({ "slug": "mallory", "name": "M" })),
-        (("PUT", "/api/v1/tenants/{tenant}/projects/{project}/setup"), json!({ "command": "leak" })),
-        (("POST", "/api/v1/tenants/{tenant}/subject-tokens"), json!({ "subject": "victim" })),
-        (("POST", "/api/v1/runs"), run_request("acme")),
-        (("POST", "/api/v1/runs/{run}/commands"), json!({ "type": "turn", "payload": { "prompt": "leak" } })),
-        (("POST", "/api/v1/runs/{run}/runner-jobs"), json!({})),
-        (
-            ("POST", "/api/v1/sessions/{session}/storage/refresh"),
-            json!({ "sizeBytes": 0, "filesCount": 0, "sha256": "0".repeat(64) }),
-        ),
-        (
-            ("POST", "/api/v1/sessions"),
-            json!({ "tenantId": "acme", "projectId": "acme/web", "backendProfile": "demo" }),
-        ),
-        (("POST", "/api/v1/sessions/{session}/read"), json!({ "readerId": "mallory" })),
-        (("POST", "/api/v1/sessions/{session}/control"), json!({ "action": "cancel" })),
-        (("PUT", "/api/v1/provider-profiles/{profile}/credential"), json!({ "credential": "leak" })),
-        (("POST", "/api/v1/runners/register"), json!({ "name": "mallory" })),
-        (("POST", "/api/v1/runs/{run}/claim"), json!({ "runnerId": "rnr_01920000000070008000000000000000" })),
-        (("POST", "/api/v1/runners/claim"), json!({ "runnerId": "rnr_01920000000070008000000000000000" })),
-        (("PATCH", "/api/v1/runs/{run}/lease"), json!({})),
-        (("POST", "/api/v1/runs/{run}/events"), json!({ "events": [] })),
-        (
-            ("PUT", "/api/v1/runs/{run}/diff"),
-            json!({ "commandId": "cmd_01920000000070008000000000000000", "diff": "" }),
-        ),
-        (("POST", "/api/v1/approvals/{approval}/votes"), json!({ "optionId": "yes", "shownDigest": "" })),
-        (
-            ("POST", "/api/v1/runs/{run}/approvals"),
-            json!({
-                "commandId": "cmd_01920000000070008000000000000000", "process": "p", "request": "0",
-                "question": command_question("ls"),
-            }),
-        ),
-        (("POST", "/api/v1/runs/{run}/approvals/{approval}/take"), json!({ "process": "p" })),
-        (("POST", "/api/v1/runs/{run}/approvals/{approval}/confirm"), json!({ "process": "p" })),
-        (("PATCH", "/api/v1/runs/{run}/status"), json!({ "status": "completed" })),
-        (("PATCH", "/api/v1/commands/{command}/status"), json!({ "status": "completed" })),
-    ])
-}
-
-/// Returns every operation of the OpenAPI document, which the router generates.
-async fn operations(server: &TestServer) -> Vec<(String, String)> {
-    operations_in(&server.get("/openapi.json").await.body)
-}
-
-fn operations_in(document: &Value) -> Vec<(String, String)> {
-    let paths = document["paths"].as_object().expect("paths");
-    let operations = paths.iter().flat_map(|(path, item)| {
-        let verbs = item.as_object().expect("operations").keys();
-        verbs
-            .filter(|verb| ["get", "post", "put", "patch", "delete"].contains(&verb.as_str()))
-            .map(|verb| (verb.to_ascii_uppercase(), path.clone()))
-            .collect::<Vec<_>>()
-    });
-    operations.collect()
-}
-
-async fn send(
-    server: &TestServer,
-    method: &str,
-    path: &str,
-    template: &str,
-    bearer: Option<&str>,
-) -> TestResponse {
-    let method: Method = method.parse().expect("a method");
-    let body = valid_bodies().remove(&(method.as_str(), template));
-    let mut request = server.client.request(method, server.url(path));
-    if let Some(bearer) = bearer {
-        request = request.bearer_auth(bearer);
-    }
-    if let Some(body) = body {
-        request = request.json(&body);
-    }
-    read_response(request.send().await.expect("a response")).await
-}
-
-/// The path parameters, in the order of the lists below.
-const PARAMETERS: [&str; 14] = [
-    "{tenant}",
-    "{key}",
-    "{principal}",
-    "{enrolment}",
-    "{project}",
-    "{run}",
-    "{command}",
-    "{session}",
-    "{invitation}",
-    "{job}",
-    "{profile}",
-    "{validation}",
-    "{runner}",
-    "{approval}",
-];
-
-/// Well-formed ids that do not exist.
-const MISSING_IDS: [&str; 14] = [
-    "ten_01920000000070008000000000000000",
-    "key_01920000000070008000000000000000",
-    "prn_01920000000070008000000000000000",
-    "enr_01920000000070008000000000000000",
-    "prj_01920000000070008000000000000000",
-    "run_01920000000070008000000000000000",
-    "cmd_01920000000070008000000000000000",
-    "ses_01920000000070008000000000000000",
-    "inv_01920000000070008000000000000000",
-    "rjb_01920000000070008000000000000000",
-    "invented",
-    "val_01920000000070008000000000000000",
-    "rnr_01920000000070008000000000000000",
-    "apr_01920000000070008000000000000000",
-];
-
-fn fill(template: &str, values: [&str; 14]) -> String {
-    let mut template = template.replace("{seq}", "1");
-    // The tenant of a profile is a query parameter.
-    if template.contains("{profile}") {
-        template.push_str("?tenantId={tenant}");
-    }
-    PARAMETERS.iter().zip(values).fold(template, |path, (name, value)| path.replace(name, value))
-}
+use crate::support::routes::{
+    ENROLMENT_ROUTES, MISSING_IDS, PUBLIC, PUBLIC_TIERS, RUN_TOKEN_ROUTES, fill, operations, operations_in,
+    send,
+};
+use crate::support::runs::{TestTenant, command_question, text};
+use crate::support::{Setup, TestResponse, read_response};
 
 fn without_trace(response: &TestResponse) -> Value {
     let mut body = response.body.clone();
@@ -343,7 +146,7 @@ async fn token_of_the_wrong_kind_gets_the_same_401_as_no_token() {
 }
 
 /// The audit log of the other tenant after all its objects were created.
-const EXPECTED_ACTIONS: [&str; 9] = [
+const EXPECTED_ACTIONS: [&str; 11] = [
     "tenant.created",
     "key.created",
     "enrolment.created",
@@ -353,6 +156,8 @@ const EXPECTED_ACTIONS: [&str; 9] = [
     "command.created",
     "profile.credential_set",
     "profile.validated",
+    "approval-rule.created",
+    "approval.decided",
 ];
 
 async fn audited_actions(cluster: &Cluster, tenant: &str) -> Vec<String> {
@@ -385,6 +190,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
     let claim = cluster.first.claim(&tenant, &run).await;
     assert_eq!(cluster.first.ack(&claim, &command).await.status, 200);
     let approval = cluster.first.ask(&claim, &command, "0", command_question("theirs")).await;
+    let rule = cluster.create_approval_rule(&claim, &command).await;
     let before = cluster.list_events(&run).await;
     let operator = cluster.operator.principal.clone();
     let existing_ids = [
@@ -402,6 +208,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         validation,
         runner,
         approval,
+        rule,
     ];
     let mut tried = 0;
     for (method, template) in operations(&cluster.first).await {
@@ -412,7 +219,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         let real = fill(&template, existing_ids.each_ref().map(|id| id.as_str()));
         let named = template.replace("{tenant}", "theirs").replace("{project}", "website");
         let named = fill(&named, existing_ids.each_ref().map(|id| id.as_str()));
-        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 14]));
+        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 15]));
         assert!(!real.contains('{'), "{template} has a parameter that this test does not know");
         for bearer in [&mallory.token, &service_key] {
             let mut responses = Vec::new();

@@ -119,8 +119,10 @@ async fn allowed_cors_origin_cannot_use_a_browser_session() {
     let refused = create_tenant(&mut browser, &cluster.first, &headers).await;
     refused.assert_failure(403, "csrf-refused");
     assert_eq!(refused.header("access-control-allow-credentials"), "");
-    let read = browser.send(&cluster.first, Method::GET, "/api/v1/whoami", &[("origin", origin)], None).await;
-    read.assert_failure(403, "csrf-refused");
+    for path in ["/api/v1/whoami", "/capabilities"] {
+        let read = browser.send(&cluster.first, Method::GET, path, &[("origin", origin)], None).await;
+        read.assert_failure(403, "csrf-refused");
+    }
     let own = origin_of(&cluster.first);
     let read = browser.send(&cluster.first, Method::GET, "/api/v1/whoami", &[("origin", &own)], None).await;
     assert_eq!(read.status, 200, "{}", read.text);

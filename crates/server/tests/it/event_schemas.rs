@@ -43,6 +43,7 @@ async fn create_events(cluster: &Cluster, tenant: &TestTenant) -> (RunClaim, Str
     assert_eq!(appended.status, 200, "{}", appended.text);
     let approval = cluster.first.ask(&claim, &command, "0", command_question("ls")).await;
     assert_eq!(cluster.second.vote(&approval, &cluster.operator.token, "no").await.status, 200);
+    add_vote(cluster, tenant, &claim, &command).await;
     let finished = cluster.first.finish(&claim, &command, json!({ "status": "completed" })).await;
     assert_eq!(finished.status, 200, "{}", finished.text);
     let failed = cluster.send_turn(&claim.run, "again").await;
@@ -58,6 +59,18 @@ async fn create_events(cluster: &Cluster, tenant: &TestTenant) -> (RunClaim, Str
     let close = format!("/api/v1/runs/{}/close", claim.run);
     assert_eq!(cluster.first.post_as(&close, operator, json!({})).await.status, 200);
     (claim, command)
+}
+
+/// Answers a question that needs two answers.
+async fn add_vote(cluster: &Cluster, tenant: &TestTenant, claim: &RunClaim, command: &str) {
+    let other = cluster.create_user("ada").await;
+    cluster.set_role(&tenant.id, &other, "operator").await;
+    let path = format!("/api/v1/tenants/{}/approval-policy", tenant.id);
+    let policy = Some(json!({ "mode": "consensus", "quorum": 2 }));
+    let set = cluster.first.request_as(Method::PUT, &path, &cluster.operator.token, policy).await;
+    assert_eq!(set.status, 200, "{}", set.text);
+    let approval = cluster.first.ask(claim, command, "1", command_question("pwd")).await;
+    assert_eq!(cluster.second.vote(&approval, &other.token, "no").await.status, 200);
 }
 
 fn event_types(document: &Value) -> BTreeSet<String> {

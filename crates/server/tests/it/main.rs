@@ -4,6 +4,9 @@
 #![allow(clippy::expect_used, reason = "a failing test helper must fail its test with a message")]
 
 mod access;
+mod approval_policies;
+mod approval_rules;
+mod approval_votes;
 mod approvals;
 mod audit;
 mod audit_actions;
@@ -33,6 +36,7 @@ mod migrations;
 mod oidc;
 mod oidc_attacks;
 mod oidc_handoff;
+mod parked_questions;
 mod profile_templates;
 mod profiles;
 mod project_setup;

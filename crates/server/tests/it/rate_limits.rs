@@ -231,6 +231,18 @@ async fn request_with_an_invalid_token_uses_no_permit() {
     assert_eq!(cluster.first.get_as("/api/v1/whoami", &cluster.operator.token).await.status, 200);
 }
 
+/// The route needs no token; the requests of callers with one are counted all the same.
+#[tokio::test]
+async fn request_for_capabilities_is_counted_with_a_valid_token_only() {
+    let cluster = start_cluster(&[("limits.read", "1/24h")]).await;
+    for bearer in ["invalid", &cluster.operator.token] {
+        assert_eq!(cluster.first.get_as("/capabilities", bearer).await.status, 200);
+    }
+    let refused = cluster.second.get_as("/capabilities", &cluster.operator.token).await;
+    refused.assert_failure(429, "rate-limited");
+    assert_eq!(cluster.second.get("/capabilities").await.status, 200);
+}
+
 #[tokio::test]
 async fn request_is_refused_when_its_rate_cannot_be_counted() {
     let db = TestDb::new().await;

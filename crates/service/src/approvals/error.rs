@@ -1,6 +1,6 @@
 //! Why a request about an approval fails.
 
-use guildhall_domain::approvals::policy::VoterError;
+use guildhall_domain::approvals::policy::{InvalidPolicy, VoterError};
 use guildhall_domain::approvals::question::InvalidQuestion;
 use guildhall_domain::approvals::state::{ApprovalState, DecisionError, WrongState};
 use guildhall_domain::{Failure, FailureKind};
@@ -26,10 +26,24 @@ pub enum ApprovalError {
     /// It is not pending.
     #[error("the approval is {}", .0.status())]
     AlreadyDecided(Box<ApprovalState>),
+    #[error("the question has expired and is denied")]
+    Expired,
     #[error("the shown digest is not that of the question")]
     NotShown,
     #[error("the question has no such option")]
     UnknownOption,
+    #[error(transparent)]
+    Policy(#[from] InvalidPolicy),
+    #[error("the policy has been changed: it has version {0}")]
+    PolicyChanged(u32),
+    #[error("the designated approver is not a member of the tenant")]
+    UnknownApprover,
+    #[error("where several answers decide, the answer of one person is not remembered")]
+    RememberedQuorum,
+    #[error("this answer cannot be remembered: the action is not known, or several options allow it")]
+    NotRememberable,
+    #[error("only its author, and members with the permission approvals:decide, can revoke a rule")]
+    NotYourRule,
     #[error(transparent)]
     Decision(#[from] DecisionError),
     #[error(transparent)]
@@ -47,10 +61,18 @@ impl ApprovalError {
             Self::Question(_) | Self::TooLarge(_) => {
                 Failure::new(FailureKind::SchemaInvalid, format!("question: {self}"))
             }
-            Self::TooMany(_) => Failure::new(FailureKind::Conflict, self.to_string()),
-            Self::OtherQuestion | Self::NoRunningTurn | Self::State(_) => {
-                Failure::new(FailureKind::Conflict, self.to_string())
+            Self::TooMany(_)
+            | Self::OtherQuestion
+            | Self::NoRunningTurn
+            | Self::State(_)
+            | Self::Expired
+            | Self::PolicyChanged(_) => Failure::new(FailureKind::Conflict, self.to_string()),
+            Self::RememberedQuorum | Self::NotRememberable => {
+                Failure::new(FailureKind::SchemaInvalid, format!("remember: {self}"))
             }
+            Self::NotYourRule => Failure::new(FailureKind::Forbidden, self.to_string()),
+            Self::Policy(_) => Failure::new(FailureKind::SchemaInvalid, self.to_string()),
+            Self::UnknownApprover => Failure::new(FailureKind::SchemaInvalid, format!("approverId: {self}")),
             Self::Voter(error) => Failure::new(FailureKind::Forbidden, error.to_string()),
             Self::AlreadyDecided(state) => already_decided(state),
             Self::NotShown => Failure::new(

@@ -2,10 +2,15 @@
 //!
 //! Every change is made under the lock of the run, with its event in the same transaction.
 
+mod delivery;
 pub mod error;
+mod parked;
+pub mod policies;
 pub mod questions;
 pub mod reconcile;
 mod repeated;
+pub mod rules;
+mod voters;
 pub mod votes;
 
 use guildhall_domain::access::authorized::Authorized;
@@ -27,7 +32,9 @@ const MAX_LISTED: u32 = 100;
 #[derive(Debug, Clone)]
 pub struct Group {
     pub approvals: Approvals,
+    pub policies: policies::Policies,
     pub questions: questions::Questions,
+    pub rules: rules::Rules,
     pub votes: votes::Votes,
 }
 
@@ -36,6 +43,8 @@ pub struct Group {
 pub fn open(deps: &Deps) -> Group {
     let approvals = Approvals { deps: deps.clone() };
     Group {
+        policies: policies::Policies::new(deps),
+        rules: rules::Rules::new(deps),
         questions: questions::Questions::new(approvals.clone()),
         votes: votes::Votes::new(approvals.clone()),
         approvals,
@@ -92,6 +101,8 @@ impl Approvals {
             state: stored.state,
             created_at: stored.created_at,
             expires_at: stored.expires_at,
+            policy_version: stored.policy_version,
+            is_escalated: stored.is_escalated,
         })
     }
 }

@@ -2,22 +2,23 @@
 
 use std::time::Duration;
 
-use guildhall_domain::access::role::{Permission, Role};
 use guildhall_domain::approvals::policy::ApprovalPolicy;
 use guildhall_domain::approvals::question::Question;
 use guildhall_domain::approvals::state::{
-    ApprovalState, ApprovalStatus, DecidedBy, Decision, DeliveryCheck, DeliveryDecision,
+    ApprovalState, ApprovalStatus, Decision, DeliveryCheck, DeliveryDecision,
 };
 use guildhall_domain::ids::{ApprovalId, CommandId};
 use guildhall_domain::runners::enrolment::RunGrant;
 use guildhall_domain::runs::event;
 use guildhall_store::approvals::{self as rows, NewApproval, StoredApproval};
-use guildhall_store::{memberships, runs};
+use guildhall_store::{approval_policies, runs};
 use serde_json::json;
 
 use super::error::ApprovalError;
-use super::{Approvals, repeated};
+use super::voters::{self, VoterRules};
+use super::{Approvals, delivery, repeated, rules, votes};
 use crate::ServiceError;
+use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::run_steps::LockedRun;
 use crate::runs::error::RunError;
 
@@ -32,7 +33,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A question of an agent's process.
 #[derive(Debug, Clone)]
-pub struct AskedQuestion {
+pub struct NewQuestion {
     /// The turn that asks.
     pub command: CommandId,
     /// The process: a new one for each start of an agent.
@@ -57,9 +58,9 @@ impl Questions {
     pub async fn ask(
         &self,
         grant: &RunGrant,
-        asked: &AskedQuestion,
+        asked: &NewQuestion,
     ) -> Result<(ApprovalId, ApprovalState), ServiceError> {
-        let AskedQuestion { command, process, request, question } = asked;
+        let NewQuestion { command, process, request, question } = asked;
         question.check().map_err(ApprovalError::from)?;
         let json = json!(question).to_string();
         if json.len() > MAX_QUESTION_BYTES {
@@ -85,7 +86,8 @@ impl Questions {
         if open.iter().filter(is_pending).count() >= MAX_OPEN_QUESTIONS {
             return Err(ApprovalError::TooMany(MAX_OPEN_QUESTIONS).into());
         }
-        let (id, policy) = (ApprovalId::generate(), ApprovalPolicy::default());
+        let id = ApprovalId::generate();
+        let policy = approval_policies::load(&mut locked.tx, locked.run.tenant).await?;
         let sealed = deps.payload_sealer.seal_question(id.as_uuid(), json.as_bytes());
         let new = NewApproval {
             id,
@@ -101,7 +103,7 @@ impl Questions {
             policy_version: policy.version,
             expires_after: policy.expires_after,
         };
-        let answer = repeated::find_answer(&mut locked, *command, question, &policy).await?;
+        let answer = find_answer(&mut locked, &new, question, &policy).await?;
         rows::insert(&mut locked.tx, &new).await?;
         // The question itself may hold secrets: readers load it with the right to see it.
         let payload = json!({
@@ -114,11 +116,13 @@ impl Questions {
             locked.set_approval_state(id, *command, &state).await?;
         }
         locked.commit(&deps.journals).await?;
+        state.decision().into_iter().for_each(votes::count_decision);
         Ok((id, state))
     }
 
     /// Waits for the answer to a question, and takes it for delivery. From then on the process may have it: the answer is
-    /// never handed to another process. Returns the state after `wait` if there is no answer.
+    /// never handed to another process. Returns the state after `wait` if there is no answer. A question that waits for
+    /// longer than its policy holds the process is parked.
     pub async fn take(
         &self,
         grant: &RunGrant,
@@ -128,14 +132,25 @@ impl Questions {
     ) -> Result<ApprovalState, ServiceError> {
         let deps = &self.approvals.deps;
         let deadline = tokio::time::Instant::now() + wait;
-        let mut growth = None;
+        let (mut growth, mut held_until) = (None, None);
         loop {
             let stored = rows::find(&deps.store, id).await?;
             let stored = stored.filter(|stored| stored.run == grant.run && stored.process == process);
-            let state = stored.ok_or(ServiceError::NOT_FOUND)?.state;
+            let stored = stored.ok_or(ServiceError::NOT_FOUND)?;
+            let park_at = match held_until {
+                Some(until) => until,
+                None => *held_until.insert(self.held_until(&stored).await?),
+            };
+            let state = stored.state;
             match state.status() {
                 ApprovalStatus::Decided | ApprovalStatus::Expired => {
                     return self.start_delivery(grant, id).await;
+                }
+                ApprovalStatus::Pending if state == (ApprovalState::Pending { is_parked: true }) => {
+                    return Ok(state);
+                }
+                ApprovalStatus::Pending if deps.clock.now() >= park_at => {
+                    return self.park(grant, id, stored.command).await;
                 }
                 ApprovalStatus::Pending => {}
                 // The process asks for the answer that it was given, because it did not receive the response.
@@ -160,6 +175,31 @@ impl Questions {
         }
     }
 
+    /// Returns when a question is parked.
+    async fn held_until(&self, stored: &StoredApproval) -> Result<jiff::Timestamp, ServiceError> {
+        let store = &self.approvals.deps.store;
+        let policy = approval_policies::find_version(store, stored.tenant, stored.policy_version).await?;
+        Ok(stored.created_at + policy.hold_for)
+    }
+
+    /// Parks the questions of a turn: its process ends, and they stay. Returns the state of one of them.
+    async fn park(
+        &self,
+        grant: &RunGrant,
+        id: ApprovalId,
+        command: CommandId,
+    ) -> Result<ApprovalState, ServiceError> {
+        let mut locked = self.lock(grant).await?;
+        for open in rows::load_open(&mut locked.tx, command).await? {
+            if let Ok(state) = open.state.park() {
+                locked.set_approval_state(open.id, command, &state).await?;
+            }
+        }
+        let stored = rows::load(&mut locked.tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
+        locked.commit(&self.approvals.deps.journals).await?;
+        Ok(stored.state)
+    }
+
     /// Stores that the process gets the answer, unless it may not be delivered any more.
     async fn start_delivery(&self, grant: &RunGrant, id: ApprovalId) -> Result<ApprovalState, ServiceError> {
         let mut locked = self.lock(grant).await?;
@@ -168,9 +208,11 @@ impl Questions {
             locked.tx.rollback().await?;
             return Ok(stored.state);
         };
+        let policy = approval_policies::load(&mut locked.tx, stored.tenant).await?;
+        let voter_rules = VoterRules::load(&mut locked, &policy, stored.command, stored.is_escalated).await?;
         let check = DeliveryCheck {
-            approvers_may_decide: may_still_decide(&mut locked, decision).await?,
-            is_policy_unchanged: true,
+            approvers_may_decide: delivery::may_still_decide(&mut locked, &voter_rules, decision).await?,
+            is_policy_unchanged: policy.version == stored.policy_version,
         };
         let state = match stored.state.take(check) {
             Ok(DeliveryDecision::Deliver(state) | DeliveryDecision::AskAgain(state)) => state,
@@ -201,6 +243,18 @@ impl Questions {
         }
         let state = stored.state.confirm().map_err(ApprovalError::from)?;
         locked.set_approval_state(id, stored.command, &state).await?;
+        let event = AuditEvent {
+            log: AuditLog::Tenant(stored.tenant),
+            action: "approval.delivered",
+            actor: None,
+            object: id.to_string(),
+            detail: json!({
+                "runId": stored.run.to_string(),
+                "optionId": state.decision().map(Decision::option),
+                "effect": state.decision().map(Decision::effect),
+            }),
+        };
+        audit::record(&mut locked.tx, &event).await?;
         locked.commit(&self.approvals.deps.journals).await?;
         Ok(state)
     }
@@ -210,24 +264,23 @@ impl Questions {
     }
 }
 
-/// Returns whether everyone who decided may still decide.
-async fn may_still_decide(locked: &mut LockedRun, decision: &Decision) -> Result<bool, ServiceError> {
-    let people = match repeated::people_behind(locked, decision).await? {
-        Some(DecidedBy::People(people)) => people,
-        Some(_) => return Ok(true),
-        None => return Ok(false),
-    };
-    let (tenant, creator) = (locked.run.tenant, locked.run.created_by);
-    for person in people {
-        let role = memberships::lock(&mut locked.tx, tenant, person).await?;
-        if !role.is_some_and(|role| may_decide(role, person == creator)) {
-            return Ok(false);
-        }
+/// Returns the answer to a new question that needs nobody: the earlier answer to the same action, that of a rule, or the
+/// denial of a question whose quorum cannot be reached.
+async fn find_answer(
+    locked: &mut LockedRun,
+    new: &NewApproval<'_>,
+    question: &Question,
+    policy: &ApprovalPolicy,
+) -> Result<Option<Decision>, ServiceError> {
+    let answer = repeated::find_answer(locked, new.command, question, policy).await?;
+    if answer.is_some() {
+        return Ok(answer);
     }
-    Ok(true)
-}
-
-/// Returns whether a member with this role may answer: those with the permission, and who created the run.
-pub(super) fn may_decide(role: Role, is_creator: bool) -> bool {
-    role.allows(Permission::ApprovalsDecide) || is_creator && role.allows(Permission::RunsWrite)
+    let voter_rules = VoterRules::load(locked, policy, new.command, false).await?;
+    let remembered = rules::find_answer(locked, question, &voter_rules).await?;
+    if remembered.is_some() {
+        return Ok(remembered);
+    }
+    let (result, _) = voter_rules.count(locked, new.id).await?;
+    voters::decision(question, result, locked.run.now)
 }

@@ -1,14 +1,18 @@
 //! Denies questions that nobody answered in time.
 
-use guildhall_domain::approvals::state::{DecidedBy, Decision};
-use guildhall_domain::ids::ApprovalId;
+use guildhall_domain::approvals::policy::ExpiryEffect;
+use guildhall_domain::approvals::state::{ApprovalStatus, DecidedBy, Decision};
+use guildhall_domain::ids::{ApprovalId, CommandId};
+use guildhall_domain::runs::command::{self, CommandCancellation};
+use guildhall_domain::runs::event;
 use guildhall_runtime::reconcile::Reconciler;
-use guildhall_store::approvals as rows;
-use metrics::counter;
+use guildhall_store::runs::{self, CancelTarget};
+use guildhall_store::{approval_policies, approvals as rows};
+use serde_json::json;
 use tracing::warn;
 
-use super::Approvals;
 use super::error::ApprovalError;
+use super::{Approvals, votes};
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
@@ -26,21 +30,49 @@ impl ExpireApprovals {
         Self(Approvals { deps })
     }
 
+    /// Does what the policy of the question says: denies it, or asks the owners once more.
     async fn expire(&self, id: ApprovalId) -> Result<(), ServiceError> {
         let deps = &self.0.deps;
         let Some(found) = rows::find(&deps.store, id).await? else { return Ok(()) };
         let mut locked = LockedRun::begin(&deps.store, found.run).await?;
         let stored = rows::load(&mut locked.tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
         let approval = self.0.open_question(stored)?;
+        let version = approval.policy_version;
+        let policy = approval_policies::load_version(&mut locked.tx, approval.tenant, version).await?;
+        if approval.state.status() != ApprovalStatus::Pending || approval.expires_at > locked.run.now {
+            return Ok(locked.tx.rollback().await?);
+        }
+        if policy.on_expiry == ExpiryEffect::Escalate && !approval.is_escalated {
+            rows::escalate(&mut locked.tx, id, policy.expires_after).await?;
+            let payload = json!({ "approvalId": id.to_string(), "status": "pending", "reason": "escalated" });
+            locked.append_event(event::APPROVAL_STATUS, Some(approval.command), payload);
+            locked.commit(&deps.journals).await?;
+            return Ok(());
+        }
         let denial = approval.question.denial().ok_or(ApprovalError::UnreadableQuestion)?;
         let decision =
             Decision::new(denial, DecidedBy::Expiry, locked.run.now).map_err(ApprovalError::from)?;
-        let Ok(state) = approval.state.decide(decision) else { return Ok(locked.tx.rollback().await?) };
+        let state = approval.state.decide(decision.clone()).map_err(ApprovalError::from)?;
         locked.set_approval_state(id, approval.command, &state).await?;
+        if policy.on_expiry == ExpiryEffect::Interrupt {
+            interrupt(&mut locked, approval.command).await?;
+        }
         locked.commit(&deps.journals).await?;
-        counter!("guildhall_approvals_decided_total", "effect" => "deny", "by" => "expiry").increment(1);
+        votes::count_decision(&decision);
         Ok(())
     }
+}
+
+/// Asks the runner to end the turn whose question has expired.
+async fn interrupt(locked: &mut LockedRun, turn: CommandId) -> Result<(), ServiceError> {
+    let Some(open) = locked.open.iter().find(|open| open.id == turn) else { return Ok(()) };
+    let CommandCancellation::Requested(state) = command::cancel(&open.state) else { return Ok(()) };
+    locked.set_command_state(turn, state, None).await?;
+    let at = locked.next_seq();
+    let payload = json!({ "status": "cancelling", "by": "expiry" });
+    locked.append_event(event::COMMAND_STATUS, Some(turn), payload);
+    runs::request_cancel(&mut locked.tx, locked.run.id, at, CancelTarget::Command).await?;
+    Ok(())
 }
 
 impl Reconciler for ExpireApprovals {

@@ -2,20 +2,21 @@
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::{PrincipalKind, TokenKind};
-use guildhall_domain::access::role::Permission;
 use guildhall_domain::access::role::rights::RunsWrite;
 use guildhall_domain::approvals::approval::Approval;
-use guildhall_domain::approvals::policy::{
-    ApprovalPolicy, Peer, Vote, VoteResult, Voter, check_voter, count_votes,
-};
+use guildhall_domain::approvals::policy::{Mediation, Peer, Vote, Voter, check_voter};
+use guildhall_domain::approvals::question::AnswerOption;
+use guildhall_domain::approvals::rule::RuleScopeKind;
 use guildhall_domain::approvals::state::{ApprovalState, DecidedBy, Decision};
 use guildhall_domain::ids::ApprovalId;
-use guildhall_store::{approvals as rows, memberships};
+use guildhall_domain::runs::event;
+use guildhall_store::{approval_policies, approval_votes, approvals as rows, memberships};
 use metrics::{counter, histogram};
 use serde_json::json;
 
-use super::Approvals;
 use super::error::ApprovalError;
+use super::voters::{self, VoterRules};
+use super::{Approvals, parked, rules};
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
 use crate::run_steps::LockedRun;
@@ -26,6 +27,10 @@ pub struct Answer {
     pub option: String,
     /// The digest of what was shown, in hex.
     pub shown_digest: String,
+    /// How the caller is connected.
+    pub peer: Peer,
+    /// Where the answer is remembered; none for this question only.
+    pub remember: Option<RuleScopeKind>,
 }
 
 /// Counts the answers of people.
@@ -39,7 +44,8 @@ impl Votes {
         Self { approvals }
     }
 
-    /// Answers a question. The first answer wins; the next ones are told who won.
+    /// Answers a question. The policy of the question says when the answers decide it; an answer after that is told who
+    /// won. Repeating an answer that has not decided changes nothing.
     pub async fn vote(
         &self,
         caller: &Authorized<RunsWrite>,
@@ -51,47 +57,116 @@ impl Votes {
         let mut locked = LockedRun::begin(&deps.store, run).await?;
         let stored = rows::load(&mut locked.tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
         let approval = self.approvals.open_question(stored)?;
-        // Read again under the lock: a role may have been taken away while the request waited.
-        let role = memberships::lock(&mut locked.tx, caller.tenant(), caller.principal).await?;
-        let role = role.filter(|role| role.allows(Permission::RunsWrite)).ok_or(ServiceError::NOT_FOUND)?;
-        let policy = ApprovalPolicy::default();
-        let voter = Voter {
-            principal: caller.principal,
-            kind: principal_kind(caller.kind),
-            token: caller.kind,
-            may_decide: role.allows(Permission::ApprovalsDecide),
-            is_creator: locked.run.created_by == caller.principal,
-            peer: Peer::Other,
-        };
-        check_voter(&policy, &voter).map_err(ApprovalError::from)?;
-        let ApprovalState::Pending { .. } = approval.state else {
-            return Err(ApprovalError::AlreadyDecided(Box::new(approval.state)).into());
-        };
-        if approval.shown.to_string() != answer.shown_digest {
-            return Err(ApprovalError::NotShown.into());
+        let tenant = caller.tenant();
+        let policy = approval_policies::load_version(&mut locked.tx, tenant, approval.policy_version).await?;
+        let voter_rules =
+            VoterRules::load(&mut locked, &policy, approval.command, approval.is_escalated).await?;
+        check_caller(&mut locked, caller, &voter_rules, answer.peer).await?;
+        let option = check_answer(&approval, answer, locked.run.now)?;
+        if let Some(scope) = answer.remember {
+            rules::remember(&mut locked, caller, &approval, &policy, option, scope).await?;
         }
-        let option = approval.question.option(&answer.option).ok_or(ApprovalError::UnknownOption)?;
         let vote = Vote { principal: caller.principal, option: option.id.clone(), effect: option.effect };
-        let VoteResult::Chosen { by, .. } = count_votes(policy.mediation, &[vote], 0) else {
+        let is_new = approval_votes::insert(&mut locked.tx, id, &vote).await?;
+        let (result, votes) = voter_rules.count(&mut locked, id).await?;
+        let Some(decision) = voters::decision(&approval.question, result, locked.run.now)? else {
+            if is_new {
+                record_vote(&mut locked, caller, &approval, &voter_rules, option, votes).await?;
+                locked.commit(&deps.journals).await?;
+            }
             return Ok(approval);
         };
-        let decision = Decision::new(option, DecidedBy::People(by), locked.run.now);
-        let state = approval.state.decide(decision.map_err(ApprovalError::from)?);
-        let state = state.map_err(ApprovalError::from)?;
-        locked.set_approval_state(id, approval.command, &state).await?;
+        let state = parked::decide(&mut locked, caller, &approval, decision.clone()).await?;
         let detail = json!({
             "runId": run.to_string(), "optionId": option.id, "effect": option.effect,
-            "shownDigest": answer.shown_digest,
+            "shownDigest": answer.shown_digest, "decided": decision.effect(), "by": decision.by().names(),
         });
         let event = AuditEvent::by_member(caller, "approval.decided", id.to_string(), detail);
         audit::record(&mut locked.tx, &event).await?;
         let waited = locked.run.now.duration_since(approval.created_at);
-        let effect = option.effect.as_str();
+        let (tenant, waits) = (locked.run.tenant, locked.run.lease.is_none());
         locked.commit(&deps.journals).await?;
-        counter!("guildhall_approvals_decided_total", "effect" => effect, "by" => "people").increment(1);
+        if waits {
+            deps.offers.announce(tenant).await;
+        }
+        count_decision(&decision);
         histogram!("guildhall_approval_wait_seconds").record(waited.as_secs_f64());
         Ok(Approval { state, ..approval })
     }
+}
+
+/// Checks who answers. The role is read again under the lock: it may have been taken away while the request waited.
+async fn check_caller(
+    locked: &mut LockedRun,
+    caller: &Authorized<RunsWrite>,
+    voter_rules: &VoterRules<'_>,
+    peer: Peer,
+) -> Result<(), ServiceError> {
+    let role = memberships::lock(&mut locked.tx, caller.tenant(), caller.principal).await?;
+    let voter = Voter {
+        principal: caller.principal,
+        kind: principal_kind(caller.kind),
+        token: caller.kind,
+        role: Some(role.ok_or(ServiceError::NOT_FOUND)?),
+        relation: voter_rules.relation(caller.principal),
+        peer,
+    };
+    Ok(check_voter(voter_rules.policy, &voter).map_err(ApprovalError::from)?)
+}
+
+/// Checks that the question can be answered, and with what. Returns the chosen option.
+fn check_answer<'a>(
+    approval: &'a Approval,
+    answer: &Answer,
+    now: jiff::Timestamp,
+) -> Result<&'a AnswerOption, ServiceError> {
+    let ApprovalState::Pending { .. } = approval.state else {
+        return Err(ApprovalError::AlreadyDecided(Box::new(approval.state.clone())).into());
+    };
+    // Nobody has denied it yet, but its time is over.
+    if approval.expires_at <= now {
+        return Err(ApprovalError::Expired.into());
+    }
+    if approval.shown.to_string() != answer.shown_digest {
+        return Err(ApprovalError::NotShown.into());
+    }
+    Ok(approval.question.option(&answer.option).ok_or(ApprovalError::UnknownOption)?)
+}
+
+/// Records an answer that does not decide yet.
+async fn record_vote(
+    locked: &mut LockedRun,
+    caller: &Authorized<RunsWrite>,
+    approval: &Approval,
+    voter_rules: &VoterRules<'_>,
+    option: &AnswerOption,
+    votes: usize,
+) -> Result<(), ServiceError> {
+    let quorum = match voter_rules.policy.mediation {
+        Mediation::Consensus { quorum, .. } => quorum.get(),
+        Mediation::FirstResponder | Mediation::Designated { .. } | Mediation::LocalOnly => 1,
+    };
+    let payload = json!({
+        "approvalId": approval.id.to_string(), "optionId": option.id, "by": caller.principal.to_string(),
+        "votes": votes, "quorum": quorum,
+    });
+    locked.append_event(event::APPROVAL_VOTE, Some(approval.command), payload);
+    let detail = json!({ "runId": approval.run.to_string(), "optionId": option.id, "effect": option.effect });
+    let event = AuditEvent::by_member(caller, "approval.voted", approval.id.to_string(), detail);
+    audit::record(&mut locked.tx, &event).await
+}
+
+/// Counts a decision in the metrics.
+pub(super) fn count_decision(decision: &Decision) {
+    let by = match decision.by() {
+        DecidedBy::People(_) => "people",
+        DecidedBy::Rule(_) => "rule",
+        DecidedBy::EarlierApproval(_) => "earlier",
+        DecidedBy::Expiry => "expiry",
+        DecidedBy::UnreachableQuorum => "quorum",
+    };
+    let effect = decision.effect().as_str();
+    counter!("guildhall_approvals_decided_total", "effect" => effect, "by" => by).increment(1);
 }
 
 fn principal_kind(token: TokenKind) -> PrincipalKind {

@@ -73,6 +73,8 @@ pub(crate) struct CommandRecord<'a> {
     pub(crate) sealed_payload: Option<&'a [u8]>,
     /// The turn that a steer or an interrupt is for.
     pub(crate) target: Option<CommandId>,
+    /// The blocked turn whose work it continues.
+    pub(crate) continues: Option<CommandId>,
     pub(crate) created_by: PrincipalId,
 }
 
@@ -81,7 +83,7 @@ pub(crate) async fn insert_command(
     locked: &mut LockedRun,
     record: CommandRecord<'_>,
 ) -> Result<Command, ServiceError> {
-    let CommandRecord { id, kind, payload, sealed_payload, target, created_by } = record;
+    let CommandRecord { id, kind, payload, sealed_payload, target, continues, created_by } = record;
     let run = locked.run.id;
     let text = message_text(payload);
     let ordinal = runs::next_ordinal(&mut locked.tx, run, text.and_then(title).as_deref()).await?;
@@ -90,7 +92,10 @@ pub(crate) async fn insert_command(
     commands::insert(&mut locked.tx, &new).await?;
     let command = commands::load(&mut locked.tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
     locked.open.push(command.clone());
-    let status = json!({ "status": "pending", "type": kind.as_str(), "ordinal": ordinal });
+    let mut status = json!({ "status": "pending", "type": kind.as_str(), "ordinal": ordinal });
+    if let Some(continued) = continues {
+        status["continues"] = json!(continued.to_string());
+    }
     locked.append_event(event::COMMAND_STATUS, Some(id), status);
     if let Some(text) = text {
         let message = json!({ "text": text, "type": kind.as_str(), "by": created_by.to_string() });

@@ -145,6 +145,11 @@ impl LockedRun {
                 self.end_command(open.id, &outcome).await?;
             }
         }
+        for parked in approvals::load_parked(&mut self.tx, self.run.id).await? {
+            if let Some(state) = parked.state.asker_gone(EndReason::Cancelled) {
+                self.set_approval_state(parked.id, parked.command, &state).await?;
+            }
+        }
         runs::end(&mut self.tx, self.run.id, outcome).await?;
         self.release_lease().await?;
         self.ended += 1;
@@ -199,7 +204,11 @@ impl LockedRun {
             "optionId": decision.map(Decision::option),
             "effect": decision.map(|decision| decision.effect().as_str()),
             "by": decision.map(|decision| decision.by().names()),
-            "reason": state.end_reason().map(EndReason::as_str),
+            "reason": if *state == (ApprovalState::Pending { is_parked: true }) {
+                Some("parked")
+            } else {
+                state.end_reason().map(EndReason::as_str)
+            },
         });
         self.append_event(event::APPROVAL_STATUS, Some(command), payload);
         Ok(())

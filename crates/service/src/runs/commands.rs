@@ -77,6 +77,7 @@ impl Commands {
                 CommandKind::Turn => None,
                 CommandKind::Steer | CommandKind::Interrupt => turn,
             },
+            continues: None,
             created_by: caller.principal,
         };
         let command = insert_command(&mut locked, record).await?;

@@ -21,6 +21,7 @@ use guildhall_domain::runs::policy::SecretAliases;
 use guildhall_domain::runs::{
     self as rules, CloseDecision, RunCancellation, RunState, TerminalOutcome, event,
 };
+use guildhall_store::approvals;
 use guildhall_store::runs::{self as rows, CancelTarget};
 use serde_json::json;
 
@@ -93,7 +94,9 @@ impl Runs {
     pub async fn close(&self, caller: &Authorized<RunsWrite>, id: RunId) -> Result<RunView, ServiceError> {
         self.load(caller, id).await?;
         let mut locked = LockedRun::begin(&self.deps.store, id).await?;
-        match rules::close(&locked.run.state, &locked.states()).map_err(RunError::Close)? {
+        let has_parked_question = !approvals::load_parked(&mut locked.tx, id).await?.is_empty();
+        let states = locked.states();
+        match rules::close(&locked.run.state, &states, has_parked_question).map_err(RunError::Close)? {
             CloseDecision::AlreadyEnded(_) => locked.tx.rollback().await?,
             CloseDecision::EndsNow(outcome) => {
                 let payload = json!({ "status": "closing", "by": caller.principal.to_string() });

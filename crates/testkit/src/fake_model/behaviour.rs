@@ -22,6 +22,10 @@ const FIX_COMMANDS: [&str; 3] = [
     "python3 -B -m unittest -q",
 ];
 
+/// The prompt of the guide about approvals. Codex asks before it runs this command.
+const REMOVE_PROMPT: &str = "remove the build folder";
+const REMOVE_COMMAND: &str = "rm -rf build";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Behaviour {
     /// Sends these chunks without delay.
@@ -46,6 +50,12 @@ impl Behaviour {
             return match FIX_COMMANDS.get(tool_results) {
                 Some(command) => Self::ToolCall { command: (*command).to_owned(), escalated: false },
                 None => Self::Text(chunks_of("The test passes now: `add` subtracted.")),
+            };
+        }
+        if text.contains(REMOVE_PROMPT) {
+            return match tool_results {
+                0 => Self::ToolCall { command: REMOVE_COMMAND.to_owned(), escalated: false },
+                _ => Self::Text(chunks_of("The build folder is gone, if you allowed it.")),
             };
         }
         let trigger = text.split_whitespace().find_map(|word| Self::trigger(word, text));
@@ -102,6 +112,19 @@ fn big_output_command() -> String {
 fn chunks_of(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     chars.chunks(CHUNK_CHARS).map(|chunk| chunk.iter().collect()).collect()
+}
+
+/// In the prompt that continues a turn after its question was allowed.
+const ASK_AGAIN: &str = "Ask for exactly the same action again";
+
+/// Returns the prompt that the model follows, from those of a thread, latest first. A model that is told to ask again
+/// does what it wanted to do before.
+pub(super) fn current_prompt(mut prompts: impl Iterator<Item = String>) -> String {
+    let last = prompts.next().unwrap_or_default();
+    if !last.contains(ASK_AGAIN) {
+        return last;
+    }
+    prompts.find(|earlier| earlier.contains("ask:")).unwrap_or(last)
 }
 
 /// Returns the text of a message, which is a string or a list of parts.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::behaviour::{Behaviour, SLOW_INTERVAL, user_text};
+use super::behaviour::{Behaviour, SLOW_INTERVAL, current_prompt, user_text};
 use super::reply::{Reply, Step};
 
 /// Names of the shell tools of known agents.
@@ -11,10 +11,11 @@ const SHELL_TOOLS: [&str; 3] = ["run_shell_command", "shell", "bash"];
 
 pub(super) fn respond(body: &Value) -> Reply {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let last = messages.iter().rfind(|message| message["role"] == "user").map(|m| user_text(&m["content"]));
+    let is_user = |message: &&Value| message["role"] == "user";
+    let prompts = messages.iter().rev().filter(is_user).map(|message| user_text(&message["content"]));
     let since_prompt = messages.iter().rev().take_while(|message| message["role"] != "user");
     let tool_results = since_prompt.filter(|message| message["role"] == "tool").count();
-    let completion = match Behaviour::for_prompt(&last.unwrap_or_default(), tool_results) {
+    let completion = match Behaviour::for_prompt(&current_prompt(prompts), tool_results) {
         Behaviour::HttpError(status) => return Reply::error(status),
         Behaviour::ToolCall { command, .. } => Completion::shell_call(&body["tools"], &command),
         Behaviour::NamedToolCall { name, arguments } => Completion::tool_call(&name, &arguments),

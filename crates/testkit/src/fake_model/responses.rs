@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::behaviour::{Behaviour, SLOW_INTERVAL, message_text};
+use super::behaviour::{Behaviour, SLOW_INTERVAL, current_prompt, message_text};
 use super::reply::{Reply, Step};
 
 /// How long Codex waits for a tool before it leaves the tool running and returns, in milliseconds. Its maximum; by default
@@ -12,11 +12,12 @@ const TOOL_WAIT_MS: u32 = 30_000;
 
 pub(super) fn respond(body: &Value) -> Reply {
     let items = body["input"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let last = items.iter().rfind(|item| item["role"] == "user").map(|item| message_text(&item["content"]));
+    let is_user = |item: &&Value| item["role"] == "user";
+    let prompts = items.iter().rev().filter(is_user).map(|item| message_text(&item["content"]));
     let is_result = |item: &&Value| item["type"].as_str().is_some_and(|name| name.ends_with("_output"));
     let since_prompt = items.iter().rev().take_while(|item| item["role"] != "user");
     let tool_results = since_prompt.filter(is_result).count();
-    let steps = match Behaviour::for_prompt(&last.unwrap_or_default(), tool_results) {
+    let steps = match Behaviour::for_prompt(&current_prompt(prompts), tool_results) {
         Behaviour::HttpError(status) => return Reply::error(status),
         Behaviour::ToolCall { command, escalated } => vec![shell_call(&body["tools"], &command, escalated)],
         Behaviour::NamedToolCall { name, arguments } => vec![tool_call(&name, &arguments)],

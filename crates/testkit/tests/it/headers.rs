@@ -19,12 +19,13 @@ const READERS: [(&str, &str); 4] = [
 ];
 
 /// Extractors that count the request of a principal, and accept a browser session.
-const PRINCIPAL_EXTRACTORS: [&str; 6] = [
+const PRINCIPAL_EXTRACTORS: [&str; 7] = [
     "AuthenticatedCaller",
     "Authorized",
     "Follower",
     "InstallationOperator",
     "OperatorFollower",
+    "OptionalCaller",
     "PendingAuthorization",
 ];
 

@@ -169,6 +169,20 @@ const NOUNS: &[Noun] = &[
         &["approvals/question.rs", "approvals/state.rs"],
         &["approvals"],
     ),
+    noun(
+        "approvals",
+        "rules",
+        &[("*", "/api/v1/approval-rules")],
+        &["approvals/rule.rs"],
+        &["approval_rules"],
+    ),
+    noun(
+        "approvals",
+        "policies",
+        &[("*", "/api/v1/tenants/{tenant}/approval-policy")],
+        &["approvals/policy.rs"],
+        &["approval_policies"],
+    ),
     noun("runners", "leases", &[("*", "/api/v1/runs/{run}/lease")], &["runs/lease.rs"], &["leases"]),
     noun(
         "runners",

@@ -1,6 +1,8 @@
 //! Approvals: for people who answer, and for runners that ask.
 
+pub(crate) mod policies;
 pub(crate) mod questions;
+pub(crate) mod rules;
 
 use axum::Json;
 use axum::extract::State;
@@ -8,7 +10,8 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::approvals::approval::Approval;
-use guildhall_domain::approvals::state::Decision;
+use guildhall_domain::approvals::rule::RuleScopeKind;
+use guildhall_domain::approvals::state::{ApprovalState, Decision};
 use guildhall_domain::ids::ApprovalId;
 use guildhall_protocol::rest::approvals::{ApprovalView, ApprovalsQuery, ApprovalsView, CastVote};
 use guildhall_service::approvals::ApprovalFilter;
@@ -18,6 +21,7 @@ use utoipa_axum::routes;
 
 use crate::App;
 use crate::edge::caller::PendingAuthorization;
+use crate::edge::client_address::DirectPeer;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, parse};
 use crate::http::responses::CommonErrors;
@@ -67,8 +71,8 @@ pub(crate) async fn get(
 
 /// Answer a question of an agent
 ///
-/// For who created the run, and members with the permission approvals:decide. The first answer wins; a later one fails
-/// with 409 and names the winner.
+/// For who created the run, and members with the permission approvals:decide, unless the approval policy of the tenant
+/// says otherwise. An answer after the decision fails with 409 and names who decided.
 #[utoipa::path(
     post, path = "/api/v1/approvals/{approval}/votes", tag = "approvals", operation_id = "voteOnApproval",
     security(("bearer" = [])), params(("approval" = String, Path, description = "Approval id")),
@@ -79,9 +83,13 @@ pub(crate) async fn vote(
     State(app): State<App>,
     caller: Authorized<RunsWrite>,
     PathIds(approval): PathIds<ApprovalId>,
+    DirectPeer(peer): DirectPeer,
     Body(body): Body<CastVote>,
 ) -> Result<Json<ApprovalView>, ApiError> {
-    let answer = Answer { option: body.option_id, shown_digest: body.shown_digest };
+    let remember = body.remember.as_deref().map(RuleScopeKind::from_name).transpose();
+    let remember =
+        remember.map_err(|error| ApiError::new(FailureKind::SchemaInvalid, format!("remember: {error}")))?;
+    let answer = Answer { option: body.option_id, shown_digest: body.shown_digest, peer, remember };
     Ok(Json(view(app.approvals.votes.vote(&caller, approval, &answer).await?)))
 }
 
@@ -102,6 +110,9 @@ fn view(approval: Approval) -> ApprovalView {
         end_reason: approval.state.end_reason().map(|reason| reason.to_string()),
         created_at: approval.created_at,
         expires_at: approval.expires_at,
+        policy_version: approval.policy_version,
+        parked: approval.state == ApprovalState::Pending { is_parked: true },
+        escalated: approval.is_escalated,
         question: approval.question.into(),
     }
 }
@@ -111,6 +122,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(list))
         .routes(routes!(get))
         .routes(routes!(vote))
+        .routes(routes!(policies::get, policies::set))
+        .routes(routes!(rules::list))
+        .routes(routes!(rules::revoke))
         .routes(routes!(questions::ask))
         .routes(routes!(questions::take))
         .routes(routes!(questions::confirm))

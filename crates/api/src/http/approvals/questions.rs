@@ -8,7 +8,7 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::approvals::state::{ApprovalState, Decision};
 use guildhall_domain::ids::{ApprovalId, RunId};
 use guildhall_protocol::rest::approvals::{AnswerView, AskQuestion, ConfirmAnswer, TakeAnswer};
-use guildhall_service::approvals::questions::AskedQuestion;
+use guildhall_service::approvals::questions::NewQuestion;
 
 use crate::App;
 use crate::edge::caller::RunHolder;
@@ -39,7 +39,7 @@ pub(crate) async fn ask(
     if !PROCESS_LENGTH.contains(&body.process.len()) || !REQUEST_LENGTH.contains(&body.request.len()) {
         return Err(invalid("process, request: use 1 to 64 and 1 to 128 bytes".to_owned()));
     }
-    let asked = AskedQuestion {
+    let asked = NewQuestion {
         command: parse("commandId", &body.command_id)?,
         process: body.process,
         request: body.request,
@@ -120,5 +120,6 @@ fn view(id: ApprovalId, state: &ApprovalState) -> AnswerView {
         approval_id: id.to_string(),
         status: state.status().to_string(),
         option_id: taken.map(Decision::option).map(str::to_owned),
+        parked: *state == ApprovalState::Pending { is_parked: true },
     }
 }

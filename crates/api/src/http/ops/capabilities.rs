@@ -2,25 +2,45 @@
 
 use axum::Json;
 use axum::extract::State;
+use guildhall_domain::approvals::policy::{ApprovalPolicy, Mediation};
 use guildhall_domain::ops::capability::{Containment, ENVELOPE_VERSION, REGISTRY, Registry, Toggles};
-use guildhall_protocol::rest::ops::capabilities::{CapabilitiesView, ProtocolView, ServerMode};
+use guildhall_protocol::rest::ops::capabilities::{
+    CapabilitiesQuery, CapabilitiesView, PermissionPolicy, PolicyView, ProtocolView, ServerMode,
+};
 
 use crate::App;
+use crate::edge::caller::OptionalCaller;
+use crate::edge::error::ApiError;
+use crate::edge::input::ValidatedQuery;
+use crate::http::responses::CommonErrors;
 
 /// Get the capabilities of the server
 ///
-/// Computed for each request from the current configuration.
+/// Computed for each request from the current configuration. `policy` is that of the tenant in `tenantId`, or of the
+/// tenant that the service key belongs to; without a tenant, the default of the server.
 #[utoipa::path(
     get, path = "/capabilities", tag = "capabilities", operation_id = "getCapabilities",
-    responses((status = 200, description = "The feature tags, protocol versions and policies", body = CapabilitiesView))
+    security((), ("bearer" = [])), params(CapabilitiesQuery),
+    responses(
+        (status = 200, description = "The feature tags, protocol versions and policies", body = CapabilitiesView),
+        CommonErrors
+    )
 )]
-pub(crate) async fn get(State(app): State<App>) -> Json<CapabilitiesView> {
+pub(crate) async fn get(
+    State(app): State<App>,
+    caller: OptionalCaller,
+    ValidatedQuery(query): ValidatedQuery<CapabilitiesQuery>,
+) -> Result<Json<CapabilitiesView>, ApiError> {
+    let policy = match caller.tenant(&app, query.tenant_id.as_deref()).await? {
+        Some(tenant) => app.approvals.policies.of_tenant(tenant).await?,
+        None => ApprovalPolicy::default(),
+    };
     let containment = match app.runners.jobs.is_contained() {
         Some(true) => Containment::Contained,
         Some(false) => Containment::Uncontained,
         None => Containment::Elsewhere,
     };
-    Json(view(ENVELOPE_VERSION, &REGISTRY, &app.toggles(), containment))
+    Ok(Json(view(ENVELOPE_VERSION, &REGISTRY, &app.toggles(), containment, policy.mediation)))
 }
 
 fn view(
@@ -28,6 +48,7 @@ fn view(
     registry: &Registry,
     toggles: &Toggles,
     containment: Containment,
+    mediation: Mediation,
 ) -> CapabilitiesView {
     let protocol = registry.versions();
     CapabilitiesView {
@@ -39,7 +60,14 @@ fn view(
             current: protocol.current.to_string(),
             supported: protocol.supported.iter().map(ToString::to_string).collect(),
         },
-        policy: None,
+        policy: PolicyView {
+            permission: match mediation {
+                Mediation::FirstResponder => PermissionPolicy::FirstResponder,
+                Mediation::Designated { .. } => PermissionPolicy::Designated,
+                Mediation::Consensus { .. } => PermissionPolicy::Consensus,
+                Mediation::LocalOnly => PermissionPolicy::LocalOnly,
+            },
+        },
         containment: containment.as_str().to_owned(),
     }
 }
@@ -62,7 +90,13 @@ mod tests {
     /// Returns where each version appears: in the capabilities, in the first frame of a stream and in an event.
     fn versions_sent(envelope: u32, protocol: ProtocolVersions, event: u32) -> Value {
         let registry = Registry { protocol, ..REGISTRY };
-        let capabilities = json!(view(envelope, &registry, &Toggles::default(), Containment::Elsewhere));
+        let capabilities = json!(view(
+            envelope,
+            &registry,
+            &Toggles::default(),
+            Containment::Elsewhere,
+            Mediation::FirstResponder
+        ));
         let client = "client_1".parse::<ClientId>().unwrap();
         let frame = json!(NoticeFrame { v: event, notice: hello(&client, protocol.current) });
         let entry = Entry {

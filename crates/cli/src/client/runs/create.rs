@@ -5,14 +5,16 @@ use clap::Args;
 use guildhall_domain::ids::{RunId, SessionId};
 use guildhall_domain::named_enum::UnknownName;
 use guildhall_domain::runs::command::CommandKind;
-use guildhall_domain::runs::policy::{Approval, BackendProfile, Sandbox, SecretRef};
+use guildhall_domain::runs::policy::{Approval, Sandbox};
 use guildhall_protocol::rest::runs::commands::CommandView;
 use guildhall_protocol::rest::runs::{CreateRun, RunView, SessionRef};
 use guildhall_sdk::Client;
 use serde_json::{Value, json};
 
+use super::new_run::{RequestedApproval, RequestedPolicy, create_run, parse_approval};
 use super::watch::RunWatch;
 use super::{prompt, workspace};
+use crate::client::approvals::terminal_input::is_interactive;
 use crate::client::connection::{CommonArgs, TenantArg};
 use crate::output::print_result;
 
@@ -45,8 +47,9 @@ pub(super) struct CreateArgs {
     /// Sandbox of the agent: read-only, workspace-write or danger-full-access; without it the maximum of the tenant
     #[arg(long, value_parser = parse_sandbox)]
     sandbox: Option<Sandbox>,
-    #[command(flatten)]
-    approval: ApprovalArg,
+    /// When people are asked before the agent acts: untrusted, on-request or never; without it on-request if you watch the run on a terminal, else the maximum of the tenant
+    #[arg(long, value_parser = parse_approval)]
+    approval: Option<Approval>,
     /// Print events until the turn ends; without a prompt, until the run ends
     #[arg(long)]
     watch: bool,
@@ -57,18 +60,6 @@ pub(super) struct CreateArgs {
     tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
-}
-
-/// The approval policy of a new run.
-#[derive(Args)]
-pub(super) struct ApprovalArg {
-    /// When people are asked before the agent acts: untrusted, on-request or never; without it the maximum of the tenant
-    #[arg(long, value_parser = parse_approval)]
-    pub(super) approval: Option<Approval>,
-}
-
-fn parse_approval(text: &str) -> Result<Approval, UnknownName> {
-    Approval::from_name(text)
 }
 
 fn parse_sandbox(text: &str) -> Result<Sandbox, UnknownName> {
@@ -86,16 +77,15 @@ pub(super) async fn run(args: &CreateArgs) -> Result<()> {
         workspace_ref: workspace,
         provider_id: args.provider.clone(),
         backend_profile: args.profile.clone(),
-        execution_policy: args
-            .profile
-            .parse()
-            .ok()
-            .and_then(|profile| execution_policy(&profile, args.sandbox, args.approval.approval)),
+        execution_policy: None,
         trace_sink: Value::Null,
         session_ref: args.session.map(|session| SessionRef { session_id: Some(session.to_string()) }),
         idempotency_key: None,
     };
-    let created = connection.client.create_run(&request, args.idempotency_key.as_deref()).await?;
+    let can_answer = args.watch && !args.common.json && is_interactive();
+    let approval = RequestedApproval::with_default(args.approval, can_answer);
+    let policy = RequestedPolicy { sandbox: args.sandbox, approval };
+    let created = create_run(&connection.client, request, policy, args.idempotency_key.as_deref()).await?;
     let run: RunId = created.run_id.parse()?;
     let command = match &prompt {
         Some(prompt) => Some(submit_first_turn(&connection.client, run, prompt, args).await?),
@@ -112,23 +102,6 @@ pub(super) async fn run(args: &CreateArgs) -> Result<()> {
     RunWatch { client: &connection.client, run, command, after_seq: 0, json, closes_run: false }
         .follow_to_end()
         .await
-}
-
-/// Returns the execution policy: the sandbox, the approval policy, and permission to use the credential of the profile if
-/// it needs one.
-pub(super) fn execution_policy(
-    profile: &BackendProfile,
-    sandbox: Option<Sandbox>,
-    approval: Option<Approval>,
-) -> Option<Value> {
-    let credentials = profile.needs_credential().then(|| {
-        let credential = json!({ "name": SecretRef::provider_name(profile), "keys": ["credential"] });
-        ("secretScope".to_owned(), json!({ "providerCredentials": [credential] }))
-    });
-    let sandbox = sandbox.map(|sandbox| ("sandbox".to_owned(), json!(sandbox)));
-    let approval = approval.map(|approval| ("approval".to_owned(), json!(approval)));
-    let parts: serde_json::Map<_, _> = sandbox.into_iter().chain(approval).chain(credentials).collect();
-    (!parts.is_empty()).then_some(Value::Object(parts))
 }
 
 async fn submit_first_turn(

@@ -1,5 +1,6 @@
 //! Renders events for a terminal: streamed text, one line per tool call, and the outcome.
 
+use guildhall_domain::approvals::approval::BlockingQuestion;
 use guildhall_domain::runs::event;
 use guildhall_protocol::rest::runs::EventView;
 use serde_json::Value;
@@ -20,6 +21,8 @@ pub(crate) struct EventRenderer {
     printed: String,
     /// The running tools, if a tool is printed when it ends, with the tail of its output.
     open_tools: Option<ToolQueue>,
+    /// Principal of the user, if it is known.
+    viewer: Option<String>,
 }
 
 /// Where the cursor is.
@@ -36,6 +39,15 @@ impl EventRenderer {
     /// Returns a renderer that prints a tool when it has ended, with the tail of its output.
     pub(crate) fn with_folded_tools() -> Self {
         Self { open_tools: Some(ToolQueue::default()), ..Self::default() }
+    }
+
+    /// Sets who reads the output: their answers are theirs.
+    pub(crate) fn set_viewer(&mut self, principal: String) {
+        self.viewer = Some(principal);
+    }
+
+    pub(crate) fn viewer(&self) -> Option<&str> {
+        self.viewer.as_deref()
     }
 
     pub(crate) fn is_at_line_start(&self) -> bool {
@@ -58,9 +70,9 @@ impl EventRenderer {
                 status_note(payload).map_or(String::new(), |note| self.whole_line(&note))
             }
             event::APPROVAL_REQUESTED => self.whole_line(&format_question(payload)),
-            event::APPROVAL_STATUS if field(payload, "status") == "decided" => {
-                let by = payload["by"][0].as_str().unwrap_or_default();
-                self.whole_line(&format!("  answered: {} by {by}", field(payload, "effect")))
+            event::APPROVAL_STATUS => {
+                let text = format_approval_status(payload, self.viewer());
+                text.map_or(String::new(), |text| self.whole_line(&format!("  {text}")))
             }
             // Event types newer than this client: see `runs events`.
             _ => String::new(),
@@ -167,16 +179,32 @@ impl EventRenderer {
     }
 }
 
-/// Says what the agent asks for, and how to answer.
+/// Says what the agent asks for, and how to read it.
 fn format_question(payload: &Value) -> String {
     let (tool, id) = (field(payload, "tool"), field(payload, "approvalId"));
-    format!("  asks to use {tool}: see `guildhall approvals show {id}`, then `allow` or `deny` it")
+    format!("  asks to use {tool}: `guildhall approvals show {id}` shows the question")
+}
+
+/// Says how a question ended: who answered it, or why nobody can any more. None for the delivery of an answer.
+pub(crate) fn format_approval_status(payload: &Value, viewer: Option<&str>) -> Option<String> {
+    let name = |by: &str| if viewer == Some(by) { "you".to_owned() } else { by.to_owned() };
+    let deciders = payload["by"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let by = deciders.map(name).collect::<Vec<_>>().join(", ");
+    match field(payload, "status") {
+        "decided" => Some(format!("answered: {} by {by}", field(payload, "effect"))),
+        "expired" => Some("denied: nobody answered in time".to_owned()),
+        "withdrawn" => Some(format!("question withdrawn: {}", field(payload, "reason"))),
+        _ => None,
+    }
 }
 
 /// Formats the outcome of a command or a run.
 pub(crate) fn format_outcome(payload: &Value) -> String {
     let status = field(payload, "terminalStatus");
     let outcome = if payload["scope"] == "run" { format!("run {status}") } else { status.to_owned() };
+    if let Ok(BlockingQuestion(question)) = field(payload, "message").parse() {
+        return format!("{outcome}: the agent has stopped; it goes on when {question} is answered");
+    }
     match (payload["failureKind"].as_str(), payload["message"].as_str()) {
         (Some(kind), Some(message)) if kind != status => format!("{outcome} ({kind}): {message}"),
         (_, Some(message)) => format!("{outcome}: {message}"),

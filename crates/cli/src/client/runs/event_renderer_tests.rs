@@ -122,3 +122,17 @@ fn folded_tool_is_one_line_with_the_tail_of_its_output() {
     cancelled
     ");
 }
+
+#[test]
+fn end_of_a_question_says_who_answered_or_why_nobody_can() {
+    let status = |status: &str, reason: Option<&str>| {
+        let payload = json!({
+            "approvalId": "apr_1", "status": status, "effect": "allow", "by": ["prn_1", "prn_2"], "reason": reason,
+        });
+        format_approval_status(&payload, Some("prn_2"))
+    };
+    assert_eq!(status("decided", None).as_deref(), Some("answered: allow by prn_1, you"));
+    assert_eq!(status("expired", None).as_deref(), Some("denied: nobody answered in time"));
+    assert_eq!(status("withdrawn", Some("cancelled")).as_deref(), Some("question withdrawn: cancelled"));
+    assert_eq!(status("delivered", None), None);
+}

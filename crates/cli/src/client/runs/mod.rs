@@ -11,6 +11,7 @@ mod history;
 mod jobs;
 mod list;
 mod logs;
+mod new_run;
 mod prompt;
 mod result;
 pub(crate) mod run_in_copy;
@@ -18,6 +19,7 @@ mod send;
 mod tool_output;
 mod watch;
 mod watch_display;
+mod watch_questions;
 mod watch_status;
 mod workspace;
 
@@ -42,7 +44,7 @@ const EXAMPLES: &str = "Examples:
 A run waits until a runner for its profile claims it; `guildhall runs explain RUN` shows what a run waits for.";
 
 const FOLLOW_HELP: &str = "Following continues across restarts of the server and prints each event once. With --json each event \
-is printed as the server sent it, one per line.
+is printed as the server sent it, one per line. On a terminal you are asked the questions of the agent.
 
 Exit codes of a followed turn or run: 0 completed, 1 failed or blocked, 3 cancelled, 130 you stopped to follow it (Ctrl-C) and \
 it goes on.";

@@ -8,16 +8,17 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use guildhall_domain::ids::{CommandId, RunId, TenantId};
 use guildhall_domain::runs::command::CommandKind;
-use guildhall_domain::runs::policy::BackendProfile;
+use guildhall_domain::runs::policy::{Approval, BackendProfile};
 use guildhall_protocol::rest::runs::CreateRun;
 use guildhall_sdk::Client;
 use serde_json::{Value, json};
 
-use super::create::{ApprovalArg, execution_policy};
 use super::diff::{apply_diff, repository};
+use super::new_run::{RequestedApproval, RequestedPolicy, create_run, parse_approval};
 use super::prompt;
 use super::watch::RunWatch;
 use crate::async_runtime::block_on;
+use crate::client::approvals::terminal_input::discard_typed_input;
 use crate::client::connection::{CommonArgs, TenantArg};
 use crate::error::{UnsuccessfulOutcome, UsageError};
 use crate::output::{print_json, print_line, sanitize_text};
@@ -26,9 +27,13 @@ const EXAMPLES: &str = "Examples:
   guildhall run 'fix the failing test'              Ask before the changes are applied
   guildhall run 'fix the failing test' --apply      Apply them without asking
   guildhall run - --profile codex < prompt.txt      Read the prompt from standard input
+  guildhall run 'update the docs' --approval never  Never ask; only the sandbox limits the agent
 
 The agent gets a private copy of the Git repository of the working directory, with what is not committed and without ignored \
 files. Your files change only when you apply the changes. The run is closed when its turn ends.
+
+If the agent asks before it acts, you answer on the terminal. Without a terminal (in scripts) the commands that answer are printed to \
+standard error, and the agent waits for up to a day.
 
 Exit codes: 0 completed, 1 failed or blocked, 3 cancelled.";
 
@@ -46,8 +51,9 @@ pub(crate) struct RunInCopyArgs {
     /// Apply the changes without asking
     #[arg(long)]
     apply: bool,
-    #[command(flatten)]
-    approval: ApprovalArg,
+    /// When you are asked before the agent acts: untrusted, on-request or never; without it on-request
+    #[arg(long, value_parser = parse_approval)]
+    approval: Option<Approval>,
     /// Leave the run open, for `guildhall runs send`
     #[arg(long)]
     keep_open: bool,
@@ -77,12 +83,15 @@ async fn run_in_copy(args: &RunInCopyArgs) -> Result<()> {
         workspace_ref: json!({ "kind": "copy", "path": repository }),
         provider_id: "local".to_owned(),
         backend_profile: profile.to_string(),
-        execution_policy: execution_policy(&profile, None, args.approval.approval),
+        execution_policy: None,
         trace_sink: Value::Null,
         session_ref: None,
         idempotency_key: None,
     };
-    let run: RunId = client.create_run(&request, None).await?.run_id.parse()?;
+    // Without a terminal too: the questions are printed, with the commands that answer them.
+    let policy =
+        RequestedPolicy { sandbox: None, approval: RequestedApproval::with_default(args.approval, true) };
+    let run: RunId = create_run(client, request, policy, None).await?.run_id.parse()?;
     let turn = client.submit_command(run, CommandKind::Turn, &prompt, None).await;
     let turn = turn.with_context(|| format!("{run} was created, but its turn was not sent"))?;
     let command: CommandId = turn.command_id.parse()?;
@@ -177,6 +186,8 @@ fn wants_to_apply(args: &RunInCopyArgs, run: RunId) -> Result<bool> {
         eprintln!("  next: `guildhall runs apply {run}` applies the changes");
         return Ok(false);
     }
+    // An answer to a question of the agent that came too late is not an answer to this one.
+    discard_typed_input();
     eprint!("Apply these changes? [y/N] ");
     std::io::stderr().flush()?;
     let mut answer = String::new();

@@ -1,18 +1,22 @@
 //! Follows a run, or one command of it, to its end.
 
+use std::future::pending;
+use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::Result;
 use guildhall_domain::FailureKind;
-use guildhall_domain::ids::{CommandId, RunId};
+use guildhall_domain::approvals::approval::BlockingQuestion;
+use guildhall_domain::ids::{ApprovalId, CommandId, RunId};
 use guildhall_domain::runs::{TerminalStatus, event};
 use guildhall_protocol::rest::runs::EventView;
 use guildhall_sdk::{Client, ClientError, RunEvent, RunFollower, RunStreamItem, next_step_for};
 use serde_json::json;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until};
 
 use super::event_renderer::format_outcome;
 use super::watch_display::WatchDisplay;
+use super::watch_questions::WatchQuestions;
 use crate::error::{UnsuccessfulOutcome, WatchInterrupted};
 use crate::output::{print_json, print_line, sanitize_line};
 
@@ -26,12 +30,21 @@ const NOTICE_DELAY: Duration = Duration::from_secs(1);
 pub(super) struct RunWatch<'a> {
     pub(super) client: &'a Client,
     pub(super) run: RunId,
-    /// The command to follow; `None` follows the run.
+    /// The command to follow, then the turn that continues it; `None` follows the run.
     pub(super) command: Option<CommandId>,
     pub(super) after_seq: i64,
     pub(super) json: bool,
     /// Whether the caller closes the run afterwards.
     pub(super) closes_run: bool,
+}
+
+/// What a followed run waits for: its events, and typed answers.
+struct WatchSource<'a> {
+    follower: RunFollower,
+    /// `None` with `--json`: nobody is asked.
+    questions: Option<WatchQuestions<'a>>,
+    /// When to print that the run has no runner.
+    notice_at: Option<Instant>,
 }
 
 /// An outcome that was read from the server, with the last event of the run at that time.
@@ -51,7 +64,7 @@ struct WatchOutcome {
 impl RunWatch<'_> {
     /// Prints events until the end. Returns an error, which sets the exit code, unless it completed. Ctrl-C stops to
     /// follow; the run goes on.
-    pub(super) async fn follow_to_end(&self) -> Result<()> {
+    pub(super) async fn follow_to_end(mut self) -> Result<()> {
         let (mut display, mut printed_seq) = (WatchDisplay::new(self.json), self.after_seq);
         let outcome = tokio::select! {
             outcome = self.follow(&mut display, &mut printed_seq) => Some(outcome),
@@ -65,14 +78,23 @@ impl RunWatch<'_> {
         }
     }
 
-    async fn follow(&self, display: &mut WatchDisplay, printed_seq: &mut i64) -> Result<WatchOutcome> {
-        let mut follower = self.client.follow_run(self.run, self.after_seq);
-        let (mut outage, mut fetched, mut notice_at) =
-            (OutageReporter::default(), None::<FetchedOutcome>, None);
+    async fn follow(&mut self, display: &mut WatchDisplay, printed_seq: &mut i64) -> Result<WatchOutcome> {
+        let mut source = WatchSource {
+            follower: self.client.follow_run(self.run, self.after_seq),
+            questions: (!self.json).then(|| WatchQuestions::new(self.client)),
+            notice_at: None,
+        };
+        let (mut outage, mut fetched) = (OutageReporter::default(), None::<FetchedOutcome>);
         loop {
-            let outcome = match self.next_item(&mut follower, &mut notice_at, display).await? {
+            let outcome = match self.next_item(&mut source, display).await? {
                 RunStreamItem::Event(event) => {
                     outage.report_restored(display)?;
+                    self.follow_continuation(&event.view);
+                    if let Some(questions) =
+                        source.questions.as_mut().filter(|_| self.is_followed(&event.view))
+                    {
+                        questions.apply_event(&event.view, display)?;
+                    }
                     self.print_event(&event, display)?;
                     *printed_seq = event.view.seq;
                     self.outcome_in_event(&event.view, display).await?
@@ -81,11 +103,16 @@ impl RunWatch<'_> {
                 RunStreamItem::CaughtUp => {
                     outage.report_restored(display)?;
                     fetched = self.fetch_outcome(display).await?;
-                    notice_at = (fetched.is_none() && !self.json).then(|| Instant::now() + NOTICE_DELAY);
+                    source.notice_at =
+                        (fetched.is_none() && !self.json).then(|| Instant::now() + NOTICE_DELAY);
+                    if let Some(questions) = source.questions.as_mut().filter(|_| fetched.is_none()) {
+                        questions.go_live();
+                    }
                     None
                 }
                 RunStreamItem::Restored => {
                     *printed_seq = 0;
+                    source.questions.as_mut().map_or(Ok(()), |questions| questions.restart(display))?;
                     self.print_restored(display)?;
                     None
                 }
@@ -113,11 +140,10 @@ impl RunWatch<'_> {
     }
 
     fn print_event(&self, event: &RunEvent, display: &mut WatchDisplay) -> std::io::Result<()> {
-        let (view, command) = (&event.view, self.command.map(|command| command.to_string()));
-        let is_of_other = command.is_some() && view.command_id.is_some() && view.command_id != command;
+        let view = &event.view;
         // Whoever watches a command has just written it.
-        let is_own_text = command.is_some() && view.r#type == event::USER_MESSAGE;
-        if !self.json && is_of_other {
+        let is_own_text = self.command.is_some() && view.r#type == event::USER_MESSAGE;
+        if !self.json && !self.is_followed(view) {
             return Ok(());
         }
         if !self.json && is_own_text {
@@ -127,13 +153,34 @@ impl RunWatch<'_> {
         display.print_event(event)
     }
 
-    /// Returns the outcome if the event ends the followed run or command.
+    /// Returns whether an event is of the followed command, or of the run.
+    fn is_followed(&self, event: &EventView) -> bool {
+        match (&event.command_id, self.command) {
+            (Some(of), Some(command)) => *of == command.to_string(),
+            (None, _) | (_, None) => true,
+        }
+    }
+
+    /// Follows the turn that continues the followed one, which was blocked by a question.
+    fn follow_continuation(&mut self, event: &EventView) {
+        let continued = event.payload.as_ref().and_then(|payload| payload["continues"].as_str());
+        let is_ours = |command: CommandId| continued.is_some_and(|id| id == command.to_string());
+        if event.r#type == event::COMMAND_STATUS && self.command.is_some_and(is_ours) {
+            let next = event.command_id.as_deref().and_then(|id| id.parse().ok());
+            self.command = next.or(self.command);
+        }
+    }
+
+    /// Returns the outcome if the event ends the followed run or command, or ends the question that it waits for.
     async fn outcome_in_event(
         &self,
         event: &EventView,
         display: &mut WatchDisplay,
     ) -> Result<Option<WatchOutcome>> {
         let is_ours = event.command_id == self.command.map(|command| command.to_string());
+        if is_ours && self.command.is_some() && is_end_without_answer(event) {
+            return Ok(self.fetch_outcome(display).await?.map(|fetched| fetched.outcome));
+        }
         if event.r#type != event::TERMINAL_STATUS || !is_ours {
             return Ok(None);
         }
@@ -141,6 +188,9 @@ impl RunWatch<'_> {
         let Some(payload) = &event.payload else {
             return Ok(self.fetch_outcome(display).await?.map(|fetched| fetched.outcome));
         };
+        if payload["message"].as_str().and_then(parked_question).is_some() {
+            return Ok(self.fetch_outcome(display).await?.map(|fetched| fetched.outcome));
+        }
         let kind = payload["failureKind"].as_str();
         Ok(parse_outcome(payload["terminalStatus"].as_str(), kind, None))
     }
@@ -172,6 +222,11 @@ impl RunWatch<'_> {
             Some(command) => (command.terminal_status, command.failure_kind, command.message),
             None => (run.terminal_status, run.failure_kind, run.message),
         };
+        if let Some(question) = message.as_deref().and_then(parked_question)
+            && self.client.get_approval(question).await?.parked
+        {
+            return Ok(None);
+        }
         let scope = if self.command.is_some() { "command" } else { "run" };
         let text = format_outcome(&json!({
             "scope": scope, "terminalStatus": status, "failureKind": kind, "message": message,
@@ -180,20 +235,31 @@ impl RunWatch<'_> {
         Ok(outcome.map(|outcome| FetchedOutcome { outcome, last_seq: run.last_seq }))
     }
 
-    /// Waits for the next item. Meanwhile renews the status line, and prints once that the run has no runner, when it is
-    /// time for that.
+    /// Waits for the next item. Meanwhile asks the questions of the agent, renews the status line, and prints once that
+    /// the run has no runner, when it is time for that.
     async fn next_item(
         &self,
-        follower: &mut RunFollower,
-        notice_at: &mut Option<Instant>,
+        source: &mut WatchSource<'_>,
         display: &mut WatchDisplay,
     ) -> Result<RunStreamItem> {
+        let WatchSource { follower, questions, notice_at } = source;
+        // One future for all rounds: a new one waits for its whole pause again, and would never poll.
+        let mut next = pin!(follower.next());
         loop {
-            let Some(wake_at) = [*notice_at, display.refresh_at()].into_iter().flatten().min() else {
-                return Ok(follower.next().await?);
-            };
-            if let Ok(item) = timeout_at(wake_at, follower.next()).await {
-                return Ok(item?);
+            if let Some(questions) = questions {
+                questions.show_next(display).await?;
+            }
+            let retry_at = questions.as_ref().and_then(WatchQuestions::retry_at);
+            let wake_at = [*notice_at, retry_at, display.refresh_at()].into_iter().flatten().min();
+            tokio::select! {
+                item = &mut next => return Ok(item?),
+                line = next_line(questions.as_mut()) => {
+                    if let Some(questions) = questions {
+                        questions.answer(line?.as_deref(), display).await?;
+                    }
+                    continue;
+                }
+                () = wait_until(wake_at) => {}
             }
             if notice_at.take_if(|at| *at <= Instant::now()).is_some() {
                 self.print_waiting_for_runner(display).await?;
@@ -235,6 +301,31 @@ impl RunWatch<'_> {
     }
 }
 
+/// Returns the question that a turn was blocked by.
+fn parked_question(message: &str) -> Option<ApprovalId> {
+    message.parse().ok().map(|BlockingQuestion(question)| question)
+}
+
+/// Returns whether an event ends a question without an answer of a person: nothing continues the turn then.
+fn is_end_without_answer(event: &EventView) -> bool {
+    let status = event.payload.as_ref().and_then(|payload| payload["status"].as_str());
+    event.r#type == event::APPROVAL_STATUS && matches!(status, Some("expired" | "withdrawn"))
+}
+
+async fn next_line(questions: Option<&mut WatchQuestions<'_>>) -> std::io::Result<Option<String>> {
+    match questions {
+        Some(questions) => questions.next_line().await,
+        None => pending().await,
+    }
+}
+
+async fn wait_until(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
+    }
+}
+
 fn parse_outcome(status: Option<&str>, kind: Option<&str>, text: Option<String>) -> Option<WatchOutcome> {
     // An unknown status, newer than this client, is also an end.
     let status = TerminalStatus::from_name(status?).unwrap_or(TerminalStatus::Failed);
@@ -258,5 +349,28 @@ impl OutageReporter {
             return Ok(());
         }
         display.print_message("the server is reachable again")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(kind: &str, payload: serde_json::Value) -> EventView {
+        serde_json::from_value(json!({
+            "v": 1, "seq": 1, "type": kind, "eventId": null, "commandId": null, "payload": payload,
+            "erased": false, "recordedAt": "2026-11-17T00:00:00Z",
+        }))
+        .expect("an event")
+    }
+
+    #[test]
+    fn only_expiry_and_withdrawal_end_a_question_without_an_answer() {
+        for (status, ends) in [("expired", true), ("withdrawn", true), ("decided", false), ("pending", false)]
+        {
+            let status_event = event(event::APPROVAL_STATUS, json!({ "status": status }));
+            assert_eq!(is_end_without_answer(&status_event), ends, "{status}");
+        }
+        assert!(!is_end_without_answer(&event(event::COMMAND_STATUS, json!({ "status": "expired" }))));
     }
 }

@@ -27,6 +27,13 @@ pub(super) struct WatchDisplay {
     is_json: bool,
     /// `None` unless standard output is a terminal.
     status_line: Option<StatusLine>,
+    /// The prompt of a question, in the place of the status line.
+    prompt: Option<PromptLine>,
+}
+
+struct PromptLine {
+    text: String,
+    is_shown: bool,
 }
 
 struct StatusLine {
@@ -39,11 +46,16 @@ impl WatchDisplay {
     pub(super) fn new(is_json: bool) -> Self {
         // Messages on standard error are printed between the lines: both must be the same terminal.
         if is_json || !stdout().is_terminal() || !stderr().is_terminal() {
-            return Self { renderer: EventRenderer::default(), is_json, status_line: None };
+            return Self { renderer: EventRenderer::default(), is_json, status_line: None, prompt: None };
         }
         let status_line =
             StatusLine { status: WatchStatus::default(), started_at: Instant::now(), is_shown: false };
-        Self { renderer: EventRenderer::with_folded_tools(), is_json, status_line: Some(status_line) }
+        Self {
+            renderer: EventRenderer::with_folded_tools(),
+            is_json,
+            status_line: Some(status_line),
+            prompt: None,
+        }
     }
 
     /// Prints an event as the server sent it, or as text.
@@ -58,6 +70,11 @@ impl WatchDisplay {
         self.print(&text)
     }
 
+    /// Returns the renderer, which knows who reads the output.
+    pub(super) fn renderer(&mut self) -> &mut EventRenderer {
+        &mut self.renderer
+    }
+
     /// Takes an event into account that is not printed.
     pub(super) fn skip_event(&mut self, event: &EventView) {
         if let Some(line) = &mut self.status_line {
@@ -65,10 +82,10 @@ impl WatchDisplay {
         }
     }
 
-    /// Moves to the start of a line and removes the status line.
+    /// Moves to the start of a line and removes the status line and the prompt.
     pub(super) fn end_line(&mut self) -> io::Result<()> {
         let text = if self.is_json { "" } else { self.renderer.end_line() };
-        self.clear_status()?;
+        self.clear_last_line()?;
         print_chunk(text)
     }
 
@@ -76,7 +93,31 @@ impl WatchDisplay {
     pub(super) fn print_message(&mut self, message: impl Display) -> io::Result<()> {
         self.end_line()?;
         eprintln!("{message}");
+        self.draw_prompt();
         Ok(())
+    }
+
+    /// Shows a prompt on standard error, and again below what is printed meanwhile.
+    pub(super) fn show_prompt(&mut self, text: String) -> io::Result<()> {
+        self.end_line()?;
+        self.prompt = Some(PromptLine { text, is_shown: false });
+        self.draw_prompt();
+        Ok(())
+    }
+
+    /// Removes the prompt: nobody has typed an answer.
+    pub(super) fn close_prompt(&mut self) -> io::Result<()> {
+        self.clear_last_line()?;
+        self.prompt = None;
+        Ok(())
+    }
+
+    /// Leaves the prompt where it is. The terminal has started a new line, if a whole line was typed.
+    pub(super) fn leave_prompt(&mut self, is_line: bool) {
+        self.prompt = None;
+        if !is_line {
+            eprintln!();
+        }
     }
 
     /// Returns when to call [`WatchDisplay::refresh`], if there is a status line.
@@ -84,8 +125,12 @@ impl WatchDisplay {
         self.status_line.as_ref().map(|_| Instant::now() + REFRESH_INTERVAL)
     }
 
-    /// Draws the status line, unless the cursor is in a text.
+    /// Draws the prompt or the status line, unless the cursor is in a text.
     pub(super) fn refresh(&mut self) -> io::Result<()> {
+        if self.prompt.is_some() {
+            self.draw_prompt();
+            return Ok(());
+        }
         let Some(line) = self.status_line.as_mut().filter(|_| self.renderer.is_at_line_start()) else {
             return Ok(());
         };
@@ -97,13 +142,24 @@ impl WatchDisplay {
 
     fn print(&mut self, text: &str) -> io::Result<()> {
         if !text.is_empty() {
-            self.clear_status()?;
+            self.clear_last_line()?;
             print_chunk(text)?;
         }
         self.refresh()
     }
 
-    fn clear_status(&mut self) -> io::Result<()> {
+    fn draw_prompt(&mut self) {
+        let hidden = self.prompt.as_mut().filter(|prompt| !prompt.is_shown);
+        if let Some(prompt) = hidden.filter(|_| self.renderer.is_at_line_start()) {
+            prompt.is_shown = true;
+            eprint!("{}", prompt.text);
+        }
+    }
+
+    fn clear_last_line(&mut self) -> io::Result<()> {
+        if self.prompt.as_mut().is_some_and(|prompt| std::mem::take(&mut prompt.is_shown)) {
+            eprint!("{CLEAR_LINE}");
+        }
         let is_shown = self.status_line.as_mut().is_some_and(|line| std::mem::take(&mut line.is_shown));
         if is_shown { print_chunk(CLEAR_LINE) } else { Ok(()) }
     }

@@ -61,6 +61,8 @@ fn waits_for(kind: &str, payload: &Value) -> Option<String> {
             "its runner to start the turn"
         }
         (event::BACKEND_STATUS, Some("transport-disconnected"), _) => "a connection to the model",
+        (event::APPROVAL_REQUESTED, _, _) => "the answer of a person",
+        (event::APPROVAL_STATUS, _, _) => "the model",
         (event::RUN_STATUS, _, Some("pending")) => "a runner",
         (event::RUN_STATUS | event::COMMAND_STATUS, _, Some("cancelling")) => "its runner to stop",
         (event::COMMAND_STATUS, _, Some("running"))

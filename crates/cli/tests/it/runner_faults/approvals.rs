@@ -15,7 +15,7 @@ use super::{DETECTION_TIMEOUT, LEASE};
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Creates a run whose agent asks.
-async fn create_asking_run(fixture: &RunnerFixture, agent: Agent) -> TestRun {
+pub(super) async fn create_asking_run(fixture: &RunnerFixture, agent: Agent) -> TestRun {
     let mut policy = agent.policy();
     policy["sandbox"] = json!("workspace-write");
     policy["approval"] = json!("on-request");
@@ -23,7 +23,7 @@ async fn create_asking_run(fixture: &RunnerFixture, agent: Agent) -> TestRun {
 }
 
 /// Waits for an approval of the run with this status.
-async fn wait_for_approval(fixture: &RunnerFixture, run: &TestRun, status: &str) -> Value {
+pub(super) async fn wait_for_approval(fixture: &RunnerFixture, run: &TestRun, status: &str) -> Value {
     let started = Stopwatch::start();
     let path = format!("/api/v1/approvals?tenantId=acme&state=all&runId={}", run.id);
     loop {
@@ -38,7 +38,7 @@ async fn wait_for_approval(fixture: &RunnerFixture, run: &TestRun, status: &str)
 }
 
 /// Answers with the first option of an effect.
-async fn answer(fixture: &RunnerFixture, approval: &Value, effect: &str) -> u16 {
+pub(super) async fn answer(fixture: &RunnerFixture, approval: &Value, effect: &str) -> u16 {
     let options = approval["question"]["options"].as_array().expect("options");
     let option = options.iter().find(|option| option["effect"] == effect).expect("an option");
     let path = format!("/api/v1/approvals/{}/votes", approval["approvalId"].as_str().expect("an id"));

@@ -2,6 +2,7 @@
 //! is cancelled. No tool call may run twice, no process may be left running, and no event may be lost silently.
 
 mod agent;
+mod approval_faults;
 mod approvals;
 mod budget;
 mod cancel;
@@ -10,6 +11,7 @@ mod fixture;
 mod kills;
 mod leftover_events;
 mod network_cut;
+mod parked_questions;
 mod process;
 mod proxy;
 mod server_errors;

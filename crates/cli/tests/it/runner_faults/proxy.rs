@@ -1,8 +1,8 @@
 //! An HTTP proxy in front of a server that can forward, fail, drop or hang each request.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use guildhall_domain::{Failure, FailureKind};
@@ -20,6 +20,33 @@ pub(super) enum ProxyAction {
     Hang,
     /// Responds with a failure.
     Fail(FailureKind),
+    /// Keeps the request until the gate opens, and closes the connection.
+    HoldRequest(Arc<Gate>),
+    /// Forwards the request. Keeps a response that contains a text until the gate opens, and closes the connection.
+    HoldResponse(Arc<Gate>, &'static str),
+}
+
+/// Holds requests until it is opened.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    pub(super) fn open(&self) {
+        *self.is_open.lock().expect("the lock is not poisoned") = true;
+        self.opened.notify_all();
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        *self.is_open.lock().expect("the lock is not poisoned")
+    }
+
+    fn wait(&self) {
+        let is_open = self.is_open.lock().expect("the lock is not poisoned");
+        let _opened = self.opened.wait_while(is_open, |is_open| !*is_open).expect("the lock is not poisoned");
+    }
 }
 
 /// A parsed HTTP request.
@@ -83,16 +110,34 @@ fn serve(
             )
         }
         ProxyAction::Forward => {
-            let connection = servers.iter().find_map(|server| TcpStream::connect(server).ok());
-            let mut upstream = connection.ok_or(io::ErrorKind::ConnectionRefused)?;
-            let forwarded =
-                request.head.iter().filter(|line| !line.to_ascii_lowercase().starts_with("connection:"));
-            let head: String = forwarded.map(|line| format!("{line}\r\n")).collect();
-            write!(upstream, "{}\r\n{head}connection: close\r\n\r\n", request.line)?;
-            upstream.write_all(&request.body)?;
+            let mut upstream = forward(&request, servers)?;
             io::copy(&mut upstream, &mut stream).map(drop)
         }
+        ProxyAction::HoldRequest(gate) => {
+            gate.wait();
+            stream.shutdown(Shutdown::Both)
+        }
+        ProxyAction::HoldResponse(gate, text) => {
+            let mut response = Vec::new();
+            forward(&request, servers)?.read_to_end(&mut response)?;
+            if String::from_utf8_lossy(&response).contains(text) {
+                gate.wait();
+                return stream.shutdown(Shutdown::Both);
+            }
+            stream.write_all(&response)
+        }
     }
+}
+
+/// Sends a request to the first server that is up. Returns the connection, to read the response.
+fn forward(request: &ProxyRequest, servers: &[String]) -> io::Result<TcpStream> {
+    let connection = servers.iter().find_map(|server| TcpStream::connect(server).ok());
+    let mut upstream = connection.ok_or(io::ErrorKind::ConnectionRefused)?;
+    let forwarded = request.head.iter().filter(|line| !line.to_ascii_lowercase().starts_with("connection:"));
+    let head: String = forwarded.map(|line| format!("{line}\r\n")).collect();
+    write!(upstream, "{}\r\n{head}connection: close\r\n\r\n", request.line)?;
+    upstream.write_all(&request.body)?;
+    Ok(upstream)
 }
 
 fn read_request(reader: &mut impl BufRead) -> io::Result<ProxyRequest> {

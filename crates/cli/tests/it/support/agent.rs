@@ -123,6 +123,23 @@ impl AgentFixture {
     }
 }
 
+/// Starts the runner program for the demo agent, with more arguments.
+pub(crate) fn start_demo_runner(
+    server: &DevServer,
+    tenant: &TenantFixture,
+    folder: &TempDir,
+    args: &[&str],
+) -> ChildProcess {
+    write_private(&folder.path().join("enrolment"), &tenant.enrolment_token);
+    let mut command = Command::new(runner_program());
+    command
+        .args(["--url", &server.url, "--enrolment-file", "enrolment", "--state", "state"])
+        .args(args)
+        .current_dir(folder.path())
+        .stdin(Stdio::null());
+    ChildProcess::start_with_stderr(&mut command, Stdio::null())
+}
+
 /// Stops a runner with SIGTERM and waits until it exits.
 pub(crate) fn stop_runner(mut runner: ChildProcess) {
     runner.signal(Signal::TERM);

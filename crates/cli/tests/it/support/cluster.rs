@@ -104,6 +104,13 @@ impl Cluster {
         self.wait_ready().await;
     }
 
+    /// Kills PostgreSQL, starts it again, and waits until both replicas are ready.
+    pub(crate) async fn kill_and_restart_postgres(&self) {
+        self.engines.postgres.kill();
+        self.engines.postgres.restart().expect("recovered");
+        self.wait_ready().await;
+    }
+
     async fn wait_ready(&self) {
         for replica in 0..2 {
             let deadline = Instant::now() + Duration::from_secs(120);

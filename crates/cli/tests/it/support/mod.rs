@@ -6,6 +6,7 @@ pub(crate) mod cluster;
 pub(crate) mod doctor;
 pub(crate) mod logged_replicas;
 pub(crate) mod runner;
+pub(crate) mod terminal;
 pub(crate) mod user;
 
 use std::fs::Permissions;

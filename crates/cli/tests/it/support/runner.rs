@@ -1,7 +1,7 @@
 //! A fake runner that tests control, and CLI commands that tests watch meanwhile.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -160,7 +160,10 @@ pub(crate) struct WatchedOutput {
 
 impl WatchedCommand {
     pub(crate) fn start(user: &CliUser, args: &[&str]) -> Self {
-        let mut command = user.command(args);
+        Self::start_command(user.command(args))
+    }
+
+    pub(crate) fn start_command(mut command: Command) -> Self {
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
         let stdout = child.stdout.take().expect("piped");

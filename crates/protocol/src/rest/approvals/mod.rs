@@ -1,6 +1,8 @@
 //! Approvals: questions of agents, and their answers.
 
+pub mod policy;
 pub mod question;
+pub mod rules;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -37,6 +39,12 @@ pub struct ApprovalView {
     pub created_at: Timestamp,
     /// Denied then, if there is no answer.
     pub expires_at: Timestamp,
+    /// Version of the tenant's approval policy that it was asked under.
+    pub policy_version: u32,
+    /// Whether the agent's process has ended, and asks again when there is an answer.
+    pub parked: bool,
+    /// Whether the owners of the tenant are asked, because nobody answered in time.
+    pub escalated: bool,
 }
 
 /// Query parameters of a list of approvals.
@@ -80,6 +88,11 @@ pub struct CastVote {
     pub option_id: String,
     /// The `shownDigest` of the approval that you have read.
     pub shown_digest: String,
+    /// Answers the same action without asking from now on, for 30 days: run, session or agent-and-project. Absent: this
+    /// question only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^(run|session|agent-and-project)$")]
+    pub remember: Option<String>,
 }
 
 /// A question of an agent's process, reported by its runner.
@@ -127,4 +140,7 @@ pub struct AnswerView {
     pub status: String,
     /// The option to give to the process; only with the status delivering.
     pub option_id: Option<String>,
+    /// Whether the turn must end: the question stays, and its answer continues the work in another turn.
+    #[serde(default)]
+    pub parked: bool,
 }

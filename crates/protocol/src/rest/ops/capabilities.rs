@@ -1,7 +1,17 @@
 //! Capabilities of a server.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
+
+/// Query parameters of the capabilities.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct CapabilitiesQuery {
+    /// Id or slug of one of your tenants.
+    #[param(example = "acme")]
+    pub tenant_id: Option<String>,
+}
 
 /// Capabilities of the server. A tag in `features` means that the feature is available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -17,9 +27,8 @@ pub struct CapabilitiesView {
     #[schema(required = true)]
     pub workspace_cwd: Option<String>,
     pub protocol: ProtocolView,
-    /// Absent while no policy mediates permission requests: then every request of an agent is declined.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub policy: Option<PolicyView>,
+    /// Policies of the tenant that the caller acts in.
+    pub policy: PolicyView,
     /// Isolation of agents. `elsewhere`: this server starts no runners. `contained`: the kernel denies agents access
     /// to the server's state and credentials. `uncontained`: runners use the server's account, and agents can access
     /// whatever that account can; only for a single tenant, or for tenants that trust each other.
@@ -74,24 +83,21 @@ mod tests {
     #[test]
     fn mode_and_policy_accept_only_the_values_of_the_source() {
         let envelope = |mode: &str, policy: serde_json::Value| {
-            let mut envelope = json!({
+            json!({
                 "v": 1, "mode": mode, "features": [], "workspaceCwd": null, "containment": "elsewhere",
-                "protocol": { "current": "v1", "supported": ["v1"] },
-            });
-            if !policy.is_null() {
-                envelope["policy"] = policy;
-            }
-            envelope
+                "protocol": { "current": "v1", "supported": ["v1"] }, "policy": policy,
+            })
         };
         let permissions = ["first-responder", "designated", "consensus", "local-only"];
         let policies = permissions.map(|permission| json!({ "permission": permission }));
-        for policy in policies.into_iter().chain([json!(null)]) {
+        for policy in policies {
             let sent = envelope("http-bridge", policy);
             let view: CapabilitiesView = serde_json::from_value(sent.clone()).unwrap();
             assert_eq!(json!(view), sent);
         }
         for invalid in [
-            envelope("control-plane", json!(null)),
+            envelope("control-plane", json!({ "permission": "designated" })),
+            envelope("http-bridge", json!(null)),
             envelope("http-bridge", json!({ "permission": "decline" })),
             envelope("http-bridge", json!({})),
         ] {

@@ -47,6 +47,9 @@ pub struct CommandStatusPayload {
     /// The principal who cancelled the command.
     #[schema(required = false)]
     pub by: String,
+    /// The blocked turn whose work this one continues. Of a new command.
+    #[schema(required = false)]
+    pub continues: String,
 }
 
 /// What the author of a turn or steer wrote. Secrets are redacted.
@@ -268,7 +271,7 @@ pub struct ApprovalRequestedPayload {
 pub struct ApprovalStatusPayload {
     #[schema(example = "apr_01920000000070008000000000000000")]
     pub approval_id: String,
-    /// decided, expired, delivering, delivered, settled, withdrawn, void, reused or uncertain.
+    /// pending, decided, expired, delivering, delivered, settled, withdrawn, void, reused or uncertain.
     #[schema(example = "decided")]
     pub status: String,
     /// The chosen option.
@@ -277,8 +280,23 @@ pub struct ApprovalStatusPayload {
     pub effect: Option<String>,
     /// Ids of those who decided, or `expiry`.
     pub by: Option<Vec<String>>,
-    /// Why the question was withdrawn, or its answer is void.
+    /// Why the question was withdrawn, its answer is void, or it is still pending: `parked` or `escalated`.
     pub reason: Option<String>,
+}
+
+/// An answer that does not decide yet.
+#[derive(Debug, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalVotePayload {
+    #[schema(example = "apr_01920000000070008000000000000000")]
+    pub approval_id: String,
+    pub option_id: String,
+    /// Id of the person who answered.
+    pub by: String,
+    /// Answers so far.
+    pub votes: u32,
+    /// Equal answers that decide.
+    pub quorum: u32,
 }
 
 /// An event of the agent that Guildhall does not know.

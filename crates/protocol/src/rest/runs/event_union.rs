@@ -7,10 +7,10 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::EventView;
 use super::event_payloads::{
-    ApprovalDeclinedPayload, ApprovalRequestedPayload, ApprovalStatusPayload, ArtifactPayload,
-    AssistantDeltaPayload, AssistantMessagePayload, BackendEventPayload, BackendStatusPayload,
-    CommandOutputPayload, CommandStatusPayload, ErrorPayload, RunStatusPayload, TerminalStatusPayload,
-    ToolCallPayload, UsagePayload, UserMessagePayload,
+    ApprovalDeclinedPayload, ApprovalRequestedPayload, ApprovalStatusPayload, ApprovalVotePayload,
+    ArtifactPayload, AssistantDeltaPayload, AssistantMessagePayload, BackendEventPayload,
+    BackendStatusPayload, CommandOutputPayload, CommandStatusPayload, ErrorPayload, RunStatusPayload,
+    TerminalStatusPayload, ToolCallPayload, UsagePayload, UserMessagePayload,
 };
 use crate::tagged_union::{NamedSchemas, TaggedUnion, constant};
 
@@ -44,6 +44,7 @@ fn types() -> TaggedUnion {
         .event::<ApprovalDeclinedPayload>(event::APPROVAL_DECLINED)
         .event::<ApprovalRequestedPayload>(event::APPROVAL_REQUESTED)
         .event::<ApprovalStatusPayload>(event::APPROVAL_STATUS)
+        .event::<ApprovalVotePayload>(event::APPROVAL_VOTE)
         .event::<BackendEventPayload>(event::BACKEND_EVENT)
         .others()
 }

@@ -16,7 +16,7 @@ use super::question;
 use super::session::Session;
 use crate::backend::jsonl::{Message, PendingStop, Reply, RpcError, StopReason};
 use crate::backend::passthrough::bound_payload;
-use crate::backend::question::{OpenQuestions, TakenAnswer};
+use crate::backend::question::{AnswerDelivery, OpenQuestions};
 use crate::backend::{
     BackendConfig, BackendEvent, BackendFailure, EventSink, SteerError, TurnControl, TurnOutcome,
 };
@@ -207,7 +207,7 @@ impl<'a> Turn<'a> {
     async fn answer(
         &mut self,
         PermissionRequest { id, params }: PermissionRequest,
-        answer: Option<TakenAnswer>,
+        answer: Option<AnswerDelivery>,
     ) -> Result<(), BackendFailure> {
         let option = answer.as_ref().map(|answer| answer.option.as_str());
         let (response, decision) = permission::choose(&params, option, self.stop.is_some());

@@ -15,7 +15,7 @@ use super::policy::{sandbox_policy, text_input};
 use super::question;
 use super::session::Session;
 use crate::backend::jsonl::{Message, PendingStop, Reply, RpcError, StopReason};
-use crate::backend::question::{OpenQuestions, TakenAnswer};
+use crate::backend::question::{AnswerDelivery, OpenQuestions};
 use crate::backend::{
     BackendConfig, BackendEvent, BackendFailure, EventSink, SteerError, TurnControl, TurnOutcome,
 };
@@ -183,7 +183,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Gives the answer of a person to Codex; no answer declines.
-    async fn answer(&mut self, id: &Value, answer: Option<TakenAnswer>) -> Result<(), BackendFailure> {
+    async fn answer(&mut self, id: &Value, answer: Option<AnswerDelivery>) -> Result<(), BackendFailure> {
         let option = answer.as_ref().map(|answer| answer.option.as_str());
         self.session.send_reply(id, &Reply::Result(question::reply(option))).await?;
         if let Some(answer) = answer {

@@ -3,7 +3,7 @@ use std::time::Duration;
 use guildhall_domain::approvals::question::{OptionEffect, Question, QuestionKind};
 use guildhall_domain::runs::policy::Approval;
 use guildhall_runner::backend::{
-    BackendEvent, PendingQuestion, TakenAnswer, ThreadStart, TurnControl, TurnOutcome,
+    AnswerDelivery, BackendEvent, PendingQuestion, ThreadStart, TurnControl, TurnOutcome,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -98,7 +98,7 @@ async fn answer_turn(
         let PendingQuestion { question, reply, .. } = asked.recv().await.expect("a question");
         let option = question.options.iter().find(|option| option.effect == effect).expect("an option");
         let (delivered, confirmed) = oneshot::channel();
-        reply.send(TakenAnswer { option: option.id.clone(), delivered }).expect("the turn waits");
+        reply.send(AnswerDelivery { option: option.id.clone(), delivered }).expect("the turn waits");
         confirmed.await.expect("the process has got the answer");
         shown = Some(question);
     });

@@ -7,6 +7,8 @@ pub(crate) mod flood;
 pub(crate) mod launcher;
 pub(crate) mod oidc;
 pub(crate) mod profiles;
+pub(crate) mod question_fixture;
+pub(crate) mod routes;
 pub(crate) mod run_tokens;
 pub(crate) mod runs;
 

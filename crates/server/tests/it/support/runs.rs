@@ -70,6 +70,19 @@ impl Cluster {
         response.body
     }
 
+    /// Asks a question in place of an agent, answers it and remembers the answer. Returns the id of the rule.
+    pub(crate) async fn create_approval_rule(&self, claim: &RunClaim, command: &str) -> String {
+        let approval = self.first.ask(claim, command, "remembered", command_question("remembered")).await;
+        let path = format!("/api/v1/approvals/{approval}");
+        let found = self.first.get_as(&path, &self.operator.token).await.body;
+        let body = json!({ "optionId": "yes", "shownDigest": found["shownDigest"], "remember": "session" });
+        let voted = self.first.post_as(&format!("{path}/votes"), &self.operator.token, body).await;
+        assert_eq!(voted.status, 200, "{}", voted.text);
+        let path = format!("/api/v1/approval-rules?tenantId={}", text(&found, "tenantId"));
+        let rules = self.first.get_as(&path, &self.operator.token).await.body;
+        text(&rules["rules"][0], "ruleId")
+    }
+
     /// Reads all events of a run in small pages.
     pub(crate) async fn list_events(&self, run: &str) -> Vec<Value> {
         let (mut events, mut after) = (Vec::new(), 0);

@@ -1,0 +1,240 @@
+//! Questions of agents, asked on a terminal and answered with commands.
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::ChildProcess;
+use crate::support::agent::{start_demo_runner, stop_runner};
+use crate::support::runner::{TenantFixture, WatchedCommand, string_field};
+use crate::support::terminal::TerminalSession;
+use crate::support::user::{CliUser, DevServer, stderr, stdout};
+
+/// The end of the prompt of a question that is allowed or denied.
+const PROMPT: &str = "d shows details: ";
+
+/// A server with one run, whose agent asks, and a runner that serves it.
+struct AskingRun {
+    run: String,
+    /// Not in the process of the test: a runner kills the children of its process that are in another session.
+    runner: ChildProcess,
+    fixture: TenantFixture,
+    server: DevServer,
+    _folder: TempDir,
+}
+
+impl AskingRun {
+    fn start() -> Self {
+        let server = DevServer::ephemeral();
+        let fixture = TenantFixture::new(&server);
+        let folder = tempfile::tempdir().expect("a folder");
+        let runner = start_demo_runner(&server, &fixture, &folder, &[]);
+        let created = fixture.user.json(&["runs", "create", "--approval", "on-request"]);
+        let run = string_field(&created["run"], "runId");
+        Self { run, runner, fixture, server, _folder: folder }
+    }
+
+    /// Sends a turn whose agent asks, and watches it on a terminal.
+    fn watch_on_terminal(&self, prompt: &str) -> TerminalSession {
+        TerminalSession::start(&self.fixture.user.command(&["runs", "send", &self.run, prompt, "--watch"]))
+    }
+
+    fn only_question(&self) -> Value {
+        let listed = self.fixture.user.json(&["approvals", "ls"]);
+        let approvals = listed["approvals"].as_array().expect("a list");
+        assert_eq!(approvals.len(), 1, "{listed}");
+        approvals[0].clone()
+    }
+
+    fn stop(self) {
+        stop_runner(self.runner);
+    }
+}
+
+#[test]
+fn question_is_shown_and_answered_on_the_command_line() {
+    let asking = AskingRun::start();
+    let (fixture, run) = (&asking.fixture, asking.run.as_str());
+    for (verb, reply, said) in [
+        ("allow", "I asked, and did it.", "allowed: shell: touch made"),
+        ("deny", "I asked, and was not allowed to.", "denied: shell: touch made"),
+    ] {
+        let watched =
+            WatchedCommand::start(&fixture.user, &["runs", "send", run, "ask:touch made", "--watch"]);
+        let approval = loop {
+            let line = watched.read_line();
+            if let Some((_, rest)) = line.split_once("guildhall approvals show ") {
+                break rest.split('`').next().expect("an id").to_owned();
+            }
+        };
+        let listed = stdout(&fixture.user.run(&["approvals", "ls"]));
+        assert!(listed.contains(&approval) && listed.contains("shell: touch made"), "{listed}");
+        let shown = stdout(&fixture.user.run(&["approvals", "show", &approval]));
+        assert!(shown.contains("allow (allow), deny (deny)") && shown.ends_with("touch made\n"), "{shown}");
+        let answered = stdout(&fixture.user.run(&["approvals", verb, &approval]));
+        assert_eq!(answered.trim_end(), said);
+        let output = watched.wait();
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        let waits =
+            format!("the agent waits for an answer: `guildhall approvals allow {approval}` allows it once");
+        assert!(output.stderr.contains(&waits), "{}", output.stderr);
+        let lines = output.remaining_lines.join("\n");
+        assert!(lines.contains(&format!("answered: {verb}")) && lines.contains(reply), "{lines}");
+        let late = fixture.user.run(&["approvals", "deny", &approval]);
+        assert!(stderr(&late).contains("already answered"), "{}", stderr(&late));
+    }
+    let none = stdout(&fixture.user.run(&["approvals", "ls"]));
+    assert!(none.contains("no agent waits for an answer"), "{none}");
+    asking.stop();
+}
+
+#[test]
+fn question_is_asked_on_the_terminal_and_answered_with_a_key() {
+    let asking = AskingRun::start();
+    for (keys, answered, reply) in [
+        ("y\n", "answered: allow by you", "I asked, and did it."),
+        ("n\n", "answered: deny by you", "I asked, and was not allowed to."),
+    ] {
+        let mut terminal = asking.watch_on_terminal("ask:touch 'made\u{202e}'");
+        let question = terminal.wait_for(PROMPT);
+        assert!(question.contains("\r\ntouch 'made\\u{202e}'\r\n"), "{question}");
+        assert!(!question.contains("digest"), "{question}");
+        terminal.type_keys("x\n");
+        terminal.wait_for("this is not one of the answers");
+        terminal.wait_for(PROMPT);
+        terminal.type_keys("d\n");
+        let details = terminal.wait_for(PROMPT);
+        let digest = string_field(&asking.only_question(), "shownDigest");
+        assert!(details.contains(&digest) && details.contains("allow (allow), deny (deny)"), "{details}");
+        terminal.type_keys(keys);
+        terminal.wait_for(answered);
+        let (code, output) = terminal.wait();
+        assert_eq!(code, Some(0), "{output}");
+        assert!(output.contains(reply), "{output}");
+    }
+    asking.stop();
+}
+
+#[test]
+fn prompt_ends_when_another_person_answers_or_the_turn_is_cancelled() {
+    let asking = AskingRun::start();
+    let mut terminal = asking.watch_on_terminal("ask:touch made");
+    terminal.wait_for(PROMPT);
+    // What is typed without Enter is not an answer to a later question.
+    terminal.type_keys("y");
+    let id = string_field(&asking.only_question(), "approvalId");
+    asking.fixture.user.json(&["approvals", "deny", &id]);
+    terminal.wait_for("answered: deny by you");
+    let (code, output) = terminal.wait();
+    assert_eq!(code, Some(0), "{output}");
+    assert!(output.contains("I asked, and was not allowed to."), "{output}");
+
+    let mut terminal = asking.watch_on_terminal("ask:touch made");
+    terminal.wait_for(PROMPT);
+    let turn = string_field(&asking.only_question(), "commandId");
+    asking.fixture.user.json(&["runs", "cancel", &asking.run, "--command", &turn]);
+    terminal.wait_for("question withdrawn: cancelled");
+    let (code, output) = terminal.wait();
+    assert_eq!(code, Some(3), "{output}");
+    asking.stop();
+}
+
+#[test]
+fn ctrl_c_at_the_prompt_leaves_the_question_open() {
+    let asking = AskingRun::start();
+    let mut terminal = asking.watch_on_terminal("ask:touch made");
+    terminal.wait_for(PROMPT);
+    terminal.type_keys("\u{3}");
+    let (code, output) = terminal.wait();
+    assert_eq!(code, Some(130), "{output}");
+    assert!(output.contains(&format!("stopped to follow {}: it goes on", asking.run)), "{output}");
+    assert_eq!(asking.only_question()["status"], "pending");
+
+    // Whoever follows the run again is asked again, and can leave the question to others with Ctrl-D.
+    let mut again =
+        TerminalSession::start(&asking.fixture.user.command(&["runs", "events", &asking.run, "-f"]));
+    again.wait_for(PROMPT);
+    again.type_keys("\u{4}");
+    let id = string_field(&asking.only_question(), "approvalId");
+    again.wait_for(&format!("not answered; `guildhall approvals allow {id}` allows it once"));
+    asking.fixture.user.json(&["approvals", "allow", &id]);
+    again.wait_for("answered: allow by you");
+    again.wait_for("completed");
+    asking.fixture.user.json(&["runs", "close", &asking.run]);
+    let (code, output) = again.wait();
+    assert_eq!(code, Some(0), "{output}");
+    asking.stop();
+}
+
+#[test]
+fn member_who_may_not_answer_is_told_who_can() {
+    let asking = AskingRun::start();
+    let (admin, ada) = (&asking.fixture.user, CliUser::new());
+    let password = "a password of twenty-nine chars";
+    let created = admin.run_with_stdin(&["users", "create", "ada", "--password-stdin"], password);
+    assert!(created.status.success(), "{}", stderr(&created));
+    admin.json(&["members", "add", "ada", "--role", "developer", "--tenant", "acme"]);
+    let login = ["login", "--url", &asking.server.url, "--name", "ada", "--password-stdin"];
+    let login = ada.run_with_stdin(&login, password);
+    assert!(login.status.success(), "{}", stderr(&login));
+    let mut terminal = TerminalSession::start(&ada.command(&["runs", "events", &asking.run, "-f"]));
+    admin.json(&["runs", "send", &asking.run, "ask:touch made"]);
+    let shown = terminal.wait_for("the agent waits for an answer of who created the run");
+    assert!(!shown.contains(PROMPT), "{shown}");
+    let id = string_field(&asking.only_question(), "approvalId");
+    admin.json(&["approvals", "allow", &id]);
+    terminal.wait_for("answered: allow by prn_");
+    asking.stop();
+}
+
+#[test]
+fn json_output_has_events_only_also_on_a_terminal() {
+    let asking = AskingRun::start();
+    let args = ["runs", "send", &asking.run, "ask:touch made", "--watch", "--json"];
+    let mut terminal = TerminalSession::start(&asking.fixture.user.command(&args));
+    terminal.wait_for("\"approval_requested\"");
+    let id = string_field(&asking.only_question(), "approvalId");
+    asking.fixture.user.json(&["approvals", "allow", &id]);
+    let (code, output) = terminal.wait();
+    assert_eq!(code, Some(0), "{output}");
+    assert!(!output.contains(PROMPT) && !output.contains("the agent waits"), "{output}");
+    asking.stop();
+}
+
+#[test]
+fn approvals_watch_prints_each_question_once_and_asks_on_a_terminal() {
+    let asking = AskingRun::start();
+    let user = &asking.fixture.user;
+    let (lines, json) = (
+        WatchedCommand::start(user, &["approvals", "watch"]),
+        WatchedCommand::start(user, &["approvals", "watch", "--json"]),
+    );
+    let mut terminal = TerminalSession::start(&user.command(&["approvals", "watch"]));
+    terminal.wait_for("waiting for questions of agents");
+    for (name, answer) in [("first", "y\n"), ("second", "n\n")] {
+        let prompt = format!("ask:touch {name}");
+        user.json(&["runs", "send", &asking.run, &prompt]);
+        let question = terminal.wait_for(PROMPT);
+        assert!(question.contains(&format!("touch {name}\r\n")), "{question}");
+        let asked = asking.only_question();
+        let id = string_field(&asked, "approvalId");
+        assert_eq!(lines.read_line(), format!("{id}  {}  shell: touch {name}", asking.run));
+        assert_eq!(serde_json::from_str::<Value>(&json.read_line()).expect("JSON"), asked);
+        terminal.type_keys(answer);
+        terminal.wait_for("answered");
+    }
+
+    user.json(&["runs", "send", &asking.run, "ask:touch third"]);
+    terminal.wait_for(PROMPT);
+    let id = string_field(&asking.only_question(), "approvalId");
+    user.json(&["approvals", "deny", &id]);
+    terminal.wait_for("answered: deny by prn_");
+    terminal.type_keys("\u{3}");
+    terminal.wait();
+
+    let newest = user.run(&["approvals", "ls", "--all", "-n", "1"]);
+    assert!(stdout(&newest).contains(&id), "{}", stdout(&newest));
+    assert_eq!(stderr(&newest), format!("there may be older questions: add --before {id}\n"));
+    let older = user.json(&["approvals", "ls", "--all", "--before", &id]);
+    assert_eq!(older["approvals"].as_array().map(Vec::len), Some(2), "{older}");
+    asking.stop();
+}

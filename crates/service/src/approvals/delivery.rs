@@ -1,0 +1,33 @@
+//! Whether an answer may still be delivered.
+
+use guildhall_domain::approvals::state::{DecidedBy, Decision};
+use guildhall_store::memberships;
+
+use super::voters::VoterRules;
+use super::{repeated, rules};
+use crate::ServiceError;
+use crate::run_steps::LockedRun;
+
+/// Returns whether everyone who decided may still decide, also by a rule that they made.
+pub(super) async fn may_still_decide(
+    locked: &mut LockedRun,
+    voter_rules: &VoterRules<'_>,
+    decision: &Decision,
+) -> Result<bool, ServiceError> {
+    let people = match repeated::people_behind(locked, decision).await? {
+        Some(DecidedBy::People(people)) => people,
+        Some(DecidedBy::Rule(rule)) => return rules::is_valid(locked, rule, voter_rules).await,
+        Some(DecidedBy::Expiry | DecidedBy::UnreachableQuorum | DecidedBy::EarlierApproval(_)) => {
+            return Ok(true);
+        }
+        None => return Ok(false),
+    };
+    let tenant = locked.run.tenant;
+    for person in people {
+        let role = memberships::lock(&mut locked.tx, tenant, person).await?;
+        if !role.is_some_and(|role| voter_rules.allows(person, role)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,95 @@
+//! Who may answer a question, and what their answers come to.
+
+use guildhall_domain::access::role::{Permission, Role};
+use guildhall_domain::approvals::policy::{
+    ApprovalPolicy, Mediation, Vote, VoteResult, Voter, VoterRelation, check_voter, count_votes,
+};
+use guildhall_domain::approvals::question::Question;
+use guildhall_domain::approvals::state::{DecidedBy, Decision};
+use guildhall_domain::ids::{ApprovalId, CommandId, PrincipalId};
+use guildhall_store::{approval_votes, commands, memberships};
+
+use super::error::ApprovalError;
+use crate::ServiceError;
+use crate::run_steps::LockedRun;
+
+/// What decides who may answer a question.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct VoterRules<'a> {
+    pub(super) policy: &'a ApprovalPolicy,
+    /// Who created the run.
+    creator: PrincipalId,
+    /// Who sent the turn that asks.
+    sender: PrincipalId,
+    is_escalated: bool,
+}
+
+impl<'a> VoterRules<'a> {
+    pub(super) async fn load(
+        locked: &mut LockedRun,
+        policy: &'a ApprovalPolicy,
+        command: CommandId,
+        is_escalated: bool,
+    ) -> Result<Self, ServiceError> {
+        let turn = commands::load(&mut locked.tx, command).await?.ok_or(ServiceError::NOT_FOUND)?;
+        Ok(Self { policy, creator: locked.run.created_by, sender: turn.created_by, is_escalated })
+    }
+
+    pub(super) fn relation(&self, principal: PrincipalId) -> VoterRelation {
+        VoterRelation {
+            is_creator: self.creator == principal,
+            is_sender: self.sender == principal,
+            is_escalated: self.is_escalated,
+        }
+    }
+
+    /// Returns whether a member with this role may answer now.
+    pub(super) fn allows(&self, principal: PrincipalId, role: Role) -> bool {
+        check_voter(self.policy, &Voter::earlier(principal, role, self.relation(principal))).is_ok()
+    }
+
+    /// Counts the answers of those who may still answer.
+    pub(super) async fn count(
+        &self,
+        locked: &mut LockedRun,
+        approval: ApprovalId,
+    ) -> Result<(VoteResult, usize), ServiceError> {
+        let tenant = locked.run.tenant;
+        let found = approval_votes::load(&mut locked.tx, approval, tenant).await?;
+        let is_valid = |(vote, role): &(Vote, Role)| self.allows(vote.principal, *role);
+        let votes: Vec<Vote> = found.into_iter().filter(is_valid).map(|(vote, _)| vote).collect();
+        let left = match self.policy.mediation {
+            Mediation::Consensus { .. } => self.count_voters_left(locked, &votes).await?,
+            Mediation::FirstResponder | Mediation::Designated { .. } | Mediation::LocalOnly => 0,
+        };
+        Ok((count_votes(self.policy.mediation, &votes, left), votes.len()))
+    }
+
+    async fn count_voters_left(&self, locked: &mut LockedRun, votes: &[Vote]) -> Result<usize, ServiceError> {
+        let roles: Vec<Role> =
+            Role::ALL.iter().copied().filter(|role| role.allows(Permission::ApprovalsDecide)).collect();
+        let others = [self.creator, self.sender];
+        let tenant = locked.run.tenant;
+        let members = memberships::load_with_roles(&mut locked.tx, tenant, &roles, &others).await?;
+        let has_voted = |member| votes.iter().any(|vote| vote.principal == member);
+        Ok(members.iter().filter(|(member, role)| self.allows(*member, *role) && !has_voted(*member)).count())
+    }
+}
+
+/// Returns the decision of a count; none while it is open. A quorum that cannot be reached denies.
+pub(super) fn decision(
+    question: &Question,
+    result: VoteResult,
+    now: jiff::Timestamp,
+) -> Result<Option<Decision>, ServiceError> {
+    let (option, by) = match result {
+        VoteResult::Open => return Ok(None),
+        VoteResult::Chosen { option, by } => {
+            (question.option(&option).ok_or(ApprovalError::UnknownOption)?, DecidedBy::People(by))
+        }
+        VoteResult::Unreachable => {
+            (question.denial().ok_or(ApprovalError::UnreadableQuestion)?, DecidedBy::UnreachableQuorum)
+        }
+    };
+    Ok(Some(Decision::new(option, by, now).map_err(ApprovalError::from)?))
+}

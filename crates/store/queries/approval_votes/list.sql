@@ -1,0 +1,8 @@
+-- With the roles that the voters have now: a vote of somebody who has left does not count.
+SELECT vote.principal, vote.option_id, vote.effect, membership.role AS "role?"
+FROM approval_votes AS vote
+LEFT JOIN memberships AS membership ON membership.principal = vote.principal AND membership.tenant = $2
+LEFT JOIN principals AS principal ON principal.id = vote.principal
+WHERE vote.approval = $1 AND principal.disabled_at IS NULL
+ORDER BY vote.created_at, vote.principal
+LIMIT 1000

@@ -1,0 +1,3 @@
+UPDATE approvals
+SET escalated_at = now(), expires_at = now() + make_interval(secs => $2::double precision)
+WHERE id = $1

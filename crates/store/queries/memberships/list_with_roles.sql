@@ -1,0 +1,7 @@
+SELECT membership.principal, membership.role
+FROM memberships AS membership
+INNER JOIN principals ON principals.id = membership.principal
+WHERE membership.tenant = $1 AND principals.disabled_at IS NULL
+    AND (membership.role = ANY($2) OR membership.principal = ANY($3))
+ORDER BY membership.principal
+LIMIT 1000
