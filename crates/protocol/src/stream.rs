@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::rest::access::audit::AuditEntryView;
+use crate::rest::approvals::ApprovalEventView;
 use crate::rest::runs::EventView;
 use crate::rest::runs::event_union::RunEvent;
 
@@ -103,6 +104,14 @@ pub enum SessionStreamData {
 #[serde(untagged)]
 pub enum AuditStreamData {
     Entry(AuditEntryView),
+    Notice(NoticeFrame),
+}
+
+/// The data of a frame in the stream of a tenant's approvals.
+#[derive(Debug, ToSchema)]
+#[serde(untagged)]
+pub enum ApprovalStreamData {
+    Event(ApprovalEventView),
     Notice(NoticeFrame),
 }
 

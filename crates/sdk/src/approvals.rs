@@ -1,6 +1,8 @@
 //! Approvals: questions of agents.
 
-use guildhall_domain::ids::{ApprovalId, ApprovalRuleId, RunId, TenantId};
+use std::time::Duration;
+
+use guildhall_domain::ids::{ApprovalId, ApprovalRuleId, RunId, SessionId, TenantId};
 use guildhall_protocol::rest::approvals::rules::{ApprovalRuleView, ApprovalRulesView};
 use guildhall_protocol::rest::approvals::{ApprovalView, ApprovalsView, CastVote};
 use reqwest::Method;
@@ -11,6 +13,9 @@ use crate::{Client, ClientError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalFilter {
     pub run: Option<RunId>,
+    pub session: Option<SessionId>,
+    /// Only those that the caller may answer now.
+    pub answerable: bool,
     /// Also those that were answered or withdrawn.
     pub all: bool,
     /// Only those asked before this one.
@@ -36,14 +41,20 @@ impl Client {
         tenant: TenantId,
         filter: ApprovalFilter,
     ) -> Result<ApprovalsView, ClientError> {
-        let state = if filter.all { "all" } else { "pending" };
-        let mut query = vec![
-            ("tenantId", tenant.to_string()),
-            ("state", state.to_owned()),
-            ("limit", filter.limit.to_string()),
-        ];
-        query.extend(filter.run.map(|run| ("runId", run.to_string())));
-        query.extend(filter.before.map(|before| ("cursor", before.to_string())));
+        self.call(self.query(&["approvals"], &list_query(tenant, filter))).await
+    }
+
+    /// Waits until something has changed after the `position` of an earlier list, at most for a time, and lists questions.
+    pub async fn wait_for_approvals(
+        &self,
+        tenant: TenantId,
+        filter: ApprovalFilter,
+        position: &str,
+        wait: Duration,
+    ) -> Result<ApprovalsView, ClientError> {
+        let mut query = list_query(tenant, filter);
+        query.push(("after", position.to_owned()));
+        query.push(("wait", wait.as_millis().to_string()));
         self.call(self.query(&["approvals"], &query)).await
     }
 
@@ -56,4 +67,19 @@ impl Client {
         let segments = ["approvals", &approval.to_string(), "votes"];
         self.call(self.request(Method::POST, &segments).json(vote)).await
     }
+}
+
+fn list_query(tenant: TenantId, filter: ApprovalFilter) -> Vec<(&'static str, String)> {
+    let ApprovalFilter { run, session, answerable, all, before, limit } = filter;
+    let state = if all { "all" } else { "pending" };
+    let mut query = vec![
+        ("tenantId", tenant.to_string()),
+        ("state", state.to_owned()),
+        ("answerable", answerable.to_string()),
+        ("limit", limit.to_string()),
+    ];
+    query.extend(run.map(|run| ("runId", run.to_string())));
+    query.extend(session.map(|session| ("sessionId", session.to_string())));
+    query.extend(before.map(|before| ("cursor", before.to_string())));
+    query
 }

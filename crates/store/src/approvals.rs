@@ -1,15 +1,24 @@
 //! Approvals. Every writer holds the lock of the run's journal head.
 
+use std::collections::BTreeMap;
+
 use guildhall_domain::approvals::digest::{ActionDigest, ShownDigest};
 use guildhall_domain::approvals::question::{AnswerOption, OptionEffect};
 use guildhall_domain::approvals::state::{ApprovalState, ApprovalStatus, DecidedBy, Decision, EndReason};
 use guildhall_domain::ids::{ApprovalId, ApprovalRuleId, CommandId, PrincipalId, RunId, SessionId, TenantId};
+use guildhall_domain::journal::{Journal, Stream};
 use jiff::SignedDuration;
 use jiff_sqlx::{Timestamp, ToSqlx};
 use sqlx::PgExecutor;
 use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx};
+
+/// Returns the stream of the questions of a tenant.
+#[must_use]
+pub fn stream(tenant: TenantId) -> Stream {
+    Stream { journal: Journal::Approvals, owner: tenant.as_uuid() }
+}
 
 /// Values of a new approval.
 #[derive(Debug, Clone, Copy)]
@@ -235,8 +244,16 @@ pub async fn load_same_action(
 /// Which approvals a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalFilter {
-    pub run: Option<RunId>,
+    pub scope: ApprovalScope,
     pub only_pending: bool,
+}
+
+/// Whose approvals a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApprovalScope {
+    Tenant,
+    Session(SessionId),
+    Run(RunId),
 }
 
 /// Lists approvals of a tenant, newest first.
@@ -247,18 +264,70 @@ pub async fn list(
     before: Option<ApprovalId>,
     limit: u32,
 ) -> Result<Vec<StoredApproval>, StoreError> {
-    let (tenant, run, limit) = (tenant.as_uuid(), filter.run.map(RunId::as_uuid), i64::from(limit));
-    let before = before.map(ApprovalId::as_uuid);
-    let rows = if filter.only_pending {
-        sqlx::query_file_as!(Row, "queries/approvals/list_pending.sql", tenant, run, before, limit)
+    let ApprovalFilter { scope, only_pending } = filter;
+    let (tenant, before, limit) = (tenant.as_uuid(), before.map(ApprovalId::as_uuid), i64::from(limit));
+    let rows = match scope {
+        ApprovalScope::Tenant if only_pending => {
+            sqlx::query_file_as!(Row, "queries/approvals/list_pending.sql", tenant, before, limit)
+                .fetch_all(&store.pool)
+                .await?
+        }
+        ApprovalScope::Tenant => {
+            sqlx::query_file_as!(Row, "queries/approvals/list.sql", tenant, before, limit)
+                .fetch_all(&store.pool)
+                .await?
+        }
+        ApprovalScope::Session(session) => {
+            let session = session.as_uuid();
+            sqlx::query_file_as!(
+                Row,
+                "queries/approvals/list_of_session.sql",
+                tenant,
+                session,
+                only_pending,
+                before,
+                limit
+            )
             .fetch_all(&store.pool)
             .await?
-    } else {
-        sqlx::query_file_as!(Row, "queries/approvals/list.sql", tenant, run, before, limit)
+        }
+        ApprovalScope::Run(run) => {
+            let run = run.as_uuid();
+            sqlx::query_file_as!(
+                Row,
+                "queries/approvals/list_of_run.sql",
+                tenant,
+                run,
+                only_pending,
+                before,
+                limit
+            )
             .fetch_all(&store.pool)
             .await?
+        }
     };
     rows.into_iter().map(Row::into_approval).collect()
+}
+
+/// Who sent a turn, and who created its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnOrigin {
+    pub sender: PrincipalId,
+    pub creator: PrincipalId,
+}
+
+/// Finds who sent turns, and who created their runs.
+pub async fn find_origins(
+    store: &Store,
+    turns: &[CommandId],
+) -> Result<BTreeMap<CommandId, TurnOrigin>, StoreError> {
+    let turns: Vec<Uuid> = turns.iter().map(|turn| turn.as_uuid()).collect();
+    let rows = sqlx::query_file!("queries/approvals/find_origins.sql", &turns).fetch_all(&store.pool).await?;
+    let origins = rows.into_iter().map(|row| {
+        let (sender, creator) = (PrincipalId::from_uuid(row.sender), PrincipalId::from_uuid(row.creator));
+        (CommandId::from_uuid(row.command), TurnOrigin { sender, creator })
+    });
+    Ok(origins.collect())
 }
 
 pub async fn find_tenant(store: &Store, id: ApprovalId) -> Result<Option<TenantId>, StoreError> {

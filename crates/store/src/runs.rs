@@ -112,6 +112,8 @@ async fn find_with(executor: impl PgExecutor<'_>, id: RunId) -> Result<Option<Ru
         },
         lease,
         lost_runner: row.lost_runner.map(RunnerId::from_uuid),
+        asking_until: row.asking_until.map(Timestamp::to_jiff),
+        parked_until: row.parked_until.map(Timestamp::to_jiff),
         now: row.now.to_jiff(),
     }))
 }

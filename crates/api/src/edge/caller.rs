@@ -151,7 +151,7 @@ impl<R: Right> FromRequestParts<App> for PendingAuthorization<R> {
 impl<R: Right> PendingAuthorization<R> {
     /// Checks the right in the tenant that the request names by id or slug. An unknown tenant is not found, like one
     /// without access.
-    pub(crate) async fn in_tenant(self, app: &App, tenant: &str) -> Result<Authorized<R>, ServiceError> {
+    pub(crate) async fn in_tenant(&self, app: &App, tenant: &str) -> Result<Authorized<R>, ServiceError> {
         let tenant = app.access.tenants.resolve(tenant).await?.ok_or(ServiceError::NOT_FOUND)?;
         let caller = app.access.auth.authenticate(&self.caller.credential, Some(tenant)).await?;
         Ok(Authorized::new(caller, tenant)?)

@@ -3,7 +3,7 @@
 //! OpenAPI 3.1 cannot describe server-sent events. `x-itemSchema` has the meaning of `itemSchema` in OpenAPI 3.2: the
 //! schema of one frame, with JSON in its `data`.
 
-use guildhall_protocol::stream::{AuditStreamData, RunStreamData, SessionStreamData};
+use guildhall_protocol::stream::{ApprovalStreamData, AuditStreamData, RunStreamData, SessionStreamData};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::extensions::Extensions;
@@ -15,6 +15,7 @@ const MEDIA_TYPE: &str = "text/event-stream";
 pub(super) fn declare(document: &mut OpenApi) {
     declare_data::<RunStreamData>(document, &["followRun"]);
     declare_data::<SessionStreamData>(document, &["followSession"]);
+    declare_data::<ApprovalStreamData>(document, &["followApprovals"]);
     declare_data::<AuditStreamData>(document, &["followAudit", "followInstallationAudit"]);
 }
 

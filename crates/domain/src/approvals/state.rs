@@ -195,6 +195,21 @@ impl ApprovalState {
         }
     }
 
+    /// Returns whether those who answer see this change: a question waits, or does not wait any more. The way of an answer
+    /// to its process is not their concern.
+    #[must_use]
+    pub const fn concerns_approvers(&self) -> bool {
+        match self {
+            Self::Pending { .. } | Self::Decided(_) | Self::Expired(_) | Self::Withdrawn(_) => true,
+            Self::Delivering(_)
+            | Self::Delivered(_)
+            | Self::Settled(_)
+            | Self::Void(..)
+            | Self::Reused(_)
+            | Self::Uncertain(_) => false,
+        }
+    }
+
     /// Returns the answer, if there is one.
     #[must_use]
     pub const fn decision(&self) -> Option<&Decision> {

@@ -1,6 +1,6 @@
 //! Journals: append-only streams of entries with gapless, increasing sequence numbers.
 //!
-//! Run events and the audit log are journals. All journals share the same rules: who may append (the fence), which
+//! Run events, the audit log and the approvals of a tenant are journals. All journals share the same rules: who may append (the fence), which
 //! number an entry gets, and how a repeated entry is treated.
 
 mod append;
@@ -25,10 +25,12 @@ pub enum Journal {
     Run,
     /// The runs of a session in order. Derived from the run streams; nothing is appended to it.
     Session,
+    /// Questions of agents and their answers, one stream per tenant.
+    Approvals,
 }
 
 impl Journal {
-    pub const ALL: &'static [Self] = &[Self::Audit, Self::Run, Self::Session];
+    pub const ALL: &'static [Self] = &[Self::Audit, Self::Run, Self::Session, Self::Approvals];
 
     #[must_use]
     pub const fn number(self) -> i16 {
@@ -36,6 +38,7 @@ impl Journal {
             Self::Audit => 1,
             Self::Run => 2,
             Self::Session => 3,
+            Self::Approvals => 4,
         }
     }
 
@@ -51,6 +54,7 @@ impl Journal {
             Self::Audit => "audit",
             Self::Run => "run",
             Self::Session => "session",
+            Self::Approvals => "approvals",
         }
     }
 }

@@ -14,6 +14,8 @@ named_enum! {
     WaitingRunner = "waiting-runner",
     WaitingModel = "waiting-model",
     WaitingTool = "waiting-tool",
+    /// The agent has asked a question, and waits for the answer of a person.
+    WaitingApproval = "waiting-approval",
     /// A tool has ended and the model has not continued yet.
     IdleAfterTool = "idle-after-tool",
     TransportDisconnected = "transport-disconnected",
@@ -33,6 +35,7 @@ named_enum! {
     SendCommand = "send-command",
     CreateRun = "create-run",
     ReadResult = "read-result",
+    AnswerQuestion = "answer-question",
 }
 
 impl RecoveryAction {
@@ -47,6 +50,7 @@ impl RecoveryAction {
             Self::SendCommand => "send the next command; the thread is resumed",
             Self::CreateRun => "create another run in the same session",
             Self::ReadResult => "read the result",
+            Self::AnswerQuestion => "answer the question of the agent, if its approval policy lets you",
         }
     }
 }
@@ -69,6 +73,22 @@ pub struct LivenessInput<'a> {
     pub grace: SignedDuration,
     /// When the run ends unless a runner claims it.
     pub wait_deadline: Timestamp,
+    /// Until when the agent waits for the answer of a person.
+    pub asking_until: Option<Timestamp>,
+    /// The same for a question whose process has ended.
+    pub parked_until: Option<Timestamp>,
+}
+
+impl LivenessInput<'_> {
+    /// Returns until when a person can answer what the run waits for.
+    fn question_until(&self) -> Option<Timestamp> {
+        match self.command {
+            Some(CommandState::Running { .. }) => self.asking_until,
+            Some(CommandState::Pending | CommandState::Ended(_)) => None,
+            // Its answer sends the next turn.
+            None => self.parked_until,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +111,11 @@ pub fn assess(input: &LivenessInput<'_>) -> Liveness {
             | Phase::WaitingTool
             | Phase::IdleAfterTool
             | Phase::TransportDisconnected => true,
-            Phase::WaitingRunner | Phase::RunnerHeartbeatStale | Phase::Idle | Phase::Terminal => false,
+            Phase::WaitingApproval
+            | Phase::WaitingRunner
+            | Phase::RunnerHeartbeatStale
+            | Phase::Idle
+            | Phase::Terminal => false,
         },
         next: next(input, phase),
         actions: recovery_actions(input, phase),
@@ -103,19 +127,24 @@ fn phase(input: &LivenessInput<'_>) -> Phase {
     if ended {
         return Phase::Terminal;
     }
-    let Some(lease) = input.lease else { return Phase::WaitingRunner };
+    let Some(lease) = input.lease else {
+        let is_parked = input.question_until().filter(|_| input.command.is_none()).is_some();
+        return if is_parked { Phase::WaitingApproval } else { Phase::WaitingRunner };
+    };
     if input.now >= lease.expires_at {
         return Phase::RunnerHeartbeatStale;
     }
     match input.command {
         Some(CommandState::Running { .. }) => {}
         Some(CommandState::Pending | CommandState::Ended(_)) => return Phase::WaitingRunner,
+        None if input.question_until().is_some() => return Phase::WaitingApproval,
         None => return Phase::Idle,
     }
     if input.fold.disconnected {
         return Phase::TransportDisconnected;
     }
     match input.fold.activity {
+        _ if input.question_until().is_some() => Phase::WaitingApproval,
         _ if !input.fold.tools.open.is_empty() => Phase::WaitingTool,
         Activity::ToolEnded => Phase::IdleAfterTool,
         Activity::Tool | Activity::Text | Activity::Other | Activity::None => Phase::WaitingModel,
@@ -138,6 +167,9 @@ fn next(input: &LivenessInput<'_>, phase: Phase) -> NextStep {
             description: "the runner is considered lost: running commands fail, and the run is offered to another runner",
             at: lost_at,
         },
+        Phase::WaitingApproval => {
+            NextStep { description: "the question is denied without an answer", at: input.question_until() }
+        }
         Phase::Idle => NextStep { description: "the runner waits for the next command", at: lost_at },
         Phase::WaitingModel | Phase::WaitingTool | Phase::IdleAfterTool | Phase::TransportDisconnected => {
             NextStep {
@@ -166,6 +198,10 @@ fn recovery_actions(input: &LivenessInput<'_>, phase: Phase) -> Vec<RecoveryActi
             vec![RecoveryAction::Wait, RecoveryAction::CancelRun]
         }
         Phase::Idle => vec![RecoveryAction::SendCommand, RecoveryAction::CancelRun],
+        Phase::WaitingApproval => vec![
+            RecoveryAction::AnswerQuestion,
+            if input.command.is_some() { RecoveryAction::CancelCommand } else { RecoveryAction::CancelRun },
+        ],
         Phase::WaitingModel | Phase::WaitingTool | Phase::IdleAfterTool | Phase::TransportDisconnected => {
             vec![RecoveryAction::Wait, RecoveryAction::CancelCommand]
         }
@@ -180,6 +216,7 @@ impl Liveness {
             Phase::WaitingRunner => "It waits for a runner",
             Phase::WaitingModel => "The model is working",
             Phase::WaitingTool => "A tool is running",
+            Phase::WaitingApproval => "The agent has asked a question and waits for the answer of a person",
             Phase::IdleAfterTool => "A tool has ended and the model has not continued yet",
             Phase::TransportDisconnected => "The runner lost its connection to the model and is retrying",
             Phase::RunnerHeartbeatStale => "The runner sends no heartbeats",
@@ -222,6 +259,16 @@ mod tests {
     }
 
     fn phase_of(command: Option<&CommandState>, expires: Option<i64>, events: &[EventContent]) -> Phase {
+        phase_with_questions(command, expires, events, [None, None])
+    }
+
+    /// The last argument is until when the agent asks, and until when a parked question waits.
+    fn phase_with_questions(
+        command: Option<&CommandState>,
+        expires: Option<i64>,
+        events: &[EventContent],
+        [asking_until, parked_until]: [Option<i64>; 2],
+    ) -> Phase {
         let mut fold = Fold::default();
         for (number, content) in (1..).zip(events) {
             fold.apply(Seq::new(number).expect("positive"), content);
@@ -235,6 +282,8 @@ mod tests {
             now: at(0),
             grace: SignedDuration::from_secs(5),
             wait_deadline: at(60),
+            asking_until: asking_until.map(at),
+            parked_until: parked_until.map(at),
         };
         assess(&input).phase
     }
@@ -258,16 +307,35 @@ mod tests {
         assert_eq!(phase_of(Some(&done), Some(9), &[]), Phase::Terminal);
     }
 
+    #[test]
+    fn question_of_the_running_turn_or_a_parked_one_is_waited_for() {
+        let started = [EventContent::ToolStarted { call: "a".into() }];
+        let (asks, parked) = ([Some(9), None], [None, Some(9)]);
+        let phase = phase_with_questions;
+        assert_eq!(phase(Some(&RUNNING), Some(9), &started, asks), Phase::WaitingApproval);
+        assert_eq!(
+            phase(Some(&RUNNING), Some(9), &started, parked),
+            Phase::WaitingTool,
+            "of an earlier turn"
+        );
+        assert_eq!(phase(Some(&RUNNING), Some(0), &started, asks), Phase::RunnerHeartbeatStale);
+        for lease in [None, Some(9)] {
+            assert_eq!(phase(None, lease, &[], parked), Phase::WaitingApproval);
+            assert_eq!(phase(Some(&CommandState::Pending), lease, &[], parked), Phase::WaitingRunner);
+        }
+    }
+
     proptest! {
         #[test]
         fn open_command_has_a_next_step_and_an_action(
-            pending in any::<bool>(), held in any::<bool>(), expires in -20i64..20,
+            pending in any::<bool>(), held in any::<bool>(), expires in -20i64..20, asks in any::<bool>(),
         ) {
             let command = if pending { CommandState::Pending } else { RUNNING };
             let lease = held.then(|| lease_until(expires));
             let input = LivenessInput {
                 run: &RunState::Open, command: Some(&command), lease: lease.as_ref(), fold: &Fold::default(),
                 now: at(0), grace: SignedDuration::from_secs(5), wait_deadline: at(60),
+                asking_until: asks.then(|| at(60)), parked_until: None,
             };
             let liveness = assess(&input);
             prop_assert!(!liveness.actions.is_empty());

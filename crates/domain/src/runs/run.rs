@@ -35,6 +35,10 @@ pub struct Run {
     pub lease: Option<Lease>,
     /// The lost runner that the current or the next lease holder replaces.
     pub lost_runner: Option<RunnerId>,
+    /// Until when its agent waits for the answer of a person.
+    pub asking_until: Option<Timestamp>,
+    /// The same for a question whose process has ended.
+    pub parked_until: Option<Timestamp>,
     pub now: Timestamp,
 }
 

@@ -19,7 +19,7 @@ impl QuestionFixture {
         self.cluster.first.request_as(Method::PUT, &path, &caller.token, Some(policy)).await
     }
 
-    async fn set_policy(&self, policy: Value) -> Value {
+    pub(crate) async fn set_policy(&self, policy: Value) -> Value {
         let response = self.try_set_policy(&self.cluster.operator, policy).await;
         assert_eq!(response.status, 200, "{}", response.text);
         response.body

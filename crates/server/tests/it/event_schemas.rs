@@ -108,6 +108,8 @@ async fn every_event_fits_the_schema_of_its_type() {
 async fn every_frame_fits_the_schema_of_its_stream() {
     let cluster = Cluster::new().await;
     let tenant = cluster.create_test_tenant("acme").await;
+    let list = "/api/v1/approvals?tenantId=acme";
+    let position = text(&cluster.first.get_as(list, &cluster.operator.token).await.body, "position");
     let (claim, _) = create_events(&cluster, &tenant).await;
     let session = text(&cluster.get_run(&claim.run).await, "sessionId");
     let document = cluster.first.get("/openapi.json").await.body;
@@ -116,12 +118,15 @@ async fn every_frame_fits_the_schema_of_its_stream() {
         ("/api/v1/sessions/{session}/stream", format!("/api/v1/sessions/{session}/stream")),
         ("/api/v1/tenants/{tenant}/audit/stream", "/api/v1/tenants/acme/audit/stream".to_owned()),
         ("/api/v1/audit/stream", "/api/v1/audit/stream".to_owned()),
+        ("/api/v1/tenants/{tenant}/approvals/stream", "/api/v1/tenants/acme/approvals/stream".to_owned()),
     ] {
         let content = &document["paths"][template]["get"]["responses"]["200"]["content"]["text/event-stream"];
         let schema = &content["x-itemSchema"]["properties"]["data"]["contentSchema"]["$ref"];
         let name = schema.as_str().and_then(|reference| reference.rsplit('/').next()).expect("a schema");
         let validator = SchemaValidator::new(&document, name);
-        let mut stream = cluster.second.open_stream(&path, &cluster.operator.token, None).await;
+        // Without a cursor, this stream starts now.
+        let after = template.contains("approvals").then_some(position.as_str());
+        let mut stream = cluster.second.open_stream(&path, &cluster.operator.token, after).await;
         let mut count = 0;
         loop {
             let frame = stream.next_frame().await.expect("an open stream");

@@ -6,6 +6,7 @@
 mod access;
 mod approval_policies;
 mod approval_rules;
+mod approval_stream;
 mod approval_votes;
 mod approvals;
 mod audit;

@@ -27,7 +27,7 @@ impl QuestionFixture {
     }
 
     /// Parks the open questions as a runner does: the turn ends, and the run is released.
-    async fn park(&self, approval: &str) {
+    pub(crate) async fn park(&self, approval: &str) {
         self.pass_time("11 minutes").await;
         assert_eq!(self.take_or_park(approval).await, json!(["pending", null, true]));
         let message = format!("approval:{approval}");

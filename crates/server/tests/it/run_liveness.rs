@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::Setup;
 use crate::support::cluster::Cluster;
+use crate::support::question_fixture::QuestionFixture;
 use crate::support::runs::text;
 
 /// Returns the phase and the recovery actions of a command, and checks that its run shows the same phase.
@@ -78,4 +79,25 @@ async fn liveness_shows_each_phase_and_its_recovery_actions() {
         phase(&cluster, &run, &command).await,
         json!(["terminal", false, ["read-result", "create-run"]])
     );
+}
+
+// covers: R18
+#[tokio::test]
+async fn liveness_says_that_a_person_must_answer_also_when_parked() {
+    let fixture = QuestionFixture::new().await;
+    let (cluster, run) = (&fixture.cluster, fixture.claim.run.as_str());
+    let asked = fixture.ask("0", "touch a").await;
+    assert_eq!(
+        phase(cluster, run, &fixture.command).await,
+        json!(["waiting-approval", false, ["answer-question", "cancel-command"]])
+    );
+    let expires_at = fixture.get(&asked).await["expiresAt"].clone();
+    assert_eq!(cluster.get_run(run).await["liveness"]["nextStepAt"], expires_at);
+    fixture.park(&asked).await;
+    let parked = cluster.get_run(run).await["liveness"].clone();
+    assert_eq!(parked["phase"], "waiting-approval", "{parked}");
+    assert!(text(&parked, "sentence").contains("waits for the answer of a person"), "{parked}");
+    assert_eq!(cluster.get_result(run, &fixture.command).await["liveness"]["phase"], "terminal");
+    assert_eq!(fixture.vote(&asked, &fixture.ada, "yes").await.0, 200);
+    assert_eq!(cluster.get_run(run).await["liveness"]["phase"], "waiting-runner", "the next turn");
 }

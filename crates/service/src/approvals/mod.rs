@@ -4,29 +4,26 @@
 
 mod delivery;
 pub mod error;
+pub mod listed;
 mod parked;
 pub mod policies;
 pub mod questions;
 pub mod reconcile;
 mod repeated;
 pub mod rules;
+pub mod stream;
 mod voters;
 pub mod votes;
 
-use guildhall_domain::access::authorized::Authorized;
-use guildhall_domain::access::role::rights::RunsRead;
 use guildhall_domain::approvals::approval::Approval;
 use guildhall_domain::approvals::question::Question;
 use guildhall_domain::ids::{ApprovalId, TenantId};
-pub use guildhall_store::approvals::ApprovalFilter;
 use guildhall_store::approvals::{self as rows, StoredApproval};
+pub use guildhall_store::approvals::{ApprovalFilter, ApprovalScope};
 
 use self::error::ApprovalError;
 use crate::ServiceError;
 use crate::deps::Deps;
-
-/// Approvals in one list.
-const MAX_LISTED: u32 = 100;
 
 /// The services of this group.
 #[derive(Debug, Clone)]
@@ -58,23 +55,6 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    pub async fn get(&self, caller: &Authorized<RunsRead>, id: ApprovalId) -> Result<Approval, ServiceError> {
-        Ok(caller.load(self.find(id).await?)?)
-    }
-
-    /// Lists approvals of a tenant, newest first.
-    pub async fn list(
-        &self,
-        caller: &Authorized<RunsRead>,
-        filter: ApprovalFilter,
-        before: Option<ApprovalId>,
-        limit: u32,
-    ) -> Result<Vec<Approval>, ServiceError> {
-        let limit = limit.clamp(1, MAX_LISTED);
-        let found = rows::list(&self.deps.store, caller.tenant(), filter, before, limit).await?;
-        found.into_iter().map(|stored| self.open_question(stored)).collect()
-    }
-
     /// Returns the tenant of an approval, for the edge to load the caller's role in it.
     pub async fn tenant_of(&self, id: ApprovalId) -> Result<Option<TenantId>, ServiceError> {
         Ok(rows::find_tenant(&self.deps.store, id).await?)

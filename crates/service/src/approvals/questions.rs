@@ -110,13 +110,13 @@ impl Questions {
             "approvalId": id.to_string(), "kind": question.action.kind, "tool": question.action.tool,
             "expiresAt": (locked.run.now + policy.expires_after).to_string(),
         });
-        locked.append_event(event::APPROVAL_REQUESTED, Some(*command), payload);
+        locked.append_approval_event(event::APPROVAL_REQUESTED, *command, payload);
         let state = repeated::first_state(answer)?;
         if state.decision().is_some() {
             locked.set_approval_state(id, *command, &state).await?;
         }
         locked.commit(&deps.journals).await?;
-        state.decision().into_iter().for_each(votes::count_decision);
+        votes::count_question(question, &state);
         Ok((id, state))
     }
 

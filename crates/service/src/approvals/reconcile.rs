@@ -45,7 +45,7 @@ impl ExpireApprovals {
         if policy.on_expiry == ExpiryEffect::Escalate && !approval.is_escalated {
             rows::escalate(&mut locked.tx, id, policy.expires_after).await?;
             let payload = json!({ "approvalId": id.to_string(), "status": "pending", "reason": "escalated" });
-            locked.append_event(event::APPROVAL_STATUS, Some(approval.command), payload);
+            locked.append_approval_event(event::APPROVAL_STATUS, approval.command, payload);
             locked.commit(&deps.journals).await?;
             return Ok(());
         }
@@ -58,7 +58,7 @@ impl ExpireApprovals {
             interrupt(&mut locked, approval.command).await?;
         }
         locked.commit(&deps.journals).await?;
-        votes::count_decision(&decision);
+        votes::count_decision(&approval.question, &decision);
         Ok(())
     }
 }

@@ -1,12 +1,16 @@
 //! Who may answer a question, and what their answers come to.
 
-use guildhall_domain::access::role::{Permission, Role};
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::principal::{PrincipalKind, TokenKind};
+use guildhall_domain::access::role::{Permission, Right, Role};
 use guildhall_domain::approvals::policy::{
-    ApprovalPolicy, Mediation, Vote, VoteResult, Voter, VoterRelation, check_voter, count_votes,
+    ApprovalPolicy, Mediation, Peer, Vote, VoteResult, Voter, VoterError, VoterRelation, check_voter,
+    count_votes,
 };
 use guildhall_domain::approvals::question::Question;
 use guildhall_domain::approvals::state::{DecidedBy, Decision};
 use guildhall_domain::ids::{ApprovalId, CommandId, PrincipalId};
+use guildhall_store::approvals::TurnOrigin;
 use guildhall_store::{approval_votes, commands, memberships};
 
 use super::error::ApprovalError;
@@ -35,7 +39,30 @@ impl<'a> VoterRules<'a> {
         Ok(Self { policy, creator: locked.run.created_by, sender: turn.created_by, is_escalated })
     }
 
-    pub(super) fn relation(&self, principal: PrincipalId) -> VoterRelation {
+    /// The rules of a question that is not locked.
+    pub(super) fn of(policy: &'a ApprovalPolicy, origin: TurnOrigin, is_escalated: bool) -> Self {
+        Self { policy, creator: origin.creator, sender: origin.sender, is_escalated }
+    }
+
+    /// Checks whether a caller may answer.
+    pub(super) fn check<R: Right>(
+        &self,
+        caller: &Authorized<R>,
+        role: Option<Role>,
+        peer: Peer,
+    ) -> Result<(), VoterError> {
+        let voter = Voter {
+            principal: caller.principal,
+            kind: principal_kind(caller.kind),
+            token: caller.kind,
+            role,
+            relation: self.relation(caller.principal),
+            peer,
+        };
+        check_voter(self.policy, &voter)
+    }
+
+    fn relation(&self, principal: PrincipalId) -> VoterRelation {
         VoterRelation {
             is_creator: self.creator == principal,
             is_sender: self.sender == principal,
@@ -92,4 +119,13 @@ pub(super) fn decision(
         }
     };
     Ok(Some(Decision::new(option, by, now).map_err(ApprovalError::from)?))
+}
+
+fn principal_kind(token: TokenKind) -> PrincipalKind {
+    match token {
+        TokenKind::User => PrincipalKind::Person,
+        TokenKind::Service => PrincipalKind::Service,
+        TokenKind::External => PrincipalKind::External,
+        TokenKind::Agent | TokenKind::Enrolment | TokenKind::Run => PrincipalKind::Agent,
+    }
 }

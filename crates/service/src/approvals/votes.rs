@@ -1,11 +1,10 @@
 //! Answers of people.
 
 use guildhall_domain::access::authorized::Authorized;
-use guildhall_domain::access::principal::{PrincipalKind, TokenKind};
 use guildhall_domain::access::role::rights::RunsWrite;
 use guildhall_domain::approvals::approval::Approval;
-use guildhall_domain::approvals::policy::{Mediation, Peer, Vote, Voter, check_voter};
-use guildhall_domain::approvals::question::AnswerOption;
+use guildhall_domain::approvals::policy::{Mediation, Peer, Vote};
+use guildhall_domain::approvals::question::{AnswerOption, Question};
 use guildhall_domain::approvals::rule::RuleScopeKind;
 use guildhall_domain::approvals::state::{ApprovalState, DecidedBy, Decision};
 use guildhall_domain::ids::ApprovalId;
@@ -15,6 +14,7 @@ use metrics::{counter, histogram};
 use serde_json::json;
 
 use super::error::ApprovalError;
+use super::listed::ListedApproval;
 use super::voters::{self, VoterRules};
 use super::{Approvals, parked, rules};
 use crate::ServiceError;
@@ -51,7 +51,7 @@ impl Votes {
         caller: &Authorized<RunsWrite>,
         id: ApprovalId,
         answer: &Answer,
-    ) -> Result<Approval, ServiceError> {
+    ) -> Result<ListedApproval, ServiceError> {
         let deps = &self.approvals.deps;
         let run = caller.load(self.approvals.find(id).await?)?.run;
         let mut locked = LockedRun::begin(&deps.store, run).await?;
@@ -74,7 +74,8 @@ impl Votes {
                 record_vote(&mut locked, caller, &approval, &voter_rules, option, votes).await?;
                 locked.commit(&deps.journals).await?;
             }
-            return Ok(approval);
+            // A voter may change their answer while others are missing.
+            return Ok(ListedApproval { approval, can_answer: true, mediation: policy.mediation });
         };
         let state = parked::decide(&mut locked, caller, &approval, decision.clone()).await?;
         let detail = json!({
@@ -89,9 +90,11 @@ impl Votes {
         if waits {
             deps.offers.announce(tenant).await;
         }
-        count_decision(&decision);
-        histogram!("guildhall_approval_wait_seconds").record(waited.as_secs_f64());
-        Ok(Approval { state, ..approval })
+        count_decision(&approval.question, &decision);
+        let kind = approval.question.action.kind.as_str();
+        histogram!("guildhall_approval_wait_seconds", "kind" => kind).record(waited.as_secs_f64());
+        let approval = Approval { state, ..approval };
+        Ok(ListedApproval { approval, can_answer: false, mediation: policy.mediation })
     }
 }
 
@@ -103,15 +106,8 @@ async fn check_caller(
     peer: Peer,
 ) -> Result<(), ServiceError> {
     let role = memberships::lock(&mut locked.tx, caller.tenant(), caller.principal).await?;
-    let voter = Voter {
-        principal: caller.principal,
-        kind: principal_kind(caller.kind),
-        token: caller.kind,
-        role: Some(role.ok_or(ServiceError::NOT_FOUND)?),
-        relation: voter_rules.relation(caller.principal),
-        peer,
-    };
-    Ok(check_voter(voter_rules.policy, &voter).map_err(ApprovalError::from)?)
+    let role = role.ok_or(ServiceError::NOT_FOUND)?;
+    Ok(voter_rules.check(caller, Some(role), peer).map_err(ApprovalError::from)?)
 }
 
 /// Checks that the question can be answered, and with what. Returns the chosen option.
@@ -150,14 +146,23 @@ async fn record_vote(
         "approvalId": approval.id.to_string(), "optionId": option.id, "by": caller.principal.to_string(),
         "votes": votes, "quorum": quorum,
     });
-    locked.append_event(event::APPROVAL_VOTE, Some(approval.command), payload);
+    locked.append_approval_event(event::APPROVAL_VOTE, approval.command, payload);
     let detail = json!({ "runId": approval.run.to_string(), "optionId": option.id, "effect": option.effect });
     let event = AuditEvent::by_member(caller, "approval.voted", approval.id.to_string(), detail);
     audit::record(&mut locked.tx, &event).await
 }
 
-/// Counts a decision in the metrics.
-pub(super) fn count_decision(decision: &Decision) {
+/// Counts a new question in the metrics, and its answer if it has one already.
+pub(super) fn count_question(question: &Question, state: &ApprovalState) {
+    let kind = question.action.kind.as_str();
+    counter!("guildhall_approvals_requested_total", "kind" => kind).increment(1);
+    if let Some(decision) = state.decision() {
+        count_decision(question, decision);
+    }
+}
+
+/// Counts a decision in the metrics. The names of tools are text of agents, so their kind is the label.
+pub(super) fn count_decision(question: &Question, decision: &Decision) {
     let by = match decision.by() {
         DecidedBy::People(_) => "people",
         DecidedBy::Rule(_) => "rule",
@@ -165,15 +170,7 @@ pub(super) fn count_decision(decision: &Decision) {
         DecidedBy::Expiry => "expiry",
         DecidedBy::UnreachableQuorum => "quorum",
     };
-    let effect = decision.effect().as_str();
-    counter!("guildhall_approvals_decided_total", "effect" => effect, "by" => by).increment(1);
-}
-
-fn principal_kind(token: TokenKind) -> PrincipalKind {
-    match token {
-        TokenKind::User => PrincipalKind::Person,
-        TokenKind::Service => PrincipalKind::Service,
-        TokenKind::External => PrincipalKind::External,
-        TokenKind::Agent | TokenKind::Enrolment | TokenKind::Run => PrincipalKind::Agent,
-    }
+    let (effect, kind) = (decision.effect().as_str(), question.action.kind.as_str());
+    counter!("guildhall_approvals_decided_total", "effect" => effect, "by" => by, "kind" => kind)
+        .increment(1);
 }

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tracing::debug;
 
 pub use follow::{Follower, GrowthListener};
-pub(crate) use open::{StartPosition, read_last_seq};
+pub(crate) use open::{EntryStream, StartPosition, read_end, read_last_seq};
 use tail::Tails;
 
 /// How often followed streams are polled, in case an announcement was lost.

@@ -30,6 +30,8 @@ pub(crate) struct LockedRun {
     /// The commands that have not ended.
     pub(crate) open: Vec<Command>,
     entries: Vec<NewEntry>,
+    /// For the stream of the tenant's approvals.
+    approval_entries: Vec<NewEntry>,
     ended: u32,
     ended_commands: Vec<EndedCommand>,
 }
@@ -45,7 +47,16 @@ impl LockedRun {
         let head = journal::lock_head(&mut tx, runs::stream(id)).await?;
         let run = runs::load(&mut tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
         let open = commands::load_open(&mut tx, id).await?;
-        Ok(Self { tx, head, run, open, entries: Vec::new(), ended: 0, ended_commands: Vec::new() })
+        Ok(Self {
+            tx,
+            head,
+            run,
+            open,
+            entries: Vec::new(),
+            approval_entries: Vec::new(),
+            ended: 0,
+            ended_commands: Vec::new(),
+        })
     }
 
     /// Locks the run of a grant. Returns none when the run has ended or is held under another epoch.
@@ -84,6 +95,22 @@ impl LockedRun {
         let parsed_event = Some(ParsedEvent::new(kind, command, &payload));
         let body = EventBody::new(None, command, payload).to_json();
         self.entries.push(NewEntry { id, kind: kind.into(), body, parsed_event });
+    }
+
+    /// Appends an event of an approval to the run's journal, and to that of the tenant's approvals.
+    pub(crate) fn append_approval_event(&mut self, kind: &'static str, command: CommandId, payload: Value) {
+        let body = json!({
+            "runId": self.run.id.to_string(), "sessionId": self.run.session.to_string(),
+            "commandId": command.to_string(), "payload": payload,
+        });
+        let id = EntryId::generate();
+        self.approval_entries.push(NewEntry {
+            id,
+            kind: kind.into(),
+            body: body.to_string(),
+            parsed_event: None,
+        });
+        self.append_event(kind, Some(command), payload);
     }
 
     /// Returns the seq of the next event.
@@ -210,7 +237,11 @@ impl LockedRun {
                 state.end_reason().map(EndReason::as_str)
             },
         });
-        self.append_event(event::APPROVAL_STATUS, Some(command), payload);
+        if state.concerns_approvers() {
+            self.append_approval_event(event::APPROVAL_STATUS, command, payload);
+        } else {
+            self.append_event(event::APPROVAL_STATUS, Some(command), payload);
+        }
         Ok(())
     }
 
@@ -259,10 +290,26 @@ impl LockedRun {
             let placed = journal::append(&mut self.tx, &append).await.map_err(append_error)?;
             last_seq = placed.iter().map(|placed| placed.seq()).max().unwrap_or(last_seq).max(last_seq);
         }
+        let of_approvals = self.append_approval_entries().await?;
         self.tx.commit().await?;
         self.ended_commands.into_iter().for_each(EndedCommand::record);
         journals.announce(StreamUpdate { stream, last_seq });
+        of_approvals.into_iter().for_each(|update| journals.announce(update));
         Ok(last_seq)
+    }
+
+    /// Appends to the stream of the tenant's approvals. Other runs of the tenant wait from here to the commit, so this is
+    /// the last step of a transaction.
+    async fn append_approval_entries(&mut self) -> Result<Option<StreamUpdate>, ServiceError> {
+        let entries = std::mem::take(&mut self.approval_entries);
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let stream = approvals::stream(self.run.tenant);
+        let append = AppendRequest { stream, fence: Fence::Open, entries, quota: None };
+        let placed = journal::append(&mut self.tx, &append).await.map_err(append_error)?;
+        let last_seq = placed.iter().map(|placed| placed.seq()).max().unwrap_or_default();
+        Ok(Some(StreamUpdate { stream, last_seq }))
     }
 }
 

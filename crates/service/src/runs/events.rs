@@ -12,7 +12,7 @@ use serde_json::json;
 use super::Runs;
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
-use crate::journal::{Follower, StartPosition};
+use crate::journal::EntryStream;
 
 /// Events in one page.
 const MAX_PAGE_SIZE: u32 = 1_000;
@@ -29,28 +29,25 @@ pub struct EventPage {
 pub struct RunStream {
     pub run: RunId,
     pub tenant: TenantId,
-    start: StartPosition,
-    follower: Follower,
+    entries: EntryStream,
 }
 
 impl RunStream {
     /// Waits for the next event. May be called again after an error; no event is lost.
     pub async fn next(&mut self) -> Result<(Entry, Cursor), ServiceError> {
-        let entry = self.follower.next().await?;
-        let cursor = Cursor { incarnation: self.start.incarnation, seq: entry.seq };
-        Ok((entry, cursor))
+        self.entries.next().await
     }
 
     /// Returns why the cursor was unusable and the stream starts from the beginning.
     #[must_use]
     pub fn gap(&self) -> Option<Gap> {
-        self.start.gap
+        self.entries.gap()
     }
 
     /// Returns the seq where history ends, once all of it was returned.
     #[must_use]
     pub fn replayed(&self) -> Option<Seq> {
-        (self.follower.position() >= self.start.last).then_some(self.start.last)
+        self.entries.replayed()
     }
 }
 
@@ -98,10 +95,9 @@ impl Events {
         cursor: Option<Cursor>,
     ) -> Result<RunStream, ServiceError> {
         let run = self.runs.load(caller, id).await?;
-        let stream = rows::stream(id);
-        let start = StartPosition::find(&self.runs.deps.store, stream, cursor).await?;
-        let follower = self.runs.deps.journals.follow(stream, start.after);
-        Ok(RunStream { run: id, tenant: run.tenant, start, follower })
+        let deps = &self.runs.deps;
+        let entries = EntryStream::open(&deps.store, &deps.journals, rows::stream(id), cursor).await?;
+        Ok(RunStream { run: id, tenant: run.tenant, entries })
     }
 
     /// Erases the payload of an event, for a leaked secret or a person's right. Its seq stays.

@@ -49,6 +49,8 @@ impl Runs {
             run: &run.state,
             command: current.map(|command| &command.state),
             lease: run.lease.as_ref(),
+            asking_until: run.asking_until,
+            parked_until: run.parked_until,
             fold: &folds.remove(&scope).unwrap_or_default(),
             now: run.now,
             grace: self.deps.run_timeouts.grace(),

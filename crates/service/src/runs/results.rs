@@ -160,6 +160,8 @@ impl Results {
             run: &run.state,
             command: command.map(|command| &command.state),
             lease: run.lease.as_ref(),
+            asking_until: run.asking_until,
+            parked_until: run.parked_until,
             fold,
             now: run.now,
             grace: self.runs.deps.run_timeouts.grace(),

@@ -5,6 +5,6 @@ SELECT
     approval.created_at AS "created_at: Timestamp", approval.expires_at AS "expires_at: Timestamp",
     approval.escalated_at IS NOT NULL AS "is_escalated!"
 FROM approvals AS approval
-WHERE approval.tenant = $1 AND ($2::uuid IS NULL OR approval.run = $2) AND ($3::uuid IS NULL OR approval.id < $3)
+WHERE approval.tenant = $1 AND ($2::uuid IS NULL OR approval.id < $2)
 ORDER BY approval.id DESC
-LIMIT $4
+LIMIT $3

@@ -27,6 +27,14 @@ SELECT
     run.active_ms,
     run.tool_calls,
     run.lost_runner,
+    (
+        SELECT min(approval.expires_at) FROM approvals AS approval
+        WHERE approval.run = run.id AND approval.status = 'pending' AND NOT approval.parked
+    ) AS "asking_until?: Timestamp",
+    (
+        SELECT min(approval.expires_at) FROM approvals AS approval
+        WHERE approval.run = run.id AND approval.status = 'pending' AND approval.parked
+    ) AS "parked_until?: Timestamp",
     lease.runner AS "lease_runner?",
     lease.epoch AS "lease_epoch?",
     lease.attempt AS "lease_attempt?",

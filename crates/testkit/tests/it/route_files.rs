@@ -158,7 +158,7 @@ const NOUNS: &[Noun] = &[
     noun(
         "approvals",
         "approvals",
-        &[("*", "/api/v1/approvals")],
+        &[("*", "/api/v1/approvals"), ("*", "/api/v1/tenants/{tenant}/approvals")],
         &["approvals/policy.rs", "approvals/state.rs"],
         &["approvals"],
     ),

@@ -3,19 +3,22 @@
 pub(crate) mod policies;
 pub(crate) mod questions;
 pub(crate) mod rules;
+pub(crate) mod stream;
+
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
-use guildhall_domain::approvals::approval::Approval;
 use guildhall_domain::approvals::rule::RuleScopeKind;
 use guildhall_domain::approvals::state::{ApprovalState, Decision};
 use guildhall_domain::ids::ApprovalId;
 use guildhall_protocol::rest::approvals::{ApprovalView, ApprovalsQuery, ApprovalsView, CastVote};
-use guildhall_service::approvals::ApprovalFilter;
+use guildhall_service::approvals::listed::{ListedApproval, PageRequest};
 use guildhall_service::approvals::votes::Answer;
+use guildhall_service::approvals::{ApprovalFilter, ApprovalScope};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -25,8 +28,12 @@ use crate::edge::client_address::DirectPeer;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, parse};
 use crate::http::responses::CommonErrors;
+use crate::http::runners::longest_wait;
 
 /// List the approvals of a tenant
+///
+/// With `after` and `wait`, the request long-polls: it answers when something has changed after that `position`, or the
+/// time is over.
 #[utoipa::path(
     get, path = "/api/v1/approvals", tag = "approvals", operation_id = "listApprovals", security(("bearer" = [])),
     params(ApprovalsQuery),
@@ -35,22 +42,52 @@ use crate::http::responses::CommonErrors;
 pub(crate) async fn list(
     State(app): State<App>,
     caller: PendingAuthorization<RunsRead>,
+    DirectPeer(peer): DirectPeer,
     ValidatedQuery(query): ValidatedQuery<ApprovalsQuery>,
 ) -> Result<Json<ApprovalsView>, ApiError> {
+    let page = page_request(&query)?;
+    let approvals = &app.approvals.approvals;
+    if let Some(after) = query.after.as_deref().map(|after| parse("after", after)).transpose()? {
+        let waiting = caller.in_tenant(&app, &query.tenant_id).await?;
+        let wait = Duration::from_millis(query.wait).min(longest_wait(&app));
+        tokio::select! {
+            changed = approvals.wait_for_change(&waiting, after, wait) => changed?,
+            // The server stops accepting: the client continues at another replica.
+            () = app.closing.cancelled() => {}
+        }
+    }
+    // After the wait: the right may have been taken away.
     let caller = caller.in_tenant(&app, &query.tenant_id).await?;
-    let before = query.cursor.as_deref().map(|cursor| parse("cursor", cursor)).transpose()?;
-    let run = query.run_id.as_deref().map(|run| parse("runId", run)).transpose()?;
+    // Before the list: what happens in between is reported twice, and never lost.
+    let position = approvals.position(&caller).await?.to_string();
+    let found = approvals.list(&caller, peer, page).await?;
+    let next_cursor = found.next.map(|next| next.to_string());
+    Ok(Json(ApprovalsView {
+        approvals: found.approvals.into_iter().map(view).collect(),
+        next_cursor,
+        position,
+    }))
+}
+
+fn page_request(query: &ApprovalsQuery) -> Result<PageRequest, ApiError> {
+    let invalid = |message| ApiError::new(FailureKind::SchemaInvalid, message);
+    let scope = match (query.run_id.as_deref(), query.session_id.as_deref()) {
+        (None, None) => ApprovalScope::Tenant,
+        (Some(run), None) => ApprovalScope::Run(parse("runId", run)?),
+        (None, Some(session)) => ApprovalScope::Session(parse("sessionId", session)?),
+        (Some(_), Some(_)) => return Err(invalid("runId, sessionId: use one of them")),
+    };
     let only_pending = match query.state.as_deref() {
         None | Some("pending") => true,
         Some("all") => false,
-        Some(_) => return Err(ApiError::new(FailureKind::SchemaInvalid, "state: use pending or all")),
+        Some(_) => return Err(invalid("state: use pending or all")),
     };
-    let limit = check_limit("limit", query.limit, 100)?;
-    let filter = ApprovalFilter { run, only_pending };
-    let found = app.approvals.approvals.list(&caller, filter, before, limit).await?;
-    let is_full = found.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
-    let next_cursor = found.last().filter(|_| is_full).map(|last| last.id.to_string());
-    Ok(Json(ApprovalsView { approvals: found.into_iter().map(view).collect(), next_cursor }))
+    Ok(PageRequest {
+        filter: ApprovalFilter { scope, only_pending },
+        only_answerable: query.answerable,
+        before: query.cursor.as_deref().map(|cursor| parse("cursor", cursor)).transpose()?,
+        limit: check_limit("limit", query.limit, 100)?,
+    })
 }
 
 /// Get an approval
@@ -65,8 +102,9 @@ pub(crate) async fn get(
     State(app): State<App>,
     caller: Authorized<RunsRead>,
     PathIds(approval): PathIds<ApprovalId>,
+    DirectPeer(peer): DirectPeer,
 ) -> Result<Json<ApprovalView>, ApiError> {
-    Ok(Json(view(app.approvals.approvals.get(&caller, approval).await?)))
+    Ok(Json(view(app.approvals.approvals.get(&caller, peer, approval).await?)))
 }
 
 /// Answer a question of an agent
@@ -93,7 +131,7 @@ pub(crate) async fn vote(
     Ok(Json(view(app.approvals.votes.vote(&caller, approval, &answer).await?)))
 }
 
-fn view(approval: Approval) -> ApprovalView {
+fn view(ListedApproval { approval, can_answer, mediation }: ListedApproval) -> ApprovalView {
     let decision = approval.state.decision();
     ApprovalView {
         approval_id: approval.id.to_string(),
@@ -113,6 +151,8 @@ fn view(approval: Approval) -> ApprovalView {
         policy_version: approval.policy_version,
         parked: approval.state == ApprovalState::Pending { is_parked: true },
         escalated: approval.is_escalated,
+        can_answer,
+        mode: mediation.name().to_owned(),
         question: approval.question.into(),
     }
 }
@@ -122,6 +162,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(list))
         .routes(routes!(get))
         .routes(routes!(vote))
+        .routes(routes!(stream::follow))
         .routes(routes!(policies::get, policies::set))
         .routes(routes!(rules::list))
         .routes(routes!(rules::revoke))

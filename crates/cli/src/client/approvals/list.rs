@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use guildhall_domain::ids::{ApprovalId, RunId};
+use guildhall_domain::ids::{ApprovalId, RunId, SessionId};
 use guildhall_runtime::Clock;
 use guildhall_sdk::ApprovalFilter;
 use serde_json::json;
@@ -19,6 +19,12 @@ pub(super) struct ListArgs {
     /// Only questions of this run
     #[arg(long)]
     run: Option<RunId>,
+    /// Only questions of this session
+    #[arg(long, conflicts_with = "run")]
+    session: Option<SessionId>,
+    /// Only questions that you may answer
+    #[arg(long)]
+    mine: bool,
     /// Maximum number of questions
     #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100))]
     limit: u32,
@@ -33,7 +39,14 @@ pub(super) struct ListArgs {
 
 pub(super) async fn run(args: &ListArgs) -> Result<()> {
     let (client, tenant) = args.tenant.connect(&args.common).await?;
-    let filter = ApprovalFilter { run: args.run, all: args.all, before: args.before, limit: args.limit };
+    let filter = ApprovalFilter {
+        run: args.run,
+        session: args.session,
+        answerable: args.mine,
+        all: args.all,
+        before: args.before,
+        limit: args.limit,
+    };
     let page = client.list_approvals(tenant, filter).await?;
     let now = Clock::system().now();
     print_result(args.common.json, &json!(page), || {

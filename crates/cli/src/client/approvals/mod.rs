@@ -8,7 +8,6 @@ pub(crate) mod prompt;
 pub(crate) mod question_text;
 mod rules;
 pub(crate) mod terminal_input;
-pub(crate) mod voter;
 mod watch;
 
 use std::io::stdout;

@@ -1,6 +1,4 @@
-//! The questions of a tenant that wait for an answer.
-//!
-//! Polls the list. The interface hides that, so that a request that waits on the server can replace it.
+//! The questions of a tenant that wait for an answer, as they are asked.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -9,8 +7,11 @@ use guildhall_domain::ids::{ApprovalId, TenantId};
 use guildhall_protocol::rest::approvals::ApprovalView;
 use guildhall_sdk::{ApprovalFilter, Client, ClientError};
 
-/// The pause between two requests.
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// How long a request waits on the server.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// The pause before the next request to an unreachable server.
+const RETRY_DELAY: Duration = Duration::from_secs(2);
 
 const PAGE_SIZE: u32 = 100;
 
@@ -24,14 +25,15 @@ pub(super) struct PendingQuestions<'a> {
     /// Ids of the open questions that were read.
     known: BTreeSet<String>,
     queue: VecDeque<ApprovalView>,
-    is_first_poll: bool,
+    /// Where the last list ends; none before the first.
+    position: Option<String>,
     is_unreachable: bool,
 }
 
 impl<'a> PendingQuestions<'a> {
     pub(super) fn new(client: &'a Client, tenant: TenantId) -> Self {
         let (known, queue) = (BTreeSet::new(), VecDeque::new());
-        Self { client, tenant, known, queue, is_first_poll: true, is_unreachable: false }
+        Self { client, tenant, known, queue, position: None, is_unreachable: false }
     }
 
     /// Waits for the next question. An error is final.
@@ -40,36 +42,56 @@ impl<'a> PendingQuestions<'a> {
             if let Some(question) = self.queue.pop_front() {
                 return Ok(question);
             }
-            if !std::mem::take(&mut self.is_first_poll) {
-                tokio::time::sleep(POLL_INTERVAL).await;
-            }
-            let polled = self.poll().await;
-            self.report_outage(polled)?;
+            let read = self.read().await;
+            self.report_outage(read).await?;
         }
     }
 
-    /// Waits until a question is not open any more, and returns it. An error is final.
+    /// Waits until a question is not open any more, and returns it. An error is final. Dropping the future loses nothing.
     pub(super) async fn wait_for_end(&mut self, id: ApprovalId) -> Result<ApprovalView, ClientError> {
+        // Not that of the list: questions that are asked meanwhile are still to be read.
+        let mut position = self.position.clone();
         loop {
-            tokio::time::sleep(POLL_INTERVAL).await;
             let read = self.client.get_approval(id).await;
-            if let Some(ended) = self.report_outage(read)?.filter(|approval| approval.status != "pending") {
+            if let Some(ended) =
+                self.report_outage(read).await?.filter(|approval| approval.status != "pending")
+            {
                 return Ok(ended);
             }
+            let waited = self.wait_for_change(position.as_deref()).await;
+            if let Some(changed) = self.report_outage(waited).await? {
+                position = Some(changed);
+            }
         }
     }
 
-    async fn poll(&mut self) -> Result<(), ClientError> {
-        let mut filter = ApprovalFilter { run: None, all: false, before: None, limit: PAGE_SIZE };
-        let mut open = Vec::new();
-        for _ in 0..MAX_PAGES {
-            let page = self.client.list_approvals(self.tenant, filter).await?;
-            open.extend(page.approvals);
+    /// Waits for a change of any question of the tenant. Returns the position after it.
+    async fn wait_for_change(&self, position: Option<&str>) -> Result<String, ClientError> {
+        let filter = ApprovalFilter { limit: 1, ..open_questions() };
+        let list = match position {
+            Some(position) => self.client.wait_for_approvals(self.tenant, filter, position, WAIT).await?,
+            None => self.client.list_approvals(self.tenant, filter).await?,
+        };
+        Ok(list.position)
+    }
+
+    /// Reads the open questions; from the second time on, when something has changed.
+    async fn read(&mut self) -> Result<(), ClientError> {
+        let mut filter = open_questions();
+        let mut page = match &self.position {
+            Some(position) => self.client.wait_for_approvals(self.tenant, filter, position, WAIT).await?,
+            None => self.client.list_approvals(self.tenant, filter).await?,
+        };
+        let (position, mut open) = (page.position, page.approvals);
+        for _ in 1..MAX_PAGES {
             filter.before = page.next_cursor.and_then(|cursor| cursor.parse().ok());
             if filter.before.is_none() {
                 break;
             }
+            page = self.client.list_approvals(self.tenant, filter).await?;
+            open.append(&mut page.approvals);
         }
+        self.position = Some(position);
         let ids = open.iter().map(|question| question.approval_id.clone()).collect();
         let known = std::mem::replace(&mut self.known, ids);
         self.queue.extend(open.into_iter().rev().filter(|question| !known.contains(&question.approval_id)));
@@ -77,7 +99,7 @@ impl<'a> PendingQuestions<'a> {
     }
 
     /// Reports an unreachable server once, and its return once. Returns `None` if a retry may succeed.
-    fn report_outage<T>(&mut self, result: Result<T, ClientError>) -> Result<Option<T>, ClientError> {
+    async fn report_outage<T>(&mut self, result: Result<T, ClientError>) -> Result<Option<T>, ClientError> {
         let was_unreachable = std::mem::take(&mut self.is_unreachable);
         match result {
             Ok(value) => {
@@ -91,9 +113,14 @@ impl<'a> PendingQuestions<'a> {
                 if !was_unreachable {
                     eprintln!("{error}; retrying");
                 }
+                tokio::time::sleep(RETRY_DELAY).await;
                 Ok(None)
             }
             Err(error) => Err(error),
         }
     }
+}
+
+fn open_questions() -> ApprovalFilter {
+    ApprovalFilter { run: None, session: None, answerable: false, all: false, before: None, limit: PAGE_SIZE }
 }

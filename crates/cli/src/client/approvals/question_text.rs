@@ -148,7 +148,7 @@ pub(super) mod tests {
             "question": { "action": action, "options": options.collect::<Vec<_>>(), "reason": "it needs\u{200b} more" },
             "shownDigest": "5aa49e43", "optionId": null, "effect": null, "decidedBy": [], "decidedAt": null,
             "endReason": null, "createdAt": "2026-01-02T03:04:05Z", "expiresAt": "2026-01-02T04:04:05Z",
-            "policyVersion": 1, "parked": false, "escalated": false,
+            "policyVersion": 1, "mode": "first-responder", "parked": false, "escalated": false, "canAnswer": true,
         }))
         .expect("an approval")
     }

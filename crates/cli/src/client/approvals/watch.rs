@@ -12,7 +12,6 @@ use super::pending_questions::PendingQuestions;
 use super::prompt::{AnswerPrompt, PromptStep};
 use super::question_text::{QuestionDetail, format_end, summary};
 use super::terminal_input::{TerminalInput, discard_typed_input};
-use super::voter::Voter;
 use crate::client::connection::{CommonArgs, TenantArg};
 use crate::output::{Colour, print_json, print_line, sanitize_line};
 
@@ -35,18 +34,14 @@ pub(super) struct WatchArgs {
 pub(super) async fn run(args: &WatchArgs) -> Result<()> {
     let (client, tenant) = args.tenant.connect(&args.common).await?;
     let mut input = if args.common.json { None } else { TerminalInput::open() };
-    let voter = match &input {
-        Some(_) => Some(Voter::load(&client).await?),
-        None => None,
-    };
     if input.is_some() {
         eprintln!("waiting for questions of agents; Ctrl-C ends");
     }
     let mut questions = PendingQuestions::new(&client, tenant);
     for _ in 0..args.limit.unwrap_or(u64::MAX) {
         let question = questions.next().await?;
-        match (&mut input, &voter) {
-            (Some(input), Some(voter)) if voter.may_answer(&client, &question).await? => {
+        match &mut input {
+            Some(input) if question.can_answer => {
                 ask(&client, &mut questions, input, question).await?;
             }
             _ if args.common.json => print_json(&json!(question).to_string())?,

@@ -26,6 +26,7 @@ fn next_command(run: &RunView, action: &str) -> Option<String> {
     let id = &run.run_id;
     let command = match RecoveryAction::from_name(action).ok()? {
         RecoveryAction::StartRunner => return None,
+        RecoveryAction::AnswerQuestion => format!("guildhall approvals ls --run {id}"),
         RecoveryAction::Wait => format!("guildhall runs events {id} -f --after {}", run.last_seq),
         RecoveryAction::CancelCommand => {
             format!("guildhall runs cancel {id} --command {}", run.open_command_ids.first()?)

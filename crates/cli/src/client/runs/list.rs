@@ -125,6 +125,7 @@ fn waiting_for(run: &RunView) -> String {
         Phase::WaitingRunner => "its runner to start the command",
         Phase::WaitingModel | Phase::IdleAfterTool => "the model",
         Phase::WaitingTool => "a tool",
+        Phase::WaitingApproval => "the answer of a person",
         Phase::TransportDisconnected => "a connection to the model",
         Phase::RunnerHeartbeatStale => "a heartbeat of its runner",
         Phase::Idle => "a command",

@@ -18,7 +18,6 @@ use super::watch_display::WatchDisplay;
 use crate::client::approvals::prompt::{AnswerPrompt, PromptStep, answer_commands};
 use crate::client::approvals::question_text::QuestionDetail;
 use crate::client::approvals::terminal_input::{TerminalInput, discard_typed_input};
-use crate::client::approvals::voter::Voter;
 use crate::output::{Colour, format_time, sanitize_line};
 
 /// Delay before a question is read again from an unreachable server.
@@ -29,8 +28,8 @@ pub(super) struct WatchQuestions<'a> {
     client: &'a Client,
     /// `None` if nobody can type an answer.
     input: Option<TerminalInput>,
-    /// Loaded with the first question.
-    voter: Option<Voter>,
+    /// Id of the user, read with the first question.
+    viewer: Option<String>,
     /// Ids of approvals that were asked and have no answer yet, without the one at the prompt.
     open: VecDeque<String>,
     prompt: Option<AnswerPrompt>,
@@ -53,7 +52,7 @@ impl<'a> WatchQuestions<'a> {
         Self {
             client,
             input: TerminalInput::open(),
-            voter: None,
+            viewer: None,
             open: VecDeque::new(),
             prompt: None,
             is_live: false,
@@ -109,8 +108,8 @@ impl<'a> WatchQuestions<'a> {
         self.retry_at = None;
         while let Some(id) = self.open.front().filter(|_| self.prompt.is_none()).cloned() {
             let question = self.read_question(&id).await;
-            if let Some(voter) = &self.voter {
-                display.renderer().set_viewer(voter.principal().to_owned());
+            if let Some(viewer) = &self.viewer {
+                display.renderer().set_viewer(viewer.clone());
             }
             match question {
                 Ok(OpenQuestion::Here(approval)) => self.ask(*approval, display)?,
@@ -135,18 +134,15 @@ impl<'a> WatchQuestions<'a> {
             Err(error) if error.kind() == Some(FailureKind::NotFound) => return Ok(OpenQuestion::Over),
             Err(error) => return Err(error),
         };
-        let voter = match self.voter.take() {
-            Some(voter) => voter,
-            None => Voter::load(self.client).await?,
-        };
-        let may_answer = self.voter.insert(voter).may_answer(self.client, &approval).await?;
-        Ok(match (&self.input, may_answer) {
+        if self.viewer.is_none() {
+            self.viewer = Some(self.client.whoami().await?.principal);
+        }
+        Ok(match (&self.input, approval.can_answer) {
             (Some(_), true) => OpenQuestion::Here(Box::new(approval)),
             (None, true) => OpenQuestion::Elsewhere(waiting_message(&approval)),
-            (_, false) => OpenQuestion::Elsewhere(
-                "the agent waits for an answer of who created the run, or of a member with the permission approvals:decide"
-                    .to_owned(),
-            ),
+            (_, false) => {
+                OpenQuestion::Elsewhere(format!("the agent waits for an answer of {}", approvers(&approval)))
+            }
         })
     }
 
@@ -182,6 +178,16 @@ impl<'a> WatchQuestions<'a> {
             PromptStep::Closed(reason) => display.print_message(reason)?,
         }
         Ok(())
+    }
+}
+
+/// Returns who may answer a question that is not for the user.
+fn approvers(approval: &ApprovalView) -> &'static str {
+    match approval.mode.as_str() {
+        _ if approval.escalated => "an owner of the tenant",
+        "designated" => "the person that the approval policy of the tenant designates",
+        "local-only" => "somebody on the machine of the server",
+        _ => "who created the run, or of a member with the permission approvals:decide",
     }
 }
 

@@ -116,6 +116,22 @@ impl FakeRunner {
         self.append_event(command, "assistant_message", json!({ "text": text }));
     }
 
+    /// Asks whether a command may be executed. Returns the id of the question.
+    pub(crate) fn ask(&self, turn: &str, command: &str) -> String {
+        let question = json!({
+            "commandId": turn, "process": "p", "request": "0",
+            "question": {
+                "action": { "kind": "command", "tool": "shell", "arguments": { "command": command } },
+                "options": [
+                    { "id": "yes", "label": "Allow once", "effect": "allow" },
+                    { "id": "no", "label": "Deny", "effect": "deny" },
+                ],
+            },
+        });
+        let question = serde_json::from_value(question).expect("a question");
+        self.runtime.block_on(self.leased_run.ask(&question)).expect("asked").approval_id
+    }
+
     pub(crate) fn finish_command(&self, command: &str, outcome: &TerminalOutcome) {
         self.runtime.block_on(self.leased_run.finish(command_id(command), outcome, None)).expect("finished");
     }

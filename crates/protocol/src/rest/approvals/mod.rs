@@ -41,10 +41,15 @@ pub struct ApprovalView {
     pub expires_at: Timestamp,
     /// Version of the tenant's approval policy that it was asked under.
     pub policy_version: u32,
+    /// The mode of that policy: first-responder, designated, consensus or local-only.
+    #[schema(example = "first-responder")]
+    pub mode: String,
     /// Whether the agent's process has ended, and asks again when there is an answer.
     pub parked: bool,
     /// Whether the owners of the tenant are asked, because nobody answered in time.
     pub escalated: bool,
+    /// Whether you may answer it now.
+    pub can_answer: bool,
 }
 
 /// Query parameters of a list of approvals.
@@ -55,8 +60,15 @@ pub struct ApprovalsQuery {
     /// Id or slug of one of your tenants.
     #[param(example = "acme")]
     pub tenant_id: String,
+    /// Only those of a run.
     #[param(pattern = "^run_[0-9a-f]{32}$")]
     pub run_id: Option<String>,
+    /// Only those of a session.
+    #[param(pattern = "^ses_[0-9a-f]{32}$")]
+    pub session_id: Option<String>,
+    /// Only those that you may answer now. A page may then be shorter than `limit`, even empty, with more to follow.
+    #[serde(default)]
+    pub answerable: bool,
     /// pending (default) or all.
     #[param(pattern = "^(pending|all)$")]
     pub state: Option<String>,
@@ -65,6 +77,12 @@ pub struct ApprovalsQuery {
     #[serde(default = "default_limit")]
     #[param(minimum = 1, maximum = 100)]
     pub limit: u32,
+    /// Long poll: wait until something has changed after this `position` of an earlier list.
+    #[param(example = "0123456789abcdef-42")]
+    pub after: Option<String>,
+    /// How long to wait, in milliseconds; at most 30,000.
+    #[serde(default)]
+    pub wait: u64,
 }
 
 const fn default_limit() -> u32 {
@@ -78,6 +96,27 @@ pub struct ApprovalsView {
     pub approvals: Vec<ApprovalView>,
     /// For the next page; null on the last one.
     pub next_cursor: Option<String>,
+    /// What happens after this list follows this position: `after` waits for it, the stream continues after it.
+    pub position: String,
+}
+
+/// An event of a stream of approvals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalEventView {
+    /// Version of this form.
+    pub v: u32,
+    pub seq: i64,
+    /// approval_requested, approval_status or approval_vote.
+    pub r#type: String,
+    pub run_id: String,
+    pub session_id: String,
+    /// The turn that asks.
+    pub command_id: String,
+    /// As in the events of the run. It has no arguments: read the approval.
+    #[schema(value_type = Object)]
+    pub payload: serde_json::Value,
+    pub recorded_at: Timestamp,
 }
 
 /// An answer to a question.

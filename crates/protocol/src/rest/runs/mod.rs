@@ -118,8 +118,8 @@ pub struct LeaseView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LivenessView {
-    /// waiting-runner, waiting-model, waiting-tool, idle-after-tool, transport-disconnected, runner-heartbeat-stale,
-    /// idle or terminal.
+    /// waiting-runner, waiting-model, waiting-tool, waiting-approval, idle-after-tool, transport-disconnected,
+    /// runner-heartbeat-stale, idle or terminal.
     #[schema(example = "waiting-runner")]
     pub phase: String,
     pub active: bool,
