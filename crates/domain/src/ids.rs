@@ -184,6 +184,16 @@ typed_id! {
 }
 
 typed_id! {
+    /// An endpoint of a tenant that is told about events.
+    WebhookId, "webhook", "whk"
+}
+
+typed_id! {
+    /// An event that is sent to webhooks: the same for each of them and at every attempt.
+    WebhookEventId, "webhook event", "evt"
+}
+
+typed_id! {
     /// An outbox entry: a side effect to execute after a commit.
     EffectId, "effect", "eff"
 }

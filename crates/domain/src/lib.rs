@@ -18,5 +18,6 @@ pub mod redact;
 pub mod runners;
 pub mod runs;
 pub mod sessions;
+pub mod webhooks;
 
 pub use failure::{Failure, FailureKind, Retry};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
 use metrics::counter;
-use reqwest::redirect;
+use reqwest::{StatusCode, redirect};
 use rustls::ClientConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -93,37 +93,61 @@ impl Egress {
 
     /// Sends a request. A response of any status is a success; retrying is up to the caller.
     pub async fn send(&self, request: Request) -> Result<Response, EgressError> {
+        self.observe(request, async |response, host| {
+            Response::read(response, self.max_response_bytes).await.map_err(|error| match error {
+                ReadError::TooLarge => {
+                    EgressError::TooLarge { host: host.to_owned(), limit: self.max_response_bytes }
+                }
+                ReadError::Broken(error) => self.convert_error(error, host),
+            })
+        })
+        .await
+    }
+
+    /// Sends a request and returns the status of the response. Its body is not read, however long it is.
+    pub async fn send_for_status(&self, request: Request) -> Result<StatusCode, EgressError> {
+        self.observe(request, async |response, _host| Ok(response.status())).await
+    }
+
+    /// Calls, counts and logs.
+    async fn observe<T>(
+        &self,
+        request: Request,
+        read: impl AsyncFnOnce(reqwest::Response, &str) -> Result<T, EgressError>,
+    ) -> Result<T, EgressError> {
         let (started, host) = (Instant::now(), request.host().to_owned());
-        let result = self.call(request).await;
+        let result = self.call(request, &host, read).await;
         let outcome = result.as_ref().map_or_else(EgressError::outcome, |_| "answered");
         counter!("guildhall_egress_requests_total", "outcome" => outcome).increment(1);
         debug!(egress.host = host, egress.outcome = outcome, elapsed = ?started.elapsed(), "called {host}");
         result
     }
 
-    async fn call(&self, request: Request) -> Result<Response, EgressError> {
+    async fn call<T>(
+        &self,
+        request: Request,
+        host: &str,
+        read: impl AsyncFnOnce(reqwest::Response, &str) -> Result<T, EgressError>,
+    ) -> Result<T, EgressError> {
         self.check(&request)?;
         let limit =
             request.timeout.map_or(self.request_timeout, |requested| requested.min(self.request_timeout));
-        let host = request.host().to_owned();
-        match timeout(limit, self.exchange(request, &host)).await {
+        let exchange = async {
+            let response = self.exchange(request).await.map_err(|error| self.convert_error(error, host))?;
+            read(response, host).await
+        };
+        match timeout(limit, exchange).await {
             Ok(result) => result,
-            Err(_) => Err(EgressError::TimedOut { host, limit }),
+            Err(_) => Err(EgressError::TimedOut { host: host.to_owned(), limit }),
         }
     }
 
-    async fn exchange(&self, request: Request, host: &str) -> Result<Response, EgressError> {
+    async fn exchange(&self, request: Request) -> Result<reqwest::Response, reqwest::Error> {
         let mut call = self.client.request(request.method, request.url).headers(request.headers);
         if let Some(body) = request.body {
             call = call.body(body);
         }
-        let response = call.send().await.map_err(|error| self.convert_error(error, host))?;
-        Response::read(response, self.max_response_bytes).await.map_err(|error| match error {
-            ReadError::TooLarge => {
-                EgressError::TooLarge { host: host.to_owned(), limit: self.max_response_bytes }
-            }
-            ReadError::Broken(error) => self.convert_error(error, host),
-        })
+        call.send().await
     }
 
     fn convert_error(&self, error: reqwest::Error, host: &str) -> EgressError {

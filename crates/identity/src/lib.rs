@@ -17,3 +17,4 @@ pub mod payload_seal;
 mod random;
 pub mod seal;
 pub mod signing_key;
+pub mod webhook_secret;

@@ -1,5 +1,5 @@
 //! Encryption of what users and agents wrote, and the server only passes on: the exact payloads of commands, the diffs of
-//! workspaces, and the questions of agents.
+//! workspaces, and the questions of agents. Also of the signing secrets of webhooks.
 //!
 //! The database stores a redacted copy of a prompt. The agent must receive the exact prompt, which is therefore kept
 //! encrypted until its command ends. The keys are derived from the operator's key-encryption key, which is not in the
@@ -12,17 +12,20 @@ use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
 use crate::seal::{Kek, SealError, open, seal};
+use crate::webhook_secret::WebhookSecret;
 
 const ENCRYPTION: &[u8] = b"guildhall command payload v1";
 const DIFFS: &[u8] = b"guildhall workspace diff v1";
 const QUESTIONS: &[u8] = b"guildhall question v1";
+const WEBHOOKS: &[u8] = b"guildhall webhook secret v1";
 const DIGEST: &[u8] = b"guildhall command payload digest v1";
 
-/// Encrypts and decrypts the payloads of commands, the diffs of runs and the questions of agents.
+/// Encrypts and decrypts the payloads of commands, the diffs of runs, the questions of agents and the secrets of webhooks.
 pub struct PayloadSealer {
     encryption: Kek,
     diffs: Kek,
     questions: Kek,
+    webhooks: Kek,
     digest: hmac::Key,
 }
 
@@ -33,6 +36,7 @@ impl PayloadSealer {
             encryption: kek.derive_kek(ENCRYPTION),
             diffs: kek.derive_kek(DIFFS),
             questions: kek.derive_kek(QUESTIONS),
+            webhooks: kek.derive_kek(WEBHOOKS),
             digest: kek.derive(DIGEST),
         }
     }
@@ -67,6 +71,17 @@ impl PayloadSealer {
     /// Decrypts the question of an approval.
     pub fn open_question(&self, approval: Uuid, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
         open(&self.questions, approval.as_bytes(), sealed).map(|question| question.expose_secret().to_vec())
+    }
+
+    /// Encrypts a signing secret. It can be decrypted for this webhook only.
+    pub fn seal_webhook_secret(&self, webhook: Uuid, secret: &WebhookSecret) -> Result<Vec<u8>, SealError> {
+        seal(&self.webhooks, webhook.as_bytes(), secret.expose())
+    }
+
+    /// Decrypts the signing secret of a webhook.
+    pub fn open_webhook_secret(&self, webhook: Uuid, sealed: &[u8]) -> Result<WebhookSecret, SealError> {
+        let secret = open(&self.webhooks, webhook.as_bytes(), sealed)?;
+        WebhookSecret::from_bytes(&secret).map_err(|_| SealError::Open)
     }
 
     /// Returns a digest by which equal payloads are recognised, and which is of no use for guessing one.
@@ -124,6 +139,20 @@ mod tests {
         assert_eq!(sealer('a').open_diff(run, &sealed), Ok(b"+fixed".to_vec()));
         assert_eq!(sealer('a').open_diff(other, &sealed), Err(SealError::Open));
         assert_eq!(opened(&sealer('a'), run, &sealed), Err(SealError::Open), "payloads have another key");
+    }
+
+    #[test]
+    fn webhook_secret_opens_only_for_its_webhook() {
+        let (webhook, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let secret = WebhookSecret::generate();
+        let sealed = sealer('a').seal_webhook_secret(webhook, &secret).expect("sealed");
+        let signature = |sealer: PayloadSealer, webhook: Uuid| {
+            sealer.open_webhook_secret(webhook, &sealed).map(|secret| secret.sign("content"))
+        };
+        assert_eq!(signature(sealer('a'), webhook), Ok(secret.sign("content")));
+        assert_eq!(signature(sealer('a'), other), Err(SealError::Open));
+        assert_eq!(signature(sealer('b'), webhook), Err(SealError::Open));
+        assert_eq!(sealer('a').open_question(webhook, &sealed), Err(SealError::Open));
     }
 
     #[test]

@@ -64,6 +64,21 @@ async fn response_above_the_size_limit_is_an_error() {
 }
 
 #[tokio::test]
+async fn status_is_returned_without_the_body() {
+    let egress = egress(&EgressOptions { max_response_bytes: 10, ..dev_options() });
+    for scripted in [ScriptedResponse::Bytes(50_000_000), ScriptedResponse::Endless, ScriptedResponse::Stall]
+    {
+        let server = Server::start(scripted).await;
+        let request = Request::post(&server.url("/"), "body").expect("a URL");
+        assert_eq!(egress.send_for_status(request).await.expect("a status").as_u16(), 200);
+    }
+    let silent = Server::start(ScriptedResponse::Silence).await;
+    let request = Request::post(&silent.url("/"), "body").expect("a URL").timeout(Duration::from_millis(200));
+    let error = egress.send_for_status(request).await.expect_err("no response");
+    assert!(matches!(error, EgressError::TimedOut { .. }), "{error:?}");
+}
+
+#[tokio::test]
 async fn head_request_ignores_the_content_length() {
     let server = Server::start(ScriptedResponse::Bytes(50_000_000)).await;
     let request = Request::new(Method::HEAD, &server.url("/")).expect("a URL");
