@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures::future::{BoxFuture, join_all};
+use futures::future::BoxFuture;
 use guildhall_domain::ids::EffectId;
 use guildhall_domain::ops::outbox::{FailureClass, MAX_ATTEMPTS, RetryDecision};
 use guildhall_runtime::reconcile::Reconciler;
@@ -16,6 +16,8 @@ use guildhall_store::outbox::{self, ClaimRequest, ClaimedEffect};
 use guildhall_store::{Store, StoreError, Tx};
 use metrics::{counter, gauge};
 use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
@@ -24,8 +26,15 @@ use uuid::Uuid;
 /// How often the outbox is polled.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Effects claimed and performed at once.
-const BATCH_SIZE: u32 = 20;
+/// Effects claimed at once.
+const BATCH_SIZE: usize = 20;
+
+/// Effects performed at once. Slow ones take their part of it until they are done or have timed out.
+const MAX_IN_FLIGHT: usize = 100;
+
+/// A round waits this long for what it has claimed. The next round goes on with the rest: a slow effect delays neither
+/// the others nor the end of the round, by which readiness judges this worker.
+const SETTLE_TIME: Duration = Duration::from_secs(1);
 
 /// A round claims no more effects after this time, so that it ends before the reconciler's timeout.
 const MAX_CLAIM_TIME: Duration = Duration::from_secs(20);
@@ -85,12 +94,17 @@ impl OutboxTimeouts {
         Self { attempt: Duration::from_secs(30), visibility_timeout: Duration::from_secs(60) };
 }
 
+/// The claimed effects that are being performed, each as a task: none holds a database connection while it waits for the
+/// next round. They end with the worker.
+type InFlight = JoinSet<Result<(), StoreError>>;
+
 /// An outbox worker. Any number may run, on any number of replicas.
 #[derive(Debug)]
 pub struct Outbox {
     store: Store,
-    handlers: Vec<Arc<dyn Handler>>,
-    timeouts: OutboxTimeouts,
+    performers: Vec<Arc<Performer>>,
+    visibility_timeout: Duration,
+    in_flight: Mutex<InFlight>,
     stop: CancellationToken,
 }
 
@@ -104,37 +118,93 @@ impl Outbox {
         timeouts: OutboxTimeouts,
         stop: CancellationToken,
     ) -> Option<Self> {
-        (!handlers.is_empty()).then_some(Self { store, handlers, timeouts, stop })
+        if handlers.is_empty() {
+            return None;
+        }
+        let OutboxTimeouts { attempt, visibility_timeout } = timeouts;
+        let performer =
+            |handler| Arc::new(Performer { store: store.clone(), handler, attempt_timeout: attempt });
+        let performers = handlers.into_iter().map(performer).collect();
+        Some(Self { store, performers, visibility_timeout, in_flight: Mutex::default(), stop })
     }
 
-    /// Claims and performs one batch. Returns whether there may be more.
-    async fn run_batch(&self, handler: &dyn Handler) -> Result<bool, StoreError> {
+    /// Claims one batch and starts to perform it. Returns whether there may be more.
+    async fn start_batch(
+        &self,
+        performer: &Arc<Performer>,
+        in_flight: &mut InFlight,
+    ) -> Result<bool, StoreError> {
+        let limit = BATCH_SIZE.min(MAX_IN_FLIGHT.saturating_sub(in_flight.len()));
+        if limit == 0 {
+            return Ok(false);
+        }
         let claim = Uuid::now_v7();
         let request = ClaimRequest {
-            kind: handler.kind(),
+            kind: performer.handler.kind(),
             claim,
             max_attempts: MAX_ATTEMPTS,
-            limit: BATCH_SIZE,
-            visibility_timeout: self.timeouts.visibility_timeout,
+            limit: u32::try_from(limit).unwrap_or(u32::MAX),
+            visibility_timeout: self.visibility_timeout,
         };
         let claimed = outbox::claim(&self.store, &request).await?;
-        let more = u32::try_from(claimed.len()).is_ok_and(|count| count == BATCH_SIZE);
-        let outcomes = join_all(claimed.into_iter().map(|effect| self.perform(handler, claim, effect))).await;
-        outcomes.into_iter().collect::<Result<(), StoreError>>()?;
-        Ok(more)
+        let may_be_more = claimed.len() == limit;
+        for effect in claimed {
+            let performer = Arc::clone(performer);
+            in_flight.spawn(async move { performer.perform(claim, effect).await });
+        }
+        Ok(may_be_more)
     }
 
-    async fn perform(
-        &self,
-        handler: &dyn Handler,
-        claim: Uuid,
-        claimed: ClaimedEffect,
-    ) -> Result<(), StoreError> {
+    /// Waits until the claimed effects are performed, but not for slow ones.
+    async fn settle(&self, in_flight: &mut InFlight) -> Result<(), StoreError> {
+        let finish = async {
+            while let Some(joined) = in_flight.join_next().await {
+                match joined {
+                    Ok(outcome) => outcome?,
+                    Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                    Err(_cancelled) => {}
+                }
+            }
+            Ok(())
+        };
+        tokio::select! {
+            outcome = finish => outcome,
+            () = tokio::time::sleep(SETTLE_TIME) => Ok(()),
+            // What is not done yet is performed again by another replica, when its claim expires.
+            () = self.stop.cancelled() => Ok(()),
+        }
+    }
+
+    /// Marks effects as dead whose last worker died during the last attempt.
+    async fn mark_exhausted(&self, kind: &'static str) -> Result<(), StoreError> {
+        let exhausted = outbox::mark_exhausted(&self.store, kind, MAX_ATTEMPTS).await?;
+        if exhausted > 0 {
+            error!(
+                kind,
+                exhausted, "giving up on {exhausted} effects whose worker died during the last attempt"
+            );
+            counter!("guildhall_outbox_attempts_total", "kind" => kind, "outcome" => "dead")
+                .increment(exhausted);
+        }
+        Ok(())
+    }
+}
+
+/// Performs the effects of one kind, and stores the outcomes.
+#[derive(Debug)]
+struct Performer {
+    store: Store,
+    handler: Arc<dyn Handler>,
+    attempt_timeout: Duration,
+}
+
+impl Performer {
+    async fn perform(&self, claim: Uuid, claimed: ClaimedEffect) -> Result<(), StoreError> {
         let ClaimedEffect { id, body, attempts } = claimed;
         let effect = EffectAttempt { id, body, attempt: attempts };
-        let attempt = timeout(self.timeouts.attempt, handler.perform(&effect)).await;
+        let attempt = timeout(self.attempt_timeout, self.handler.perform(&effect)).await;
         let outcome = attempt.unwrap_or_else(|_| Err(self.timeout_error()));
-        let kind = handler.kind();
+        let kind = self.handler.kind();
         let (outcome, still_claimed) = match outcome {
             Ok(()) => ("done", outbox::complete(&self.store, id, claim).await?),
             Err(error) => self.record_failure(kind, claim, &effect, &error).await?,
@@ -168,22 +238,8 @@ impl Outbox {
     fn timeout_error(&self) -> EffectError {
         EffectError {
             class: FailureClass::Transient,
-            message: format!("took longer than {:?}", self.timeouts.attempt),
+            message: format!("took longer than {:?}", self.attempt_timeout),
         }
-    }
-
-    /// Marks effects as dead whose last worker died during the last attempt.
-    async fn mark_exhausted(&self, kind: &'static str) -> Result<(), StoreError> {
-        let exhausted = outbox::mark_exhausted(&self.store, kind, MAX_ATTEMPTS).await?;
-        if exhausted > 0 {
-            error!(
-                kind,
-                exhausted, "giving up on {exhausted} effects whose worker died during the last attempt"
-            );
-            counter!("guildhall_outbox_attempts_total", "kind" => kind, "outcome" => "dead")
-                .increment(exhausted);
-        }
-        Ok(())
     }
 }
 
@@ -193,21 +249,23 @@ impl Reconciler for Outbox {
 
     async fn round(&self) -> Result<(), StoreError> {
         let started_at = Instant::now();
-        for handler in &self.handlers {
-            self.mark_exhausted(handler.kind()).await?;
+        for performer in &self.performers {
+            self.mark_exhausted(performer.handler.kind()).await?;
         }
+        let mut in_flight = self.in_flight.lock().await;
         // One batch of each kind in turn: a long backlog of one kind does not delay the others.
-        let mut busy: Vec<&Arc<dyn Handler>> = self.handlers.iter().collect();
+        let mut busy: Vec<&Arc<Performer>> = self.performers.iter().collect();
         while !busy.is_empty() {
             let mut still_busy = Vec::new();
-            for handler in busy {
+            for performer in busy {
                 if self.stop.is_cancelled() || started_at.elapsed() > MAX_CLAIM_TIME {
                     return Ok(());
                 }
-                if self.run_batch(handler.as_ref()).await? {
-                    still_busy.push(handler);
+                if self.start_batch(performer, &mut in_flight).await? {
+                    still_busy.push(performer);
                 }
             }
+            self.settle(&mut in_flight).await?;
             busy = still_busy;
         }
         let dead = outbox::count_dead(&self.store, MAX_COUNTED_DEAD).await?;

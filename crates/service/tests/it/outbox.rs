@@ -12,6 +12,7 @@ use guildhall_store::Store;
 use guildhall_store::outbox::{self, ClaimRequest};
 use guildhall_testkit::TestDb;
 use serde_json::json;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -186,6 +187,62 @@ async fn worker_with_an_expired_claim_cannot_change_the_effect() {
     assert!(!outbox::complete(&store, ids[0], expired).await.expect("a result"));
     assert!(outbox::complete(&store, ids[0], current).await.expect("a result"));
     assert_eq!(db.sql().await.number("SELECT count(*) FROM outbox").await, 0);
+}
+
+/// Performs all effects but one, which waits until it is released.
+#[derive(Debug)]
+struct OneSlowEffect {
+    handler: RecordingHandler,
+    slow: EffectId,
+    release: Semaphore,
+}
+
+impl Handler for OneSlowEffect {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn perform<'a>(&'a self, effect: &'a EffectAttempt) -> BoxFuture<'a, Result<(), EffectError>> {
+        Box::pin(async move {
+            if effect.id == self.slow {
+                self.release.acquire().await.expect("never closed").forget();
+            }
+            self.handler.perform(effect).await
+        })
+    }
+}
+
+/// Readiness judges a worker by the end of its rounds, and a receiver of webhooks may be as slow as it likes.
+#[tokio::test]
+async fn slow_effect_delays_neither_the_round_nor_other_effects() {
+    let db = TestDb::new().await;
+    let (store, mut sql) = (store(db.url()), db.sql().await);
+    let ids = enqueue_many(&store, 30).await;
+    let slow =
+        OneSlowEffect { handler: RecordingHandler::default(), slow: ids[0], release: Semaphore::new(0) };
+    let handler = Arc::new(slow);
+    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::<OneSlowEffect>::clone(&handler)];
+    let stop = CancellationToken::new();
+    let worker = Outbox::new(store.clone(), handlers, OutboxTimeouts::DEFAULT, stop).expect("a handler");
+    let rounds = async {
+        while handler.handler.performed().len() < 29 {
+            worker.round().await.expect("a round");
+        }
+        let more = enqueue_many(&store, 1).await;
+        while !handler.handler.performed().contains(&more[0]) {
+            worker.round().await.expect("a round");
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), rounds).await.expect("the others are performed");
+    assert!(!handler.handler.performed().contains(&ids[0]));
+    handler.release.add_permits(1);
+    let last = async {
+        while sql.number("SELECT count(*) FROM outbox").await > 0 {
+            worker.round().await.expect("a round");
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), last).await.expect("the slow one is performed");
+    assert_eq!(handler.handler.performed().len(), 31, "each once");
 }
 
 #[tokio::test]

@@ -45,7 +45,7 @@ async fn effects_of_a_killed_worker_are_performed_by_another() {
 
     let mut sql = db.sql().await;
     let claimed = sql.number("SELECT count(*) FROM outbox WHERE claim IS NOT NULL").await;
-    assert_eq!(claimed, 20, "the claimed batch");
+    assert!(claimed >= 20, "the claimed batch: {claimed}");
     let handler = Arc::new(RecordingHandler::default());
     let successor = worker(&store, &handler, SHORT_TIMEOUTS);
     let deadline = Instant::now() + Duration::from_secs(120);
@@ -90,8 +90,14 @@ async fn unconfirmed_effects_are_performed_again() {
         observer.number(format!("SELECT count(pg_terminate_backend(pid)) {waiting}")).await;
         lock_connection.execute("COMMIT").await;
     };
-    let (round, ()) = tokio::join!(disconnected_worker.round(), disconnect);
-    round.expect_err("the connections are broken");
+    // A round does not wait for slow effects, so the error may be that of a later one.
+    let run_until_error = async {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while disconnected_worker.round().await.is_ok() {
+            assert!(Instant::now() < deadline, "the connections are not broken");
+        }
+    };
+    tokio::join!(run_until_error, disconnect);
 
     let handler = Arc::new(RecordingHandler::default());
     let successor = worker(&store, &handler, SHORT_TIMEOUTS);
