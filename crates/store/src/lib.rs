@@ -48,6 +48,7 @@ pub mod tenant_bounds;
 pub mod tenants;
 mod tx;
 pub mod unknown_names;
+pub mod webhooks;
 pub mod workspace_diffs;
 
 pub use connect::{Store, StoreOptions};

@@ -1,0 +1,1 @@
+SELECT count(*) AS "count!" FROM webhooks WHERE tenant = $1

@@ -1,0 +1,1 @@
+DELETE FROM webhooks WHERE tenant = $1 AND id = $2

@@ -1,0 +1,1 @@
+UPDATE webhooks SET last_success_at = now() WHERE tenant = $1 AND id = $2
