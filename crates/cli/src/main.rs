@@ -25,7 +25,7 @@ use std::process;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use client::{access, approvals, completions, context, profiles, runners, runs, sessions};
+use client::{access, approvals, completions, context, profiles, runners, runs, sessions, webhooks};
 use exit::ErrorFormat;
 use exit_code::ExitCode;
 
@@ -97,6 +97,8 @@ enum Command {
     Runs(runs::RunsArgs),
     /// List and answer the questions of agents
     Approvals(approvals::ApprovalsArgs),
+    /// Create, list, test and delete webhooks, which tell about questions of agents
+    Webhooks(webhooks::WebhooksArgs),
     /// List, read and cancel sessions (conversations over several runs)
     Sessions(sessions::SessionsArgs),
     /// Show, export and verify audit logs
@@ -174,6 +176,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Run(args) => runs::run_in_copy::run(args),
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
+        Command::Webhooks(args) => webhooks::run(args),
         Command::Sessions(args) => sessions::run(args),
         Command::Audit(args) => access::audit::run(args),
         Command::Completions(args) => completions::run(args, Arguments::command()),

@@ -34,6 +34,7 @@ mod sessions;
 mod tenants;
 mod token;
 mod users;
+mod webhooks;
 
 pub use approvals::ApprovalFilter;
 pub use audit::{AuditEntry, AuditFollower, AuditPage, AuditStreamItem};
@@ -50,3 +51,4 @@ pub use runs::{RunEvent, RunEventPage, RunFollower, RunScope, RunStreamItem};
 pub use sessions::{SessionEventsRequest, SessionListRequest, SessionScope};
 pub use token::{TokenFuture, TokenSource};
 pub use users::UserScope;
+pub use webhooks::{NewWebhook, RotatedWebhook};

@@ -64,20 +64,20 @@ pub(crate) fn oidc(config: &Config, public: &PublicUrl) -> Result<Option<OidcPro
         client_id: section.client_id.clone(),
         client_secret: section.client_secret.clone(),
     };
-    Ok(Some(OidcProvider { options, egress: egress(config)? }))
+    Ok(Some(OidcProvider { options, egress: Egress::new(&egress_options(config)?)? }))
 }
 
-fn egress(config: &Config) -> Result<Egress, OutboundError> {
+/// Returns the limits and rules of outbound calls.
+pub(crate) fn egress_options(config: &Config) -> Result<EgressOptions, OutboundError> {
     let section = &config.egress;
-    let options = EgressOptions {
+    Ok(EgressOptions {
         connect_timeout: section.connect_timeout,
         request_timeout: section.request_timeout,
         max_response_bytes: section.max_response_bytes.get(),
         // Loopback must be allowed by its address range, so that the configuration shows it.
         allow_loopback: false,
         allow: ranges(config)?,
-    };
-    Ok(Egress::new(&options)?)
+    })
 }
 
 /// Returns the addresses that tenants may configure as provider URLs: the same that the server itself may call.

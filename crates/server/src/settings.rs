@@ -7,7 +7,7 @@ use guildhall_bus::BusOptions;
 use guildhall_domain::access::signing::RotationPolicy;
 use guildhall_domain::profiles::template::ProfileTemplates;
 use guildhall_domain::runs::policy::TenantBounds;
-use guildhall_egress::AddressRules;
+use guildhall_egress::{AddressRules, EgressOptions};
 use guildhall_identity::audit_key::AuditSigningKey;
 use guildhall_identity::seal::Kek;
 use guildhall_service::runners::tokens::RUN_TOKEN_LIFETIME;
@@ -34,6 +34,7 @@ pub(crate) struct Settings {
     pub(crate) audit_key: Option<Arc<AuditSigningKey>>,
     pub(crate) run_bounds: TenantBounds,
     pub(crate) address_rules: AddressRules,
+    pub(crate) egress: EgressOptions,
     pub(crate) oidc: Option<OidcProvider>,
     pub(crate) templates: ProfileTemplates,
 }
@@ -53,6 +54,7 @@ impl Settings {
             audit_key,
             run_bounds: config.runs.bounds()?,
             address_rules: outbound::address_rules(config)?,
+            egress: outbound::egress_options(config)?,
             oidc: outbound::oidc(config, &public_url)?,
             templates: config.profiles.templates()?,
             public_url,

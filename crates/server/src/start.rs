@@ -12,6 +12,7 @@ use guildhall_domain::access::signing::RotationPolicy;
 use guildhall_domain::ids::ReplicaId;
 use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_domain::profiles::template::ProfileTemplates;
+use guildhall_egress::EgressOptions;
 use guildhall_identity::payload_seal::PayloadSealer;
 use guildhall_identity::seal::Kek;
 use guildhall_launcher::Launcher;
@@ -37,7 +38,10 @@ use guildhall_service::profiles::credentials::Credentials;
 use guildhall_service::profiles::validations::SettleValidations;
 use guildhall_service::run_steps::offers::Offers;
 use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
-use guildhall_service::{Deps, ServiceError, access, approvals, ops, profiles, runners, runs, sessions};
+use guildhall_service::webhooks::deliver::DeliverWebhooks;
+use guildhall_service::{
+    Deps, ServiceError, access, approvals, ops, profiles, runners, runs, sessions, webhooks,
+};
 use guildhall_store::{Store, replicas};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
@@ -113,12 +117,15 @@ impl Server {
             payload_sealer: Arc::new(PayloadSealer::new(&settings.kek)),
             signing: open_signing(config, settings.kek, settings.rotation, &store, &clock).await?,
             server_address: settings.public_url.address(),
+            public_url: (!config.http.public_url.is_empty()).then(|| settings.public_url.origin()),
             audit_key: settings.audit_key.map(|key| key.public()),
         };
         let Credentials { launcher, secrets, templates: _ } = deps.credentials.clone();
         let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&deps.signing));
         let runs = runs::open(&deps);
+        let webhooks = webhooks::open(&deps, settings.address_rules.clone());
         let profiles = profiles::open(&deps, settings.address_rules, config.secrets.validate_within);
+        start_outbox(&deps, settings.egress, &tasks, &reconcilers);
         start_group_reconcilers(config, &deps, &profiles, &tasks, &reconcilers);
         let starter = launcher::start(config, launcher.clone(), &deps, &reconcilers, &tasks);
         let health =
@@ -135,6 +142,7 @@ impl Server {
             runners: runners::open(&deps, &runs, starter),
             sessions: sessions::open(&deps, &runs),
             runs,
+            webhooks,
             access_rules: access_rules(config, &settings.public_url, address),
             denials: DenialLog::default(),
             limits: limits(&config.http),
@@ -249,9 +257,6 @@ fn start_housekeeping(
     reconcilers.start(tasks, every.audit_seal_every, sealer);
     let idempotency_keys = IdempotencyKeyCleanup { store: store.clone(), stop: tasks.stop() };
     reconcilers.start(tasks, CLEANUP_INTERVAL, idempotency_keys);
-    if let Some(outbox) = Outbox::new(store.clone(), handlers(), OutboxTimeouts::DEFAULT, tasks.stop()) {
-        reconcilers.start(tasks, outbox::POLL_INTERVAL, outbox);
-    }
     let sweeper = RateWindowCleanup { store: store.clone(), stop: tasks.stop() };
     reconcilers.start(tasks, every.rate_windows_every, sweeper);
 }
@@ -291,9 +296,14 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).await.map_err(listen_error(address))
 }
 
-/// Returns the handlers of outbox messages. None yet: webhooks and Kubernetes objects are planned.
-fn handlers() -> Vec<Arc<dyn Handler>> {
-    Vec::new()
+/// Starts to perform side effects outside the database. Webhooks are the only ones yet.
+fn start_outbox(deps: &Deps, egress: EgressOptions, tasks: &Tasks, reconcilers: &Reconcilers) {
+    let (store, sealer) = (deps.store.clone(), Arc::clone(&deps.payload_sealer));
+    let webhooks = DeliverWebhooks::new(store.clone(), deps.clock.clone(), sealer, egress);
+    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::new(webhooks)];
+    if let Some(outbox) = Outbox::new(store, handlers, OutboxTimeouts::DEFAULT, tasks.stop()) {
+        reconcilers.start(tasks, outbox::POLL_INTERVAL, outbox);
+    }
 }
 
 /// Prepares the signing keys. A new installation gets its first key here, before the first token is signed.

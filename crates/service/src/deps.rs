@@ -37,6 +37,8 @@ pub struct Deps {
     pub credentials: Credentials,
     /// How the server is reached, for policies that want answers from its own machine.
     pub server_address: ServerAddress,
+    /// The configured public address of the server, for links in notices.
+    pub public_url: Option<String>,
     /// Verifies the checkpoints of audit logs; none where they are not signed.
     pub audit_key: Option<AuditPublicKey>,
 }

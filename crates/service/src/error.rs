@@ -11,6 +11,7 @@ use crate::ops::rates::error::RateError;
 use crate::profiles::error::ProfileError;
 use crate::runners::error::RunnerError;
 use crate::runs::error::RunError;
+use crate::webhooks::error::WebhookError;
 
 /// A failure with its internal cause: a variant per group, and what every group shares. Callers see
 /// [`ServiceError::failure`]; the log sees the cause.
@@ -43,6 +44,8 @@ pub enum ServiceError {
     Profile(#[from] ProfileError),
     #[error(transparent)]
     Approval(#[from] ApprovalError),
+    #[error(transparent)]
+    Webhook(#[from] WebhookError),
 }
 
 impl ServiceError {
@@ -58,6 +61,7 @@ impl ServiceError {
             Self::Runner(error) => error.failure(),
             Self::Profile(error) => error.failure(),
             Self::Approval(error) => error.failure(),
+            Self::Webhook(error) => error.failure(),
             Self::Denied(denied) => denied_failure(*denied),
             Self::Store(StoreError::Unavailable(_)) => postgres_unavailable(),
             Self::Store(StoreError::Closed) => {

@@ -17,6 +17,7 @@ pub mod run_steps;
 pub mod runners;
 pub mod runs;
 pub mod sessions;
+pub mod webhooks;
 
 pub use deps::Deps;
 pub use error::ServiceError;

@@ -1,4 +1,4 @@
-//! Node.js scripts that tests run: identity providers and a browser.
+//! Node.js scripts that tests run: identity providers, a browser and a receiver of webhooks.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The available scripts; their files are in `crates/testkit/oidc`.
+/// The available scripts; their files are in `crates/testkit/oidc` and `crates/testkit/webhooks`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeScript {
     /// A real identity provider (oidc-provider).
@@ -16,6 +16,8 @@ pub enum NodeScript {
     FaultyProvider,
     /// A sign-in with headless Chromium.
     Browser,
+    /// A receiver that verifies webhooks with the official library (standardwebhooks).
+    WebhookReceiver,
 }
 
 impl NodeScript {
@@ -24,6 +26,15 @@ impl NodeScript {
             Self::Provider => include_str!("../oidc/provider.mjs"),
             Self::FaultyProvider => include_str!("../oidc/faulty-provider.mjs"),
             Self::Browser => include_str!("../oidc/browser.mjs"),
+            Self::WebhookReceiver => include_str!("../webhooks/receiver.mjs"),
+        }
+    }
+
+    /// The folder below that of the tools where `.ci/setup` installs the packages of the script.
+    const fn packages(self) -> &'static str {
+        match self {
+            Self::Provider | Self::FaultyProvider | Self::Browser => "node",
+            Self::WebhookReceiver => "webhooks",
         }
     }
 }
@@ -73,14 +84,15 @@ impl Drop for NodeProcess {
 fn create_script_folder(script: NodeScript) -> TempDir {
     let folder = tempfile::Builder::new().prefix("guildhall-node-").tempdir().expect("a folder");
     std::fs::write(folder.path().join("script.mjs"), script.source()).expect("written");
-    std::os::unix::fs::symlink(packages_folder(), folder.path().join("node_modules")).expect("linked");
+    std::os::unix::fs::symlink(packages_folder(script), folder.path().join("node_modules")).expect("linked");
     folder
 }
 
-fn packages_folder() -> PathBuf {
+fn packages_folder(script: NodeScript) -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
-    cache.expect("HOME is set").join("guildhall/tools/node/node_modules")
+    let tools = cache.expect("HOME is set").join("guildhall/tools");
+    tools.join(script.packages()).join("node_modules")
 }
 
 fn command(folder: &TempDir, argument: &Value) -> Command {

@@ -11,6 +11,7 @@ mod runners;
 mod runs;
 mod sessions;
 mod stream_frames;
+mod webhooks;
 
 use axum::Router;
 use utoipa::OpenApi;
@@ -73,6 +74,7 @@ fn documented() -> OpenApiRouter<App> {
         .merge(sessions::routes())
         .merge(profiles::routes())
         .merge(runners::routes())
+        .merge(webhooks::routes())
 }
 
 /// Does not repeat the address, which may contain a secret: the message is logged.

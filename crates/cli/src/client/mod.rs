@@ -10,3 +10,4 @@ pub(crate) mod profiles;
 pub(crate) mod runners;
 pub(crate) mod runs;
 pub(crate) mod sessions;
+pub(crate) mod webhooks;

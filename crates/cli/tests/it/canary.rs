@@ -121,6 +121,7 @@ async fn exercise_api(canaries: &mut Canaries, channels: &mut CapturedOutput, ur
     let secret = canaries.add("service key", string_field(&key, "secret"));
     canaries.add("secret part of a service key", secret.splitn(3, '_').nth(2).expect("parts").to_owned());
     exercise_profiles(canaries, channels, url, &tenant, &access).await;
+    exercise_webhooks(canaries, channels, url, &tenant, &access).await;
     let query = canaries.generate("query of a page");
     for pair in [format!("{query}=1"), format!("limit={query}")] {
         let page = http.get(format!("{url}/api/v1/tenants/{tenant}/audit?{pair}"));
@@ -167,6 +168,53 @@ async fn exercise_profiles(
         send(channels, request(Method::GET, path), false).await;
     }
     send(channels, request(Method::DELETE, "/codex"), false).await;
+}
+
+/// Creates webhooks with valid and invalid URLs, rotates the secret, and waits until a signed request was attempted.
+async fn exercise_webhooks(
+    canaries: &mut Canaries,
+    channels: &mut CapturedOutput,
+    url: &str,
+    tenant: &str,
+    access: &str,
+) {
+    let http = client();
+    let path = format!("{url}/api/v1/tenants/{tenant}/webhooks");
+    let request =
+        |method: Method, rest: &str| http.request(method, format!("{path}{rest}")).bearer_auth(access);
+    let create = |url: &str| {
+        let body = json!({ "url": url, "events": ["approval.requested"] });
+        request(Method::POST, "").json(&body)
+    };
+    let created = send(channels, create("https://hooks.example.invalid/"), true).await;
+    let id = string_field(&created, "id");
+    let mut add_secret = |name, part, view: &Value| {
+        let secret = canaries.add(name, string_field(view, "secret"));
+        canaries.add(part, secret.trim_start_matches("whsec_").to_owned());
+    };
+    add_secret("signing secret", "bytes of a signing secret", &created);
+    let rotated = send(channels, request(Method::POST, &format!("/{id}/rotate")), true).await;
+    add_secret("rotated signing secret", "bytes of a rotated signing secret", &rotated);
+    let rejected = canaries.generate("rejected URL of a webhook");
+    for url in [
+        format!("https://me:{rejected}@example.org/"),
+        format!("http://example.org/{rejected}"),
+        format!("https://10.0.0.1/{rejected}"),
+        rejected,
+    ] {
+        let response = send(channels, create(&url), false).await;
+        assert!(response["failureKind"].is_string(), "{response}");
+    }
+    send(channels, request(Method::POST, &format!("/{id}/test")), false).await;
+    let deadline = std::time::Instant::now() + Duration::from_secs(120);
+    loop {
+        let list = send(channels, request(Method::GET, ""), false).await;
+        if list["webhooks"][0]["lastFailure"].is_object() {
+            return;
+        }
+        assert!(std::time::Instant::now() < deadline, "no attempt was made: {list}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 /// Sends malformed requests with a secret in every part.
@@ -243,6 +291,11 @@ fn run_cli_commands(
         let secret =
             created.split(|c: char| c.is_whitespace() || c == '"').find(|word| word.starts_with("ghk_"));
         canaries.add("service key at the command", secret.expect("the key is shown once").to_owned());
+        let url = "https://hooks.example.invalid/";
+        let added = run(&["webhooks", "add", url, "--tenant", slug], "", true);
+        let secret =
+            added.split(|c: char| c.is_whitespace() || c == '"').find(|word| word.starts_with("whsec_"));
+        canaries.add("signing secret at the command", secret.expect("the secret is shown once").to_owned());
         let new = canaries.generate("password of a new user at the command");
         run(&["users", "create", slug, "--password-stdin"], &new, false);
         for args in [
@@ -250,6 +303,7 @@ fn run_cli_commands(
             &["context", "ls"],
             &["tenants", "ls"],
             &["keys", "ls", "--tenant", slug],
+            &["webhooks", "ls", "--tenant", slug],
             &["members", "ls", "--tenant", slug],
             &["audit", "tail", "--tenant", slug],
             &["audit", "export", "--tenant", slug],

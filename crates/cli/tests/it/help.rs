@@ -50,6 +50,8 @@ const COMMANDS: &[&[&str]] = &[
     &["approvals"],
     &["approvals", "ls"],
     &["approvals", "watch"],
+    &["webhooks"],
+    &["webhooks", "add"],
     &["sessions"],
     &["sessions", "ls"],
     &["sessions", "output"],

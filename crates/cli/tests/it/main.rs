@@ -42,3 +42,4 @@ mod runs_watch;
 mod serve;
 mod sessions;
 mod support;
+mod webhooks;

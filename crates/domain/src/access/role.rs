@@ -82,7 +82,7 @@ matrix! {
     MembersRead    = "members:read":    [Owner, Operator, Developer, Viewer], "See members and their roles";
     MembersManage  = "members:manage":  [Owner, Operator],                    "Invite and remove members, change roles";
     KeysRead       = "keys:read":       [Owner, Operator, Developer],         "See service keys";
-    KeysManage     = "keys:manage":     [Owner, Operator],                    "Create and revoke service keys";
+    KeysManage     = "keys:manage":     [Owner, Operator],                    "Create and revoke service keys, manage webhooks";
     AuditRead      = "audit:read":      [Owner, Operator],                    "Read the audit log";
     ProjectsRead   = "projects:read":   [Owner, Operator, Developer, Viewer], "See projects";
     ProjectsManage = "projects:manage": [Owner, Operator],                    "Create, change and delete projects";

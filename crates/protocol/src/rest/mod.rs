@@ -9,6 +9,7 @@ mod request_tests;
 pub mod runners;
 pub mod runs;
 pub mod sessions;
+pub mod webhooks;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -21,6 +21,7 @@ use super::runs::commands::CreateCommand;
 use super::runs::diff::PutDiff;
 use super::runs::{CreateRun, SessionRef};
 use super::sessions::{ControlSession, CreateSession, MarkRead, RefreshStorage};
+use super::webhooks::CreateWebhook;
 
 /// Any JSON for the parser; the handler checks it.
 const ANY_JSON: [&str; 4] =
@@ -66,6 +67,7 @@ fn access_requests_agree_with_their_schemas() {
     check::<CreateKey>(json!({ "name": "ci", "role": "viewer" }));
     check::<CreateProject>(json!({ "slug": "web", "name": "Web" }));
     check::<SetProjectSetup>(json!({ "command": "make", "allowedHosts": [], "cacheFiles": [] }));
+    check::<CreateWebhook>(json!({ "url": "https://example.org", "events": [], "description": "" }));
     check::<MintSubjectToken>(json!({ "subject": "user-1", "name": "Ada" }));
     check::<SetTenantBounds>(json!({
         "projects": [], "providers": [], "profiles": [], "directories": [], "traceSinks": [], "timeoutMs": 1000,

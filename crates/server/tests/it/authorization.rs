@@ -146,12 +146,13 @@ async fn token_of_the_wrong_kind_gets_the_same_401_as_no_token() {
 }
 
 /// The audit log of the other tenant after all its objects were created.
-const EXPECTED_ACTIONS: [&str; 11] = [
+const EXPECTED_ACTIONS: [&str; 12] = [
     "tenant.created",
     "key.created",
     "enrolment.created",
     "project.created",
     "invitation.created",
+    "webhook.created",
     "run.created",
     "command.created",
     "profile.credential_set",
@@ -176,6 +177,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
     let (enrolment, secret) = cluster.create_enrolment(&theirs).await;
     let project = cluster.create_project(&theirs, "website").await;
     let (invitation, _) = cluster.create_invitation(&theirs, "viewer").await;
+    let (webhook, _) = cluster.create_webhook(&theirs, "https://hooks.example.org/").await;
     let mallory = cluster.create_user("mallory").await;
     cluster.set_role(&ours, &mallory, "owner").await;
     let (_, service_key) = cluster.create_key(&ours, "operator").await;
@@ -209,6 +211,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         runner,
         approval,
         rule,
+        webhook,
     ];
     let mut tried = 0;
     for (method, template) in operations(&cluster.first).await {
@@ -219,7 +222,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         let real = fill(&template, existing_ids.each_ref().map(|id| id.as_str()));
         let named = template.replace("{tenant}", "theirs").replace("{project}", "website");
         let named = fill(&named, existing_ids.each_ref().map(|id| id.as_str()));
-        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 15]));
+        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 16]));
         assert!(!real.contains('{'), "{template} has a parameter that this test does not know");
         for bearer in [&mallory.token, &service_key] {
             let mut responses = Vec::new();

@@ -66,4 +66,5 @@ mod support;
 mod tenant_bounds;
 mod tenants;
 mod users;
+mod webhooks;
 mod workspace_diffs;

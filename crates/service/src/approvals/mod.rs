@@ -5,6 +5,7 @@
 mod delivery;
 pub mod error;
 pub mod listed;
+mod notices;
 mod parked;
 pub mod policies;
 pub mod questions;
@@ -22,6 +23,7 @@ use guildhall_store::approvals::{self as rows, StoredApproval};
 pub use guildhall_store::approvals::{ApprovalFilter, ApprovalScope};
 
 use self::error::ApprovalError;
+use self::notices::AnswerPage;
 use crate::ServiceError;
 use crate::deps::Deps;
 
@@ -55,6 +57,10 @@ pub struct Approvals {
 }
 
 impl Approvals {
+    fn answer_page(&self) -> AnswerPage<'_> {
+        AnswerPage { public_url: self.deps.public_url.as_deref() }
+    }
+
     /// Returns the tenant of an approval, for the edge to load the caller's role in it.
     pub async fn tenant_of(&self, id: ApprovalId) -> Result<Option<TenantId>, ServiceError> {
         Ok(rows::find_tenant(&self.deps.store, id).await?)

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::error::ApprovalError;
 use super::voters::{self, VoterRules};
-use super::{Approvals, delivery, repeated, rules, votes};
+use super::{Approvals, delivery, notices, repeated, rules, votes};
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::run_steps::LockedRun;
@@ -81,11 +81,7 @@ impl Questions {
         if !locked.open.iter().any(|open| open.id == *command && open.state.is_running()) {
             return Err(ApprovalError::NoRunningTurn.into());
         }
-        let open = rows::load_open(&mut locked.tx, *command).await?;
-        let is_pending = |open: &&StoredApproval| open.state.status() == ApprovalStatus::Pending;
-        if open.iter().filter(is_pending).count() >= MAX_OPEN_QUESTIONS {
-            return Err(ApprovalError::TooMany(MAX_OPEN_QUESTIONS).into());
-        }
+        check_open_questions(&mut locked, *command).await?;
         let id = ApprovalId::generate();
         let policy = approval_policies::load(&mut locked.tx, locked.run.tenant).await?;
         let sealed = deps.payload_sealer.seal_question(id.as_uuid(), json.as_bytes());
@@ -114,6 +110,8 @@ impl Questions {
         let state = repeated::first_state(answer)?;
         if state.decision().is_some() {
             locked.set_approval_state(id, *command, &state).await?;
+        } else {
+            notices::requested(&mut locked, self.approvals.answer_page(), &new, question).await?;
         }
         locked.commit(&deps.journals).await?;
         votes::count_question(question, &state);
@@ -262,6 +260,16 @@ impl Questions {
     async fn lock(&self, grant: &RunGrant) -> Result<LockedRun, ServiceError> {
         Ok(LockedRun::fenced(&self.approvals.deps.store, grant).await?.ok_or(RunError::LeaseLost)?)
     }
+}
+
+/// Checks that a turn may ask another question.
+async fn check_open_questions(locked: &mut LockedRun, command: CommandId) -> Result<(), ServiceError> {
+    let open = rows::load_open(&mut locked.tx, command).await?;
+    let is_pending = |open: &&StoredApproval| open.state.status() == ApprovalStatus::Pending;
+    if open.iter().filter(is_pending).count() >= MAX_OPEN_QUESTIONS {
+        return Err(ApprovalError::TooMany(MAX_OPEN_QUESTIONS).into());
+    }
+    Ok(())
 }
 
 /// Returns the answer to a new question that needs nobody: the earlier answer to the same action, that of a rule, or the

@@ -12,7 +12,7 @@ use serde_json::json;
 use tracing::warn;
 
 use super::error::ApprovalError;
-use super::{Approvals, votes};
+use super::{Approvals, notices, votes};
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
@@ -54,6 +54,7 @@ impl ExpireApprovals {
             Decision::new(denial, DecidedBy::Expiry, locked.run.now).map_err(ApprovalError::from)?;
         let state = approval.state.decide(decision.clone()).map_err(ApprovalError::from)?;
         locked.set_approval_state(id, approval.command, &state).await?;
+        notices::decided(&mut locked, self.0.answer_page(), &approval, &decision).await?;
         if policy.on_expiry == ExpiryEffect::Interrupt {
             interrupt(&mut locked, approval.command).await?;
         }

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::error::ApprovalError;
 use super::listed::ListedApproval;
 use super::voters::{self, VoterRules};
-use super::{Approvals, parked, rules};
+use super::{Approvals, notices, parked, rules};
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
 use crate::run_steps::LockedRun;
@@ -84,6 +84,7 @@ impl Votes {
         });
         let event = AuditEvent::by_member(caller, "approval.decided", id.to_string(), detail);
         audit::record(&mut locked.tx, &event).await?;
+        notices::decided(&mut locked, self.approvals.answer_page(), &approval, &decision).await?;
         let waited = locked.run.now.duration_since(approval.created_at);
         let (tenant, waits) = (locked.run.tenant, locked.run.lease.is_none());
         locked.commit(&deps.journals).await?;

@@ -7,6 +7,7 @@ mod journal;
 mod outbox;
 mod outbox_kills;
 mod rates;
+mod webhooks;
 
 use std::time::Duration;
 

@@ -16,7 +16,8 @@ const SERVICE_EDGES: &[(&str, &[&str])] = &[
     ("run_steps", &["journal"]),
     ("profiles", &["access", "run_steps"]),
     ("runs", &["access", "journal", "run_steps"]),
-    ("approvals", &["access", "journal", "run_steps", "runs"]),
+    ("webhooks", &["access", "ops"]),
+    ("approvals", &["access", "journal", "run_steps", "runs", "webhooks"]),
     ("sessions", &["access", "journal", "run_steps", "runs"]),
     ("runners", &["access", "journal", "ops", "run_steps", "runs", "sessions"]),
 ];

@@ -183,6 +183,13 @@ const NOUNS: &[Noun] = &[
         &["approvals/policy.rs"],
         &["approval_policies"],
     ),
+    noun(
+        "webhooks",
+        "webhooks",
+        &[("*", "/api/v1/tenants/{tenant}/webhooks")],
+        &["webhooks/event.rs", "webhooks/message.rs", "webhooks/mod.rs", "webhooks/url.rs"],
+        &["webhooks"],
+    ),
     noun("runners", "leases", &[("*", "/api/v1/runs/{run}/lease")], &["runs/lease.rs"], &["leases"]),
     noun(
         "runners",

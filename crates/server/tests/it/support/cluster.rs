@@ -162,6 +162,16 @@ impl Cluster {
         (text("id"), text("secret"))
     }
 
+    /// Creates a webhook for all events, and returns its id and its secret.
+    pub(crate) async fn create_webhook(&self, tenant: &str, url: &str) -> (String, String) {
+        let path = format!("/api/v1/tenants/{tenant}/webhooks");
+        let body = json!({ "url": url, "events": ["approval.requested", "approval.decided"] });
+        let response = self.first.post_as(&path, &self.operator.token, body).await;
+        assert_eq!(response.status, 201, "{}", response.text);
+        let text = |name: &str| response.body[name].as_str().expect(name).to_owned();
+        (text("id"), text("secret"))
+    }
+
     /// Creates an invitation, and returns its id and its secret.
     pub(crate) async fn create_invitation(&self, tenant: &str, role: &str) -> (String, String) {
         let path = format!("/api/v1/tenants/{tenant}/invitations");

@@ -1,7 +1,9 @@
 //! A tenant with one run, whose agent asks questions.
 
+use guildhall_testkit::TestDb;
 use serde_json::{Value, json};
 
+use crate::support::Setup;
 use crate::support::cluster::{Cluster, SignedInUser};
 use crate::support::runs::{RunClaim, TestTenant, command_question, text};
 
@@ -20,7 +22,12 @@ pub(crate) struct QuestionFixture {
 
 impl QuestionFixture {
     pub(crate) async fn new() -> Self {
-        let cluster = Cluster::new().await;
+        let db = TestDb::new().await;
+        Self::with_setup(Setup::new(&db), db).await
+    }
+
+    pub(crate) async fn with_setup(setup: Setup, db: TestDb) -> Self {
+        let cluster = Cluster::with_setup(setup, db).await;
         let tenant = cluster.create_test_tenant("acme").await;
         let (ada, ben) = (cluster.create_user("ada").await, cluster.create_user("ben").await);
         for user in [&ada, &ben] {

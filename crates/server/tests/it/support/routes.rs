@@ -84,6 +84,10 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/tenants/{tenant}/invitations"), json!({ "role": "owner" })),
         (("POST", "/api/v1/invitations/accept"), json!({ "secret": "ghi_" })),
         (("POST", "/api/v1/tenants/{tenant}/keys"), json!({ "name": "backdoor", "role": "viewer" })),
+        (
+            ("POST", "/api/v1/tenants/{tenant}/webhooks"),
+            json!({ "url": "https://hooks.example.org/", "events": ["approval.requested"] }),
+        ),
         (("POST", "/api/v1/tenants/{tenant}/enrolments"), json!({ "name": "backdoor" })),
         (("POST", "/api/v1/tenants/{tenant}/projects"), json!({ "slug": "mallory", "name": "M" })),
         (("PUT", "/api/v1/tenants/{tenant}/projects/{project}/setup"), json!({ "command": "leak" })),
@@ -164,7 +168,7 @@ pub(crate) async fn send(
 }
 
 /// The path parameters, in the order of the lists below.
-pub(crate) const PARAMETERS: [&str; 15] = [
+pub(crate) const PARAMETERS: [&str; 16] = [
     "{tenant}",
     "{key}",
     "{principal}",
@@ -180,10 +184,11 @@ pub(crate) const PARAMETERS: [&str; 15] = [
     "{runner}",
     "{approval}",
     "{rule}",
+    "{webhook}",
 ];
 
 /// Well-formed ids that do not exist.
-pub(crate) const MISSING_IDS: [&str; 15] = [
+pub(crate) const MISSING_IDS: [&str; 16] = [
     "ten_01920000000070008000000000000000",
     "key_01920000000070008000000000000000",
     "prn_01920000000070008000000000000000",
@@ -199,9 +204,10 @@ pub(crate) const MISSING_IDS: [&str; 15] = [
     "rnr_01920000000070008000000000000000",
     "apr_01920000000070008000000000000000",
     "apl_01920000000070008000000000000000",
+    "whk_01920000000070008000000000000000",
 ];
 
-pub(crate) fn fill(template: &str, values: [&str; 15]) -> String {
+pub(crate) fn fill(template: &str, values: [&str; 16]) -> String {
     let mut template = template.replace("{seq}", "1");
     // The tenant of a profile is a query parameter.
     if template.contains("{profile}") {

@@ -1,0 +1,103 @@
+//! Webhooks.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A webhook to create.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateWebhook {
+    /// Where events are sent: https://, without user and fragment; http:// to the server's own machine only, where the
+    /// operator allows its addresses.
+    #[schema(min_length = 1, max_length = 2048, example = "https://hooks.example.org/guildhall")]
+    pub url: String,
+    /// Event types to send, each once: approval.requested, approval.decided.
+    #[schema(min_items = 1, max_items = 2, example = json!(["approval.requested"]))]
+    pub events: Vec<String>,
+    #[serde(default)]
+    #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
+    pub description: String,
+}
+
+/// A created webhook.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewWebhookView {
+    #[schema(example = "whk_01920000000070008000000000000000")]
+    pub id: String,
+    /// The signing secret. Returned once; null in an idempotent replay of the request.
+    pub secret: Option<String>,
+}
+
+/// The new signing secret of a webhook.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RotatedWebhookView {
+    pub id: String,
+    /// The signing secret. Returned once.
+    pub secret: String,
+    /// Until then, the previous secret signs too.
+    pub previous_secret_ends_at: Timestamp,
+}
+
+/// A test event that will be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookTestView {
+    /// The `webhook-id` of the request.
+    #[schema(example = "evt_01920000000070008000000000000000")]
+    pub event_id: String,
+}
+
+/// Confirms that a webhook was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedWebhookView {
+    pub id: String,
+    /// Always true.
+    pub deleted: bool,
+}
+
+/// The last failed attempt to send an event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedDeliveryView {
+    pub at: Timestamp,
+    pub event_id: String,
+    /// Number of the attempt, from 1.
+    pub attempt: u32,
+    pub message: String,
+    /// Whether the event is not sent again.
+    pub is_final: bool,
+}
+
+/// A webhook, without its secret.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookView {
+    #[schema(example = "whk_01920000000070008000000000000000")]
+    pub id: String,
+    pub url: String,
+    pub events: Vec<String>,
+    pub description: String,
+    pub created_by: String,
+    pub created_at: Timestamp,
+    /// False after the receiver answered 410.
+    pub enabled: bool,
+    pub disabled_at: Option<Timestamp>,
+    /// Why it is disabled.
+    #[schema(example = "gone")]
+    pub disabled_reason: Option<String>,
+    /// Until then, the previous secret signs too.
+    pub previous_secret_ends_at: Option<Timestamp>,
+    /// When a receiver last accepted an event.
+    pub last_success_at: Option<Timestamp>,
+    pub last_failure: Option<FailedDeliveryView>,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhooksView {
+    pub webhooks: Vec<WebhookView>,
+}
