@@ -13,14 +13,14 @@ use crate::output::{format_optional_time, format_table, format_time, print_resul
 
 const EXAMPLES: &str = "Examples:
   guildhall webhooks add https://hooks.example.org/guildhall
-  guildhall webhooks add https://hooks.example.org/a --event approval.requested --event approval.decided
+  guildhall webhooks add https://hooks.example.org/answers --event approval.decided
   guildhall webhooks ls
   guildhall webhooks test whk_01920000000070008000000000000000
   guildhall webhooks rotate whk_01920000000070008000000000000000
   guildhall webhooks remove whk_01920000000070008000000000000000
 
-The receiver verifies each request with the signing secret and a Standard Webhooks library. The secret is shown only
-once.";
+The receiver verifies each request with the signing secret and a Standard Webhooks library.
+The secret is shown only once.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
