@@ -90,8 +90,7 @@ impl Server {
 
     /// Starts a server: binds the port, migrates the database, then serves. Fails fast.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
-        let listener = listen(config.http.listen).await?;
-        let address = listener.local_addr().map_err(|source| listen_error(config.http.listen)(source))?;
+        let (listener, address) = listen(config.http.listen).await?;
         let settings = Settings::new(config, address)?;
         let metrics = metrics::install()?;
         let Stores { store, owner } = prepare_stores(config).await?;
@@ -120,17 +119,14 @@ impl Server {
             public_url: (!config.http.public_url.is_empty()).then(|| settings.public_url.origin()),
             audit_key: settings.audit_key.map(|key| key.public()),
         };
-        let Credentials { launcher, secrets, templates: _ } = deps.credentials.clone();
+        let launcher = deps.credentials.launcher.clone();
         let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&deps.signing));
         let runs = runs::open(&deps);
-        let webhooks = webhooks::open(&deps, settings.address_rules.clone());
-        let profiles = profiles::open(&deps, settings.address_rules, config.secrets.validate_within);
         start_outbox(&deps, settings.egress, &tasks, &reconcilers);
+        let profiles = profiles::open(&deps, settings.address_rules.clone(), config.secrets.validate_within);
         start_group_reconcilers(config, &deps, &profiles, &tasks, &reconcilers);
         let starter = launcher::start(config, launcher.clone(), &deps, &reconcilers, &tasks);
-        let health =
-            Health::new(identity.clone(), clock.clone(), store.clone(), bus.clone(), secrets, reconcilers);
-        health.start_probes(&tasks).await;
+        let health = start_health(&identity, &deps, &bus, reconcilers, &tasks).await;
 
         let oidc = settings.oidc.map(|provider| provider.open(&settings.public_url, &auth, &clock));
         let app = App::new(Parts {
@@ -142,7 +138,7 @@ impl Server {
             runners: runners::open(&deps, &runs, starter),
             sessions: sessions::open(&deps, &runs),
             runs,
-            webhooks,
+            webhooks: webhooks::open(&deps, settings.address_rules),
             access_rules: access_rules(config, &settings.public_url, address),
             denials: DenialLog::default(),
             limits: limits(&config.http),
@@ -292,8 +288,25 @@ fn listen_error(address: SocketAddr) -> impl FnOnce(std::io::Error) -> StartErro
     move |source| StartError::Listen { address, source }
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).await.map_err(listen_error(address))
+/// Binds a port. Returns the address, which has a port even where the configured one is 0.
+async fn listen(configured: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let listener = TcpListener::bind(configured).await.map_err(listen_error(configured))?;
+    let address = listener.local_addr().map_err(listen_error(configured))?;
+    Ok((listener, address))
+}
+
+/// Starts to probe the engines.
+async fn start_health(
+    identity: &ReplicaIdentity,
+    deps: &Deps,
+    bus: &Bus,
+    reconcilers: Reconcilers,
+    tasks: &Tasks,
+) -> Arc<Health> {
+    let (clock, store, secrets) = (deps.clock.clone(), deps.store.clone(), deps.credentials.secrets.clone());
+    let health = Health::new(identity.clone(), clock, store, bus.clone(), secrets, reconcilers);
+    health.start_probes(tasks).await;
+    health
 }
 
 /// Starts to perform side effects outside the database. Webhooks are the only ones yet.
