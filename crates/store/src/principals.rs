@@ -1,5 +1,7 @@
 //! Principals and their authority.
 
+use std::collections::BTreeMap;
+
 use guildhall_domain::access::lockout::{SignInAttempts, SignInDecision};
 use guildhall_domain::access::principal::PrincipalKind;
 use guildhall_domain::access::role::Role;
@@ -67,6 +69,17 @@ pub async fn find_kind(tx: &mut Tx, id: PrincipalId) -> Result<Option<PrincipalK
         .fetch_optional(tx.connection())
         .await?;
     Ok(row.and_then(|row| PrincipalKind::from_name(&row.kind).ok()))
+}
+
+/// Returns the names of principals, also of disabled ones.
+pub async fn load_names(
+    tx: &mut Tx,
+    ids: &[PrincipalId],
+) -> Result<BTreeMap<PrincipalId, String>, StoreError> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+    let rows =
+        sqlx::query_file!("queries/principals/list_names.sql", &ids).fetch_all(tx.connection()).await?;
+    Ok(rows.into_iter().map(|row| (PrincipalId::from_uuid(row.id), row.name)).collect())
 }
 
 struct UserRow {

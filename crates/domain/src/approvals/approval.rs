@@ -38,6 +38,17 @@ impl TenantObject for Approval {
     }
 }
 
+/// The path of the page on which people answer a question: `/approve/apr_…`. A sign-in from there returns to it, and to
+/// nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuestionPage(pub ApprovalId);
+
+impl fmt::Display for QuestionPage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "/approve/{}", self.0)
+    }
+}
+
 /// The question that a turn was blocked by, as the message of the turn names it: `approval:apr_…`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockingQuestion(pub ApprovalId);
@@ -67,6 +78,14 @@ impl FromStr for BlockingQuestion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::return_path::ReturnPath;
+
+    #[test]
+    fn page_of_a_question_is_a_path_to_return_to() {
+        let page = QuestionPage(ApprovalId::generate()).to_string();
+        assert!(page.starts_with("/approve/apr_"), "{page}");
+        assert_eq!(page.parse::<ReturnPath>().map(|path| path.to_string()), Ok(page));
+    }
 
     #[test]
     fn message_of_a_blocked_turn_names_its_question() {

@@ -2,6 +2,7 @@
 //!
 //! - [`question`]: what is asked, as people see it, and what would be executed.
 //! - [`approval`]: a question with its state, as readers see it.
+//! - [`answerability`]: whether a person can answer it now.
 //! - [`policy`]: who may answer, how answers are counted, and what happens without one.
 //! - [`state`]: from the question to its answer in the agent's process, at most once.
 //! - [`rule`]: answers that are remembered for the same action.
@@ -10,6 +11,7 @@
 //! listed and revoked. Nothing but a person or a rule that a person made can allow an action: a missing answer, an
 //! unknown option or an impossible quorum denies it.
 
+pub mod answerability;
 pub mod approval;
 pub mod digest;
 pub mod policy;

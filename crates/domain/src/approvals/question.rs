@@ -159,6 +159,22 @@ impl Question {
     }
 }
 
+/// Returns the arguments of a tool as people read them: the command, if it is the only argument, or else JSON.
+#[must_use]
+pub fn arguments_text(arguments: &Value) -> String {
+    let only = arguments.as_object().filter(|arguments| arguments.len() == 1);
+    match only.and_then(|arguments| arguments.get("command")?.as_str()) {
+        Some(command) => command.to_owned(),
+        None => format!("{arguments:#}"),
+    }
+}
+
+/// Returns whether the text of a file change is a diff. A new text may have lines that start like those of a diff.
+#[must_use]
+pub fn is_diff(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("@@"))
+}
+
 /// Makes the characters of a text visible that a reader does not see, or that change what they see: controls,
 /// directions, and characters without a width. Lines and tabs stay.
 #[must_use]
@@ -279,6 +295,16 @@ mod tests {
             asked.action.kind = kind;
             assert_eq!(ids(&asked), None, "{kind}");
         }
+    }
+
+    #[test]
+    fn arguments_are_shown_as_a_command_or_whole() {
+        assert_eq!(arguments_text(&json!({ "command": "touch a\n" })), "touch a\n");
+        for whole in [json!({ "command": "a", "timeout": 1 }), json!({ "command": ["a", "b"] }), json!("a")] {
+            assert_eq!(serde_json::from_str::<Value>(&arguments_text(&whole)).expect("JSON"), whole);
+        }
+        assert!(is_diff("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y"));
+        assert!(!is_diff("+ a list\n- of things"));
     }
 
     #[test]

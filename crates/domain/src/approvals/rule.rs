@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::digest::ActionDigest;
+use super::policy::Mediation;
 use super::question::{AnswerOption, OptionEffect, Question};
 use crate::access::authorized::TenantObject;
 use crate::ids::{ApprovalId, ApprovalRuleId, PrincipalId, RunId, SessionId, TenantId};
@@ -110,6 +111,34 @@ impl From<RuleEffect> for OptionEffect {
     }
 }
 
+/// Why an answer cannot be remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotRememberable {
+    #[error("where several answers decide, the answer of one person is not remembered")]
+    Quorum,
+    #[error("this answer cannot be remembered: the action is not known, or several options allow it")]
+    Ambiguous,
+}
+
+/// Decides whether a rule can give the same answer. Returns what the rule does, and to which action.
+pub fn check_rememberable(
+    question: &Question,
+    option: &AnswerOption,
+    mediation: Mediation,
+) -> Result<(RuleEffect, ActionDigest), NotRememberable> {
+    match mediation {
+        Mediation::Consensus { .. } => return Err(NotRememberable::Quorum),
+        Mediation::FirstResponder | Mediation::Designated { .. } | Mediation::LocalOnly => {}
+    }
+    let effect = RuleEffect::of(option.effect).ok_or(NotRememberable::Ambiguous)?;
+    let action = question.action.digest().ok_or(NotRememberable::Ambiguous)?;
+    // A rule chooses its option alone, so it must be the one that was chosen here.
+    if effect.option(question) != Some(option) {
+        return Err(NotRememberable::Ambiguous);
+    }
+    Ok((effect, action))
+}
+
 /// Where a question is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionContext {
@@ -174,6 +203,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::approvals::question::{Action, QuestionKind};
 
     fn now() -> Timestamp {
         Timestamp::from_second(1_800_000_000).expect("in range")
@@ -256,6 +286,69 @@ mod tests {
         let found = find_rule(&rules, &here, Some(action("touch a")), now());
         assert_eq!(found.map(|rule| rule.id), Some(rules[1].id));
         assert_eq!(find_rule(&rules, &here, None, now()), None);
+    }
+
+    fn question(options: &[(&str, OptionEffect)]) -> Question {
+        let option = |(id, effect): &(&str, OptionEffect)| AnswerOption {
+            id: (*id).to_owned(),
+            label: String::new(),
+            effect: *effect,
+            changes_mode: false,
+        };
+        Question {
+            action: Action {
+                kind: QuestionKind::Command,
+                tool: "shell".to_owned(),
+                arguments: Some(json!({ "command": "touch a" })),
+                working_dir: None,
+                environment: None,
+                lifts: [].into(),
+                changes: Vec::new(),
+            },
+            options: options.iter().map(option).collect(),
+            reason: None,
+            answer_schema: None,
+        }
+    }
+
+    #[test]
+    fn only_an_unambiguous_answer_of_one_person_is_remembered() {
+        let plain = question(&[("yes", OptionEffect::Allow), ("no", OptionEffect::Deny)]);
+        let action = plain.action.digest().expect("known");
+        let check = |question: &Question, mediation| {
+            question
+                .options
+                .iter()
+                .map(|option| check_rememberable(question, option, mediation))
+                .collect::<Vec<_>>()
+        };
+        let both = [Ok((RuleEffect::Allow, action)), Ok((RuleEffect::Deny, action))];
+        for mediation in
+            [Mediation::FirstResponder, Mediation::LocalOnly, Mediation::Designated { approver: None }]
+        {
+            assert_eq!(check(&plain, mediation), both);
+        }
+        let consensus = Mediation::Consensus { quorum: std::num::NonZeroU8::MIN, veto: false };
+        assert_eq!(check(&plain, consensus), [Err(NotRememberable::Quorum); 2]);
+        let several = question(&[
+            ("once", OptionEffect::Allow),
+            ("all", OptionEffect::Allow),
+            ("no", OptionEffect::Deny),
+            ("blue", OptionEffect::Answer),
+        ]);
+        let ambiguous = Err(NotRememberable::Ambiguous);
+        assert_eq!(
+            check(&several, Mediation::FirstResponder),
+            [
+                ambiguous,
+                ambiguous,
+                Ok((RuleEffect::Deny, several.action.digest().expect("known"))),
+                ambiguous
+            ]
+        );
+        let mut unknown = plain.clone();
+        unknown.action.arguments = None;
+        assert_eq!(check(&unknown, Mediation::FirstResponder), [ambiguous; 2]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use guildhall_domain::approvals::policy::{InvalidPolicy, VoterError};
 use guildhall_domain::approvals::question::InvalidQuestion;
+use guildhall_domain::approvals::rule::NotRememberable;
 use guildhall_domain::approvals::state::{ApprovalState, DecisionError, WrongState};
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_identity::seal::SealError;
@@ -38,10 +39,8 @@ pub enum ApprovalError {
     PolicyChanged(u32),
     #[error("the designated approver is not a member of the tenant")]
     UnknownApprover,
-    #[error("where several answers decide, the answer of one person is not remembered")]
-    RememberedQuorum,
-    #[error("this answer cannot be remembered: the action is not known, or several options allow it")]
-    NotRememberable,
+    #[error(transparent)]
+    NotRememberable(#[from] NotRememberable),
     #[error("only its author, and members with the permission approvals:decide, can revoke a rule")]
     NotYourRule,
     #[error(transparent)]
@@ -67,9 +66,7 @@ impl ApprovalError {
             | Self::State(_)
             | Self::Expired
             | Self::PolicyChanged(_) => Failure::new(FailureKind::Conflict, self.to_string()),
-            Self::RememberedQuorum | Self::NotRememberable => {
-                Failure::new(FailureKind::SchemaInvalid, format!("remember: {self}"))
-            }
+            Self::NotRememberable(_) => Failure::new(FailureKind::SchemaInvalid, format!("remember: {self}")),
             Self::NotYourRule => Failure::new(FailureKind::Forbidden, self.to_string()),
             Self::Policy(_) => Failure::new(FailureKind::SchemaInvalid, self.to_string()),
             Self::UnknownApprover => Failure::new(FailureKind::SchemaInvalid, format!("approverId: {self}")),

@@ -10,7 +10,7 @@ use guildhall_domain::approvals::policy::{ApprovalPolicy, Mediation, Peer};
 use guildhall_domain::approvals::state::ApprovalStatus;
 use guildhall_domain::ids::{ApprovalId, CommandId};
 use guildhall_store::approval_policies;
-use guildhall_store::approvals::{self as rows, ApprovalFilter};
+use guildhall_store::approvals::{self as rows, ApprovalFilter, TurnOrigin};
 
 use super::Approvals;
 use super::voters::VoterRules;
@@ -91,13 +91,14 @@ impl Approvals {
             [] => BTreeMap::new(),
             turns => rows::find_origins(&self.deps.store, turns).await?,
         };
-        let role = caller.tenant.map(|role| role.role);
         let (mut policies, mut listed) = (BTreeMap::new(), Vec::with_capacity(found.len()));
         for approval in found {
             let policy = self.policy_of(&approval, &mut policies).await?;
             let origin = origins.get(&approval.command).filter(|_| is_pending(&approval));
             let can_answer = origin.is_some_and(|origin| {
-                VoterRules::of(policy, *origin, approval.is_escalated).check(caller, role, peer).is_ok()
+                let TurnOrigin { creator, sender } = *origin;
+                let rules = VoterRules::new(policy, creator, sender, approval.is_escalated);
+                rules.check(caller, caller.role(), peer).is_ok()
             });
             listed.push(ListedApproval { mediation: policy.mediation, approval, can_answer });
         }

@@ -3,6 +3,7 @@
 //! Every change is made under the lock of the run, with its event in the same transaction.
 
 mod delivery;
+pub mod details;
 pub mod error;
 pub mod listed;
 mod notices;

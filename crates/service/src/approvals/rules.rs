@@ -4,10 +4,10 @@ use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::Permission;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::approvals::approval::Approval;
-use guildhall_domain::approvals::policy::{ApprovalPolicy, Mediation};
+use guildhall_domain::approvals::policy::ApprovalPolicy;
 use guildhall_domain::approvals::question::{AnswerOption, Question};
 use guildhall_domain::approvals::rule::{
-    ApprovalRule, QuestionContext, RULE_LIFETIME, RuleEffect, RuleScopeKind, find_rule,
+    ApprovalRule, QuestionContext, RULE_LIFETIME, RuleScopeKind, check_rememberable, find_rule,
 };
 use guildhall_domain::approvals::state::{DecidedBy, Decision};
 use guildhall_domain::ids::{ApprovalRuleId, TenantId};
@@ -98,15 +98,8 @@ pub(super) async fn remember(
     option: &AnswerOption,
     scope: RuleScopeKind,
 ) -> Result<(), ServiceError> {
-    if let Mediation::Consensus { .. } = policy.mediation {
-        return Err(ApprovalError::RememberedQuorum.into());
-    }
-    let effect = RuleEffect::of(option.effect).ok_or(ApprovalError::NotRememberable)?;
-    let action = approval.question.action.digest().ok_or(ApprovalError::NotRememberable)?;
-    // A rule chooses its option alone, so it must be the one that was chosen here.
-    if effect.option(&approval.question) != Some(option) {
-        return Err(ApprovalError::NotRememberable.into());
-    }
+    let checked = check_rememberable(&approval.question, option, policy.mediation);
+    let (effect, action) = checked.map_err(ApprovalError::from)?;
     let now = locked.run.now;
     let context = context(&locked.run, policy.version);
     let rule = ApprovalRule {

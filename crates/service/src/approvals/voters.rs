@@ -10,7 +10,6 @@ use guildhall_domain::approvals::policy::{
 use guildhall_domain::approvals::question::Question;
 use guildhall_domain::approvals::state::{DecidedBy, Decision};
 use guildhall_domain::ids::{ApprovalId, CommandId, PrincipalId};
-use guildhall_store::approvals::TurnOrigin;
 use guildhall_store::{approval_votes, commands, memberships};
 
 use super::error::ApprovalError;
@@ -36,26 +35,30 @@ impl<'a> VoterRules<'a> {
         is_escalated: bool,
     ) -> Result<Self, ServiceError> {
         let turn = commands::load(&mut locked.tx, command).await?.ok_or(ServiceError::NOT_FOUND)?;
-        Ok(Self { policy, creator: locked.run.created_by, sender: turn.created_by, is_escalated })
+        Ok(Self::new(policy, locked.run.created_by, turn.created_by, is_escalated))
     }
 
-    /// The rules of a question that is not locked.
-    pub(super) fn of(policy: &'a ApprovalPolicy, origin: TurnOrigin, is_escalated: bool) -> Self {
-        Self { policy, creator: origin.creator, sender: origin.sender, is_escalated }
+    pub(super) const fn new(
+        policy: &'a ApprovalPolicy,
+        creator: PrincipalId,
+        sender: PrincipalId,
+        is_escalated: bool,
+    ) -> Self {
+        Self { policy, creator, sender, is_escalated }
     }
 
-    /// Checks whether a caller may answer.
+    /// Checks whether a caller with this role may answer.
     pub(super) fn check<R: Right>(
         &self,
         caller: &Authorized<R>,
-        role: Option<Role>,
+        role: Role,
         peer: Peer,
     ) -> Result<(), VoterError> {
         let voter = Voter {
             principal: caller.principal,
             kind: principal_kind(caller.kind),
             token: caller.kind,
-            role,
+            role: Some(role),
             relation: self.relation(caller.principal),
             peer,
         };
@@ -75,6 +78,12 @@ impl<'a> VoterRules<'a> {
         check_voter(self.policy, &Voter::earlier(principal, role, self.relation(principal))).is_ok()
     }
 
+    /// Returns the answers of those who may still answer.
+    pub(super) fn valid_votes(&self, found: Vec<(Vote, Role)>) -> Vec<Vote> {
+        let is_valid = |(vote, role): &(Vote, Role)| self.allows(vote.principal, *role);
+        found.into_iter().filter(is_valid).map(|(vote, _)| vote).collect()
+    }
+
     /// Counts the answers of those who may still answer.
     pub(super) async fn count(
         &self,
@@ -82,9 +91,7 @@ impl<'a> VoterRules<'a> {
         approval: ApprovalId,
     ) -> Result<(VoteResult, usize), ServiceError> {
         let tenant = locked.run.tenant;
-        let found = approval_votes::load(&mut locked.tx, approval, tenant).await?;
-        let is_valid = |(vote, role): &(Vote, Role)| self.allows(vote.principal, *role);
-        let votes: Vec<Vote> = found.into_iter().filter(is_valid).map(|(vote, _)| vote).collect();
+        let votes = self.valid_votes(approval_votes::load(&mut locked.tx, approval, tenant).await?);
         let left = match self.policy.mediation {
             Mediation::Consensus { .. } => self.count_voters_left(locked, &votes).await?,
             Mediation::FirstResponder | Mediation::Designated { .. } | Mediation::LocalOnly => 0,

@@ -108,7 +108,7 @@ async fn check_caller(
 ) -> Result<(), ServiceError> {
     let role = memberships::lock(&mut locked.tx, caller.tenant(), caller.principal).await?;
     let role = role.ok_or(ServiceError::NOT_FOUND)?;
-    Ok(voter_rules.check(caller, Some(role), peer).map_err(ApprovalError::from)?)
+    Ok(voter_rules.check(caller, role, peer).map_err(ApprovalError::from)?)
 }
 
 /// Checks that the question can be answered, and with what. Returns the chosen option.

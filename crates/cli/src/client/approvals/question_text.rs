@@ -1,9 +1,8 @@
 //! A question as text: everything that would be executed, with hidden characters made visible.
 
-use guildhall_domain::approvals::question::show_hidden_characters;
+use guildhall_domain::approvals::question::{arguments_text, is_diff, show_hidden_characters};
 use guildhall_protocol::rest::approvals::ApprovalView;
 use guildhall_protocol::rest::approvals::question::{ActionBody, FileChangeBody, OptionBody};
-use serde_json::Value;
 
 use crate::output::{Colour, format_fields, format_time, sanitize_line};
 
@@ -83,27 +82,16 @@ fn executed(action: &ActionBody, colour: Colour) -> String {
     let arguments = match &action.arguments {
         None if action.changes.is_empty() => "the agent did not give its arguments".to_owned(),
         None => String::new(),
-        Some(arguments) => match command_text(arguments) {
-            Some(command) => command.to_owned(),
-            None => serde_json::to_string_pretty(arguments).unwrap_or_default(),
-        },
+        Some(arguments) => arguments_text(arguments),
     };
     let changes = action.changes.iter().map(|change| format_change(change, colour));
     let parts = std::iter::once(show_hidden_characters(&arguments)).chain(changes);
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the command, if it is the only argument.
-fn command_text(arguments: &Value) -> Option<&str> {
-    let arguments = arguments.as_object().filter(|arguments| arguments.len() == 1)?;
-    arguments.get("command")?.as_str()
-}
-
 fn format_change(change: &FileChangeBody, colour: Colour) -> String {
     let (path, text) = (show_hidden_characters(&change.path), show_hidden_characters(&change.text));
-    // A new text may have lines that start like those of a diff.
-    let is_diff = text.lines().any(|line| line.starts_with("@@"));
-    if colour == Colour::No || !is_diff {
+    if colour == Colour::No || !is_diff(&text) {
         return format!("{path}\n{text}");
     }
     let lines: Vec<String> = text.lines().map(colour_diff_line).collect();
@@ -126,7 +114,7 @@ fn shown_line(text: &str) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
