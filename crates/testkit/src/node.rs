@@ -16,6 +16,8 @@ pub enum NodeScript {
     FaultyProvider,
     /// A sign-in with headless Chromium.
     Browser,
+    /// An answer to a question of an agent, with headless Chromium in the size of a phone.
+    Phone,
     /// A receiver that verifies webhooks with the official library (standardwebhooks).
     WebhookReceiver,
 }
@@ -26,6 +28,7 @@ impl NodeScript {
             Self::Provider => include_str!("../oidc/provider.mjs"),
             Self::FaultyProvider => include_str!("../oidc/faulty-provider.mjs"),
             Self::Browser => include_str!("../oidc/browser.mjs"),
+            Self::Phone => include_str!("../oidc/phone.mjs"),
             Self::WebhookReceiver => include_str!("../webhooks/receiver.mjs"),
         }
     }
@@ -33,7 +36,7 @@ impl NodeScript {
     /// The folder below that of the tools where `.ci/setup` installs the packages of the script.
     const fn packages(self) -> &'static str {
         match self {
-            Self::Provider | Self::FaultyProvider | Self::Browser => "node",
+            Self::Provider | Self::FaultyProvider | Self::Browser | Self::Phone => "node",
             Self::WebhookReceiver => "webhooks",
         }
     }

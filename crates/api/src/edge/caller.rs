@@ -7,6 +7,7 @@
 //! - [`OperatorFollower`]: the same, for a stream.
 //! - [`AuthenticatedCaller`]: anyone with a valid token or browser session, for what is their own.
 //! - [`OptionalCaller`]: anyone; a caller may see more.
+//! - `SessionCaller` and `FormCaller` of `browser_caller`: a person with a browser session, on a page.
 //! - [`EnrolledRunner`], [`RunHolder`], [`CachedRunHolder`]: a runner with a token of that kind. A valid token of another
 //!   kind counts as none.
 //!
@@ -107,8 +108,20 @@ impl FromRequestParts<App> for AuthenticatedCaller {
 }
 
 impl AuthenticatedCaller {
+    /// Authenticates the browser session of a page. A bearer token is not looked at. The CSRF token of a form is in its
+    /// body, which the caller of this function checks.
+    pub(super) async fn from_session(parts: &mut Parts, app: &App) -> Result<(Self, SecretString), ApiError> {
+        let cookie = cookies::find(&parts.headers, cookies::SESSION).ok_or(ServiceError::Unauthenticated)?;
+        let tenant_in_path = tenant_in_path(parts, app).await?;
+        let credential = Credential::Cookie(cookie.clone());
+        let caller = app.access.auth.authenticate(&credential, tenant_in_path).await?;
+        deny_other_origin(parts, app, &caller).await?;
+        rates::count(parts, app, rates::tier_of(parts), RateKey::Principal(caller.principal)).await?;
+        Ok((Self { caller, tenant_in_path, credential }, cookie))
+    }
+
     /// Checks a right in the tenant of the object in the path.
-    fn authorize<R: Right>(self) -> Result<Authorized<R>, ServiceError> {
+    pub(super) fn authorize<R: Right>(self) -> Result<Authorized<R>, ServiceError> {
         let tenant = self.tenant_in_path.ok_or(ServiceError::NOT_FOUND)?;
         Ok(Authorized::new(self.caller, tenant)?)
     }
@@ -289,20 +302,38 @@ async fn deny_cross_site(
     caller: &Caller,
     cookie: &SecretString,
 ) -> Result<(), ApiError> {
-    let is_read = [Method::GET, Method::HEAD].contains(&parts.method);
-    let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    deny_other_origin(parts, app, caller).await?;
+    if is_read(&parts.method) {
+        return Ok(());
+    }
+    let token = parts.headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok());
+    deny_wrong_csrf_token(parts, app, caller, cookie, token).await
+}
+
+fn is_read(method: &Method) -> bool {
+    [Method::GET, Method::HEAD].contains(method)
+}
+
+async fn deny_other_origin(parts: &Parts, app: &App, caller: &Caller) -> Result<(), ApiError> {
     let host = host_of(&parts.uri, &parts.headers);
     let origin = parts.headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or("[not text]"));
     // Browsers omit the origin of same-origin reads, and send it with every change.
-    if !origin.map_or(is_read, |origin| app.access_rules.is_own_origin(origin, &host)) {
+    if !origin.map_or(is_read(&parts.method), |origin| app.access_rules.is_own_origin(origin, &host)) {
         record_denial(parts, app, caller, "request.csrf_refused", origin.unwrap_or("no origin")).await;
         let message = "a browser session requires the `Origin` of this server, which is missing or different";
         return Err(ApiError::new(FailureKind::CsrfRefused, message));
     }
-    if is_read {
-        return Ok(());
-    }
-    if !text(CSRF_HEADER).is_some_and(|token| browser_session::is_csrf_token(token, cookie)) {
+    Ok(())
+}
+
+pub(super) async fn deny_wrong_csrf_token(
+    parts: &Parts,
+    app: &App,
+    caller: &Caller,
+    cookie: &SecretString,
+    presented: Option<&str>,
+) -> Result<(), ApiError> {
+    if !presented.is_some_and(|token| browser_session::is_csrf_token(token, cookie)) {
         record_denial(parts, app, caller, "request.csrf_refused", "no token, or a wrong one").await;
         let message =
             "send the session's csrfToken as `X-Guildhall-CSRF`; GET /api/v1/auth/browser-session shows it";

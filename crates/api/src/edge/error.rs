@@ -49,6 +49,10 @@ impl IntoResponse for ApiError {
     }
 }
 
+/// An error whose response is an HTML page. The outermost layer logs it and leaves the body.
+#[derive(Debug, Clone)]
+pub(crate) struct ErrorPage(pub(crate) ApiError);
+
 pub(crate) fn status_of(kind: FailureKind) -> StatusCode {
     StatusCode::from_u16(kind.row().http_status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }

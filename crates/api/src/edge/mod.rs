@@ -1,14 +1,16 @@
-//! What all routes share: access rules, client addresses, authentication, input, rate limits, layers, streams and the
+//! What all routes share: access rules, client addresses, authentication, input, HTML pages, rate limits, layers, streams and the
 //! accept loop.
 
 pub(crate) mod access_rules;
 pub(crate) mod app;
 pub(crate) mod body_error;
+pub(crate) mod browser_caller;
 pub(crate) mod caller;
 pub(crate) mod client_address;
 pub(crate) mod cookies;
 pub(crate) mod denials;
 pub(crate) mod error;
+pub(crate) mod html;
 pub(crate) mod input;
 pub(crate) mod layers;
 pub(crate) mod rates;

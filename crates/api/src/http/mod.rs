@@ -2,6 +2,7 @@
 
 mod access;
 mod approvals;
+mod error_page;
 mod headers;
 mod ops;
 mod pages;
@@ -46,7 +47,10 @@ impl utoipa::Modify for SecuritySchemes {
 /// Returns all routes with all layers.
 pub(crate) fn router(app: App) -> Router {
     let (router, document) = routes_and_document();
-    let router = router.route("/metrics", axum::routing::get(ops::metrics::get)).merge(access::pages());
+    let router = router
+        .route("/metrics", axum::routing::get(ops::metrics::get))
+        .merge(access::pages())
+        .merge(approvals::pages());
     let router = router.with_state(app.clone());
     let router = router.merge(pages::router(document)).fallback(not_found);
     apply(router, &app)

@@ -14,7 +14,7 @@ use crate::support::{Setup, TestResponse};
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 impl QuestionFixture {
-    async fn try_set_policy(&self, caller: &SignedInUser, policy: Value) -> TestResponse {
+    pub(crate) async fn try_set_policy(&self, caller: &SignedInUser, policy: Value) -> TestResponse {
         let path = format!("/api/v1/tenants/{}/approval-policy", self.tenant.id);
         self.cluster.first.request_as(Method::PUT, &path, &caller.token, Some(policy)).await
     }
@@ -26,7 +26,7 @@ impl QuestionFixture {
     }
 
     /// Lets a question expire, and waits until the server has done what its policy says.
-    async fn expire(&self, approval: &str, is_done: fn(&Value) -> bool) -> Value {
+    pub(crate) async fn expire(&self, approval: &str, is_done: fn(&Value) -> bool) -> Value {
         let mut sql = self.cluster.db.sql().await;
         let id = approval.trim_start_matches("apr_");
         sql.execute(format!(

@@ -4,6 +4,8 @@
 #![allow(clippy::expect_used, reason = "a failing test helper must fail its test with a message")]
 
 mod access;
+mod approval_page;
+mod approval_page_attacks;
 mod approval_policies;
 mod approval_rules;
 mod approval_stream;

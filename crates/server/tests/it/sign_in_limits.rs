@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::support::cluster::{Cluster, PASSWORD};
 use crate::support::flood::{ATTACKER, Flood};
 use crate::support::oidc::OidcFixture;
+use crate::support::routes::{QUESTION_PAGE, QUESTION_SIGN_IN};
 use crate::support::{Setup, TestResponse, TestServer, read_response};
 
 /// The time within which others must be signed in during an attack.
@@ -81,7 +82,7 @@ async fn flood_of_oidc_starts_from_one_address_does_not_deny_others() {
 /// The attack: use the sign-in routes that the limit forgot.
 #[tokio::test]
 async fn every_sign_in_route_counts_for_the_limit_of_an_address() {
-    let routes: [(&str, &str, Option<Value>); 7] = [
+    let routes: [(&str, &str, Option<Value>); 10] = [
         ("POST", "/api/v1/auth/login", Some(json!({ "name": "a", "password": "x" }))),
         ("POST", "/api/v1/auth/browser-session", Some(json!({ "name": "b", "password": "x" }))),
         ("POST", "/api/v1/auth/refresh", Some(json!({ "refreshToken": "x" }))),
@@ -89,6 +90,9 @@ async fn every_sign_in_route_counts_for_the_limit_of_an_address() {
         ("GET", "/api/v1/auth/oidc/start", None),
         ("GET", "/api/v1/auth/oidc/callback", None),
         ("GET", "/sign-in/confirm", None),
+        ("GET", QUESTION_PAGE, None),
+        ("POST", QUESTION_PAGE, None),
+        ("GET", QUESTION_SIGN_IN, None),
     ];
     let db = TestDb::new().await;
     let setup = Setup::new(&db).with("limits.sign_in", format!("{}/24h", routes.len() + 1));
@@ -110,7 +114,13 @@ async fn every_sign_in_route_counts_for_the_limit_of_an_address() {
     }
     for (method, path, body) in &routes {
         for server in [&cluster.first, &cluster.second] {
-            send(server, method, path, body).await.assert_failure(429, "rate-limited");
+            let refused = send(server, method, path, body).await;
+            if path.starts_with("/approve/") {
+                let found = (refused.status.as_u16(), refused.header("content-type"));
+                assert_eq!(found, (429, "text/html; charset=utf-8"), "{path}: {}", refused.text);
+                continue;
+            }
+            refused.assert_failure(429, "rate-limited");
         }
     }
 }

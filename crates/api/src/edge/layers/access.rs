@@ -31,6 +31,9 @@ const PUBLIC_ROUTES: [&str; 10] = [
     "/.well-known/jwks.json",
 ];
 
+/// Pages that show a sign-in form to callers without a session (ADR 033).
+const PUBLIC_PAGES: [&str; 2] = ["/approve/{approval}", "/approve/{approval}/sign-in"];
+
 pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let host = host_of(request.uri(), request.headers());
@@ -52,6 +55,7 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     }
     if app.access_rules.require_auth
         && !PUBLIC_ROUTES.contains(&path.as_str())
+        && !PUBLIC_PAGES.contains(&route(&request))
         && !has_valid_credential(&app, request.headers()).await
     {
         return ApiError::from(ServiceError::Unauthenticated).into_response();

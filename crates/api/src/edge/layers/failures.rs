@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::Request;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use guildhall_domain::{FailureKind, Retry};
@@ -14,7 +14,7 @@ use guildhall_runtime::telemetry::trace::TraceContext;
 use tracing::{debug, error, warn};
 
 use super::trace::{method_label, route};
-use crate::edge::error::{ApiError, status_of};
+use crate::edge::error::{ApiError, ErrorPage, status_of};
 
 /// The default of `Retry-After`.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -24,9 +24,13 @@ pub(super) async fn write(request: Request, next: Next) -> Response {
     // The route and not the path, which may contain a secret.
     let request_line = format!("{} {}", method_label(request.method()), route(&request));
     let mut response = next.run(request).await;
+    if let Some(ErrorPage(error)) = response.extensions_mut().remove::<ErrorPage>() {
+        log(&error, &trace_id, &request_line);
+        add_retry_after(response.headers_mut(), &error);
+        return response;
+    }
     let Some(error) = take_error(&mut response, &request_line) else { return response };
     log(&error, &trace_id, &request_line);
-    let retry = error.failure.kind.row().retry;
     let mut written =
         (status_of(error.failure.kind), Json(Problem::new(&error.failure, trace_id))).into_response();
     // Keep the other headers of the inner response, such as `Allow`.
@@ -40,11 +44,15 @@ pub(super) async fn write(request: Request, next: Next) -> Response {
     if error.failure.kind == FailureKind::Unauthenticated {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
-    if retry == Retry::Later {
+    add_retry_after(headers, &error);
+    written
+}
+
+fn add_retry_after(headers: &mut HeaderMap, error: &ApiError) {
+    if error.failure.kind.row().retry == Retry::Later {
         let wait = error.failure.retry_after.unwrap_or(RETRY_AFTER);
         headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
     }
-    written
 }
 
 /// Rounds up to whole seconds.

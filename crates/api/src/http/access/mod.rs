@@ -10,6 +10,7 @@ mod invitations;
 mod keys;
 mod oidc;
 mod projects;
+pub(super) mod sign_in_form;
 mod signing;
 mod subject_tokens;
 mod tenants;
@@ -21,12 +22,14 @@ use guildhall_service::access::oidc::CONFIRMATION_PATH;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::sign_in_form::SIGN_IN_PATH;
 use crate::App;
 
 /// Returns the pages of this group. They are HTML, hence not in the API document.
 pub(super) fn pages() -> Router<App> {
     let page = get(confirmation_page::show).post(confirmation_page::submit);
-    Router::new().route(CONFIRMATION_PATH, page)
+    let sign_in = get(sign_in_form::show).post(sign_in_form::submit);
+    Router::new().route(CONFIRMATION_PATH, page).route(SIGN_IN_PATH, sign_in)
 }
 
 pub(super) fn routes() -> OpenApiRouter<App> {

@@ -1,5 +1,6 @@
 //! Approvals: for people who answer, and for runners that ask.
 
+mod page;
 pub(crate) mod policies;
 pub(crate) mod questions;
 pub(crate) mod rules;
@@ -7,8 +8,8 @@ pub(crate) mod stream;
 
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Json, Router};
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
@@ -22,6 +23,7 @@ use guildhall_service::approvals::{ApprovalFilter, ApprovalScope};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::page::QUESTION_PAGE_PATH;
 use crate::App;
 use crate::edge::caller::PendingAuthorization;
 use crate::edge::client_address::DirectPeer;
@@ -155,6 +157,11 @@ fn view(ListedApproval { approval, can_answer, mediation }: ListedApproval) -> A
         mode: mediation.name().to_owned(),
         question: approval.question.into(),
     }
+}
+
+/// Returns the page of this group. It is HTML, hence not in the API document.
+pub(super) fn pages() -> Router<App> {
+    Router::new().route(QUESTION_PAGE_PATH, axum::routing::get(page::show).post(page::answer))
 }
 
 pub(super) fn routes() -> OpenApiRouter<App> {

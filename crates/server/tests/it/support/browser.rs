@@ -83,12 +83,21 @@ impl Browser {
         origin: Option<&str>,
         form: String,
     ) -> TestResponse {
+        let headers: Vec<(&str, &str)> = origin.map(|origin| ("origin", origin)).into_iter().collect();
+        self.submit_form_with(client, url, &headers, form).await
+    }
+
+    /// The same with any headers.
+    pub(crate) async fn submit_form_with(
+        &mut self,
+        client: &reqwest::Client,
+        url: &str,
+        headers: &[(&str, &str)],
+        form: String,
+    ) -> TestResponse {
         let kind = "application/x-www-form-urlencoded";
         let request = client.post(url).header("cookie", self.cookie_header()).header("content-type", kind);
-        let request = match origin {
-            Some(origin) => request.header("origin", origin),
-            None => request,
-        };
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let response = read_response(request.body(form).send().await.expect("a response")).await;
         self.store_cookies(&response);
         response

@@ -6,6 +6,7 @@ pub(crate) mod events;
 pub(crate) mod flood;
 pub(crate) mod launcher;
 pub(crate) mod oidc;
+pub(crate) mod page;
 pub(crate) mod profiles;
 pub(crate) mod question_fixture;
 pub(crate) mod routes;

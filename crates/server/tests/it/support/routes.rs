@@ -23,9 +23,13 @@ pub(crate) const PUBLIC: [(&str, &str); 11] = [
     ("POST", "/api/v1/auth/handoff"),         // code and verifier are in the body
 ];
 
+/// The page of a question, which shows a sign-in form to callers without a session, and that form.
+pub(crate) const QUESTION_PAGE: &str = "/approve/apr_01920000000070008000000000000000";
+pub(crate) const QUESTION_SIGN_IN: &str = "/approve/apr_01920000000070008000000000000000/sign-in";
+
 /// The tier of each public route: `sign_in` is counted by address; `unlimited` costs a read from memory, or one query
 /// at most. The last ones are pages, which the API document does not list.
-pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 16] = [
+pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 20] = [
     ("GET", "/health", "unlimited"),
     ("GET", "/health/live", "unlimited"),
     ("GET", "/health/readiness", "unlimited"),
@@ -39,6 +43,10 @@ pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 16] = [
     ("POST", "/api/v1/auth/handoff", "sign_in"),
     ("GET", "/sign-in/confirm", "sign_in"),
     ("POST", "/sign-in/confirm", "sign_in"),
+    ("GET", QUESTION_PAGE, "sign_in"),
+    ("POST", QUESTION_PAGE, "sign_in"),
+    ("GET", QUESTION_SIGN_IN, "sign_in"),
+    ("POST", QUESTION_SIGN_IN, "sign_in"),
     ("GET", "/metrics", "unlimited"),
     ("GET", "/openapi.json", "unlimited"),
     ("GET", "/docs/", "unlimited"),

@@ -1,0 +1,70 @@
+// Answers a question of an agent with a real browser of a phone's size: headless Chromium opens the page, signs in and
+// presses the button of an option. Argument, as JSON: url, name, password, button (its text), profile (an empty folder),
+// language, screenshots (a folder; optional). Prints what the page showed before and after the answer, and its layout,
+// as one line of JSON.
+import { existsSync } from 'node:fs';
+import { chromium } from 'playwright-core';
+
+const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
+const { url, name, password, button, profile, language, screenshots } = JSON.parse(process.argv[2]);
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath: programs.find((program) => existsSync(program)),
+  headless: true,
+  viewport: { width: 390, height: 844 },
+  locale: language,
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
+});
+
+async function layout(page) {
+  return page.evaluate(() => {
+    const heights = [...document.querySelectorAll('button, label.choice, input[type=text], input[type=password], a')]
+      .map((element) => element.getBoundingClientRect().height);
+    return {
+      lowest: Math.min(...heights),
+      overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      lang: document.documentElement.lang,
+      styled: getComputedStyle(document.body).maxWidth !== 'none',
+      headings: [...document.querySelectorAll('h1, h2, h3')].map((heading) => heading.tagName),
+    };
+  });
+}
+
+async function screenshot(page, file) {
+  if (screenshots) await page.screenshot({ path: `${screenshots}/${file}.png`, fullPage: true });
+}
+
+try {
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const complaints = [];
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  await page.goto(url);
+  await screenshot(page, 'sign-in');
+  const signIn = await layout(page);
+  await page.fill('input[name=name]', name);
+  await page.fill('input[name=password]', password);
+  await page.click('form button');
+  await page.waitForSelector('form input[name=digest]', { state: 'attached' });
+  const [address, before, question] = [page.url(), await page.innerText('main'), await layout(page)];
+  await screenshot(page, 'question');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await screenshot(page, 'question-dark');
+  // With the keyboard, as a person without a pointer does.
+  await page.focus(`button:text-is("${button}")`);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('form input[name=digest]', { state: 'detached' });
+  const [after, outcome] = [await page.innerText('main'), await layout(page)];
+  await screenshot(page, 'outcome');
+  console.log(JSON.stringify({ address, before, after, finalAddress: page.url(), layouts: [signIn, question, outcome], complaints }));
+} finally {
+  await context.close();
+}
