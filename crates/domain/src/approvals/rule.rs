@@ -346,7 +346,7 @@ mod tests {
                 ambiguous
             ]
         );
-        let mut unknown = plain.clone();
+        let mut unknown = plain;
         unknown.action.arguments = None;
         assert_eq!(check(&unknown, Mediation::FirstResponder), [ambiguous; 2]);
     }

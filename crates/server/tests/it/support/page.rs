@@ -67,6 +67,8 @@ pub(crate) fn answer_form(page: &TestResponse, option: &str) -> String {
     let digest = digest.unwrap_or_else(|| panic!("no form: {}", page.text));
     let field = format!("name=\"option\" value=\"{option}\"");
     assert!(page.text.contains(&field), "no option {option}: {}", page.text);
+    // As a browser encodes the value.
+    let option = option.replace('%', "%25").replace('+', "%2B");
     format!("csrf={}&digest={digest}&option={option}", csrf_of(page))
 }
 

@@ -23,16 +23,18 @@ pub(super) fn add_state(html: &mut Html, view: &PageView<'_>) {
     let is_over = view.details.answerability == Answerability::Expired;
     let over = language.pick("The time for an answer is over.", "回应期限已过。");
     html.text(if is_over { over } else { text::state(language, state) }).markup("</p>\n");
+    // Apart from the state: the label is text of the agent.
+    let chosen =
+        state.decision().and_then(|decision| view.details.approval.question.option(decision.option()));
+    if let Some(option) = chosen {
+        add_label(html, view, option);
+    }
 }
 
 /// Adds what was decided, by whom and when.
 fn add_decision(html: &mut Html, view: &PageView<'_>, decision: &Decision) {
     let language = view.language;
     html.element(["<strong>", "</strong>"], text::decided(language, decision.effect()));
-    if let Some(option) = view.details.approval.question.option(decision.option()) {
-        html.text(language.pick(" (option of the agent: ", "（智能体的选项：")).text(label(option));
-        html.text(language.pick(")", "）"));
-    }
     html.text(language.pick(", decided by ", "，决定者："));
     match decision.by() {
         DecidedBy::People(people) => {
@@ -81,8 +83,8 @@ pub(super) fn add_answers(html: &mut Html, view: &PageView<'_>) {
     if let Answerability::Answered { option } = &details.answerability
         && let Some(option) = details.approval.question.option(option)
     {
-        html.markup("<p>").text(text::effect(language, option.effect)).text(" · ");
-        html.text(label(option)).markup("</p>\n");
+        html.element(["<p><strong>", "</strong></p>\n"], text::effect(language, option.effect));
+        add_label(html, view, option);
     }
     match explanation {
         Some(explanation) => {
@@ -115,15 +117,7 @@ fn add_form(html: &mut Html, view: &PageView<'_>, option: &AnswerOption) {
         html.markup("<input type=\"hidden\" name=\"").markup(name).markup("\" value=\"").value(value);
         html.markup("\">\n");
     }
-    html.markup("<p>").text(language.pick("Option of the agent: ", "智能体的选项："));
-    html.element(["<bdi>", "</bdi>"], label(option));
-    if option.changes_mode {
-        html.text(
-            language
-                .pick(". It also changes the mode of the agent's session.", "。它还会更改智能体会话的模式。"),
-        );
-    }
-    html.markup("</p>\n");
+    add_label(html, view, option);
     if check_rememberable(&approval.question, option, view.details.policy.mediation).is_ok() {
         html.markup("<label class=\"choice\"><input type=\"checkbox\" name=\"remember\" value=\"session\">");
         html.markup("<span>").text(language.pick(
@@ -136,7 +130,16 @@ fn add_form(html: &mut Html, view: &PageView<'_>, option: &AnswerOption) {
     html.text(text::effect(language, option.effect)).markup("</button>\n</form>\n");
 }
 
-/// Returns the label that the agent gave to an option, or its id.
-fn label(option: &AnswerOption) -> &str {
-    if option.label.is_empty() { &option.id } else { &option.label }
+/// Adds the label that the agent gave to an option, or its id.
+fn add_label(html: &mut Html, view: &PageView<'_>, option: &AnswerOption) {
+    let label = if option.label.is_empty() { &option.id } else { &option.label };
+    html.markup("<p>").text(view.language.pick("Option of the agent: ", "智能体的选项："));
+    html.element(["<bdi>", "</bdi>"], label);
+    if option.changes_mode {
+        html.text(
+            view.language
+                .pick(". It also changes the mode of the agent's session.", "。它还会更改智能体会话的模式。"),
+        );
+    }
+    html.markup("</p>\n");
 }

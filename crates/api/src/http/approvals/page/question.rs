@@ -1,5 +1,6 @@
 //! The question on its page: everything that would be executed, the words of the agent, and where it comes from.
 
+use guildhall_domain::approvals::answerability::Answerability;
 use guildhall_domain::approvals::policy::Mediation;
 use guildhall_domain::approvals::question::{FileChange, arguments_text, is_diff};
 use guildhall_domain::ids::PrincipalId;
@@ -113,10 +114,12 @@ pub(super) fn add_context(html: &mut Html, view: &PageView<'_>) {
     }
     html.markup("</dd>\n");
     add_time_field(html, pick("Asked", "提出时间"), approval.created_at, "");
-    let left = text::time_left(language, approval.expires_at.duration_since(details.now));
-    add_time_field(html, pick("Answer needed by", "回应期限"), approval.expires_at, &left);
-    let expiry = text::expiry(language, details.policy.on_expiry, approval.is_escalated);
-    add_field(html, pick("Without an answer", "若无人回应"), expiry);
+    if details.answerability != Answerability::Ended {
+        let left = text::time_left(language, approval.expires_at.duration_since(details.now));
+        add_time_field(html, pick("Answer needed by", "回应期限"), approval.expires_at, &left);
+        let expiry = text::expiry(language, details.policy.on_expiry, approval.is_escalated);
+        add_field(html, pick("Without an answer", "若无人回应"), expiry);
+    }
     add_code_field(
         html,
         pick("Digest of what is shown here", "此处所示内容的摘要"),

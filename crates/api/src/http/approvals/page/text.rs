@@ -204,8 +204,8 @@ pub(super) const fn refusal(language: Language, error: &ApprovalError) -> &'stat
 /// Says how many answers there are and how many are needed.
 pub(super) fn votes(language: Language, votes: usize, quorum: u8) -> String {
     match language {
-        Language::English => format!("{votes} answers so far; {quorum} equal answers decide."),
-        Language::Chinese => format!("目前有 {votes} 个回应；{quorum} 个相同的回应即作出决定。"),
+        Language::English => format!("Answers so far: {votes}. Equal answers that decide: {quorum}."),
+        Language::Chinese => format!("目前的回应数：{votes}。作出决定所需的相同回应数：{quorum}。"),
     }
 }
 
