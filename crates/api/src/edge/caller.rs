@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{Method, header};
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
 use guildhall_domain::access::caller::Caller;
@@ -33,6 +33,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::App;
 use crate::edge::access_rules::host_of;
+use crate::edge::credential::credential;
 use crate::edge::denials::DeniedRequest;
 use crate::edge::error::ApiError;
 use crate::edge::{cookies, rates};
@@ -272,15 +273,6 @@ fn bearer(parts: &Parts) -> Result<SecretString, ServiceError> {
     }
 }
 
-/// Returns the credential of a request. A bearer token, even an invalid one, wins over a cookie.
-fn credential(headers: &HeaderMap) -> Option<Credential> {
-    if let Some(value) = headers.get(header::AUTHORIZATION) {
-        let token = value.to_str().ok()?.strip_prefix("Bearer ")?;
-        return Some(Credential::Bearer(token.into()));
-    }
-    cookies::find(headers, cookies::SESSION).map(Credential::Cookie)
-}
-
 /// Denies a token of one principal together with the browser session of another.
 async fn deny_mismatched_credentials(parts: &Parts, app: &App, caller: &Caller) -> Result<(), ApiError> {
     let Some(cookie) = cookies::find(&parts.headers, cookies::SESSION) else { return Ok(()) };
@@ -377,26 +369,5 @@ where
     match text.parse() {
         Ok(id) => find(id).await,
         Err(_) => Ok(None),
-    }
-}
-
-/// Returns whether a request has a valid credential, of a caller or of a runner.
-pub(crate) async fn has_valid_credential(app: &App, headers: &HeaderMap) -> bool {
-    match credential(headers) {
-        Some(credential) => is_valid_credential(app, &credential).await,
-        None => false,
-    }
-}
-
-async fn is_valid_credential(app: &App, credential: &Credential) -> bool {
-    if app.access.auth.authenticate(credential, None).await.is_ok() {
-        return true;
-    }
-    match credential {
-        Credential::Bearer(token) => {
-            let (tokens, bearer) = (&app.runners.tokens, token.expose_secret());
-            tokens.enrolment(bearer).await.is_ok() || tokens.verify(bearer).await.is_ok()
-        }
-        Credential::Cookie(_) => false,
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod browser_caller;
 pub(crate) mod caller;
 pub(crate) mod client_address;
 pub(crate) mod cookies;
+pub(crate) mod credential;
 pub(crate) mod denials;
 pub(crate) mod error;
 pub(crate) mod html;

@@ -9,7 +9,10 @@ use reqwest::Method;
 use secrecy::SecretString;
 use serde_json::json;
 
+use crate::support::browser::origin_of;
 use crate::support::cluster::{Cluster, PASSWORD};
+use crate::support::page::Visitor;
+use crate::support::routes::QUESTION_PAGE;
 use crate::support::{Setup, TestResponse, TestServer, read_response};
 
 const DAY: u64 = 24 * 60 * 60;
@@ -318,4 +321,22 @@ fn invalid_rate_is_a_configuration_error_with_its_key() {
 async fn create_operator(server: &TestServer) {
     let created = server.server.create_first_user("operator", &SecretString::from(PASSWORD)).await;
     assert!(created.expect("created"), "the database is not empty");
+}
+
+#[tokio::test]
+async fn page_of_a_question_counts_for_the_principal_of_its_session() {
+    let cluster = start_cluster(&[("limits.read", "2/24h"), ("limits.mutation", "1/24h")]).await;
+    let mut visitor = Visitor::signed_in(&cluster.first, "operator").await;
+    for (server, status) in [(&cluster.first, 404), (&cluster.second, 404), (&cluster.first, 429)] {
+        let page = visitor.browser.get(server, QUESTION_PAGE).await;
+        let found = (page.status.as_u16(), page.header("content-type"), page.header("x-ratelimit-limit"));
+        assert_eq!(found, (status, "text/html; charset=utf-8", "2"), "{}", page.text);
+        assert_eq!(page.header("retry-after").is_empty(), status == 404, "{}", page.text);
+    }
+    let (url, origin) = (cluster.second.url(QUESTION_PAGE), origin_of(&cluster.second));
+    for status in [403, 429] {
+        let form = "csrf=guessed".to_owned();
+        let refused = visitor.browser.submit_form(&visitor.client, &url, Some(&origin), form).await;
+        assert_eq!(refused.status, status, "{}", refused.text);
+    }
 }

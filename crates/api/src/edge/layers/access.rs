@@ -10,7 +10,7 @@ use guildhall_service::ServiceError;
 use super::trace::route;
 use crate::App;
 use crate::edge::access_rules::{host_of, loggable_host, loggable_origin};
-use crate::edge::caller::has_valid_credential;
+use crate::edge::credential::has_valid_credential;
 use crate::edge::denials::DeniedRequest;
 use crate::edge::error::ApiError;
 

@@ -16,7 +16,7 @@ use guildhall_runtime::telemetry::trace::TraceContext;
 use guildhall_service::ops::health::{Health, HealthReport, ReplicaIdentity};
 
 use crate::App;
-use crate::edge::caller::has_valid_credential;
+use crate::edge::credential::has_valid_credential;
 use crate::edge::error::ApiError;
 
 const SERVICE_ID: &str = "guildhall";
