@@ -3,7 +3,7 @@
 //! A notice leaves the installation, so it has no arguments and no words of the agent: whoever reads it opens the question
 //! with the right to see it.
 
-use guildhall_domain::approvals::approval::Approval;
+use guildhall_domain::approvals::approval::{Approval, QuestionPage};
 use guildhall_domain::approvals::question::{Action, Question};
 use guildhall_domain::approvals::state::Decision;
 use guildhall_domain::ids::ApprovalId;
@@ -25,7 +25,7 @@ pub(super) struct AnswerPage<'a> {
 
 impl AnswerPage<'_> {
     fn link(self, id: ApprovalId) -> Option<String> {
-        self.public_url.map(|url| format!("{}/approve/{id}", url.trim_end_matches('/')))
+        self.public_url.map(|url| format!("{}{}", url.trim_end_matches('/'), QuestionPage(id)))
     }
 }
 
