@@ -1,6 +1,6 @@
 //! Webhooks: endpoints of tenants that are told about events.
 //!
-//! An event is enqueued in the transaction that causes it ([`events`]), and sent by the outbox ([`deliver`]).
+//! An event is enqueued in the transaction that causes it (`events`), and sent by the outbox ([`deliver`]).
 
 pub mod deliver;
 pub mod error;
