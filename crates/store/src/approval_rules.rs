@@ -102,11 +102,12 @@ pub async fn list(
     rows.fetch_all(&store.pool).await?.into_iter().map(Row::into_rule).collect()
 }
 
-/// Lists and locks the valid rules of an action, so that no two questions use the last use of one.
+/// Lists and locks the valid rules of an action where it is asked, so that no two questions use the last use of one.
 pub async fn lock_of_action(
     tx: &mut Tx,
     tenant: TenantId,
     action: ActionDigest,
+    context: &QuestionContext,
     limit: u32,
 ) -> Result<Vec<ApprovalRule>, StoreError> {
     let rows = sqlx::query_file_as!(
@@ -114,6 +115,11 @@ pub async fn lock_of_action(
         "queries/approval_rules/lock_of_action.sql",
         tenant.as_uuid(),
         action.as_bytes().as_slice(),
+        i32::try_from(context.policy_version).unwrap_or(i32::MAX),
+        context.run.as_uuid(),
+        context.session.as_uuid(),
+        context.agent,
+        context.project,
         i64::from(limit)
     );
     rows.fetch_all(tx.connection()).await?.into_iter().map(Row::into_rule).collect()

@@ -78,6 +78,19 @@ pub async fn lock(tx: &mut Tx, tenant: TenantId, principal: PrincipalId) -> Resu
     Ok(row.and_then(|row| Role::from_name(&row.role).ok()))
 }
 
+/// Finds the role of a member who can act now, and keeps it until the end of the transaction. A disabled principal and a
+/// revoked key have none.
+pub async fn lock_member(
+    tx: &mut Tx,
+    tenant: TenantId,
+    principal: PrincipalId,
+) -> Result<Option<Role>, StoreError> {
+    let row = sqlx::query_file!("queries/memberships/lock_member.sql", tenant.as_uuid(), principal.as_uuid())
+        .fetch_optional(tx.connection())
+        .await?;
+    Ok(row.and_then(|row| Role::from_name(&row.role).ok()))
+}
+
 pub async fn upsert(
     tx: &mut Tx,
     tenant: TenantId,

@@ -190,6 +190,8 @@ impl Voter {
 pub enum VoterError {
     #[error("agents and runners cannot answer questions")]
     NotAPerson,
+    #[error("a quorum counts people: a service key cannot answer")]
+    ServiceInQuorum,
     #[error("the policy of the tenant does not let external subjects answer")]
     ExternalSubject,
     #[error("another person is designated to answer")]
@@ -212,6 +214,10 @@ pub fn check_voter(policy: &ApprovalPolicy, voter: &Voter) -> Result<(), VoterEr
         PrincipalKind::Agent => return Err(VoterError::NotAPerson),
         PrincipalKind::External if !(policy.external_subjects_answer && relation.is_creator) => {
             return Err(VoterError::ExternalSubject);
+        }
+        // Whoever manages keys could reach a quorum alone.
+        PrincipalKind::Service if matches!(policy.mediation, Mediation::Consensus { .. }) => {
+            return Err(VoterError::ServiceInQuorum);
         }
         // A service answers for people only with the permission.
         PrincipalKind::Service if !may_decide => return Err(VoterError::NoPermission),

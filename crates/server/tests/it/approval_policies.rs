@@ -80,12 +80,32 @@ async fn capabilities_show_the_policy_of_the_acting_tenant() {
 
 // covers: C8
 #[tokio::test]
+async fn quorum_counts_people_and_no_service_keys() {
+    let fixture = QuestionFixture::new().await;
+    fixture.set_policy(json!({ "mode": "consensus", "quorum": 2 })).await;
+    let approval = fixture.ask("a", "touch a").await;
+    assert_eq!(fixture.vote(&approval, &fixture.ada, "yes").await, pending());
+    let (_, key) = fixture.cluster.create_key(&fixture.tenant.id, "operator").await;
+    fixture.cluster.second.vote(&approval, &key, "yes").await.assert_failure(403, "forbidden");
+    // Of three people, two who cannot agree any more leave no quorum, whatever keys there are.
+    fixture.set_policy(json!({ "mode": "consensus", "quorum": 3 })).await;
+    let split = fixture.ask("b", "touch b").await;
+    assert_eq!(fixture.vote(&split, &fixture.ada, "yes").await, pending());
+    assert_eq!(fixture.vote(&split, &fixture.ben, "no").await, decided());
+    assert_eq!(fixture.get(&split).await["effect"], "deny");
+}
+
+// covers: C8
+#[tokio::test]
 async fn consensus_needs_equal_answers_of_a_quorum() {
     let fixture = QuestionFixture::new().await;
     fixture.set_policy(json!({ "mode": "consensus", "quorum": 2 })).await;
     let approval = fixture.ask("a", "touch a").await;
     assert_eq!(fixture.vote(&approval, &fixture.ada, "yes").await, pending());
-    assert_eq!(fixture.vote(&approval, &fixture.ada, "no").await, pending(), "one vote each");
+    assert_eq!(fixture.vote(&approval, &fixture.ada, "yes").await, pending(), "one vote each");
+    let changed = fixture.cluster.second.vote(&approval, &fixture.ada.token, "no").await;
+    changed.assert_failure(409, "conflict");
+    assert_eq!(changed.body["optionId"], "yes", "what was counted");
     assert_eq!(fixture.take(&approval).await, json!(["pending", null]));
     assert_eq!(fixture.vote(&approval, &fixture.ben, "yes").await, decided());
     let found = fixture.get(&approval).await;
@@ -250,4 +270,20 @@ async fn expired_question_interrupts_its_turn_if_the_policy_says_so() {
     let events = fixture.cluster.list_events(&fixture.claim.run).await;
     let last = events.iter().rfind(|event| event["type"] == "command_status").expect("a status");
     assert_eq!(text(&last["payload"], "status"), "cancelling");
+}
+
+#[tokio::test]
+async fn answer_of_an_owner_to_an_escalated_parked_question_is_delivered() {
+    let mut fixture = QuestionFixture::new().await;
+    let designated =
+        json!({ "mode": "designated", "approverId": fixture.ada.principal, "onExpiry": "escalate" });
+    fixture.set_policy(designated).await;
+    let asked = fixture.ask("0", "touch a").await;
+    fixture.park(&asked).await;
+    fixture.expire(&asked, |found| found["escalated"] == true).await;
+    let operator = fixture.cluster.first.sign_in("operator").await;
+    assert_eq!(fixture.vote(&asked, &operator, "yes").await.0, 200);
+    fixture.continue_turn().await;
+    let again = fixture.ask("1", "touch a").await;
+    assert_eq!(fixture.take(&again).await, json!(["delivering", "yes"]));
 }

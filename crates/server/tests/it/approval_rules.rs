@@ -137,3 +137,39 @@ async fn answer_that_leaves_a_choice_is_not_remembered() {
     fixture.remember(&unknown, "yes", "session").await.assert_failure(400, "schema-invalid");
     assert_eq!(fixture.rules().await, [] as [Value; 0]);
 }
+
+/// A leaked key is revoked: what it has remembered and what it has answered allow nothing any more.
+#[tokio::test]
+async fn rules_and_answers_of_a_revoked_key_allow_nothing() {
+    let fixture = QuestionFixture::new().await;
+    let tenant = &fixture.tenant.id;
+    let (id, key) = fixture.cluster.create_key(tenant, "operator").await;
+    let first = fixture.ask("0", "touch a").await;
+    let shown = fixture.get(&first).await["shownDigest"].clone();
+    let body = json!({ "optionId": "yes", "shownDigest": shown, "remember": "session" });
+    let path = format!("/api/v1/approvals/{first}/votes");
+    assert_eq!(fixture.cluster.second.post_as(&path, &key, body).await.status, 200);
+    assert_eq!(fixture.ask_again("1", "touch a").await.0, "decided");
+    let undelivered = fixture.ask("2", "touch b").await;
+    assert_eq!(fixture.cluster.second.vote(&undelivered, &key, "yes").await.status, 200);
+    let revoke = format!("/api/v1/tenants/{tenant}/keys/{id}");
+    let token = &fixture.cluster.operator.token;
+    let revoked = fixture.cluster.first.request_as(Method::DELETE, &revoke, token, None).await;
+    assert_eq!(revoked.status, 200, "{}", revoked.text);
+    assert_eq!(fixture.ask_again("3", "touch a").await.0, "pending");
+    assert_eq!(fixture.take(&undelivered).await[0], "void");
+}
+
+#[tokio::test]
+async fn many_rules_of_other_policies_do_not_hide_a_valid_one() {
+    let fixture = QuestionFixture::new().await;
+    let first = fixture.ask("0", "touch a").await;
+    assert_eq!(fixture.remember(&first, "yes", "session").await.status, 200);
+    let older = "INSERT INTO approval_rules (id, tenant, approval, action_digest, scope, run, session, agent, project, \
+                 effect, policy_version, author, expires_at) \
+                 SELECT ('00000000-0000-7000-8000-' || lpad(number::text, 12, '0'))::uuid, tenant, approval, \
+                 action_digest, scope, run, session, agent, project, effect, policy_version + 1, author, expires_at \
+                 FROM approval_rules, generate_series(1, 60) AS number";
+    fixture.cluster.db.sql().await.execute(older).await;
+    assert_eq!(fixture.ask_again("1", "touch a").await.0, "decided");
+}

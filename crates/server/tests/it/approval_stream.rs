@@ -90,6 +90,9 @@ async fn long_poll_returns_when_a_question_is_asked_on_the_other_replica() {
     // A position from before a restore of the database is in the past.
     let restored = fixture.list(&fixture.ada, "&after=00000000deadbeef-99&wait=25000").await;
     assert_eq!(restored["approvals"][0]["approvalId"], asked);
+    let position = text(&restored, "position");
+    let unchanged = fixture.list(&fixture.ada, &format!("&after={position}&wait=100")).await;
+    assert_eq!(unchanged["approvals"], json!([]), "nothing has changed");
     let path = "/api/v1/approvals?tenantId=acme&after=nonsense";
     let invalid = fixture.cluster.first.get_as(path, &fixture.ada.token).await;
     invalid.assert_failure(400, "schema-invalid");

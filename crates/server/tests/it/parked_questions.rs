@@ -65,7 +65,7 @@ impl QuestionFixture {
     }
 
     /// Claims the run again, and starts its next turn.
-    async fn continue_turn(&mut self) {
+    pub(crate) async fn continue_turn(&mut self) {
         let [turn] = &self.continuing_turns().await[..] else { panic!("one turn continues") };
         assert_eq!(turn["payload"]["continues"], self.command);
         self.command = text(turn, "commandId");
@@ -172,4 +172,51 @@ async fn parked_question_survives_the_loss_of_its_runner() {
     fixture.continue_turn().await;
     let again = fixture.ask("1", "touch a").await;
     assert_eq!(fixture.take_or_park(&again).await, json!(["delivering", "yes", false]));
+}
+
+/// The process has waited for as long as it may, and the answer comes while the server parks the question.
+#[tokio::test]
+async fn answer_that_is_decided_while_the_question_is_parked_is_delivered() {
+    let fixture = QuestionFixture::new().await;
+    let asked = fixture.ask("0", "touch a").await;
+    fixture.pass_time("11 minutes").await;
+    let mut sql = fixture.cluster.db.sql().await;
+    let run = fixture.claim.run.trim_start_matches("run_");
+    sql.execute("BEGIN").await;
+    sql.execute(format!("SELECT 1 FROM journal_heads WHERE owner = '{run}' FOR UPDATE")).await;
+    let decide = async {
+        let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        let mut other = fixture.cluster.db.sql().await;
+        while other.number(waiting).await == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        sql.execute(
+            "UPDATE approvals SET status = 'decided', option_id = 'yes', effect = 'allow', decided_by_kind = 'people', \
+             decided_by = ARRAY(SELECT id FROM principals WHERE is_operator), decided_at = now()",
+        )
+        .await;
+        sql.execute("COMMIT").await;
+    };
+    let taken = async { tokio::join!(fixture.take_or_park(&asked), decide).0 };
+    let taken = tokio::time::timeout(TIMEOUT, taken).await.expect("taken");
+    assert_eq!(taken, json!(["delivering", "yes", false]));
+}
+
+#[tokio::test]
+async fn idle_limit_of_a_run_does_not_end_it_while_its_question_is_parked() {
+    let fixture = QuestionFixture::new().await;
+    let asked = fixture.ask("0", "touch a").await;
+    fixture.park(&asked).await;
+    let idle = fixture.cluster.create_run(&fixture.tenant).await;
+    let mut sql = fixture.cluster.db.sql().await;
+    sql.execute("UPDATE runs SET waiting_since = waiting_since - interval '8 days'").await;
+    let poll = async {
+        while fixture.cluster.get_run(&idle).await["terminalStatus"].is_null() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(TIMEOUT, poll).await.expect("the idle run ends");
+    assert_eq!(fixture.get(&asked).await["status"], "pending");
+    assert_eq!(fixture.answer(&asked, "yes").await, 200);
+    assert_eq!(fixture.continuing_turns().await.len(), 1);
 }

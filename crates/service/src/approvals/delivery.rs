@@ -14,17 +14,18 @@ pub(super) async fn may_still_decide(
     voter_rules: &VoterRules<'_>,
     decision: &Decision,
 ) -> Result<bool, ServiceError> {
-    let people = match repeated::people_behind(locked, decision).await? {
-        Some(DecidedBy::People(people)) => people,
-        Some(DecidedBy::Rule(rule)) => return rules::is_valid(locked, rule, voter_rules).await,
-        Some(DecidedBy::Expiry | DecidedBy::UnreachableQuorum | DecidedBy::EarlierApproval(_)) => {
-            return Ok(true);
-        }
-        None => return Ok(false),
+    let Some(origin) = repeated::origin_of(locked, decision).await? else { return Ok(false) };
+    // The owners answered an earlier question that was escalated to them; this one was not.
+    let voter_rules =
+        &origin.was_escalated.map_or(*voter_rules, |escalated| voter_rules.escalated(escalated));
+    let people = match origin.by {
+        DecidedBy::People(people) => people,
+        DecidedBy::Rule(rule) => return rules::is_valid(locked, rule, voter_rules).await,
+        DecidedBy::Expiry | DecidedBy::UnreachableQuorum | DecidedBy::EarlierApproval(_) => return Ok(true),
     };
     let tenant = locked.run.tenant;
     for person in people {
-        let role = memberships::lock(&mut locked.tx, tenant, person).await?;
+        let role = memberships::lock_member(&mut locked.tx, tenant, person).await?;
         if !role.is_some_and(|role| voter_rules.allows(person, role)) {
             return Ok(false);
         }

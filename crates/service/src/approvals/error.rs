@@ -29,6 +29,9 @@ pub enum ApprovalError {
     AlreadyDecided(Box<ApprovalState>),
     #[error("the question has expired and is denied")]
     Expired,
+    /// The voter has chosen this option before.
+    #[error("you have answered with `{0}` already, and an answer cannot be changed")]
+    OtherAnswer(String),
     #[error("the shown digest is not that of the question")]
     NotShown,
     #[error("the question has no such option")]
@@ -72,6 +75,9 @@ impl ApprovalError {
             Self::UnknownApprover => Failure::new(FailureKind::SchemaInvalid, format!("approverId: {self}")),
             Self::Voter(error) => Failure::new(FailureKind::Forbidden, error.to_string()),
             Self::AlreadyDecided(state) => already_decided(state),
+            Self::OtherAnswer(option) => {
+                Failure::new(FailureKind::Conflict, self.to_string()).with_detail("optionId", option)
+            }
             Self::NotShown => Failure::new(
                 FailureKind::Conflict,
                 "shownDigest: this is not the digest of the question: read it again before you answer",

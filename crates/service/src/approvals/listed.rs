@@ -1,7 +1,7 @@
 //! Approvals as a caller sees them.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsRead;
@@ -9,8 +9,8 @@ use guildhall_domain::approvals::approval::Approval;
 use guildhall_domain::approvals::policy::{ApprovalPolicy, Mediation, Peer};
 use guildhall_domain::approvals::state::ApprovalStatus;
 use guildhall_domain::ids::{ApprovalId, CommandId};
-use guildhall_store::approval_policies;
 use guildhall_store::approvals::{self as rows, ApprovalFilter, TurnOrigin};
+use guildhall_store::{approval_policies, approval_votes};
 
 use super::Approvals;
 use super::voters::VoterRules;
@@ -86,15 +86,21 @@ impl Approvals {
     ) -> Result<Vec<ListedApproval>, ServiceError> {
         let is_pending = |approval: &Approval| approval.state.status() == ApprovalStatus::Pending;
         let pending = found.iter().filter(|approval| is_pending(approval));
-        let turns: Vec<CommandId> = pending.map(|approval| approval.command).collect();
+        let (turns, ids): (Vec<CommandId>, Vec<ApprovalId>) =
+            pending.map(|approval| (approval.command, approval.id)).unzip();
         let origins = match turns.as_slice() {
             [] => BTreeMap::new(),
             turns => rows::find_origins(&self.deps.store, turns).await?,
+        };
+        let answered = match ids.as_slice() {
+            [] => BTreeSet::new(),
+            ids => approval_votes::list_answered(&self.deps.store, ids, caller.principal).await?,
         };
         let (mut policies, mut listed) = (BTreeMap::new(), Vec::with_capacity(found.len()));
         for approval in found {
             let policy = self.policy_of(&approval, &mut policies).await?;
             let origin = origins.get(&approval.command).filter(|_| is_pending(&approval));
+            let origin = origin.filter(|_| !answered.contains(&approval.id));
             let can_answer = origin.is_some_and(|origin| {
                 let TurnOrigin { creator, sender } = *origin;
                 let rules = VoterRules::new(policy, creator, sender, approval.is_escalated);

@@ -44,7 +44,7 @@ impl Policies {
             return Err(ApprovalError::PolicyChanged(before.version).into());
         }
         if let Mediation::Designated { approver: Some(approver) } = policy.mediation {
-            let role = memberships::lock(&mut tx, tenant, approver).await?;
+            let role = memberships::lock_member(&mut tx, tenant, approver).await?;
             role.ok_or(ApprovalError::UnknownApprover)?;
         }
         let policy = ApprovalPolicy { version: before.version.saturating_add(1), ..policy };

@@ -28,9 +28,6 @@ const MAX_QUESTION_BYTES: usize = 256 * 1024;
 /// Questions of one turn that wait for an answer.
 const MAX_OPEN_QUESTIONS: usize = 16;
 
-/// A waiting runner reads again at least this often.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
-
 /// A question of an agent's process.
 #[derive(Debug, Clone)]
 pub struct NewQuestion {
@@ -168,7 +165,9 @@ impl Questions {
                 growth = Some(deps.journals.watch_growth(runs::stream(grant.run)));
                 continue;
             };
-            let until = deadline.min(now + POLL_INTERVAL);
+            // A lost announcement is found by the poll of all followed streams.
+            let held = park_at.duration_since(deps.clock.now()).try_into().unwrap_or(Duration::ZERO);
+            let until = deadline.min(now + held);
             let _growth_or_timeout = tokio::time::timeout_at(until, growth.next()).await;
         }
     }
@@ -195,7 +194,18 @@ impl Questions {
         }
         let stored = rows::load(&mut locked.tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
         locked.commit(&self.approvals.deps.journals).await?;
-        Ok(stored.state)
+        match stored.state.status() {
+            // Answered while this waited for the lock.
+            ApprovalStatus::Decided | ApprovalStatus::Expired => self.start_delivery(grant, id).await,
+            ApprovalStatus::Pending
+            | ApprovalStatus::Delivering
+            | ApprovalStatus::Delivered
+            | ApprovalStatus::Settled
+            | ApprovalStatus::Withdrawn
+            | ApprovalStatus::Void
+            | ApprovalStatus::Reused
+            | ApprovalStatus::Uncertain => Ok(stored.state),
+        }
     }
 
     /// Stores that the process gets the answer, unless it may not be delivered any more.

@@ -70,18 +70,25 @@ fn same_option<'a>(question: &'a Question, earlier: &StoredApproval) -> Option<&
     question.option(decision.option()).filter(|option| option.effect == decision.effect())
 }
 
-/// Returns the people behind a decision, over earlier answers that it repeats.
-pub(super) async fn people_behind(
+/// Who made a decision, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DecisionOrigin {
+    pub(super) by: DecidedBy,
+    /// Whether the owners of the tenant were asked; none if this question was answered itself.
+    pub(super) was_escalated: Option<bool>,
+}
+
+/// Returns the origin of a decision, over earlier answers that it repeats.
+pub(super) async fn origin_of(
     locked: &mut LockedRun,
     decision: &Decision,
-) -> Result<Option<DecidedBy>, ServiceError> {
-    let mut by = decision.by().clone();
+) -> Result<Option<DecisionOrigin>, ServiceError> {
+    let mut origin = DecisionOrigin { by: decision.by().clone(), was_escalated: None };
     for _ in 0..MAX_EARLIER {
-        let DecidedBy::EarlierApproval(id) = by else { return Ok(Some(by)) };
-        let stored = rows::load(&mut locked.tx, id).await?;
-        let Some(state) = stored.map(|stored| stored.state) else { return Ok(None) };
-        let Some(earlier) = state.decision() else { return Ok(None) };
-        by = earlier.by().clone();
+        let DecidedBy::EarlierApproval(id) = origin.by else { return Ok(Some(origin)) };
+        let Some(stored) = rows::load(&mut locked.tx, id).await? else { return Ok(None) };
+        let Some(earlier) = stored.state.decision() else { return Ok(None) };
+        origin = DecisionOrigin { by: earlier.by().clone(), was_escalated: Some(stored.is_escalated) };
     }
     Ok(None)
 }

@@ -58,7 +58,7 @@ impl Rules {
     ) -> Result<ApprovalRule, ServiceError> {
         let rule = caller.load(rows::find(&self.store, id).await?)?;
         let mut tx = self.store.begin().await?;
-        let role = memberships::lock(&mut tx, caller.tenant(), caller.principal).await?;
+        let role = memberships::lock_member(&mut tx, caller.tenant(), caller.principal).await?;
         let may_decide = role.is_some_and(|role| role.allows(Permission::ApprovalsDecide));
         if !may_decide && rule.author != caller.principal {
             return Err(ApprovalError::NotYourRule.into());
@@ -134,8 +134,8 @@ pub(super) async fn find_answer(
 ) -> Result<Option<Decision>, ServiceError> {
     let Some(action) = question.action.digest() else { return Ok(None) };
     let (tenant, now) = (locked.run.tenant, locked.run.now);
-    let mut found = rows::lock_of_action(&mut locked.tx, tenant, action, MAX_OF_ACTION).await?;
     let context = context(&locked.run, voter_rules.policy.version);
+    let mut found = rows::lock_of_action(&mut locked.tx, tenant, action, &context, MAX_OF_ACTION).await?;
     while let Some(rule) = find_rule(&found, &context, Some(action), now).cloned() {
         let Some(option) = rule.effect.option(question) else { return Ok(None) };
         if is_author_allowed(locked, &rule, voter_rules).await? {
@@ -165,6 +165,6 @@ async fn is_author_allowed(
     rule: &ApprovalRule,
     voter_rules: &VoterRules<'_>,
 ) -> Result<bool, ServiceError> {
-    let role = memberships::lock(&mut locked.tx, rule.tenant, rule.author).await?;
+    let role = memberships::lock_member(&mut locked.tx, rule.tenant, rule.author).await?;
     Ok(role.is_some_and(|role| voter_rules.allows(rule.author, role)))
 }

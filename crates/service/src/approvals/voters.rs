@@ -47,6 +47,11 @@ impl<'a> VoterRules<'a> {
         Self { policy, creator, sender, is_escalated }
     }
 
+    /// The same rules for a question that was escalated to the owners, or was not.
+    pub(super) const fn escalated(self, is_escalated: bool) -> Self {
+        Self { is_escalated, ..self }
+    }
+
     /// Checks whether a caller with this role may answer.
     pub(super) fn check<R: Right>(
         &self,

@@ -68,14 +68,16 @@ impl Votes {
         }
         let vote = Vote { principal: caller.principal, option: option.id.clone(), effect: option.effect };
         let is_new = approval_votes::insert(&mut locked.tx, id, &vote).await?;
+        if !is_new {
+            check_same_answer(&mut locked, id, &vote).await?;
+        }
         let (result, votes) = voter_rules.count(&mut locked, id).await?;
         let Some(decision) = voters::decision(&approval.question, result, locked.run.now)? else {
             if is_new {
                 record_vote(&mut locked, caller, &approval, &voter_rules, option, votes).await?;
                 locked.commit(&deps.journals).await?;
             }
-            // A voter may change their answer while others are missing.
-            return Ok(ListedApproval { approval, can_answer: true, mediation: policy.mediation });
+            return Ok(ListedApproval { approval, can_answer: false, mediation: policy.mediation });
         };
         let state = parked::decide(&mut locked, caller, &approval, decision.clone()).await?;
         let detail = json!({
@@ -106,9 +108,17 @@ async fn check_caller(
     voter_rules: &VoterRules<'_>,
     peer: Peer,
 ) -> Result<(), ServiceError> {
-    let role = memberships::lock(&mut locked.tx, caller.tenant(), caller.principal).await?;
+    let role = memberships::lock_member(&mut locked.tx, caller.tenant(), caller.principal).await?;
     let role = role.ok_or(ServiceError::NOT_FOUND)?;
     Ok(voter_rules.check(caller, role, peer).map_err(ApprovalError::from)?)
+}
+
+/// Checks that an answer is the one that the voter has given before: it may be counted already, so it cannot be changed.
+async fn check_same_answer(locked: &mut LockedRun, id: ApprovalId, vote: &Vote) -> Result<(), ServiceError> {
+    match approval_votes::load_own(&mut locked.tx, id, vote.principal).await? {
+        Some(option) if option != vote.option => Err(ApprovalError::OtherAnswer(option).into()),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Checks that the question can be answered, and with what. Returns the chosen option.

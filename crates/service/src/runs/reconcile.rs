@@ -58,7 +58,7 @@ impl ReconcileRuns {
         let run = &locked.run;
         let (at, outcome) =
             wait_deadline(!locked.open.is_empty(), run.waiting_since, deps.run_timeouts.wait_limits());
-        if run.lease.is_some() || run.state.is_ended() || run.now < at {
+        if run.lease.is_some() || run.state.is_ended() || run.parked_until.is_some() || run.now < at {
             return Ok(locked.tx.rollback().await?);
         }
         locked.end(&outcome).await?;

@@ -1,1 +1,1 @@
-SELECT tenants.id FROM tenants WHERE tenants.id = $1 FOR UPDATE
+SELECT tenants.id FROM tenants WHERE tenants.id = $1 FOR NO KEY UPDATE

@@ -10,4 +10,9 @@ WHERE run.state <> 'ended'
         ) THEN $1::float8
         ELSE $2::float8
     END * interval '1 second'
+    -- A parked question has its own limit, and its answer continues the run.
+    AND NOT EXISTS (
+        SELECT 1 FROM approvals AS approval
+        WHERE approval.run = run.id AND approval.status = 'pending' AND approval.parked
+    )
 LIMIT $3

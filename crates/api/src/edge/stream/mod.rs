@@ -19,7 +19,7 @@ use futures::stream::unfold;
 use guildhall_domain::access::authorized::InstallationOperator;
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::role::Right;
-use guildhall_domain::ids::TenantId;
+use guildhall_domain::ids::{PrincipalId, TenantId};
 use guildhall_domain::journal::follow::ClientId;
 use guildhall_domain::journal::{Gap, Seq};
 use guildhall_protocol::stream::CLIENT_ID_HEADER;
@@ -148,6 +148,11 @@ impl Streams {
         closing: CancellationToken,
     ) -> Self {
         Self { tasks, watches, permits: StreamPermits::new(limits), closing }
+    }
+
+    /// Returns the permit of a request that waits like a stream, for as long as it is kept.
+    pub(crate) fn permit(&self, principal: PrincipalId, object: Uuid) -> Result<StreamPermit, ApiError> {
+        self.permits.acquire(principal, object)
     }
 
     /// Starts a stream and returns its response.

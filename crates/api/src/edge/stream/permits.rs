@@ -30,7 +30,7 @@ struct OpenStreams {
 
 /// The permit of one open stream, returned on drop.
 #[derive(Debug)]
-pub(super) struct StreamPermit {
+pub(crate) struct StreamPermit {
     key: (PrincipalId, Uuid),
     open: Arc<Mutex<OpenStreams>>,
 }

@@ -17,7 +17,7 @@ use guildhall_domain::approvals::rule::RuleScopeKind;
 use guildhall_domain::approvals::state::{ApprovalState, Decision};
 use guildhall_domain::ids::ApprovalId;
 use guildhall_protocol::rest::approvals::{ApprovalView, ApprovalsQuery, ApprovalsView, CastVote};
-use guildhall_service::approvals::listed::{ListedApproval, PageRequest};
+use guildhall_service::approvals::listed::{ApprovalPage, ListedApproval, PageRequest};
 use guildhall_service::approvals::votes::Answer;
 use guildhall_service::approvals::{ApprovalFilter, ApprovalScope};
 use utoipa_axum::router::OpenApiRouter;
@@ -29,17 +29,21 @@ use crate::edge::caller::PendingAuthorization;
 use crate::edge::client_address::DirectPeer;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, parse};
-use crate::http::responses::CommonErrors;
+use crate::http::responses::{CommonErrors, TooManyStreams};
 use crate::http::runners::longest_wait;
 
 /// List the approvals of a tenant
 ///
-/// With `after` and `wait`, the request long-polls: it answers when something has changed after that `position`, or the
-/// time is over.
+/// With `after` and `wait`, the request long-polls: it answers when something has changed after that `position`. If nothing
+/// has when the time is over, the list is empty and has the same `position`. Open long polls count as streams.
 #[utoipa::path(
     get, path = "/api/v1/approvals", tag = "approvals", operation_id = "listApprovals", security(("bearer" = [])),
     params(ApprovalsQuery),
-    responses((status = 200, description = "One page, newest first", body = ApprovalsView), CommonErrors)
+    responses(
+        (status = 200, description = "One page, newest first", body = ApprovalsView),
+        CommonErrors,
+        TooManyStreams,
+    )
 )]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -49,8 +53,10 @@ pub(crate) async fn list(
 ) -> Result<Json<ApprovalsView>, ApiError> {
     let page = page_request(&query)?;
     let approvals = &app.approvals.approvals;
-    if let Some(after) = query.after.as_deref().map(|after| parse("after", after)).transpose()? {
+    let after = query.after.as_deref().map(|after| parse("after", after)).transpose()?;
+    if let Some(after) = after {
         let waiting = caller.in_tenant(&app, &query.tenant_id).await?;
+        let _permit = app.streams.permit(waiting.principal, waiting.tenant().as_uuid())?;
         let wait = Duration::from_millis(query.wait).min(longest_wait(&app));
         tokio::select! {
             changed = approvals.wait_for_change(&waiting, after, wait) => changed?,
@@ -61,9 +67,12 @@ pub(crate) async fn list(
     // After the wait: the right may have been taken away.
     let caller = caller.in_tenant(&app, &query.tenant_id).await?;
     // Before the list: what happens in between is reported twice, and never lost.
-    let position = approvals.position(&caller).await?.to_string();
-    let found = approvals.list(&caller, peer, page).await?;
-    let next_cursor = found.next.map(|next| next.to_string());
+    let position = approvals.position(&caller).await?;
+    let found = match after {
+        Some(after) if after == position => ApprovalPage { approvals: Vec::new(), next: None },
+        Some(_) | None => approvals.list(&caller, peer, page).await?,
+    };
+    let (next_cursor, position) = (found.next.map(|next| next.to_string()), position.to_string());
     Ok(Json(ApprovalsView {
         approvals: found.approvals.into_iter().map(view).collect(),
         next_cursor,

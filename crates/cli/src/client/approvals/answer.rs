@@ -38,8 +38,13 @@ pub(super) async fn run(args: &AnswerArgs, effect: OptionEffect) -> Result<()> {
     };
     let decided = connection.client.vote(args.approval, &vote).await?;
     print_result(args.common.json, &json!(decided), || {
-        let verb = if effect == OptionEffect::Allow { "allowed" } else { "denied" };
-        format!("{verb}: {}", summary(&decided.question.action))
+        let what = summary(&decided.question.action);
+        match (decided.status.as_str(), decided.effect.as_deref()) {
+            ("pending", _) => format!("your answer is counted; the question waits for others: {what}"),
+            (_, Some("deny")) => format!("denied: {what}"),
+            (_, Some("answer")) => format!("answered: {what}"),
+            (_, _) => format!("allowed: {what}"),
+        }
     })?;
     Ok(())
 }

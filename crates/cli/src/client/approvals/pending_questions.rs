@@ -82,6 +82,9 @@ impl<'a> PendingQuestions<'a> {
             Some(position) => self.client.wait_for_approvals(self.tenant, filter, position, WAIT).await?,
             None => self.client.list_approvals(self.tenant, filter).await?,
         };
+        if self.position.as_ref() == Some(&page.position) {
+            return Ok(());
+        }
         let (position, mut open) = (page.position, page.approvals);
         for _ in 1..MAX_PAGES {
             filter.before = page.next_cursor.and_then(|cursor| cursor.parse().ok());

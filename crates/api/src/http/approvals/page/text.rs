@@ -143,6 +143,9 @@ pub(super) const fn expiry(language: Language, effect: ExpiryEffect, is_escalate
 pub(super) const fn voter_error(language: Language, error: VoterError) -> &'static str {
     let (english, chinese) = match error {
         VoterError::NotAPerson => ("Agents and runners cannot answer.", "智能体和运行器不能回应。"),
+        VoterError::ServiceInQuorum => {
+            ("A service key cannot answer: several people decide.", "服务密钥不能回应：需由多人决定。")
+        }
         VoterError::ExternalSubject => {
             ("The policy of the tenant does not let you answer.", "租户的策略不允许您回应。")
         }
@@ -170,6 +173,9 @@ pub(super) const fn refusal(language: Language, error: &ApprovalError) -> &'stat
         ),
         ApprovalError::Expired => {
             ("Your answer came too late: the question has expired.", "您的回应来得太晚：该请求已过期。")
+        }
+        ApprovalError::OtherAnswer(_) => {
+            ("You have answered already, and an answer cannot be changed.", "您已经回应过，回应不能更改。")
         }
         ApprovalError::NotShown => (
             "Your answer was not taken: it was for another text than the one below. Read it and answer again.",
