@@ -7,7 +7,8 @@ use crate::support::cluster::Cluster;
 use crate::support::runs::text;
 
 /// Operations of the API document whose success is a stream of events. `/metrics` is not part of the document.
-const STREAMS: [&str; 4] = ["followAudit", "followInstallationAudit", "followRun", "followSession"];
+const STREAMS: [&str; 5] =
+    ["followApprovals", "followAudit", "followInstallationAudit", "followRun", "followSession"];
 
 // covers: R3
 #[tokio::test]
