@@ -40,11 +40,11 @@ const RUNNER_OPERATIONS: [&str; 16] = [
 const ACCOUNT_OPERATIONS: [&str; 1] = ["changePassword"];
 
 /// Streams never end, and signing out would revoke the token of the pass.
-const SKIPPED_OPERATIONS: [&str; 5] =
-    ["followAudit", "followInstallationAudit", "followRun", "followSession", "signOut"];
+const SKIPPED_OPERATIONS: [&str; 6] =
+    ["followApprovals", "followAudit", "followInstallationAudit", "followRun", "followSession", "signOut"];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 18] = [
+const STRICTER_THAN_SCHEMA: [&str; 20] = [
     "appendEvents",         // form of commandId
     "askQuestion",          // form of commandId; rules of options and kinds; lengths in bytes
     "claimNextRun",         // form of runnerId
@@ -53,6 +53,8 @@ const STRICTER_THAN_SCHEMA: [&str; 18] = [
     "createRunnerJob",      // equal keys in header and body
     "createRun",            // rules of workspaceRef, executionPolicy and traceSink; form of projectId
     "createSession",        // form of projectId and backendProfile
+    "createWebhook",        // form of url
+    "listApprovals",        // runId and sessionId exclude each other; form of after
     "listUsers",            // name and namePrefix exclude each other
     "markSessionRead",      // form of readerId
     "putRunDiff",           // form of commandId
