@@ -58,7 +58,11 @@ impl TestLauncher {
     /// Returns the pids of the live runners: of each the guard process, which is the one that was started.
     pub(crate) fn runner_pids(&self) -> Vec<u32> {
         // The processes of a sandbox have paths of this folder in their arguments too.
-        self.pids_where(|line| line.contains("--enrolment-file") && !line.contains("--under-guard"))
+        let pids =
+            self.pids_where(|line| line.contains("--enrolment-file") && !line.contains("--under-guard"));
+        // A guard's child has the arguments of the guard until it executes the runner.
+        let is_forked = |pid: &u32| parent(*pid).is_some_and(|parent| pids.contains(&parent));
+        pids.iter().copied().filter(|pid| !is_forked(pid)).collect()
     }
 
     fn pids_where(&self, condition: impl Fn(&str) -> bool) -> Vec<u32> {
@@ -77,6 +81,12 @@ impl TestLauncher {
         let killed = Command::new("kill").args(["-9", &pid.to_string()]).status().expect("kill runs");
         assert!(killed.success());
     }
+}
+
+/// Returns the parent of a process.
+fn parent(pid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
 }
 
 impl Drop for TestLauncher {
