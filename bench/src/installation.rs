@@ -50,9 +50,15 @@ pub(crate) struct RunClaim {
 
 impl Installation {
     pub(crate) fn start() -> Result<Self> {
+        Self::start_with(|_| Ok(()))
+    }
+
+    /// Starts the server after PostgreSQL was prepared.
+    pub(crate) fn start_with(prepare: impl FnOnce(&Postgres) -> Result<()>) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("guildhall-bench-").tempdir()?;
         let home = StateDir::open(folder.path())?;
         let postgres = Postgres::start(&home, RestartPolicy::Always)?;
+        prepare(&postgres)?;
         let nats = Nats::start(&home, RestartPolicy::Always)?;
         let mut server = Command::new(std::env::current_exe()?)
             .arg(SERVER)

@@ -10,6 +10,7 @@ mod cpu;
 mod dispatch;
 mod events;
 mod follow;
+mod growth;
 mod installation;
 mod journal;
 mod model_proxy;
@@ -23,8 +24,9 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-const BENCHMARKS: [(&str, &str); 7] = [
+const BENCHMARKS: [(&str, &str); 8] = [
     ("approvals", "lists, answers and an idle server with 100,000 pending questions, compared with few"),
+    ("growth", "statements for N and for 10 N followers, waiting runners, held, listed and pending runs"),
     ("journal", "append throughput of group commit, compared with plain inserts"),
     ("events", "append throughput of run events over HTTP, compared with plain inserts"),
     ("results", "latency of the result of a long run, compared with a short run"),
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Some("approvals") => approvals::run(),
         Some("dispatch") => dispatch::run(),
         Some("follow") => follow::run(),
+        Some("growth") => growth::run(),
         Some("journal") => journal::run(),
         Some("events") => events::run(),
         Some("results") => results::run(),

@@ -9,6 +9,7 @@ mod http;
 pub use edge::access_rules::AccessRules;
 pub use edge::app::{App, Limits, Parts};
 pub use edge::denials::DenialLog;
+pub use edge::long_poll::WaitingRequests;
 pub use edge::serve::{DrainOutcome, serve};
 pub use edge::stream::{StreamLimits, Streams};
 pub use http::openapi;

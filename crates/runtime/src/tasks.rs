@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
+use metrics::counter;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, warn};
@@ -34,19 +35,39 @@ impl Tasks {
     }
 
     /// Starts a task that [`Tasks::shutdown`] waits for.
-    #[expect(clippy::disallowed_methods, reason = "the only place that spawns, so that all tasks are joined")]
     pub fn spawn<F>(&self, name: &'static str, task: F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let guard = RunningTask::enter(name, Arc::clone(&self.running));
         let (stop, panicked) = (self.stop.clone(), self.panicked.clone());
+        self.start(name, task, move || {
+            error!(task = name, "task {name} panicked; the server stops");
+            panicked.cancel();
+            stop.cancel();
+        });
+    }
+
+    /// Starts a task of one client, like [`Tasks::spawn`]. Its panic ends nothing but the task: other clients go on.
+    pub fn spawn_isolated<F>(&self, name: &'static str, task: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.start(name, task, move || {
+            error!(task = name, "task {name} of a client panicked; it was ended");
+            counter!("guildhall_task_panics_total", "task" => name).increment(1);
+        });
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the only place that spawns, so that all tasks are joined")]
+    fn start<F>(&self, name: &'static str, task: F, on_panic: impl FnOnce() + Send + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let guard = RunningTask::enter(name, Arc::clone(&self.running));
         tokio::spawn(self.tracker.track_future(async move {
             let _guard = guard;
             if AssertUnwindSafe(task).catch_unwind().await.is_err() {
-                error!(task = name, "task {name} panicked; the server stops");
-                panicked.cancel();
-                stop.cancel();
+                on_panic();
             }
         }));
     }
@@ -128,5 +149,16 @@ mod tests {
         tasks.spawn("bad", async { panic!("on purpose") });
         tokio::time::timeout(Duration::from_secs(5), tasks.stop().cancelled()).await.expect("stopped");
         assert!(tasks.panicked());
+    }
+
+    #[tokio::test]
+    async fn panic_in_the_task_of_a_client_ends_only_that_task() {
+        let tasks = Tasks::new();
+        tasks.spawn("server", std::future::pending());
+        tasks.spawn_isolated("client", async { panic!("on purpose") });
+        while tasks.running() != BTreeMap::from([("server", 1)]) {
+            tokio::task::yield_now().await;
+        }
+        assert!(!tasks.panicked() && !tasks.stop().is_cancelled());
     }
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use guildhall_api::{AccessRules, App, DenialLog, DrainOutcome, Limits, Parts, StreamLimits, Streams};
+use guildhall_api::{
+    AccessRules, App, DenialLog, DrainOutcome, Limits, Parts, StreamLimits, Streams, WaitingRequests,
+};
 use guildhall_bus::Bus;
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::signing::RotationPolicy;
@@ -36,6 +38,7 @@ use guildhall_service::ops::rates::{RatePolicy, Rates};
 use guildhall_service::ops::replicas::ReplicaHeartbeat;
 use guildhall_service::profiles::credentials::Credentials;
 use guildhall_service::profiles::validations::SettleValidations;
+use guildhall_service::run_steps::held_runs::HeldRuns;
 use guildhall_service::run_steps::offers::Offers;
 use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
 use guildhall_service::webhooks::deliver::DeliverWebhooks;
@@ -104,7 +107,8 @@ impl Server {
         start_housekeeping(config, &store, signer, &tasks, &reconcilers);
         let deps = Deps {
             journals: Journals::start(&store, &bus, &tasks),
-            offers: Offers::start(&bus, &tasks),
+            offers: Offers::start(&store, &bus, &tasks),
+            held_runs: HeldRuns::start(&store, &bus, &tasks),
             run_timeouts: config.runs.timeouts(),
             run_bounds: Arc::new(settings.run_bounds),
             event_quota: config.runs.event_quota(),
@@ -130,7 +134,8 @@ impl Server {
 
         let oidc = settings.oidc.map(|provider| provider.open(&settings.public_url, &auth, &clock));
         let app = App::new(Parts {
-            streams: streams(config, &auth, &tasks, &accepting),
+            streams: streams(config, &deps, &tasks, &accepting),
+            waiting_requests: WaitingRequests::new(config.http.max_connections.get()),
             access: access::open(&deps, auth, oidc),
             approvals: approvals::open(&deps),
             ops: ops::open(&deps, Arc::clone(&health)),
@@ -406,12 +411,13 @@ fn limits(http: &config::Http) -> Limits {
 }
 
 /// Every stream uses a connection, or a part of one, so the total of streams is limited by `http.max_connections`.
-fn streams(config: &Config, auth: &Auth, tasks: &Tasks, accepting: &CancellationToken) -> Streams {
+fn streams(config: &Config, deps: &Deps, tasks: &Tasks, accepting: &CancellationToken) -> Streams {
     let limits = StreamLimits {
         per_principal: config.http.max_streams_each.get(),
         total: config.http.max_connections.get(),
     };
-    let watches = AuthorityWatches::new(auth.clone(), tasks.clone(), config.http.stream_check_timeout);
+    let (store, clock) = (deps.store.clone(), deps.clock.clone());
+    let watches = AuthorityWatches::start(store, clock, tasks, config.http.stream_check_timeout);
     Streams::new(tasks.clone(), watches, limits, accepting.clone())
 }
 

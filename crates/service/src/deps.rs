@@ -15,6 +15,7 @@ use crate::access::signing::Signing;
 use crate::journal::Journals;
 use crate::ops::rates::Rates;
 use crate::profiles::credentials::Credentials;
+use crate::run_steps::held_runs::HeldRuns;
 use crate::run_steps::offers::Offers;
 use crate::run_steps::timeouts::RunTimeouts;
 
@@ -29,6 +30,7 @@ pub struct Deps {
     pub signing: Arc<Signing>,
     pub payload_sealer: Arc<PayloadSealer>,
     pub offers: Offers,
+    pub held_runs: HeldRuns,
     pub run_timeouts: RunTimeouts,
     /// What runs of any tenant may request. `tenant_bounds` returns the bounds of one tenant.
     pub run_bounds: Arc<TenantBounds>,

@@ -115,18 +115,22 @@ pub async fn list(store: &Store, run: RunId, after: i32, limit: u32) -> Result<V
 
 /// Lists the open commands of a run by ordinal, in a transaction.
 pub async fn load_open(tx: &mut Tx, run: RunId) -> Result<Vec<Command>, StoreError> {
-    list_open_with(tx.connection(), run).await
+    list_open_with(tx.connection(), &[run]).await
 }
 
 /// Lists the open commands of a run by ordinal.
 pub async fn list_open(store: &Store, run: RunId) -> Result<Vec<Command>, StoreError> {
-    list_open_with(&store.pool, run).await
+    list_open_with(&store.pool, &[run]).await
 }
 
-async fn list_open_with(executor: impl PgExecutor<'_>, run: RunId) -> Result<Vec<Command>, StoreError> {
-    let rows = sqlx::query_file_as!(Row, "queries/commands/list_open.sql", run.as_uuid())
-        .fetch_all(executor)
-        .await?;
+/// Lists the open commands of runs by ordinal, with one statement.
+pub async fn list_open_of(store: &Store, runs: &[RunId]) -> Result<Vec<Command>, StoreError> {
+    list_open_with(&store.pool, runs).await
+}
+
+async fn list_open_with(executor: impl PgExecutor<'_>, runs: &[RunId]) -> Result<Vec<Command>, StoreError> {
+    let runs: Vec<Uuid> = runs.iter().map(|run| run.as_uuid()).collect();
+    let rows = sqlx::query_file_as!(Row, "queries/commands/list_open.sql", &runs).fetch_all(executor).await?;
     Ok(rows.into_iter().map(Row::into_command).collect())
 }
 

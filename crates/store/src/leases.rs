@@ -5,6 +5,7 @@ use std::time::Duration;
 use guildhall_domain::ids::{AttemptId, EnrolmentId, RunId, RunnerId};
 use guildhall_domain::journal::Epoch;
 use jiff_sqlx::Timestamp;
+use sqlx::PgExecutor;
 
 use crate::{Store, StoreError, Tx};
 
@@ -21,8 +22,9 @@ pub struct NewLease {
     pub attempt: AttemptId,
 }
 
-/// Assigns a run to a runner. Returns when the lease expires unless it is renewed, and its attempt.
-pub async fn upsert(tx: &mut Tx, new: &NewLease) -> Result<(jiff::Timestamp, AttemptId), StoreError> {
+/// Assigns a run to a runner. Returns when the lease expires unless it is renewed, and its attempt; `None` if the runner is
+/// draining or its enrolment is no longer valid.
+pub async fn upsert(tx: &mut Tx, new: &NewLease) -> Result<Option<(jiff::Timestamp, AttemptId)>, StoreError> {
     let row = sqlx::query_file!(
         "queries/leases/upsert.sql",
         new.run.as_uuid(),
@@ -32,15 +34,28 @@ pub async fn upsert(tx: &mut Tx, new: &NewLease) -> Result<(jiff::Timestamp, Att
         new.enrolment.as_uuid(),
         new.attempt.as_uuid()
     )
-    .fetch_one(tx.connection())
+    .fetch_optional(tx.connection())
     .await?;
-    Ok((row.expires_at.to_jiff(), AttemptId::from_uuid(row.attempt)))
+    Ok(row.map(|row| (row.expires_at.to_jiff(), AttemptId::from_uuid(row.attempt))))
 }
 
 /// Renews a lease. Returns the new expiry, or `None` if the epoch is no longer current.
 pub async fn extend(tx: &mut Tx, run: RunId, epoch: Epoch) -> Result<Option<jiff::Timestamp>, StoreError> {
+    extend_with(tx.connection(), run, epoch).await
+}
+
+/// Renews a lease in a transaction of its own.
+pub async fn renew(store: &Store, run: RunId, epoch: Epoch) -> Result<Option<jiff::Timestamp>, StoreError> {
+    extend_with(&store.pool, run, epoch).await
+}
+
+async fn extend_with(
+    executor: impl PgExecutor<'_>,
+    run: RunId,
+    epoch: Epoch,
+) -> Result<Option<jiff::Timestamp>, StoreError> {
     let row = sqlx::query_file!("queries/leases/extend.sql", run.as_uuid(), epoch.get())
-        .fetch_optional(tx.connection())
+        .fetch_optional(executor)
         .await?;
     Ok(row.map(|row| row.expires_at.to_jiff()))
 }

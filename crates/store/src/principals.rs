@@ -6,7 +6,7 @@ use guildhall_domain::access::lockout::{SignInAttempts, SignInDecision};
 use guildhall_domain::access::principal::PrincipalKind;
 use guildhall_domain::access::role::Role;
 use guildhall_domain::access::user::{User, UserFilter};
-use guildhall_domain::ids::{LoginId, PrincipalId, TenantId};
+use guildhall_domain::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
 use jiff_sqlx::Timestamp;
 use uuid::Uuid;
 
@@ -27,6 +27,25 @@ pub struct Authority {
     pub name: String,
     pub is_operator: bool,
     pub role: Option<(TenantId, Role)>,
+}
+
+/// A caller that was authenticated before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KnownCaller {
+    pub principal: PrincipalId,
+    pub login: Option<LoginId>,
+    /// A key of `tenant`.
+    pub service_key: Option<ServiceKeyId>,
+    /// The tenant whose role is read.
+    pub tenant: Option<TenantId>,
+}
+
+/// The current permissions of a known caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallerAuthority {
+    pub is_operator: bool,
+    /// The role in the tenant of the caller.
+    pub role: Option<Role>,
 }
 
 pub async fn insert(tx: &mut Tx, new: &NewPrincipal<'_>) -> Result<(), StoreError> {
@@ -167,6 +186,36 @@ pub async fn disable(tx: &mut Tx, id: PrincipalId) -> Result<(), StoreError> {
 pub async fn enable(tx: &mut Tx, id: PrincipalId) -> Result<(), StoreError> {
     sqlx::query_file!("queries/principals/enable.sql", id.as_uuid()).execute(tx.connection()).await?;
     Ok(())
+}
+
+/// Reads the authority of many callers with one statement, in their order. `None` for those without any.
+pub async fn list_authorities(
+    store: &Store,
+    callers: &[KnownCaller],
+) -> Result<Vec<Option<CallerAuthority>>, StoreError> {
+    let principals: Vec<Uuid> = callers.iter().map(|caller| caller.principal.as_uuid()).collect();
+    let logins: Vec<_> = callers.iter().map(|caller| caller.login.map(LoginId::as_uuid)).collect();
+    let keys: Vec<_> = callers.iter().map(|caller| caller.service_key.map(ServiceKeyId::as_uuid)).collect();
+    let tenants: Vec<_> = callers.iter().map(|caller| caller.tenant.map(TenantId::as_uuid)).collect();
+    let rows = sqlx::query_file!(
+        "queries/principals/list_authorities.sql",
+        &principals,
+        &logins as &[Option<Uuid>],
+        &keys as &[Option<Uuid>],
+        &tenants as &[Option<Uuid>],
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    let mut found = vec![None; callers.len()];
+    for row in rows {
+        let index = usize::try_from(row.position - 1).ok();
+        if let Some(caller) = index.and_then(|index| found.get_mut(index)) {
+            // An unknown role, written by a newer binary, grants nothing.
+            let role = row.role.and_then(|role| Role::from_name(&role).ok());
+            *caller = Some(CallerAuthority { is_operator: row.is_operator, role });
+        }
+    }
+    Ok(found)
 }
 
 /// Finds the authority of a principal, with its role in `tenant`. Returns `None` if the principal is disabled or the

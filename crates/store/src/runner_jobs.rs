@@ -341,6 +341,15 @@ pub async fn list_waiting_profiles(
     Ok(rows.into_iter().map(|row| (TenantId::from_uuid(row.tenant), row.backend_profile)).collect())
 }
 
+/// Lets this many idle runners of a launcher release their runs, longest idle first.
+pub async fn drain_idle(store: &Store, launcher: LauncherId, count: usize) -> Result<(), StoreError> {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    sqlx::query_file!("queries/runner_jobs/drain_idle.sql", launcher.as_uuid(), count)
+        .execute(&store.pool)
+        .await?;
+    Ok(())
+}
+
 /// Lists runs of these tenants and profiles that have waited longer than `waited` for a runner, and for which fewer
 /// than `max_ended` jobs were started and ended.
 pub async fn list_launch_candidates(

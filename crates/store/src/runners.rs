@@ -1,11 +1,16 @@
 //! Registered runners.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use guildhall_domain::ids::{EnrolmentId, RunId, RunnerId, TenantId};
+use guildhall_domain::access::principal::Slug;
+use guildhall_domain::ids::{EnrolmentId, PrincipalId, RunId, RunnerId, TenantId};
+use guildhall_domain::runners::enrolment::Enrolment;
 use guildhall_domain::runners::runner::{Runner, RunnerSummary};
 use jiff_sqlx::Timestamp;
+use uuid::Uuid;
 
+use crate::enrolments::ActiveEnrolment;
 use crate::{Store, StoreError, Tx};
 
 /// Values of a new runner.
@@ -47,10 +52,37 @@ pub async fn find(store: &Store, id: RunnerId) -> Result<Option<Runner>, StoreEr
     }))
 }
 
-/// Records that a runner asked for a run.
-pub async fn touch(store: &Store, id: RunnerId) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/runners/touch.sql", id.as_uuid()).execute(&store.pool).await?;
-    Ok(())
+/// Records that these runners asked for a run. Returns those whose enrolment is valid, with it.
+pub async fn touch_all(
+    store: &Store,
+    ids: &[RunnerId],
+) -> Result<HashMap<RunnerId, (ActiveEnrolment, Runner)>, StoreError> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+    let rows = sqlx::query_file!("queries/runners/touch_all.sql", &ids).fetch_all(&store.pool).await?;
+    let mut found = HashMap::with_capacity(rows.len());
+    for row in rows {
+        // An unreadable restriction must not become "unrestricted": such an enrolment is treated as missing.
+        let Ok(profile) = row.profile.map(|text| text.parse::<Slug>()).transpose() else { continue };
+        let enrolment = Enrolment {
+            id: EnrolmentId::from_uuid(row.enrolment),
+            principal: PrincipalId::from_uuid(row.principal),
+            tenant: row.enrolment_tenant.map(TenantId::from_uuid),
+            profile,
+            run: row.run.map(RunId::from_uuid),
+            expires_at: row.expires_at.to_jiff(),
+        };
+        let last_used_at = row.last_used_at.map(Timestamp::to_jiff);
+        let runner = Runner {
+            id: RunnerId::from_uuid(row.id),
+            tenant: row.tenant.map(TenantId::from_uuid),
+            enrolment: enrolment.id,
+            name: row.name,
+            backend_profiles: row.backend_profiles,
+            is_draining: row.is_draining,
+        };
+        found.insert(runner.id, (ActiveEnrolment { enrolment, hash: row.hash, last_used_at }, runner));
+    }
+    Ok(found)
 }
 
 /// Marks a runner of a tenant as draining. Returns `false` if it was already, or does not exist.

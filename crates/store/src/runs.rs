@@ -30,6 +30,22 @@ pub struct NewRun<'a> {
     pub created_by: PrincipalId,
 }
 
+/// A run as its holder waits for work on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldRun {
+    pub id: RunId,
+    /// The number of its commands, which is the ordinal of the last.
+    pub commands: i32,
+    pub cancel_seq: Seq,
+    pub is_ended: bool,
+    /// Of its lease, if it has one.
+    pub epoch: Option<Epoch>,
+    /// Whether it is idle and its holder is draining.
+    pub must_release: bool,
+    /// Whether another run waits that the holder could claim.
+    pub is_needed_elsewhere: bool,
+}
+
 /// Returns the journal stream of a run's events.
 #[must_use]
 pub fn stream(run: RunId) -> Stream {
@@ -66,56 +82,111 @@ pub async fn load(tx: &mut Tx, id: RunId) -> Result<Option<Run>, StoreError> {
 }
 
 async fn find_with(executor: impl PgExecutor<'_>, id: RunId) -> Result<Option<Run>, StoreError> {
-    let row = sqlx::query_file!("queries/runs/find.sql", id.as_uuid()).fetch_optional(executor).await?;
-    let Some(row) = row else { return Ok(None) };
-    let lease = match (row.lease_runner, row.lease_epoch, row.lease_renewed_at, row.lease_expires_at) {
-        (Some(runner), Some(epoch), Some(renewed_at), Some(expires_at)) => Some(Lease {
-            runner: RunnerId::from_uuid(runner),
-            epoch: Epoch::new(epoch),
-            attempt: row.lease_attempt.map(AttemptId::from_uuid),
-            renewed_at: renewed_at.to_jiff(),
-            expires_at: expires_at.to_jiff(),
-        }),
-        _ => None,
-    };
-    let outcome =
-        parse_outcome(row.terminal_status.as_deref(), row.failure_kind.as_deref(), row.failure_message);
-    Ok(Some(Run {
-        id: RunId::from_uuid(row.id),
-        tenant: TenantId::from_uuid(row.tenant),
-        tenant_slug: row.tenant_slug,
-        session: SessionId::from_uuid(row.session),
-        ordinal: row.ordinal,
-        title: row.title,
-        project: row.project,
-        provider: row.provider,
-        backend_profile: row.backend_profile,
-        workspace_ref: row.workspace_ref,
-        execution_policy: row.execution_policy,
-        trace_sink: row.trace_sink,
-        created_by: PrincipalId::from_uuid(row.created_by),
-        created_at: row.created_at.to_jiff(),
-        state: match outcome {
-            Some(outcome) => RunState::Ended(outcome),
-            None if row.state == "cancelling" => RunState::Cancelling,
-            None => RunState::Open,
-        },
-        ended_at: row.ended_at.map(Timestamp::to_jiff),
-        cancel_seq: Seq::new(row.cancel_seq).unwrap_or_default(),
-        waiting_since: row.waiting_since.to_jiff(),
-        usage: Usage {
-            input_tokens: unsigned(row.input_tokens),
-            cached_input_tokens: unsigned(row.cached_input_tokens),
-            output_tokens: unsigned(row.output_tokens),
-            active_ms: unsigned(row.active_ms),
-            tool_calls: unsigned(row.tool_calls),
-        },
-        lease,
-        lost_runner: row.lost_runner.map(RunnerId::from_uuid),
-        asking_until: row.asking_until.map(Timestamp::to_jiff),
-        parked_until: row.parked_until.map(Timestamp::to_jiff),
-        now: row.now.to_jiff(),
-    }))
+    Ok(find_all_with(executor, &[id]).await?.pop())
+}
+
+/// Finds runs with one statement, in any order.
+pub async fn find_all(store: &Store, ids: &[RunId]) -> Result<Vec<Run>, StoreError> {
+    find_all_with(&store.pool, ids).await
+}
+
+async fn find_all_with(executor: impl PgExecutor<'_>, ids: &[RunId]) -> Result<Vec<Run>, StoreError> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+    let rows = sqlx::query_file_as!(RunRow, "queries/runs/find.sql", &ids).fetch_all(executor).await?;
+    Ok(rows.into_iter().map(RunRow::into_run).collect())
+}
+
+/// The columns of a run.
+struct RunRow {
+    id: Uuid,
+    tenant: Uuid,
+    tenant_slug: String,
+    session: Uuid,
+    ordinal: i32,
+    title: Option<String>,
+    project: String,
+    provider: String,
+    backend_profile: String,
+    workspace_ref: String,
+    execution_policy: String,
+    trace_sink: Option<String>,
+    created_by: Uuid,
+    created_at: Timestamp,
+    state: String,
+    terminal_status: Option<String>,
+    failure_kind: Option<String>,
+    failure_message: Option<String>,
+    ended_at: Option<Timestamp>,
+    cancel_seq: i64,
+    waiting_since: Timestamp,
+    input_tokens: i64,
+    cached_input_tokens: i64,
+    output_tokens: i64,
+    active_ms: i64,
+    tool_calls: i64,
+    lost_runner: Option<Uuid>,
+    asking_until: Option<Timestamp>,
+    parked_until: Option<Timestamp>,
+    lease_runner: Option<Uuid>,
+    lease_epoch: Option<i64>,
+    lease_attempt: Option<Uuid>,
+    lease_renewed_at: Option<Timestamp>,
+    lease_expires_at: Option<Timestamp>,
+    now: Timestamp,
+}
+
+impl RunRow {
+    fn into_run(self) -> Run {
+        let row = self;
+        let lease = match (row.lease_runner, row.lease_epoch, row.lease_renewed_at, row.lease_expires_at) {
+            (Some(runner), Some(epoch), Some(renewed_at), Some(expires_at)) => Some(Lease {
+                runner: RunnerId::from_uuid(runner),
+                epoch: Epoch::new(epoch),
+                attempt: row.lease_attempt.map(AttemptId::from_uuid),
+                renewed_at: renewed_at.to_jiff(),
+                expires_at: expires_at.to_jiff(),
+            }),
+            _ => None,
+        };
+        let outcome =
+            parse_outcome(row.terminal_status.as_deref(), row.failure_kind.as_deref(), row.failure_message);
+        Run {
+            id: RunId::from_uuid(row.id),
+            tenant: TenantId::from_uuid(row.tenant),
+            tenant_slug: row.tenant_slug,
+            session: SessionId::from_uuid(row.session),
+            ordinal: row.ordinal,
+            title: row.title,
+            project: row.project,
+            provider: row.provider,
+            backend_profile: row.backend_profile,
+            workspace_ref: row.workspace_ref,
+            execution_policy: row.execution_policy,
+            trace_sink: row.trace_sink,
+            created_by: PrincipalId::from_uuid(row.created_by),
+            created_at: row.created_at.to_jiff(),
+            state: match outcome {
+                Some(outcome) => RunState::Ended(outcome),
+                None if row.state == "cancelling" => RunState::Cancelling,
+                None => RunState::Open,
+            },
+            ended_at: row.ended_at.map(Timestamp::to_jiff),
+            cancel_seq: Seq::new(row.cancel_seq).unwrap_or_default(),
+            waiting_since: row.waiting_since.to_jiff(),
+            usage: Usage {
+                input_tokens: unsigned(row.input_tokens),
+                cached_input_tokens: unsigned(row.cached_input_tokens),
+                output_tokens: unsigned(row.output_tokens),
+                active_ms: unsigned(row.active_ms),
+                tool_calls: unsigned(row.tool_calls),
+            },
+            lease,
+            lost_runner: row.lost_runner.map(RunnerId::from_uuid),
+            asking_until: row.asking_until.map(Timestamp::to_jiff),
+            parked_until: row.parked_until.map(Timestamp::to_jiff),
+            now: row.now.to_jiff(),
+        }
+    }
 }
 
 /// Reads the terminal outcome from its columns.
@@ -261,6 +332,22 @@ pub async fn list_waiting_in_all_tenants(
     Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())
 }
 
+/// Reads what the holders of these runs wait for, with one statement.
+pub async fn list_held(store: &Store, ids: &[RunId]) -> Result<Vec<HeldRun>, StoreError> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+    let rows = sqlx::query_file!("queries/runs/list_held.sql", &ids).fetch_all(&store.pool).await?;
+    let held = rows.into_iter().map(|row| HeldRun {
+        id: RunId::from_uuid(row.id),
+        commands: row.commands,
+        cancel_seq: Seq::new(row.cancel_seq).unwrap_or_default(),
+        is_ended: row.is_ended,
+        epoch: row.epoch.map(Epoch::new),
+        must_release: row.must_release,
+        is_needed_elsewhere: row.is_needed_elsewhere,
+    });
+    Ok(held.collect())
+}
+
 /// Lists open runs without a lease whose waiting time has run out.
 pub async fn list_overdue(
     store: &Store,
@@ -275,14 +362,12 @@ pub async fn list_overdue(
     Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())
 }
 
-/// Pending commands among which [`count_waiting`] counts runs: a count must not read a long queue.
-const MAX_COUNTED_COMMANDS: i64 = 10_000;
+/// A count must not read a long queue.
+const MAX_COUNTED: i64 = 10_000;
 
-/// Counts the runs that have a pending command and no runner, among the oldest 10,000 pending commands.
+/// Counts the runs that have a pending command and no runner, up to 10,000.
 pub async fn count_waiting(store: &Store) -> Result<u64, StoreError> {
-    let row = sqlx::query_file!("queries/runs/count_waiting.sql", MAX_COUNTED_COMMANDS)
-        .fetch_one(&store.pool)
-        .await?;
+    let row = sqlx::query_file!("queries/runs/count_waiting.sql", MAX_COUNTED).fetch_one(&store.pool).await?;
     Ok(unsigned(row.waiting))
 }
 

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::access_rules::AccessRules;
 use super::denials::DenialLog;
+use super::long_poll::WaitingRequests;
 use super::stream::Streams;
 
 /// The application state. Cloned several times per request, hence behind one pointer.
@@ -49,6 +50,7 @@ pub struct Parts {
     pub limits: Limits,
     pub metrics: Metrics,
     pub streams: Streams,
+    pub waiting_requests: WaitingRequests,
     /// Proxies that report the addresses of clients.
     pub trusted_proxies: TrustedProxies,
     /// Cancelled when the server stops accepting: long polls end, so that clients continue at another replica.

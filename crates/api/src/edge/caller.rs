@@ -8,7 +8,7 @@
 //! - [`AuthenticatedCaller`]: anyone with a valid token or browser session, for what is their own.
 //! - [`OptionalCaller`]: anyone; a caller may see more.
 //! - `SessionCaller` and `FormCaller` of `browser_caller`: a person with a browser session, on a page.
-//! - [`EnrolledRunner`], [`RunHolder`], [`CachedRunHolder`]: a runner with a token of that kind. A valid token of another
+//! - [`EnrolledRunner`], [`EnrolmentBearer`], [`RunHolder`], [`CachedRunHolder`]: a runner with a token of that kind. A valid token of another
 //!   kind counts as none.
 //!
 //! Callers are within their rate limit.
@@ -50,18 +50,16 @@ pub(crate) struct AuthenticatedCaller {
     pub(crate) credential: Credential,
 }
 
-/// A caller who opens a stream. The credential is checked again while it is open.
+/// A caller who opens a stream. Their authority is checked again while it is open.
 #[derive(Debug)]
 pub(crate) struct Follower<R> {
     pub(crate) caller: Authorized<R>,
-    pub(crate) credential: Credential,
 }
 
-/// An operator who opens a stream. The credential is checked again while it is open.
+/// An operator who opens a stream. Their authority is checked again while it is open.
 #[derive(Debug)]
 pub(crate) struct OperatorFollower {
     pub(crate) operator: InstallationOperator,
-    pub(crate) credential: Credential,
 }
 
 /// The tenant in the path, by id or slug, for operators of the installation. It proves no right.
@@ -83,6 +81,10 @@ pub(crate) struct OptionalCaller(Option<AuthenticatedCaller>);
 /// A runner with an enrolment token: it may register and claim.
 #[derive(Debug, Clone)]
 pub(crate) struct EnrolledRunner(pub(crate) Enrolment);
+
+/// The bearer token of a runner that asks for a run. The service authenticates it together with the runner.
+#[derive(Debug, Clone)]
+pub(crate) struct EnrolmentBearer(pub(crate) SecretString);
 
 /// A runner with a run token: it may serve that run while the epoch is current.
 #[derive(Debug, Clone, Copy)]
@@ -196,8 +198,7 @@ impl<R: Right> FromRequestParts<App> for Follower<R> {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let found = AuthenticatedCaller::from_request_parts(parts, app).await?;
-        let credential = found.credential.clone();
-        Ok(Self { caller: found.authorize()?, credential })
+        Ok(Self { caller: found.authorize()? })
     }
 }
 
@@ -207,7 +208,7 @@ impl FromRequestParts<App> for OperatorFollower {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let found = AuthenticatedCaller::from_request_parts(parts, app).await?;
         let operator = InstallationOperator::new(found.caller).map_err(ServiceError::from)?;
-        Ok(Self { operator, credential: found.credential })
+        Ok(Self { operator })
     }
 }
 
@@ -246,6 +247,14 @@ impl FromRequestParts<App> for EnrolledRunner {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         Ok(Self(app.runners.tokens.enrolment(bearer(parts)?.expose_secret()).await?))
+    }
+}
+
+impl FromRequestParts<App> for EnrolmentBearer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        Ok(Self(bearer(parts)?))
     }
 }
 

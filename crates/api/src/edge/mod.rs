@@ -14,6 +14,7 @@ pub(crate) mod error;
 pub(crate) mod html;
 pub(crate) mod input;
 pub(crate) mod layers;
+pub(crate) mod long_poll;
 pub(crate) mod rates;
 pub(crate) mod serve;
 pub(crate) mod stream;

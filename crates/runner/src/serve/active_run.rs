@@ -161,8 +161,7 @@ impl ActiveRun {
                     if is_run_ended(&work) {
                         return ServeOutcome::RunEnded;
                     }
-                    // A runner that was started for this run gets no other.
-                    if work.should_release && options.run.is_none() {
+                    if work.should_release {
                         return self.release("needed-elsewhere").await;
                     }
                     self.enqueue(work);

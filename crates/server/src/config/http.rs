@@ -27,17 +27,19 @@ section! {
         /// Time limit for receiving the request headers. Slower connections are closed.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         header_timeout: Duration = "\"10s\"";
-        /// Maximum number of concurrent requests. Further requests get `overloaded` and a Retry-After header.
+        /// Maximum number of concurrent requests, without those that wait. Further requests get `overloaded` and a
+        /// Retry-After header.
         max_concurrent_requests: NonZeroUsize = "1024";
-        /// Maximum number of open connections. Further connections get `overloaded` and are closed.
+        /// Maximum number of open connections. Further connections get `overloaded` and are closed. There can be as many
+        /// streams and waiting requests.
         max_connections: NonZeroUsize = "20000";
         /// Maximum number of open streams of one caller on one run, session or log, per replica. Further streams get
         /// `rate-limited`.
         max_streams_each: NonZeroUsize = "64";
         /// How long a stream stays open while PostgreSQL does not respond, so that the permissions of its caller cannot be
-        /// checked. At least 900ms.
+        /// checked. Nothing is sent on permissions that are older than a second.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
-        stream_check_timeout: Duration = "\"900ms\"";
+        stream_check_timeout: Duration = "\"30s\"";
         /// On shutdown: how long the server reports not ready before it stops accepting connections. Set it longer than
         /// the probe interval of the load balancer.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]

@@ -56,7 +56,8 @@ section! {
         /// Interval of the reconciler that starts and stops runners.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         tend_every: Duration = "\"1s\"";
-        /// Idle timeout: a runner without a command for this long releases its run and exits.
+        /// Idle timeout: a runner without a command for this long releases its run and exits. If other runs wait for its
+        /// place, it does so at once.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         idle: Duration = "\"5m\"";
         /// Maximum waiting time of a warm runner. A runner without a run for this long is replaced.

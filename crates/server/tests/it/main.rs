@@ -68,5 +68,6 @@ mod support;
 mod tenant_bounds;
 mod tenants;
 mod users;
+mod waiting_runners;
 mod webhooks;
 mod workspace_diffs;

@@ -1,23 +1,23 @@
-//! Re-checks the authority of callers with open streams. All streams of one token and tenant share one poller.
+//! Re-checks the authority of callers with open streams. All streams of a replica share one statement.
+//!
+//! While authority cannot be read, streams are paused: nothing is sent on authority that is older than a second. They end
+//! when that lasts too long.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::caller::{Caller, TenantRole};
+use guildhall_domain::access::principal::TokenKind;
 use guildhall_domain::ids::TenantId;
-use guildhall_runtime::Tasks;
+use guildhall_runtime::{Clock, Tasks};
+use guildhall_store::principals::{self, CallerAuthority, KnownCaller};
+use guildhall_store::{Store, StoreError};
+use jiff::Timestamp;
 use metrics::counter;
-use secrecy::ExposeSecret;
-use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
-
-use crate::ServiceError;
-use crate::access::auth::{Auth, Credential};
-use crate::access::error::AccessError;
 
 /// How often authority is read again. Revocation closes a stream within a second, even when one read fails.
 const POLL_INTERVAL: Duration = Duration::from_millis(400);
@@ -25,32 +25,33 @@ const POLL_INTERVAL: Duration = Duration::from_millis(400);
 /// The delay after a failed read.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// The shortest time for which a state is valid: the next read must have a chance.
-const MIN_STATE_TTL: Duration = Duration::from_millis(900);
+/// The longest time of a read. The next one may get a better connection.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How old authority may be when something is sent.
+const MAX_AGE: Duration = Duration::from_secs(1);
 
 /// The authority watches of one replica. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AuthorityWatches {
-    auth: Auth,
-    tasks: Tasks,
-    state_ttl: Duration,
-    open: Arc<Mutex<HashMap<WatchKey, Weak<SharedWatch>>>>,
+    watched: Arc<WatchedCallers>,
+    confirmed_at: watch::Receiver<Instant>,
 }
 
-/// Identifies a poller: the hash of the credential, and the tenant whose role is read; none for the installation.
-type WatchKey = ([u8; 32], Option<TenantId>);
+type WatchedCallers = Mutex<HashMap<WatchKey, Weak<SharedWatch>>>;
 
-/// Shared by the streams of one token and tenant. Dropping the last reference stops the poller.
+/// Identifies a shared watch. Tokens of one login differ in their expiry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct WatchKey {
+    kind: TokenKind,
+    known: KnownCaller,
+    expires_at: Timestamp,
+}
+
+/// Shared by the streams of one credential and tenant. The last stream drops it.
 #[derive(Debug)]
 struct SharedWatch {
-    state: watch::Receiver<AuthorityState>,
-    done: CancellationToken,
-}
-
-impl Drop for SharedWatch {
-    fn drop(&mut self) {
-        self.done.cancel();
-    }
+    state: watch::Sender<AuthorityState>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,9 +62,12 @@ enum AuthorityState {
 }
 
 /// Watches the authority of one stream's caller.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct AuthorityWatch {
     state: watch::Receiver<AuthorityState>,
+    /// When the authority of all watched callers was read last.
+    confirmed_at: watch::Receiver<Instant>,
+    authenticated_at: Instant,
     _shared: Arc<SharedWatch>,
 }
 
@@ -77,106 +81,195 @@ impl AuthorityWatch {
         match self.state.wait_for(is_over).await.as_deref() {
             Ok(AuthorityState::Ended(kind)) => *kind,
             Ok(AuthorityState::Valid(_)) => FailureKind::Forbidden,
-            // The poller has stopped: the server shuts down.
+            // Cannot happen: this watch keeps the sender.
             Err(_) => FailureKind::NotReady,
+        }
+    }
+
+    /// Returns whether the authority is young enough to send something.
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        self.authenticated_at.max(*self.confirmed_at.borrow()).elapsed() < MAX_AGE
+    }
+
+    /// Waits until the authority is fresh, or has ended.
+    pub async fn fresh(&mut self) {
+        loop {
+            self.confirmed_at.mark_unchanged();
+            if self.is_fresh() || matches!(*self.state.borrow_and_update(), AuthorityState::Ended(_)) {
+                return;
+            }
+            tokio::select! {
+                confirmed = self.confirmed_at.changed() => if confirmed.is_err() {
+                    // The server shuts down.
+                    return;
+                },
+                _ended_or_changed = self.state.changed() => {}
+            }
         }
     }
 }
 
 impl AuthorityWatches {
-    /// When PostgreSQL is silent for longer than `state_ttl`, access is denied.
+    /// Streams end if authority cannot be read for `timeout`.
     #[must_use]
-    pub fn new(auth: Auth, tasks: Tasks, state_ttl: Duration) -> Self {
-        Self { auth, tasks, state_ttl: state_ttl.max(MIN_STATE_TTL), open: Arc::default() }
+    pub fn start(store: Store, clock: Clock, tasks: &Tasks, timeout: Duration) -> Self {
+        let (sender, confirmed_at) = watch::channel(Instant::now());
+        let watches = Self { watched: Arc::default(), confirmed_at };
+        let stop = tasks.stop();
+        let poller = AuthorityPoller {
+            store,
+            clock,
+            timeout,
+            watched: Arc::clone(&watches.watched),
+            confirmed_at: sender,
+        };
+        tasks.spawn("authority", async move {
+            tokio::select! {
+                () = poller.run() => {}
+                () = stop.cancelled() => {}
+            }
+        });
+        watches
     }
 
-    /// Watches a caller that was authenticated just now.
+    /// Watches a caller that was authenticated just now, and their role in a tenant.
     #[must_use]
-    pub fn watch(&self, credential: &Credential, tenant: Option<TenantId>, caller: Caller) -> AuthorityWatch {
-        let key = (fingerprint(credential), tenant);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = open.get(&key).and_then(Weak::upgrade);
+    pub fn watch(&self, caller: Caller, tenant: Option<TenantId>) -> AuthorityWatch {
+        // A service key has a role in its own tenant, whichever tenant is asked for.
+        let tenant = caller.key.and(caller.tenant.map(|own| own.tenant)).or(tenant);
+        let known =
+            KnownCaller { principal: caller.principal, login: caller.login, service_key: caller.key, tenant };
+        let key = WatchKey { kind: caller.kind, known, expires_at: caller.expires_at };
+        let mut watched = lock(&self.watched);
         // An ended watch stays ended. A caller that was authenticated since gets a new one.
-        if let Some(shared) =
-            known.filter(|shared| matches!(*shared.state.borrow(), AuthorityState::Valid(_)))
-        {
-            return AuthorityWatch { state: shared.state.clone(), _shared: shared };
+        let valid = watched
+            .get(&key)
+            .and_then(Weak::upgrade)
+            .filter(|shared| matches!(*shared.state.borrow(), AuthorityState::Valid(_)));
+        let shared = valid.unwrap_or_else(|| {
+            let shared = Arc::new(SharedWatch { state: watch::Sender::new(AuthorityState::Valid(caller)) });
+            watched.insert(key, Arc::downgrade(&shared));
+            shared
+        });
+        AuthorityWatch {
+            state: shared.state.subscribe(),
+            confirmed_at: self.confirmed_at.clone(),
+            authenticated_at: Instant::now(),
+            _shared: shared,
         }
-        let (sender, state) = watch::channel(AuthorityState::Valid(caller));
-        let done = CancellationToken::new();
-        let (auth, credential, state_ttl) = (self.auth.clone(), credential.clone(), self.state_ttl);
-        let poller = AuthorityPoller { auth, credential, tenant, state_ttl, sender };
-        self.tasks.spawn("authority", poller.run(done.clone(), self.tasks.stop()));
-        let shared = Arc::new(SharedWatch { state: state.clone(), done });
-        open.retain(|_, shared| shared.strong_count() > 0);
-        open.insert(key, Arc::downgrade(&shared));
-        AuthorityWatch { state, _shared: shared }
     }
 }
 
-fn fingerprint(credential: &Credential) -> [u8; 32] {
-    let (kind, secret) = match credential {
-        Credential::Bearer(token) => (b'b', token),
-        Credential::Cookie(cookie) => (b'c', cookie),
-    };
-    Sha256::new().chain_update([kind]).chain_update(secret.expose_secret()).finalize().into()
+fn lock(watched: &WatchedCallers) -> MutexGuard<'_, HashMap<WatchKey, Weak<SharedWatch>>> {
+    watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Reads the authority of all watched callers with one statement.
 struct AuthorityPoller {
-    auth: Auth,
-    credential: Credential,
-    tenant: Option<TenantId>,
-    state_ttl: Duration,
-    sender: watch::Sender<AuthorityState>,
+    store: Store,
+    clock: Clock,
+    timeout: Duration,
+    watched: Arc<WatchedCallers>,
+    confirmed_at: watch::Sender<Instant>,
 }
 
 impl AuthorityPoller {
-    async fn run(self, done: CancellationToken, stop: CancellationToken) {
-        let polling = async {
-            let mut valid_until = Instant::now() + self.state_ttl;
-            let mut delay = POLL_INTERVAL;
-            loop {
-                tokio::time::sleep(delay).await;
-                let started_at = Instant::now();
-                match tokio::time::timeout_at(valid_until, self.read_caller()).await {
-                    Ok(Ok(caller)) => {
-                        (valid_until, delay) = (started_at + self.state_ttl, POLL_INTERVAL);
-                        self.publish(AuthorityState::Valid(caller));
-                    }
-                    Ok(Err(error)) if is_transient(&error) && Instant::now() + RETRY_DELAY < valid_until => {
-                        delay = RETRY_DELAY;
-                    }
-                    Ok(Err(error)) => return self.publish(AuthorityState::Ended(error.failure().kind)),
-                    Err(_) => return self.publish(AuthorityState::Ended(FailureKind::InfraFailed)),
+    async fn run(self) {
+        let mut delay = POLL_INTERVAL;
+        loop {
+            tokio::time::sleep(delay).await;
+            let started_at = Instant::now();
+            let keys = self.watched_keys();
+            let ends_at = *self.confirmed_at.borrow() + self.timeout;
+            let read_until = ends_at.clamp(started_at + MAX_AGE, started_at + READ_TIMEOUT);
+            delay = match tokio::time::timeout_at(read_until, self.read(&keys)).await {
+                Ok(Ok(authorities)) => {
+                    self.publish(&keys, &authorities);
+                    // Streams that were opened since were authenticated later than this.
+                    self.confirmed_at.send_replace(started_at);
+                    POLL_INTERVAL
                 }
-            }
-        };
-        tokio::select! {
-            () = polling => {}
-            () = done.cancelled() => {}
-            () = stop.cancelled() => {}
+                Ok(Err(_)) | Err(_) => {
+                    if Instant::now() >= ends_at {
+                        self.end_all(&keys);
+                    }
+                    RETRY_DELAY
+                }
+            };
         }
     }
 
-    async fn read_caller(&self) -> Result<Caller, ServiceError> {
-        counter!("guildhall_authority_looks_total").increment(1);
-        self.auth.authenticate(&self.credential, self.tenant).await
+    fn watched_keys(&self) -> Vec<WatchKey> {
+        let mut watched = lock(&self.watched);
+        watched.retain(|_, shared| shared.strong_count() > 0);
+        watched.keys().copied().collect()
     }
 
-    /// Publishes a changed state. An unchanged state wakes no stream; there can be thousands.
-    fn publish(&self, state: AuthorityState) {
-        self.sender.send_if_modified(|before| {
-            let differs = *before != state;
-            *before = state;
-            differs
-        });
+    async fn read(&self, keys: &[WatchKey]) -> Result<Vec<Option<CallerAuthority>>, StoreError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        counter!("guildhall_authority_looks_total").increment(1);
+        let callers: Vec<KnownCaller> = keys.iter().map(|key| key.known).collect();
+        principals::list_authorities(&self.store, &callers).await
+    }
+
+    fn publish(&self, keys: &[WatchKey], authorities: &[Option<CallerAuthority>]) {
+        let now = self.clock.now();
+        let watched = lock(&self.watched);
+        for (key, authority) in keys.iter().zip(authorities) {
+            let state = match authority.and_then(|authority| key.caller(authority, now)) {
+                Some(caller) => AuthorityState::Valid(caller),
+                None => AuthorityState::Ended(FailureKind::Unauthenticated),
+            };
+            publish_to(&watched, key, state);
+        }
+    }
+
+    /// Ends the streams whose authority could not be read for too long.
+    fn end_all(&self, keys: &[WatchKey]) {
+        let watched = lock(&self.watched);
+        for key in keys {
+            publish_to(&watched, key, AuthorityState::Ended(FailureKind::InfraFailed));
+        }
     }
 }
 
-/// Returns whether an error says nothing about the authority of the caller.
-fn is_transient(error: &ServiceError) -> bool {
-    matches!(
-        error,
-        ServiceError::Store(_) | ServiceError::Access(AccessError::Signing(_) | AccessError::CannotSign)
-    )
+/// Publishes a changed state. An unchanged state wakes no stream; there can be thousands.
+fn publish_to(watched: &HashMap<WatchKey, Weak<SharedWatch>>, key: &WatchKey, state: AuthorityState) {
+    let Some(shared) = watched.get(key).and_then(Weak::upgrade) else { return };
+    shared.state.send_if_modified(|before| {
+        let differs = matches!(before, AuthorityState::Valid(_)) && *before != state;
+        if differs {
+            *before = state;
+        }
+        differs
+    });
+}
+
+impl WatchKey {
+    /// Returns the caller with its current authority; none if its credential is no longer valid. The tokens of external
+    /// subjects, enrolments and runs open no streams.
+    fn caller(&self, authority: CallerAuthority, now: Timestamp) -> Option<Caller> {
+        let may_follow = match self.kind {
+            TokenKind::User | TokenKind::Agent | TokenKind::Service => true,
+            TokenKind::External | TokenKind::Enrolment | TokenKind::Run => false,
+        };
+        if !may_follow || self.expires_at <= now {
+            return None;
+        }
+        let KnownCaller { principal, login, service_key, tenant } = self.known;
+        Some(Caller {
+            principal,
+            kind: self.kind,
+            login,
+            key: service_key,
+            tenant: tenant.zip(authority.role).map(|(tenant, role)| TenantRole { tenant, role }),
+            subject_of: None,
+            expires_at: self.expires_at,
+            // A service key never operates the installation.
+            is_operator: authority.is_operator && service_key.is_none(),
+        })
+    }
 }

@@ -110,7 +110,7 @@ impl Questions {
         } else {
             notices::requested(&mut locked, self.approvals.answer_page(), &new, question).await?;
         }
-        locked.commit(&deps.journals).await?;
+        locked.commit(deps).await?;
         votes::count_question(question, &state);
         Ok((id, state))
     }
@@ -193,7 +193,7 @@ impl Questions {
             }
         }
         let stored = rows::load(&mut locked.tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
-        locked.commit(&self.approvals.deps.journals).await?;
+        locked.commit(&self.approvals.deps).await?;
         match stored.state.status() {
             // Answered while this waited for the lock.
             ApprovalStatus::Decided | ApprovalStatus::Expired => self.start_delivery(grant, id).await,
@@ -230,7 +230,7 @@ impl Questions {
             }
         };
         locked.set_approval_state(id, stored.command, &state).await?;
-        locked.commit(&self.approvals.deps.journals).await?;
+        locked.commit(&self.approvals.deps).await?;
         Ok(state)
     }
 
@@ -263,7 +263,7 @@ impl Questions {
             }),
         };
         audit::record(&mut locked.tx, &event).await?;
-        locked.commit(&self.approvals.deps.journals).await?;
+        locked.commit(&self.approvals.deps).await?;
         Ok(state)
     }
 

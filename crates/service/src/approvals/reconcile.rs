@@ -46,7 +46,7 @@ impl ExpireApprovals {
             rows::escalate(&mut locked.tx, id, policy.expires_after).await?;
             let payload = json!({ "approvalId": id.to_string(), "status": "pending", "reason": "escalated" });
             locked.append_approval_event(event::APPROVAL_STATUS, approval.command, payload);
-            locked.commit(&deps.journals).await?;
+            locked.commit(deps).await?;
             return Ok(());
         }
         let denial = approval.question.denial().ok_or(ApprovalError::UnreadableQuestion)?;
@@ -58,7 +58,7 @@ impl ExpireApprovals {
         if policy.on_expiry == ExpiryEffect::Interrupt {
             interrupt(&mut locked, approval.command).await?;
         }
-        locked.commit(&deps.journals).await?;
+        locked.commit(deps).await?;
         votes::count_decision(&approval.question, &decision);
         Ok(())
     }

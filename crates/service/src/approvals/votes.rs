@@ -75,7 +75,7 @@ impl Votes {
         let Some(decision) = voters::decision(&approval.question, result, locked.run.now)? else {
             if is_new {
                 record_vote(&mut locked, caller, &approval, &voter_rules, option, votes).await?;
-                locked.commit(&deps.journals).await?;
+                locked.commit(deps).await?;
             }
             return Ok(ListedApproval { approval, can_answer: false, mediation: policy.mediation });
         };
@@ -88,10 +88,10 @@ impl Votes {
         audit::record(&mut locked.tx, &event).await?;
         notices::decided(&mut locked, self.approvals.answer_page(), &approval, &decision).await?;
         let waited = locked.run.now.duration_since(approval.created_at);
-        let (tenant, waits) = (locked.run.tenant, locked.run.lease.is_none());
-        locked.commit(&deps.journals).await?;
-        if waits {
-            deps.offers.announce(tenant).await;
+        let waiting = locked.run.lease.is_none().then(|| locked.run.clone());
+        locked.commit(deps).await?;
+        if let Some(waiting) = waiting {
+            deps.offers.announce(&waiting).await;
         }
         count_decision(&approval.question, &decision);
         let kind = approval.question.action.kind.as_str();

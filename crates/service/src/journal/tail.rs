@@ -176,6 +176,11 @@ impl TailReader {
                 end
             }
         };
+        if self.tail.upgrade().is_some_and(|tail| tail.events.receiver_count() == 0) {
+            // Nobody follows: a later follower reads these entries itself.
+            *read_to = Some(after.max(grown_to));
+            return Ok(());
+        }
         while after < grown_to {
             counter!("guildhall_journal_tail_reads_total").increment(1);
             let entries = journal::page(&self.store, self.stream, after, PAGE_SIZE).await?;

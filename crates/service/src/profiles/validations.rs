@@ -105,8 +105,9 @@ impl Validations {
             timeout: self.timeout,
         };
         rows::insert(&mut locked.tx, &new).await?;
-        locked.commit(&deps.journals).await?;
-        deps.offers.announce(tenant).await;
+        let waiting = locked.run.clone();
+        locked.commit(deps).await?;
+        deps.offers.announce(&waiting).await;
         self.find(id).await
     }
 
@@ -154,7 +155,7 @@ impl Validations {
         if !locked.run.state.is_ended() {
             locked.end(&outcome.run_outcome()).await?;
         }
-        locked.commit(&deps.journals).await?;
+        locked.commit(deps).await?;
         info!(validation.id = %id, run.id = %found.run, "{id} is settled");
         Ok(())
     }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::metrics::EndedCommand;
 use crate::ServiceError;
-use crate::journal::Journals;
+use crate::deps::Deps;
 
 /// An open transaction on one locked run. Its events are appended, in order, when it is committed.
 #[derive(Debug)]
@@ -42,9 +42,25 @@ impl LockedRun {
         Self::within(store.begin().await?, id).await
     }
 
+    /// Begins a transaction and locks a run, unless somebody else has locked it.
+    pub(crate) async fn try_begin(store: &Store, id: RunId) -> Result<Option<Self>, ServiceError> {
+        let mut tx = store.begin().await?;
+        match journal::try_lock_head(&mut tx, runs::stream(id)).await? {
+            Some(head) => Self::load(tx, head, id).await.map(Some),
+            None => {
+                tx.rollback().await?;
+                Ok(None)
+            }
+        }
+    }
+
     /// Locks a run within an open transaction.
     pub(crate) async fn within(mut tx: Tx, id: RunId) -> Result<Self, ServiceError> {
         let head = journal::lock_head(&mut tx, runs::stream(id)).await?;
+        Self::load(tx, head, id).await
+    }
+
+    async fn load(mut tx: Tx, head: Head, id: RunId) -> Result<Self, ServiceError> {
         let run = runs::load(&mut tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
         let open = commands::load_open(&mut tx, id).await?;
         Ok(Self {
@@ -273,8 +289,8 @@ impl LockedRun {
         }
     }
 
-    /// Commits, and notifies the followers of the run.
-    pub(crate) async fn commit(mut self, journals: &Journals) -> Result<Seq, ServiceError> {
+    /// Commits, and notifies the followers of the run and its holder.
+    pub(crate) async fn commit(mut self, deps: &Deps) -> Result<Seq, ServiceError> {
         let stream = runs::stream(self.run.id);
         let is_ended = self.run.state.is_ended();
         let active = ActiveWork {
@@ -293,8 +309,9 @@ impl LockedRun {
         let of_approvals = self.append_approval_entries().await?;
         self.tx.commit().await?;
         self.ended_commands.into_iter().for_each(EndedCommand::record);
-        journals.announce(StreamUpdate { stream, last_seq });
-        of_approvals.into_iter().for_each(|update| journals.announce(update));
+        deps.journals.announce(StreamUpdate { stream, last_seq });
+        of_approvals.into_iter().for_each(|update| deps.journals.announce(update));
+        deps.held_runs.announce(self.run.id);
         Ok(last_seq)
     }
 

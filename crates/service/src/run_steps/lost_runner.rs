@@ -31,9 +31,9 @@ pub(crate) async fn take_from_lost_runner(
     let lost = locked.run.lease.clone().filter(|lease| is_lost(lease, now));
     let Some(lease) = lost else { return Ok(locked.tx.rollback().await?) };
     locked.lose_runner().await?;
-    let tenant = locked.run.tenant;
-    locked.commit(&deps.journals).await?;
-    deps.offers.announce(tenant).await;
+    let run = locked.run.clone();
+    locked.commit(deps).await?;
+    deps.offers.announce(&run).await;
     counter!("guildhall_runners_lost_total").increment(1);
     let runner = lease.runner;
     match loss {

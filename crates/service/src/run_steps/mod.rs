@@ -1,10 +1,12 @@
 //! Steps on a run under the lock of its journal head. Every group may call them.
 
+pub mod held_runs;
 pub(crate) mod insert;
 pub(crate) mod locked_run;
 pub(crate) mod lost_runner;
 pub(crate) mod metrics;
 pub mod offers;
 pub mod timeouts;
+pub(crate) mod waiting_runners;
 
 pub(crate) use locked_run::LockedRun;

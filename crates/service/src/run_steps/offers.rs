@@ -1,84 +1,108 @@
-//! Notifies waiting runners that a run can be claimed: locally at once, on other replicas over NATS.
-//! A lost notification is found by polling.
+//! Offers waiting runs to waiting runners: on this replica at once, on the others over NATS. A lost offer is found by a
+//! poll for all runners of a replica.
+
+use std::time::Duration;
 
 use guildhall_bus::{Bus, Subscription};
 use guildhall_domain::ids::TenantId;
+use guildhall_domain::runs::Run;
 use guildhall_runtime::Tasks;
-use tokio::sync::broadcast;
-use tokio_util::sync::CancellationToken;
+use guildhall_store::{Store, runner_jobs};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use tracing::debug;
+use uuid::Uuid;
 
-/// Offers buffered for the slowest listener; one that lags polls anyway.
-const BUFFERED_OFFERS: usize = 256;
+use super::waiting_runners::WaitingRunners;
 
 /// One subject for all tenants, so that a replica subscribes once.
 const SUBJECT: &str = "runs.offered";
+
+/// How often lost offers are looked for.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Tenants and profiles that one poll returns.
+const MAX_PROFILES: u32 = 10_000;
 
 /// The offers of one replica. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Offers {
     bus: Bus,
-    offered: broadcast::Sender<TenantId>,
+    replica: Uuid,
+    pub(crate) waiting: WaitingRunners,
 }
 
-/// Receives the offers of one tenant, or of all.
-#[derive(Debug)]
-pub(crate) struct OfferListener {
-    tenant: Option<TenantId>,
-    offered: broadcast::Receiver<TenantId>,
+/// An offer as other replicas receive it.
+#[derive(Debug, Serialize, Deserialize)]
+struct RemoteOffer {
+    /// The replica that made it, which has handled it already.
+    replica: Uuid,
+    tenant: Uuid,
+    profile: String,
 }
 
 impl Offers {
     #[must_use]
-    pub fn start(bus: &Bus, tasks: &Tasks) -> Self {
-        let offers = Self { bus: bus.clone(), offered: broadcast::channel(BUFFERED_OFFERS).0 };
-        tasks.spawn("run-offers", forward_remote_offers(bus.clone(), offers.offered.clone(), tasks.stop()));
+    pub fn start(store: &Store, bus: &Bus, tasks: &Tasks) -> Self {
+        let offers = Self { bus: bus.clone(), replica: Uuid::now_v7(), waiting: WaitingRunners::default() };
+        let (receiver, stop) = (offers.clone(), tasks.stop());
+        tasks.spawn("run-offers", async move {
+            tokio::select! {
+                () = receiver.receive() => {}
+                () = stop.cancelled() => {}
+            }
+        });
+        let (poller, stop, store) = (offers.clone(), tasks.stop(), store.clone());
+        tasks.spawn("run-offers-poll", async move {
+            tokio::select! {
+                () = poller.poll(&store) => {}
+                () = stop.cancelled() => {}
+            }
+        });
         offers
     }
 
-    pub(crate) async fn announce(&self, tenant: TenantId) {
-        let _no_listener = self.offered.send(tenant);
-        self.bus.publish(SUBJECT, tenant.to_string().into_bytes()).await;
+    /// Offers a run to one runner of each replica.
+    pub(crate) async fn announce(&self, run: &Run) {
+        self.waiting.offer(run.tenant, &run.backend_profile);
+        let offer = RemoteOffer {
+            replica: self.replica,
+            tenant: run.tenant.as_uuid(),
+            profile: run.backend_profile.clone(),
+        };
+        if let Ok(offer) = serde_json::to_vec(&offer) {
+            self.bus.publish(SUBJECT, offer).await;
+        }
     }
 
-    pub(crate) async fn listen(&self, tenant: Option<TenantId>) -> OfferListener {
-        OfferListener { tenant, offered: self.offered.subscribe() }
-    }
-}
-
-impl OfferListener {
-    /// Waits for the next offer for the tenant of this listener.
-    pub(crate) async fn next(&mut self) {
-        loop {
-            match self.offered.recv().await {
-                Ok(tenant) if self.tenant.is_some_and(|own| own != tenant) => {}
-                Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return,
-                Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+    /// Receives the offers of other replicas.
+    async fn receive(&self) {
+        let Ok(mut offers) = self.bus.subscribe(SUBJECT).await else { return std::future::pending().await };
+        while let Some(offer) = Subscription::next(&mut offers).await {
+            let offer = serde_json::from_slice::<RemoteOffer>(&offer);
+            if let Ok(offer) = offer
+                && offer.replica != self.replica
+            {
+                self.waiting.offer(TenantId::from_uuid(offer.tenant), &offer.profile);
             }
         }
+        std::future::pending().await
     }
-}
 
-/// Forwards the offers of other replicas until the server stops.
-async fn forward_remote_offers(bus: Bus, offered: broadcast::Sender<TenantId>, stop: CancellationToken) {
-    let mut hints: Option<Subscription> = bus.subscribe(SUBJECT).await.ok();
-    loop {
-        let hint = tokio::select! {
-            hint = next_hint(&mut hints) => hint,
-            () = stop.cancelled() => return,
-        };
-        let Some(hint) = hint else {
-            hints = None;
-            continue;
-        };
-        if let Some(tenant) = String::from_utf8(hint).ok().and_then(|text| text.parse().ok()) {
-            let _no_listener = offered.send(tenant);
+    /// Looks for waiting runs for all runners of this replica, with one statement.
+    async fn poll(&self, store: &Store) {
+        loop {
+            tokio::time::sleep(POLL_INTERVAL).await;
+            if self.waiting.is_empty() {
+                continue;
+            }
+            let looked_at = Instant::now();
+            match runner_jobs::list_waiting_profiles(store, Duration::ZERO, MAX_PROFILES).await {
+                Ok(waiting) => self.waiting.apply(&waiting, looked_at),
+                Err(error) => {
+                    debug!(error = &error as &dyn std::error::Error, "cannot look for waiting runs");
+                }
+            }
         }
-    }
-}
-
-async fn next_hint(hints: &mut Option<Subscription>) -> Option<Vec<u8>> {
-    match hints {
-        Some(hints) => hints.next().await,
-        None => std::future::pending().await,
     }
 }

@@ -12,21 +12,22 @@ use guildhall_domain::runs::lease::{self, ClaimDecision, ClaimError};
 use guildhall_store::leases::NewLease;
 use guildhall_store::{Tx, enrolments, journal, leases, runner_jobs, runs};
 use metrics::counter;
+use secrecy::SecretString;
 use serde_json::json;
+use tokio::time::{Instant, timeout_at};
 
 use super::error::RunnerError;
+use super::known_runners::KnownRunners;
 use super::leases::{Grants, LeaseGrant};
 use super::registrations::Registrations;
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
+use crate::run_steps::waiting_runners::{RunnerGroup, WaitingRunner};
 use crate::sessions::storage;
 
 /// Runs that one attempt tries to claim: other runners try for the same.
 const MAX_CANDIDATES: u32 = 8;
-
-/// A waiting claim polls at least this often.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Whether a refused runner will claim again when the lease of the other has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,12 +41,14 @@ pub enum ClaimRetry {
 pub struct Claims {
     deps: Deps,
     registrations: Registrations,
+    known_runners: KnownRunners,
     grants: Grants,
 }
 
 impl Claims {
     pub(super) fn new(deps: Deps, registrations: Registrations, grants: Grants) -> Self {
-        Self { deps, registrations, grants }
+        let known_runners = KnownRunners::new(deps.store.clone());
+        Self { deps, registrations, known_runners, grants }
     }
 
     /// Claims a run. One runner gets it; the others learn who holds it, and until when.
@@ -59,7 +62,18 @@ impl Claims {
         if self.registrations.find(enrolment, runner).await?.is_draining {
             return Err(RunnerError::Draining.into());
         }
-        let mut locked = LockedRun::begin(&self.deps.store, id).await?;
+        let locked = LockedRun::begin(&self.deps.store, id).await?;
+        self.claim_locked(locked, enrolment, runner, retry).await
+    }
+
+    async fn claim_locked(
+        &self,
+        mut locked: LockedRun,
+        enrolment: &Enrolment,
+        runner: RunnerId,
+        retry: ClaimRetry,
+    ) -> Result<LeaseGrant, ServiceError> {
+        let id = locked.run.id;
         let (tenant, profile) = (locked.run.tenant, &locked.run.backend_profile);
         let is_covered = enrolment.allows_claim(ClaimTarget { run: id, tenant, profile });
         // A runner of the pool has only the shared profile.
@@ -71,7 +85,7 @@ impl Claims {
             return Err(ServiceError::NOT_FOUND);
         }
         if storage::is_evicted(&mut locked).await? {
-            return Err(storage::end_evicted(locked, &self.deps.journals).await?);
+            return Err(storage::end_evicted(locked, &self.deps).await?);
         }
         let (run, grace) = (&locked.run, self.deps.run_timeouts.grace());
         let decided =
@@ -86,7 +100,10 @@ impl Claims {
         }
         let recovered_from = self.take_over(&mut locked, &claim).await?;
         let lease = self.new_lease(enrolment, id, runner, claim.epoch());
-        let (lease_expires_at, attempt) = leases::upsert(&mut locked.tx, &lease).await?;
+        let Some((lease_expires_at, attempt)) = leases::upsert(&mut locked.tx, &lease).await? else {
+            locked.tx.rollback().await?;
+            return Err(self.refused_runner(enrolment, runner).await?);
+        };
         if !matches!(claim, ClaimDecision::Renewed(_)) {
             let phase = if recovered_from.is_some() { event::LEASE_RECOVERED } else { event::RUN_CLAIMED };
             let payload = json!({
@@ -101,9 +118,19 @@ impl Claims {
         }
         let grant = enrolment.grant(tenant, id, claim.epoch(), runner);
         let run = locked.run.clone();
-        locked.commit(&self.deps.journals).await?;
+        locked.commit(&self.deps).await?;
         counter!("guildhall_run_claims_total").increment(1);
         self.grants.build_for_claim(grant, lease_expires_at, run, recovered_from).await
+    }
+
+    /// Returns why a runner that waited for a run does not get one any more.
+    async fn refused_runner(
+        &self,
+        enrolment: &Enrolment,
+        runner: RunnerId,
+    ) -> Result<ServiceError, ServiceError> {
+        let runner = self.registrations.find(enrolment, runner).await?;
+        Ok(if runner.is_draining { RunnerError::Draining.into() } else { ServiceError::Unauthenticated })
     }
 
     fn new_lease(&self, enrolment: &Enrolment, run: RunId, runner: RunnerId, epoch: Epoch) -> NewLease {
@@ -111,32 +138,36 @@ impl Claims {
         NewLease { run, runner, epoch, hold, enrolment: enrolment.id, attempt }
     }
 
-    /// Claims the run that has waited longest for one of this runner's profiles, or waits for one. Returns none when
-    /// the time is over.
+    /// Claims the run that has waited longest for one of this runner's profiles, or waits for one. The runner is
+    /// authenticated by the token of its enrolment. Returns none when the time is over.
     pub async fn claim_next(
         &self,
-        enrolment: &Enrolment,
+        bearer: &SecretString,
         runner: RunnerId,
         wait: Duration,
     ) -> Result<Option<LeaseGrant>, ServiceError> {
-        let runner = self.registrations.find(enrolment, runner).await?;
+        let deadline = Instant::now() + wait;
+        let (enrolment, runner) = self.known_runners.authenticate(bearer, runner).await?;
         if runner.is_draining {
             return Err(RunnerError::Draining.into());
         }
-        self.registrations.touch(runner.id).await?;
-        let deadline = tokio::time::Instant::now() + wait;
-        // Subscribes before it reads, so that no offer in between is missed.
-        let mut offers = self.deps.offers.listen(enrolment.tenant).await;
+        let (group, waiting) = (group_of(&enrolment, &runner), &self.deps.offers.waiting);
+        // Without a wait the runner looks once. Else it looks if there may be a run, and then whenever it is woken.
+        let mut place = if wait.is_zero() { None } else { waiting.enter(&group) };
         loop {
-            if let Some(grant) = self.try_next(enrolment, &runner).await? {
-                return Ok(Some(grant));
-            }
-            let now = tokio::time::Instant::now();
-            if now >= deadline {
+            if let Some(place) = &mut place
+                && timeout_at(deadline, place.woken()).await.is_err()
+            {
                 return Ok(None);
             }
-            let until = deadline.min(now + POLL_INTERVAL);
-            let _offer_or_timeout = tokio::time::timeout_at(until, offers.next()).await;
+            let looked_at = Instant::now();
+            let claimed = self.try_next(&enrolment, &runner, &group).await?;
+            place.take().map(WaitingRunner::has_looked);
+            if claimed.is_some() || Instant::now() >= deadline {
+                return Ok(claimed);
+            }
+            waiting.found_nothing(&group, looked_at);
+            place = waiting.enter(&group);
         }
     }
 
@@ -144,21 +175,31 @@ impl Claims {
         &self,
         enrolment: &Enrolment,
         runner: &Runner,
+        group: &RunnerGroup,
     ) -> Result<Option<LeaseGrant>, ServiceError> {
+        counter!("guildhall_run_claim_looks_total").increment(1);
         let only = enrolment.profile.as_ref().map(Slug::as_str);
         let (store, profiles) = (&self.deps.store, &runner.backend_profiles);
-        let waiting = match enrolment.tenant {
+        let candidates = match enrolment.tenant {
             Some(tenant) => runs::list_waiting(store, tenant, only, profiles, MAX_CANDIDATES).await?,
             // An enrolment that had its run gets no other.
             None if enrolment.run.is_some() => Vec::new(),
             None => runs::list_waiting_in_all_tenants(store, only, profiles, MAX_CANDIDATES).await?,
         };
-        for id in waiting {
+        let mut candidates = candidates.into_iter();
+        while let Some(id) = candidates.next() {
             if enrolment.is_installation_pool() && self.has_own_profile(id).await? {
                 continue;
             }
-            match self.claim(enrolment, id, runner.id, ClaimRetry::No).await {
-                Ok(grant) => return Ok(Some(grant)),
+            // A run that is locked is being claimed, or changed: the next one is free.
+            let Some(locked) = LockedRun::try_begin(store, id).await? else { continue };
+            match self.claim_locked(locked, enrolment, runner.id, ClaimRetry::No).await {
+                Ok(grant) => {
+                    if candidates.next().is_some() {
+                        self.deps.offers.waiting.offer_to(group);
+                    }
+                    return Ok(Some(grant));
+                }
                 // Another runner was faster, or the run has ended: try the next.
                 Err(ServiceError::Runner(RunnerError::Claim(_))) => {}
                 Err(error) => return Err(error),
@@ -218,11 +259,18 @@ impl Claims {
                     "owner": owner.to_string(),
                 });
                 locked.append_event_once(entry, event::BACKEND_STATUS, None, payload);
-                locked.commit(&self.deps.journals).await?;
+                locked.commit(&self.deps).await?;
             }
         }
         Err(error.into())
     }
+}
+
+/// Returns the runners that can claim the same runs as this one.
+fn group_of(enrolment: &Enrolment, runner: &Runner) -> RunnerGroup {
+    let only = enrolment.profile.as_ref().map(Slug::as_str);
+    let profiles = runner.backend_profiles.iter().filter(|profile| only.is_none_or(|only| only == *profile));
+    RunnerGroup { tenant: enrolment.tenant, profiles: profiles.cloned().collect() }
 }
 
 /// Binds an enrolment of the pool to the run that it claims. Returns false where it was bound before.

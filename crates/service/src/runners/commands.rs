@@ -10,7 +10,7 @@ use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{self, CommandKind, CommandState};
 use guildhall_domain::runs::event;
 use guildhall_store::commands as rows;
-use guildhall_store::{runners, runs};
+use guildhall_store::runs;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
@@ -18,13 +18,11 @@ use super::lock_granted;
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
+use crate::run_steps::held_runs::SeenWork;
 use crate::runs::error::RunError;
 
 /// Commands that one poll returns.
 const MAX_COMMANDS: u32 = 100;
-
-/// A poll reads again at least this often.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The work of a runner.
 #[derive(Debug, Clone)]
@@ -38,6 +36,19 @@ pub struct PendingWork {
     pub cancel_seq: Seq,
     /// Whether an idle runner should release the run.
     pub should_release: bool,
+}
+
+impl PendingWork {
+    /// Returns the work of an open run that has nothing new.
+    fn nothing_since(from: PollCursor) -> Self {
+        Self {
+            commands: Vec::new(),
+            cancelling: Vec::new(),
+            state: RunState::Open,
+            cancel_seq: from.cancel_seq,
+            should_release: false,
+        }
+    }
 }
 
 /// What a poll has seen, and how long it waits.
@@ -60,42 +71,39 @@ impl RunnerCommands {
         Self { deps }
     }
 
-    /// Waits for a command that the runner has not seen, or for one to interrupt.
+    /// Waits for a command that the runner has not seen, or for one to interrupt. A run that is known to be unchanged is
+    /// not read.
     pub async fn poll(&self, grant: &RunGrant, from: PollCursor) -> Result<PendingWork, ServiceError> {
         let deadline = tokio::time::Instant::now() + from.wait;
-        let stream = runs::stream(grant.run);
-        let mut growth = None;
+        let seen = SeenWork { epoch: grant.epoch, after: from.after, cancel_seq: from.cancel_seq };
+        let mut watch = self.deps.held_runs.watch(grant.run, seen);
+        let mut work = match watch.is_unchanged(seen) && !from.wait.is_zero() {
+            true => PendingWork::nothing_since(from),
+            false => self.find_work(grant, from).await?,
+        };
         loop {
-            let mut work = self.find_work(grant, from).await?;
-            let now = tokio::time::Instant::now();
             if !work.commands.is_empty() || work.state.is_ended() || work.cancel_seq > from.cancel_seq {
                 return Ok(work);
             }
-            if now >= deadline {
-                work.should_release = self.should_release(grant).await?;
+            if watch.last_read().is_some_and(|run| run.must_release) {
+                work.should_release = true;
                 return Ok(work);
             }
-            let Some(growth) = &mut growth else {
-                // Most polls of a busy run end with the first read. A waiting one subscribes, and reads once more.
-                growth = Some(self.deps.journals.watch_growth(stream));
-                continue;
-            };
-            let until = deadline.min(now + POLL_INTERVAL);
-            // The next event may be a command; the timeout covers a lost notification.
-            let _growth_or_timeout = tokio::time::timeout_at(until, growth.next()).await;
+            if tokio::time::timeout_at(deadline, watch.changed()).await.is_err() {
+                work.should_release = match watch.last_read() {
+                    Some(run) => run.must_release || run.is_needed_elsewhere,
+                    None => self.should_release(grant).await?,
+                };
+                return Ok(work);
+            }
+            work = self.find_work(grant, from).await?;
         }
     }
 
-    /// Returns whether an idle runner is needed elsewhere: it is draining, or another run of its tenant waits.
+    /// Returns whether an idle runner is needed elsewhere: it is draining, or another run waits that it could claim.
     async fn should_release(&self, grant: &RunGrant) -> Result<bool, ServiceError> {
-        let Some(runner) = runners::find(&self.deps.store, grant.runner).await? else { return Ok(false) };
-        if runner.is_draining {
-            return Ok(true);
-        }
-        // A runner of the installation serves the run that it was started for.
-        let Some(tenant) = runner.tenant else { return Ok(false) };
-        let waiting = runs::list_waiting(&self.deps.store, tenant, None, &runner.backend_profiles, 1).await?;
-        Ok(!waiting.is_empty())
+        let held = runs::list_held(&self.deps.store, &[grant.run]).await?;
+        Ok(held.first().is_some_and(|run| run.must_release || run.is_needed_elsewhere))
     }
 
     async fn find_work(&self, grant: &RunGrant, from: PollCursor) -> Result<PendingWork, ServiceError> {
@@ -151,7 +159,7 @@ impl RunnerCommands {
         locked.set_command_state(id, next, Some(at)).await?;
         let payload = json!({ "status": "running", "runnerId": grant.runner.to_string() });
         locked.append_event(event::COMMAND_STATUS, Some(id), payload);
-        locked.commit(&self.deps.journals).await?;
+        locked.commit(&self.deps).await?;
         rows::find(&self.deps.store, id).await?.ok_or(ServiceError::NOT_FOUND)
     }
 }

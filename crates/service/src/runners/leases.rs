@@ -9,7 +9,7 @@ use guildhall_domain::runs::Run;
 use guildhall_domain::runs::event;
 use guildhall_domain::runs::policy::{AllowList, WorkspaceRef};
 use guildhall_domain::sessions::StorageKind;
-use guildhall_store::{leases as rows, projects, sessions};
+use guildhall_store::{leases as rows, projects, runs, sessions};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -107,13 +107,12 @@ impl Leases {
         Self { deps, grants }
     }
 
-    /// Renews a lease and issues the next run token.
+    /// Renews a lease and issues the next run token. Needs no lock of the run: a run that has ended or was taken over has no
+    /// lease of this epoch.
     pub async fn renew(&self, grant: &RunGrant) -> Result<LeaseGrant, ServiceError> {
-        let mut locked = lock_granted(&self.deps.store, grant).await?;
-        let expires_at = rows::extend(&mut locked.tx, grant.run, grant.epoch).await?;
+        let expires_at = rows::renew(&self.deps.store, grant.run, grant.epoch).await?;
         let expires_at = expires_at.ok_or(RunError::LeaseLost)?;
-        let run = locked.run.clone();
-        locked.tx.commit().await?;
+        let run = runs::find(&self.deps.store, grant.run).await?.ok_or(ServiceError::NOT_FOUND)?;
         self.grants.build(*grant, expires_at, run, None).await
     }
 
@@ -128,8 +127,12 @@ impl Leases {
         let payload =
             json!({ "status": "pending", "reason": "released", "runnerId": grant.runner.to_string() });
         locked.append_event(event::RUN_STATUS, None, payload);
-        locked.commit(&self.deps.journals).await?;
-        self.deps.offers.announce(grant.tenant).await;
+        // Usually there is no command, and nobody to wake for it.
+        let waiting = (!locked.open.is_empty()).then(|| locked.run.clone());
+        locked.commit(&self.deps).await?;
+        if let Some(waiting) = waiting {
+            self.deps.offers.announce(&waiting).await;
+        }
         Ok(())
     }
 }

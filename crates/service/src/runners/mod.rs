@@ -9,6 +9,7 @@ pub mod enrolments;
 pub mod error;
 pub mod events;
 pub mod jobs;
+mod known_runners;
 pub mod leases;
 pub mod registrations;
 mod run_token;

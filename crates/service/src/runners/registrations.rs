@@ -97,11 +97,6 @@ impl Registrations {
         self.get(caller, id).await
     }
 
-    /// Records that a runner asked for a run.
-    pub(super) async fn touch(&self, runner: RunnerId) -> Result<(), ServiceError> {
-        Ok(rows::touch(&self.store, runner).await?)
-    }
-
     /// Finds the runner that a request names. A runner belongs to the enrolment that registered it: whoever could name
     /// another's runner would get the run that this one holds.
     pub(super) async fn find(&self, enrolment: &Enrolment, runner: RunnerId) -> Result<Runner, ServiceError> {

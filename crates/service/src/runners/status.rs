@@ -45,7 +45,7 @@ impl RunnerStatus {
                 leases::extend(&mut locked.tx, grant.run, grant.epoch).await?;
                 locked.end_command(id, &outcome).await?;
                 locked.end_if_cancelled().await?;
-                locked.commit(&self.deps.journals).await?;
+                locked.commit(&self.deps).await?;
             }
         }
         commands::find(&self.deps.store, id).await?.ok_or(ServiceError::NOT_FOUND)
@@ -59,7 +59,7 @@ impl RunnerStatus {
     ) -> Result<RunView, ServiceError> {
         let mut locked = lock_granted(&self.deps.store, grant).await?;
         locked.end(outcome).await?;
-        locked.commit(&self.deps.journals).await?;
+        locked.commit(&self.deps).await?;
         let run = rows::find(&self.deps.store, grant.run).await?.ok_or(ServiceError::NOT_FOUND)?;
         self.runs.view(run).await
     }

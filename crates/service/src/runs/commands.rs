@@ -81,14 +81,14 @@ impl Commands {
             created_by: caller.principal,
         };
         let command = insert_command(&mut locked, record).await?;
-        let (tenant, waits) = (locked.run.tenant, locked.run.lease.is_none());
+        let waiting = locked.run.lease.is_none().then(|| locked.run.clone());
         // Without the payload: it is in the journal of the run, where it can be erased.
         let detail = json!({ "runId": run.to_string(), "type": request.kind });
         let event = AuditEvent::by_member(caller, "command.created", id.to_string(), detail);
         audit::record(&mut locked.tx, &event).await?;
-        locked.commit(&self.runs.deps.journals).await?;
-        if waits {
-            self.runs.deps.offers.announce(tenant).await;
+        locked.commit(&self.runs.deps).await?;
+        if let Some(waiting) = waiting {
+            self.runs.deps.offers.announce(&waiting).await;
         }
         Ok(command)
     }
@@ -125,8 +125,8 @@ impl Commands {
     ) -> Result<Command, ServiceError> {
         let run = self.find(id).await?.run;
         self.runs.load(caller, run).await?;
-        let journals = &self.runs.deps.journals;
-        let mut locked = LockedRun::begin(&self.runs.deps.store, run).await?;
+        let deps = &self.runs.deps;
+        let mut locked = LockedRun::begin(&deps.store, run).await?;
         let command = rows::load(&mut locked.tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
         match command::cancel(&command.state) {
             CommandCancellation::AlreadyEnded(_) => locked.tx.rollback().await?,
@@ -135,7 +135,7 @@ impl Commands {
                 locked.end_command(id, &outcome).await?;
                 locked.end_if_cancelled().await?;
                 record_cancellation(caller, &mut locked, id).await?;
-                locked.commit(journals).await?;
+                locked.commit(deps).await?;
             }
             CommandCancellation::Requested(state) => {
                 locked.set_command_state(id, state, None).await?;
@@ -144,7 +144,7 @@ impl Commands {
                 locked.append_event(event::COMMAND_STATUS, Some(id), payload);
                 runs::request_cancel(&mut locked.tx, run, at, CancelTarget::Command).await?;
                 record_cancellation(caller, &mut locked, id).await?;
-                locked.commit(journals).await?;
+                locked.commit(deps).await?;
             }
         }
         self.find(id).await

@@ -71,7 +71,7 @@ impl Runs {
         });
         let event = AuditEvent::by_member(caller, "run.created", id.to_string(), detail);
         audit::record(&mut locked.tx, &event).await?;
-        locked.commit(&self.deps.journals).await?;
+        locked.commit(&self.deps).await?;
         let last_seq = Seq::new(i64::from(ordinal)).unwrap_or_default();
         self.deps.journals.announce(StreamUpdate { stream: sessions::stream(session), last_seq });
         self.view(self.load(caller, id).await?).await

@@ -1,5 +1,7 @@
 //! Reading and listing runs.
 
+use std::collections::HashMap;
+
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsRead;
 use guildhall_domain::ids::RunId;
@@ -7,6 +9,7 @@ use guildhall_domain::journal::Seq;
 use guildhall_domain::runs::Run;
 use guildhall_domain::runs::RunFilter;
 use guildhall_domain::runs::command::Command;
+use guildhall_domain::runs::fold::Fold;
 use guildhall_domain::runs::liveness::{Liveness, LivenessInput, assess};
 use guildhall_domain::runs::{RunStatus, wait_deadline};
 use guildhall_store::commands;
@@ -40,18 +43,20 @@ impl Runs {
     /// Builds the view of a loaded run.
     pub async fn view(&self, run: Run) -> Result<RunView, ServiceError> {
         let open = commands::list_open(&self.deps.store, run.id).await?;
-        let current = open.iter().find(|command| command.state.is_running()).or_else(|| open.first());
-        // A tool call or lost connection of an earlier command says nothing about the current one.
-        let scope = current.map_or(Scope::Run, |command| Scope::Command(command.id));
-        let mut folds = journal::load_folds(&self.deps.store, run.id, &[Scope::Run, scope]).await?;
+        let scope = current_scope(&open);
+        let folds = journal::load_folds(&self.deps.store, run.id, &[Scope::Run, scope]).await?;
+        Ok(self.build_view(run, open, &folds))
+    }
+
+    fn build_view(&self, run: Run, open: Vec<Command>, folds: &HashMap<Scope, Fold>) -> RunView {
         let last_seq = folds.get(&Scope::Run).map_or(Seq::ZERO, |whole| whole.last_seq);
         let liveness = assess(&LivenessInput {
             run: &run.state,
-            command: current.map(|command| &command.state),
+            command: current(&open).map(|command| &command.state),
             lease: run.lease.as_ref(),
             asking_until: run.asking_until,
             parked_until: run.parked_until,
-            fold: &folds.remove(&scope).unwrap_or_default(),
+            fold: folds.get(&current_scope(&open)).unwrap_or(&Fold::default()),
             now: run.now,
             grace: self.deps.run_timeouts.grace(),
             wait_deadline: wait_deadline(
@@ -63,10 +68,10 @@ impl Runs {
         });
         let is_running = open.iter().any(|command| command.state.is_running());
         let status = RunStatus::from_state(&run.state, run.lease.is_some(), is_running);
-        Ok(RunView { run, status, open, liveness, last_seq })
+        RunView { run, status, open, liveness, last_seq }
     }
 
-    /// Lists runs of a tenant, newest first.
+    /// Lists runs of a tenant, newest first. The number of statements does not depend on the number of runs.
     pub async fn list(
         &self,
         caller: &Authorized<RunsRead>,
@@ -74,15 +79,39 @@ impl Runs {
         filter: RunFilter,
         limit: u32,
     ) -> Result<Vec<RunView>, ServiceError> {
-        let tenant = caller.tenant();
-        let ids =
-            rows::list(&self.deps.store, tenant, before, filter, limit.clamp(1, MAX_LISTED_RUNS)).await?;
-        let mut views = Vec::with_capacity(ids.len());
-        for id in ids {
-            if let Some(run) = rows::find(&self.deps.store, id).await? {
-                views.push(self.view(run).await?);
-            }
+        let (store, tenant) = (&self.deps.store, caller.tenant());
+        let ids = rows::list(store, tenant, before, filter, limit.clamp(1, MAX_LISTED_RUNS)).await?;
+        let mut runs = rows::find_all(store, &ids).await?;
+        runs.sort_unstable_by_key(|run| std::cmp::Reverse(run.id));
+        let mut open: HashMap<RunId, Vec<Command>> = HashMap::new();
+        for command in commands::list_open_of(store, &ids).await? {
+            open.entry(command.run).or_default().push(command);
         }
-        Ok(views)
+        let scopes: Vec<(RunId, Scope)> = ids
+            .iter()
+            .flat_map(|id| {
+                let scope = current_scope(open.get(id).map_or(&[], Vec::as_slice));
+                [(*id, Scope::Run), (*id, scope)]
+            })
+            .collect();
+        let folds = journal::load_folds_of_runs(store, &scopes).await?;
+        let none = HashMap::new();
+        let views = runs.into_iter().map(|run| {
+            let (open, folds) =
+                (open.remove(&run.id).unwrap_or_default(), folds.get(&run.id).unwrap_or(&none));
+            self.build_view(run, open, folds)
+        });
+        Ok(views.collect())
     }
+}
+
+/// Returns the command that runs, or else the one that would be next.
+fn current(open: &[Command]) -> Option<&Command> {
+    open.iter().find(|command| command.state.is_running()).or_else(|| open.first())
+}
+
+/// Returns the scope of the fold that says whether a run is alive. A tool call or lost connection of an earlier command says
+/// nothing about the current one.
+fn current_scope(open: &[Command]) -> Scope {
+    current(open).map_or(Scope::Run, |command| Scope::Command(command.id))
 }

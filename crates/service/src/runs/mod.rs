@@ -79,12 +79,12 @@ impl Runs {
                 locked.append_event(event::RUN_STATUS, None, payload);
                 locked.end(&outcome).await?;
                 record_cancellation(caller, &mut locked).await?;
-                locked.commit(&self.deps.journals).await?;
+                locked.commit(&self.deps).await?;
             }
             RunCancellation::Requested => {
                 request_cancel(caller, &mut locked).await?;
                 record_cancellation(caller, &mut locked).await?;
-                locked.commit(&self.deps.journals).await?;
+                locked.commit(&self.deps).await?;
             }
         }
         self.view(self.load(caller, id).await?).await
@@ -104,7 +104,7 @@ impl Runs {
                 locked.end(&outcome).await?;
                 let event = AuditEvent::by_member(caller, "run.closed", id.to_string(), json!({}));
                 audit::record(&mut locked.tx, &event).await?;
-                locked.commit(&self.deps.journals).await?;
+                locked.commit(&self.deps).await?;
             }
         }
         self.view(self.load(caller, id).await?).await

@@ -62,7 +62,7 @@ impl ReconcileRuns {
             return Ok(locked.tx.rollback().await?);
         }
         locked.end(&outcome).await?;
-        locked.commit(&deps.journals).await?;
+        locked.commit(deps).await?;
         info!(run.id = %id, "{id} has ended: no runner claimed it in time");
         Ok(())
     }

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::Sessions;
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
-use crate::journal::Journals;
+use crate::deps::Deps;
 use crate::run_steps::LockedRun;
 use crate::runs::error::RunError;
 
@@ -120,13 +120,10 @@ pub(crate) async fn is_evicted(locked: &mut LockedRun) -> Result<bool, ServiceEr
 
 /// Ends a run whose session has lost its storage, so that it is not offered to runner after runner. Returns the error
 /// for the runner that claimed it.
-pub(crate) async fn end_evicted(
-    mut locked: LockedRun,
-    journals: &Journals,
-) -> Result<ServiceError, ServiceError> {
+pub(crate) async fn end_evicted(mut locked: LockedRun, deps: &Deps) -> Result<ServiceError, ServiceError> {
     let error = RunError::StorageEvicted;
     let failure = error.failure();
     locked.end(&TerminalOutcome::failed(failure.kind, failure.message)).await?;
-    locked.commit(journals).await?;
+    locked.commit(deps).await?;
     Ok(error.into())
 }

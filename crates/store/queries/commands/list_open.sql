@@ -1,4 +1,4 @@
--- The open commands of a run, in order.
+-- The open commands of runs, in order.
 SELECT
     command.id,
     command.run,
@@ -18,5 +18,5 @@ SELECT
     command.delivered_seq,
     command.ended_at AS "ended_at: Timestamp"
 FROM commands AS command
-WHERE command.run = $1 AND command.state IN ('pending', 'running')
+WHERE command.run = ANY ($1) AND command.state IN ('pending', 'running')
 ORDER BY command.ordinal

@@ -1,12 +1,21 @@
--- The attempt is the one of the runner job that started the runner; $6 where no job did. A renewal keeps it.
+-- The attempt is the one of the runner job that started the runner; $6 where no job did. A renewal keeps it. No row if the
+-- runner must not claim any more: it is draining, or its enrolment was revoked or has expired.
 INSERT INTO leases (run, runner, epoch, hold_ms, expires_at, attempt)
-VALUES (
-    $1, $2, $3, $4, now() + $4::integer * interval '1 millisecond',
+SELECT
+    $1, runner.id, $3, $4, now() + $4::integer * interval '1 millisecond',
     coalesce(
         (SELECT job.attempt FROM runner_jobs AS job WHERE job.enrolment = $5 AND job.ended_at IS NULL LIMIT 1),
         $6
     )
-)
+FROM runners AS runner
+INNER JOIN enrolments AS enrolment ON enrolment.id = runner.enrolment
+INNER JOIN principals AS principal ON principal.id = enrolment.principal
+WHERE runner.id = $2
+    AND runner.enrolment = $5
+    AND runner.draining_at IS NULL
+    AND enrolment.revoked_at IS NULL
+    AND enrolment.expires_at > now()
+    AND principal.disabled_at IS NULL
 ON CONFLICT (run) DO UPDATE
     SET
         runner = excluded.runner, epoch = excluded.epoch, hold_ms = excluded.hold_ms,

@@ -19,6 +19,6 @@ SELECT
     (SELECT runner.id FROM runners AS runner WHERE runner.enrolment = job.enrolment LIMIT 1) AS runner
 FROM runner_jobs AS job
 LEFT JOIN commands AS command ON command.id = job.command
-WHERE job.place = $1 AND job.phase = 'running'
+WHERE job.place = $1 AND job.phase = 'running' AND job.ended_at IS NULL
 ORDER BY job.created_at
 LIMIT $2

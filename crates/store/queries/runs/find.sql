@@ -1,32 +1,32 @@
--- A run with its lease, and the current time to compare the expiry with.
+-- Runs with their leases, and the current time to compare the expiry with.
 SELECT
-    run.id,
-    run.tenant,
-    tenant.slug AS tenant_slug,
-    run.session,
-    run.ordinal,
-    run.title,
-    run.project,
-    run.provider,
-    run.backend_profile,
-    run.workspace_ref,
-    run.execution_policy,
-    run.trace_sink,
-    run.created_by,
-    run.created_at AS "created_at: Timestamp",
-    run.state,
-    run.terminal_status,
-    run.failure_kind,
-    run.failure_message,
-    run.ended_at AS "ended_at: Timestamp",
-    run.cancel_seq,
-    run.waiting_since AS "waiting_since: Timestamp",
-    run.input_tokens,
-    run.cached_input_tokens,
-    run.output_tokens,
-    run.active_ms,
-    run.tool_calls,
-    run.lost_runner,
+    run.id AS "id!",
+    run.tenant AS "tenant!",
+    tenant.slug AS "tenant_slug!",
+    run.session AS "session!",
+    run.ordinal AS "ordinal!",
+    run.title AS "title?",
+    run.project AS "project!",
+    run.provider AS "provider!",
+    run.backend_profile AS "backend_profile!",
+    run.workspace_ref AS "workspace_ref!",
+    run.execution_policy AS "execution_policy!",
+    run.trace_sink AS "trace_sink?",
+    run.created_by AS "created_by!",
+    run.created_at AS "created_at!: Timestamp",
+    run.state AS "state!",
+    run.terminal_status AS "terminal_status?",
+    run.failure_kind AS "failure_kind?",
+    run.failure_message AS "failure_message?",
+    run.ended_at AS "ended_at?: Timestamp",
+    run.cancel_seq AS "cancel_seq!",
+    run.waiting_since AS "waiting_since!: Timestamp",
+    run.input_tokens AS "input_tokens!",
+    run.cached_input_tokens AS "cached_input_tokens!",
+    run.output_tokens AS "output_tokens!",
+    run.active_ms AS "active_ms!",
+    run.tool_calls AS "tool_calls!",
+    run.lost_runner AS "lost_runner?",
     (
         SELECT min(approval.expires_at) FROM approvals AS approval
         WHERE approval.run = run.id AND approval.status = 'pending' AND NOT approval.parked
@@ -44,4 +44,4 @@ SELECT
 FROM runs AS run
 INNER JOIN tenants AS tenant ON tenant.id = run.tenant
 LEFT JOIN leases AS lease ON lease.run = run.id
-WHERE run.id = $1
+WHERE run.id = ANY ($1)

@@ -1,14 +1,13 @@
--- Runs of a tenant with a pending command and no runner, oldest first. Starts from the pending commands: there are many
--- more open runs without any.
-SELECT run.id
-FROM commands AS command
-INNER JOIN runs AS run ON run.id = command.run
-WHERE command.state = 'pending'
-    AND run.tenant = $1
-    AND run.state = 'open'
-    AND ($2::text IS NULL OR run.backend_profile = $2)
-    AND run.backend_profile = ANY ($3)
-    AND NOT EXISTS (SELECT 1 FROM leases AS lease WHERE lease.run = run.id)
-GROUP BY run.id
-ORDER BY min(command.created_at)
+-- Runs of a tenant that can be claimed with one of these profiles, longest waiting first.
+SELECT waiting.run AS "id!"
+FROM (SELECT DISTINCT unnest($3::text []) AS name) AS profile
+CROSS JOIN LATERAL (
+    SELECT candidate.run, candidate.since
+    FROM waiting_runs AS candidate
+    WHERE candidate.tenant = $1 AND candidate.backend_profile = profile.name
+    ORDER BY candidate.since
+    LIMIT $4
+) AS waiting
+WHERE $2::text IS NULL OR profile.name = $2
+ORDER BY waiting.since
 LIMIT $4

@@ -1,8 +1,12 @@
-SELECT DISTINCT run.tenant, run.backend_profile
-FROM commands AS command
-INNER JOIN runs AS run ON run.id = command.run
-WHERE command.state = 'pending'
-    AND run.state = 'open'
-    AND run.waiting_since < now() - $1::float8 * interval '1 second'
-    AND NOT EXISTS (SELECT 1 FROM leases AS lease WHERE lease.run = run.id)
+-- Tenants and profiles with a run that has waited for some time.
+SELECT profile.tenant AS "tenant!", profile.backend_profile AS "backend_profile!"
+FROM list_waiting_profiles() AS profile
+WHERE EXISTS (
+    SELECT FROM waiting_runs AS waiting
+    INNER JOIN runs AS run ON run.id = waiting.run
+    WHERE waiting.tenant = profile.tenant
+        AND waiting.backend_profile = profile.backend_profile
+        AND waiting.since < now() - $1::float8 * interval '1 second'
+        AND run.waiting_since < now() - $1::float8 * interval '1 second'
+)
 LIMIT $2

@@ -54,6 +54,31 @@ pub async fn load(store: &Store, run: RunId, scopes: &[Scope]) -> Result<HashMap
     Ok(folds)
 }
 
+/// Reads folds of several runs with one statement. A scope without events has none.
+pub async fn load_of_runs(
+    store: &Store,
+    wanted: &[(RunId, Scope)],
+) -> Result<HashMap<RunId, HashMap<Scope, Fold>>, StoreError> {
+    let (runs, scopes): (Vec<Uuid>, Vec<Uuid>) =
+        wanted.iter().map(|(run, scope)| (run.as_uuid(), scope.as_uuid())).unzip();
+    let rows = sqlx::query_file!("queries/run_folds/list_of_runs.sql", &runs, &scopes)
+        .fetch_all(&store.pool)
+        .await?;
+    let mut folds: HashMap<RunId, HashMap<Scope, Fold>> = HashMap::new();
+    for row in rows {
+        let run = RunId::from_uuid(row.run);
+        let scope =
+            if row.scope.is_nil() { Scope::Run } else { Scope::Command(CommandId::from_uuid(row.scope)) };
+        let fold = match Fold::from_json(&row.fold) {
+            Some(fold) => fold,
+            // Written by another version of this binary.
+            None => rebuild(store, run, scope).await?,
+        };
+        folds.entry(run).or_default().insert(scope, fold);
+    }
+    Ok(folds)
+}
+
 /// Reads one fold in a transaction that holds the lock of the run. Returns `None` if its format is unknown.
 pub async fn load_in(tx: &mut Tx, run: RunId, scope: Scope) -> Result<Option<Fold>, StoreError> {
     let mut stored = read(tx.connection(), run.as_uuid(), &[scope.as_uuid()]).await?;

@@ -13,6 +13,15 @@ pub async fn lock(tx: &mut Tx, stream: Stream) -> Result<Head, StoreError> {
     lock_with(tx.connection(), stream).await
 }
 
+/// Locks a stream's head, unless somebody else has locked it or it does not exist.
+pub async fn try_lock(tx: &mut Tx, stream: Stream) -> Result<Option<Head>, StoreError> {
+    let Stream { journal, owner } = stream;
+    let row = sqlx::query_file!("queries/journal/try_lock_head.sql", journal.number(), owner)
+        .fetch_optional(tx.connection())
+        .await?;
+    Ok(row.map(|row| head(row.last_seq, row.epoch)))
+}
+
 /// Locks a head, and creates it for a new stream.
 pub(super) async fn lock_with(connection: &mut PgConnection, stream: Stream) -> Result<Head, StoreError> {
     let Stream { journal, owner } = stream;

@@ -14,9 +14,12 @@ mod request;
 
 pub use append::append;
 pub use erase::erase;
-pub use folds::{Scope, load as load_folds, load_in as load_fold_in, rebuild as rebuild_fold};
+pub use folds::{
+    Scope, load as load_folds, load_in as load_fold_in, load_of_runs as load_folds_of_runs,
+    rebuild as rebuild_fold,
+};
 pub use group::{GroupWriter, StreamUpdate};
-pub use heads::{last_seqs, lock as lock_head, take_over};
+pub use heads::{last_seqs, lock as lock_head, take_over, try_lock as try_lock_head};
 pub use page::{find_recorded_at, list_by_seqs, page};
 pub use partitions::create_run_partitions;
 pub use request::{AppendError, AppendRequest, NewEntry};

@@ -17,6 +17,8 @@ pub(crate) async fn insert_run(db: &TestDb) -> (RunId, RunnerId) {
          INSERT INTO runs (id, tenant, session, ordinal, project, provider, backend_profile, workspace_ref,
              execution_policy, created_by)
          VALUES ('{run_id}', '{tenant}', '{session}', 1, 'p', 'local', 'demo', '{{}}', '{{}}', '{who}');
+         INSERT INTO enrolments (id, tenant, principal, name, hash, expires_at)
+         VALUES ('{who}', '{tenant}', '{who}', 'e', decode(repeat('00', 32), 'hex'), now() + interval '1 day');
          INSERT INTO runners (id, tenant, enrolment, name, placement, backend_profiles)
          VALUES ('{runner_id}', '{tenant}', '{who}', 'r', '{{}}', '{{}}')"
     );

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use guildhall_domain::ids::{AttemptId, EnrolmentId, EntryId, RunId};
+use guildhall_domain::ids::{AttemptId, EntryId, RunId};
 use guildhall_domain::journal::{AppendRejection, Epoch, Fence, Journal, Seq, Stream};
 use guildhall_domain::runs::event::ParsedEvent;
 use guildhall_runtime::Tasks;
 use guildhall_store::journal::{self, AppendError, AppendRequest, GroupWriter, NewEntry, Scope};
-use guildhall_store::{Store, Tx, leases, runs};
+use guildhall_store::{Store, Tx, leases, runners, runs};
 use guildhall_testkit::TestDb;
 use rustix::process::{Pid, Signal, kill_process};
 use secrecy::ExposeSecret;
@@ -66,15 +66,15 @@ async fn stopped_runner_changes_no_fold_or_lease_after_a_takeover() {
     let store = store(db.url());
     let (run, runner) = fixtures::insert_run(&db).await;
     let stream = runs::stream(run);
+    let enrolment = runners::find(&store, runner).await.expect("read").expect("a runner").enrolment;
     let mut writer = Writer::start(&db, stream);
     let claim = async || {
         let mut tx = store.begin().await.expect("a transaction");
         let epoch = journal::take_over(&mut tx, stream).await.expect("a new epoch");
         // So short that any renewal changes it.
-        let (hold, enrolment, attempt) =
-            (Duration::from_millis(1), EnrolmentId::generate(), AttemptId::generate());
+        let (hold, attempt) = (Duration::from_millis(1), AttemptId::generate());
         let lease = leases::NewLease { run, runner, epoch, hold, enrolment, attempt };
-        leases::upsert(&mut tx, &lease).await.expect("put");
+        leases::upsert(&mut tx, &lease).await.expect("put").expect("a valid enrolment");
         tx.commit().await.expect("committed");
         epoch
     };

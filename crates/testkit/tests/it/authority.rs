@@ -11,6 +11,7 @@ const AUTHORIZATION_EXTRACTORS: &[&str] = &[
     "PendingAuthorization",
     "InstallationOperator",
     "EnrolledRunner",
+    "EnrolmentBearer",
     "RunHolder",
     "CachedRunHolder",
 ];

@@ -11,6 +11,7 @@ use metrics::counter;
 use tokio::sync::Semaphore;
 
 use crate::edge::error::ApiError;
+use crate::edge::long_poll::RequestPlace;
 
 /// Probes and metrics are exempt: they are needed most under overload.
 const EXEMPT_PATHS: [&str; 3] = ["/health/live", "/health/readiness", "/metrics"];
@@ -28,18 +29,22 @@ impl ConcurrencyLimit {
 /// Rejects requests over the limit at once: a queue would only hide the overload.
 pub(super) async fn concurrency(
     State(limit): State<ConcurrencyLimit>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     if EXEMPT_PATHS.contains(&request.uri().path()) {
         return next.run(request).await;
     }
-    let Ok(_permit) = limit.0.try_acquire() else {
+    let Ok(permit) = limit.0.try_acquire_owned() else {
         counter!("guildhall_http_overloads_total").increment(1);
         let message = "too many concurrent requests; try again in a moment";
         return ApiError::new(FailureKind::Overloaded, message).into_response();
     };
-    next.run(request).await
+    let place = RequestPlace::new(permit);
+    request.extensions_mut().insert(place.clone());
+    let response = next.run(request).await;
+    place.release();
+    response
 }
 
 /// Fails a request that takes too long. Its handler is dropped and its transaction rolled back.

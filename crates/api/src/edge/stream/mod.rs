@@ -25,11 +25,11 @@ use guildhall_domain::journal::{Gap, Seq};
 use guildhall_protocol::stream::CLIENT_ID_HEADER;
 use guildhall_runtime::Tasks;
 use guildhall_service::ServiceError;
-use guildhall_service::access::authority::AuthorityWatches;
+use guildhall_service::access::authority::{AuthorityWatch, AuthorityWatches};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::edge::caller::{Credential, Follower, OperatorFollower};
+use crate::edge::caller::{Follower, OperatorFollower};
 use crate::edge::error::ApiError;
 use crate::edge::input::parse;
 
@@ -81,26 +81,17 @@ impl ReadRight for OperatorOnly {
 /// A caller who was authenticated just now and may read the streams of a [`ReadRight`].
 pub(crate) trait StreamReader<R> {
     fn caller(&self) -> &Caller;
-    fn credential(&self) -> &Credential;
 }
 
 impl<R: Right> StreamReader<R> for Follower<R> {
     fn caller(&self) -> &Caller {
         &self.caller
     }
-
-    fn credential(&self) -> &Credential {
-        &self.credential
-    }
 }
 
 impl StreamReader<OperatorOnly> for OperatorFollower {
     fn caller(&self) -> &Caller {
         &self.operator
-    }
-
-    fn credential(&self) -> &Credential {
-        &self.credential
     }
 }
 
@@ -164,23 +155,24 @@ impl Streams {
     ) -> Result<Response, ApiError> {
         let topic = source.topic();
         let permit = self.permits.acquire(follower.caller().principal, topic.owner)?;
-        let watch = self.watches.watch(follower.credential(), topic.tenant, follower.caller().clone());
+        let watch = self.watches.watch(follower.caller().clone(), topic.tenant);
         let (out, reader) = queue::bounded_queue(task::MAX_QUEUE);
-        let response = event_stream(&client, reader, permit);
+        let response = event_stream(&client, reader, watch.clone(), permit);
         let task = StreamTask { source, client, out };
-        self.tasks.spawn("stream", task.run(watch, self.closing.clone()));
+        self.tasks.spawn_isolated("stream", task.run(watch, self.closing.clone()));
         Ok(response)
     }
 }
 
-/// Returns a response that sends the frames of a queue, and a heartbeat while there are none.
-fn event_stream(client: &ClientId, reader: Reader, permit: StreamPermit) -> Response {
-    let frames = unfold((reader, permit), async |(mut reader, permit)| {
-        let frame = match tokio::time::timeout(HEARTBEAT_INTERVAL, reader.next()).await {
+/// Returns a response that sends the frames of a queue while the authority of the caller is fresh, and a heartbeat while
+/// there are none.
+fn event_stream(client: &ClientId, reader: Reader, watch: AuthorityWatch, permit: StreamPermit) -> Response {
+    let frames = unfold((reader, watch, permit), async |(mut reader, mut watch, permit)| {
+        let frame = match tokio::time::timeout(HEARTBEAT_INTERVAL, reader.next(&mut watch)).await {
             Ok(frame) => frame?,
             Err(_) => Bytes::from_static(frame::HEARTBEAT.as_bytes()),
         };
-        Some((Ok::<_, Infallible>(frame), (reader, permit)))
+        Some((Ok::<_, Infallible>(frame), (reader, watch, permit)))
     });
     let mut response = Body::from_stream(frames).into_response();
     let headers = response.headers_mut();

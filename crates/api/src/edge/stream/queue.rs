@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
 use guildhall_domain::journal::follow::{Backlog, PushResult, QueueSize};
+use guildhall_service::access::authority::AuthorityWatch;
 use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -137,14 +138,24 @@ impl Drop for Writer {
 }
 
 impl Reader {
-    /// Waits for the next frame. Returns none at the end of the stream.
-    pub(super) async fn next(&mut self) -> Option<Bytes> {
+    /// Waits for the next frame, and until the authority of the client is fresh. Returns none at the end of the stream.
+    pub(super) async fn next(&mut self, watch: &mut AuthorityWatch) -> Option<Bytes> {
         loop {
-            match self.try_next() {
-                Some(next) => return next,
-                None => self.shared.readable.notified().await,
+            if self.is_ready() {
+                watch.fresh().await;
+                // Meanwhile the queue may have been discarded.
+                if let Some(next) = self.try_next() {
+                    return next;
+                }
+            } else {
+                self.shared.readable.notified().await;
             }
         }
+    }
+
+    fn is_ready(&self) -> bool {
+        let state = self.shared.state();
+        !state.frames.is_empty() || state.is_finished
     }
 
     /// Removes the first frame. Returns none if the queue is empty, `Some(None)` at the end of the stream.

@@ -46,10 +46,10 @@ enum StreamEnd {
 impl<S: StreamSource> StreamTask<S> {
     /// Sends events until the client or the server ends the stream.
     pub(super) async fn run(mut self, mut watch: AuthorityWatch, closing: CancellationToken) {
-        let topic = self.source.topic();
+        let (topic, sending) = (self.source.topic(), watch.clone());
         debug!(client.id = %self.client, stream = topic.kind, owner = %topic.owner, "stream opened");
         let end = tokio::select! {
-            end = send_events(&mut self.source, &self.client, &self.out) => end,
+            end = send_events(&mut self.source, &self.client, &self.out, sending) => end,
             kind = watch.ended(|caller| S::ReadRight::may_read(caller, topic.tenant)) => StreamEnd::Closed(kind),
             () = closing.cancelled() => StreamEnd::Closed(FailureKind::NotReady),
             () = self.out.reader_dropped() => StreamEnd::Disconnected,
@@ -76,14 +76,19 @@ impl<S: StreamSource> StreamTask<S> {
 }
 
 /// Sends the history and then live events. Returns only when the client is too slow.
-async fn send_events<S: StreamSource>(source: &mut S, client: &ClientId, out: &Writer) -> StreamEnd {
+async fn send_events<S: StreamSource>(
+    source: &mut S,
+    client: &ClientId,
+    out: &Writer,
+    watch: AuthorityWatch,
+) -> StreamEnd {
     out.push_control(Bytes::from_static(RETRY.as_bytes()));
     out.push_control(encode_notice(hello(client, Protocol::CURRENT)));
     if let Some(gap) = source.gap() {
         out.push_control(encode_notice(Notice::Gap { recovered: false, reason: gap.as_str().to_owned() }));
     }
     replay(source, out).await;
-    send_live(source, out).await
+    send_live(source, out, watch).await
 }
 
 /// Sends the events from before the stream was opened. A client is never evicted here: pending history stays in
@@ -105,16 +110,22 @@ async fn replay<S: StreamSource>(source: &mut S, out: &Writer) {
     out.drained().await;
 }
 
-/// Sends live events. A client whose queue stays full is evicted; other clients are not affected.
-async fn send_live<S: StreamSource>(source: &mut S, out: &Writer) -> StreamEnd {
+/// Sends live events. A client whose queue stays full is evicted; other clients are not affected. A stream that is paused
+/// is not the fault of its client.
+async fn send_live<S: StreamSource>(source: &mut S, out: &Writer, mut watch: AuthorityWatch) -> StreamEnd {
     let mut full_since = None;
     loop {
         let frame = next_event(source).await.encode();
         if out.push(&frame) == PushResult::Full {
             warn_if_slow(out);
-            let since: Instant = *full_since.get_or_insert_with(Instant::now);
-            if timeout_at(since + EVICTION_TIMEOUT, out.push_when_ready(&frame)).await.is_err() {
-                return StreamEnd::Evicted;
+            let mut since: Instant = *full_since.get_or_insert_with(Instant::now);
+            while timeout_at(since + EVICTION_TIMEOUT, out.push_when_ready(&frame)).await.is_err() {
+                if watch.is_fresh() {
+                    return StreamEnd::Evicted;
+                }
+                watch.fresh().await;
+                since = Instant::now();
+                full_since = Some(since);
             }
         }
         warn_if_slow(out);

@@ -6,8 +6,6 @@ pub(crate) mod questions;
 pub(crate) mod rules;
 pub(crate) mod stream;
 
-use std::time::Duration;
-
 use axum::extract::State;
 use axum::{Json, Router};
 use guildhall_domain::FailureKind;
@@ -29,8 +27,8 @@ use crate::edge::caller::PendingAuthorization;
 use crate::edge::client_address::DirectPeer;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, parse};
+use crate::edge::long_poll::LongPoll;
 use crate::http::responses::{CommonErrors, TooManyStreams};
-use crate::http::runners::longest_wait;
 
 /// List the approvals of a tenant
 ///
@@ -50,6 +48,7 @@ pub(crate) async fn list(
     caller: PendingAuthorization<RunsRead>,
     DirectPeer(peer): DirectPeer,
     ValidatedQuery(query): ValidatedQuery<ApprovalsQuery>,
+    long_poll: LongPoll,
 ) -> Result<Json<ApprovalsView>, ApiError> {
     let page = page_request(&query)?;
     let approvals = &app.approvals.approvals;
@@ -57,9 +56,9 @@ pub(crate) async fn list(
     if let Some(after) = after {
         let waiting = caller.in_tenant(&app, &query.tenant_id).await?;
         let _permit = app.streams.permit(waiting.principal, waiting.tenant().as_uuid())?;
-        let wait = Duration::from_millis(query.wait).min(longest_wait(&app));
+        let place = long_poll.begin(&app, query.wait)?;
         tokio::select! {
-            changed = approvals.wait_for_change(&waiting, after, wait) => changed?,
+            changed = approvals.wait_for_change(&waiting, after, place.wait) => changed?,
             // The server stops accepting: the client continues at another replica.
             () = app.closing.cancelled() => {}
         }

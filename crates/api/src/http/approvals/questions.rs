@@ -14,8 +14,9 @@ use crate::App;
 use crate::edge::caller::RunHolder;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, parse};
+use crate::edge::long_poll::LongPoll;
 use crate::http::responses::CommonErrors;
-use crate::http::runners::{grant_for, longest_wait};
+use crate::http::runners::grant_for;
 
 /// Length of the ids that a runner gives to processes and requests.
 const PROCESS_LENGTH: std::ops::RangeInclusive<usize> = 1..=64;
@@ -67,12 +68,13 @@ pub(crate) async fn take(
     State(app): State<App>,
     RunHolder(token): RunHolder,
     PathIds((run, approval)): PathIds<(RunId, ApprovalId)>,
+    long_poll: LongPoll,
     Body(body): Body<TakeAnswer>,
 ) -> Result<Json<AnswerView>, ApiError> {
     let (grant, questions) = (grant_for(&token, run)?, &app.approvals.questions);
-    let wait = Duration::from_millis(body.wait).min(longest_wait(&app));
+    let waiting = long_poll.begin(&app, body.wait)?;
     let state = tokio::select! {
-        state = questions.take(grant, approval, &body.process, wait) => state?,
+        state = questions.take(grant, approval, &body.process, waiting.wait) => state?,
         // The server stops accepting: the runner continues at another replica.
         () = app.closing.cancelled() => questions.take(grant, approval, &body.process, Duration::ZERO).await?,
     };

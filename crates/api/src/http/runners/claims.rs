@@ -1,7 +1,5 @@
 //! Run claims.
 
-use std::time::Duration;
-
 use axum::Json;
 use axum::extract::State;
 use guildhall_domain::ids::RunId;
@@ -9,11 +7,11 @@ use guildhall_protocol::rest::runners::{ClaimNext, ClaimRun, ClaimedView, GrantV
 use guildhall_service::runners::claims::ClaimRetry;
 
 use super::leases::view;
-use super::longest_wait;
 use crate::App;
-use crate::edge::caller::EnrolledRunner;
+use crate::edge::caller::{EnrolledRunner, EnrolmentBearer};
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, parse};
+use crate::edge::long_poll::LongPoll;
 use crate::http::responses::CommonErrors;
 
 /// Claim a run
@@ -48,13 +46,14 @@ pub(crate) async fn claim(
 )]
 pub(crate) async fn claim_next(
     State(app): State<App>,
-    EnrolledRunner(enrolment): EnrolledRunner,
+    EnrolmentBearer(bearer): EnrolmentBearer,
+    long_poll: LongPoll,
     Body(body): Body<ClaimNext>,
 ) -> Result<Json<ClaimedView>, ApiError> {
     let runner = parse("runnerId", &body.runner_id)?;
-    let wait = Duration::from_millis(body.wait).min(longest_wait(&app));
+    let waiting = long_poll.begin(&app, body.wait)?;
     let claimed = tokio::select! {
-        claimed = app.runners.claims.claim_next(&enrolment, runner, wait) => claimed?,
+        claimed = app.runners.claims.claim_next(&bearer, runner, waiting.wait) => claimed?,
         // The server stops accepting: the runner asks another replica.
         () = app.closing.cancelled() => None,
     };

@@ -11,11 +11,12 @@ use guildhall_protocol::rest::runners::{PollQuery, WorkView};
 use guildhall_protocol::rest::runs::commands::CommandView;
 use guildhall_service::runners::commands::{PendingWork, PollCursor};
 
-use super::{grant_for, longest_wait};
+use super::grant_for;
 use crate::App;
 use crate::edge::caller::RunHolder;
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, check_limit};
+use crate::edge::long_poll::LongPoll;
 use crate::http::responses::CommonErrors;
 use crate::http::runs::commands::view;
 use crate::http::runs::events::parse_seq;
@@ -33,13 +34,15 @@ pub(crate) async fn poll(
     RunHolder(token): RunHolder,
     PathIds(run): PathIds<RunId>,
     ValidatedQuery(query): ValidatedQuery<PollQuery>,
+    long_poll: LongPoll,
 ) -> Result<Json<WorkView>, ApiError> {
     let grant = grant_for(&token, run)?;
+    let waiting = long_poll.begin(&app, query.wait)?;
     let from = PollCursor {
         after: query.after_seq,
         cancel_seq: parse_seq("cancelSeq", query.cancel_seq)?,
         limit: check_limit("limit", query.limit, 100)?,
-        wait: Duration::from_millis(query.wait).min(longest_wait(&app)),
+        wait: waiting.wait,
     };
     let work = tokio::select! {
         work = app.runners.commands.poll(grant, from) => work?,

@@ -11,8 +11,6 @@ mod registrations;
 pub(crate) mod status;
 mod tokens;
 
-use std::time::Duration;
-
 use guildhall_domain::ids::RunId;
 use guildhall_domain::runners::enrolment::RunGrant;
 use guildhall_service::ServiceError;
@@ -27,14 +25,6 @@ use crate::edge::error::ApiError;
 /// Returns the grant of a run token for the run in the path. Other runs do not exist for it.
 pub(super) fn grant_for(token: &VerifiedRunToken, run: RunId) -> Result<&RunGrant, ApiError> {
     if token.grant.run == run { Ok(&token.grant) } else { Err(ServiceError::NOT_FOUND.into()) }
-}
-
-/// A long poll is answered this long before the request times out.
-const RESPONSE_MARGIN: Duration = Duration::from_secs(1);
-
-/// Returns how long a long poll may wait.
-pub(super) fn longest_wait(app: &App) -> Duration {
-    app.limits.request_timeout.saturating_sub(RESPONSE_MARGIN)
 }
 
 pub(super) fn routes() -> OpenApiRouter<App> {

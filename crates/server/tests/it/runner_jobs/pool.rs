@@ -86,6 +86,33 @@ async fn process_limit_holds_and_tenants_with_fewer_runs_go_first() {
     );
 }
 
+/// A run that is done keeps its runner for the next command, but not while others wait.
+#[tokio::test]
+async fn idle_runner_gives_its_place_to_a_waiting_run() {
+    let launcher = TestLauncher::new();
+    let db = TestDb::new().await;
+    let setup = launcher
+        .setup(&db)
+        .with("launcher.cold_start", true)
+        .with("launcher.max_processes", 1)
+        .with("launcher.idle", "1h");
+    let cluster = Cluster::with_setup(setup, db).await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let other = cluster.create_test_tenant("other").await;
+    let first = cluster.create_run(&tenant).await;
+    let command = cluster.send_turn(&first, "go").await;
+    cluster.wait_for_command(&first, &command, "completed").await;
+    assert_eq!(launcher.runner_pids().len(), 1, "nobody waits: it keeps its runner");
+    for tenant in [&other, &tenant] {
+        let next = cluster.create_run(tenant).await;
+        let command = cluster.send_turn(&next, "go").await;
+        cluster.wait_for_command(&next, &command, "completed").await;
+    }
+    let again = cluster.send_turn(&first, "and again").await;
+    cluster.wait_for_command(&first, &again, "completed").await;
+    assert_eq!(launcher.attempt_count(), 4);
+}
+
 #[tokio::test]
 async fn tenant_with_many_runs_does_not_starve_other_tenants() {
     let cluster = Cluster::new().await;

@@ -12,6 +12,28 @@ use crate::support::{Setup, TestServer};
 
 const READERS: usize = 300;
 
+/// Tokens of different callers are checked together.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_with_tokens_of_their_own_share_authority_checks() {
+    let cluster = Cluster::new().await;
+    let fixture = StreamFixture::new(&cluster, "acme").await;
+    let mut streams = Vec::new();
+    for _ in 0..30 {
+        let (_, key) = cluster.create_key(&fixture.tenant.id, "viewer").await;
+        streams.push(cluster.second.open_stream(&fixture.path, &key, None).await);
+    }
+    let (began, before) = (Instant::now(), metric(&cluster.second, "guildhall_authority_looks_total").await);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let checks = metric(&cluster.second, "guildhall_authority_looks_total").await - before;
+    let periods = u64::try_from(began.elapsed().as_millis() / 400).expect("a small number") + 2;
+    assert!((1..=periods).contains(&checks), "{checks} checks for 30 tokens in {periods} periods");
+    fixture.append_messages(&cluster, &["after"]).await;
+    let history = cluster.list_events(&fixture.run).await.len();
+    for stream in &mut streams {
+        stream.next_events(history).await;
+    }
+}
+
 async fn metric(server: &TestServer, name: &str) -> u64 {
     let text = server.get("/metrics").await.text;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));

@@ -12,7 +12,7 @@ use guildhall_testkit::{PrivateEngines, Stopwatch, TestDb};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, wait_for_lock};
 use crate::support::events::{EventStream, StreamEvent};
 use crate::support::runs::{RunClaim, TestTenant, assistant_message, run_request, text};
 use crate::support::{Setup, read_response};
@@ -241,6 +241,27 @@ async fn stream_closes_when_permissions_cannot_be_checked() {
     assert_eq!((last.kind.as_str(), &last.data["failureKind"]), ("closed", &json!("infra-failed")));
     assert!(began.elapsed() > Duration::from_millis(1500), "closed after {:?}", began.elapsed());
     assert!(stopwatch.elapsed() < Duration::from_secs(4), "still open after {:?}", stopwatch.elapsed());
+}
+
+/// Nothing is sent on permissions that are older than a second; a short outage of the check does not end the stream.
+#[tokio::test]
+async fn stream_pauses_while_permissions_cannot_be_checked() {
+    let cluster = Cluster::new().await;
+    let fixture = StreamFixture::new(&cluster, "acme").await;
+    let mut stream = cluster.second.open_stream(&fixture.path, &cluster.operator.token, None).await;
+    let history = cluster.list_events(&fixture.run).await.len();
+    stream.next_events(history).await;
+    let (mut lock, mut watch) = (cluster.db.sql().await, cluster.db.sql().await);
+    lock.execute("BEGIN; LOCK TABLE memberships IN ACCESS EXCLUSIVE MODE").await;
+    wait_for_lock(&mut watch).await;
+    // The last check began before the lock.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    fixture.append_messages(&cluster, &["paused"]).await;
+    let paused = tokio::time::timeout(Duration::from_secs(2), stream.next_events(1)).await;
+    assert!(paused.is_err(), "sent without a check: {paused:?}");
+    lock.execute("COMMIT").await;
+    let resumed = stream.next_events(1).await;
+    assert_eq!(resumed[0].data["payload"]["text"], "paused");
 }
 
 #[tokio::test]

@@ -122,7 +122,12 @@ impl ReconcileRunnerJobs {
             MAX_COLD_CANDIDATES,
         )
         .await?;
-        for run in waiting.into_iter().filter(is_due).take(free_slots) {
+        let due: Vec<LaunchCandidate> = waiting.into_iter().filter(is_due).collect();
+        let missing_slots = due.len().saturating_sub(free_slots);
+        if missing_slots > 0 {
+            rows::drain_idle(store, self.launcher.id(), missing_slots).await?;
+        }
+        for run in due.into_iter().take(free_slots) {
             self.insert_cold_start(run).await?;
         }
         Ok(())

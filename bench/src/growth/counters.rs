@@ -1,0 +1,80 @@
+//! What PostgreSQL has counted for the role of the server: statements, and the blocks that they touched.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use secrecy::ExposeSecret;
+use sqlx::{Connection, PgConnection};
+
+use crate::installation::Installation;
+
+/// Counters, or the difference of two.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Counts {
+    pub(super) statements: f64,
+    pub(super) blocks: f64,
+}
+
+pub(super) struct Counters {
+    sql: PgConnection,
+}
+
+impl Counters {
+    /// Makes PostgreSQL count statements. It restarts, so call this before the server starts.
+    pub(super) async fn enable(postgres: &guildhall_engines::Postgres) -> Result<()> {
+        let mut admin = PgConnection::connect(postgres.admin_url("guildhall").expose_secret()).await?;
+        sqlx::raw_sql("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'")
+            .execute(&mut admin)
+            .await?;
+        admin.close().await?;
+        postgres.kill();
+        postgres.restart()?;
+        let mut admin = PgConnection::connect(postgres.admin_url("guildhall").expose_secret()).await?;
+        sqlx::raw_sql("CREATE EXTENSION IF NOT EXISTS pg_stat_statements").execute(&mut admin).await?;
+        Ok(())
+    }
+
+    pub(super) async fn open(installation: &Installation) -> Result<Self> {
+        let url = installation.postgres.admin_url("guildhall");
+        Ok(Self { sql: PgConnection::connect(url.expose_secret()).await? })
+    }
+
+    /// Counts what the server does while a future runs.
+    pub(super) async fn during<T>(&mut self, work: impl Future<Output = Result<T>>) -> Result<(T, Counts)> {
+        let before = self.read().await?;
+        let done = work.await?;
+        let after = self.read().await?;
+        let counts =
+            Counts { statements: after.statements - before.statements, blocks: after.blocks - before.blocks };
+        Ok((done, counts))
+    }
+
+    /// Counts for some time, and returns the counts of a second.
+    pub(super) async fn per_second(&mut self, time: Duration) -> Result<Counts> {
+        let began = Instant::now();
+        let ((), counts) = self
+            .during(async {
+                tokio::time::sleep(time).await;
+                Ok(())
+            })
+            .await?;
+        let seconds = began.elapsed().as_secs_f64();
+        Ok(Counts { statements: counts.statements / seconds, blocks: counts.blocks / seconds })
+    }
+
+    pub(super) async fn execute(&mut self, sql: String) -> Result<()> {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut self.sql).await?;
+        Ok(())
+    }
+
+    async fn read(&mut self) -> Result<Counts> {
+        #[expect(clippy::disallowed_methods, reason = "a benchmark reads the counters of PostgreSQL")]
+        let (statements, blocks): (f64, f64) = sqlx::query_as(
+            "SELECT coalesce(sum(calls), 0)::float8, coalesce(sum(shared_blks_hit + shared_blks_read), 0)::float8
+             FROM pg_stat_statements INNER JOIN pg_roles ON pg_roles.oid = userid WHERE rolname = 'guildhall'",
+        )
+        .fetch_one(&mut self.sql)
+        .await?;
+        Ok(Counts { statements, blocks })
+    }
+}

@@ -1,0 +1,227 @@
+//! How the cost of a server grows with what it holds: statements and blocks for N and for 10 N.
+
+mod counters;
+mod load;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use reqwest::Method;
+use serde_json::json;
+
+use self::counters::{Counters, Counts};
+use crate::installation::{Installation, Tenant, text};
+
+/// How long an idle server is measured: longer than a long poll.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// Time for clients to reach the state that is measured.
+const SETTLE: Duration = Duration::from_secs(12);
+
+const FOLLOWERS: usize = 500;
+const WAITING_RUNNERS: usize = 200;
+const RUNNERS_AT_AN_OFFER: usize = 50;
+const HELD_RUNS: usize = 50;
+const PENDING_RUNS: usize = 1_000;
+const LISTED_RUNS: usize = 10;
+
+/// A cost with N, and with ten times as many.
+struct Growth {
+    what: &'static str,
+    unit: &'static str,
+    n: usize,
+    costs: [Counts; 2],
+}
+
+impl Growth {
+    /// Returns the cost of 10 N over that of N. Less than one statement is one: there is nothing to save.
+    fn ratio(&self) -> f64 {
+        let of = |cost: fn(&Counts) -> f64| cost(&self.costs[1]).max(1.0) / cost(&self.costs[0]).max(1.0);
+        of(|counts| counts.statements)
+    }
+
+    fn print(&self) {
+        let [few, many] = &self.costs;
+        println!(
+            "{}: {:.1} statements and {:.0} blocks {} with {}, {:.1} and {:.0} with {} ({:.2})",
+            self.what,
+            few.statements,
+            few.blocks,
+            self.unit,
+            self.n,
+            many.statements,
+            many.blocks,
+            self.n * 10,
+            self.ratio()
+        );
+    }
+}
+
+pub(crate) fn run() -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let installation = Installation::start_with(|postgres| runtime.block_on(Counters::enable(postgres)))?;
+    runtime.block_on(measure(&installation))
+}
+
+async fn measure(installation: &Installation) -> Result<()> {
+    let tenant = installation.create_tenant().await?;
+    let mut counters = Counters::open(installation).await?;
+    let idle = counters.per_second(IDLE).await?;
+    println!("idle server: {:.1} statements and {:.0} blocks a second", idle.statements, idle.blocks);
+    let growths = [
+        followers(installation, &tenant, &mut counters).await?,
+        waiting_runners(installation, &tenant, &mut counters).await?,
+        offered_run(installation, &tenant, &mut counters).await?,
+        held_runs(installation, &tenant, &mut counters).await?,
+        listed_runs(installation, &tenant, &mut counters).await?,
+        pending_runs(installation, &tenant, &mut counters).await?,
+    ];
+    growths.iter().for_each(Growth::print);
+    let worst = growths.iter().map(Growth::ratio).fold(0.0, f64::max);
+    println!("growth_worst_ratio={worst:.2}");
+    Ok(())
+}
+
+async fn followers(installation: &Installation, tenant: &Tenant, counters: &mut Counters) -> Result<Growth> {
+    let run = installation.create_run(tenant).await?;
+    let mut costs = Vec::new();
+    let mut streams = Vec::new();
+    for count in [FOLLOWERS, FOLLOWERS * 10] {
+        streams.extend(load::follow(installation, tenant, &run, count - streams.len()).await?);
+        tokio::time::sleep(SETTLE).await;
+        costs.push(counters.per_second(IDLE).await?);
+        ensure!(load::open_streams(installation).await? == count, "streams were closed");
+    }
+    growth("followers with tokens of their own", "a second", FOLLOWERS, costs)
+}
+
+async fn waiting_runners(
+    installation: &Installation,
+    tenant: &Tenant,
+    counters: &mut Counters,
+) -> Result<Growth> {
+    let runners = load::register(installation, tenant, WAITING_RUNNERS * 10).await?;
+    let mut costs = Vec::new();
+    for count in [WAITING_RUNNERS, WAITING_RUNNERS * 10] {
+        let _waiting = load::wait_for_runs(installation, tenant, &runners[..count]);
+        tokio::time::sleep(SETTLE).await;
+        costs.push(counters.per_second(IDLE).await?);
+        let other = installation.request(Method::GET, "/api/v1/whoami", &tenant.access, json!({})).await;
+        other.context("another request while runners wait")?;
+    }
+    growth("waiting runners", "a second", WAITING_RUNNERS, costs)
+}
+
+/// Counts from the request that sends a command to the grant of its run.
+async fn offered_run(
+    installation: &Installation,
+    tenant: &Tenant,
+    counters: &mut Counters,
+) -> Result<Growth> {
+    let runners = load::register(installation, tenant, RUNNERS_AT_AN_OFFER * 10).await?;
+    let mut costs = Vec::new();
+    for count in [RUNNERS_AT_AN_OFFER, RUNNERS_AT_AN_OFFER * 10] {
+        let mut waiting = load::wait_for_runs(installation, tenant, &runners[..count]);
+        let run = installation.create_run(tenant).await?;
+        tokio::time::sleep(SETTLE).await;
+        let offer = async {
+            send_turn(installation, tenant, &run).await?;
+            let grant = waiting.join_next().await.context("a runner")??;
+            ensure!(grant?["run"]["runId"] == json!(run), "another run was claimed");
+            Ok(())
+        };
+        costs.push(counters.during(offer).await?.1);
+        end_run(installation, tenant, &run).await?;
+    }
+    growth("a command until a waiting runner has its run", "", RUNNERS_AT_AN_OFFER, costs)
+}
+
+async fn held_runs(installation: &Installation, tenant: &Tenant, counters: &mut Counters) -> Result<Growth> {
+    let mut costs = Vec::new();
+    let mut held = Vec::new();
+    for count in [HELD_RUNS, HELD_RUNS * 9] {
+        held.push(load::hold_runs(installation, tenant, count).await?);
+        tokio::time::sleep(SETTLE).await;
+        costs.push(counters.per_second(IDLE).await?);
+    }
+    growth("idle runs that runners hold", "a second", HELD_RUNS, costs)
+}
+
+async fn listed_runs(
+    installation: &Installation,
+    tenant: &Tenant,
+    counters: &mut Counters,
+) -> Result<Growth> {
+    let mut costs = Vec::new();
+    for limit in [LISTED_RUNS, LISTED_RUNS * 10] {
+        let path = format!("/api/v1/runs?tenantId={}&limit={limit}", tenant.id);
+        let list = installation.request(Method::GET, &path, &tenant.access, json!({}));
+        let (listed, counts) = counters.during(list).await?;
+        ensure!(listed["runs"].as_array().is_some_and(|runs| runs.len() == limit), "too few runs: {listed}");
+        costs.push(counts);
+    }
+    growth("a list of runs", "", LISTED_RUNS, costs)
+}
+
+/// Counts a claim while other runs wait that the runner could claim as well.
+async fn pending_runs(
+    installation: &Installation,
+    tenant: &Tenant,
+    counters: &mut Counters,
+) -> Result<Growth> {
+    let runner = load::register(installation, tenant, 2).await?;
+    let run = installation.create_run(tenant).await?;
+    send_turn(installation, tenant, &run).await?;
+    let mut costs = Vec::new();
+    for (copies, runner) in [(PENDING_RUNS, &runner[0]), (PENDING_RUNS * 9, &runner[1])] {
+        counters.execute(COPY_WAITING_RUNS.replace("$COUNT", &copies.to_string())).await?;
+        // The claim is measured, not what is known of the runner.
+        let body = json!({ "runnerId": runner, "wait": 0 });
+        let claim = installation.request(Method::POST, "/api/v1/runners/claim", &tenant.enrolment, body);
+        let began = Instant::now();
+        let (claimed, counts) = counters.during(claim).await?;
+        println!("a claim took {:.1?}", began.elapsed());
+        ensure!(!claimed["grant"].is_null(), "no run was claimed");
+        costs.push(counts);
+    }
+    growth("a claim beside pending runs", "", PENDING_RUNS, costs)
+}
+
+/// Copies a waiting run with its session, command and journal head. One id serves them all.
+const COPY_WAITING_RUNS: &str = "
+    DROP TABLE IF EXISTS copies;
+    CREATE TEMPORARY TABLE copies AS
+        SELECT gen_random_uuid() AS id, waiting.run AS original
+        FROM (SELECT run FROM waiting_runs ORDER BY since DESC LIMIT 1) AS waiting, generate_series(1, $COUNT);
+    INSERT INTO sessions
+        SELECT (jsonb_populate_record(NULL::sessions, to_jsonb(session) || jsonb_build_object(
+            'id', copies.id, 'active_run', copies.id, 'active_command', copies.id, 'last_run', copies.id
+        ))).* FROM copies JOIN runs AS run ON run.id = copies.original JOIN sessions AS session ON session.id = run.session;
+    INSERT INTO runs
+        SELECT (jsonb_populate_record(NULL::runs, to_jsonb(run) || jsonb_build_object('id', copies.id, 'session', copies.id))).*
+        FROM copies JOIN runs AS run ON run.id = copies.original;
+    INSERT INTO journal_heads (journal, owner, last_seq, epoch)
+        SELECT head.journal, copies.id, head.last_seq, head.epoch
+        FROM copies JOIN journal_heads AS head ON head.owner = copies.original;
+    INSERT INTO commands
+        SELECT (jsonb_populate_record(NULL::commands, to_jsonb(command) || jsonb_build_object('id', copies.id, 'run', copies.id))).*
+        FROM copies JOIN commands AS command ON command.run = copies.original;
+    ANALYZE;
+";
+
+async fn send_turn(installation: &Installation, tenant: &Tenant, run: &str) -> Result<String> {
+    let turn = json!({ "type": "turn", "payload": { "prompt": "go" } });
+    let path = format!("/api/v1/runs/{run}/commands");
+    text(&installation.request(Method::POST, &path, &tenant.access, turn).await?, "commandId")
+}
+
+async fn end_run(installation: &Installation, tenant: &Tenant, run: &str) -> Result<()> {
+    let path = format!("/api/v1/runs/{run}/cancel");
+    installation.request(Method::POST, &path, &tenant.access, json!({})).await?;
+    Ok(())
+}
+
+fn growth(what: &'static str, unit: &'static str, n: usize, costs: Vec<Counts>) -> Result<Growth> {
+    let costs = costs.try_into().ok().context("two costs")?;
+    Ok(Growth { what, unit, n, costs })
+}

@@ -1,0 +1,1 @@
+SELECT last_seq, epoch FROM journal_heads WHERE journal = $1 AND owner = $2 FOR UPDATE SKIP LOCKED
