@@ -6,11 +6,11 @@ use futures::future::join;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::TestServer;
 use crate::support::cluster::SignedInUser;
 use crate::support::events::EventStream;
 use crate::support::question_fixture::QuestionFixture;
 use crate::support::runs::text;
+use crate::support::{TestResponse, TestServer};
 
 const TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -31,6 +31,13 @@ impl QuestionFixture {
     async fn listed_ids(&self, user: &SignedInUser, query: &str) -> Vec<String> {
         let list = self.list(user, query).await;
         list["approvals"].as_array().expect("a list").iter().map(|found| text(found, "approvalId")).collect()
+    }
+
+    /// Waits until a long poll is open, so that what happens from now on ends it.
+    async fn wait_for_open_long_poll(&self) {
+        let is_open =
+            |metrics: &TestResponse| metrics.text.lines().any(|line| line == "guildhall_streams_open 1");
+        self.cluster.second.wait_until("/metrics", TIMEOUT, is_open).await;
     }
 
     async fn position(&self) -> String {
@@ -84,7 +91,11 @@ async fn long_poll_returns_when_a_question_is_asked_on_the_other_replica() {
     let unchanged = fixture.list(&fixture.ada, &format!("&after={position}&wait=100")).await;
     assert_eq!(unchanged, json!({ "approvals": [], "nextCursor": null, "position": position }));
     let query = format!("&after={position}&wait=25000");
-    let (listed, asked) = join(fixture.list(&fixture.ada, &query), fixture.ask("0", "touch a")).await;
+    let ask = async {
+        fixture.wait_for_open_long_poll().await;
+        fixture.ask("0", "touch a").await
+    };
+    let (listed, asked) = join(fixture.list(&fixture.ada, &query), ask).await;
     assert_eq!(listed["approvals"][0]["approvalId"], asked);
     assert_ne!(listed["position"], position);
     // A position from before a restore of the database is in the past.
@@ -104,6 +115,7 @@ async fn right_taken_away_during_a_long_poll_ends_it_with_nothing() {
     let position = fixture.position().await;
     let path = format!("/api/v1/approvals?tenantId=acme&after={position}&wait=25000");
     let remove_and_ask = async {
+        fixture.wait_for_open_long_poll().await;
         let member = format!("/api/v1/tenants/acme/members/{}", fixture.ada.principal);
         let token = &fixture.cluster.operator.token;
         let removed = fixture.cluster.first.request_as(Method::DELETE, &member, token, None).await;

@@ -69,5 +69,7 @@ mod tenant_bounds;
 mod tenants;
 mod users;
 mod waiting_runners;
+mod webhook_deliveries;
+mod webhook_events;
 mod webhooks;
 mod workspace_diffs;

@@ -12,6 +12,7 @@ pub(crate) mod question_fixture;
 pub(crate) mod routes;
 pub(crate) mod run_tokens;
 pub(crate) mod runs;
+pub(crate) mod webhook_fixture;
 pub(crate) mod webhook_receiver;
 
 use std::net::SocketAddr;

@@ -1,0 +1,204 @@
+//! How events are sent to webhooks: signatures, repeated attempts, and their end.
+
+use std::time::{Duration, Instant};
+
+use guildhall_testkit::{NodeProcess, NodeScript};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::runs::text;
+use crate::support::webhook_fixture::webhook_fixture;
+use crate::support::webhook_receiver::{Answer, WebhookReceiver};
+
+#[tokio::test]
+async fn official_library_verifies_events_before_and_after_a_rotation() {
+    let fixture = webhook_fixture().await;
+    let receiver = OfficialReceiver::start();
+    let (webhook, first_secret) = fixture.cluster.create_webhook(&fixture.tenant.id, &receiver.url).await;
+    receiver.set_secret(&first_secret).await;
+    let approval = fixture.ask("é", "ls").await;
+    let received = receiver.wait_for(1).await;
+    assert_eq!(json!([received[0]["verified"], received[0]["signatures"]]), json!([true, 1]), "{received:?}");
+    assert_eq!(received[0]["payload"]["data"]["approvalId"], json!(approval));
+
+    let rotate = async || {
+        let path = format!("{}/{webhook}/rotate", fixture.webhooks_path());
+        let rotated = fixture.cluster.second.post_as(&path, &fixture.cluster.operator.token, json!({})).await;
+        assert_eq!(rotated.status, 200, "{}", rotated.text);
+        rotated.body
+    };
+    let rotated = rotate().await;
+    let listed = fixture.list_webhooks().await;
+    assert_eq!(listed[0]["previousSecretEndsAt"], rotated["previousSecretEndsAt"]);
+    // Both secrets sign, so the receiver can be changed at any time of the overlap.
+    for (count, secret) in [(2, first_secret.clone()), (3, text(&rotated, "secret"))] {
+        receiver.set_secret(&secret).await;
+        let event = fixture.send_test(&webhook).await;
+        let received = receiver.wait_for(count).await[count - 1].clone();
+        let outcome = json!([received["id"], received["verified"], received["signatures"]]);
+        assert_eq!(outcome, json!([event, true, 2]), "{received}");
+    }
+    // After the overlap only the new one signs.
+    let mut sql = fixture.cluster.db.sql().await;
+    sql.execute("UPDATE webhooks SET previous_secret_ends_at = now() - interval '1 second'").await;
+    receiver.set_secret(&first_secret).await;
+    fixture.send_test(&webhook).await;
+    let refused = receiver.wait_for(4).await[3].clone();
+    let outcome = json!([refused["verified"], refused["signatures"], refused["error"]]);
+    assert_eq!(outcome, json!([false, 1, "No matching signature found"]));
+    let failed = fixture.wait_for_webhook(|webhook| webhook["lastFailure"].is_object()).await;
+    assert_eq!(failed["lastFailure"]["message"], "the receiver answered 401");
+}
+
+#[tokio::test]
+async fn failed_attempts_are_repeated_with_the_same_id_and_body() {
+    let fixture = webhook_fixture().await;
+    let elsewhere = WebhookReceiver::start([]).await;
+    let answers = [Answer::Status(500), Answer::Redirect(elsewhere.url()), Answer::Status(204)];
+    let receiver = WebhookReceiver::start(answers).await;
+    let webhook = fixture.add_webhook(&receiver).await;
+    let event = fixture.send_test(&webhook).await;
+    receiver.wait_for(3).await;
+    fixture.wait_for_empty_outbox().await;
+    let received = receiver.received();
+    assert_eq!(received.len(), 3);
+    for attempt in &received {
+        assert_eq!((&attempt.id, &attempt.body), (&event, &received[0].body));
+    }
+    assert!(received.is_sorted_by_key(|attempt| attempt.timestamp));
+    assert!(received[0].timestamp < received[2].timestamp, "the time of the attempt");
+    assert_ne!(received[0].signature, received[2].signature);
+    assert_eq!(elsewhere.received(), [], "a redirect is not followed");
+    let listed = fixture.wait_for_webhook(|webhook| webhook["lastSuccessAt"].is_string()).await;
+    let failure = &listed["lastFailure"];
+    let failure = json!([failure["eventId"], failure["attempt"], failure["message"], failure["isFinal"]]);
+    assert_eq!(failure, json!([event, 2, "the receiver answered 302", false]));
+}
+
+#[tokio::test]
+async fn receiver_that_is_gone_is_disabled() {
+    let fixture = webhook_fixture().await;
+    let receiver = WebhookReceiver::start([Answer::Status(410)]).await;
+    let webhook = fixture.add_webhook(&receiver).await;
+    fixture.send_test(&webhook).await;
+    let disabled = fixture.wait_for_webhook(|webhook| webhook["enabled"] == false).await;
+    assert_eq!(disabled["disabledReason"], "gone");
+    fixture.ask("0", "ls").await;
+    fixture.wait_for_empty_outbox().await;
+    assert_eq!(receiver.received().len(), 1);
+    let path = format!("{}/{webhook}/test", fixture.webhooks_path());
+    let refused = fixture.cluster.first.post_as(&path, &fixture.cluster.operator.token, json!({})).await;
+    refused.assert_failure(409, "conflict");
+    let host = receiver.address.to_string();
+    let expected = json!(["webhook.disabled", null, { "host": host, "reason": "gone" }]);
+    assert_eq!(fixture.audit_entries("webhook.disabled").await, [expected]);
+}
+
+#[tokio::test]
+async fn silent_receiver_fails_after_ten_seconds_and_others_are_served() {
+    let fixture = webhook_fixture().await;
+    let silent = WebhookReceiver::start([Answer::Silence]).await;
+    let endless = WebhookReceiver::start([Answer::EndlessBody]).await;
+    fixture.add_webhook(&silent).await;
+    fixture.add_webhook(&endless).await;
+    fixture.ask("0", "ls").await;
+    silent.wait_for(1).await;
+    endless.wait_for(1).await;
+    let failed = fixture.wait_for_webhook(|webhook| webhook["lastFailure"].is_object()).await;
+    let message = text(&failed["lastFailure"], "message");
+    assert!(message.starts_with("127.0.0.1 did not respond within 10s"), "{message}");
+    fixture.wait_for_empty_outbox().await;
+    let listed = fixture.list_webhooks().await;
+    assert_eq!(listed[1]["lastFailure"], Value::Null, "the status is enough: the body is not read");
+    assert_eq!((silent.received().len(), endless.received().len()), (2, 1));
+}
+
+#[tokio::test]
+async fn event_is_sent_when_the_receiver_is_up_again() {
+    let fixture = webhook_fixture().await;
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr());
+    let address = free.expect("a free port");
+    let url = format!("http://{address}/hook");
+    let (webhook, _) = fixture.cluster.create_webhook(&fixture.tenant.id, &url).await;
+    let event = fixture.send_test(&webhook).await;
+    let failed = fixture.wait_for_webhook(|webhook| webhook["lastFailure"].is_object()).await;
+    let message = text(&failed["lastFailure"], "message");
+    assert!(message.starts_with("cannot reach 127.0.0.1"), "{message}");
+    let receiver = WebhookReceiver::start_at(address, []).await;
+    assert_eq!(receiver.wait_for(1).await[0].id, event);
+    fixture.wait_for_webhook(|webhook| webhook["lastSuccessAt"].is_string()).await;
+}
+
+#[tokio::test]
+async fn last_failed_attempt_is_final_and_visible() {
+    let fixture = webhook_fixture().await;
+    let receiver = WebhookReceiver::start([Answer::Status(503), Answer::Status(503)]).await;
+    let webhook = fixture.add_webhook(&receiver).await;
+    fixture.hold_next_attempt().await;
+    let event = fixture.send_test(&webhook).await;
+    fixture.wait_for_failed_attempt().await;
+    fixture.release_held_events(19).await;
+    let failed = fixture.wait_for_webhook(|webhook| webhook["lastFailure"]["isFinal"] == true).await;
+    let failure = &failed["lastFailure"];
+    let expected = json!([event, 20, "the receiver answered 503"]);
+    assert_eq!(json!([failure["eventId"], failure["attempt"], failure["message"]]), expected);
+    fixture.wait_for_empty_outbox().await;
+    let mut sql = fixture.cluster.db.sql().await;
+    assert_eq!(sql.number("SELECT count(*) FROM outbox WHERE dead_at IS NOT NULL").await, 1);
+    assert_eq!(receiver.received().len(), 2);
+}
+
+#[tokio::test]
+async fn deleted_webhook_receives_nothing_more() {
+    let fixture = webhook_fixture().await;
+    let receiver = WebhookReceiver::start([Answer::Status(500)]).await;
+    let webhook = fixture.add_webhook(&receiver).await;
+    fixture.hold_next_attempt().await;
+    fixture.send_test(&webhook).await;
+    fixture.wait_for_failed_attempt().await;
+    let path = format!("{}/{webhook}", fixture.webhooks_path());
+    let token = &fixture.cluster.operator.token;
+    let deleted = fixture.cluster.first.request_as(Method::DELETE, &path, token, None).await;
+    assert_eq!((deleted.status.as_u16(), deleted.body), (200, json!({ "id": webhook, "deleted": true })));
+    fixture.release_held_events(1).await;
+    fixture.wait_for_empty_outbox().await;
+    assert_eq!(receiver.received().len(), 1);
+    let again = fixture.cluster.second.request_as(Method::DELETE, &path, token, None).await;
+    again.assert_failure(404, "not-found");
+}
+
+/// The receiver that uses the official library.
+struct OfficialReceiver {
+    url: String,
+    client: reqwest::Client,
+    _process: NodeProcess,
+}
+
+impl OfficialReceiver {
+    fn start() -> Self {
+        let process = NodeProcess::start(NodeScript::WebhookReceiver, &json!({}));
+        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+        Self { url: text(&process.output, "url"), client, _process: process }
+    }
+
+    async fn set_secret(&self, secret: &str) {
+        let request = self.client.put(format!("{}/secret", self.url)).body(secret.to_owned());
+        assert_eq!(request.send().await.expect("a response").status(), 204);
+    }
+
+    /// Waits until this many requests have come.
+    async fn wait_for(&self, count: usize) -> Vec<Value> {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        loop {
+            let response =
+                self.client.get(format!("{}/received", self.url)).send().await.expect("a response");
+            let text = response.text().await.expect("a body");
+            let received: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+            if received.len() >= count {
+                return received;
+            }
+            assert!(Instant::now() < deadline, "{} of {count} requests came", received.len());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
