@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::browser::origin_of;
 use crate::support::cluster::PASSWORD;
 use crate::support::oidc::OidcFixture;
-use crate::support::page::{Visitor, answer_form, buttons};
+use crate::support::page::{PageReader, answer_form, buttons};
 use crate::support::question_fixture::QuestionFixture;
 use crate::support::runs::command_question;
 
@@ -31,7 +31,7 @@ async fn sign_in_form_returns_to_exactly_its_question() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
     let approval = fixture.ask("a", "touch secret").await;
-    let mut ada = Visitor::anonymous();
+    let mut ada = PageReader::anonymous();
     let form = ada.read(first, &approval).await;
     assert_eq!((form.status.as_u16(), form.text.contains("secret")), (200, false), "{}", form.text);
     assert_eq!(
@@ -73,14 +73,14 @@ async fn oidc_sign_in_returns_to_the_question() {
     let fixture = OidcFixture::with_faulty_provider().await;
     let (_, invitation) = fixture.cluster.create_invitation(&fixture.tenant, "operator").await;
     let page = "/approve/apr_01920000000070008000000000000000";
-    let mut visitor = Visitor::anonymous();
-    let form = visitor.browser.get(&fixture.cluster.second, page).await;
+    let mut reader = PageReader::anonymous();
+    let form = reader.browser.get(&fixture.cluster.second, page).await;
     let link = format!("href=\"/api/v1/auth/oidc/start?returnTo={page}\"");
     assert!(form.text.contains(&link), "{}", form.text);
     let query = format!("returnTo={page}&invitation={invitation}");
-    let done = fixture.sign_in(&mut visitor.browser, &query, "").await;
+    let done = fixture.sign_in(&mut reader.browser, &query, "").await;
     assert_eq!(done.header("location"), fixture.cluster.first.url(page));
-    assert_eq!(visitor.browser.get(&fixture.cluster.first, page).await.status, 404, "signed in");
+    assert_eq!(reader.browser.get(&fixture.cluster.first, page).await.status, 404, "signed in");
 }
 
 fn hostile_question() -> Value {
@@ -104,7 +104,7 @@ fn hostile_question() -> Value {
 async fn page_shows_the_whole_question_escaped() {
     let fixture = QuestionFixture::new().await;
     let approval = fixture.ask_question("a", hostile_question()).await;
-    let mut ada = Visitor::signed_in(&fixture.cluster.first, "ada").await;
+    let mut ada = PageReader::signed_in(&fixture.cluster.first, "ada").await;
     let page = ada.read(&fixture.cluster.second, &approval).await;
     let digest = fixture.get(&approval).await["shownDigest"].as_str().expect("a digest").to_owned();
     for shown in [
@@ -152,7 +152,7 @@ async fn answer_on_the_page_reaches_the_agent_and_is_shown() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
     let approval = fixture.ask("a", "touch a").await;
-    let mut ada = Visitor::signed_in(first, "ada").await;
+    let mut ada = PageReader::signed_in(first, "ada").await;
     let page = ada.read(first, &approval).await;
     let done = ada.press(second, &approval, &page, "yes").await;
     assert_eq!((done.status.as_u16(), done.header("location")), (303, &*format!("/approve/{approval}")));
@@ -164,7 +164,7 @@ async fn answer_on_the_page_reaches_the_agent_and_is_shown() {
     assert!(!outcome.text.contains("Without an answer"), "{}", outcome.text);
     assert_eq!(fixture.take(&approval).await, json!(["delivering", "yes"]));
     assert_eq!(fixture.cluster.first.confirm_answer(&fixture.claim, &approval).await.status, 200);
-    let mut ben = Visitor::signed_in(second, "ben").await;
+    let mut ben = PageReader::signed_in(second, "ben").await;
     let seen = ben.read(second, &approval).await;
     let by = format!("decided by <bdi>ada</bdi> <code>{}</code>", fixture.ada.principal);
     assert!(seen.text.contains(&by) && seen.text.contains("The agent has the answer."), "{}", seen.text);
@@ -175,8 +175,9 @@ async fn later_answer_is_told_who_was_first_and_a_repeated_form_is_not() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
     let approval = fixture.ask("a", "touch a").await;
-    let (mut ada, mut ben) = (Visitor::signed_in(first, "ada").await, Visitor::signed_in(first, "ben").await);
-    let mut twin = Visitor { browser: ada.browser.clone(), ..Visitor::anonymous() };
+    let (mut ada, mut ben) =
+        (PageReader::signed_in(first, "ada").await, PageReader::signed_in(first, "ben").await);
+    let mut twin = PageReader { browser: ada.browser.clone(), ..PageReader::anonymous() };
     let (page, bens) = (ada.read(first, &approval).await, ben.read(second, &approval).await);
     let (one, other) =
         tokio::join!(ada.press(first, &approval, &page, "yes"), twin.press(second, &approval, &page, "yes"));
@@ -198,7 +199,8 @@ async fn consensus_on_the_page_counts_each_person_once() {
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
     fixture.set_policy(json!({ "mode": "consensus", "quorum": 2 })).await;
     let approval = fixture.ask("a", "touch a").await;
-    let (mut ada, mut ben) = (Visitor::signed_in(first, "ada").await, Visitor::signed_in(first, "ben").await);
+    let (mut ada, mut ben) =
+        (PageReader::signed_in(first, "ada").await, PageReader::signed_in(first, "ben").await);
     let page = ada.read(first, &approval).await;
     assert!(page.text.contains("Answers so far: 0. Equal answers that decide: 2."), "{}", page.text);
     assert!(!page.text.contains("name=\"remember\""), "the answer of one person is not remembered");
@@ -221,7 +223,7 @@ async fn remembered_answer_of_the_page_answers_the_same_action() {
     let fixture = QuestionFixture::new().await;
     let first = &fixture.cluster.first;
     let approval = fixture.ask("a", "touch a").await;
-    let mut ada = Visitor::signed_in(first, "ada").await;
+    let mut ada = PageReader::signed_in(first, "ada").await;
     let page = ada.read(first, &approval).await;
     assert_eq!(page.text.matches("type=\"checkbox\" name=\"remember\" value=\"session\"").count(), 2);
     let form = format!("{}&remember=session", answer_form(&page, "yes"));
@@ -235,7 +237,7 @@ async fn remembered_answer_of_the_page_answers_the_same_action() {
 async fn ended_question_is_shown_with_its_end_and_without_buttons() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
-    let mut ada = Visitor::signed_in(first, "ada").await;
+    let mut ada = PageReader::signed_in(first, "ada").await;
     let expired = fixture.ask("a", "touch a").await;
     let page = ada.read(first, &expired).await;
     fixture.expire(&expired, |found| found["status"] == "expired").await;

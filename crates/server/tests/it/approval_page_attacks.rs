@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::browser::{Browser, origin_of};
 use crate::support::cluster::PASSWORD;
-use crate::support::page::{Visitor, answer_form, buttons};
+use crate::support::page::{PageReader, answer_form, buttons};
 use crate::support::question_fixture::QuestionFixture;
 
 const MISSING: &str = "apr_01920000000070008000000000000000";
@@ -15,7 +15,7 @@ const MISSING: &str = "apr_01920000000070008000000000000000";
 async fn sign_in_form_leads_to_no_other_page() {
     let fixture = QuestionFixture::new().await;
     let server = &fixture.cluster.second;
-    let (origin, mut visitor) = (origin_of(server), Visitor::anonymous());
+    let (origin, mut reader) = (origin_of(server), PageReader::anonymous());
     let form = format!("name=ada&password={}&next=https://evil.example", PASSWORD.replace(' ', "+"));
     for target in [
         "https:%2F%2Fevil.example",
@@ -28,15 +28,15 @@ async fn sign_in_form_leads_to_no_other_page() {
         "run_01920000000070008000000000000000",
     ] {
         let url = server.url(&format!("/approve/{target}/sign-in"));
-        let refused = visitor.browser.submit_form(&visitor.client, &url, Some(&origin), form.clone()).await;
+        let refused = reader.browser.submit_form(&reader.client, &url, Some(&origin), form.clone()).await;
         let found = (refused.status.as_u16(), refused.header("location"), refused.text.contains("evil"));
         assert_eq!(found, (404, "", false), "{target}: {}", refused.text);
-        let shown = visitor.browser.get(server, &format!("/approve/{target}")).await;
+        let shown = reader.browser.get(server, &format!("/approve/{target}")).await;
         assert_eq!((shown.status.as_u16(), shown.text.contains("<form")), (404, false), "{target}");
     }
-    assert!(visitor.browser.cookies.is_empty(), "a refused form signed in");
+    assert!(reader.browser.cookies.is_empty(), "a refused form signed in");
     let url = server.url(&format!("/approve/{MISSING}/sign-in?next=//evil.example&returnTo=//evil.example"));
-    let done = visitor.browser.submit_form(&visitor.client, &url, Some(&origin), form).await;
+    let done = reader.browser.submit_form(&reader.client, &url, Some(&origin), form).await;
     assert_eq!((done.status.as_u16(), done.header("location")), (303, &*format!("/approve/{MISSING}")));
 }
 
@@ -44,16 +44,16 @@ async fn sign_in_form_leads_to_no_other_page() {
 #[tokio::test]
 async fn sign_in_form_of_another_site_is_refused() {
     let fixture = QuestionFixture::new().await;
-    let (server, mut visitor) = (&fixture.cluster.first, Visitor::anonymous());
+    let (server, mut reader) = (&fixture.cluster.first, PageReader::anonymous());
     let url = server.url(&format!("/approve/{MISSING}/sign-in"));
     let form = format!("name=ada&password={}", PASSWORD.replace(' ', "+"));
     for origin in
         [None, Some("null"), Some("https://evil.example"), Some(&*origin_of(&fixture.cluster.second))]
     {
-        let refused = visitor.browser.submit_form(&visitor.client, &url, origin, form.clone()).await;
+        let refused = reader.browser.submit_form(&reader.client, &url, origin, form.clone()).await;
         assert_eq!(refused.status, 403, "{origin:?}: {}", refused.text);
     }
-    assert!(visitor.browser.cookies.is_empty());
+    assert!(reader.browser.cookies.is_empty());
 }
 
 #[tokio::test]
@@ -61,9 +61,9 @@ async fn answer_without_a_session_is_not_taken() {
     let fixture = QuestionFixture::new().await;
     let server = &fixture.cluster.first;
     let approval = fixture.ask("a", "touch a").await;
-    let page = Visitor::signed_in(server, "ada").await.read(server, &approval).await;
+    let page = PageReader::signed_in(server, "ada").await.read(server, &approval).await;
     let form = answer_form(&page, "yes");
-    let mut stranger = Visitor::anonymous();
+    let mut stranger = PageReader::anonymous();
     for session in [None, Some("ghb_forged")] {
         stranger.browser = Browser::default();
         stranger
@@ -77,7 +77,7 @@ async fn answer_without_a_session_is_not_taken() {
     // A token of the API is no session.
     let url = server.url(&format!("/approve/{approval}"));
     let bearer = format!("Bearer {}", fixture.ada.token);
-    let (origin, mut api) = (origin_of(server), Visitor::anonymous());
+    let (origin, mut api) = (origin_of(server), PageReader::anonymous());
     let headers = [("origin", origin.as_str()), ("authorization", bearer.as_str())];
     let answered = api.browser.submit_form_with(&api.client, &url, &headers, form).await;
     assert!(answered.text.contains("type=\"password\""), "{}", answered.text);
@@ -90,8 +90,8 @@ async fn answer_needs_own_origin_and_csrf_token_of_the_session() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
     let approval = fixture.ask("a", "touch a").await;
-    let mut ada = Visitor::signed_in(first, "ada").await;
-    let other = Visitor::signed_in(first, "ada").await.read(first, &approval).await;
+    let mut ada = PageReader::signed_in(first, "ada").await;
+    let other = PageReader::signed_in(first, "ada").await.read(first, &approval).await;
     let page = ada.read(first, &approval).await;
     let (right, of_other) = (answer_form(&page, "yes"), answer_form(&other, "yes"));
     assert_ne!(right, of_other);
@@ -128,7 +128,7 @@ async fn reading_the_page_decides_nothing() {
     let server = &fixture.cluster.second;
     let approval = fixture.ask("a", "touch a").await;
     let before = fixture.get(&approval).await;
-    let mut ada = Visitor::signed_in(server, "ada").await;
+    let mut ada = PageReader::signed_in(server, "ada").await;
     let form = answer_form(&ada.read(server, &approval).await, "yes");
     let path = format!("/approve/{approval}?{form}");
     assert_eq!(buttons(&ada.browser.get(server, &path).await), 2);
@@ -148,7 +148,7 @@ async fn answer_to_another_text_is_not_taken() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
     let (harmless, harmful) = (fixture.ask("a", "ls").await, fixture.ask("b", "rm -rf ~").await);
-    let mut ada = Visitor::signed_in(first, "ada").await;
+    let mut ada = PageReader::signed_in(first, "ada").await;
     let page = ada.read(first, &harmless).await;
     let refused = ada.press(second, &harmful, &page, "yes").await;
     assert_eq!((refused.status.as_u16(), buttons(&refused)), (409, 2), "{}", refused.text);
@@ -168,8 +168,8 @@ async fn question_of_another_tenant_looks_like_a_missing_one() {
     let ours = fixture.cluster.create_tenant("ours").await;
     let mallory = fixture.cluster.create_user("mallory").await;
     fixture.cluster.set_role(&ours, &mallory, "owner").await;
-    let form = answer_form(&Visitor::signed_in(first, "ada").await.read(first, &approval).await, "yes");
-    let (mut mallory, csrf) = (Visitor::anonymous(), Browser::sign_in(first, "mallory").await);
+    let form = answer_form(&PageReader::signed_in(first, "ada").await.read(first, &approval).await, "yes");
+    let (mut mallory, csrf) = (PageReader::anonymous(), Browser::sign_in(first, "mallory").await);
     mallory.browser = csrf.0;
     let form = format!("csrf={}&{}", csrf.1, form.split_once('&').expect("fields").1);
     let mut seen = Vec::new();
@@ -190,7 +190,8 @@ async fn member_who_may_not_answer_sees_no_buttons_and_is_refused() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
     let approval = fixture.ask("a", "touch a").await;
-    let (mut ada, mut ben) = (Visitor::signed_in(first, "ada").await, Visitor::signed_in(first, "ben").await);
+    let (mut ada, mut ben) =
+        (PageReader::signed_in(first, "ada").await, PageReader::signed_in(first, "ben").await);
     let (adas, bens) = (ada.read(first, &approval).await, ben.read(first, &approval).await);
     assert_eq!((buttons(&adas), buttons(&bens)), (2, 2));
     fixture.cluster.set_role(&fixture.tenant.id, &fixture.ada, "developer").await;
@@ -211,7 +212,7 @@ async fn local_only_question_is_not_answered_through_a_proxy() {
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
     fixture.set_policy(json!({ "mode": "local-only" })).await;
     let approval = fixture.ask("a", "touch a").await;
-    let mut ada = Visitor::signed_in(first, "ada").await;
+    let mut ada = PageReader::signed_in(first, "ada").await;
     let page = ada.read(first, &approval).await;
     assert_eq!(buttons(&page), 2, "from the same machine");
     let proxied = ada.read_with(second, &approval, &[("x-forwarded-for", "127.0.0.1")]).await;

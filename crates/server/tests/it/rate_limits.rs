@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::support::browser::origin_of;
 use crate::support::cluster::{Cluster, PASSWORD};
-use crate::support::page::Visitor;
+use crate::support::page::PageReader;
 use crate::support::routes::QUESTION_PAGE;
 use crate::support::{Setup, TestResponse, TestServer, read_response};
 
@@ -326,9 +326,9 @@ async fn create_operator(server: &TestServer) {
 #[tokio::test]
 async fn page_of_a_question_counts_for_the_principal_of_its_session() {
     let cluster = start_cluster(&[("limits.read", "2/24h"), ("limits.mutation", "1/24h")]).await;
-    let mut visitor = Visitor::signed_in(&cluster.first, "operator").await;
+    let mut reader = PageReader::signed_in(&cluster.first, "operator").await;
     for (server, status) in [(&cluster.first, 404), (&cluster.second, 404), (&cluster.first, 429)] {
-        let page = visitor.browser.get(server, QUESTION_PAGE).await;
+        let page = reader.browser.get(server, QUESTION_PAGE).await;
         let found = (page.status.as_u16(), page.header("content-type"), page.header("x-ratelimit-limit"));
         assert_eq!(found, (status, "text/html; charset=utf-8", "2"), "{}", page.text);
         assert_eq!(page.header("retry-after").is_empty(), status == 404, "{}", page.text);
@@ -336,7 +336,7 @@ async fn page_of_a_question_counts_for_the_principal_of_its_session() {
     let (url, origin) = (cluster.second.url(QUESTION_PAGE), origin_of(&cluster.second));
     for status in [403, 429] {
         let form = "csrf=guessed".to_owned();
-        let refused = visitor.browser.submit_form(&visitor.client, &url, Some(&origin), form).await;
+        let refused = reader.browser.submit_form(&reader.client, &url, Some(&origin), form).await;
         assert_eq!(refused.status, status, "{}", refused.text);
     }
 }

@@ -191,13 +191,13 @@ async fn worker_with_an_expired_claim_cannot_change_the_effect() {
 
 /// Performs all effects but one, which waits until it is released.
 #[derive(Debug)]
-struct OneSlowEffect {
+struct SlowEffectHandler {
     handler: RecordingHandler,
     slow: EffectId,
     release: Semaphore,
 }
 
-impl Handler for OneSlowEffect {
+impl Handler for SlowEffectHandler {
     fn kind(&self) -> &'static str {
         KIND
     }
@@ -219,9 +219,9 @@ async fn slow_effect_delays_neither_the_round_nor_other_effects() {
     let (store, mut sql) = (store(db.url()), db.sql().await);
     let ids = enqueue_many(&store, 30).await;
     let slow =
-        OneSlowEffect { handler: RecordingHandler::default(), slow: ids[0], release: Semaphore::new(0) };
+        SlowEffectHandler { handler: RecordingHandler::default(), slow: ids[0], release: Semaphore::new(0) };
     let handler = Arc::new(slow);
-    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::<OneSlowEffect>::clone(&handler)];
+    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::<SlowEffectHandler>::clone(&handler)];
     let stop = CancellationToken::new();
     let worker = Outbox::new(store.clone(), handlers, OutboxTimeouts::DEFAULT, stop).expect("a handler");
     let rounds = async {

@@ -58,7 +58,7 @@ const KILL_LEASE_SETTING: &str = "30s";
 const KILL_DETECTION_TIMEOUT: Duration = Duration::from_secs(30 + 1 + 15);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Victim {
+enum KilledProcess {
     /// The parent process.
     Guard,
     /// Its child, which does the work.
@@ -68,7 +68,7 @@ enum Victim {
 /// Measurements of one kill.
 #[derive(Debug, Clone, Copy)]
 struct KillMeasurement {
-    victim: Victim,
+    process: KilledProcess,
     exited_after: Duration,
     ended_after: Duration,
 }
@@ -108,9 +108,10 @@ async fn kill_runner(
     tokio::time::sleep(rounds.random_duration(Duration::from_millis(300))).await;
     let (guard, worker) = (first.guard_pid(), first.worker_pid());
     pids_to_exit.extend(descendants(guard));
-    let victim = if rounds.random().is_multiple_of(2) { Victim::Guard } else { Victim::Worker };
+    let process =
+        if rounds.random().is_multiple_of(2) { KilledProcess::Guard } else { KilledProcess::Worker };
     let killed_at = Instant::now();
-    send_signal(if victim == Victim::Guard { guard } else { worker }, Signal::KILL);
+    send_signal(if process == KilledProcess::Guard { guard } else { worker }, Signal::KILL);
     let exited_after = wait_until_exited(&pids_to_exit, EXIT_TIMEOUT).await;
     drop(turn);
     let _second = fixture.start_runner(&run, &[]);
@@ -128,7 +129,7 @@ async fn kill_runner(
     let events = fixture.events(&run).await;
     assert_eq!(phase_payloads(&events, "lease-waiting").len(), 1, "{events:#?}");
     assert_eq!(phase_payloads(&events, "lease-recovered").len(), 1, "{events:#?}");
-    (agent, KillMeasurement { victim, exited_after, ended_after })
+    (agent, KillMeasurement { process, exited_after, ended_after })
 }
 
 fn report(measurements_by_agent: &BTreeMap<Agent, Vec<KillMeasurement>>) -> String {
@@ -136,18 +137,18 @@ fn report(measurements_by_agent: &BTreeMap<Agent, Vec<KillMeasurement>>) -> Stri
         "| backend | killed | times | all processes exited after at most | command ended after at most |\n|---|---|---|---|---|\n",
     );
     for (backend, measurements) in measurements_by_agent {
-        let mut by_victim = BTreeMap::<Victim, Vec<&KillMeasurement>>::new();
+        let mut by_process = BTreeMap::<KilledProcess, Vec<&KillMeasurement>>::new();
         for measurement in measurements {
-            by_victim.entry(measurement.victim).or_default().push(measurement);
+            by_process.entry(measurement.process).or_default().push(measurement);
         }
-        for (victim, measurements) in by_victim {
+        for (process, measurements) in by_process {
             let max_exit_time =
                 measurements.iter().map(|measurement| measurement.exited_after).max().unwrap_or_default();
             let max_end_time =
                 measurements.iter().map(|measurement| measurement.ended_after).max().unwrap_or_default();
             let _infallible = writeln!(
                 text,
-                "| {backend:?} | {victim:?} | {} | {} ms | {:.1} s |",
+                "| {backend:?} | {process:?} | {} | {} ms | {:.1} s |",
                 measurements.len(),
                 max_exit_time.as_millis(),
                 max_end_time.as_secs_f64()

@@ -7,13 +7,13 @@ use super::oidc::csrf_of;
 use super::{TestResponse, TestServer};
 
 /// A person in front of a browser.
-pub(crate) struct Visitor {
+pub(crate) struct PageReader {
     pub(crate) browser: Browser,
     /// Does not follow redirects.
     pub(crate) client: reqwest::Client,
 }
 
-impl Visitor {
+impl PageReader {
     /// A person without a session.
     pub(crate) fn anonymous() -> Self {
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();

@@ -37,7 +37,7 @@ impl ReceivedEvent {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ReceiverState {
     answers: VecDeque<Answer>,
     received: Vec<ReceivedEvent>,
 }
@@ -45,7 +45,7 @@ struct State {
 /// A receiver on loopback. It accepts events (204) where no other answer was requested.
 pub(crate) struct WebhookReceiver {
     pub(crate) address: SocketAddr,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ReceiverState>>,
     _tasks: Tasks,
 }
 
@@ -58,8 +58,10 @@ impl WebhookReceiver {
     pub(crate) async fn start_at(address: SocketAddr, answers: impl IntoIterator<Item = Answer>) -> Self {
         let listener = TcpListener::bind(address).await.expect("a free port");
         let address = listener.local_addr().expect("it is bound");
-        let state =
-            Arc::new(Mutex::new(State { answers: answers.into_iter().collect(), received: Vec::new() }));
+        let state = Arc::new(Mutex::new(ReceiverState {
+            answers: answers.into_iter().collect(),
+            received: Vec::new(),
+        }));
         let tasks = Tasks::new();
         tasks.spawn("accept", accept(listener, Arc::clone(&state), tasks.clone()));
         Self { address, state, _tasks: tasks }
@@ -87,7 +89,7 @@ impl WebhookReceiver {
     }
 }
 
-async fn accept(listener: TcpListener, state: Arc<Mutex<State>>, tasks: Tasks) {
+async fn accept(listener: TcpListener, state: Arc<Mutex<ReceiverState>>, tasks: Tasks) {
     while let Ok((stream, _)) = listener.accept().await {
         let state = Arc::clone(&state);
         tasks.spawn("connection", async move {
@@ -96,7 +98,7 @@ async fn accept(listener: TcpListener, state: Arc<Mutex<State>>, tasks: Tasks) {
     }
 }
 
-async fn serve(stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
+async fn serve(stream: TcpStream, state: &Mutex<ReceiverState>) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     let received = read(&mut stream).await?;
     let answer = {

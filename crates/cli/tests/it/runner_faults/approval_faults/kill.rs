@@ -10,13 +10,13 @@ use super::super::proxy::{Gate, ProxyAction, ProxyRequest};
 /// One kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kill {
-    pub(super) victim: Victim,
+    pub(super) process: KilledProcess,
     pub(super) moment: Moment,
     pub(super) agent: Agent,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Victim {
+pub(super) enum KilledProcess {
     Runner,
     Server,
     Postgres,
@@ -36,7 +36,7 @@ pub(super) enum Moment {
     Settled,
 }
 
-const VICTIMS: [Victim; 3] = [Victim::Runner, Victim::Server, Victim::Postgres];
+const PROCESSES: [KilledProcess; 3] = [KilledProcess::Runner, KilledProcess::Server, KilledProcess::Postgres];
 const MOMENTS: [Moment; 6] = [
     Moment::Pending,
     Moment::Decided,
@@ -48,19 +48,19 @@ const MOMENTS: [Moment; 6] = [
 
 /// CI has time for these only.
 const FIRST_KILLS: [Kill; 5] = [
-    Kill { victim: Victim::Runner, moment: Moment::Unconfirmed, agent: Agent::Codex },
-    Kill { victim: Victim::Runner, moment: Moment::Decided, agent: Agent::Qwen },
-    Kill { victim: Victim::Server, moment: Moment::Delivering, agent: Agent::Codex },
-    Kill { victim: Victim::Postgres, moment: Moment::Decided, agent: Agent::Qwen },
-    Kill { victim: Victim::Server, moment: Moment::Pending, agent: Agent::Codex },
+    Kill { process: KilledProcess::Runner, moment: Moment::Unconfirmed, agent: Agent::Codex },
+    Kill { process: KilledProcess::Runner, moment: Moment::Decided, agent: Agent::Qwen },
+    Kill { process: KilledProcess::Server, moment: Moment::Delivering, agent: Agent::Codex },
+    Kill { process: KilledProcess::Postgres, moment: Moment::Decided, agent: Agent::Qwen },
+    Kill { process: KilledProcess::Server, moment: Moment::Pending, agent: Agent::Codex },
 ];
 
 impl Kill {
     /// Returns the first kills of an endless list in which each combination is repeated.
     pub(super) fn list(count: u32) -> Vec<Self> {
-        let combinations = VICTIMS.into_iter().flat_map(|victim| {
+        let combinations = PROCESSES.into_iter().flat_map(|process| {
             MOMENTS.into_iter().flat_map(move |moment| {
-                [Agent::Codex, Agent::Qwen].map(|agent| Self { victim, moment, agent })
+                [Agent::Codex, Agent::Qwen].map(|agent| Self { process, moment, agent })
             })
         });
         let others = combinations.filter(|kill| !FIRST_KILLS.contains(kill)).collect::<Vec<_>>();
@@ -70,17 +70,19 @@ impl Kill {
 
     /// Returns the states in which the question may end. The tests of the history say why.
     pub(super) fn question_ends(self) -> Vec<ApprovalStatus> {
-        match (self.victim, self.moment) {
-            (Victim::Runner, Moment::Pending) => vec![ApprovalStatus::Withdrawn],
-            (Victim::Runner, Moment::Decided) => vec![ApprovalStatus::Reused],
-            (Victim::Runner, Moment::Delivering | Moment::Unconfirmed) => vec![ApprovalStatus::Uncertain],
+        match (self.process, self.moment) {
+            (KilledProcess::Runner, Moment::Pending) => vec![ApprovalStatus::Withdrawn],
+            (KilledProcess::Runner, Moment::Decided) => vec![ApprovalStatus::Reused],
+            (KilledProcess::Runner, Moment::Delivering | Moment::Unconfirmed) => {
+                vec![ApprovalStatus::Uncertain]
+            }
             // A runner confirms for 10 s: a slow restart may take longer.
-            (Victim::Server | Victim::Postgres, Moment::Unconfirmed) => {
+            (KilledProcess::Server | KilledProcess::Postgres, Moment::Unconfirmed) => {
                 vec![ApprovalStatus::Settled, ApprovalStatus::Uncertain]
             }
-            (Victim::Runner, Moment::Delivered | Moment::Settled)
+            (KilledProcess::Runner, Moment::Delivered | Moment::Settled)
             | (
-                Victim::Server | Victim::Postgres,
+                KilledProcess::Server | KilledProcess::Postgres,
                 Moment::Pending | Moment::Decided | Moment::Delivering | Moment::Delivered | Moment::Settled,
             ) => vec![ApprovalStatus::Settled],
         }
@@ -88,7 +90,7 @@ impl Kill {
 
     /// Returns whether a second turn asks for the same action again.
     pub(super) fn needs_second_turn(self) -> bool {
-        self.victim == Victim::Runner || self.moment == Moment::Settled
+        self.process == KilledProcess::Runner || self.moment == Moment::Settled
     }
 }
 

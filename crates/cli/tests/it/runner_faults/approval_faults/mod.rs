@@ -15,7 +15,7 @@ use guildhall_testkit::Rounds;
 use tokio::sync::Semaphore;
 
 use self::history::RoundHistory;
-use self::kill::{Kill, Victim};
+use self::kill::{Kill, KilledProcess};
 use super::fixture::RunnerFixture;
 
 /// Agents that work at the same time; more would overload a small machine.
@@ -32,7 +32,7 @@ async fn action_runs_at_most_once_per_allowance_and_no_answer_is_lost() {
     let agents = Semaphore::new(CONCURRENT_AGENTS);
     let kills = (0_u32..).zip(Kill::list(rounds.size()));
     let (of_runners, of_servers): (Vec<_>, Vec<_>) =
-        kills.partition(|(_, kill)| kill.victim == Victim::Runner);
+        kills.partition(|(_, kill)| kill.process == KilledProcess::Runner);
     let mut histories = Vec::new();
     // Leases of killed runners expire while the next ones are killed.
     let concurrent = of_runners.into_iter().map(|(number, kill)| {
@@ -57,16 +57,16 @@ fn report(histories: &[(Kill, RoundHistory)], started: Instant) -> String {
     let mut text = String::from("| killed | question was | times | question ended as |\n|---|---|---|---|\n");
     let mut by_kill = BTreeMap::<_, (usize, BTreeMap<&str, usize>)>::new();
     for (kill, history) in histories {
-        let (times, ends) = by_kill.entry((kill.victim, kill.moment)).or_default();
+        let (times, ends) = by_kill.entry((kill.process, kill.moment)).or_default();
         *times += 1;
         if let Some(first) = history.approvals().next() {
             *ends.entry(first.status.as_str()).or_default() += 1;
         }
     }
-    for ((victim, moment), (times, ends)) in by_kill {
+    for ((process, moment), (times, ends)) in by_kill {
         let ends: Vec<_> = ends.iter().map(|(status, count)| format!("{status} {count}")).collect();
         let moment = format!("{moment:?}").to_lowercase();
-        let _infallible = writeln!(text, "| {victim:?} | {moment} | {times} | {} |", ends.join(", "));
+        let _infallible = writeln!(text, "| {process:?} | {moment} | {times} | {} |", ends.join(", "));
     }
     let turns = || histories.iter().flat_map(|(_, history)| &history.turns);
     let approvals = || histories.iter().flat_map(|(_, history)| history.approvals());

@@ -18,7 +18,7 @@ use super::super::fixture::{RunnerFixture, TestRun};
 use super::super::process::{RunnerProcess, descendants, send_signal, wait_for_lines, wait_until_exited};
 use super::super::proxy::{self, Gate};
 use super::history::{ApprovalRecord, RoundHistory, TurnHistory};
-use super::kill::{Kill, Moment, Victim};
+use super::kill::{Kill, KilledProcess, Moment};
 
 const TIMEOUT: Duration = Duration::from_secs(90);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -61,14 +61,14 @@ pub(super) async fn play(
     let command = round.send_turn().await;
     round.reach(kill.moment).await;
     tokio::time::sleep(rounds.random_duration(Duration::from_millis(100))).await;
-    let is_lost = kill.victim == Victim::Runner;
-    match kill.victim {
-        Victim::Runner => kill_runner(&runner, &mut rounds).await,
-        Victim::Server => {
+    let is_lost = kill.process == KilledProcess::Runner;
+    match kill.process {
+        KilledProcess::Runner => kill_runner(&runner, &mut rounds).await,
+        KilledProcess::Server => {
             fixture.cluster.kill_replica(0);
             fixture.cluster.restart_replica(0).await;
         }
-        Victim::Postgres => fixture.cluster.kill_and_restart_postgres().await,
+        KilledProcess::Postgres => fixture.cluster.kill_and_restart_postgres().await,
     }
     gate.open();
     let replacement = is_lost.then(|| fixture.start_runner(&round.run, &[]));
@@ -96,8 +96,8 @@ async fn kill_runner(runner: &RunnerProcess, rounds: &mut Rounds) {
     let (guard, worker) = (runner.guard_pid(), runner.worker_pid());
     let mut pids = descendants(guard);
     pids.push(guard);
-    let victim = if rounds.random().is_multiple_of(2) { guard } else { worker };
-    send_signal(victim, Signal::KILL);
+    let process = if rounds.random().is_multiple_of(2) { guard } else { worker };
+    send_signal(process, Signal::KILL);
     wait_until_exited(&pids, LEASE).await;
 }
 
