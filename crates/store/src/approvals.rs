@@ -7,7 +7,6 @@ use guildhall_domain::approvals::question::{AnswerOption, OptionEffect};
 use guildhall_domain::approvals::state::{ApprovalState, ApprovalStatus, DecidedBy, Decision, EndReason};
 use guildhall_domain::ids::{ApprovalId, ApprovalRuleId, CommandId, PrincipalId, RunId, SessionId, TenantId};
 use guildhall_domain::journal::{Journal, Stream};
-use jiff::SignedDuration;
 use jiff_sqlx::{Timestamp, ToSqlx};
 use sqlx::PgExecutor;
 use uuid::Uuid;
@@ -34,7 +33,7 @@ pub struct NewApproval<'a> {
     pub shown: ShownDigest,
     pub action: Option<ActionDigest>,
     pub policy_version: u32,
-    pub expires_after: SignedDuration,
+    pub expires_at: jiff::Timestamp,
 }
 
 /// An approval as it is stored.
@@ -175,7 +174,7 @@ pub async fn insert(tx: &mut Tx, new: &NewApproval<'_>) -> Result<(), StoreError
         new.shown.as_bytes().as_slice(),
         new.action.as_ref().map(|action| action.as_bytes().as_slice()),
         i32::try_from(new.policy_version).unwrap_or(i32::MAX),
-        new.expires_after.as_secs_f64()
+        new.expires_at.to_sqlx() as Timestamp
     )
     .execute(tx.connection())
     .await?;
@@ -342,9 +341,9 @@ pub async fn list_expired(store: &Store, limit: u32) -> Result<Vec<ApprovalId>, 
     Ok(rows.into_iter().map(|row| ApprovalId::from_uuid(row.id)).collect())
 }
 
-/// Gives an expired question the same time once more.
-pub async fn escalate(tx: &mut Tx, id: ApprovalId, expires_after: SignedDuration) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/approvals/escalate.sql", id.as_uuid(), expires_after.as_secs_f64())
+/// Gives an expired question more time.
+pub async fn escalate(tx: &mut Tx, id: ApprovalId, expires_at: jiff::Timestamp) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/approvals/escalate.sql", id.as_uuid(), expires_at.to_sqlx() as Timestamp)
         .execute(tx.connection())
         .await?;
     Ok(())

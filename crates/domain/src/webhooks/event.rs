@@ -9,13 +9,16 @@ named_enum! {
     ApprovalRequested = "approval.requested",
     /// A question that people were asked has its answer, or has expired.
     ApprovalDecided = "approval.decided",
+    /// Nobody waits for an answer any more.
+    ApprovalWithdrawn = "approval.withdrawn",
     /// A member wants to see whether the receiver works.
     Test = "webhook.test",
 }
 
 impl WebhookEventType {
     /// The types that a webhook can be created for.
-    pub const SUBSCRIBABLE: &'static [Self] = &[Self::ApprovalRequested, Self::ApprovalDecided];
+    pub const SUBSCRIBABLE: &'static [Self] =
+        &[Self::ApprovalRequested, Self::ApprovalDecided, Self::ApprovalWithdrawn];
 }
 
 #[cfg(test)]

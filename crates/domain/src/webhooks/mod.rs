@@ -56,9 +56,9 @@ impl Webhook {
     pub fn receives(&self, event: WebhookEventType) -> bool {
         let is_subscribed = match event {
             WebhookEventType::Test => true,
-            WebhookEventType::ApprovalRequested | WebhookEventType::ApprovalDecided => {
-                self.events.contains(&event)
-            }
+            WebhookEventType::ApprovalRequested
+            | WebhookEventType::ApprovalDecided
+            | WebhookEventType::ApprovalWithdrawn => self.events.contains(&event),
         };
         self.is_enabled() && is_subscribed
     }

@@ -41,7 +41,7 @@ impl QuestionFixture {
     }
 
     /// Lets the lease of the killed runner run out, and waits until the server has taken the run back.
-    async fn lose_runner(&self) {
+    pub(crate) async fn lose_runner(&self) {
         self.cluster.db.sql().await.execute("UPDATE leases SET expires_at = now() - interval '1 h'").await;
         let poll = async {
             while !self.cluster.get_run(&self.claim.run).await["lease"].is_null() {

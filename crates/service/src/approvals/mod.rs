@@ -6,7 +6,6 @@ mod delivery;
 pub mod details;
 pub mod error;
 pub mod listed;
-mod notices;
 mod parked;
 pub mod policies;
 pub mod questions;
@@ -24,9 +23,9 @@ use guildhall_store::approvals::{self as rows, StoredApproval};
 pub use guildhall_store::approvals::{ApprovalFilter, ApprovalScope};
 
 use self::error::ApprovalError;
-use self::notices::AnswerPage;
 use crate::ServiceError;
 use crate::deps::Deps;
+use crate::run_steps::approval_notices::NoticeSubject;
 
 /// The services of this group.
 #[derive(Debug, Clone)]
@@ -51,6 +50,10 @@ pub fn open(deps: &Deps) -> Group {
     }
 }
 
+fn notice_subject(approval: &Approval) -> NoticeSubject<'_> {
+    NoticeSubject { id: approval.id, action: &approval.question.action, expires_at: approval.expires_at }
+}
+
 /// Reads approvals.
 #[derive(Debug, Clone)]
 pub struct Approvals {
@@ -58,10 +61,6 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    fn answer_page(&self) -> AnswerPage<'_> {
-        AnswerPage { public_url: self.deps.public_url.as_deref() }
-    }
-
     /// Returns the tenant of an approval, for the edge to load the caller's role in it.
     pub async fn tenant_of(&self, id: ApprovalId) -> Result<Option<TenantId>, ServiceError> {
         Ok(rows::find_tenant(&self.deps.store, id).await?)

@@ -16,10 +16,11 @@ use serde_json::json;
 
 use super::error::ApprovalError;
 use super::voters::{self, VoterRules};
-use super::{Approvals, delivery, notices, repeated, rules, votes};
+use super::{Approvals, delivery, repeated, rules, votes};
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::run_steps::LockedRun;
+use crate::run_steps::approval_notices::{self, Audience, NoticeSubject};
 use crate::runs::error::RunError;
 
 /// Size of a question, as JSON. It is shown whole, so a larger one cannot be asked.
@@ -94,21 +95,22 @@ impl Questions {
             shown,
             action: question.action.digest(),
             policy_version: policy.version,
-            expires_after: policy.expires_after,
+            expires_at: locked.run.now + policy.expires_after,
         };
         let answer = find_answer(&mut locked, &new, question, &policy).await?;
         rows::insert(&mut locked.tx, &new).await?;
         // The question itself may hold secrets: readers load it with the right to see it.
         let payload = json!({
             "approvalId": id.to_string(), "kind": question.action.kind, "tool": question.action.tool,
-            "expiresAt": (locked.run.now + policy.expires_after).to_string(),
+            "expiresAt": new.expires_at.to_string(),
         });
         locked.append_approval_event(event::APPROVAL_REQUESTED, *command, payload);
         let state = repeated::first_state(answer)?;
         if state.decision().is_some() {
             locked.set_approval_state(id, *command, &state).await?;
         } else {
-            notices::requested(&mut locked, self.approvals.answer_page(), &new, question).await?;
+            let subject = NoticeSubject { id, action: &question.action, expires_at: new.expires_at };
+            approval_notices::requested(&mut locked, deps, subject, Audience::Approvers).await?;
         }
         locked.commit(deps).await?;
         votes::count_question(question, &state);

@@ -12,10 +12,11 @@ use serde_json::json;
 use tracing::warn;
 
 use super::error::ApprovalError;
-use super::{Approvals, notices, votes};
+use super::{Approvals, notice_subject, votes};
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
+use crate::run_steps::approval_notices::{self, Audience, NoticeSubject};
 
 /// Questions denied in one round; the next takes the rest.
 const BATCH_SIZE: u32 = 200;
@@ -43,9 +44,12 @@ impl ExpireApprovals {
             return Ok(locked.tx.rollback().await?);
         }
         if policy.on_expiry == ExpiryEffect::Escalate && !approval.is_escalated {
-            rows::escalate(&mut locked.tx, id, policy.expires_after).await?;
+            let expires_at = locked.run.now + policy.expires_after;
+            rows::escalate(&mut locked.tx, id, expires_at).await?;
             let payload = json!({ "approvalId": id.to_string(), "status": "pending", "reason": "escalated" });
             locked.append_approval_event(event::APPROVAL_STATUS, approval.command, payload);
+            let subject = NoticeSubject { expires_at, ..notice_subject(&approval) };
+            approval_notices::requested(&mut locked, deps, subject, Audience::Owners).await?;
             locked.commit(deps).await?;
             return Ok(());
         }
@@ -54,7 +58,7 @@ impl ExpireApprovals {
             Decision::new(denial, DecidedBy::Expiry, locked.run.now).map_err(ApprovalError::from)?;
         let state = approval.state.decide(decision.clone()).map_err(ApprovalError::from)?;
         locked.set_approval_state(id, approval.command, &state).await?;
-        notices::decided(&mut locked, self.0.answer_page(), &approval, &decision).await?;
+        approval_notices::decided(&mut locked, deps, notice_subject(&approval), &decision).await?;
         if policy.on_expiry == ExpiryEffect::Interrupt {
             interrupt(&mut locked, approval.command).await?;
         }

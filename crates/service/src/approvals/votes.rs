@@ -16,10 +16,10 @@ use serde_json::json;
 use super::error::ApprovalError;
 use super::listed::ListedApproval;
 use super::voters::{self, VoterRules};
-use super::{Approvals, notices, parked, rules};
+use super::{Approvals, notice_subject, parked, rules};
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
-use crate::run_steps::LockedRun;
+use crate::run_steps::{LockedRun, approval_notices};
 
 /// An answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Votes {
         });
         let event = AuditEvent::by_member(caller, "approval.decided", id.to_string(), detail);
         audit::record(&mut locked.tx, &event).await?;
-        notices::decided(&mut locked, self.approvals.answer_page(), &approval, &decision).await?;
+        approval_notices::decided(&mut locked, deps, notice_subject(&approval), &decision).await?;
         let waited = locked.run.now.duration_since(approval.created_at);
         let waiting = locked.run.lease.is_none().then(|| locked.run.clone());
         locked.commit(deps).await?;

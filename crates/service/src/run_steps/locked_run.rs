@@ -1,6 +1,6 @@
 //! A run under the lock of its journal head: decisions are written before anyone else can read or change it.
 
-use guildhall_domain::approvals::state::{ApprovalState, Decision, EndReason};
+use guildhall_domain::approvals::state::EndReason;
 use guildhall_domain::ids::{ApprovalId, CommandId, EntryId, RunId};
 use guildhall_domain::journal::{Fence, Head, Seq};
 use guildhall_domain::runners::enrolment::RunGrant;
@@ -10,13 +10,13 @@ use guildhall_domain::runs::command::{self, CommandKind, CommandState};
 use guildhall_domain::runs::event::{self, EventBody, ParsedEvent};
 use guildhall_domain::runs::lease;
 use guildhall_domain::runs::{self as rules, LostRunnerAction, RunState, TerminalOutcome};
-use guildhall_store::approvals;
 use guildhall_store::commands;
 use guildhall_store::journal::{self, AppendError, AppendRequest, NewEntry, Scope, StreamUpdate};
 use guildhall_store::sessions::{self, ActiveWork};
 use guildhall_store::{Store, Tx, leases, runs};
 use serde_json::{Value, json};
 
+use super::approval_notices;
 use super::metrics::EndedCommand;
 use crate::ServiceError;
 use crate::deps::Deps;
@@ -31,7 +31,9 @@ pub(crate) struct LockedRun {
     pub(crate) open: Vec<Command>,
     entries: Vec<NewEntry>,
     /// For the stream of the tenant's approvals.
-    approval_entries: Vec<NewEntry>,
+    pub(super) approval_entries: Vec<NewEntry>,
+    /// Questions that nobody can answer any more.
+    pub(super) withdrawn: Vec<ApprovalId>,
     ended: u32,
     ended_commands: Vec<EndedCommand>,
 }
@@ -70,6 +72,7 @@ impl LockedRun {
             open,
             entries: Vec::new(),
             approval_entries: Vec::new(),
+            withdrawn: Vec::new(),
             ended: 0,
             ended_commands: Vec::new(),
         })
@@ -111,22 +114,6 @@ impl LockedRun {
         let parsed_event = Some(ParsedEvent::new(kind, command, &payload));
         let body = EventBody::new(None, command, payload).to_json();
         self.entries.push(NewEntry { id, kind: kind.into(), body, parsed_event });
-    }
-
-    /// Appends an event of an approval to the run's journal, and to that of the tenant's approvals.
-    pub(crate) fn append_approval_event(&mut self, kind: &'static str, command: CommandId, payload: Value) {
-        let body = json!({
-            "runId": self.run.id.to_string(), "sessionId": self.run.session.to_string(),
-            "commandId": command.to_string(), "payload": payload,
-        });
-        let id = EntryId::generate();
-        self.approval_entries.push(NewEntry {
-            id,
-            kind: kind.into(),
-            body: body.to_string(),
-            parsed_event: None,
-        });
-        self.append_event(kind, Some(command), payload);
     }
 
     /// Returns the seq of the next event.
@@ -188,11 +175,7 @@ impl LockedRun {
                 self.end_command(open.id, &outcome).await?;
             }
         }
-        for parked in approvals::load_parked(&mut self.tx, self.run.id).await? {
-            if let Some(state) = parked.state.asker_gone(EndReason::Cancelled) {
-                self.set_approval_state(parked.id, parked.command, &state).await?;
-            }
-        }
+        self.end_parked_approvals().await?;
         runs::end(&mut self.tx, self.run.id, outcome).await?;
         self.release_lease().await?;
         self.ended += 1;
@@ -217,46 +200,6 @@ impl LockedRun {
                 self.end_approvals(open.id, EndReason::RunnerLost).await?;
                 self.end_command(open.id, &outcome).await?;
             }
-        }
-        Ok(())
-    }
-
-    /// Ends the questions of a command whose process is gone, or must stop.
-    async fn end_approvals(&mut self, command: CommandId, reason: EndReason) -> Result<(), ServiceError> {
-        for approval in approvals::load_open(&mut self.tx, command).await? {
-            let settled = approval.state.settle().ok().filter(|_| reason != EndReason::Cancelled);
-            if let Some(state) = settled.or_else(|| approval.state.asker_gone(reason)) {
-                self.set_approval_state(approval.id, command, &state).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Stores the new state of an approval, with its event.
-    pub(crate) async fn set_approval_state(
-        &mut self,
-        id: ApprovalId,
-        command: CommandId,
-        state: &ApprovalState,
-    ) -> Result<(), ServiceError> {
-        approvals::set_state(&mut self.tx, id, state).await?;
-        let decision = state.decision();
-        let payload = json!({
-            "approvalId": id.to_string(),
-            "status": state.status().as_str(),
-            "optionId": decision.map(Decision::option),
-            "effect": decision.map(|decision| decision.effect().as_str()),
-            "by": decision.map(|decision| decision.by().names()),
-            "reason": if *state == (ApprovalState::Pending { is_parked: true }) {
-                Some("parked")
-            } else {
-                state.end_reason().map(EndReason::as_str)
-            },
-        });
-        if state.concerns_approvers() {
-            self.append_approval_event(event::APPROVAL_STATUS, command, payload);
-        } else {
-            self.append_event(event::APPROVAL_STATUS, Some(command), payload);
         }
         Ok(())
     }
@@ -306,6 +249,7 @@ impl LockedRun {
             let placed = journal::append(&mut self.tx, &append).await.map_err(append_error)?;
             last_seq = placed.iter().map(|placed| placed.seq()).max().unwrap_or(last_seq).max(last_seq);
         }
+        approval_notices::withdrawn(&mut self, deps).await?;
         let of_approvals = self.append_approval_entries().await?;
         self.tx.commit().await?;
         self.ended_commands.into_iter().for_each(EndedCommand::record);
@@ -314,24 +258,10 @@ impl LockedRun {
         deps.held_runs.announce(self.run.id);
         Ok(last_seq)
     }
-
-    /// Appends to the stream of the tenant's approvals. Other runs of the tenant wait from here to the commit, so this is
-    /// the last step of a transaction.
-    async fn append_approval_entries(&mut self) -> Result<Option<StreamUpdate>, ServiceError> {
-        let entries = std::mem::take(&mut self.approval_entries);
-        if entries.is_empty() {
-            return Ok(None);
-        }
-        let stream = approvals::stream(self.run.tenant);
-        let append = AppendRequest { stream, fence: Fence::Open, entries, quota: None };
-        let placed = journal::append(&mut self.tx, &append).await.map_err(append_error)?;
-        let last_seq = placed.iter().map(|placed| placed.seq()).max().unwrap_or_default();
-        Ok(Some(StreamUpdate { stream, last_seq }))
-    }
 }
 
 /// Maps the error of an append of server events, which only the store can refuse.
-fn append_error(error: AppendError) -> ServiceError {
+pub(super) fn append_error(error: AppendError) -> ServiceError {
     match error {
         AppendError::Store(error) => error.into(),
         AppendError::Rejected(_)

@@ -1,3 +1,3 @@
 UPDATE approvals
-SET escalated_at = now(), expires_at = now() + make_interval(secs => $2::double precision)
+SET escalated_at = now(), expires_at = $2
 WHERE id = $1

@@ -33,7 +33,7 @@ pub(crate) struct WebhooksArgs {
 struct AddArgs {
     /// Where events are sent, starting with https://
     url: String,
-    /// Event type to send: approval.requested or approval.decided; can be repeated
+    /// Event type to send: approval.requested, approval.decided or approval.withdrawn; can be repeated
     #[arg(long = "event", value_name = "TYPE", default_value = "approval.requested")]
     events: Vec<String>,
     /// What the webhook is for

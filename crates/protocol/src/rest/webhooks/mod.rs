@@ -12,8 +12,8 @@ pub struct CreateWebhook {
     /// operator allows its addresses.
     #[schema(min_length = 1, max_length = 2048, example = "https://hooks.example.org/guildhall")]
     pub url: String,
-    /// Event types to send, each once: approval.requested, approval.decided.
-    #[schema(min_items = 1, max_items = 2, example = json!(["approval.requested"]))]
+    /// Event types to send, each once: approval.requested, approval.decided, approval.withdrawn.
+    #[schema(min_items = 1, max_items = 3, example = json!(["approval.requested"]))]
     pub events: Vec<String>,
     #[serde(default)]
     #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]

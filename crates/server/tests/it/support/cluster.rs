@@ -165,7 +165,8 @@ impl Cluster {
     /// Creates a webhook for all events, and returns its id and its secret.
     pub(crate) async fn create_webhook(&self, tenant: &str, url: &str) -> (String, String) {
         let path = format!("/api/v1/tenants/{tenant}/webhooks");
-        let body = json!({ "url": url, "events": ["approval.requested", "approval.decided"] });
+        let body =
+            json!({ "url": url, "events": ["approval.requested", "approval.decided", "approval.withdrawn"] });
         let response = self.first.post_as(&path, &self.operator.token, body).await;
         assert_eq!(response.status, 201, "{}", response.text);
         let text = |name: &str| response.body[name].as_str().expect(name).to_owned();
