@@ -222,6 +222,12 @@ pub async fn load_parked(tx: &mut Tx, run: RunId) -> Result<Vec<StoredApproval>,
     rows.fetch_all(tx.connection()).await?.into_iter().map(Row::into_approval).collect()
 }
 
+/// Lists the approvals of a command whose answer no process has got.
+pub async fn load_undelivered(tx: &mut Tx, command: CommandId) -> Result<Vec<StoredApproval>, StoreError> {
+    let rows = sqlx::query_file_as!(Row, "queries/approvals/list_undelivered.sql", command.as_uuid());
+    rows.fetch_all(tx.connection()).await?.into_iter().map(Row::into_approval).collect()
+}
+
 /// Lists the latest approvals of the same action in a session, oldest first.
 pub async fn load_same_action(
     tx: &mut Tx,

@@ -310,6 +310,29 @@ impl ApprovalState {
         }
     }
 
+    /// Returns whether a parked turn is continued for this answer: people have given it, and no process has got it.
+    #[must_use]
+    pub fn continues_turn(&self) -> bool {
+        let decision = match self {
+            Self::Decided(decision) => decision,
+            Self::Void(decision, reason) if reason.leaves_answer_valid() => decision,
+            Self::Pending { .. }
+            | Self::Expired(_)
+            | Self::Delivering(_)
+            | Self::Delivered(_)
+            | Self::Settled(_)
+            | Self::Withdrawn(_)
+            | Self::Void(..)
+            | Self::Reused(_)
+            | Self::Uncertain(_) => return false,
+        };
+        match decision.by() {
+            // Too few were left after the last answer of a person.
+            DecidedBy::People(_) | DecidedBy::UnreachableQuorum => true,
+            DecidedBy::Rule(_) | DecidedBy::EarlierApproval(_) | DecidedBy::Expiry => false,
+        }
+    }
+
     /// Uses a void answer for the same question, asked again. An answer whose approver or policy changed is not used.
     pub fn reuse(&self) -> Result<Self, WrongState> {
         let Self::Void(decision, reason) = self else { return Err(self.wrong()) };

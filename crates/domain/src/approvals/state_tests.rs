@@ -153,6 +153,26 @@ fn lost_runner_leaves_a_parked_question_and_an_uncertain_delivery() {
 }
 
 #[test]
+fn only_an_undelivered_answer_of_people_continues_a_parked_turn() {
+    let by_people = decision(OptionEffect::Deny);
+    for (state, continues) in [
+        (PARKED, false),
+        (ApprovalState::Decided(by_people.clone()), true),
+        (ApprovalState::Void(by_people.clone(), EndReason::TurnEnded), true),
+        (ApprovalState::Void(by_people.clone(), EndReason::Cancelled), false),
+        (ApprovalState::Void(by_people.clone(), EndReason::ApproverRevoked), false),
+        (ApprovalState::Reused(by_people.clone()), false),
+        (ApprovalState::Settled(by_people), false),
+    ] {
+        assert_eq!(state.continues_turn(), continues, "{state:?}");
+    }
+    let expiry = Decision::new(&option(OptionEffect::Deny), DecidedBy::Expiry, now()).expect("a denial");
+    let expired = PARKED.decide(expiry).expect("pending");
+    let void = expired.asker_gone(EndReason::TurnEnded).expect("the turn has ended");
+    assert!(!expired.continues_turn() && !void.continues_turn());
+}
+
+#[test]
 fn revoked_approver_or_changed_policy_voids_an_allowance_but_no_denial() {
     let (allow, deny) = (decision(OptionEffect::Allow), decision(OptionEffect::Deny));
     for (check, reason) in [

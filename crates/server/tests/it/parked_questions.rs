@@ -128,6 +128,35 @@ async fn last_answer_of_several_parked_questions_continues_the_turn() {
 }
 
 #[tokio::test]
+async fn answer_continues_the_turn_when_its_other_question_expires() {
+    let mut fixture = QuestionFixture::new().await;
+    let (answered, expired) = (fixture.ask("0", "touch a").await, fixture.ask("1", "touch b").await);
+    fixture.park(&expired).await;
+    assert_eq!(fixture.answer(&answered, "yes").await, 200);
+    assert_eq!(fixture.continuing_turns().await, [] as [Value; 0]);
+    let found = fixture.expire(&expired, |found| found["status"] == "void").await;
+    assert_eq!(json!([found["effect"], found["decidedBy"]]), json!(["deny", ["expiry"]]));
+    let turns = fixture.continuing_turns().await;
+    assert_eq!(turns[0]["payload"]["approvalId"], answered);
+    assert!(text(&turns[0]["payload"], "prompt").contains("has allowed it now"), "{turns:?}");
+    fixture.continue_turn().await;
+    let (allowed, denied) = (fixture.ask("2", "touch a").await, fixture.ask("3", "touch b").await);
+    assert_eq!(fixture.take_or_park(&allowed).await, json!(["delivering", "yes", false]));
+    assert_eq!(fixture.take_or_park(&denied).await, json!(["delivering", "no", false]));
+}
+
+#[tokio::test]
+async fn turn_stays_ended_when_all_its_parked_questions_expire() {
+    let fixture = QuestionFixture::new().await;
+    let questions = [fixture.ask("0", "touch a").await, fixture.ask("1", "touch b").await];
+    fixture.park(&questions[0]).await;
+    for question in &questions {
+        fixture.expire(question, |found| found["status"] == "void").await;
+    }
+    assert_eq!(fixture.continuing_turns().await, [] as [Value; 0]);
+}
+
+#[tokio::test]
 async fn answer_before_the_parked_turn_has_ended_is_not_lost() {
     let mut fixture = QuestionFixture::new().await;
     let parked = fixture.ask("0", "touch a").await;

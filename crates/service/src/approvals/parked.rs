@@ -1,31 +1,32 @@
 //! Questions whose process has ended: their answers continue the work in a new turn.
 
-use guildhall_domain::access::authorized::Authorized;
-use guildhall_domain::access::role::rights::RunsWrite;
 use guildhall_domain::approvals::approval::Approval;
 use guildhall_domain::approvals::question::OptionEffect;
 use guildhall_domain::approvals::state::{ApprovalState, Decision, EndReason};
-use guildhall_domain::ids::CommandId;
+use guildhall_domain::ids::{CommandId, PrincipalId};
 use guildhall_domain::runs::command::{self, CommandKind};
 use guildhall_store::{approvals as rows, commands};
 use serde_json::json;
 
+use super::Approvals;
 use super::error::ApprovalError;
 use crate::ServiceError;
-use crate::access::audit::{self, AuditEvent};
+use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::run_steps::LockedRun;
 use crate::run_steps::insert::{CommandRecord, insert_command};
 
-/// Stores a decision. The last decision about the parked questions of a turn sends the turn that continues it; the agent
-/// asks again there, and gets the answer at once.
+/// Stores a decision. The end of the last parked question of a turn sends the turn that continues it, if people have
+/// answered one of them; the agent asks again there, and gets the answer at once. `actor` is none if nobody answered in
+/// time.
 pub(super) async fn decide(
+    approvals: &Approvals,
     locked: &mut LockedRun,
-    caller: &Authorized<RunsWrite>,
+    actor: Option<PrincipalId>,
     approval: &Approval,
     decision: Decision,
 ) -> Result<ApprovalState, ServiceError> {
     let is_parked = approval.state == ApprovalState::Pending { is_parked: true };
-    let mut state = approval.state.decide(decision.clone()).map_err(ApprovalError::from)?;
+    let mut state = approval.state.decide(decision).map_err(ApprovalError::from)?;
     locked.set_approval_state(approval.id, approval.command, &state).await?;
     if !is_parked {
         return Ok(state);
@@ -35,25 +36,42 @@ pub(super) async fn decide(
         state = state.asker_gone(EndReason::TurnEnded).unwrap_or(state);
         locked.set_approval_state(approval.id, approval.command, &state).await?;
     }
-    let parked = rows::load_parked(&mut locked.tx, locked.run.id).await?;
-    let is_last = !parked.iter().any(|other| other.command == approval.command);
-    // A run that is being cancelled takes no turn.
-    if is_last && command::submit(&locked.run.state, CommandKind::Turn, false).is_ok() {
-        send_next_turn(locked, caller, approval, &decision).await?;
-    }
+    continue_turn(approvals, locked, actor, approval.command).await?;
     Ok(state)
+}
+
+/// Sends the turn that continues a parked one, if none of its questions is open and the agent has not got an answer of
+/// people.
+async fn continue_turn(
+    approvals: &Approvals,
+    locked: &mut LockedRun,
+    actor: Option<PrincipalId>,
+    turn: CommandId,
+) -> Result<(), ServiceError> {
+    let parked = rows::load_parked(&mut locked.tx, locked.run.id).await?;
+    // A run that is being cancelled takes no turn.
+    let takes_turn = command::submit(&locked.run.state, CommandKind::Turn, false).is_ok();
+    if !takes_turn || parked.iter().any(|open| open.command == turn) {
+        return Ok(());
+    }
+    let undelivered = rows::load_undelivered(&mut locked.tx, turn).await?;
+    let answers = undelivered.into_iter().filter(|stored| stored.state.continues_turn());
+    match answers.max_by_key(|stored| stored.state.decision().map(Decision::at)) {
+        Some(last) => send_next_turn(locked, actor, &approvals.open_question(last)?).await,
+        None => Ok(()),
+    }
 }
 
 /// Sends the turn that continues a parked one, for who sent that.
 async fn send_next_turn(
     locked: &mut LockedRun,
-    caller: &Authorized<RunsWrite>,
+    actor: Option<PrincipalId>,
     approval: &Approval,
-    decision: &Decision,
 ) -> Result<(), ServiceError> {
     let turn = commands::load(&mut locked.tx, approval.command).await?.ok_or(ServiceError::NOT_FOUND)?;
+    let effect = approval.state.decision().map_or(OptionEffect::Deny, Decision::effect);
     let payload = json!({
-        "prompt": prompt(&approval.question.action.tool, decision.effect()),
+        "prompt": prompt(&approval.question.action.tool, effect),
         "continues": approval.command.to_string(),
         "approvalId": approval.id.to_string(),
     });
@@ -72,7 +90,8 @@ async fn send_next_turn(
         "runId": locked.run.id.to_string(), "type": CommandKind::Turn, "continues": approval.command.to_string(),
         "approvalId": approval.id.to_string(),
     });
-    let event = AuditEvent::by_member(caller, "command.created", id.to_string(), detail);
+    let log = AuditLog::Tenant(locked.run.tenant);
+    let event = AuditEvent { log, action: "command.created", actor, object: id.to_string(), detail };
     audit::record(&mut locked.tx, &event).await
 }
 

@@ -12,7 +12,7 @@ use serde_json::json;
 use tracing::warn;
 
 use super::error::ApprovalError;
-use super::{Approvals, notice_subject, votes};
+use super::{Approvals, notice_subject, parked, votes};
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
@@ -31,7 +31,8 @@ impl ExpireApprovals {
         Self(Approvals { deps })
     }
 
-    /// Does what the policy of the question says: denies it, or asks the owners once more.
+    /// Does what the policy of the question says: denies it, or asks the owners once more. The turn of a parked question
+    /// is continued if people have answered another one of it.
     async fn expire(&self, id: ApprovalId) -> Result<(), ServiceError> {
         let deps = &self.0.deps;
         let Some(found) = rows::find(&deps.store, id).await? else { return Ok(()) };
@@ -56,13 +57,16 @@ impl ExpireApprovals {
         let denial = approval.question.denial().ok_or(ApprovalError::UnreadableQuestion)?;
         let decision =
             Decision::new(denial, DecidedBy::Expiry, locked.run.now).map_err(ApprovalError::from)?;
-        let state = approval.state.decide(decision.clone()).map_err(ApprovalError::from)?;
-        locked.set_approval_state(id, approval.command, &state).await?;
+        parked::decide(&self.0, &mut locked, None, &approval, decision.clone()).await?;
         approval_notices::decided(&mut locked, deps, notice_subject(&approval), &decision).await?;
         if policy.on_expiry == ExpiryEffect::Interrupt {
             interrupt(&mut locked, approval.command).await?;
         }
+        let waiting = locked.run.lease.is_none().then(|| locked.run.clone());
         locked.commit(deps).await?;
+        if let Some(waiting) = waiting {
+            deps.offers.announce(&waiting).await;
+        }
         votes::count_decision(&approval.question, &decision);
         Ok(())
     }

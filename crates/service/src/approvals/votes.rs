@@ -79,7 +79,8 @@ impl Votes {
             }
             return Ok(ListedApproval { approval, can_answer: false, mediation: policy.mediation });
         };
-        let state = parked::decide(&mut locked, caller, &approval, decision.clone()).await?;
+        let (approvals, actor) = (&self.approvals, Some(caller.principal));
+        let state = parked::decide(approvals, &mut locked, actor, &approval, decision.clone()).await?;
         let detail = json!({
             "runId": run.to_string(), "optionId": option.id, "effect": option.effect,
             "shownDigest": answer.shown_digest, "decided": decision.effect(), "by": decision.by().names(),

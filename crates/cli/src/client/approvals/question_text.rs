@@ -51,7 +51,7 @@ pub(crate) fn format_question(approval: &ApprovalView, detail: QuestionDetail, c
 pub(super) fn format_end(approval: &ApprovalView) -> String {
     let (by, reason) = (approval.decided_by.join(", "), approval.end_reason.as_deref());
     match &approval.effect {
-        Some(_) if approval.status == "expired" => "denied: nobody answered in time".to_owned(),
+        Some(_) if approval.decided_by == ["expiry"] => "denied: nobody answered in time".to_owned(),
         Some(effect) => shown_line(&format!("answered: {effect} by {by}")),
         None => shown_line(&format!(
             "question {}: {}",

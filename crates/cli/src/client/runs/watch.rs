@@ -5,23 +5,21 @@ use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::Result;
-use guildhall_domain::FailureKind;
-use guildhall_domain::approvals::approval::BlockingQuestion;
-use guildhall_domain::ids::{ApprovalId, CommandId, RunId};
+use guildhall_domain::ids::{CommandId, RunId};
 use guildhall_domain::runs::{TerminalStatus, event};
 use guildhall_protocol::rest::runs::EventView;
-use guildhall_sdk::{Client, ClientError, RunEvent, RunFollower, RunStreamItem, next_step_for};
+use guildhall_sdk::{Client, RunEvent, RunFollower, RunStreamItem, next_step_for};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::event_renderer::format_outcome;
+use super::outage::OutageReporter;
 use super::watch_display::WatchDisplay;
+use super::watch_outcome::{
+    FetchedOutcome, OutcomeQuery, WatchOutcome, is_end_by_question, is_end_without_answer, parse_outcome,
+};
 use super::watch_questions::WatchQuestions;
 use crate::error::{UnsuccessfulOutcome, WatchInterrupted};
 use crate::output::{print_json, print_line, sanitize_line};
-
-/// Delay between two requests to an unreachable server.
-const RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// A server that starts runners itself does so within this time.
 const NOTICE_DELAY: Duration = Duration::from_secs(1);
@@ -45,20 +43,6 @@ struct WatchSource<'a> {
     questions: Option<WatchQuestions<'a>>,
     /// When to print that the run has no runner.
     notice_at: Option<Instant>,
-}
-
-/// An outcome that was read from the server, with the last event of the run at that time.
-struct FetchedOutcome {
-    outcome: WatchOutcome,
-    last_seq: i64,
-}
-
-/// How the run or command ended.
-struct WatchOutcome {
-    status: TerminalStatus,
-    kind: Option<FailureKind>,
-    /// Text to print if no event has shown the outcome.
-    text: Option<String>,
 }
 
 impl RunWatch<'_> {
@@ -89,7 +73,9 @@ impl RunWatch<'_> {
             let outcome = match self.next_item(&mut source, display).await? {
                 RunStreamItem::Event(event) => {
                     outage.report_restored(display)?;
-                    self.follow_continuation(&event.view);
+                    if self.follow_continuation(&event.view) {
+                        fetched = None;
+                    }
                     if let Some(questions) =
                         source.questions.as_mut().filter(|_| self.is_followed(&event.view))
                     {
@@ -97,12 +83,16 @@ impl RunWatch<'_> {
                     }
                     self.print_event(&event, display)?;
                     *printed_seq = event.view.seq;
+                    if self.may_be_continued(&event.view) {
+                        // The turn that continues it may be in one of the next events.
+                        fetched = self.outcome_query().fetch(display).await?;
+                    }
                     self.outcome_in_event(&event.view, display).await?
                 }
                 // It may have ended before the first event that we follow.
                 RunStreamItem::CaughtUp => {
                     outage.report_restored(display)?;
-                    fetched = self.fetch_outcome(display).await?;
+                    fetched = self.outcome_query().fetch(display).await?;
                     source.notice_at =
                         (fetched.is_none() && !self.json).then(|| Instant::now() + NOTICE_DELAY);
                     if let Some(questions) = source.questions.as_mut().filter(|_| fetched.is_none()) {
@@ -161,78 +151,52 @@ impl RunWatch<'_> {
         }
     }
 
-    /// Follows the turn that continues the followed one, which was blocked by a question.
-    fn follow_continuation(&mut self, event: &EventView) {
+    /// Follows the turn that continues the followed one, which was blocked by a question. Returns whether the event is
+    /// that of such a turn.
+    fn follow_continuation(&mut self, event: &EventView) -> bool {
         let continued = event.payload.as_ref().and_then(|payload| payload["continues"].as_str());
         let is_ours = |command: CommandId| continued.is_some_and(|id| id == command.to_string());
-        if event.r#type == event::COMMAND_STATUS && self.command.is_some_and(is_ours) {
+        let is_next = event.r#type == event::COMMAND_STATUS && self.command.is_some_and(is_ours);
+        if is_next {
             let next = event.command_id.as_deref().and_then(|id| id.parse().ok());
             self.command = next.or(self.command);
         }
+        is_next
     }
 
-    /// Returns the outcome if the event ends the followed run or command, or ends the question that it waits for.
+    /// Returns whether an event ends the followed command, or one of its questions, so that another turn may continue it.
+    fn may_be_continued(&self, event: &EventView) -> bool {
+        let is_end = is_end_without_answer(event) || is_end_by_question(event);
+        self.command.is_some() && self.is_of_command(event) && is_end
+    }
+
+    /// Returns whether an event is of the followed command, or of the run if no command is followed.
+    fn is_of_command(&self, event: &EventView) -> bool {
+        event.command_id == self.command.map(|command| command.to_string())
+    }
+
+    fn outcome_query(&self) -> OutcomeQuery<'_> {
+        OutcomeQuery { client: self.client, run: self.run, command: self.command }
+    }
+
+    /// Returns the outcome if the event ends the followed run or command.
     async fn outcome_in_event(
         &self,
         event: &EventView,
         display: &mut WatchDisplay,
     ) -> Result<Option<WatchOutcome>> {
-        let is_ours = event.command_id == self.command.map(|command| command.to_string());
-        if is_ours && self.command.is_some() && is_end_without_answer(event) {
-            return Ok(self.fetch_outcome(display).await?.map(|fetched| fetched.outcome));
-        }
-        if event.r#type != event::TERMINAL_STATUS || !is_ours {
+        if event.r#type != event::TERMINAL_STATUS || !self.is_of_command(event) {
             return Ok(None);
         }
         // An erased event does not contain the outcome.
         let Some(payload) = &event.payload else {
-            return Ok(self.fetch_outcome(display).await?.map(|fetched| fetched.outcome));
+            return Ok(self.outcome_query().fetch(display).await?.map(|fetched| fetched.outcome));
         };
-        if payload["message"].as_str().and_then(parked_question).is_some() {
-            return Ok(self.fetch_outcome(display).await?.map(|fetched| fetched.outcome));
+        if self.may_be_continued(event) {
+            return Ok(None);
         }
         let kind = payload["failureKind"].as_str();
         Ok(parse_outcome(payload["terminalStatus"].as_str(), kind, None))
-    }
-
-    /// Reads the outcome from the server; retries while the server is unreachable.
-    async fn fetch_outcome(&self, display: &mut WatchDisplay) -> Result<Option<FetchedOutcome>> {
-        let mut outage = OutageReporter::default();
-        loop {
-            match self.try_fetch_outcome().await {
-                Ok(outcome) => {
-                    outage.report_restored(display)?;
-                    return Ok(outcome);
-                }
-                Err(error) if error.is_transient() => outage.report_lost(&error, display)?,
-                Err(error) => return Err(error.into()),
-            }
-            tokio::time::sleep(RETRY_DELAY).await;
-        }
-    }
-
-    async fn try_fetch_outcome(&self) -> Result<Option<FetchedOutcome>, ClientError> {
-        let command = match self.command {
-            Some(command) => Some(self.client.get_command(self.run, command).await?),
-            None => None,
-        };
-        // Read after the command, so that it has the event that ended the command.
-        let run = self.client.get_run(self.run).await?;
-        let (status, kind, message) = match command {
-            Some(command) => (command.terminal_status, command.failure_kind, command.message),
-            None => (run.terminal_status, run.failure_kind, run.message),
-        };
-        if let Some(question) = message.as_deref().and_then(parked_question)
-            && self.client.get_approval(question).await?.parked
-        {
-            return Ok(None);
-        }
-        let scope = if self.command.is_some() { "command" } else { "run" };
-        let text = format_outcome(&json!({
-            "scope": scope, "terminalStatus": status, "failureKind": kind, "message": message,
-        }));
-        let outcome = parse_outcome(status.as_deref(), kind.as_deref(), Some(text));
-        Ok(outcome.map(|outcome| FetchedOutcome { outcome, last_seq: run.last_seq }))
     }
 
     /// Waits for the next item. Meanwhile asks the questions of the agent, renews the status line, and prints once that
@@ -301,17 +265,6 @@ impl RunWatch<'_> {
     }
 }
 
-/// Returns the question that a turn was blocked by.
-fn parked_question(message: &str) -> Option<ApprovalId> {
-    message.parse().ok().map(|BlockingQuestion(question)| question)
-}
-
-/// Returns whether an event ends a question without an answer of a person: nothing continues the turn then.
-fn is_end_without_answer(event: &EventView) -> bool {
-    let status = event.payload.as_ref().and_then(|payload| payload["status"].as_str());
-    event.r#type == event::APPROVAL_STATUS && matches!(status, Some("expired" | "withdrawn"))
-}
-
 async fn next_line(questions: Option<&mut WatchQuestions<'_>>) -> std::io::Result<Option<String>> {
     match questions {
         Some(questions) => questions.next_line().await,
@@ -323,54 +276,5 @@ async fn wait_until(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,
         None => pending().await,
-    }
-}
-
-fn parse_outcome(status: Option<&str>, kind: Option<&str>, text: Option<String>) -> Option<WatchOutcome> {
-    // An unknown status, newer than this client, is also an end.
-    let status = TerminalStatus::from_name(status?).unwrap_or(TerminalStatus::Failed);
-    Some(WatchOutcome { status, kind: kind.and_then(FailureKind::from_name), text })
-}
-
-/// Reports an unreachable server once, and its return once.
-#[derive(Default)]
-struct OutageReporter(bool);
-
-impl OutageReporter {
-    fn report_lost(&mut self, error: &ClientError, display: &mut WatchDisplay) -> std::io::Result<()> {
-        if std::mem::replace(&mut self.0, true) {
-            return Ok(());
-        }
-        display.print_message(format_args!("{error}; retrying"))
-    }
-
-    fn report_restored(&mut self, display: &mut WatchDisplay) -> std::io::Result<()> {
-        if !std::mem::take(&mut self.0) {
-            return Ok(());
-        }
-        display.print_message("the server is reachable again")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn event(kind: &str, payload: serde_json::Value) -> EventView {
-        serde_json::from_value(json!({
-            "v": 1, "seq": 1, "type": kind, "eventId": null, "commandId": null, "payload": payload,
-            "erased": false, "recordedAt": "2026-11-17T00:00:00Z",
-        }))
-        .expect("an event")
-    }
-
-    #[test]
-    fn only_expiry_and_withdrawal_end_a_question_without_an_answer() {
-        for (status, ends) in [("expired", true), ("withdrawn", true), ("decided", false), ("pending", false)]
-        {
-            let status_event = event(event::APPROVAL_STATUS, json!({ "status": status }));
-            assert_eq!(is_end_without_answer(&status_event), ends, "{status}");
-        }
-        assert!(!is_end_without_answer(&event(event::COMMAND_STATUS, json!({ "status": "expired" }))));
     }
 }
