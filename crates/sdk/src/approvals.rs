@@ -67,6 +67,11 @@ impl Client {
         let segments = ["approvals", &approval.to_string(), "votes"];
         self.call(self.request(Method::POST, &segments).json(vote)).await
     }
+
+    /// Ends a question without an answer.
+    pub async fn withdraw_approval(&self, approval: ApprovalId) -> Result<ApprovalView, ClientError> {
+        self.call(self.request(Method::POST, &["approvals", &approval.to_string(), "withdraw"])).await
+    }
 }
 
 fn list_query(tenant: TenantId, filter: ApprovalFilter) -> Vec<(&'static str, String)> {

@@ -187,6 +187,23 @@ fn member_who_may_not_answer_is_told_who_can() {
 }
 
 #[test]
+fn withdrawn_question_is_declined_to_the_agent() {
+    let asking = AskingRun::start();
+    let mut terminal = asking.watch_on_terminal("ask:touch made");
+    terminal.wait_for(PROMPT);
+    let id = string_field(&asking.only_question(), "approvalId");
+    let withdrawn = stdout(&asking.fixture.user.run(&["approvals", "withdraw", &id]));
+    assert_eq!(withdrawn.trim_end(), "withdrawn: shell: touch made");
+    terminal.wait_for("question withdrawn: withdrawn-by-person");
+    let (code, output) = terminal.wait();
+    assert_eq!(code, Some(0), "{output}");
+    assert!(output.contains("I asked, and was not allowed to."), "{output}");
+    let again = asking.fixture.user.json(&["approvals", "withdraw", &id]);
+    assert_eq!(again["endReason"], "withdrawn-by-person");
+    asking.stop();
+}
+
+#[test]
 fn json_output_has_events_only_also_on_a_terminal() {
     let asking = AskingRun::start();
     let args = ["runs", "send", &asking.run, "ask:touch made", "--watch", "--json"];

@@ -239,6 +239,37 @@ pub fn check_voter(policy: &ApprovalPolicy, voter: &Voter) -> Result<(), VoterEr
     if may_decide || relation.is_creator { Ok(()) } else { Err(VoterError::NoPermission) }
 }
 
+/// Decides whether a caller may withdraw a question. A withdrawal allows nothing, so the mode of the policy does not matter.
+pub fn check_withdrawal(caller: &Voter) -> Result<(), WithdrawalError> {
+    match (caller.token, caller.kind) {
+        (TokenKind::Agent | TokenKind::Enrolment | TokenKind::Run, _) | (_, PrincipalKind::Agent) => {
+            return Err(WithdrawalError::NotAPerson);
+        }
+        (
+            TokenKind::User | TokenKind::Service | TokenKind::External,
+            PrincipalKind::Person | PrincipalKind::Service | PrincipalKind::External,
+        ) => {}
+    }
+    let is_allowed = |permission| caller.role.is_some_and(|role| role.allows(permission));
+    let is_creator = caller.relation.is_creator && is_allowed(Permission::RunsWrite);
+    if is_creator || is_allowed(Permission::ApprovalsDecide) {
+        Ok(())
+    } else {
+        Err(WithdrawalError::NoPermission)
+    }
+}
+
+/// Why a caller may not withdraw a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WithdrawalError {
+    #[error("agents and runners cannot withdraw questions")]
+    NotAPerson,
+    #[error(
+        "only who created the run, and members with the permission approvals:decide, can withdraw the question"
+    )]
+    NoPermission,
+}
+
 /// A counted answer. Each principal has at most one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vote {
@@ -354,6 +385,27 @@ mod tests {
         let service = Voter { relation: CREATOR, ..voter(PrincipalKind::Service, TokenKind::Service) };
         assert_eq!(check_voter(&policy, &service), Err(VoterError::NoPermission));
         assert_eq!(check_voter(&policy, &Voter { role: OPERATOR, ..service }), Ok(()));
+    }
+
+    #[test]
+    fn creator_and_members_with_the_permission_withdraw_and_no_agent_does() {
+        let person = voter(PrincipalKind::Person, TokenKind::User);
+        assert_eq!(check_withdrawal(&person), Err(WithdrawalError::NoPermission));
+        assert_eq!(check_withdrawal(&Voter { role: OPERATOR, ..person }), Ok(()));
+        assert_eq!(check_withdrawal(&Voter { relation: CREATOR, ..person }), Ok(()));
+        let viewer = Voter { role: Some(Role::Viewer), relation: CREATOR, ..person };
+        assert_eq!(check_withdrawal(&viewer), Err(WithdrawalError::NoPermission));
+        let subject = Voter { relation: CREATOR, ..voter(PrincipalKind::External, TokenKind::External) };
+        assert_eq!(check_withdrawal(&subject), Err(WithdrawalError::NoPermission));
+        for (kind, token) in [
+            (PrincipalKind::Agent, TokenKind::Agent),
+            (PrincipalKind::Agent, TokenKind::User),
+            (PrincipalKind::Person, TokenKind::Run),
+            (PrincipalKind::Service, TokenKind::Enrolment),
+        ] {
+            let agent = Voter { role: Some(Role::Owner), relation: CREATOR, ..voter(kind, token) };
+            assert_eq!(check_withdrawal(&agent), Err(WithdrawalError::NotAPerson), "{kind} {token}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //!    │ └── expire ────> expired ── take ──────┘   └── runner lost ──> uncertain
 //!    │                    │ └ asker gone ┐
 //!    │                 decided ── asker gone, approver or policy changed ──> void ── asked again ──> reused
-//!    └── turn ended, cancelled, withdrawn by the agent, runner lost ──> withdrawn
+//!    └── turn ended, cancelled, withdrawn by the agent or a person, runner lost ──> withdrawn
 //! ```
 //!
 //! Each function decides one arrow. The caller holds the lock of the run, and stores the new state with its event in the
@@ -124,6 +124,8 @@ named_enum! {
     TurnEnded = "turn-ended",
     Cancelled = "cancelled",
     WithdrawnByAgent = "withdrawn-by-agent",
+    /// A person ended the question without an answer.
+    WithdrawnByPerson = "withdrawn-by-person",
     RunnerLost = "runner-lost",
     /// An approver lost the right to answer before the answer was delivered.
     ApproverRevoked = "approver-revoked",
@@ -262,6 +264,12 @@ impl ApprovalState {
         Ok(Self::Pending { is_parked: true })
     }
 
+    /// Withdraws a pending question without an answer: a process that waits for it declines the action.
+    pub fn withdraw(&self) -> Result<Self, WrongState> {
+        let Self::Pending { .. } = self else { return Err(self.wrong()) };
+        Ok(Self::Withdrawn(EndReason::WithdrawnByPerson))
+    }
+
     /// Takes an answer for delivery, if it may still be delivered. A denial always may.
     pub fn take(&self, check: DeliveryCheck) -> Result<DeliveryDecision, WrongState> {
         let (Self::Decided(decision) | Self::Expired(decision)) = self else { return Err(self.wrong()) };
@@ -344,7 +352,7 @@ impl EndReason {
     const fn leaves_answer_valid(self) -> bool {
         match self {
             Self::TurnEnded | Self::WithdrawnByAgent | Self::RunnerLost => true,
-            Self::Cancelled | Self::ApproverRevoked | Self::PolicyChanged => false,
+            Self::Cancelled | Self::WithdrawnByPerson | Self::ApproverRevoked | Self::PolicyChanged => false,
         }
     }
 }

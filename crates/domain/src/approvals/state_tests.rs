@@ -29,6 +29,7 @@ fn decision(effect: OptionEffect) -> Decision {
 enum Op {
     Decide(OptionEffect, DecidedBy),
     Park,
+    Withdraw,
     Take(DeliveryCheck),
     Confirm,
     Settle,
@@ -58,6 +59,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         4 => (proptest::sample::select(OptionEffect::ALL), by).prop_map(|(effect, by)| Op::Decide(effect, by)),
         1 => Just(Op::Park),
+        1 => Just(Op::Withdraw),
         4 => check.prop_map(Op::Take),
         3 => Just(Op::Confirm),
         3 => Just(Op::Settle),
@@ -75,6 +77,7 @@ fn execute(state: &ApprovalState, op: &Op) -> Option<ApprovalState> {
             state.decide(decision).ok()
         }
         Op::Park => state.park().ok(),
+        Op::Withdraw => state.withdraw().ok(),
         Op::Take(check) => state.take(*check).ok().map(|decided| match decided {
             DeliveryDecision::Deliver(state) | DeliveryDecision::AskAgain(state) => state,
         }),
@@ -113,6 +116,7 @@ proptest! {
             ApprovalState::Uncertain(decision(OptionEffect::Allow)),
             ApprovalState::Reused(decision(OptionEffect::Allow)),
             ApprovalState::Withdrawn(EndReason::Cancelled),
+            ApprovalState::Withdrawn(EndReason::WithdrawnByPerson),
         ] {
             for op in &ops {
                 prop_assert_eq!(execute(&last, op), None, "{:?} {:?}", last, op);
@@ -126,6 +130,19 @@ fn second_decision_is_refused_with_the_state() {
     let decided = PENDING.decide(decision(OptionEffect::Deny)).expect("pending");
     let refused = decided.decide(decision(OptionEffect::Allow));
     assert_eq!(refused, Err(WrongState { status: ApprovalStatus::Decided }));
+}
+
+#[test]
+fn withdrawn_question_has_no_answer_and_takes_none() {
+    for pending in [PENDING, PARKED] {
+        let withdrawn = pending.withdraw().expect("pending");
+        assert_eq!(withdrawn, ApprovalState::Withdrawn(EndReason::WithdrawnByPerson));
+        assert_eq!((withdrawn.decision(), withdrawn.continues_turn()), (None, false));
+        let late = withdrawn.decide(decision(OptionEffect::Allow));
+        assert_eq!(late, Err(WrongState { status: ApprovalStatus::Withdrawn }));
+    }
+    let decided = ApprovalState::Decided(decision(OptionEffect::Allow));
+    assert_eq!(decided.withdraw(), Err(WrongState { status: ApprovalStatus::Decided }));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod approval_policies;
 mod approval_rules;
 mod approval_stream;
 mod approval_votes;
+mod approval_withdrawals;
 mod approvals;
 mod audit;
 mod audit_actions;

@@ -56,7 +56,7 @@ impl QuestionFixture {
     }
 
     /// Returns the turns of the run that continue another.
-    async fn continuing_turns(&self) -> Vec<Value> {
+    pub(crate) async fn continuing_turns(&self) -> Vec<Value> {
         let path = format!("/api/v1/runs/{}/history", self.claim.run);
         let listed = self.cluster.second.get_as(&path, &self.cluster.operator.token).await;
         assert_eq!(listed.status, 200, "{}", listed.text);

@@ -1,6 +1,6 @@
 //! Why a request about an approval fails.
 
-use guildhall_domain::approvals::policy::{InvalidPolicy, VoterError};
+use guildhall_domain::approvals::policy::{InvalidPolicy, VoterError, WithdrawalError};
 use guildhall_domain::approvals::question::InvalidQuestion;
 use guildhall_domain::approvals::rule::NotRememberable;
 use guildhall_domain::approvals::state::{ApprovalState, DecisionError, WrongState};
@@ -24,6 +24,8 @@ pub enum ApprovalError {
     NoRunningTurn,
     #[error(transparent)]
     Voter(#[from] VoterError),
+    #[error(transparent)]
+    Withdrawal(#[from] WithdrawalError),
     /// It is not pending.
     #[error("the approval is {}", .0.status())]
     AlreadyDecided(Box<ApprovalState>),
@@ -73,6 +75,7 @@ impl ApprovalError {
             Self::NotYourRule => Failure::new(FailureKind::Forbidden, self.to_string()),
             Self::Policy(_) => Failure::new(FailureKind::SchemaInvalid, self.to_string()),
             Self::UnknownApprover => Failure::new(FailureKind::SchemaInvalid, format!("approverId: {self}")),
+            Self::Withdrawal(error) => Failure::new(FailureKind::Forbidden, error.to_string()),
             Self::Voter(error) => Failure::new(FailureKind::Forbidden, error.to_string()),
             Self::AlreadyDecided(state) => already_decided(state),
             Self::OtherAnswer(option) => {

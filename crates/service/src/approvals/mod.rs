@@ -15,6 +15,7 @@ pub mod rules;
 pub mod stream;
 mod voters;
 pub mod votes;
+pub mod withdrawals;
 
 use guildhall_domain::approvals::approval::Approval;
 use guildhall_domain::approvals::question::Question;
@@ -35,6 +36,7 @@ pub struct Group {
     pub questions: questions::Questions,
     pub rules: rules::Rules,
     pub votes: votes::Votes,
+    pub withdrawals: withdrawals::Withdrawals,
 }
 
 /// Opens the group.
@@ -46,6 +48,7 @@ pub fn open(deps: &Deps) -> Group {
         rules: rules::Rules::new(deps),
         questions: questions::Questions::new(approvals.clone()),
         votes: votes::Votes::new(approvals.clone()),
+        withdrawals: withdrawals::Withdrawals::new(approvals.clone()),
         approvals,
     }
 }

@@ -40,6 +40,22 @@ pub(super) async fn decide(
     Ok(state)
 }
 
+/// Stores that a person has withdrawn a question. It continues nothing, but may be the last open one of a parked turn.
+pub(super) async fn withdraw(
+    approvals: &Approvals,
+    locked: &mut LockedRun,
+    actor: PrincipalId,
+    approval: &Approval,
+) -> Result<ApprovalState, ServiceError> {
+    let is_parked = approval.state == ApprovalState::Pending { is_parked: true };
+    let state = approval.state.withdraw().map_err(ApprovalError::from)?;
+    locked.set_approval_state(approval.id, approval.command, &state).await?;
+    if is_parked {
+        continue_turn(approvals, locked, Some(actor), approval.command).await?;
+    }
+    Ok(state)
+}
+
 /// Sends the turn that continues a parked one, if none of its questions is open and the agent has not got an answer of
 /// people.
 async fn continue_turn(

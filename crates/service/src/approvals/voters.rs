@@ -52,6 +52,18 @@ impl<'a> VoterRules<'a> {
         Self { is_escalated, ..self }
     }
 
+    /// Returns what a caller with this role has to do with the question, without its connection.
+    pub(super) fn voter<R: Right>(&self, caller: &Authorized<R>, role: Role) -> Voter {
+        Voter {
+            principal: caller.principal,
+            kind: principal_kind(caller.kind),
+            token: caller.kind,
+            role: Some(role),
+            relation: self.relation(caller.principal),
+            peer: Peer::Other,
+        }
+    }
+
     /// Checks whether a caller with this role may answer.
     pub(super) fn check<R: Right>(
         &self,
@@ -59,15 +71,7 @@ impl<'a> VoterRules<'a> {
         role: Role,
         peer: Peer,
     ) -> Result<(), VoterError> {
-        let voter = Voter {
-            principal: caller.principal,
-            kind: principal_kind(caller.kind),
-            token: caller.kind,
-            role: Some(role),
-            relation: self.relation(caller.principal),
-            peer,
-        };
-        check_voter(self.policy, &voter)
+        check_voter(self.policy, &Voter { peer, ..self.voter(caller, role) })
     }
 
     fn relation(&self, principal: PrincipalId) -> VoterRelation {

@@ -141,6 +141,23 @@ pub(crate) async fn vote(
     Ok(Json(view(app.approvals.votes.vote(&caller, approval, &answer).await?)))
 }
 
+/// Withdraw a question of an agent without an answer
+///
+/// For who created the run, and members with the permission approvals:decide. An agent that waits is declined. Repeating it
+/// changes nothing; a question that has ended otherwise fails with 409 and its state.
+#[utoipa::path(
+    post, path = "/api/v1/approvals/{approval}/withdraw", tag = "approvals", operation_id = "withdrawApproval",
+    security(("bearer" = [])), params(("approval" = String, Path, description = "Approval id")),
+    responses((status = 200, description = "The withdrawn approval", body = ApprovalView), CommonErrors)
+)]
+pub(crate) async fn withdraw(
+    State(app): State<App>,
+    caller: Authorized<RunsWrite>,
+    PathIds(approval): PathIds<ApprovalId>,
+) -> Result<Json<ApprovalView>, ApiError> {
+    Ok(Json(view(app.approvals.withdrawals.withdraw(&caller, approval).await?)))
+}
+
 fn view(ListedApproval { approval, can_answer, mediation }: ListedApproval) -> ApprovalView {
     let decision = approval.state.decision();
     ApprovalView {
@@ -177,6 +194,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(list))
         .routes(routes!(get))
         .routes(routes!(vote))
+        .routes(routes!(withdraw))
         .routes(routes!(stream::follow))
         .routes(routes!(policies::get, policies::set))
         .routes(routes!(rules::list))

@@ -9,6 +9,7 @@ pub(crate) mod question_text;
 mod rules;
 pub(crate) mod terminal_input;
 mod watch;
+mod withdraw;
 
 use std::io::stdout;
 
@@ -23,6 +24,7 @@ use self::list::ListArgs;
 use self::question_text::{QuestionDetail, format_question};
 use self::rules::{RevokeArgs, RulesArgs};
 use self::watch::WatchArgs;
+use self::withdraw::WithdrawArgs;
 use crate::async_runtime::block_on;
 use crate::client::connection::CommonArgs;
 use crate::output::{Colour, print_result};
@@ -33,6 +35,7 @@ const EXAMPLES: &str = "Examples:
   guildhall approvals show APPROVAL    Show everything that would be executed
   guildhall approvals allow APPROVAL   Allow it once
   guildhall approvals deny APPROVAL
+  guildhall approvals withdraw APPROVAL
   guildhall approvals allow APPROVAL --remember session
   guildhall approvals revoke RULE      Ask again; `guildhall approvals rules` lists what is remembered
 
@@ -63,6 +66,8 @@ enum Commands {
     Allow(AnswerArgs),
     /// Deny what an agent asks for
     Deny(AnswerArgs),
+    /// Withdraw a question without an answer: an agent that waits is declined
+    Withdraw(WithdrawArgs),
     /// List the remembered answers, newest first
     Rules(RulesArgs),
     /// Revoke a remembered answer: people are asked again
@@ -76,6 +81,7 @@ pub(crate) fn run(args: &ApprovalsArgs) -> Result<()> {
         Commands::Show { approval, common } => block_on(show(*approval, common)),
         Commands::Allow(args) => block_on(answer::run(args, OptionEffect::Allow)),
         Commands::Deny(args) => block_on(answer::run(args, OptionEffect::Deny)),
+        Commands::Withdraw(args) => block_on(withdraw::run(args)),
         Commands::Rules(args) => block_on(rules::list(args)),
         Commands::Revoke(args) => block_on(rules::revoke(args)),
     }

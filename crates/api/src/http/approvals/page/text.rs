@@ -66,7 +66,11 @@ pub(super) const fn state(language: Language, state: &ApprovalState) -> &'static
         ),
         ApprovalState::Void(
             _,
-            EndReason::TurnEnded | EndReason::Cancelled | EndReason::WithdrawnByAgent | EndReason::RunnerLost,
+            EndReason::TurnEnded
+            | EndReason::Cancelled
+            | EndReason::WithdrawnByAgent
+            | EndReason::WithdrawnByPerson
+            | EndReason::RunnerLost,
         ) => (
             "The agent did not get the answer: it does not wait any more.",
             "智能体没有收到回应：它已不再等待。",
@@ -92,6 +96,9 @@ const fn withdrawn(language: Language, reason: EndReason) -> &'static str {
             ("The question was withdrawn: the turn was cancelled.", "该请求已撤回：轮次已取消。")
         }
         EndReason::WithdrawnByAgent => ("The agent has withdrawn the question.", "智能体已撤回该请求。"),
+        EndReason::WithdrawnByPerson => {
+            ("A person has withdrawn the question without an answer.", "有人撤回了该请求，未作回应。")
+        }
         EndReason::RunnerLost => {
             ("The question was withdrawn: the runner was lost.", "该请求已撤回：运行器已丢失。")
         }
@@ -196,6 +203,7 @@ pub(super) const fn refusal(language: Language, error: &ApprovalError) -> &'stat
         | ApprovalError::PolicyChanged(_)
         | ApprovalError::UnknownApprover
         | ApprovalError::NotYourRule
+        | ApprovalError::Withdrawal(_)
         | ApprovalError::Decision(_)
         | ApprovalError::State(_)
         | ApprovalError::Seal(_)
