@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use guildhall_domain::ids::{ApprovalId, ApprovalRuleId, RunId, SessionId, TenantId};
+use guildhall_protocol::rest::approvals::policy::{ApprovalPolicyView, SetApprovalPolicy};
 use guildhall_protocol::rest::approvals::rules::{ApprovalRuleView, ApprovalRulesView};
 use guildhall_protocol::rest::approvals::{ApprovalView, ApprovalsView, CastVote};
 use reqwest::Method;
@@ -71,6 +72,20 @@ impl Client {
     /// Ends a question without an answer.
     pub async fn withdraw_approval(&self, approval: ApprovalId) -> Result<ApprovalView, ClientError> {
         self.call(self.request(Method::POST, &["approvals", &approval.to_string(), "withdraw"])).await
+    }
+
+    pub async fn get_approval_policy(&self, tenant: TenantId) -> Result<ApprovalPolicyView, ClientError> {
+        self.call(self.request(Method::GET, &["tenants", &tenant.to_string(), "approval-policy"])).await
+    }
+
+    /// Replaces the approval policy of a tenant.
+    pub async fn set_approval_policy(
+        &self,
+        tenant: TenantId,
+        policy: &SetApprovalPolicy,
+    ) -> Result<ApprovalPolicyView, ClientError> {
+        let segments = ["tenants", &tenant.to_string(), "approval-policy"];
+        self.call(self.request(Method::PUT, &segments).json(policy)).await
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod approvals;
 pub(crate) mod completions;
 pub(crate) mod connection;
 pub(crate) mod context;
+mod duration;
 mod password;
 pub(crate) mod profiles;
 pub(crate) mod runners;

@@ -50,6 +50,8 @@ const COMMANDS: &[&[&str]] = &[
     &["approvals"],
     &["approvals", "ls"],
     &["approvals", "watch"],
+    &["approvals", "policy"],
+    &["approvals", "policy", "set"],
     &["webhooks"],
     &["webhooks", "add"],
     &["sessions"],

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::async_runtime::block_on;
 use crate::client::connection::{CommonArgs, resolve_tenant};
+use crate::client::duration::parse_duration;
 use crate::output::{format_table, print_result, sanitize_line};
 
 const EXAMPLES: &str = "Examples:
@@ -92,12 +93,6 @@ fn parse_approval(text: &str) -> Result<Approval, UnknownName> {
 
 fn parse_network(text: &str) -> Result<Network, UnknownName> {
     Network::from_name(text)
-}
-
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    let invalid = || "use a duration such as 90s, 10m or 2h".to_owned();
-    let duration: jiff::SignedDuration = text.parse().map_err(|_| invalid())?;
-    Duration::try_from(duration).map_err(|_| invalid())
 }
 
 pub(crate) fn run(args: &BoundsArgs) -> Result<()> {

@@ -114,7 +114,7 @@ async fn remove(member: &str, tenant: &TenantArg, common: &CommonArgs) -> Result
 }
 
 /// Returns the id of a principal that is given as an id, or as the name of a member.
-async fn resolve_member(client: &Client, tenant: TenantId, given: &str) -> Result<PrincipalId> {
+pub(crate) async fn resolve_member(client: &Client, tenant: TenantId, given: &str) -> Result<PrincipalId> {
     if let Ok(id) = given.parse() {
         return Ok(id);
     }

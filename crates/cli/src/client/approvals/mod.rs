@@ -4,6 +4,7 @@ mod answer;
 mod choices;
 mod list;
 mod pending_questions;
+mod policy;
 pub(crate) mod prompt;
 pub(crate) mod question_text;
 mod rules;
@@ -21,6 +22,7 @@ use serde_json::json;
 
 use self::answer::AnswerArgs;
 use self::list::ListArgs;
+use self::policy::PolicyArgs;
 use self::question_text::{QuestionDetail, format_question};
 use self::rules::{RevokeArgs, RulesArgs};
 use self::watch::WatchArgs;
@@ -38,6 +40,7 @@ const EXAMPLES: &str = "Examples:
   guildhall approvals withdraw APPROVAL
   guildhall approvals allow APPROVAL --remember session
   guildhall approvals revoke RULE      Ask again; `guildhall approvals rules` lists what is remembered
+  guildhall approvals policy show      Show who answers, and what happens without an answer
 
 An agent asks if its run has the approval policy on-request, the default of `guildhall run`, or untrusted.";
 
@@ -72,6 +75,8 @@ enum Commands {
     Rules(RulesArgs),
     /// Revoke a remembered answer: people are asked again
     Revoke(RevokeArgs),
+    /// Show and set who answers the questions of a tenant, and what happens without an answer
+    Policy(PolicyArgs),
 }
 
 pub(crate) fn run(args: &ApprovalsArgs) -> Result<()> {
@@ -84,6 +89,7 @@ pub(crate) fn run(args: &ApprovalsArgs) -> Result<()> {
         Commands::Withdraw(args) => block_on(withdraw::run(args)),
         Commands::Rules(args) => block_on(rules::list(args)),
         Commands::Revoke(args) => block_on(rules::revoke(args)),
+        Commands::Policy(args) => policy::run(args),
     }
 }
 
