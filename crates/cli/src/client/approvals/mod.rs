@@ -2,6 +2,7 @@
 
 mod answer;
 mod choices;
+mod known_questions;
 mod list;
 mod pending_questions;
 mod policy;

@@ -1,11 +1,13 @@
 //! The questions of a tenant that wait for an answer, as they are asked.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use guildhall_domain::ids::{ApprovalId, TenantId};
 use guildhall_protocol::rest::approvals::ApprovalView;
 use guildhall_sdk::{ApprovalFilter, Client, ClientError};
+
+use super::known_questions::{KnownQuestions, ReadRange};
 
 /// How long a request waits on the server.
 const WAIT: Duration = Duration::from_secs(20);
@@ -22,8 +24,7 @@ const MAX_PAGES: usize = 10;
 pub(super) struct PendingQuestions<'a> {
     client: &'a Client,
     tenant: TenantId,
-    /// Ids of the open questions that were read.
-    known: BTreeSet<String>,
+    known: KnownQuestions,
     queue: VecDeque<ApprovalView>,
     /// Where the last list ends; none before the first.
     position: Option<String>,
@@ -32,7 +33,7 @@ pub(super) struct PendingQuestions<'a> {
 
 impl<'a> PendingQuestions<'a> {
     pub(super) fn new(client: &'a Client, tenant: TenantId) -> Self {
-        let (known, queue) = (BTreeSet::new(), VecDeque::new());
+        let (known, queue) = (KnownQuestions::default(), VecDeque::new());
         Self { client, tenant, known, queue, position: None, is_unreachable: false }
     }
 
@@ -75,7 +76,8 @@ impl<'a> PendingQuestions<'a> {
         Ok(list.position)
     }
 
-    /// Reads the open questions; from the second time on, when something has changed.
+    /// Reads the open questions; from the second time on, when something has changed. Pages that were read before are not
+    /// read again: the newest page, which the wait returns, has what is new.
     async fn read(&mut self) -> Result<(), ClientError> {
         let mut filter = open_questions();
         let mut page = match &self.position {
@@ -86,18 +88,19 @@ impl<'a> PendingQuestions<'a> {
             return Ok(());
         }
         let (position, mut open) = (page.position, page.approvals);
+        filter.before = next_page(page.next_cursor);
         for _ in 1..MAX_PAGES {
-            filter.before = page.next_cursor.and_then(|cursor| cursor.parse().ok());
-            if filter.before.is_none() {
+            if filter.before.is_none() || self.known.contains_any(open.iter().map(id)) {
                 break;
             }
             page = self.client.list_approvals(self.tenant, filter).await?;
+            filter.before = next_page(page.next_cursor);
             open.append(&mut page.approvals);
         }
         self.position = Some(position);
-        let ids = open.iter().map(|question| question.approval_id.clone()).collect();
-        let known = std::mem::replace(&mut self.known, ids);
-        self.queue.extend(open.into_iter().rev().filter(|question| !known.contains(&question.approval_id)));
+        let range = if filter.before.is_none() { ReadRange::All } else { ReadRange::Newest };
+        let new = self.known.update(open.iter().map(id), range);
+        self.queue.extend(open.into_iter().rev().filter(|question| new.contains(&question.approval_id)));
         Ok(())
     }
 
@@ -122,6 +125,14 @@ impl<'a> PendingQuestions<'a> {
             Err(error) => Err(error),
         }
     }
+}
+
+fn id(question: &ApprovalView) -> &str {
+    &question.approval_id
+}
+
+fn next_page(cursor: Option<String>) -> Option<ApprovalId> {
+    cursor.and_then(|cursor| cursor.parse().ok())
 }
 
 fn open_questions() -> ApprovalFilter {

@@ -6,6 +6,7 @@ use guildhall_runner::backend::{
     AnswerDelivery, BackendEvent, PendingQuestion, ThreadStart, TurnControl, TurnOutcome,
 };
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout_at};
 
 use super::harness::TurnReport;
 use super::{BackendFixture, Harness};
@@ -141,16 +142,18 @@ pub(crate) async fn interrupt_ends_a_turn_that_waits_for_a_person(fixture: &Back
     }
     let mut harness = Harness::new(fixture).await;
     harness.config.approval = Approval::OnRequest;
-    // Less than the time that the turn waits below: people have all the time they need.
-    harness.config.turn_timeout = Duration::from_secs(20);
+    let time_limit = Duration::from_secs(20);
+    harness.config.turn_timeout = time_limit;
     harness.start(ThreadStart::New).await.expect("start a thread");
     let mut asked = harness.listen_to_questions();
+    let started_at = Instant::now();
     let report = harness.turn_while("ask:touch made", async |controls, _| {
-        let pending = asked.recv().await.expect("a question");
-        tokio::time::sleep(Duration::from_secs(21)).await;
+        let mut reply = asked.recv().await.expect("a question").reply;
+        // People have all the time they need: the question stays open when the time limit of the turn has passed.
+        let over_the_limit = started_at + time_limit + Duration::from_secs(1);
+        assert!(timeout_at(over_the_limit, reply.closed()).await.is_err(), "the time limit ended the turn");
         controls.send(TurnControl::Interrupt).await.expect("the turn runs");
         // The question is open until the turn has ended.
-        let mut reply = pending.reply;
         reply.closed().await;
     });
     let report = report.await;
