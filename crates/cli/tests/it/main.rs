@@ -29,6 +29,7 @@ mod login_oidc;
 mod messages;
 mod own_repository;
 mod parallel_runners;
+mod parked_run;
 mod profiles;
 mod project_setup;
 mod rate_faults;

@@ -17,9 +17,9 @@ use crate::support::user::{CliUser, DevServer, stderr, stdout};
 use crate::support::{ChildProcess, guildhall, search_path_with};
 
 /// A repository with a change that is not committed, and a server whose runners may copy it.
-struct OwnRepository {
-    dir: PathBuf,
-    user: CliUser,
+pub(crate) struct OwnRepository {
+    pub(crate) dir: PathBuf,
+    pub(crate) user: CliUser,
     _server: DevServer,
     _folder: TempDir,
 }
@@ -38,7 +38,7 @@ fn create_repository(folder: &Path) -> PathBuf {
 }
 
 impl OwnRepository {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let dir = create_repository(folder.path());
         let root = folder.path().canonicalize().expect("a path").display().to_string();
@@ -60,7 +60,7 @@ impl OwnRepository {
     }
 
     /// Returns `guildhall run` in the repository.
-    fn run_command(&self, args: &[&str]) -> Command {
+    pub(crate) fn run_command(&self, args: &[&str]) -> Command {
         let mut command = self.user.command(&[&["run"], args].concat());
         command.current_dir(&self.dir);
         command
@@ -71,7 +71,7 @@ impl OwnRepository {
         apply.current_dir(&self.dir).output().expect("the command runs")
     }
 
-    fn read(&self, file: &str) -> String {
+    pub(crate) fn read(&self, file: &str) -> String {
         fs::read_to_string(self.dir.join(file)).expect("a file")
     }
 }
