@@ -113,9 +113,14 @@ impl Installation {
         self.request(Method::POST, path, bearer, body).await
     }
 
-    pub(crate) async fn create_tenant(&self) -> Result<Tenant> {
+    /// Signs in, and returns an access token that is valid for some minutes.
+    pub(crate) async fn sign_in(&self) -> Result<String> {
         let sign_in = json!({ "name": "bench", "password": PASSWORD });
-        let access = text(&self.post("/api/v1/auth/login", "", sign_in).await?, "accessToken")?;
+        text(&self.post("/api/v1/auth/login", "", sign_in).await?, "accessToken")
+    }
+
+    pub(crate) async fn create_tenant(&self) -> Result<Tenant> {
+        let access = self.sign_in().await?;
         let body = json!({ "slug": "bench", "name": "bench" });
         let id = text(&self.post("/api/v1/tenants", &access, body).await?, "id")?;
         let path = format!("/api/v1/tenants/{id}/enrolments");
