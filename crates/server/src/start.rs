@@ -94,8 +94,7 @@ impl Server {
     /// Starts a server: binds the port, migrates the database, then serves. Fails fast.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let (listener, address) = listen(config.http.listen).await?;
-        let settings = Settings::new(config, address)?;
-        let metrics = metrics::install()?;
+        let (settings, metrics) = (Settings::new(config, address)?, metrics::install()?);
         let Stores { store, owner } = prepare_stores(config).await?;
         check_policies(&store, settings.public_url.address()).await?;
         let bus = Bus::connect(&bus_options(config)).await?;
@@ -123,13 +122,12 @@ impl Server {
             public_url: (!config.http.public_url.is_empty()).then(|| settings.public_url.origin()),
             audit_key: settings.audit_key.map(|key| key.public()),
         };
-        let launcher = deps.credentials.launcher.clone();
         let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&deps.signing));
         let runs = runs::open(&deps);
         start_outbox(&deps, settings.egress, &tasks, &reconcilers);
         let profiles = profiles::open(&deps, settings.address_rules.clone(), config.secrets.validate_within);
         start_group_reconcilers(config, &deps, &profiles, &tasks, &reconcilers);
-        let starter = launcher::start(config, launcher.clone(), &deps, &reconcilers, &tasks);
+        let starter = launcher::start(config, deps.credentials.launcher.clone(), &deps, &reconcilers, &tasks);
         let health = start_health(&identity, &deps, &bus, reconcilers, &tasks).await;
 
         let oidc = settings.oidc.map(|provider| provider.open(&settings.public_url, &auth, &clock));
@@ -153,7 +151,7 @@ impl Server {
         });
         let drained = serve(config, &tasks, listener, app, accepting.clone());
         info!(replica.id = %identity.replica, %address, "serving on {address}");
-        let drain_delay = config.http.drain_delay;
+        let (drain_delay, launcher) = (config.http.drain_delay, deps.credentials.launcher);
         Ok(Self { address, identity, health, store, bus, tasks, accepting, drained, drain_delay, launcher })
     }
 

@@ -23,7 +23,7 @@ use super::registrations::Registrations;
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
-use crate::run_steps::waiting_runners::{RunnerGroup, WaitingRunner};
+use crate::run_steps::waiting_runners::RunnerGroup;
 use crate::sessions::storage;
 
 /// Runs that one attempt tries to claim: other runners try for the same.
@@ -162,7 +162,9 @@ impl Claims {
             }
             let looked_at = Instant::now();
             let claimed = self.try_next(&enrolment, &runner, &group).await?;
-            place.take().map(WaitingRunner::has_looked);
+            if let Some(place) = place.take() {
+                place.has_looked();
+            }
             if claimed.is_some() || Instant::now() >= deadline {
                 return Ok(claimed);
             }
