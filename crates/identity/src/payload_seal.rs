@@ -1,5 +1,5 @@
 //! Encryption of what users and agents wrote, and the server only passes on: the exact payloads of commands, the diffs of
-//! workspaces, and the questions of agents. Also of the signing secrets of webhooks.
+//! workspaces, the questions of agents and the values of their answers. Also of the signing secrets of webhooks.
 //!
 //! The database stores a redacted copy of a prompt. The agent must receive the exact prompt, which is therefore kept
 //! encrypted until its command ends. The keys are derived from the operator's key-encryption key, which is not in the
@@ -17,16 +17,21 @@ use crate::webhook_secret::WebhookSecret;
 const ENCRYPTION: &[u8] = b"guildhall command payload v1";
 const DIFFS: &[u8] = b"guildhall workspace diff v1";
 const QUESTIONS: &[u8] = b"guildhall question v1";
+const ANSWERS: &[u8] = b"guildhall answer v1";
+const ANSWER_DIGEST: &[u8] = b"guildhall answer digest v1";
 const WEBHOOKS: &[u8] = b"guildhall webhook secret v1";
 const DIGEST: &[u8] = b"guildhall command payload digest v1";
 
-/// Encrypts and decrypts the payloads of commands, the diffs of runs, the questions of agents and the secrets of webhooks.
+/// Encrypts and decrypts the payloads of commands, the diffs of runs, the questions of agents, their answers and the
+/// secrets of webhooks.
 pub struct PayloadSealer {
     encryption: Kek,
     diffs: Kek,
     questions: Kek,
+    answers: Kek,
     webhooks: Kek,
     digest: hmac::Key,
+    answer_digest: hmac::Key,
 }
 
 impl PayloadSealer {
@@ -36,8 +41,10 @@ impl PayloadSealer {
             encryption: kek.derive_kek(ENCRYPTION),
             diffs: kek.derive_kek(DIFFS),
             questions: kek.derive_kek(QUESTIONS),
+            answers: kek.derive_kek(ANSWERS),
             webhooks: kek.derive_kek(WEBHOOKS),
             digest: kek.derive(DIGEST),
+            answer_digest: kek.derive(ANSWER_DIGEST),
         }
     }
 
@@ -71,6 +78,29 @@ impl PayloadSealer {
     /// Decrypts the question of an approval.
     pub fn open_question(&self, approval: Uuid, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
         open(&self.questions, approval.as_bytes(), sealed).map(|question| question.expose_secret().to_vec())
+    }
+
+    /// Encrypts the values of an answer. They can be decrypted for this approval only.
+    pub fn seal_answer(&self, approval: Uuid, content: &str) -> Result<Vec<u8>, SealError> {
+        seal(&self.answers, approval.as_bytes(), content.as_bytes())
+    }
+
+    /// Decrypts the values of an answer.
+    pub fn open_answer(&self, approval: Uuid, sealed: &[u8]) -> Result<SecretString, SealError> {
+        let content = open(&self.answers, approval.as_bytes(), sealed)?;
+        let text = str::from_utf8(content.expose_secret()).map_err(|_| SealError::Open)?;
+        Ok(SecretString::from(text))
+    }
+
+    /// Returns a digest by which equal answers to one question are recognised, and which is of no use for guessing one.
+    #[must_use]
+    pub fn answer_digest(&self, approval: Uuid, content: &str) -> [u8; 32] {
+        let mut signing = hmac::Context::with_key(&self.answer_digest);
+        signing.update(approval.as_bytes());
+        signing.update(content.as_bytes());
+        let mut digest = [0; 32];
+        digest.copy_from_slice(signing.sign().as_ref());
+        digest
     }
 
     /// Encrypts a signing secret. It can be decrypted for this webhook only.
@@ -153,6 +183,28 @@ mod tests {
         assert_eq!(signature(sealer('a'), other), Err(SealError::Open));
         assert_eq!(signature(sealer('b'), webhook), Err(SealError::Open));
         assert_eq!(sealer('a').open_question(webhook, &sealed), Err(SealError::Open));
+    }
+
+    #[test]
+    fn answer_opens_only_for_its_approval_and_its_digest_is_of_it_alone() {
+        let (approval, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let sealed = sealer('a').seal_answer(approval, PAYLOAD).expect("sealed");
+        let opened = |sealer: PayloadSealer, approval| {
+            sealer.open_answer(approval, &sealed).map(|content| content.expose_secret().to_owned())
+        };
+        assert_eq!(opened(sealer('a'), approval), Ok(PAYLOAD.to_owned()));
+        assert_eq!(opened(sealer('a'), other), Err(SealError::Open));
+        assert_eq!(opened(sealer('b'), approval), Err(SealError::Open));
+        assert_eq!(sealer('a').open_question(approval, &sealed), Err(SealError::Open));
+        let digest = sealer('a').answer_digest(approval, PAYLOAD);
+        assert_eq!(digest, sealer('a').answer_digest(approval, PAYLOAD));
+        for different in [
+            sealer('a').answer_digest(other, PAYLOAD),
+            sealer('a').answer_digest(approval, "{}"),
+            sealer('b').answer_digest(approval, PAYLOAD),
+        ] {
+            assert_ne!(digest, different);
+        }
     }
 
     #[test]

@@ -7,11 +7,12 @@ use guildhall_domain::approvals::question::{AnswerOption, OptionEffect};
 use guildhall_domain::approvals::state::{ApprovalState, ApprovalStatus, DecidedBy, Decision, EndReason};
 use guildhall_domain::ids::{ApprovalId, ApprovalRuleId, CommandId, PrincipalId, RunId, SessionId, TenantId};
 use guildhall_domain::journal::{Journal, Stream};
+use jiff::SignedDuration;
 use jiff_sqlx::{Timestamp, ToSqlx};
 use sqlx::PgExecutor;
 use uuid::Uuid;
 
-use crate::{Store, StoreError, Tx};
+use crate::{Store, StoreError, Tx, approval_votes};
 
 /// Returns the stream of the questions of a tenant.
 #[must_use]
@@ -355,6 +356,40 @@ pub async fn escalate(tx: &mut Tx, id: ApprovalId, expires_at: jiff::Timestamp) 
     Ok(())
 }
 
+/// Stores the encrypted values of an answer that another approval has got.
+pub async fn set_content(tx: &mut Tx, id: ApprovalId, sealed: &[u8]) -> Result<(), StoreError> {
+    let set = sqlx::query_file!("queries/approvals/set_content.sql", id.as_uuid(), sealed);
+    set.execute(tx.connection()).await?;
+    Ok(())
+}
+
+/// Sets for how long the values of an answer are kept that is not delivered.
+pub async fn limit_content(tx: &mut Tx, id: ApprovalId, kept_for: SignedDuration) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/approvals/limit_content.sql", id.as_uuid(), kept_for.as_secs_f64())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}
+
+/// Finds the encrypted values of the answer.
+pub async fn find_content(store: &Store, id: ApprovalId) -> Result<Option<Vec<u8>>, StoreError> {
+    let row = sqlx::query_file!("queries/approvals/find_content.sql", id.as_uuid());
+    Ok(row.fetch_optional(&store.pool).await?.and_then(|row| row.sealed_content))
+}
+
+/// Finds the encrypted values of the answer, in a transaction that holds the lock of the run.
+pub async fn load_content(tx: &mut Tx, id: ApprovalId) -> Result<Option<Vec<u8>>, StoreError> {
+    let row = sqlx::query_file!("queries/approvals/find_content.sql", id.as_uuid());
+    Ok(row.fetch_optional(tx.connection()).await?.and_then(|row| row.sealed_content))
+}
+
+/// Erases the values of answers that were not delivered, and cannot be used any more.
+pub async fn erase_ended_content(store: &Store) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/approvals/erase_ended_content.sql").execute(&store.pool).await?;
+    Ok(())
+}
+
+/// Stores a state. Values of answers that it does not need are erased.
 pub async fn set_state(tx: &mut Tx, id: ApprovalId, state: &ApprovalState) -> Result<(), StoreError> {
     let (is_parked, reason) = match state {
         ApprovalState::Pending { is_parked } => (*is_parked, None),
@@ -369,6 +404,8 @@ pub async fn set_state(tx: &mut Tx, id: ApprovalId, state: &ApprovalState) -> Re
     };
     let decision = state.decision();
     let by = decision.map(|decision| decided_by(decision.by()));
+    let is_answer = decision.is_some_and(|decision| decision.effect() == OptionEffect::Answer);
+    let needs_content = is_answer && state.needs_content();
     sqlx::query_file!(
         "queries/approvals/set_state.sql",
         id.as_uuid(),
@@ -379,9 +416,21 @@ pub async fn set_state(tx: &mut Tx, id: ApprovalId, state: &ApprovalState) -> Re
         decision.map(|decision| decision.effect().as_str()),
         by.as_ref().map(|(kind, _)| *kind),
         &by.as_ref().map(|(_, ids)| ids.clone()).unwrap_or_default(),
-        decision.map(|decision| decision.at().to_sqlx()) as Option<Timestamp>
+        decision.map(|decision| decision.at().to_sqlx()) as Option<Timestamp>,
+        needs_content
     )
     .execute(tx.connection())
     .await?;
-    Ok(())
+    match state {
+        ApprovalState::Pending { .. } => Ok(()),
+        ApprovalState::Decided(_)
+        | ApprovalState::Expired(_)
+        | ApprovalState::Delivering(_)
+        | ApprovalState::Delivered(_)
+        | ApprovalState::Settled(_)
+        | ApprovalState::Withdrawn(_)
+        | ApprovalState::Void(..)
+        | ApprovalState::Reused(_)
+        | ApprovalState::Uncertain(_) => approval_votes::erase_content(tx, id).await,
+    }
 }

@@ -19,8 +19,8 @@ use crate::edge::caller::{AuthenticatedCaller, deny_wrong_csrf_token};
 use crate::edge::error::ApiError;
 use crate::edge::rates::AnonymousCaller;
 
-/// Fields of a form that are read; more make it invalid.
-const MAX_FIELDS: usize = 16;
+/// Fields of a form that are read; more make it invalid. A question has 32 fields and 256 choices at most.
+const MAX_FIELDS: usize = 320;
 
 /// A person with a browser session who reads a page about an object of their tenant.
 #[derive(Debug)]

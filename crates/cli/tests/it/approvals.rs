@@ -115,6 +115,75 @@ fn question_is_asked_on_the_terminal_and_answered_with_a_key() {
 }
 
 #[test]
+fn form_is_filled_in_on_the_terminal_and_a_secret_is_not_shown() {
+    let asking = AskingRun::start();
+    let secret = "hunter2-hunter2";
+    let mut terminal = asking.watch_on_terminal("form:");
+    let question = terminal.wait_for("Choose 1 to 2; d shows details: ");
+    assert!(question.contains("voucher (optional, secret, a text): Voucher"), "{question}");
+    for (keys, next) in [
+        ("1\n", "  2  blue\r\nColour (1 to 2): "),
+        ("3\n", "the value is not one of the choices\r\nColour (1 to 2): "),
+        ("2\n", "How many (a whole number) [2]: "),
+        ("10\n", "the value must be at most 9\r\nHow many (a whole number) [2]: "),
+        ("\n", "Wrap it as a gift (yes or no, or nothing): "),
+        ("y\n", "Voucher (a text, or nothing): "),
+        ("short\n", "the text must have at least 6 characters\r\nVoucher (a text, or nothing): "),
+    ] {
+        terminal.type_keys(keys);
+        terminal.wait_for(next);
+    }
+    terminal.type_keys(&format!("{secret}\n"));
+    let review = terminal.wait_for("Send this answer? y sends it, n starts again: ");
+    let shown = "Colour: blue\r\n  How many: 2\r\n  Wrap it as a gift: yes\r\n  Voucher: (hidden)";
+    assert!(review.contains(shown), "{review}");
+    terminal.type_keys("y\n");
+    terminal.wait_for("answered: answer by you");
+    let (code, output) = terminal.wait();
+    assert_eq!(code, Some(0), "{output}");
+    let reply = r#"You answered: {"colour":"blue","count":2,"gift":true,"voucher":"[redacted:known]"}"#;
+    assert!(output.contains(reply), "{output}");
+    assert!(!output.contains(secret) && !output.contains("short\r"), "{output}");
+    asking.stop();
+}
+
+#[test]
+fn form_is_answered_on_the_command_line_with_checked_values() {
+    let asking = AskingRun::start();
+    let user = &asking.fixture.user;
+    let watched = WatchedCommand::start(user, &["runs", "send", &asking.run, "form:", "--watch"]);
+    let mut line = watched.read_line();
+    while !line.contains("guildhall approvals show ") {
+        line = watched.read_line();
+    }
+    let id = string_field(&asking.only_question(), "approvalId");
+    let shown = stdout(&user.run(&["approvals", "show", &id]));
+    assert!(shown.contains("colour (required, one of red, blue): Colour"), "{shown}");
+    for (args, message) in [
+        (vec!["--field", "colour=green"], "colour: the value is not one of the choices"),
+        (vec!["--field", "count=3"], "colour: a value is required"),
+        (vec!["--content", "[]"], "--content needs a JSON object"),
+        (vec![], "this is not a terminal"),
+    ] {
+        let refused = user.run(&[&["approvals", "answer", &id], &args[..]].concat());
+        assert!(!refused.status.success() && stderr(&refused).contains(message), "{}", stderr(&refused));
+    }
+    let allowed = user.run(&["approvals", "allow", &id]);
+    assert!(stderr(&allowed).contains("no such option with the effect allow"), "{}", stderr(&allowed));
+    let values = r#"{ "colour": "red", "count": 9, "voucher": "hunter2-hunter2" }"#;
+    let answered = user.run_with_stdin(&["approvals", "answer", &id, "--content", "-"], values);
+    assert!(stdout(&answered).starts_with("answered: demo: "), "{} {}", stdout(&answered), stderr(&answered));
+    let output = watched.wait();
+    let commands = format!("`guildhall approvals answer {id}` answers it");
+    assert!(output.stderr.contains(&commands), "{}", output.stderr);
+    let lines = output.remaining_lines.join("\n");
+    assert!(lines.contains(r#"{"colour":"red","count":9,"voucher":"[redacted:known]"}"#), "{lines}");
+    let read = user.json(&["approvals", "show", &id]).to_string();
+    assert!(!read.contains("hunter2"), "{read}");
+    asking.stop();
+}
+
+#[test]
 fn prompt_ends_when_another_person_answers_or_the_turn_is_cancelled() {
     let asking = AskingRun::start();
     let mut terminal = asking.watch_on_terminal("ask:touch made");

@@ -97,6 +97,7 @@ mod tests {
             principal: PrincipalId::generate(),
             option: "yes".to_owned(),
             effect: OptionEffect::Allow,
+            content: None,
         };
         let answered = Answerability::Answered { option: "yes".to_owned() };
         assert_eq!(answerability(&pending, Ok(()), Some(&vote), now()), answered);

@@ -48,8 +48,24 @@ digest! {
     ActionDigest, b"guildhall action 1\n"
 }
 
+/// Recognises equal values of an answer. It is made with a key, so that nobody can guess values with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContentDigest([u8; 32]);
+
+impl ContentDigest {
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
 /// Writes JSON in one form only: sorted keys, no spaces.
-fn canonical_json(value: &Value) -> String {
+pub(super) fn canonical_json(value: &Value) -> String {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
         Value::Array(items) => {

@@ -1,6 +1,8 @@
 //! Approvals: an agent asks before it acts, and a person or a remembered rule answers.
 //!
 //! - [`question`]: what is asked, as people see it, and what would be executed.
+//! - [`form`]: questions that are answered with values, and the check of those.
+//! - [`link`]: links that a person is asked to open.
 //! - [`approval`]: a question with its state, as readers see it.
 //! - [`answerability`]: whether a person can answer it now.
 //! - [`policy`]: who may answer, how answers are counted, and what happens without one.
@@ -14,6 +16,12 @@
 pub mod answerability;
 pub mod approval;
 pub mod digest;
+pub mod field_problem;
+pub mod form;
+pub mod form_field;
+#[cfg(test)]
+mod form_tests;
+pub mod link;
 pub mod policy;
 pub mod question;
 pub mod rule;

@@ -4,6 +4,7 @@ use std::num::NonZeroU8;
 
 use jiff::SignedDuration;
 
+use super::digest::ContentDigest;
 use super::question::OptionEffect;
 use crate::access::principal::{PrincipalKind, TokenKind};
 use crate::access::role::{Permission, Role};
@@ -276,6 +277,16 @@ pub struct Vote {
     pub principal: PrincipalId,
     pub option: String,
     pub effect: OptionEffect,
+    /// Of the values, for an option that answers.
+    pub content: Option<ContentDigest>,
+}
+
+impl Vote {
+    /// Returns whether both say the same: the same option, and the same values.
+    #[must_use]
+    pub fn is_same_answer(&self, other: &Self) -> bool {
+        self.option == other.option && self.content == other.content
+    }
 }
 
 /// The result of a count.
@@ -283,7 +294,7 @@ pub struct Vote {
 pub enum VoteResult {
     /// More answers are needed.
     Open,
-    /// These people have chosen this option.
+    /// These people have chosen this option, with the same values.
     Chosen { option: String, by: Vec<PrincipalId> },
     /// The people who are left cannot reach the quorum: it is denied at once.
     Unreachable,
@@ -292,9 +303,8 @@ pub enum VoteResult {
 /// Counts the answers, in the order of their time. `voters_left` is the number of people who may answer and have not.
 #[must_use]
 pub fn count_votes(mediation: Mediation, votes: &[Vote], voters_left: usize) -> VoteResult {
-    let chosen = |option: &str| VoteResult::Chosen {
-        option: option.to_owned(),
-        by: votes.iter().filter(|vote| vote.option == option).map(|vote| vote.principal).collect(),
+    let equal = |vote: &Vote| -> Vec<PrincipalId> {
+        votes.iter().filter(|other| other.is_same_answer(vote)).map(|other| other.principal).collect()
     };
     let Mediation::Consensus { quorum, veto } = mediation else {
         return votes.first().map_or(VoteResult::Open, |first| VoteResult::Chosen {
@@ -306,11 +316,10 @@ pub fn count_votes(mediation: Mediation, votes: &[Vote], voters_left: usize) -> 
         return VoteResult::Chosen { option: denial.option.clone(), by: vec![denial.principal] };
     }
     let quorum = usize::from(quorum.get());
-    let count = |option: &str| votes.iter().filter(|vote| vote.option == option).count();
-    if let Some(winner) = votes.iter().find(|vote| count(&vote.option) >= quorum) {
-        return chosen(&winner.option);
+    if let Some(winner) = votes.iter().find(|vote| equal(vote).len() >= quorum) {
+        return VoteResult::Chosen { option: winner.option.clone(), by: equal(winner) };
     }
-    let most = votes.iter().map(|vote| count(&vote.option)).max().unwrap_or(0);
+    let most = votes.iter().map(|vote| equal(vote).len()).max().unwrap_or(0);
     if most + voters_left < quorum { VoteResult::Unreachable } else { VoteResult::Open }
 }
 
@@ -347,7 +356,7 @@ mod tests {
     }
 
     fn vote(option: &str, effect: OptionEffect) -> Vote {
-        Vote { principal: PrincipalId::generate(), option: option.to_owned(), effect }
+        Vote { principal: PrincipalId::generate(), option: option.to_owned(), effect, content: None }
     }
 
     #[test]
@@ -491,6 +500,20 @@ mod tests {
         let veto = Mediation::Consensus { quorum: quorum(2), veto: true };
         let denied = VoteResult::Chosen { option: "no".to_owned(), by: vec![votes[1].principal] };
         assert_eq!(count_votes(veto, &votes, 5), denied);
+    }
+
+    #[test]
+    fn answers_count_together_only_with_the_same_values() {
+        let two = Mediation::Consensus { quorum: quorum(2), veto: false };
+        let answer = |digest: u8| Vote {
+            content: Some(ContentDigest::from_bytes([digest; 32])),
+            ..vote("answer", OptionEffect::Answer)
+        };
+        let votes = [answer(1), answer(2), answer(1)];
+        assert_eq!(count_votes(two, &votes[..2], 1), VoteResult::Open);
+        assert_eq!(count_votes(two, &votes[..2], 0), VoteResult::Unreachable);
+        let by = vec![votes[0].principal, votes[2].principal];
+        assert_eq!(count_votes(two, &votes, 0), VoteResult::Chosen { option: "answer".to_owned(), by });
     }
 
     fn votes() -> impl Strategy<Value = Vec<Vote>> {

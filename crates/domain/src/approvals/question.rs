@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::digest::{ActionDigest, ShownDigest};
+use super::form::{AnswerForm, InvalidForm};
+use super::link::link_host;
 use crate::named_enum::named_enum;
 
 named_enum! {
@@ -79,6 +81,14 @@ impl Action {
         }
         Some(ActionDigest::of(&json!(self)))
     }
+
+    /// Returns the link that a person is asked to open, and its host; none if it is not a web address.
+    #[must_use]
+    pub fn link(&self) -> Option<(&str, &str)> {
+        let arguments = self.arguments.as_ref().filter(|_| self.kind == QuestionKind::ElicitationUrl)?;
+        let (link, host) = (arguments["url"].as_str()?, arguments["host"].as_str()?);
+        (link_host(link).as_deref() == Some(host)).then_some((link, host))
+    }
 }
 
 /// A question with everything that a voter sees.
@@ -89,12 +99,12 @@ pub struct Question {
     pub options: Vec<AnswerOption>,
     /// The words of the agent, shown as such.
     pub reason: Option<String>,
-    /// For questions to the user: the JSON schema of the answer.
+    /// For questions with an option that answers: the JSON schema of the values.
     pub answer_schema: Option<Value>,
 }
 
 /// Why a question cannot be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidQuestion {
     #[error("a question needs an option that denies")]
     NoDenial,
@@ -102,12 +112,18 @@ pub enum InvalidQuestion {
     RepeatedOption,
     #[error("a question has at most {} options", Question::MAX_OPTIONS)]
     TooManyOptions,
+    #[error("a link must be a web address (http or https) with its host")]
+    NotAWebLink,
+    #[error("an option that answers needs a form, and a form needs such an option")]
+    FormWithoutAnswer,
+    #[error(transparent)]
+    Form(#[from] InvalidForm),
 }
 
 impl Question {
     pub const MAX_OPTIONS: usize = 32;
 
-    /// Checks the options. Every question can be denied, because expiry and an impossible quorum deny it.
+    /// Checks the options, a link and a form. Every question can be denied, because expiry and an impossible quorum deny it.
     pub fn check(&self) -> Result<(), InvalidQuestion> {
         if self.options.len() > Self::MAX_OPTIONS {
             return Err(InvalidQuestion::TooManyOptions);
@@ -116,7 +132,19 @@ impl Question {
         if ids.len() != self.options.len() {
             return Err(InvalidQuestion::RepeatedOption);
         }
+        if self.action.kind == QuestionKind::ElicitationUrl && self.action.link().is_none() {
+            return Err(InvalidQuestion::NotAWebLink);
+        }
+        let answers = self.options.iter().any(|option| option.effect == OptionEffect::Answer);
+        if self.form()?.is_some() != answers {
+            return Err(InvalidQuestion::FormWithoutAnswer);
+        }
         self.denial().map(drop).ok_or(InvalidQuestion::NoDenial)
+    }
+
+    /// Returns the form that an option which answers needs.
+    pub fn form(&self) -> Result<Option<AnswerForm>, InvalidForm> {
+        self.answer_schema.as_ref().map(AnswerForm::parse).transpose()
     }
 
     /// Returns the first option that denies.
@@ -294,6 +322,41 @@ mod tests {
             let mut asked = plain();
             asked.action.kind = kind;
             assert_eq!(ids(&asked), None, "{kind}");
+        }
+    }
+
+    #[test]
+    fn option_that_answers_needs_a_form_and_the_other_way_round() {
+        let schema = json!({ "type": "object", "properties": { "x": { "type": "string" } } });
+        let (answer, deny) =
+            (option("ok", OptionEffect::Answer, false), option("no", OptionEffect::Deny, false));
+        let asked = |options: &[&AnswerOption], schema: Option<&Value>| {
+            let question = question(options.iter().map(|option| (*option).clone()).collect());
+            Question { answer_schema: schema.cloned(), ..question }.check()
+        };
+        assert_eq!(asked(&[&answer, &deny], Some(&schema)), Ok(()));
+        assert_eq!(asked(&[&answer, &deny], None), Err(InvalidQuestion::FormWithoutAnswer));
+        assert_eq!(asked(&[&deny], Some(&schema)), Err(InvalidQuestion::FormWithoutAnswer));
+        let other = json!({ "type": "object", "properties": { "x": { "type": "object" } } });
+        let refused = InvalidQuestion::Form(InvalidForm::Field("x".to_owned()));
+        assert_eq!(asked(&[&answer, &deny], Some(&other)), Err(refused));
+    }
+
+    #[test]
+    fn question_about_a_link_needs_a_web_address_with_its_own_host() {
+        let check = |arguments: Value| {
+            let mut asked = plain();
+            (asked.action.kind, asked.action.arguments) = (QuestionKind::ElicitationUrl, Some(arguments));
+            asked.check()
+        };
+        assert_eq!(check(json!({ "host": "example.org", "url": "https://example.org/x" })), Ok(()));
+        for invalid in [
+            json!({ "host": "example.org", "url": "https://evil.example/example.org" }),
+            json!({ "host": "", "url": "javascript:alert(1)" }),
+            json!({ "url": "https://example.org" }),
+            json!(null),
+        ] {
+            assert_eq!(check(invalid.clone()), Err(InvalidQuestion::NotAWebLink), "{invalid}");
         }
     }
 

@@ -244,6 +244,23 @@ impl ApprovalState {
         }
     }
 
+    /// Returns whether the values of an answer are still needed: they are given to the process that asked, or to the next
+    /// one that asks the same.
+    #[must_use]
+    pub const fn needs_content(&self) -> bool {
+        match self {
+            Self::Decided(_) | Self::Delivering(_) => true,
+            Self::Void(_, reason) => reason.leaves_answer_valid(),
+            Self::Pending { .. }
+            | Self::Expired(_)
+            | Self::Delivered(_)
+            | Self::Settled(_)
+            | Self::Withdrawn(_)
+            | Self::Reused(_)
+            | Self::Uncertain(_) => false,
+        }
+    }
+
     const fn wrong(&self) -> WrongState {
         WrongState { status: self.status() }
     }

@@ -97,6 +97,11 @@ proptest! {
             if matches!(next.status(), ApprovalStatus::Delivering | ApprovalStatus::Reused) {
                 uses += 1;
             }
+            // Values that were erased cannot be given to anybody.
+            let is_used = matches!(next.status(), ApprovalStatus::Delivering | ApprovalStatus::Reused);
+            if is_used && next.decision().is_some_and(|decision| decision.effect() == OptionEffect::Answer) {
+                prop_assert!(state.needs_content(), "erased before its use: {:?}", state);
+            }
             if let Some(decision) = next.decision() {
                 prop_assert_eq!(first.get_or_insert_with(|| decision.clone()), decision, "it never changes");
                 let allows = decision.effect() != OptionEffect::Deny;

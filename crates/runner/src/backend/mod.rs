@@ -8,6 +8,7 @@
 pub mod acp;
 pub mod codex;
 mod control;
+mod elicitation;
 mod environment;
 mod event;
 mod failure;
@@ -23,6 +24,7 @@ mod shell;
 #[cfg(test)]
 mod test_config;
 mod tool_output;
+mod user_question;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

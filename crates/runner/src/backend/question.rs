@@ -1,9 +1,11 @@
 //! Questions of a backend to people, and their answers.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::future::{FutureExt, select_all};
-use guildhall_domain::approvals::question::Question;
+use guildhall_domain::approvals::form::AnswerContent;
+use guildhall_domain::approvals::question::{Action, AnswerOption, OptionEffect, Question, QuestionKind};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -21,8 +23,40 @@ pub struct PendingQuestion {
 pub struct AnswerDelivery {
     /// The id of the chosen option.
     pub option: String,
+    /// The values, for an option that answers.
+    pub content: Option<AnswerContent>,
     /// Told when the process has got the answer.
     pub delivered: oneshot::Sender<()>,
+}
+
+impl AnswerDelivery {
+    /// Returns the option, the values, and whom to tell; nothing without an answer.
+    pub(super) fn parts(
+        answer: Option<Self>,
+    ) -> (Option<String>, Option<AnswerContent>, Option<oneshot::Sender<()>>) {
+        match answer {
+            Some(Self { option, content, delivered }) => (Some(option), content, Some(delivered)),
+            None => (None, None, None),
+        }
+    }
+}
+
+/// Returns an option that changes no mode.
+pub(super) fn answer_option(id: &str, label: &str, effect: OptionEffect) -> AnswerOption {
+    AnswerOption { id: id.to_owned(), label: label.to_owned(), effect, changes_mode: false }
+}
+
+/// Returns an action of a tool without anything else.
+pub(super) fn empty_action(kind: QuestionKind, tool: &str) -> Action {
+    Action {
+        kind,
+        tool: tool.to_owned(),
+        arguments: None,
+        working_dir: None,
+        environment: None,
+        lifts: BTreeSet::new(),
+        changes: Vec::new(),
+    }
 }
 
 /// The questions of a turn that wait for an answer, each with what the backend needs for its reply.
@@ -91,7 +125,10 @@ mod tests {
         drop(second.0);
         assert!(matches!(questions.next().await, ("second", None)));
         let (delivered, _confirmed) = oneshot::channel();
-        first.0.send(AnswerDelivery { option: "yes".to_owned(), delivered }).expect("the turn waits");
+        first
+            .0
+            .send(AnswerDelivery { option: "yes".to_owned(), content: None, delivered })
+            .expect("the turn waits");
         let (context, answer) = questions.next().await;
         assert_eq!((context, answer.map(|answer| answer.option)), ("first", Some("yes".to_owned())));
         let waited = questions.waited();

@@ -1,7 +1,7 @@
 //! Redacts secrets in streamed text. A secret split over chunks is found, because the end of the text is held back
 //! until no secret can continue in the next chunk.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard};
 
 use guildhall_domain::redact::redact;
 use regex::Regex;
@@ -22,25 +22,35 @@ static TRIGGER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i-u)auth|bearer|basic|pass|pwd|token|secret|key|-----BEGIN").expect("the pattern is valid")
 });
 
-/// The secrets of a run, which are redacted by value, whatever their format.
+/// The secrets of a run, which are redacted by value, whatever their format. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct KnownSecrets(Vec<SecretString>);
+pub struct KnownSecrets(Arc<RwLock<Vec<SecretString>>>);
 
 impl KnownSecrets {
-    /// Keeps the values that are long enough, longest first: one may be a part of another.
     #[must_use]
     pub fn new(values: impl IntoIterator<Item = SecretString>) -> Self {
-        let mut values: Vec<_> =
-            values.into_iter().filter(|value| value.expose_secret().len() >= MIN_SECRET_BYTES).collect();
-        values.sort_by_key(|value| std::cmp::Reverse(value.expose_secret().len()));
-        Self(values)
+        let secrets = Self::default();
+        secrets.add(values);
+        secrets
+    }
+
+    /// Keeps the values that are long enough, longest first: one may be a part of another.
+    pub fn add(&self, values: impl IntoIterator<Item = SecretString>) {
+        let new = values.into_iter().filter(|value| value.expose_secret().len() >= MIN_SECRET_BYTES);
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.extend(new);
+        known.sort_by_key(|value| std::cmp::Reverse(value.expose_secret().len()));
+    }
+
+    fn known(&self) -> RwLockReadGuard<'_, Vec<SecretString>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Redacts the known values and everything that looks like a credential.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for value in &self.0 {
+        for value in self.known().iter() {
             if text.contains(value.expose_secret()) {
                 text = text.replace(value.expose_secret(), KNOWN_SECRET_MARKER);
             }
@@ -49,19 +59,20 @@ impl KnownSecrets {
     }
 
     /// Returns the values that contain whitespace: a cut between words could divide them.
-    fn with_whitespace(&self) -> impl Iterator<Item = &str> {
-        let values = self.0.iter().map(|value| value.expose_secret());
-        values.filter(|value| value.contains(char::is_whitespace))
+    fn with_whitespace(&self) -> Vec<SecretString> {
+        let has_whitespace = |value: &&SecretString| value.expose_secret().contains(char::is_whitespace);
+        self.known().iter().filter(has_whitespace).cloned().collect()
     }
 
     /// Returns how many bytes at the end of a text may be the start of such a value.
     fn max_overlap(&self) -> usize {
-        self.with_whitespace().map(str::len).max().unwrap_or(0)
+        self.with_whitespace().iter().map(|value| value.expose_secret().len()).max().unwrap_or(0)
     }
 
     /// Returns the start of a value that a cut would divide.
     fn divided_by(&self, text: &str, cut: usize) -> Option<usize> {
-        self.with_whitespace().find_map(|value| {
+        self.with_whitespace().iter().find_map(|value| {
+            let value = value.expose_secret();
             let from = text.floor_char_boundary(cut.saturating_sub(value.len()));
             let starts = text[from..].match_indices(value).map(|(at, _)| from + at);
             starts.into_iter().find(|start| *start < cut && cut < start + value.len())

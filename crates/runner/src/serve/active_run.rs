@@ -49,6 +49,8 @@ pub(super) struct ActiveRun {
     /// Whether the last turn ended because its question waits for an answer.
     pub(super) is_parked: bool,
     pub(super) pump: mpsc::Sender<PumpMessage>,
+    /// What the pump redacts.
+    pub(super) secrets: KnownSecrets,
     pub(super) lost: CancellationToken,
     pub(super) poll_from: PollCursor,
     pub(super) queue: Vec<CommandView>,
@@ -96,7 +98,7 @@ impl ActiveRun {
         let setup = open_setup(grant, options, &config)?;
         config.cache = setup.as_ref().map(WorkspaceSetup::agent_cache);
         let secrets = KnownSecrets::new(config.secrets.iter().map(|(_, value)| value.clone()));
-        let pump = start_pump(&held, secrets, grant.epoch, options, tasks, &lost).await?;
+        let pump = start_pump(&held, secrets.clone(), grant.epoch, options, tasks, &lost).await?;
         Ok(Self {
             held,
             changes: baseline.map(|baseline| WorkspaceChanges { baseline, dir: config.workspace.clone() }),
@@ -112,6 +114,7 @@ impl ActiveRun {
             process: String::new(),
             is_parked: false,
             pump,
+            secrets,
             lost,
             poll_from: PollCursor::default(),
             queue: Vec::new(),

@@ -7,11 +7,13 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use guildhall_domain::FailureKind;
+use guildhall_domain::approvals::form::{AnswerContent, AnswerForm};
 use guildhall_domain::approvals::state::ApprovalStatus;
 use guildhall_domain::ids::{ApprovalId, CommandId};
 use guildhall_protocol::rest::approvals::AskQuestion;
 use guildhall_sdk::ClientError;
 use guildhall_sdk::runner::LeasedRun;
+use secrecy::SecretString;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 use tracing::warn;
@@ -19,6 +21,7 @@ use tracing::warn;
 use super::options::{POLL_TIMEOUT, RETRY_DELAY};
 use super::watch::TurnInterrupt;
 use crate::backend::{AnswerDelivery, PendingQuestion};
+use crate::pump::redact::KnownSecrets;
 
 /// Questions that wait for the forwarder.
 pub(super) const QUESTION_CAPACITY: usize = 16;
@@ -43,11 +46,13 @@ struct QuestionSender<'a> {
     /// The agent's process.
     process: &'a str,
     interrupt: TurnInterrupt<'a>,
+    /// Secret answers are not reported when the agent repeats them.
+    secrets: &'a KnownSecrets,
 }
 
 /// What came of a question.
 enum AskResult {
-    Answer(ApprovalId, String),
+    Answer(ApprovalId, String, Option<AnswerContent>),
     /// The answer may not be delivered any more: ask again.
     Void,
     /// Nobody has answered for long: the turn ends, and the answer continues it later.
@@ -62,8 +67,10 @@ impl<'a> QuestionForwarder<'a> {
         command: CommandId,
         process: &'a str,
         interrupt: TurnInterrupt<'a>,
+        secrets: &'a KnownSecrets,
     ) -> Self {
-        Self { sender: QuestionSender { held, command, process, interrupt }, open: FuturesUnordered::new() }
+        let sender = QuestionSender { held, command, process, interrupt, secrets };
+        Self { sender, open: FuturesUnordered::new() }
     }
 
     /// Forwards questions until it is dropped.
@@ -88,6 +95,7 @@ impl<'a> QuestionForwarder<'a> {
 
 impl QuestionSender<'_> {
     async fn forward(self, PendingQuestion { request, question, mut reply }: PendingQuestion) {
+        let form = question.form().ok().flatten();
         let mut body = AskQuestion {
             command_id: self.command.to_string(),
             process: self.process.to_owned(),
@@ -101,9 +109,10 @@ impl QuestionSender<'_> {
                 result = self.ask(&body) => result,
             };
             match result {
-                AskResult::Answer(id, option) => {
+                AskResult::Answer(id, option, content) => {
+                    self.hide_secrets(form.as_ref(), content.as_ref());
                     let (delivered, confirmed) = oneshot::channel();
-                    let is_waiting = reply.send(AnswerDelivery { option, delivered }).is_ok();
+                    let is_waiting = reply.send(AnswerDelivery { option, content, delivered }).is_ok();
                     if is_waiting && confirmed.await.is_ok() {
                         self.confirm(id).await;
                     }
@@ -117,6 +126,13 @@ impl QuestionSender<'_> {
                 }
                 AskResult::NoAnswer => return,
             }
+        }
+    }
+
+    /// Lets the pump redact the secret values of an answer, before the agent can repeat them.
+    fn hide_secrets(&self, form: Option<&AnswerForm>, content: Option<&AnswerContent>) {
+        if let (Some(form), Some(content)) = (form, content) {
+            self.secrets.add(form.secrets(content).map(SecretString::from));
         }
     }
 
@@ -139,7 +155,9 @@ impl QuestionSender<'_> {
         loop {
             match self.held.take_answer(id, self.process, POLL_TIMEOUT).await {
                 Ok(view) => match (ApprovalStatus::from_name(&view.status), view.option_id) {
-                    (Ok(ApprovalStatus::Delivering), Some(option)) => return AskResult::Answer(id, option),
+                    (Ok(ApprovalStatus::Delivering), Some(option)) => {
+                        return AskResult::Answer(id, option, view.content);
+                    }
                     (Ok(ApprovalStatus::Pending), _) if view.parked => return AskResult::Parked(id),
                     (Ok(ApprovalStatus::Pending), _) => {}
                     (Ok(ApprovalStatus::Void), _) => return AskResult::Void,

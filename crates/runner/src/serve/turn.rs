@@ -82,17 +82,17 @@ impl ActiveRun {
         stop: &CancellationToken,
     ) -> TurnOutcome {
         let (controls, mut control) = mpsc::channel(CONTROL_CAPACITY);
-        let (id, stop_state) = (forwarder.id, StopState::default());
+        let (id, stop_state) = (forwarder.id, &StopState::default());
         let thread =
             (!self.is_started).then(|| self.thread.clone().map_or(ThreadStart::New, ThreadStart::Resume));
         if thread.is_some() {
             self.process = Uuid::now_v7().to_string();
         }
+        let secrets = self.secrets.clone();
         let Self { backend, pump, held, lost, poll_from, queue, epoch, drain_timeout, process, .. } = self;
-        let interrupt = TurnInterrupt { controls: &controls, state: &stop_state };
-        let mut question_forwarder = QuestionForwarder::new(held, id, process, interrupt);
+        let interrupt = TurnInterrupt { controls: &controls, state: stop_state };
+        let mut question_forwarder = QuestionForwarder::new(held, id, process, interrupt, &secrets);
         let drain = DrainSettings { stop, timeout: *drain_timeout, pump, epoch: *epoch };
-        let stop_state = &stop_state;
         let watcher = TurnWatcher { held, poll_from, queue, id, interrupt, lost, drain }.run();
         let stop_overdue = async {
             stop_state.requested().await;

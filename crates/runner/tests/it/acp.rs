@@ -5,6 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
+use guildhall_domain::approvals::question::{OptionEffect, QuestionKind};
 use guildhall_domain::runs::policy::{Approval, Sandbox};
 use guildhall_runner::backend::acp::{AcpBackend, AcpProfile};
 use guildhall_runner::backend::{Backend, BackendConfig, Capabilities, ModelApi, ThreadStart, TurnOutcome};
@@ -12,6 +13,7 @@ use guildhall_testkit::FakeModel;
 use serde_json::json;
 
 use crate::suite::harness::CREDENTIAL_VALUE;
+use crate::suite::turns::answered_turn;
 use crate::suite::{BackendFixture, Harness, behaviour_tests};
 
 behaviour_tests!(crate::acp::fixture());
@@ -130,6 +132,36 @@ async fn plan_and_question_are_declined_without_a_person() {
         assert_eq!(report.declined(), 1, "{call}: {report:?}");
         assert!(matches!(report.outcome, TurnOutcome::Blocked(_)), "{call}: {report:?}");
     }
+    harness.finish();
+}
+
+#[tokio::test]
+async fn question_to_the_user_is_answered_with_values() {
+    let fixture = fixture();
+    let mut harness = Harness::new(&fixture).await;
+    harness.config.approval = Approval::OnRequest;
+    harness.start(ThreadStart::New).await.expect("start a thread");
+    let mut asked = harness.listen_to_questions();
+    let choices = json!([{ "label": "Blue", "description": "b" }, { "label": "Red", "description": "r" }]);
+    let questions = json!({ "questions": [
+        { "question": "Which colour?", "header": "Colour", "multiSelect": false, "options": choices },
+        { "question": "Which others?", "header": "Others", "multiSelect": true, "options": choices },
+    ] });
+    let prompt = format!("tool:ask_user_question {questions}");
+    let values = json!({ "0": "Green, I think", "1": ["Blue", "Red"] });
+    let (question, report) =
+        answered_turn(&mut harness, &mut asked, &prompt, OptionEffect::Answer, values).await;
+    assert_eq!(question.action.kind, QuestionKind::Question);
+    assert_eq!(question.action.arguments, Some(questions));
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    assert_eq!(report.declined(), 0, "{report:?}");
+    let received = harness.model.requests().last().expect("a request").body.to_string();
+    for answer in ["**Colour**: Green, I think", "**Others**: Blue, Red"] {
+        assert!(received.contains(answer), "the model was not told {answer}");
+    }
+    let (_, report) = answered_turn(&mut harness, &mut asked, &prompt, OptionEffect::Deny, json!(null)).await;
+    let blocked = "the agent stopped because its request was declined: question (denied)".to_owned();
+    assert_eq!(report.outcome, TurnOutcome::Blocked(blocked), "{report:?}");
     harness.finish();
 }
 

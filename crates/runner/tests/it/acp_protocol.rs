@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
+use guildhall_domain::approvals::question::OptionEffect;
 use guildhall_domain::runs::policy::Approval;
 use guildhall_runner::backend::acp::{AcpBackend, AcpProfile};
 use guildhall_runner::backend::{
     Backend, BackendConfig, BackendEvent, ModelApi, ThreadId, ThreadStart, TurnControl, TurnOutcome,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::suite::turns::answered_turn;
 use crate::suite::{BackendFixture, Harness};
 
 fn fixture() -> BackendFixture {
@@ -38,7 +40,7 @@ update() {{ echo '{{"jsonrpc":"2.0","method":"session/update","params":{{"sessio
 says() {{ update '{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"'"$1"'"}}}}'; }}
 ended() {{ echo '{{"jsonrpc":"2.0","id":3,"result":{{"stopReason":"'$1'"}}}}'; }}
 while read -r line; do case "$line" in
-*'"initialize"'*) echo '{{"id":0,"result":{{"protocolVersion":1,"agentCapabilities":{capabilities}}}}}' ;;
+*'"initialize"'*) echo "$line" > initialize; echo '{{"id":0,"result":{{"protocolVersion":1,"agentCapabilities":{capabilities}}}}}' ;;
 *'"session/new"'*) echo '{{"id":1,"result":{{"sessionId":"s"{modes}}}}}' ;;
 *'"session/set_mode"'*) echo '{{"id":2,"error":{{"code":-32601,"message":"no such method"}}}}' ;;
 {branches}
@@ -106,6 +108,100 @@ async fn endless_permission_requests_stop_the_turn() {
     assert!(report.failure().message.contains("sent more than 12 requests"), "{report:?}");
     let declined = report.declined();
     assert!((12..30).contains(&declined), "{declined}");
+    harness.finish();
+}
+
+/// A script that sends one elicitation and writes our response to `answer`.
+fn asking_script(params: &Value) -> String {
+    let request = json!({ "jsonrpc": "2.0", "id": "e", "method": "elicitation/create", "params": params });
+    agent_script(&format!(
+        "*'\"session/prompt\"'*) echo '{request}' ;;\n*'\"id\":\"e\"'*) echo \"$line\" > answer; says done; ended end_turn ;;\n\
+         *'\"session/cancel\"'*) ended cancelled ;;"
+    ))
+}
+
+fn form(sessions: &str) -> Value {
+    let schema =
+        json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
+    json!({ "sessionId": sessions, "mode": "form", "message": "Who are you?", "requestedSchema": schema })
+}
+
+/// Returns the result of our response to the elicitation.
+fn elicitation_result(harness: &Harness<'_>) -> Value {
+    let response = std::fs::read_to_string(harness.path("answer")).expect("a response was sent");
+    serde_json::from_str::<Value>(&response).expect("JSON")["result"].clone()
+}
+
+#[tokio::test]
+async fn elicitation_is_answered_by_a_person() {
+    let link = json!({
+        "sessionId": "s", "mode": "url", "message": "Sign in", "url": "https://login.example.org/x", "elicitationId": "i",
+    });
+    let values = json!({ "name": "Ada" });
+    let declined = json!({ "action": "decline" });
+    for (params, effect, values, expected) in [
+        (form("s"), OptionEffect::Answer, values.clone(), json!({ "action": "accept", "content": values })),
+        (form("s"), OptionEffect::Deny, Value::Null, declined.clone()),
+        (link.clone(), OptionEffect::Allow, Value::Null, json!({ "action": "accept" })),
+        (link, OptionEffect::Deny, Value::Null, declined),
+    ] {
+        let fixture = fixture();
+        let mut harness = Harness::with_agent_script(&fixture, &asking_script(&params)).await;
+        harness.config.approval = Approval::OnRequest;
+        harness.start(ThreadStart::New).await.expect("start a session");
+        let mut asked = harness.listen_to_questions();
+        let (question, report) = answered_turn(&mut harness, &mut asked, "hello", effect, values).await;
+        assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+        assert_eq!(question.reason.as_deref(), params["message"].as_str());
+        assert_eq!(elicitation_result(&harness), expected, "{params}");
+        let initialize = std::fs::read_to_string(harness.path("initialize")).expect("a request");
+        let initialize: Value = serde_json::from_str(&initialize).expect("JSON");
+        let offered = &initialize["params"]["clientCapabilities"]["elicitation"];
+        assert_eq!(offered, &json!({ "form": {}, "url": {} }));
+        harness.finish();
+    }
+}
+
+#[tokio::test]
+async fn elicitation_that_nobody_can_be_asked_is_declined_and_reported() {
+    let mut nested = form("s");
+    nested["requestedSchema"]["properties"]["name"] = json!({ "type": "object" });
+    let script = json!({ "sessionId": "s", "mode": "url", "message": "m", "url": "javascript:alert(1)" });
+    for (params, approval) in [
+        (nested, Approval::OnRequest),
+        (script, Approval::OnRequest),
+        (form("theirs"), Approval::OnRequest),
+        (json!({ "sessionId": "s", "mode": "new", "message": "m" }), Approval::OnRequest),
+        (form("s"), Approval::Never),
+    ] {
+        let fixture = fixture();
+        let mut harness = Harness::with_agent_script(&fixture, &asking_script(&params)).await;
+        harness.config.approval = approval;
+        harness.start(ThreadStart::New).await.expect("start a session");
+        let mut asked = harness.listen_to_questions();
+        let report = harness.turn("hello").await;
+        assert!(asked.try_recv().is_err(), "{params}");
+        assert_eq!(elicitation_result(&harness), json!({ "action": "decline" }), "{params}");
+        let event = BackendEvent::ApprovalDeclined { what: "elicitation".to_owned(), detail: params };
+        assert!(report.events.contains(&event), "{report:?}");
+        harness.finish();
+    }
+}
+
+#[tokio::test]
+async fn cancelled_turn_cancels_its_elicitation() {
+    let fixture = fixture();
+    let mut harness = Harness::with_agent_script(&fixture, &asking_script(&form("s"))).await;
+    harness.config.approval = Approval::OnRequest;
+    harness.start(ThreadStart::New).await.expect("start a session");
+    let mut asked = harness.listen_to_questions();
+    let report = harness.turn_while("hello", async |controls, _| {
+        let mut pending = asked.recv().await.expect("a question");
+        controls.send(TurnControl::Interrupt).await.expect("the turn runs");
+        pending.reply.closed().await;
+    });
+    let report = report.await;
+    assert_eq!(report.outcome, TurnOutcome::Interrupted, "{report:?}");
     harness.finish();
 }
 

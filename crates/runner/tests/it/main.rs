@@ -5,6 +5,7 @@ mod acp;
 mod acp_protocol;
 mod codex;
 mod codex_protocol;
+mod codex_questions;
 mod sample_repositories;
 mod script;
 mod setup;

@@ -1,5 +1,6 @@
 //! Why a request about an approval fails.
 
+use guildhall_domain::approvals::form::InvalidContent;
 use guildhall_domain::approvals::policy::{InvalidPolicy, VoterError, WithdrawalError};
 use guildhall_domain::approvals::question::InvalidQuestion;
 use guildhall_domain::approvals::rule::NotRememberable;
@@ -31,13 +32,16 @@ pub enum ApprovalError {
     AlreadyDecided(Box<ApprovalState>),
     #[error("the question has expired and is denied")]
     Expired,
-    /// The voter has chosen this option before.
+    /// The voter has chosen this option before, or has given other values with it.
     #[error("you have answered with `{0}` already, and an answer cannot be changed")]
     OtherAnswer(String),
     #[error("the shown digest is not that of the question")]
     NotShown,
     #[error("the question has no such option")]
     UnknownOption,
+    /// The values are missing, are not wanted, or do not fit the form.
+    #[error("{0}")]
+    Content(InvalidContent),
     #[error(transparent)]
     Policy(#[from] InvalidPolicy),
     #[error("the policy has been changed: it has version {0}")]
@@ -89,8 +93,22 @@ impl ApprovalError {
                 FailureKind::SchemaInvalid,
                 "optionId: the question has no such option; its options are in the approval",
             ),
+            Self::Content(error) => content_failure(error),
             Self::Decision(error) => Failure::new(FailureKind::Forbidden, error.to_string()),
             Self::Seal(_) | Self::UnreadableQuestion => server_error(),
+        }
+    }
+}
+
+/// Names the field, and never its value.
+fn content_failure(error: &InvalidContent) -> Failure {
+    match error {
+        InvalidContent::Missing | InvalidContent::NotExpected | InvalidContent::TooLarge => {
+            Failure::new(FailureKind::SchemaInvalid, format!("content: {error}"))
+        }
+        InvalidContent::Field { name, problem } => {
+            Failure::new(FailureKind::SchemaInvalid, format!("content.{name}: {problem}"))
+                .with_detail("field", name)
         }
     }
 }

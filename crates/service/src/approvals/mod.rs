@@ -2,6 +2,7 @@
 //!
 //! Every change is made under the lock of the run, with its event in the same transaction.
 
+mod content;
 mod delivery;
 pub mod details;
 pub mod error;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use guildhall_domain::approvals::form::AnswerContent;
 use guildhall_domain::approvals::policy::ApprovalPolicy;
-use guildhall_domain::approvals::question::Question;
+use guildhall_domain::approvals::question::{OptionEffect, Question};
 use guildhall_domain::approvals::state::{
     ApprovalState, ApprovalStatus, Decision, DeliveryCheck, DeliveryDecision,
 };
@@ -15,8 +16,9 @@ use guildhall_store::{approval_policies, runs};
 use serde_json::json;
 
 use super::error::ApprovalError;
+use super::repeated::FoundAnswer;
 use super::voters::{self, VoterRules};
-use super::{Approvals, delivery, repeated, rules, votes};
+use super::{Approvals, content, delivery, repeated, rules, votes};
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::run_steps::LockedRun;
@@ -39,6 +41,14 @@ pub struct NewQuestion {
     /// The process's own id of the request.
     pub request: String,
     pub question: Question,
+}
+
+/// What a runner gets when it takes an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenAnswer {
+    pub state: ApprovalState,
+    /// The values of the answer; only for the process that the answer was taken for.
+    pub content: Option<AnswerContent>,
 }
 
 /// Asks the questions of agents, and hands out the answers.
@@ -97,15 +107,13 @@ impl Questions {
             policy_version: policy.version,
             expires_at: locked.run.now + policy.expires_after,
         };
-        let answer = find_answer(&mut locked, &new, question, &policy).await?;
+        let answer = self.find_answer(&mut locked, &new, question, &policy).await?;
         rows::insert(&mut locked.tx, &new).await?;
-        // The question itself may hold secrets: readers load it with the right to see it.
-        let payload = json!({
-            "approvalId": id.to_string(), "kind": question.action.kind, "tool": question.action.tool,
-            "expiresAt": new.expires_at.to_string(),
-        });
-        locked.append_approval_event(event::APPROVAL_REQUESTED, *command, payload);
-        let state = repeated::first_state(answer)?;
+        append_requested(&mut locked, &new, question);
+        if let Some(found) = answer.as_ref().and_then(|answer| answer.content.as_ref()) {
+            self.store_content(&mut locked, id, found, &policy).await?;
+        }
+        let state = repeated::first_state(answer.map(|answer| answer.decision))?;
         if state.decision().is_some() {
             locked.set_approval_state(id, *command, &state).await?;
         } else {
@@ -121,6 +129,51 @@ impl Questions {
     /// never handed to another process. Returns the state after `wait` if there is no answer. A question that waits for
     /// longer than its policy holds the process is parked.
     pub async fn take(
+        &self,
+        grant: &RunGrant,
+        id: ApprovalId,
+        process: &str,
+        wait: Duration,
+    ) -> Result<TakenAnswer, ServiceError> {
+        let state = self.wait_for_state(grant, id, process, wait).await?;
+        let content = match &state {
+            ApprovalState::Delivering(decision) if decision.effect() == OptionEffect::Answer => {
+                self.find_content(id).await?
+            }
+            ApprovalState::Delivering(_)
+            | ApprovalState::Pending { .. }
+            | ApprovalState::Decided(_)
+            | ApprovalState::Expired(_)
+            | ApprovalState::Delivered(_)
+            | ApprovalState::Settled(_)
+            | ApprovalState::Withdrawn(_)
+            | ApprovalState::Void(..)
+            | ApprovalState::Reused(_)
+            | ApprovalState::Uncertain(_) => None,
+        };
+        Ok(TakenAnswer { state, content })
+    }
+
+    /// Stores the values of an earlier answer for the question that is asked again.
+    async fn store_content(
+        &self,
+        locked: &mut LockedRun,
+        id: ApprovalId,
+        found: &AnswerContent,
+        policy: &ApprovalPolicy,
+    ) -> Result<(), ServiceError> {
+        let sealed = content::seal(&self.approvals.deps.payload_sealer, id, found)?.sealed;
+        rows::set_content(&mut locked.tx, id, &sealed).await?;
+        Ok(rows::limit_content(&mut locked.tx, id, policy.reuse_within).await?)
+    }
+
+    async fn find_content(&self, id: ApprovalId) -> Result<Option<AnswerContent>, ServiceError> {
+        let deps = &self.approvals.deps;
+        let sealed = rows::find_content(&deps.store, id).await?;
+        Ok(sealed.map(|sealed| content::open(&deps.payload_sealer, id, &sealed)).transpose()?)
+    }
+
+    async fn wait_for_state(
         &self,
         grant: &RunGrant,
         id: ApprovalId,
@@ -269,9 +322,41 @@ impl Questions {
         Ok(state)
     }
 
+    /// Returns the answer to a new question that needs nobody: the earlier answer to the same action, that of a rule, or
+    /// the denial of a question whose quorum cannot be reached.
+    async fn find_answer(
+        &self,
+        locked: &mut LockedRun,
+        new: &NewApproval<'_>,
+        question: &Question,
+        policy: &ApprovalPolicy,
+    ) -> Result<Option<FoundAnswer>, ServiceError> {
+        let sealer = &self.approvals.deps.payload_sealer;
+        let answer = repeated::find_answer(locked, sealer, new.command, question, policy).await?;
+        if answer.is_some() {
+            return Ok(answer);
+        }
+        let voter_rules = VoterRules::load(locked, policy, new.command, false).await?;
+        let remembered = rules::find_answer(locked, question, &voter_rules).await?;
+        if remembered.is_some() {
+            return Ok(remembered.map(FoundAnswer::from));
+        }
+        let (result, _) = voter_rules.count(locked, new.id).await?;
+        Ok(voters::decision(question, result, locked.run.now)?.map(FoundAnswer::from))
+    }
+
     async fn lock(&self, grant: &RunGrant) -> Result<LockedRun, ServiceError> {
         Ok(LockedRun::fenced(&self.approvals.deps.store, grant).await?.ok_or(RunError::LeaseLost)?)
     }
+}
+
+/// Appends the event of a new question. The question itself may hold secrets: readers load it with the right to see it.
+fn append_requested(locked: &mut LockedRun, new: &NewApproval<'_>, question: &Question) {
+    let payload = json!({
+        "approvalId": new.id.to_string(), "kind": question.action.kind, "tool": question.action.tool,
+        "expiresAt": new.expires_at.to_string(),
+    });
+    locked.append_approval_event(event::APPROVAL_REQUESTED, new.command, payload);
 }
 
 /// Checks that a turn may ask another question.
@@ -282,25 +367,4 @@ async fn check_open_questions(locked: &mut LockedRun, command: CommandId) -> Res
         return Err(ApprovalError::TooMany(MAX_OPEN_QUESTIONS).into());
     }
     Ok(())
-}
-
-/// Returns the answer to a new question that needs nobody: the earlier answer to the same action, that of a rule, or the
-/// denial of a question whose quorum cannot be reached.
-async fn find_answer(
-    locked: &mut LockedRun,
-    new: &NewApproval<'_>,
-    question: &Question,
-    policy: &ApprovalPolicy,
-) -> Result<Option<Decision>, ServiceError> {
-    let answer = repeated::find_answer(locked, new.command, question, policy).await?;
-    if answer.is_some() {
-        return Ok(answer);
-    }
-    let voter_rules = VoterRules::load(locked, policy, new.command, false).await?;
-    let remembered = rules::find_answer(locked, question, &voter_rules).await?;
-    if remembered.is_some() {
-        return Ok(remembered);
-    }
-    let (result, _) = voter_rules.count(locked, new.id).await?;
-    voters::decision(question, result, locked.run.now)
 }

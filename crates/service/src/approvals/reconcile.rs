@@ -90,6 +90,7 @@ impl Reconciler for ExpireApprovals {
 
     async fn round(&self) -> Result<(), ServiceError> {
         let mut failed = None;
+        rows::erase_ended_content(&self.0.deps.store).await?;
         for id in rows::list_expired(&self.0.deps.store, BATCH_SIZE).await? {
             if let Err(error) = self.expire(id).await {
                 warn!(approval.id = %id, error = &error as &dyn std::error::Error, "{id} could not be expired");

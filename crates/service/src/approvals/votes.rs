@@ -3,6 +3,7 @@
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsWrite;
 use guildhall_domain::approvals::approval::Approval;
+use guildhall_domain::approvals::form::AnswerContent;
 use guildhall_domain::approvals::policy::{Mediation, Peer, Vote};
 use guildhall_domain::approvals::question::{AnswerOption, Question};
 use guildhall_domain::approvals::rule::RuleScopeKind;
@@ -16,7 +17,7 @@ use serde_json::json;
 use super::error::ApprovalError;
 use super::listed::ListedApproval;
 use super::voters::{self, VoterRules};
-use super::{Approvals, notice_subject, parked, rules};
+use super::{Approvals, content, notice_subject, parked, rules};
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
 use crate::run_steps::{LockedRun, approval_notices};
@@ -31,6 +32,8 @@ pub struct Answer {
     pub peer: Peer,
     /// Where the answer is remembered; none for this question only.
     pub remember: Option<RuleScopeKind>,
+    /// The values of the form, for an option that answers.
+    pub content: Option<AnswerContent>,
 }
 
 /// Counts the answers of people.
@@ -63,11 +66,19 @@ impl Votes {
             VoterRules::load(&mut locked, &policy, approval.command, approval.is_escalated).await?;
         check_caller(&mut locked, caller, &voter_rules, answer.peer).await?;
         let option = check_answer(&approval, answer, locked.run.now)?;
+        let sealed =
+            content::check_and_seal(&deps.payload_sealer, &approval, option, answer.content.as_ref())?;
         if let Some(scope) = answer.remember {
             rules::remember(&mut locked, caller, &approval, &policy, option, scope).await?;
         }
-        let vote = Vote { principal: caller.principal, option: option.id.clone(), effect: option.effect };
-        let is_new = approval_votes::insert(&mut locked.tx, id, &vote).await?;
+        let vote = Vote {
+            principal: caller.principal,
+            option: option.id.clone(),
+            effect: option.effect,
+            content: sealed.as_ref().map(|content| content.digest),
+        };
+        let sealed = sealed.as_ref().map(|content| content.sealed.as_slice());
+        let is_new = approval_votes::insert(&mut locked.tx, id, &vote, sealed).await?;
         if !is_new {
             check_same_answer(&mut locked, id, &vote).await?;
         }
@@ -81,6 +92,7 @@ impl Votes {
         };
         let (approvals, actor) = (&self.approvals, Some(caller.principal));
         let state = parked::decide(approvals, &mut locked, actor, &approval, decision.clone()).await?;
+        rows::limit_content(&mut locked.tx, id, policy.reuse_within).await?;
         let detail = json!({
             "runId": run.to_string(), "optionId": option.id, "effect": option.effect,
             "shownDigest": answer.shown_digest, "decided": decision.effect(), "by": decision.by().names(),
@@ -117,7 +129,7 @@ async fn check_caller(
 /// Checks that an answer is the one that the voter has given before: it may be counted already, so it cannot be changed.
 async fn check_same_answer(locked: &mut LockedRun, id: ApprovalId, vote: &Vote) -> Result<(), ServiceError> {
     match approval_votes::load_own(&mut locked.tx, id, vote.principal).await? {
-        Some(option) if option != vote.option => Err(ApprovalError::OtherAnswer(option).into()),
+        Some(own) if !own.is_same_answer(vote) => Err(ApprovalError::OtherAnswer(own.option).into()),
         Some(_) | None => Ok(()),
     }
 }

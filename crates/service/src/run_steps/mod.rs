@@ -1,8 +1,8 @@
 //! Steps on a run under the lock of its journal head. Every group may call them.
 
-pub mod held_runs;
 pub(crate) mod approval_notices;
 mod approval_states;
+pub mod held_runs;
 pub(crate) mod insert;
 pub(crate) mod locked_run;
 pub(crate) mod lost_runner;

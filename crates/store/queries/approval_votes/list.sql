@@ -1,5 +1,5 @@
 -- With the roles that the voters have now: a vote of somebody who has left, or with a revoked key, does not count.
-SELECT vote.principal, vote.option_id, vote.effect, membership.role AS "role?"
+SELECT vote.principal, vote.option_id, vote.effect, vote.content_digest, membership.role AS "role?"
 FROM approval_votes AS vote
 LEFT JOIN memberships AS membership ON membership.principal = vote.principal AND membership.tenant = $2
 LEFT JOIN principals AS principal ON principal.id = vote.principal

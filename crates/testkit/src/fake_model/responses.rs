@@ -83,11 +83,16 @@ fn shell_call(tools: &Value, command: &str, escalated: bool) -> Step {
     tool_call(tool, &arguments.to_string())
 }
 
+/// Calls a tool by its name. A tool of a namespace is `namespace/name`.
 fn tool_call(name: &str, arguments: &str) -> Step {
-    let item = json!({
+    let (namespace, name) = name.split_once('/').map_or((None, name), |(space, name)| (Some(space), name));
+    let mut item = json!({
         "type": "function_call", "id": new_id("fc"), "call_id": new_id("call"), "name": name,
         "arguments": arguments,
     });
+    if let Some(namespace) = namespace {
+        item["namespace"] = json!(namespace);
+    }
     Step::Event(json!({ "type": "response.output_item.done", "output_index": 0, "item": item }))
 }
 

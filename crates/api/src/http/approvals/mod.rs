@@ -120,7 +120,8 @@ pub(crate) async fn get(
 /// Answer a question of an agent
 ///
 /// For who created the run, and members with the permission approvals:decide, unless the approval policy of the tenant
-/// says otherwise. An answer after the decision fails with 409 and names who decided.
+/// says otherwise. An answer after the decision fails with 409 and names who decided. An option with the effect answer needs
+/// the values of the form in `content`; a value that the form does not allow fails with 400 and names the field.
 #[utoipa::path(
     post, path = "/api/v1/approvals/{approval}/votes", tag = "approvals", operation_id = "voteOnApproval",
     security(("bearer" = [])), params(("approval" = String, Path, description = "Approval id")),
@@ -137,7 +138,13 @@ pub(crate) async fn vote(
     let remember = body.remember.as_deref().map(RuleScopeKind::from_name).transpose();
     let remember =
         remember.map_err(|error| ApiError::new(FailureKind::SchemaInvalid, format!("remember: {error}")))?;
-    let answer = Answer { option: body.option_id, shown_digest: body.shown_digest, peer, remember };
+    let answer = Answer {
+        option: body.option_id,
+        shown_digest: body.shown_digest,
+        peer,
+        remember,
+        content: body.content,
+    };
     Ok(Json(view(app.approvals.votes.vote(&caller, approval, &answer).await?)))
 }
 

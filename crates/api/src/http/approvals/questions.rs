@@ -8,7 +8,7 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::approvals::state::{ApprovalState, Decision};
 use guildhall_domain::ids::{ApprovalId, RunId};
 use guildhall_protocol::rest::approvals::{AnswerView, AskQuestion, ConfirmAnswer, TakeAnswer};
-use guildhall_service::approvals::questions::NewQuestion;
+use guildhall_service::approvals::questions::{NewQuestion, TakenAnswer};
 
 use crate::App;
 use crate::edge::caller::RunHolder;
@@ -47,7 +47,7 @@ pub(crate) async fn ask(
         question: body.question.try_into().map_err(|error| invalid(format!("question: {error}")))?,
     };
     let (id, state) = app.approvals.questions.ask(grant_for(&token, run)?, &asked).await?;
-    Ok(Json(view(id, &state)))
+    Ok(Json(view(id, TakenAnswer { state, content: None })))
 }
 
 /// Take the answer to a question
@@ -73,12 +73,12 @@ pub(crate) async fn take(
 ) -> Result<Json<AnswerView>, ApiError> {
     let (grant, questions) = (grant_for(&token, run)?, &app.approvals.questions);
     let waiting = long_poll.begin(&app, body.wait)?;
-    let state = tokio::select! {
-        state = questions.take(grant, approval, &body.process, waiting.wait) => state?,
+    let taken = tokio::select! {
+        taken = questions.take(grant, approval, &body.process, waiting.wait) => taken?,
         // The server stops accepting: the runner continues at another replica.
         () = app.closing.cancelled() => questions.take(grant, approval, &body.process, Duration::ZERO).await?,
     };
-    Ok(Json(view(approval, &state)))
+    Ok(Json(view(approval, taken)))
 }
 
 /// Confirm that an agent's process has got the answer
@@ -101,12 +101,12 @@ pub(crate) async fn confirm(
     Body(body): Body<ConfirmAnswer>,
 ) -> Result<Json<AnswerView>, ApiError> {
     let state = app.approvals.questions.confirm(grant_for(&token, run)?, approval, &body.process).await?;
-    Ok(Json(view(approval, &state)))
+    Ok(Json(view(approval, TakenAnswer { state, content: None })))
 }
 
-fn view(id: ApprovalId, state: &ApprovalState) -> AnswerView {
+fn view(id: ApprovalId, TakenAnswer { state, content }: TakenAnswer) -> AnswerView {
     // Only a process that the answer was taken for gets it.
-    let taken = match state {
+    let taken = match &state {
         ApprovalState::Delivering(decision) => Some(decision),
         ApprovalState::Pending { .. }
         | ApprovalState::Decided(_)
@@ -122,6 +122,7 @@ fn view(id: ApprovalId, state: &ApprovalState) -> AnswerView {
         approval_id: id.to_string(),
         status: state.status().to_string(),
         option_id: taken.map(Decision::option).map(str::to_owned),
-        parked: *state == ApprovalState::Pending { is_parked: true },
+        content,
+        parked: state == ApprovalState::Pending { is_parked: true },
     }
 }

@@ -5,8 +5,8 @@ use clap::Args;
 use guildhall_domain::approvals::question::OptionEffect;
 use guildhall_domain::approvals::rule::RuleScopeKind;
 use guildhall_domain::ids::ApprovalId;
-use guildhall_protocol::rest::approvals::CastVote;
 use guildhall_protocol::rest::approvals::question::OptionBody;
+use guildhall_protocol::rest::approvals::{ApprovalView, CastVote};
 use serde_json::json;
 
 use super::question_text::summary;
@@ -35,22 +35,30 @@ pub(super) async fn run(args: &AnswerArgs, effect: OptionEffect) -> Result<()> {
         option_id: option.id.clone(),
         shown_digest: approval.shown_digest.clone(),
         remember: args.remember.map(|scope| scope.to_string()),
+        content: None,
     };
     let decided = connection.client.vote(args.approval, &vote).await?;
-    print_result(args.common.json, &json!(decided), || {
-        let what = summary(&decided.question.action);
-        match (decided.status.as_str(), decided.effect.as_deref()) {
-            ("pending", _) => format!("your answer is counted; the question waits for others: {what}"),
-            (_, Some("deny")) => format!("denied: {what}"),
-            (_, Some("answer")) => format!("answered: {what}"),
-            (_, _) => format!("allowed: {what}"),
-        }
-    })?;
+    print_result(args.common.json, &json!(decided), || format_outcome(&decided))?;
     Ok(())
 }
 
+/// Says what has become of a question that was answered.
+pub(super) fn format_outcome(decided: &ApprovalView) -> String {
+    let what = summary(&decided.question.action);
+    match (decided.status.as_str(), decided.effect.as_deref()) {
+        ("pending", _) => format!("your answer is counted; the question waits for others: {what}"),
+        (_, Some("deny")) => format!("denied: {what}"),
+        (_, Some("answer")) => format!("answered: {what}"),
+        (_, _) => format!("allowed: {what}"),
+    }
+}
+
 /// Returns the only option with an effect, or the named one of them.
-fn choose<'a>(options: &'a [OptionBody], effect: OptionEffect, id: Option<&str>) -> Result<&'a OptionBody> {
+pub(super) fn choose<'a>(
+    options: &'a [OptionBody],
+    effect: OptionEffect,
+    id: Option<&str>,
+) -> Result<&'a OptionBody> {
     let is_meant =
         |option: &&OptionBody| option.effect == effect.as_str() && id.is_none_or(|id| option.id == id);
     let found: Vec<&OptionBody> = options.iter().filter(is_meant).collect();

@@ -1,7 +1,10 @@
 //! `guildhall approvals`.
 
 mod answer;
+mod answer_form;
 mod choices;
+mod form_draft;
+mod form_text;
 mod known_questions;
 mod list;
 mod pending_questions;
@@ -22,6 +25,7 @@ use guildhall_domain::ids::ApprovalId;
 use serde_json::json;
 
 use self::answer::AnswerArgs;
+use self::answer_form::FormAnswerArgs;
 use self::list::ListArgs;
 use self::policy::PolicyArgs;
 use self::question_text::{QuestionDetail, format_question};
@@ -40,6 +44,7 @@ const EXAMPLES: &str = "Examples:
   guildhall approvals deny APPROVAL
   guildhall approvals withdraw APPROVAL
   guildhall approvals allow APPROVAL --remember session
+  guildhall approvals answer APPROVAL --field colour=red
   guildhall approvals revoke RULE      Ask again; `guildhall approvals rules` lists what is remembered
   guildhall approvals policy show      Show who answers, and what happens without an answer
 
@@ -72,6 +77,9 @@ enum Commands {
     Deny(AnswerArgs),
     /// Withdraw a question without an answer: an agent that waits is declined
     Withdraw(WithdrawArgs),
+    /// Answer a question that asks for values
+    #[command(after_help = answer_form::HELP)]
+    Answer(FormAnswerArgs),
     /// List the remembered answers, newest first
     Rules(RulesArgs),
     /// Revoke a remembered answer: people are asked again
@@ -88,6 +96,7 @@ pub(crate) fn run(args: &ApprovalsArgs) -> Result<()> {
         Commands::Allow(args) => block_on(answer::run(args, OptionEffect::Allow)),
         Commands::Deny(args) => block_on(answer::run(args, OptionEffect::Deny)),
         Commands::Withdraw(args) => block_on(withdraw::run(args)),
+        Commands::Answer(args) => block_on(answer_form::run(args)),
         Commands::Rules(args) => block_on(rules::list(args)),
         Commands::Revoke(args) => block_on(rules::revoke(args)),
         Commands::Policy(args) => policy::run(args),

@@ -2,12 +2,15 @@
 
 use anyhow::Result;
 use guildhall_domain::FailureKind;
+use guildhall_domain::approvals::form::{AnswerContent, AnswerForm};
+use guildhall_domain::approvals::question::OptionEffect;
 use guildhall_domain::approvals::rule::RuleScopeKind;
 use guildhall_protocol::rest::approvals::question::OptionBody;
 use guildhall_protocol::rest::approvals::{ApprovalView, CastVote};
 use guildhall_sdk::{Client, ClientError};
 
 use super::choices::{Choices, TypedChoice};
+use super::form_draft::{DraftStep, FormDraft};
 use super::question_text::{QuestionDetail, format_question};
 use crate::output::{Colour, sanitize_line};
 
@@ -16,6 +19,8 @@ pub(crate) struct AnswerPrompt {
     approval: ApprovalView,
     choices: Choices,
     colour: Colour,
+    /// The values that are typed, for an option that answers.
+    draft: Option<FormDraft>,
 }
 
 /// What follows a typed line.
@@ -31,7 +36,7 @@ pub(crate) enum PromptStep {
 
 impl AnswerPrompt {
     pub(crate) fn new(approval: ApprovalView, colour: Colour) -> Self {
-        Self { choices: Choices::of(&approval.question.options), approval, colour }
+        Self { choices: Choices::of(&approval.question.options), approval, colour, draft: None }
     }
 
     pub(crate) fn approval_id(&self) -> &str {
@@ -46,22 +51,45 @@ impl AnswerPrompt {
 
     /// Returns the text before the cursor.
     pub(crate) fn text(&self) -> String {
-        self.choices.prompt()
+        self.draft.as_ref().map_or_else(|| self.choices.prompt(), FormDraft::prompt)
+    }
+
+    /// Returns whether what is typed next is secret.
+    pub(crate) fn hides_input(&self) -> bool {
+        self.draft.as_ref().is_some_and(FormDraft::hides_input)
     }
 
     /// Handles a typed line, or the end of input.
-    pub(crate) async fn handle_line(&self, client: &Client, line: Option<&str>) -> Result<PromptStep> {
+    pub(crate) async fn handle_line(&mut self, client: &Client, line: Option<&str>) -> Result<PromptStep> {
         let Some(line) = line else {
             return Ok(PromptStep::Closed(format!("not answered; {}", answer_commands(&self.approval))));
         };
+        if let Some(draft) = &mut self.draft {
+            return match draft.take_line(line) {
+                DraftStep::Ask(text) => Ok(PromptStep::AskAgain(text)),
+                DraftStep::Send(option, content) => self.answer(client, &option, None, Some(content)).await,
+            };
+        }
         match self.choices.parse(line) {
-            TypedChoice::Option(option) => self.answer(client, &option, None).await,
+            TypedChoice::Option(option) => match self.start_draft(&option) {
+                Some(text) => Ok(PromptStep::AskAgain(text)),
+                None => self.answer(client, &option, None, None).await,
+            },
             TypedChoice::Remembered(option) => {
-                self.answer(client, &option, Some(RuleScopeKind::Session)).await
+                self.answer(client, &option, Some(RuleScopeKind::Session), None).await
             }
             TypedChoice::Details => Ok(PromptStep::AskAgain(self.question(QuestionDetail::All))),
             TypedChoice::Unknown => Ok(PromptStep::AskAgain("this is not one of the answers".to_owned())),
         }
+    }
+
+    /// Starts to ask for the values of an option that answers. Returns what is shown first.
+    fn start_draft(&mut self, option: &OptionBody) -> Option<String> {
+        let schema = self.approval.question.answer_schema.as_ref();
+        let form =
+            AnswerForm::parse(schema.filter(|_| option.effect == OptionEffect::Answer.as_str())?).ok()?;
+        let draft = self.draft.insert(FormDraft::new(option.clone(), form));
+        Some(draft.text())
     }
 
     async fn answer(
@@ -69,12 +97,14 @@ impl AnswerPrompt {
         client: &Client,
         option: &OptionBody,
         remember: Option<RuleScopeKind>,
+        content: Option<AnswerContent>,
     ) -> Result<PromptStep> {
         let id = self.approval.approval_id.parse()?;
         let vote = CastVote {
             option_id: option.id.clone(),
             shown_digest: self.approval.shown_digest.clone(),
             remember: remember.map(|scope| scope.to_string()),
+            content,
         };
         match client.vote(id, &vote).await {
             Ok(approval) if approval.status == "pending" => {
@@ -108,6 +138,9 @@ pub(crate) fn answer_commands(approval: &ApprovalView) -> String {
         Choices::AllowOrDeny { .. } => format!(
             "`guildhall approvals allow {id}` allows it once, `guildhall approvals deny {id}` denies it"
         ),
+        Choices::Numbered(_) if approval.question.answer_schema.is_some() => {
+            format!("`guildhall approvals answer {id}` answers it, `guildhall approvals deny {id}` denies it")
+        }
         Choices::Numbered(_) => format!(
             "`guildhall approvals show {id}` lists its options, `guildhall approvals allow {id} --option OPTION` chooses one"
         ),

@@ -1,9 +1,11 @@
 //! A question as text: everything that would be executed, with hidden characters made visible.
 
-use guildhall_domain::approvals::question::{arguments_text, is_diff, show_hidden_characters};
+use guildhall_domain::approvals::form::AnswerForm;
+use guildhall_domain::approvals::question::{QuestionKind, arguments_text, is_diff, show_hidden_characters};
 use guildhall_protocol::rest::approvals::ApprovalView;
 use guildhall_protocol::rest::approvals::question::{ActionBody, FileChangeBody, OptionBody};
 
+use super::form_text::format_form;
 use crate::output::{Colour, format_fields, format_time, sanitize_line};
 
 /// Characters of an action in a list.
@@ -29,6 +31,7 @@ pub(crate) fn format_question(approval: &ApprovalView, detail: QuestionDetail, c
         fields.push(("run", approval.run_id.clone()));
     }
     fields.push(("tool", shown_line(&action.tool)));
+    fields.extend(link_host(action).map(|host| ("opens", shown_line(host))));
     fields.extend(action.working_dir.as_ref().map(|dir| ("directory", shown_line(dir))));
     fields.extend(action.environment.as_ref().map(|environment| ("environment", shown_line(environment))));
     let lifts = action.lifts.iter().map(|lifted| shown_line(lifted)).collect::<Vec<_>>();
@@ -44,7 +47,15 @@ pub(crate) fn format_question(approval: &ApprovalView, detail: QuestionDetail, c
         fields.push(("asked", format_time(approval.created_at)));
     }
     fields.push(("denied at", format_time(approval.expires_at)));
-    format!("{}\n\n{}", format_fields(&fields), executed(action, colour))
+    let form = question.answer_schema.as_ref().and_then(|schema| AnswerForm::parse(schema).ok());
+    let form = form.map(|form| format!("\n\n{}", format_form(&form))).unwrap_or_default();
+    format!("{}\n\n{}{form}", format_fields(&fields), executed(action, colour))
+}
+
+/// Returns the host of the link that a person is asked to open.
+fn link_host(action: &ActionBody) -> Option<&str> {
+    let is_link = action.kind == QuestionKind::ElicitationUrl.as_str();
+    action.arguments.as_ref().filter(|_| is_link)?["host"].as_str()
 }
 
 /// Says how a question ended that was read again: who answered it, or why nobody can any more.
@@ -215,6 +226,16 @@ pub(super) mod tests {
         let action = action(Some(json!({ "command": command })));
         assert_eq!(executed(&action, Colour::Yes), command);
         assert!(summary(&action).ends_with('…') && !summary(&action).contains('\n'));
+    }
+
+    #[test]
+    fn link_is_shown_whole_and_its_host_apart() {
+        let link = "https://login.example.org/device?next=github.com";
+        let action = json!({
+            "kind": "elicitation_url", "tool": "tracker", "arguments": { "host": "login.example.org", "url": link },
+        });
+        let text = format_question(&approval(action, &[]), QuestionDetail::Question, Colour::No);
+        assert!(text.contains("opens           login.example.org\n") && text.contains(link), "{text}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, stderr, stdin};
 
 use rustix::fs::{Mode, OFlags, open};
-use rustix::termios::{QueueSelector, tcflush};
+use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 
@@ -32,6 +32,20 @@ impl TerminalInput {
         let count = self.0.read(&mut buffer).await?;
         let line = String::from_utf8_lossy(&buffer[..count]).into_owned();
         Ok((count > 0).then_some(line))
+    }
+
+    /// Sets whether what is typed is shown. The end of the line always is.
+    pub(crate) fn set_echo(&mut self, is_shown: bool) {
+        let Ok(mut modes) = tcgetattr(&self.0) else { return };
+        modes.local_modes.set(LocalModes::ECHO, is_shown);
+        modes.local_modes.set(LocalModes::ECHONL, !is_shown);
+        let _not_supported = tcsetattr(&self.0, OptionalActions::Now, &modes);
+    }
+}
+
+impl Drop for TerminalInput {
+    fn drop(&mut self) {
+        self.set_echo(true);
     }
 }
 

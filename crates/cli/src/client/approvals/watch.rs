@@ -60,19 +60,22 @@ async fn ask(
 ) -> Result<()> {
     let id = question.approval_id.parse()?;
     let header = sanitize_line(&format!("{} of {}", question.approval_id, question.run_id));
-    let prompt = AnswerPrompt::new(question, Colour::of(&stderr()));
+    let mut prompt = AnswerPrompt::new(question, Colour::of(&stderr()));
     eprintln!("\n{header}\n{}", prompt.question(QuestionDetail::Question));
     discard_typed_input();
     loop {
+        input.set_echo(!prompt.hides_input());
         eprint!("{}", prompt.text());
         stderr().flush()?;
         let line = tokio::select! {
             line = input.read_line() => line?,
             ended = questions.wait_for_end(id) => {
+                input.set_echo(true);
                 eprintln!("\n{}", format_end(&ended?));
                 return Ok(());
             }
         };
+        input.set_echo(true);
         if line.is_none() {
             eprintln!();
         }

@@ -71,6 +71,7 @@ impl<'a> WatchQuestions<'a> {
             self.open.retain(|open| open != id);
             if self.prompt.take_if(|prompt| prompt.approval_id() == id).is_some() {
                 display.close_prompt()?;
+                self.show_typing(true);
                 discard_typed_input();
                 // On a terminal, the event is printed next.
                 let text = format_approval_status(payload, display.renderer().viewer());
@@ -92,7 +93,15 @@ impl<'a> WatchQuestions<'a> {
         self.open.clear();
         self.is_live = false;
         self.prompt = None;
+        self.show_typing(true);
         display.close_prompt()
+    }
+
+    /// Sets whether what is typed is shown: not at the prompt for a secret.
+    fn show_typing(&mut self, is_shown: bool) {
+        if let Some(input) = &mut self.input {
+            input.set_echo(is_shown);
+        }
     }
 
     /// Returns when to call [`WatchQuestions::show_next`] again, if that is before the next event.
@@ -165,11 +174,13 @@ impl<'a> WatchQuestions<'a> {
 
     /// Answers the question at the prompt with a typed line.
     pub(super) async fn answer(&mut self, line: Option<&str>, display: &mut WatchDisplay) -> Result<()> {
-        let Some(prompt) = self.prompt.take() else { return Ok(()) };
+        let Some(mut prompt) = self.prompt.take() else { return Ok(()) };
+        self.show_typing(true);
         display.leave_prompt(line.is_some());
         match prompt.handle_line(self.client, line).await? {
             PromptStep::AskAgain(text) => {
                 display.print_message(text)?;
+                self.show_typing(!prompt.hides_input());
                 display.show_prompt(prompt.text())?;
                 self.prompt = Some(prompt);
             }

@@ -4,6 +4,7 @@ pub mod policy;
 pub mod question;
 pub mod rules;
 
+use guildhall_domain::approvals::form::AnswerContent;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -132,6 +133,11 @@ pub struct CastVote {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^(run|session|agent-and-project)$")]
     pub remember: Option<String>,
+    /// The values of the form (`question.answerSchema`), by the names of its fields: required for an option with the effect
+    /// answer, and refused for any other. They are kept encrypted, are given to the agent only, and cannot be read back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub content: Option<AnswerContent>,
 }
 
 /// A question of an agent's process, reported by its runner.
@@ -179,6 +185,10 @@ pub struct AnswerView {
     pub status: String,
     /// The option to give to the process; only with the status delivering.
     pub option_id: Option<String>,
+    /// The values to give to the process, for an option with the effect answer; only with the status delivering.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub content: Option<AnswerContent>,
     /// Whether the turn must end: the question stays, and its answer continues the work in another turn.
     #[serde(default)]
     pub parked: bool,

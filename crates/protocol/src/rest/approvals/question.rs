@@ -18,7 +18,8 @@ pub struct QuestionBody {
     /// The words of the agent.
     #[serde(default)]
     pub reason: Option<String>,
-    /// JSON schema of the answer, for questions to the user.
+    /// For questions with an option of the effect answer: the JSON schema of its values, in the form that MCP allows for
+    /// elicitation. `writeOnly` marks a secret, and `examples` suggests texts.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub answer_schema: Option<Value>,

@@ -14,6 +14,7 @@ mod session;
 mod tool_call;
 mod translate;
 mod turn;
+mod user_question;
 
 use std::time::Duration;
 

@@ -89,7 +89,7 @@ pub(super) fn tool_name(request: &Value) -> &str {
 }
 
 /// Returns the id of the only option of a kind; none if there are several, or if another option has the same id.
-fn only_option<'a>(options: &'a Value, kind: &str) -> Option<&'a str> {
+pub(super) fn only_option<'a>(options: &'a Value, kind: &str) -> Option<&'a str> {
     let options = options.as_array()?;
     let mut of_kind = options.iter().filter(|option| option["kind"] == kind);
     let (Some(option), None) = (of_kind.next(), of_kind.next()) else { return None };

@@ -66,7 +66,7 @@ impl Session {
         thread: ThreadStart,
         sink: &EventSink,
     ) -> Result<(), BackendFailure> {
-        let capabilities = self.initialize(sink).await?;
+        let capabilities = self.initialize(config, sink).await?;
         let response = match thread {
             ThreadStart::New => self.start_session(config, sink).await?,
             ThreadStart::Resume(thread) => self.resume_session(config, capabilities, thread.0, sink).await?,
@@ -76,11 +76,20 @@ impl Session {
         self.set_ask_mode(config, &response, sink).await
     }
 
-    /// Negotiates the protocol. We offer neither files nor terminals.
-    async fn initialize(&mut self, sink: &EventSink) -> Result<AgentCapabilities, BackendFailure> {
+    /// Negotiates the protocol. We offer neither files nor terminals. People are asked if the policy says so.
+    async fn initialize(
+        &mut self,
+        config: &BackendConfig,
+        sink: &EventSink,
+    ) -> Result<AgentCapabilities, BackendFailure> {
+        let mut capabilities =
+            json!({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false });
+        if config.approval != Approval::Never {
+            capabilities["elicitation"] = json!({ "form": {}, "url": {} });
+        }
         let params = json!({
             "protocolVersion": VERSION,
-            "clientCapabilities": { "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false },
+            "clientCapabilities": capabilities,
             "clientInfo": { "name": "guildhall", "version": env!("CARGO_PKG_VERSION") },
         });
         let unsupported = || BackendFailure::died("the agent does not support our protocol version");

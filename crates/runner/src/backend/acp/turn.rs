@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
+use guildhall_domain::approvals::form::AnswerContent;
 use guildhall_domain::runs::event::Usage;
 use guildhall_domain::runs::policy::Approval;
 use serde_json::{Value, json};
@@ -14,12 +15,20 @@ use super::permission::{self, PermissionDecision};
 use super::profile::AcpProfile;
 use super::question;
 use super::session::Session;
+use super::user_question;
+use crate::backend::elicitation;
 use crate::backend::jsonl::{Message, PendingStop, Reply, RpcError, StopReason};
 use crate::backend::passthrough::bound_payload;
 use crate::backend::question::{AnswerDelivery, OpenQuestions};
 use crate::backend::{
     BackendConfig, BackendEvent, BackendFailure, EventSink, SteerError, TurnControl, TurnOutcome,
 };
+
+/// The request of an agent to a person that is not about an action.
+const ELICITATION: &str = "elicitation/create";
+
+/// Who asks: the agent itself, or an MCP server that it does not name.
+const AGENT: &str = "agent";
 
 /// A turn that waits for people only checks its limits this often.
 const IDLE_CHECK: Duration = Duration::from_secs(60);
@@ -39,14 +48,54 @@ pub(super) struct Turn<'a> {
     requests: u32,
     /// The last request that was declined, with the reason, until the agent goes on.
     declined: Option<String>,
-    questions: OpenQuestions<PermissionRequest>,
+    questions: OpenQuestions<OpenRequest>,
     stop: Option<PendingStop>,
 }
 
-/// A permission request of the agent.
-struct PermissionRequest {
+/// A request that waits for the answer of a person.
+struct OpenRequest {
     id: Value,
-    params: Value,
+    kind: RequestKind,
+}
+
+/// What a request wants, with what its reply needs.
+enum RequestKind {
+    Permission(Value),
+    /// A permission request whose answer has values.
+    UserQuestion(Value),
+    Elicitation,
+}
+
+impl RequestKind {
+    /// Returns the reply for a chosen option, and what was declined.
+    fn reply(
+        &self,
+        option: Option<&str>,
+        content: Option<AnswerContent>,
+        is_stopping: bool,
+    ) -> (Value, Option<String>) {
+        let denied = |what: &str| format!("{what} (denied)");
+        match self {
+            Self::Permission(params) => {
+                let (response, decision) = permission::choose(params, option, is_stopping);
+                let is_declined = decision == PermissionDecision::Declined;
+                (response, is_declined.then(|| denied(tool_kind(params))))
+            }
+            Self::Elicitation if is_stopping => (json!({ "action": "cancel" }), None),
+            Self::UserQuestion(params) => match user_question::reply(params, option, content) {
+                Some(response) if !is_stopping => (response, None),
+                Some(_) | None => {
+                    let (response, _) = permission::decide(Approval::OnRequest, params, is_stopping);
+                    (response, Some(denied("question")))
+                }
+            },
+            Self::Elicitation => {
+                let response = elicitation::reply(option, content);
+                let is_declined = response["action"] != "accept";
+                (response, is_declined.then(|| denied("elicitation")))
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -155,6 +204,10 @@ impl<'a> Turn<'a> {
                 self.requests += 1;
                 self.handle_permission(id, params).await?
             }
+            Message::Request { id, method, params } if method == ELICITATION => {
+                self.requests += 1;
+                (self.handle_elicitation(id, params).await?, None)
+            }
             message @ Message::Request { .. } => {
                 self.requests += 1;
                 (self.session.handle(message).await?, None)
@@ -180,10 +233,17 @@ impl<'a> Turn<'a> {
     ) -> Result<(Vec<BackendEvent>, Option<String>), BackendFailure> {
         let mut events = self.session.translator.permission_requested(&params["toolCall"]);
         let is_asked = self.stop.is_none() && self.approval != Approval::Never;
-        if let Some(question) = question::of_request(&params).filter(|_| is_asked)
+        let question = user_question::question(&params);
+        let is_user_question = question.is_some();
+        if let Some(question) = question.or_else(|| question::of_request(&params)).filter(|_| is_asked)
             && let Some(answer) = self.sink.ask(id.to_string(), question).await
         {
-            self.questions.add(PermissionRequest { id, params }, answer);
+            let kind = if is_user_question {
+                RequestKind::UserQuestion(params)
+            } else {
+                RequestKind::Permission(params)
+            };
+            self.questions.add(OpenRequest { id, kind }, answer);
             return Ok((events, None));
         }
         let (response, decision) = permission::decide(self.approval, &params, self.stop.is_some());
@@ -203,20 +263,42 @@ impl<'a> Turn<'a> {
         Ok((events, Some(declined)))
     }
 
+    /// Asks a person, or declines what nobody can be asked. Returns the events.
+    async fn handle_elicitation(
+        &mut self,
+        id: Value,
+        params: Value,
+    ) -> Result<Vec<BackendEvent>, BackendFailure> {
+        let is_ours = params["sessionId"].as_str().is_none_or(|session| session == self.session.thread());
+        let is_asked = is_ours && self.stop.is_none() && self.approval != Approval::Never;
+        if let Some(question) = elicitation::question(AGENT, &params).filter(|_| is_asked)
+            && let Some(answer) = self.sink.ask(id.to_string(), question).await
+        {
+            self.questions.add(OpenRequest { id, kind: RequestKind::Elicitation }, answer);
+            return Ok(Vec::new());
+        }
+        let (response, _) = RequestKind::Elicitation.reply(None, None, self.stop.is_some());
+        self.session.send_reply(&id, &Reply::Result(response)).await?;
+        Ok(vec![BackendEvent::ApprovalDeclined {
+            what: "elicitation".to_owned(),
+            detail: bound_payload(params),
+        }])
+    }
+
     /// Gives the answer of a person to the agent; no answer declines.
     async fn answer(
         &mut self,
-        PermissionRequest { id, params }: PermissionRequest,
+        request: OpenRequest,
         answer: Option<AnswerDelivery>,
     ) -> Result<(), BackendFailure> {
-        let option = answer.as_ref().map(|answer| answer.option.as_str());
-        let (response, decision) = permission::choose(&params, option, self.stop.is_some());
-        self.session.send_reply(&id, &Reply::Result(response)).await?;
-        if let Some(answer) = answer {
-            let _runner_gone = answer.delivered.send(());
+        let (option, content, delivered) = AnswerDelivery::parts(answer);
+        let (response, declined) = request.kind.reply(option.as_deref(), content, self.stop.is_some());
+        self.session.send_reply(&request.id, &Reply::Result(response)).await?;
+        if let Some(delivered) = delivered {
+            let _runner_gone = delivered.send(());
         }
-        if decision == PermissionDecision::Declined {
-            self.declined = Some(format!("{} (denied)", tool_kind(&params)));
+        if declined.is_some() {
+            self.declined = declined;
         }
         Ok(())
     }
@@ -245,7 +327,7 @@ impl<'a> Turn<'a> {
         self.session.send_notification("session/cancel", Some(&params)).await?;
         // The protocol wants a reply to every open request.
         for request in self.questions.take_all() {
-            let (response, _) = permission::choose(&request.params, None, true);
+            let (response, _) = request.kind.reply(None, None, true);
             self.session.send_reply(&request.id, &Reply::Result(response)).await?;
         }
         Ok(())

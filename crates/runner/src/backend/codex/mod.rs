@@ -5,6 +5,8 @@
 mod error;
 mod home;
 mod item;
+mod mcp_call;
+mod options;
 mod permission;
 mod policy;
 mod profile;
@@ -12,6 +14,7 @@ mod question;
 mod session;
 mod translate;
 mod turn;
+mod user_input;
 
 use std::time::Duration;
 

@@ -1,9 +1,7 @@
 //! One turn of Codex: its messages, the runner's controls, and the timeouts, until the turn has ended.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use guildhall_domain::approvals::question::FileChange;
 use guildhall_domain::runs::policy::{Approval, Sandbox};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::error::CodexError;
 use super::policy::{sandbox_policy, text_input};
-use super::question;
+use super::question::{self, ReplyForm, StartedItems};
 use super::session::Session;
 use crate::backend::jsonl::{Message, PendingStop, Reply, RpcError, StopReason};
 use crate::backend::question::{AnswerDelivery, OpenQuestions};
@@ -40,14 +38,18 @@ pub(super) struct Turn<'a> {
     declined: u32,
     approval: Approval,
     sandbox: Sandbox,
-    /// The requests that wait for the answer of a person, by their ids.
-    questions: OpenQuestions<Value>,
-    /// The changes of started items: a request for approval does not repeat them.
-    changes: HashMap<String, Vec<FileChange>>,
+    questions: OpenQuestions<OpenRequest>,
+    started_items: StartedItems,
     steers: Vec<PendingSteer>,
     stop: Option<PendingStop>,
     /// Set when Codex has ended the turn.
     outcome: Option<TurnOutcome>,
+}
+
+/// A request that waits for the answer of a person.
+struct OpenRequest {
+    id: Value,
+    reply: ReplyForm,
 }
 
 /// A steer that was sent and has no response yet.
@@ -98,7 +100,7 @@ impl<'a> Turn<'a> {
             approval: config.approval,
             sandbox: config.sandbox,
             questions: OpenQuestions::new(),
-            changes: HashMap::new(),
+            started_items: StartedItems::default(),
             steers: Vec::new(),
             stop: None,
             outcome: None,
@@ -130,8 +132,8 @@ impl<'a> Turn<'a> {
                 (self.next_deadline(), is_control_open && self.outcome.is_none());
             tokio::select! {
                 message = self.session.receive() => self.handle_message(message?).await?,
-                (id, answer) = self.questions.next(), if self.outcome.is_none() => {
-                    self.answer(&id, answer).await?;
+                (request, answer) = self.questions.next(), if self.outcome.is_none() => {
+                    self.answer(&request, answer).await?;
                 }
                 control = control.recv(), if accepts_control => match control {
                     Some(control) => self.handle_control(control).await?,
@@ -154,11 +156,11 @@ impl<'a> Turn<'a> {
             Message::Notification { method, params } if method == "turn/completed" => {
                 self.completed_outcome(params)
             }
-            Message::Notification { method, params } if method == "item/started" => {
-                self.changes.extend(question::started_changes(params));
+            Message::Notification { method, params } => {
+                self.started_items.track(method, params);
                 None
             }
-            Message::Notification { .. } | Message::Request { .. } | Message::Invalid { .. } => None,
+            Message::Request { .. } | Message::Invalid { .. } => None,
         };
         let events = self.session.handle(message).await?;
         self.check_limits(&events).await?;
@@ -173,21 +175,24 @@ impl<'a> Turn<'a> {
         if self.stop.is_some() || self.approval == Approval::Never {
             return false;
         }
-        let changes_of = |item: &str| self.changes.get(item).cloned().unwrap_or_default();
-        let Some(question) = question::of_request(method, params, self.sandbox, changes_of) else {
-            return false;
-        };
+        let asked = question::of_request(method, params, self.sandbox, &self.started_items);
+        let Some((question, reply)) = asked else { return false };
         let Some(answer) = self.sink.ask(id.to_string(), question).await else { return false };
-        self.questions.add(id.clone(), answer);
+        self.questions.add(OpenRequest { id: id.clone(), reply }, answer);
         true
     }
 
     /// Gives the answer of a person to Codex; no answer declines.
-    async fn answer(&mut self, id: &Value, answer: Option<AnswerDelivery>) -> Result<(), BackendFailure> {
-        let option = answer.as_ref().map(|answer| answer.option.as_str());
-        self.session.send_reply(id, &Reply::Result(question::reply(option))).await?;
-        if let Some(answer) = answer {
-            let _runner_gone = answer.delivered.send(());
+    async fn answer(
+        &mut self,
+        request: &OpenRequest,
+        answer: Option<AnswerDelivery>,
+    ) -> Result<(), BackendFailure> {
+        let (option, content, delivered) = AnswerDelivery::parts(answer);
+        let reply = request.reply.reply(option.as_deref(), content);
+        self.session.send_reply(&request.id, &Reply::Result(reply)).await?;
+        if let Some(delivered) = delivered {
+            let _runner_gone = delivered.send(());
         }
         Ok(())
     }

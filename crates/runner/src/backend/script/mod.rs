@@ -3,7 +3,7 @@
 //!
 //! `run:<command>` runs a shell command in the workspace, `slow` answers slowly, `boom`, `r401`, `r429`, `cut` and
 //! `away:` fail like a provider, `loop:` calls tools endlessly, `big:` prints ten megabytes, `ask:<command>` asks
-//! before it runs a command, `echo:<text>` repeats the text. Any other prompt gets a demonstration.
+//! before it runs a command, `form:` asks for values and says what it got, `echo:<text>` repeats the text. Any other prompt gets a demonstration.
 
 mod history;
 mod turn;
@@ -133,6 +133,10 @@ impl ScriptBackend {
                 }
                 turn.run_tool("asked", command).await?;
                 turn.send_answer("I asked, and did it.").await
+            }
+            None if prompt.contains("form:") => {
+                let answer = turn.ask_form(&format!("turn-{}", self.history.turns)).await?;
+                turn.send_answer(&answer).await
             }
             None if prompt.contains("slow") => {
                 let text: String = (0..40).map(|number| format!("tok{number} ")).collect();

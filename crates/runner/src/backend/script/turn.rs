@@ -1,17 +1,18 @@
 //! One turn of a script: reports events and handles controls in between.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::FutureExt;
 use guildhall_domain::FailureKind;
-use guildhall_domain::approvals::question::{Action, AnswerOption, OptionEffect, Question, QuestionKind};
+use guildhall_domain::approvals::form::AnswerContent;
+use guildhall_domain::approvals::question::{Action, OptionEffect, Question, QuestionKind};
 use guildhall_domain::runs::event::Usage;
 use guildhall_domain::runs::policy::Approval;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::backend::question::{AnswerDelivery, answer_option, empty_action};
 use crate::backend::shell;
 use crate::backend::tool_output::ToolOutputBuffer;
 use crate::backend::{BackendConfig, BackendEvent, BackendFailure, EventSink, ModelEndpoint, TurnControl};
@@ -25,6 +26,7 @@ const MAX_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
 /// The options of a question.
 const ALLOW: &str = "allow";
 const DENY: &str = "deny";
+const ANSWER: &str = "answer";
 
 /// A tool that takes longer is killed.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -99,16 +101,34 @@ impl<'a> ScriptTurn<'a> {
 
     /// Asks whether a command may be run. Nobody to ask means no.
     pub(super) async fn ask(&mut self, request: &str, command: &str) -> Result<bool, TurnAbort> {
+        let (option, _) = self.ask_person(request, "command", command_question(command)).await?;
+        Ok(option.as_deref() == Some(ALLOW))
+    }
+
+    /// Asks for values. Returns what to say about them.
+    pub(super) async fn ask_form(&mut self, request: &str) -> Result<String, TurnAbort> {
+        let (_, content) = self.ask_person(request, "form", form_question()).await?;
+        Ok(match content {
+            Some(content) => format!("You answered: {}", content.to_json()),
+            None => "I asked, and got no answer.".to_owned(),
+        })
+    }
+
+    /// Asks a question. Returns the chosen option and the values; nothing if nobody answers.
+    async fn ask_person(
+        &mut self,
+        request: &str,
+        what: &str,
+        question: Question,
+    ) -> Result<(Option<String>, Option<AnswerContent>), TurnAbort> {
+        let detail = json!(question.action.arguments);
         let answer = match self.config.approval {
             Approval::Never => None,
-            Approval::OnRequest | Approval::Untrusted => {
-                self.sink.ask(request.to_owned(), question(command)).await
-            }
+            Approval::OnRequest | Approval::Untrusted => self.sink.ask(request.to_owned(), question).await,
         };
         let Some(answer) = answer else {
-            let detail = json!({ "command": command });
-            self.report(BackendEvent::ApprovalDeclined { what: "command".into(), detail }).await;
-            return Ok(false);
+            self.report(BackendEvent::ApprovalDeclined { what: what.into(), detail }).await;
+            return Ok((None, None));
         };
         // The limit of the turn does not count the time of people.
         let left = self.deadline.saturating_duration_since(Instant::now());
@@ -118,11 +138,11 @@ impl<'a> ScriptTurn<'a> {
             abort = self.aborted() => return Err(abort),
         };
         self.deadline = Instant::now() + left;
-        let is_allowed = taken.as_ref().is_some_and(|taken| taken.option == ALLOW);
-        if let Some(taken) = taken {
-            let _runner_gone = taken.delivered.send(());
+        let (option, content, delivered) = AnswerDelivery::parts(taken);
+        if let Some(delivered) = delivered {
+            let _runner_gone = delivered.send(());
         }
-        Ok(is_allowed)
+        Ok((option, content))
     }
 
     /// Runs a shell command in the workspace. Its descendants end with it.
@@ -202,28 +222,38 @@ impl<'a> ScriptTurn<'a> {
     }
 }
 
-fn question(command: &str) -> Question {
-    let option = |id: &str, label: &str, effect| AnswerOption {
-        id: id.to_owned(),
-        label: label.to_owned(),
-        effect,
-        changes_mode: false,
+fn command_question(command: &str) -> Question {
+    let action = Action {
+        arguments: Some(json!({ "command": command })),
+        ..empty_action(QuestionKind::Command, "shell")
     };
-    Question {
-        action: Action {
-            kind: QuestionKind::Command,
-            tool: "shell".to_owned(),
-            arguments: Some(json!({ "command": command })),
-            working_dir: None,
-            environment: None,
-            lifts: BTreeSet::new(),
-            changes: Vec::new(),
+    let options = vec![
+        answer_option(ALLOW, "Allow once", OptionEffect::Allow),
+        answer_option(DENY, "Deny", OptionEffect::Deny),
+    ];
+    Question { action, options, reason: None, answer_schema: None }
+}
+
+/// A form with a field of each kind that people fill in.
+fn form_question() -> Question {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "colour": { "type": "string", "title": "Colour", "enum": ["red", "blue"] },
+            "count": { "type": "integer", "title": "How many", "minimum": 1, "maximum": 9, "default": 2 },
+            "gift": { "type": "boolean", "title": "Wrap it as a gift" },
+            "voucher": { "type": "string", "title": "Voucher", "minLength": 6, "writeOnly": true },
         },
-        options: vec![
-            option(ALLOW, "Allow once", OptionEffect::Allow),
-            option(DENY, "Deny", OptionEffect::Deny),
-        ],
-        reason: None,
-        answer_schema: None,
-    }
+        "required": ["colour", "count"],
+    });
+    let message = "What do you want to order?";
+    let action = Action {
+        arguments: Some(json!({ "message": message, "requestedSchema": schema })),
+        ..empty_action(QuestionKind::ElicitationForm, "demo")
+    };
+    let options = vec![
+        answer_option(ANSWER, "Send the answer", OptionEffect::Answer),
+        answer_option(DENY, "Do not answer", OptionEffect::Deny),
+    ];
+    Question { action, options, reason: Some(message.to_owned()), answer_schema: Some(schema) }
 }

@@ -5,6 +5,7 @@ use guildhall_domain::runs::policy::Approval;
 use guildhall_runner::backend::{
     AnswerDelivery, BackendEvent, PendingQuestion, ThreadStart, TurnControl, TurnOutcome,
 };
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
@@ -94,12 +95,25 @@ async fn answer_turn(
     name: &str,
     effect: OptionEffect,
 ) -> (Question, TurnReport) {
-    let (mut shown, prompt) = (None, format!("ask:touch {name}"));
-    let report = harness.turn_while(&prompt, async |_, _| {
+    answered_turn(harness, asked, &format!("ask:touch {name}"), effect, Value::Null).await
+}
+
+/// Runs a turn that asks one question, and gives the first option with this effect and these values. Returns the question.
+pub(crate) async fn answered_turn(
+    harness: &mut Harness<'_>,
+    asked: &mut mpsc::Receiver<PendingQuestion>,
+    prompt: &str,
+    effect: OptionEffect,
+    values: Value,
+) -> (Question, TurnReport) {
+    let mut shown = None;
+    let report = harness.turn_while(prompt, async |_, _| {
         let PendingQuestion { question, reply, .. } = asked.recv().await.expect("a question");
         let option = question.options.iter().find(|option| option.effect == effect).expect("an option");
+        let content = serde_json::from_value(values).expect("values");
         let (delivered, confirmed) = oneshot::channel();
-        reply.send(AnswerDelivery { option: option.id.clone(), delivered }).expect("the turn waits");
+        let answer = AnswerDelivery { option: option.id.clone(), content, delivered };
+        reply.send(answer).expect("the turn waits");
         confirmed.await.expect("the process has got the answer");
         shown = Some(question);
     });

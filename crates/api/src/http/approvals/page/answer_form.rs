@@ -3,13 +3,13 @@
 use guildhall_domain::approvals::answerability::Answerability;
 use guildhall_domain::approvals::approval::QuestionPage;
 use guildhall_domain::approvals::policy::Mediation;
-use guildhall_domain::approvals::question::AnswerOption;
+use guildhall_domain::approvals::question::{AnswerOption, OptionEffect};
 use guildhall_domain::approvals::rule::check_rememberable;
 use guildhall_domain::approvals::state::{DecidedBy, Decision};
 use secrecy::ExposeSecret;
 
 use super::question::{add_person, add_time};
-use super::{PageView, encode_option, text};
+use super::{PageView, encode_option, form_fields, text};
 use crate::edge::html::Html;
 
 /// Adds the state of the question: that it waits, or how it ended and who decided.
@@ -118,6 +118,9 @@ fn add_form(html: &mut Html, view: &PageView<'_>, option: &AnswerOption) {
         html.markup("\">\n");
     }
     add_label(html, view, option);
+    if let (OptionEffect::Answer, Ok(Some(form))) = (option.effect, approval.question.form()) {
+        form_fields::add_fields(html, view, &form);
+    }
     if check_rememberable(&approval.question, option, view.details.policy.mediation).is_ok() {
         html.markup("<label class=\"choice\"><input type=\"checkbox\" name=\"remember\" value=\"session\">");
         html.markup("<span>").text(language.pick(

@@ -3,6 +3,7 @@
 //! A GET never decides. The form of an answer has the digest of what was shown and the CSRF token of the session.
 
 mod answer_form;
+mod form_fields;
 mod question;
 mod text;
 
@@ -13,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::approvals::approval::QuestionPage;
+use guildhall_domain::approvals::form::AnswerContent;
 use guildhall_domain::approvals::policy::Peer;
 use guildhall_domain::approvals::rule::RuleScopeKind;
 use guildhall_domain::approvals::state::DecidedBy;
@@ -42,7 +44,9 @@ struct PageView<'a> {
     reader: PrincipalId,
     csrf_token: &'a SecretString,
     /// Why the answer of the reader was not taken.
-    notice: Option<&'static str>,
+    notice: Option<String>,
+    /// What the reader has filled in, if it was not taken.
+    draft: Option<&'a FormFields>,
 }
 
 /// Shows a question: whole and with its options, or with its outcome.
@@ -69,6 +73,7 @@ pub(crate) async fn show(
                 reader: session.caller.principal,
                 csrf_token: &session.csrf_token,
                 notice: None,
+                draft: None,
             };
             page(&view).into_response(StatusCode::OK)
         }
@@ -92,10 +97,15 @@ pub(crate) async fn answer(
         Ok(sent) => sent,
         Err(rejection) => return rejected(&app, language, id, rejection),
     };
-    let answer = match parse_answer(&sent.form, peer) {
+    let mut answer = match parse_answer(&sent.form, peer) {
         Ok(answer) => answer,
         Err(error) => return error_page(language, error, Some(id)),
     };
+    match read_content(&app, id, peer, &sent).await {
+        Ok(content) => answer.content = content,
+        Err(ServiceError::Approval(error)) => return refused(&app, language, id, peer, &sent, error).await,
+        Err(error) => return error_page(language, error.into(), Some(id)),
+    }
     match app.approvals.votes.vote(&sent.caller, id, &answer).await {
         Ok(_) => back_to_page(id),
         Err(ServiceError::Approval(error)) if is_own_decision(&error, sent.caller.principal, &answer) => {
@@ -104,6 +114,22 @@ pub(crate) async fn answer(
         Err(ServiceError::Approval(error)) => refused(&app, language, id, peer, &sent, error).await,
         Err(error) => error_page(language, error.into(), Some(id)),
     }
+}
+
+/// Reads the values of a form by the fields of its question; none if the form has none.
+async fn read_content(
+    app: &App,
+    id: ApprovalId,
+    peer: Peer,
+    sent: &FormCaller<RunsWrite>,
+) -> Result<Option<AnswerContent>, ServiceError> {
+    if sent.form.get(form_fields::VALUES).is_none() {
+        return Ok(None);
+    }
+    let details = app.approvals.approvals.details(&sent.authorize()?, id, peer).await?;
+    let Ok(Some(form)) = details.approval.question.form() else { return Ok(None) };
+    let content = form_fields::read_values(&form, &sent.form).map_err(ApprovalError::from)?;
+    Ok(Some(content))
 }
 
 fn rejected(app: &App, language: Language, id: ApprovalId, rejection: PageRejection) -> Response {
@@ -122,12 +148,13 @@ async fn refused(
     sent: &FormCaller<RunsWrite>,
     error: ApprovalError,
 ) -> Response {
-    let notice = text::refusal(language, &error);
-    let error = ApiError::from(ServiceError::from(error));
     let details = match sent.authorize() {
         Ok(reader) => app.approvals.approvals.details(&reader, id, peer).await,
         Err(denied) => Err(denied),
     };
+    let form = details.as_ref().ok().and_then(|details| details.approval.question.form().ok().flatten());
+    let notice = text::refusal(language, &error, form.as_ref());
+    let error = ApiError::from(ServiceError::from(error));
     let Ok(details) = details else { return error_page(language, error, Some(id)) };
     let view = PageView {
         language,
@@ -135,6 +162,7 @@ async fn refused(
         reader: sent.caller.principal,
         csrf_token: &sent.csrf_token,
         notice: Some(notice),
+        draft: sent.form.get(form_fields::VALUES).map(|_| &sent.form),
     };
     with_error(page(&view), error)
 }
@@ -165,7 +193,13 @@ fn parse_answer(form: &FormFields, peer: Peer) -> Result<Answer, ApiError> {
         None => None,
         Some(_) => return Err(invalid("remember: only for the session")),
     };
-    Ok(Answer { option: decode_option(option), shown_digest: shown_digest.to_owned(), peer, remember })
+    Ok(Answer {
+        option: decode_option(option),
+        shown_digest: shown_digest.to_owned(),
+        peer,
+        remember,
+        content: None,
+    })
 }
 
 /// Encodes the id of an option, which agents choose freely: a browser changes the line ends of a form's values.
@@ -181,7 +215,7 @@ fn page(view: &PageView<'_>) -> HtmlPage {
     let title = view.language.pick("An agent asks for your permission", "智能体请求您的许可");
     let mut body = Html::default();
     body.markup("<main>\n").element(["<h1>", "</h1>\n"], title);
-    if let Some(notice) = view.notice {
+    if let Some(notice) = &view.notice {
         body.element(["<p class=\"notice\" role=\"alert\">", "</p>\n"], notice);
     }
     answer_form::add_state(&mut body, view);
@@ -220,6 +254,7 @@ mod tests {
             shown_digest: "5aa4".to_owned(),
             peer: Peer::Other,
             remember,
+            content: None,
         };
         assert_eq!(parse("option=yes&digest=5aa4&csrf=x").expect("valid"), answer(None));
         let remembered = parse("option=yes&digest=5aa4&remember=session").expect("valid");

@@ -28,7 +28,13 @@ pub(super) fn add_action(html: &mut Html, view: &PageView<'_>) {
     for lifted in &action.lifts {
         add_code_field(html, pick("If you allow it, the agent leaves", "如果允许，智能体将脱离"), lifted);
     }
+    if let Some((_, host)) = action.link() {
+        add_code_field(html, pick("Site that the link opens", "链接打开的网站"), host);
+    }
     html.markup("</dl>\n");
+    if let Some((link, _)) = action.link() {
+        add_link(html, view, link);
+    }
     match &action.arguments {
         Some(arguments) => add_lines(html, &arguments_text(arguments)),
         None if action.changes.is_empty() => {
@@ -41,11 +47,13 @@ pub(super) fn add_action(html: &mut Html, view: &PageView<'_>) {
         None => {}
     }
     action.changes.iter().for_each(|change| add_change(html, view, change));
-    if let Some(schema) = &view.details.approval.question.answer_schema {
-        html.element(["<h3>", "</h3>\n"], pick("Form of the agent", "智能体的表单"));
-        add_lines(html, &arguments_text(schema));
-    }
     html.markup("</section>\n");
+}
+
+/// Adds a link that the reader can open. The site that it leads to does not learn from where.
+fn add_link(html: &mut Html, view: &PageView<'_>, link: &str) {
+    html.markup("<p><a rel=\"noopener noreferrer\" target=\"_blank\" href=\"").value(link).markup("\">");
+    html.text(view.language.pick("Open the link", "打开链接")).markup("</a></p>\n");
 }
 
 /// Adds a change of a file. Signs as well as colours tell added from removed lines.

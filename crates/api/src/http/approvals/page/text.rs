@@ -1,5 +1,7 @@
 //! The texts of the page that depend on a value, in both languages.
 
+use guildhall_domain::approvals::form::{AnswerForm, FieldProblem, InvalidContent};
+use guildhall_domain::approvals::form_field::FormField;
 use guildhall_domain::approvals::policy::{ExpiryEffect, Mediation, VoterError};
 use guildhall_domain::approvals::question::{OptionEffect, QuestionKind};
 use guildhall_domain::approvals::state::{ApprovalState, EndReason};
@@ -171,8 +173,48 @@ pub(super) const fn voter_error(language: Language, error: VoterError) -> &'stat
     language.pick(english, chinese)
 }
 
-/// Says why an answer was not taken.
-pub(super) const fn refusal(language: Language, error: &ApprovalError) -> &'static str {
+/// Says why an answer was not taken. `form` has the names of fields that people see.
+pub(super) fn refusal(language: Language, error: &ApprovalError, form: Option<&AnswerForm>) -> String {
+    let ApprovalError::Content(error) = error else { return general_refusal(language, error).to_owned() };
+    content_error(language, error, form)
+}
+
+fn content_error(language: Language, error: &InvalidContent, form: Option<&AnswerForm>) -> String {
+    let start = language.pick("Your answer was not taken. ", "您的回应未被采纳。");
+    match error {
+        InvalidContent::Missing => {
+            format!("{start}{}", language.pick("Fill in the form.", "请填写表单。"))
+        }
+        InvalidContent::NotExpected => {
+            format!("{start}{}", language.pick("This option takes no values.", "此选项不接受任何值。"))
+        }
+        InvalidContent::TooLarge => {
+            format!("{start}{}", language.pick("It is longer than 64 KiB.", "它超过了 64 KiB。"))
+        }
+        InvalidContent::Field { name, problem } => {
+            let label = form.and_then(|form| form.field(name)).map_or(name.as_str(), FormField::label);
+            format!("{start}{label}{}{}", language.pick(": ", "："), field_problem(language, problem))
+        }
+    }
+}
+
+fn field_problem(language: Language, problem: &FieldProblem) -> String {
+    let Language::Chinese = language else { return format!("{problem}.") };
+    match problem {
+        FieldProblem::Unknown => "表单没有此字段。".to_owned(),
+        FieldProblem::Missing => "此字段必填。".to_owned(),
+        FieldProblem::Type(_) | FieldProblem::Format(_) => "值的格式不正确。".to_owned(),
+        FieldProblem::NotAChoice => "值不在可选项中。".to_owned(),
+        FieldProblem::TooSmall(least) => format!("值不能小于 {least}。"),
+        FieldProblem::TooBig(most) => format!("值不能大于 {most}。"),
+        FieldProblem::TooShort(least) => format!("至少需要 {least} 个字符。"),
+        FieldProblem::TooLong(most) => format!("最多 {most} 个字符。"),
+        FieldProblem::TooFew(least) => format!("至少选择 {least} 项。"),
+        FieldProblem::TooMany(most) => format!("最多选择 {most} 项，且不能重复。"),
+    }
+}
+
+const fn general_refusal(language: Language, error: &ApprovalError) -> &'static str {
     let (english, chinese) = match error {
         ApprovalError::AlreadyDecided(_) => (
             "Your answer came too late: the question had already ended. Below is how it ended.",
@@ -199,6 +241,7 @@ pub(super) const fn refusal(language: Language, error: &ApprovalError) -> &'stat
         | ApprovalError::OtherQuestion
         | ApprovalError::NoRunningTurn
         | ApprovalError::UnknownOption
+        | ApprovalError::Content(_)
         | ApprovalError::Policy(_)
         | ApprovalError::PolicyChanged(_)
         | ApprovalError::UnknownApprover

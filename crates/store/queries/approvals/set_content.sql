@@ -1,0 +1,1 @@
+UPDATE approvals SET sealed_content = $2 WHERE id = $1
