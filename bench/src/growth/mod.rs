@@ -76,7 +76,6 @@ async fn measure(installation: &Installation) -> Result<()> {
         listed_runs(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
         pending_runs(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
     ];
-    growths.iter().for_each(Growth::print);
     let worst = growths.iter().map(Growth::ratio).fold(0.0, f64::max);
     println!("growth_worst_ratio={worst:.2}");
     Ok(())
@@ -200,12 +199,15 @@ async fn pending_runs(
 const COPY_WAITING_RUNS: &str = "
     DROP TABLE IF EXISTS copies;
     CREATE TEMPORARY TABLE copies AS
-        SELECT gen_random_uuid() AS id, waiting.run AS original
+        SELECT
+            -- The time in the id of a run says where its events are stored.
+            (left(waiting.run::text, 15) || substr(gen_random_uuid()::text, 16))::uuid AS id,
+            waiting.run AS original
         FROM (SELECT run FROM waiting_runs ORDER BY since DESC LIMIT 1) AS waiting, generate_series(1, $COUNT);
     INSERT INTO sessions
-        SELECT (jsonb_populate_record(NULL::sessions, to_jsonb(session) || jsonb_build_object(
+        SELECT (jsonb_populate_record(NULL::sessions, to_jsonb(copied) || jsonb_build_object(
             'id', copies.id, 'active_run', copies.id, 'active_command', copies.id, 'last_run', copies.id
-        ))).* FROM copies JOIN runs AS run ON run.id = copies.original JOIN sessions AS session ON session.id = run.session;
+        ))).* FROM copies JOIN runs AS run ON run.id = copies.original JOIN sessions AS copied ON copied.id = run.session;
     INSERT INTO runs
         SELECT (jsonb_populate_record(NULL::runs, to_jsonb(run) || jsonb_build_object('id', copies.id, 'session', copies.id))).*
         FROM copies JOIN runs AS run ON run.id = copies.original;
@@ -232,5 +234,7 @@ async fn end_run(installation: &Installation, tenant: &Tenant, run: &str) -> Res
 
 fn growth(what: &'static str, unit: &'static str, n: usize, costs: Vec<Counts>) -> Result<Growth> {
     let costs = costs.try_into().ok().context("two costs")?;
-    Ok(Growth { what, unit, n, costs })
+    let growth = Growth { what, unit, n, costs };
+    growth.print();
+    Ok(growth)
 }
