@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use guildhall_domain::access::role::Role;
 use guildhall_domain::approvals::digest::ContentDigest;
-use guildhall_domain::approvals::policy::Vote;
 use guildhall_domain::approvals::question::OptionEffect;
+use guildhall_domain::approvals::vote::Vote;
 use guildhall_domain::ids::{ApprovalId, PrincipalId, TenantId};
 
 use uuid::Uuid;

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use guildhall_domain::approvals::policy::Peer;
+use guildhall_domain::approvals::voter::Peer;
 use guildhall_domain::ops::client_address::TrustedProxies;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";

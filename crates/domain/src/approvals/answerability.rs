@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 
 use super::approval::Approval;
-use super::policy::{Vote, VoterError};
 use super::state::ApprovalState;
+use super::vote::Vote;
+use super::voter::VoterError;
 
 /// Whether a person can answer a question now.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,9 @@
 //! - [`link`]: links that a person is asked to open.
 //! - [`approval`]: a question with its state, as readers see it.
 //! - [`answerability`]: whether a person can answer it now.
-//! - [`policy`]: who may answer, how answers are counted, and what happens without one.
+//! - [`policy`]: the rules of a tenant.
+//! - [`voter`]: who may answer, and who may withdraw.
+//! - [`vote`]: how answers are counted.
 //! - [`state`]: from the question to its answer in the agent's process, at most once.
 //! - [`rule`]: answers that are remembered for the same action.
 //!
@@ -28,3 +30,5 @@ pub mod rule;
 pub mod state;
 #[cfg(test)]
 mod state_tests;
+pub mod vote;
+pub mod voter;

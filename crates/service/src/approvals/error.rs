@@ -1,10 +1,11 @@
 //! Why a request about an approval fails.
 
 use guildhall_domain::approvals::form::InvalidContent;
-use guildhall_domain::approvals::policy::{InvalidPolicy, VoterError, WithdrawalError};
+use guildhall_domain::approvals::policy::InvalidPolicy;
 use guildhall_domain::approvals::question::InvalidQuestion;
 use guildhall_domain::approvals::rule::NotRememberable;
 use guildhall_domain::approvals::state::{ApprovalState, DecisionError, WrongState};
+use guildhall_domain::approvals::voter::{VoterError, WithdrawalError};
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_identity::seal::SealError;
 

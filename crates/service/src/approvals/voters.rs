@@ -3,12 +3,11 @@
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::{PrincipalKind, TokenKind};
 use guildhall_domain::access::role::{Permission, Right, Role};
-use guildhall_domain::approvals::policy::{
-    ApprovalPolicy, Mediation, Peer, Vote, VoteResult, Voter, VoterError, VoterRelation, check_voter,
-    count_votes,
-};
+use guildhall_domain::approvals::policy::{ApprovalPolicy, Mediation};
 use guildhall_domain::approvals::question::Question;
 use guildhall_domain::approvals::state::{DecidedBy, Decision};
+use guildhall_domain::approvals::vote::{Vote, VoteResult, count_votes};
+use guildhall_domain::approvals::voter::{Peer, Voter, VoterError, VoterRelation, check_voter};
 use guildhall_domain::ids::{ApprovalId, CommandId, PrincipalId};
 use guildhall_store::{approval_votes, commands, memberships};
 

@@ -3,8 +3,8 @@
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsWrite;
 use guildhall_domain::approvals::approval::Approval;
-use guildhall_domain::approvals::policy::check_withdrawal;
 use guildhall_domain::approvals::state::{ApprovalState, EndReason};
+use guildhall_domain::approvals::voter::check_withdrawal;
 use guildhall_domain::ids::ApprovalId;
 use guildhall_store::{approval_policies, approvals as rows, memberships};
 use serde_json::json;

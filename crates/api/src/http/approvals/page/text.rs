@@ -2,9 +2,10 @@
 
 use guildhall_domain::approvals::form::{AnswerForm, FieldProblem, InvalidContent};
 use guildhall_domain::approvals::form_field::FormField;
-use guildhall_domain::approvals::policy::{ExpiryEffect, Mediation, VoterError};
+use guildhall_domain::approvals::policy::{ExpiryEffect, Mediation};
 use guildhall_domain::approvals::question::{OptionEffect, QuestionKind};
 use guildhall_domain::approvals::state::{ApprovalState, EndReason};
+use guildhall_domain::approvals::voter::VoterError;
 use guildhall_service::approvals::error::ApprovalError;
 use jiff::SignedDuration;
 
