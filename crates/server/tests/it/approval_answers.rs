@@ -200,7 +200,7 @@ async fn unsupported_form_is_not_asked() {
 }
 
 #[tokio::test]
-async fn second_answer_with_other_values_is_refused_and_equal_values_count_together() {
+async fn other_values_are_refused_and_equal_values_count_together() {
     let fixture = QuestionFixture::new().await;
     let operator = &fixture.cluster.operator;
     fixture.set_policy(json!({ "mode": "consensus", "quorum": 2 })).await;
