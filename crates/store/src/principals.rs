@@ -31,7 +31,7 @@ pub struct Authority {
 
 /// A caller that was authenticated before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct KnownCaller {
+pub struct CallerIdentity {
     pub principal: PrincipalId,
     pub login: Option<LoginId>,
     /// A key of `tenant`.
@@ -191,7 +191,7 @@ pub async fn enable(tx: &mut Tx, id: PrincipalId) -> Result<(), StoreError> {
 /// Reads the authority of many callers with one statement, in their order. `None` for those without any.
 pub async fn list_authorities(
     store: &Store,
-    callers: &[KnownCaller],
+    callers: &[CallerIdentity],
 ) -> Result<Vec<Option<CallerAuthority>>, StoreError> {
     let principals: Vec<Uuid> = callers.iter().map(|caller| caller.principal.as_uuid()).collect();
     let logins: Vec<_> = callers.iter().map(|caller| caller.login.map(LoginId::as_uuid)).collect();

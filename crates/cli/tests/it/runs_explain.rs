@@ -52,14 +52,14 @@ fn explain_prints_a_sentence_and_a_next_command_per_phase() {
     let fixture = TenantFixture::new(&server);
     let created = fixture.create_run(None);
     let mut checker = PhaseChecker { fixture: &fixture, run: &created.run, checked: Vec::new() };
-    checker.expect(Phase::WaitingRunner, "It waits for a runner", "runs cancel");
+    checker.expect(Phase::QueueTicket, "It waits for a runner", "runs cancel");
     let mut runner = fixture.claim_run(&server, &created.run);
     checker.expect(Phase::Idle, "A runner holds the run and waits for a command", "runs send");
     let sent = fixture.user.json(&["runs", "send", &created.run, "go"]);
     let turn = sent["commandId"].as_str().expect("an id").to_owned();
     runner.renew_lease();
     checker.expect(
-        Phase::WaitingRunner,
+        Phase::QueueTicket,
         "It waits for a runner; next: the runner takes the command",
         "runs events",
     );

@@ -29,11 +29,11 @@ pub enum FieldKind {
         suggestions: Vec<String>,
     },
     Number {
-        range: Range,
+        range: NumberRange,
         default: Option<Number>,
     },
     Integer {
-        range: Range,
+        range: NumberRange,
         default: Option<Number>,
     },
     Boolean {
@@ -55,7 +55,7 @@ pub enum FieldKind {
 
 /// The least and the greatest value.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Range {
+pub struct NumberRange {
     pub minimum: Option<f64>,
     pub maximum: Option<f64>,
 }
@@ -121,7 +121,7 @@ impl FormField {
 
     /// Reads a field from its JSON schema; none if anything in it is not supported.
     pub(super) fn parse(name: &str, schema: &Value, is_required: bool) -> Option<Self> {
-        let keywords = &mut Keywords(schema.as_object()?.clone());
+        let keywords = &mut FieldKeywords(schema.as_object()?.clone());
         let (title, description) = (keywords.text("title")?, keywords.text("description")?);
         let is_secret = keywords.boolean("writeOnly")?.unwrap_or(false);
         let kind = match keywords.text("type")?.as_deref()? {
@@ -230,7 +230,7 @@ impl FieldKind {
     }
 }
 
-impl Range {
+impl NumberRange {
     fn check(self, number: f64) -> Result<(), FieldProblem> {
         match self {
             Self { minimum: Some(minimum), .. } if number < minimum => Err(FieldProblem::TooSmall(minimum)),
@@ -275,9 +275,9 @@ fn check_choices(
 }
 
 /// The keywords of a field that were not read yet. Each method returns none for a value of another type.
-struct Keywords(Map<String, Value>);
+struct FieldKeywords(Map<String, Value>);
 
-impl Keywords {
+impl FieldKeywords {
     fn take(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name).filter(|value| !value.is_null())
     }
@@ -308,12 +308,15 @@ fn texts(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
 }
 
-fn range(keywords: &mut Keywords) -> Option<Range> {
+fn range(keywords: &mut FieldKeywords) -> Option<NumberRange> {
     let limit = |limit: Option<Number>| limit.and_then(|limit| limit.as_f64());
-    Some(Range { minimum: limit(keywords.number("minimum")?), maximum: limit(keywords.number("maximum")?) })
+    Some(NumberRange {
+        minimum: limit(keywords.number("minimum")?),
+        maximum: limit(keywords.number("maximum")?),
+    })
 }
 
-fn text_or_choice(keywords: &mut Keywords) -> Option<FieldKind> {
+fn text_or_choice(keywords: &mut FieldKeywords) -> Option<FieldKind> {
     let default = keywords.text("default")?;
     if let Some(values) = keywords.take("enum") {
         let names = keywords.texts("enumNames")?;
@@ -335,8 +338,8 @@ fn text_or_choice(keywords: &mut Keywords) -> Option<FieldKind> {
     })
 }
 
-fn choices(keywords: &mut Keywords) -> Option<FieldKind> {
-    let items = &mut Keywords(keywords.take("items")?.as_object()?.clone());
+fn choices(keywords: &mut FieldKeywords) -> Option<FieldKind> {
+    let items = &mut FieldKeywords(keywords.take("items")?.as_object()?.clone());
     let choices = match (items.take("enum"), items.take("anyOf")) {
         (Some(values), None) if items.text("type")?.as_deref() == Some("string") => {
             untitled_choices(&values, Vec::new())?
@@ -362,7 +365,7 @@ fn untitled_choices(values: &Value, names: Vec<String>) -> Option<Vec<Choice>> {
 
 fn titled_choices(choices: &Value) -> Option<Vec<Choice>> {
     let choice = |choice: &Value| {
-        let keywords = &mut Keywords(choice.as_object()?.clone());
+        let keywords = &mut FieldKeywords(choice.as_object()?.clone());
         let (value, title) = (keywords.text("const")??, keywords.text("title")?);
         keywords.0.is_empty().then_some(Choice { value, title })
     };

@@ -11,7 +11,7 @@ use crate::named_enum::named_enum;
 named_enum! {
     /// What a run or a command waits for.
     Phase, "phase";
-    WaitingRunner = "waiting-runner",
+    QueueTicket = "waiting-runner",
     WaitingModel = "waiting-model",
     WaitingTool = "waiting-tool",
     /// The agent has asked a question, and waits for the answer of a person.
@@ -112,7 +112,7 @@ pub fn assess(input: &LivenessInput<'_>) -> Liveness {
             | Phase::IdleAfterTool
             | Phase::TransportDisconnected => true,
             Phase::WaitingApproval
-            | Phase::WaitingRunner
+            | Phase::QueueTicket
             | Phase::RunnerHeartbeatStale
             | Phase::Idle
             | Phase::Terminal => false,
@@ -129,14 +129,14 @@ fn phase(input: &LivenessInput<'_>) -> Phase {
     }
     let Some(lease) = input.lease else {
         let is_parked = input.question_until().filter(|_| input.command.is_none()).is_some();
-        return if is_parked { Phase::WaitingApproval } else { Phase::WaitingRunner };
+        return if is_parked { Phase::WaitingApproval } else { Phase::QueueTicket };
     };
     if input.now >= lease.expires_at {
         return Phase::RunnerHeartbeatStale;
     }
     match input.command {
         Some(CommandState::Running { .. }) => {}
-        Some(CommandState::Pending | CommandState::Ended(_)) => return Phase::WaitingRunner,
+        Some(CommandState::Pending | CommandState::Ended(_)) => return Phase::QueueTicket,
         None if input.question_until().is_some() => return Phase::WaitingApproval,
         None => return Phase::Idle,
     }
@@ -155,11 +155,11 @@ fn next(input: &LivenessInput<'_>, phase: Phase) -> NextStep {
     let lost_at = input.lease.and_then(|lease| lease.expires_at.checked_add(input.grace).ok());
     match phase {
         Phase::Terminal => NextStep { description: "nothing: it has ended", at: None },
-        Phase::WaitingRunner if input.lease.is_none() => NextStep {
+        Phase::QueueTicket if input.lease.is_none() => NextStep {
             description: "the run ends automatically unless a runner claims it",
             at: Some(input.wait_deadline),
         },
-        Phase::WaitingRunner => NextStep {
+        Phase::QueueTicket => NextStep {
             description: "the runner takes the command at its next poll; without a heartbeat it is considered lost",
             at: lost_at,
         },
@@ -191,10 +191,10 @@ fn recovery_actions(input: &LivenessInput<'_>, phase: Phase) -> Vec<RecoveryActi
             }
             Some(_) | None => vec![RecoveryAction::ReadResult, RecoveryAction::SendCommand],
         },
-        Phase::WaitingRunner if input.lease.is_none() => {
+        Phase::QueueTicket if input.lease.is_none() => {
             vec![RecoveryAction::StartRunner, RecoveryAction::CancelRun]
         }
-        Phase::WaitingRunner | Phase::RunnerHeartbeatStale => {
+        Phase::QueueTicket | Phase::RunnerHeartbeatStale => {
             vec![RecoveryAction::Wait, RecoveryAction::CancelRun]
         }
         Phase::Idle => vec![RecoveryAction::SendCommand, RecoveryAction::CancelRun],
@@ -213,7 +213,7 @@ impl Liveness {
     #[must_use]
     pub fn sentence(&self, last_event_age: Option<SignedDuration>) -> String {
         let phase = match self.phase {
-            Phase::WaitingRunner => "It waits for a runner",
+            Phase::QueueTicket => "It waits for a runner",
             Phase::WaitingModel => "The model is working",
             Phase::WaitingTool => "A tool is running",
             Phase::WaitingApproval => "The agent has asked a question and waits for the answer of a person",
@@ -296,8 +296,8 @@ mod tests {
         let ended = EventContent::ToolEnded { call: "a".into(), status: "completed".into(), exit_code: None };
         let cut = EventContent::Transport { connected: false };
         let done = CommandState::Ended(TerminalOutcome::COMPLETED);
-        assert_eq!(phase_of(Some(&CommandState::Pending), None, &[]), Phase::WaitingRunner);
-        assert_eq!(phase_of(Some(&CommandState::Pending), Some(9), &[]), Phase::WaitingRunner);
+        assert_eq!(phase_of(Some(&CommandState::Pending), None, &[]), Phase::QueueTicket);
+        assert_eq!(phase_of(Some(&CommandState::Pending), Some(9), &[]), Phase::QueueTicket);
         assert_eq!(phase_of(Some(&RUNNING), Some(9), &[]), Phase::WaitingModel);
         assert_eq!(phase_of(Some(&RUNNING), Some(9), std::slice::from_ref(&started)), Phase::WaitingTool);
         assert_eq!(phase_of(Some(&RUNNING), Some(9), &[started, ended]), Phase::IdleAfterTool);
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(phase(Some(&RUNNING), Some(0), &started, asks), Phase::RunnerHeartbeatStale);
         for lease in [None, Some(9)] {
             assert_eq!(phase(None, lease, &[], parked), Phase::WaitingApproval);
-            assert_eq!(phase(Some(&CommandState::Pending), lease, &[], parked), Phase::WaitingRunner);
+            assert_eq!(phase(Some(&CommandState::Pending), lease, &[], parked), Phase::QueueTicket);
         }
     }
 

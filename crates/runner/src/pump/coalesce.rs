@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use guildhall_domain::runs::event;
 use serde_json::{Value, json};
 
-use super::redact::{KnownSecrets, StreamRedactor};
+use super::redact::{RunSecrets, StreamRedactor};
 use crate::backend::BackendEvent;
 
 /// Bytes of one message to send; the rest is dropped and the message is marked as truncated.
@@ -50,7 +50,7 @@ struct BoundedStream {
 /// Coalesces the text deltas of one turn and passes on its other events in order.
 #[derive(Debug)]
 pub struct DeltaCoalescer {
-    secrets: KnownSecrets,
+    secrets: RunSecrets,
     texts: HashMap<String, BoundedStream>,
     outputs: HashMap<String, BoundedStream>,
     /// The delta that later ones of the same item are appended to.
@@ -70,7 +70,7 @@ const DELTA: &str = event::ASSISTANT_DELTA;
 
 impl DeltaCoalescer {
     #[must_use]
-    pub fn new(secrets: KnownSecrets) -> Self {
+    pub fn new(secrets: RunSecrets) -> Self {
         Self { secrets, texts: HashMap::new(), outputs: HashMap::new(), pending: None, turn_output: 0 }
     }
 
@@ -271,7 +271,7 @@ impl DeltaCoalescer {
 }
 
 impl BoundedStream {
-    fn new(secrets: &KnownSecrets) -> Self {
+    fn new(secrets: &RunSecrets) -> Self {
         Self { redactor: StreamRedactor::new(secrets.clone()), sent: 0, dropped: 0 }
     }
 
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     fn coalescer() -> DeltaCoalescer {
-        DeltaCoalescer::new(KnownSecrets::new([SecretString::from("canary-0123456789")]))
+        DeltaCoalescer::new(RunSecrets::new([SecretString::from("canary-0123456789")]))
     }
 
     fn delta(item: &str, text: &str) -> BackendEvent {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::coalesce::{DeltaCoalescer, OutgoingEvent};
-use super::redact::KnownSecrets;
+use super::redact::RunSecrets;
 use super::runner_status::RunnerStatus;
 use crate::backend::BackendEvent;
 use crate::lease::is_lease_lost;
@@ -55,7 +55,7 @@ pub enum FlushResult {
 pub struct EventPump {
     held: LeasedRun,
     spool: Spool,
-    secrets: KnownSecrets,
+    secrets: RunSecrets,
     epoch: i64,
     /// Number of events so far; part of their ids.
     event_count: u64,
@@ -76,7 +76,7 @@ impl EventPump {
     pub fn new(
         held: LeasedRun,
         spool: Spool,
-        secrets: KnownSecrets,
+        secrets: RunSecrets,
         epoch: i64,
         lost: CancellationToken,
     ) -> Self {

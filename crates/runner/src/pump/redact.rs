@@ -24,9 +24,9 @@ static TRIGGER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The secrets of a run, which are redacted by value, whatever their format. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct KnownSecrets(Arc<RwLock<Vec<SecretString>>>);
+pub struct RunSecrets(Arc<RwLock<Vec<SecretString>>>);
 
-impl KnownSecrets {
+impl RunSecrets {
     #[must_use]
     pub fn new(values: impl IntoIterator<Item = SecretString>) -> Self {
         let secrets = Self::default();
@@ -83,13 +83,13 @@ impl KnownSecrets {
 /// Redacts the text of one item, chunk by chunk.
 #[derive(Debug)]
 pub struct StreamRedactor {
-    secrets: KnownSecrets,
+    secrets: RunSecrets,
     held: String,
 }
 
 impl StreamRedactor {
     #[must_use]
-    pub fn new(secrets: KnownSecrets) -> Self {
+    pub fn new(secrets: RunSecrets) -> Self {
         Self { secrets, held: String::new() }
     }
 
@@ -114,7 +114,7 @@ impl StreamRedactor {
 
 /// Returns the last offset at which no secret spans the cut: after whitespace, in a line without a trigger word, and
 /// outside of private keys.
-fn safe_cut(text: &str, secrets: &KnownSecrets) -> usize {
+fn safe_cut(text: &str, secrets: &RunSecrets) -> usize {
     let mut end = text.floor_char_boundary(text.len().saturating_sub(secrets.max_overlap()));
     loop {
         let cut = text[..end].rfind(char::is_whitespace).map_or(0, |gap| next_char(text, gap));
@@ -167,8 +167,8 @@ mod tests {
 
     use super::*;
 
-    fn secrets() -> KnownSecrets {
-        KnownSecrets::new(["hunter2hunter2", "two words here"].map(SecretString::from))
+    fn secrets() -> RunSecrets {
+        RunSecrets::new(["hunter2hunter2", "two words here"].map(SecretString::from))
     }
 
     fn redact_in_chunks(text: &str, cuts: &[usize]) -> String {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn plain_text_is_held_back_by_at_most_one_word() {
-        let mut redactor = StreamRedactor::new(KnownSecrets::default());
+        let mut redactor = StreamRedactor::new(RunSecrets::default());
         assert_eq!(redactor.push("I will tidy your no"), "I will tidy your ");
         assert_eq!(redactor.push("tes now. "), "notes now. ");
         assert_eq!(redactor.finish(), "");
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn text_without_whitespace_is_released_at_the_limit() {
-        let mut redactor = StreamRedactor::new(KnownSecrets::default());
+        let mut redactor = StreamRedactor::new(RunSecrets::default());
         let released: usize = (0..200).map(|_| redactor.push(&"x".repeat(1024)).len()).sum();
         assert!(released >= 100 * 1024 && redactor.held.len() <= MAX_HELD_BYTES + 1024);
     }

@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::coalesce::{DeltaCoalescer, OutgoingEvent};
-use super::redact::KnownSecrets;
+use super::redact::RunSecrets;
 use super::runner_status::RunnerStatus;
 use crate::backend::BackendEvent;
 use crate::spool::{LeftoverSpool, SpoolKind};
@@ -83,7 +83,7 @@ fn undocumented(document: &Value, event: &OutgoingEvent) -> Vec<String> {
 fn events_of_a_runner_fit_the_api_document() {
     let document = api_document();
     let validator = SchemaValidator::new(&document, "RunEvent");
-    let secrets = KnownSecrets::new([SecretString::from("canary-0123456789")]);
+    let secrets = RunSecrets::new([SecretString::from("canary-0123456789")]);
     let mut coalescer = DeltaCoalescer::new(secrets);
     let mut events: Vec<OutgoingEvent> =
         backend_events().into_iter().flat_map(|event| coalescer.push(event)).collect();

@@ -23,7 +23,7 @@ use crate::backend::setup::{ProjectSetup, SetupError, WorkspaceSetup};
 use crate::backend::{Backend, BackendConfig, ThreadId};
 use crate::lease::is_lease_lost;
 use crate::pump::event_pump::{EventPump, FlushResult, PumpMessage};
-use crate::pump::redact::KnownSecrets;
+use crate::pump::redact::RunSecrets;
 use crate::pump::runner_status::RunnerStatus;
 use crate::run_log::RunLog;
 use crate::sandbox::{AgentUser, Containment, SandboxLimits, UserError, give_to_agent};
@@ -50,7 +50,7 @@ pub(super) struct ActiveRun {
     pub(super) is_parked: bool,
     pub(super) pump: mpsc::Sender<PumpMessage>,
     /// What the pump redacts.
-    pub(super) secrets: KnownSecrets,
+    pub(super) secrets: RunSecrets,
     pub(super) lost: CancellationToken,
     pub(super) poll_from: PollCursor,
     pub(super) queue: Vec<CommandView>,
@@ -97,7 +97,7 @@ impl ActiveRun {
         };
         let setup = open_setup(grant, options, &config)?;
         config.cache = setup.as_ref().map(WorkspaceSetup::agent_cache);
-        let secrets = KnownSecrets::new(config.secrets.iter().map(|(_, value)| value.clone()));
+        let secrets = RunSecrets::new(config.secrets.iter().map(|(_, value)| value.clone()));
         let pump = start_pump(&held, secrets.clone(), grant.epoch, options, tasks, &lost).await?;
         Ok(Self {
             held,
@@ -269,7 +269,7 @@ fn open_setup(
 /// Starts the pump. Reports the spool files that earlier runners left, and an agent that is not contained.
 async fn start_pump(
     held: &LeasedRun,
-    secrets: KnownSecrets,
+    secrets: RunSecrets,
     epoch: i64,
     options: &ServeOptions,
     tasks: &Tasks,

@@ -21,7 +21,7 @@ use tracing::warn;
 use super::options::{POLL_TIMEOUT, RETRY_DELAY};
 use super::watch::TurnInterrupt;
 use crate::backend::{AnswerDelivery, PendingQuestion};
-use crate::pump::redact::KnownSecrets;
+use crate::pump::redact::RunSecrets;
 
 /// Questions that wait for the forwarder.
 pub(super) const QUESTION_CAPACITY: usize = 16;
@@ -47,7 +47,7 @@ struct QuestionSender<'a> {
     process: &'a str,
     interrupt: TurnInterrupt<'a>,
     /// Secret answers are not reported when the agent repeats them.
-    secrets: &'a KnownSecrets,
+    secrets: &'a RunSecrets,
 }
 
 /// What came of a question.
@@ -67,7 +67,7 @@ impl<'a> QuestionForwarder<'a> {
         command: CommandId,
         process: &'a str,
         interrupt: TurnInterrupt<'a>,
-        secrets: &'a KnownSecrets,
+        secrets: &'a RunSecrets,
     ) -> Self {
         let sender = QuestionSender { held, command, process, interrupt, secrets };
         Self { sender, open: FuturesUnordered::new() }

@@ -12,7 +12,7 @@ use guildhall_domain::access::caller::{Caller, TenantRole};
 use guildhall_domain::access::principal::TokenKind;
 use guildhall_domain::ids::TenantId;
 use guildhall_runtime::{Clock, Tasks};
-use guildhall_store::principals::{self, CallerAuthority, KnownCaller};
+use guildhall_store::principals::{self, CallerAuthority, CallerIdentity};
 use guildhall_store::{Store, StoreError};
 use jiff::Timestamp;
 use metrics::counter;
@@ -44,7 +44,7 @@ type WatchedCallers = Mutex<HashMap<WatchKey, Weak<SharedWatch>>>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct WatchKey {
     kind: TokenKind,
-    known: KnownCaller,
+    identity: CallerIdentity,
     expires_at: Timestamp,
 }
 
@@ -138,9 +138,13 @@ impl AuthorityWatches {
     pub fn watch(&self, caller: Caller, tenant: Option<TenantId>) -> AuthorityWatch {
         // A service key has a role in its own tenant, whichever tenant is asked for.
         let tenant = caller.key.and(caller.tenant.map(|own| own.tenant)).or(tenant);
-        let known =
-            KnownCaller { principal: caller.principal, login: caller.login, service_key: caller.key, tenant };
-        let key = WatchKey { kind: caller.kind, known, expires_at: caller.expires_at };
+        let identity = CallerIdentity {
+            principal: caller.principal,
+            login: caller.login,
+            service_key: caller.key,
+            tenant,
+        };
+        let key = WatchKey { kind: caller.kind, identity, expires_at: caller.expires_at };
         let mut watched = lock(&self.watched);
         // An ended watch stays ended. A caller that was authenticated since gets a new one.
         let valid = watched
@@ -211,7 +215,7 @@ impl AuthorityPoller {
             return Ok(Vec::new());
         }
         counter!("guildhall_authority_looks_total").increment(1);
-        let callers: Vec<KnownCaller> = keys.iter().map(|key| key.known).collect();
+        let callers: Vec<CallerIdentity> = keys.iter().map(|key| key.identity).collect();
         principals::list_authorities(&self.store, &callers).await
     }
 
@@ -259,7 +263,7 @@ impl WatchKey {
         if !may_follow || self.expires_at <= now {
             return None;
         }
-        let KnownCaller { principal, login, service_key, tenant } = self.known;
+        let CallerIdentity { principal, login, service_key, tenant } = self.identity;
         Some(Caller {
             principal,
             kind: self.kind,

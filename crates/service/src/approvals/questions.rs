@@ -16,7 +16,7 @@ use guildhall_store::{approval_policies, runs};
 use serde_json::json;
 
 use super::error::ApprovalError;
-use super::repeated::FoundAnswer;
+use super::repeated::ReusableAnswer;
 use super::voters::{self, VoterRules};
 use super::{Approvals, content, delivery, repeated, rules, votes};
 use crate::ServiceError;
@@ -45,7 +45,7 @@ pub struct NewQuestion {
 
 /// What a runner gets when it takes an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakenAnswer {
+pub struct AnswerForProcess {
     pub state: ApprovalState,
     /// The values of the answer; only for the process that the answer was taken for.
     pub content: Option<AnswerContent>,
@@ -134,7 +134,7 @@ impl Questions {
         id: ApprovalId,
         process: &str,
         wait: Duration,
-    ) -> Result<TakenAnswer, ServiceError> {
+    ) -> Result<AnswerForProcess, ServiceError> {
         let state = self.wait_for_state(grant, id, process, wait).await?;
         let content = match &state {
             ApprovalState::Delivering(decision) if decision.effect() == OptionEffect::Answer => {
@@ -151,7 +151,7 @@ impl Questions {
             | ApprovalState::Reused(_)
             | ApprovalState::Uncertain(_) => None,
         };
-        Ok(TakenAnswer { state, content })
+        Ok(AnswerForProcess { state, content })
     }
 
     /// Stores the values of an earlier answer for the question that is asked again.
@@ -330,7 +330,7 @@ impl Questions {
         new: &NewApproval<'_>,
         question: &Question,
         policy: &ApprovalPolicy,
-    ) -> Result<Option<FoundAnswer>, ServiceError> {
+    ) -> Result<Option<ReusableAnswer>, ServiceError> {
         let sealer = &self.approvals.deps.payload_sealer;
         let answer = repeated::find_answer(locked, sealer, new.command, question, policy).await?;
         if answer.is_some() {
@@ -339,10 +339,10 @@ impl Questions {
         let voter_rules = VoterRules::load(locked, policy, new.command, false).await?;
         let remembered = rules::find_answer(locked, question, &voter_rules).await?;
         if remembered.is_some() {
-            return Ok(remembered.map(FoundAnswer::from));
+            return Ok(remembered.map(ReusableAnswer::from));
         }
         let (result, _) = voter_rules.count(locked, new.id).await?;
-        Ok(voters::decision(question, result, locked.run.now)?.map(FoundAnswer::from))
+        Ok(voters::decision(question, result, locked.run.now)?.map(ReusableAnswer::from))
     }
 
     async fn lock(&self, grant: &RunGrant) -> Result<LockedRun, ServiceError> {

@@ -20,13 +20,13 @@ const MAX_EARLIER: u32 = 20;
 
 /// An answer that needs nobody.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FoundAnswer {
+pub(super) struct ReusableAnswer {
     pub(super) decision: Decision,
     /// The values, for an option that answers.
     pub(super) content: Option<AnswerContent>,
 }
 
-impl From<Decision> for FoundAnswer {
+impl From<Decision> for ReusableAnswer {
     fn from(decision: Decision) -> Self {
         Self { decision, content: None }
     }
@@ -40,7 +40,7 @@ pub(super) async fn find_answer(
     command: CommandId,
     question: &Question,
     policy: &ApprovalPolicy,
-) -> Result<Option<FoundAnswer>, ServiceError> {
+) -> Result<Option<ReusableAnswer>, ServiceError> {
     let Some(action) = question.action.digest() else { return Ok(None) };
     let session = locked.run.session;
     let earlier = rows::load_same_action(&mut locked.tx, session, action, MAX_EARLIER).await?;
@@ -73,7 +73,7 @@ pub(super) async fn find_answer(
     };
     let Some(option) = option else { return Ok(None) };
     let decision = Decision::new(option, DecidedBy::EarlierApproval(id), now);
-    Ok(Some(FoundAnswer { decision: decision.map_err(ApprovalError::from)?, content: values }))
+    Ok(Some(ReusableAnswer { decision: decision.map_err(ApprovalError::from)?, content: values }))
 }
 
 /// Returns the values of an earlier answer.

@@ -33,14 +33,14 @@ const MAX_QUEUED: usize = 4096;
 
 /// What a holder has seen of its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SeenWork {
+pub(crate) struct WorkCursor {
     pub(crate) epoch: Epoch,
     /// The ordinal of the last command.
     pub(crate) after: i32,
     pub(crate) cancel_seq: Seq,
 }
 
-impl SeenWork {
+impl WorkCursor {
     /// Returns whether the run has something that the holder has not seen.
     fn is_outdated_by(&self, run: &HeldRun) -> bool {
         run.is_ended
@@ -54,15 +54,15 @@ impl SeenWork {
 /// The held runs of one replica. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct HeldRuns {
-    entries: Arc<Mutex<HashMap<RunId, Entry>>>,
+    entries: Arc<Mutex<HashMap<RunId, HeldRunState>>>,
     changed: mpsc::Sender<RunId>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct HeldRunState {
     /// Counts the changes.
     changes: watch::Sender<u64>,
-    seen: SeenWork,
+    seen: WorkCursor,
     asked_at: Instant,
     changed_at: Option<Instant>,
     read: Option<(Instant, HeldRun)>,
@@ -70,7 +70,7 @@ struct Entry {
 
 /// Waits for changes of one run.
 #[derive(Debug)]
-pub(crate) struct HeldRunWatch {
+pub(crate) struct HeldRunListener {
     run: RunId,
     runs: HeldRuns,
     changes: watch::Receiver<u64>,
@@ -101,9 +101,9 @@ impl HeldRuns {
     }
 
     /// Watches a run for its holder. Read the run after this call, unless nothing has changed.
-    pub(crate) fn watch(&self, run: RunId, seen: SeenWork) -> HeldRunWatch {
+    pub(crate) fn watch(&self, run: RunId, seen: WorkCursor) -> HeldRunListener {
         let mut entries = self.lock();
-        let entry = entries.entry(run).or_insert_with(|| Entry {
+        let entry = entries.entry(run).or_insert_with(|| HeldRunState {
             changes: watch::Sender::new(0),
             seen,
             asked_at: Instant::now(),
@@ -111,7 +111,7 @@ impl HeldRuns {
             read: None,
         });
         (entry.seen, entry.asked_at) = (seen, Instant::now());
-        HeldRunWatch { run, runs: self.clone(), changes: entry.changes.subscribe() }
+        HeldRunListener { run, runs: self.clone(), changes: entry.changes.subscribe() }
     }
 
     fn wake(&self, run: RunId) {
@@ -172,12 +172,12 @@ impl HeldRuns {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Entry>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, HeldRunState>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Entry {
+impl HeldRunState {
     /// Wakes the holder. What was read before is no longer known to be true.
     fn wake(&mut self) {
         (self.read, self.changed_at) = (None, Some(Instant::now()));
@@ -189,9 +189,9 @@ impl Entry {
     }
 }
 
-impl HeldRunWatch {
+impl HeldRunListener {
     /// Returns whether the run was read lately and has nothing that the holder has not seen.
-    pub(crate) fn is_unchanged(&self, seen: SeenWork) -> bool {
+    pub(crate) fn is_unchanged(&self, seen: WorkCursor) -> bool {
         self.last_read().is_some_and(|run| !seen.is_outdated_by(&run))
     }
 
@@ -241,9 +241,9 @@ mod tests {
         }
     }
 
-    const SEEN: SeenWork = SeenWork { epoch: Epoch::new(1), after: 1, cancel_seq: Seq::ZERO };
+    const SEEN: WorkCursor = WorkCursor { epoch: Epoch::new(1), after: 1, cancel_seq: Seq::ZERO };
 
-    fn is_woken(watch: &mut HeldRunWatch) -> bool {
+    fn is_woken(watch: &mut HeldRunListener) -> bool {
         watch.changed().now_or_never().is_some()
     }
 

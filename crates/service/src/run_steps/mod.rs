@@ -8,7 +8,7 @@ pub(crate) mod locked_run;
 pub(crate) mod lost_runner;
 pub(crate) mod metrics;
 pub mod offers;
+pub(crate) mod runner_queues;
 pub mod timeouts;
-pub(crate) mod waiting_runners;
 
 pub(crate) use locked_run::LockedRun;

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tracing::debug;
 use uuid::Uuid;
 
-use super::waiting_runners::WaitingRunners;
+use super::runner_queues::RunnerQueues;
 
 /// One subject for all tenants, so that a replica subscribes once.
 const SUBJECT: &str = "runs.offered";
@@ -29,7 +29,7 @@ const MAX_PROFILES: u32 = 10_000;
 pub struct Offers {
     bus: Bus,
     replica: Uuid,
-    pub(crate) waiting: WaitingRunners,
+    pub(crate) queues: RunnerQueues,
 }
 
 /// An offer as other replicas receive it.
@@ -44,7 +44,7 @@ struct RemoteOffer {
 impl Offers {
     #[must_use]
     pub fn start(store: &Store, bus: &Bus, tasks: &Tasks) -> Self {
-        let offers = Self { bus: bus.clone(), replica: Uuid::now_v7(), waiting: WaitingRunners::default() };
+        let offers = Self { bus: bus.clone(), replica: Uuid::now_v7(), queues: RunnerQueues::default() };
         let (receiver, stop) = (offers.clone(), tasks.stop());
         tasks.spawn("run-offers", async move {
             tokio::select! {
@@ -64,7 +64,7 @@ impl Offers {
 
     /// Offers a run to one runner of each replica.
     pub(crate) async fn announce(&self, run: &Run) {
-        self.waiting.offer(run.tenant, &run.backend_profile);
+        self.queues.offer(run.tenant, &run.backend_profile);
         let offer = RemoteOffer {
             replica: self.replica,
             tenant: run.tenant.as_uuid(),
@@ -83,7 +83,7 @@ impl Offers {
             if let Ok(offer) = offer
                 && offer.replica != self.replica
             {
-                self.waiting.offer(TenantId::from_uuid(offer.tenant), &offer.profile);
+                self.queues.offer(TenantId::from_uuid(offer.tenant), &offer.profile);
             }
         }
         std::future::pending().await
@@ -93,12 +93,12 @@ impl Offers {
     async fn poll(&self, store: &Store) {
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
-            if self.waiting.is_empty() {
+            if self.queues.is_empty() {
                 continue;
             }
             let looked_at = Instant::now();
             match runner_jobs::list_waiting_profiles(store, Duration::ZERO, MAX_PROFILES).await {
-                Ok(waiting) => self.waiting.apply(&waiting, looked_at),
+                Ok(waiting) => self.queues.apply(&waiting, looked_at),
                 Err(error) => {
                     debug!(error = &error as &dyn std::error::Error, "cannot look for waiting runs");
                 }

@@ -17,13 +17,13 @@ use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use super::error::RunnerError;
-use super::known_runners::KnownRunners;
 use super::leases::{Grants, LeaseGrant};
 use super::registrations::Registrations;
+use super::runner_cache::RunnerCache;
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
-use crate::run_steps::waiting_runners::RunnerGroup;
+use crate::run_steps::runner_queues::RunnerGroup;
 use crate::sessions::storage;
 
 /// Runs that one attempt tries to claim: other runners try for the same.
@@ -41,14 +41,14 @@ pub enum ClaimRetry {
 pub struct Claims {
     deps: Deps,
     registrations: Registrations,
-    known_runners: KnownRunners,
+    runner_cache: RunnerCache,
     grants: Grants,
 }
 
 impl Claims {
     pub(super) fn new(deps: Deps, registrations: Registrations, grants: Grants) -> Self {
-        let known_runners = KnownRunners::new(deps.store.clone());
-        Self { deps, registrations, known_runners, grants }
+        let runner_cache = RunnerCache::new(deps.store.clone());
+        Self { deps, registrations, runner_cache, grants }
     }
 
     /// Claims a run. One runner gets it; the others learn who holds it, and until when.
@@ -147,11 +147,11 @@ impl Claims {
         wait: Duration,
     ) -> Result<Option<LeaseGrant>, ServiceError> {
         let deadline = Instant::now() + wait;
-        let (enrolment, runner) = self.known_runners.authenticate(bearer, runner).await?;
+        let (enrolment, runner) = self.runner_cache.authenticate(bearer, runner).await?;
         if runner.is_draining {
             return Err(RunnerError::Draining.into());
         }
-        let (group, waiting) = (group_of(&enrolment, &runner), &self.deps.offers.waiting);
+        let (group, waiting) = (group_of(&enrolment, &runner), &self.deps.offers.queues);
         // Without a wait the runner looks once. Else it looks if there may be a run, and then whenever it is woken.
         let mut place = if wait.is_zero() { None } else { waiting.enter(&group) };
         loop {
@@ -198,7 +198,7 @@ impl Claims {
             match self.claim_locked(locked, enrolment, runner.id, ClaimRetry::No).await {
                 Ok(grant) => {
                     if candidates.next().is_some() {
-                        self.deps.offers.waiting.offer_to(group);
+                        self.deps.offers.queues.offer_to(group);
                     }
                     return Ok(Some(grant));
                 }

@@ -18,7 +18,7 @@ use super::lock_granted;
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
-use crate::run_steps::held_runs::SeenWork;
+use crate::run_steps::held_runs::WorkCursor;
 use crate::runs::error::RunError;
 
 /// Commands that one poll returns.
@@ -75,7 +75,7 @@ impl RunnerCommands {
     /// not read.
     pub async fn poll(&self, grant: &RunGrant, from: PollCursor) -> Result<PendingWork, ServiceError> {
         let deadline = tokio::time::Instant::now() + from.wait;
-        let seen = SeenWork { epoch: grant.epoch, after: from.after, cancel_seq: from.cancel_seq };
+        let seen = WorkCursor { epoch: grant.epoch, after: from.after, cancel_seq: from.cancel_seq };
         let mut watch = self.deps.held_runs.watch(grant.run, seen);
         let mut work = match watch.is_unchanged(seen) && !from.wait.is_zero() {
             true => PendingWork::nothing_since(from),

@@ -9,11 +9,11 @@ pub mod enrolments;
 pub mod error;
 pub mod events;
 pub mod jobs;
-mod known_runners;
 pub mod leases;
 pub mod registrations;
 mod run_token;
 mod run_token_cache;
+mod runner_cache;
 pub mod status;
 pub mod tokens;
 

@@ -8,7 +8,7 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::approvals::state::{ApprovalState, Decision};
 use guildhall_domain::ids::{ApprovalId, RunId};
 use guildhall_protocol::rest::approvals::{AnswerView, AskQuestion, ConfirmAnswer, TakeAnswer};
-use guildhall_service::approvals::questions::{NewQuestion, TakenAnswer};
+use guildhall_service::approvals::questions::{AnswerForProcess, NewQuestion};
 
 use crate::App;
 use crate::edge::caller::RunHolder;
@@ -47,7 +47,7 @@ pub(crate) async fn ask(
         question: body.question.try_into().map_err(|error| invalid(format!("question: {error}")))?,
     };
     let (id, state) = app.approvals.questions.ask(grant_for(&token, run)?, &asked).await?;
-    Ok(Json(view(id, TakenAnswer { state, content: None })))
+    Ok(Json(view(id, AnswerForProcess { state, content: None })))
 }
 
 /// Take the answer to a question
@@ -101,10 +101,10 @@ pub(crate) async fn confirm(
     Body(body): Body<ConfirmAnswer>,
 ) -> Result<Json<AnswerView>, ApiError> {
     let state = app.approvals.questions.confirm(grant_for(&token, run)?, approval, &body.process).await?;
-    Ok(Json(view(approval, TakenAnswer { state, content: None })))
+    Ok(Json(view(approval, AnswerForProcess { state, content: None })))
 }
 
-fn view(id: ApprovalId, TakenAnswer { state, content }: TakenAnswer) -> AnswerView {
+fn view(id: ApprovalId, AnswerForProcess { state, content }: AnswerForProcess) -> AnswerView {
     // Only a process that the answer was taken for gets it.
     let taken = match &state {
         ApprovalState::Delivering(decision) => Some(decision),

@@ -121,8 +121,8 @@ fn status_text(run: &RunView) -> String {
 fn waiting_for(run: &RunView) -> String {
     let Ok(phase) = Phase::from_name(&run.liveness.phase) else { return run.liveness.phase.clone() };
     match phase {
-        Phase::WaitingRunner if run.lease.is_none() => "a runner",
-        Phase::WaitingRunner => "its runner to start the command",
+        Phase::QueueTicket if run.lease.is_none() => "a runner",
+        Phase::QueueTicket => "its runner to start the command",
         Phase::WaitingModel | Phase::IdleAfterTool => "the model",
         Phase::WaitingTool => "a tool",
         Phase::WaitingApproval => "the answer of a person",

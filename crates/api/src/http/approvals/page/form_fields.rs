@@ -1,7 +1,7 @@
 //! The fields of a form on the page: labelled inputs, and the values that a browser sends.
 
 use guildhall_domain::approvals::form::{AnswerContent, AnswerForm, InvalidContent};
-use guildhall_domain::approvals::form_field::{Choice, FieldKind, FormField, Range, TextFormat};
+use guildhall_domain::approvals::form_field::{Choice, FieldKind, FormField, NumberRange, TextFormat};
 use serde_json::Value;
 
 use super::PageView;
@@ -165,7 +165,7 @@ const fn text_type(format: Option<TextFormat>) -> &'static str {
 }
 
 /// Ends an input of a number.
-fn add_range(html: &mut Html, range: Range, step: &'static str) {
+fn add_range(html: &mut Html, range: NumberRange, step: &'static str) {
     html.markup(" step=\"").markup(step).markup("\"");
     if let Some(minimum) = range.minimum {
         html.markup(" min=\"").value(&minimum.to_string()).markup("\"");

@@ -28,16 +28,16 @@ impl RunnerGroup {
 
 /// The waiting runners of one replica. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct WaitingRunners(Arc<Mutex<Groups>>);
+pub(crate) struct RunnerQueues(Arc<Mutex<Queues>>);
 
 #[derive(Debug, Default)]
-struct Groups {
-    groups: HashMap<RunnerGroup, GroupState>,
+struct Queues {
+    groups: HashMap<RunnerGroup, GroupQueue>,
     next_ticket: u64,
 }
 
 #[derive(Debug, Default)]
-struct GroupState {
+struct GroupQueue {
     /// In the order in which they are woken.
     waiting: BTreeMap<u64, oneshot::Sender<()>>,
     offered_at: Option<Instant>,
@@ -47,8 +47,8 @@ struct GroupState {
 
 /// The place of a runner in the queue of its group.
 #[derive(Debug)]
-pub(crate) struct WaitingRunner {
-    runners: WaitingRunners,
+pub(crate) struct QueueTicket {
+    runners: RunnerQueues,
     group: RunnerGroup,
     ticket: u64,
     woken: oneshot::Receiver<()>,
@@ -56,9 +56,9 @@ pub(crate) struct WaitingRunner {
     is_looking: bool,
 }
 
-impl WaitingRunners {
+impl RunnerQueues {
     /// Queues a runner. Returns `None` if there may be a run for it: it must look first.
-    pub(crate) fn enter(&self, group: &RunnerGroup) -> Option<WaitingRunner> {
+    pub(crate) fn enter(&self, group: &RunnerGroup) -> Option<QueueTicket> {
         let mut groups = self.lock();
         groups.next_ticket += 1;
         let ticket = groups.next_ticket;
@@ -66,7 +66,7 @@ impl WaitingRunners {
         state.nothing_at.filter(|at| at.elapsed() < NOTHING_FOR)?;
         let (sender, woken) = oneshot::channel();
         state.waiting.insert(ticket, sender);
-        Some(WaitingRunner { runners: self.clone(), group: group.clone(), ticket, woken, is_looking: false })
+        Some(QueueTicket { runners: self.clone(), group: group.clone(), ticket, woken, is_looking: false })
     }
 
     /// Wakes one runner of each group that could take a run of this tenant and profile.
@@ -94,7 +94,7 @@ impl WaitingRunners {
     /// Returns whether nobody waits. Forgets the groups that nobody has used for some time.
     pub(crate) fn is_empty(&self) -> bool {
         let groups = &mut self.lock().groups;
-        let is_used = |state: &GroupState| {
+        let is_used = |state: &GroupQueue| {
             state.nothing_at.is_some_and(|at| at.elapsed() < NOTHING_FOR) || !state.waiting.is_empty()
         };
         groups.retain(|_, state| is_used(state));
@@ -112,12 +112,12 @@ impl WaitingRunners {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Groups> {
+    fn lock(&self) -> MutexGuard<'_, Queues> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl GroupState {
+impl GroupQueue {
     fn offer(&mut self) {
         self.offered_at = Some(Instant::now());
         while let Some((_, next)) = self.waiting.pop_first() {
@@ -136,7 +136,7 @@ impl GroupState {
     }
 }
 
-impl WaitingRunner {
+impl QueueTicket {
     /// Waits until this runner should look for a run.
     pub(crate) async fn woken(&mut self) {
         if (&mut self.woken).await.is_ok() {
@@ -152,7 +152,7 @@ impl WaitingRunner {
     }
 }
 
-impl Drop for WaitingRunner {
+impl Drop for QueueTicket {
     fn drop(&mut self) {
         let was_queued = self
             .runners
@@ -177,19 +177,19 @@ mod tests {
         RunnerGroup { tenant, profiles: BTreeSet::from([profile.to_owned()]) }
     }
 
-    fn queue(runners: &WaitingRunners, group: &RunnerGroup) -> WaitingRunner {
+    fn queue(runners: &RunnerQueues, group: &RunnerGroup) -> QueueTicket {
         assert!(runners.enter(group).is_none(), "the first must look");
         runners.found_nothing(group, Instant::now());
         runners.enter(group).expect("there is nothing")
     }
 
-    fn is_woken(runner: &mut WaitingRunner) -> bool {
+    fn is_woken(runner: &mut QueueTicket) -> bool {
         runner.woken().now_or_never().is_some()
     }
 
     #[tokio::test]
     async fn offer_wakes_one_runner_of_each_matching_group() {
-        let runners = WaitingRunners::default();
+        let runners = RunnerQueues::default();
         let (tenant, other) = (TenantId::generate(), TenantId::generate());
         let groups = [
             group(Some(tenant), "demo"),
@@ -197,8 +197,8 @@ mod tests {
             group(Some(other), "demo"),
             group(Some(tenant), "codex"),
         ];
-        let mut first: Vec<WaitingRunner> = groups.iter().map(|group| queue(&runners, group)).collect();
-        let mut second: Vec<WaitingRunner> =
+        let mut first: Vec<QueueTicket> = groups.iter().map(|group| queue(&runners, group)).collect();
+        let mut second: Vec<QueueTicket> =
             groups.iter().map(|group| runners.enter(group).expect("there is nothing")).collect();
         runners.offer(tenant, "demo");
         let woken: Vec<bool> = first.iter_mut().map(is_woken).collect();
@@ -208,7 +208,7 @@ mod tests {
 
     #[tokio::test]
     async fn runner_that_gives_up_after_it_was_woken_wakes_the_next() {
-        let (runners, group) = (WaitingRunners::default(), group(None, "demo"));
+        let (runners, group) = (RunnerQueues::default(), group(None, "demo"));
         let mut first = queue(&runners, &group);
         let mut second = runners.enter(&group).expect("there is nothing");
         let mut third = runners.enter(&group).expect("there is nothing");
@@ -224,7 +224,7 @@ mod tests {
 
     #[tokio::test]
     async fn offer_without_a_waiting_runner_makes_the_next_one_look() {
-        let (runners, group) = (WaitingRunners::default(), group(None, "demo"));
+        let (runners, group) = (RunnerQueues::default(), group(None, "demo"));
         drop(queue(&runners, &group));
         let looked_at = Instant::now();
         runners.offer_to(&group);
@@ -235,14 +235,14 @@ mod tests {
 
     #[tokio::test]
     async fn poll_wakes_one_runner_of_a_group_with_a_waiting_run() {
-        let (runners, tenant) = (WaitingRunners::default(), TenantId::generate());
+        let (runners, tenant) = (RunnerQueues::default(), TenantId::generate());
         let groups = [group(Some(tenant), "demo"), group(Some(tenant), "codex")];
-        let mut waiting: Vec<WaitingRunner> = groups.iter().map(|group| queue(&runners, group)).collect();
+        let mut waiting: Vec<QueueTicket> = groups.iter().map(|group| queue(&runners, group)).collect();
         assert!(!runners.is_empty());
         runners.apply(&[(tenant, "demo".to_owned())], Instant::now());
         assert_eq!(waiting.iter_mut().map(is_woken).collect::<Vec<_>>(), [true, false]);
         assert!(runners.enter(&groups[1]).is_some(), "the poll found nothing for this group");
-        waiting.into_iter().for_each(WaitingRunner::has_looked);
+        waiting.into_iter().for_each(QueueTicket::has_looked);
         assert!(runners.is_empty());
     }
 }

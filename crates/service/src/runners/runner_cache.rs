@@ -29,22 +29,22 @@ const MAX_RUNNERS: usize = 20_000;
 
 /// The runners that ask for runs on one replica. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct KnownRunners {
+pub(super) struct RunnerCache {
     store: Store,
-    known: Arc<Mutex<HashMap<RunnerId, KnownRunner>>>,
+    known: Arc<Mutex<HashMap<RunnerId, CachedRunner>>>,
     /// Held by the one request that reads all runners.
     reading: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Debug, Clone)]
-struct KnownRunner {
+struct CachedRunner {
     active: Arc<ActiveEnrolment>,
     runner: Runner,
     read_at: Instant,
     asked_at: Instant,
 }
 
-impl KnownRunners {
+impl RunnerCache {
     pub(super) fn new(store: Store) -> Self {
         Self { store, known: Arc::default(), reading: Arc::default() }
     }
@@ -75,7 +75,7 @@ impl KnownRunners {
         Ok((found.active.enrolment.clone(), found.runner))
     }
 
-    fn find_fresh(&self, runner: RunnerId) -> Option<KnownRunner> {
+    fn find_fresh(&self, runner: RunnerId) -> Option<CachedRunner> {
         self.lock().get(&runner).filter(|known| known.read_at.elapsed() < MAX_AGE).cloned()
     }
 
@@ -85,7 +85,7 @@ impl KnownRunners {
         enrolment: EnrolmentId,
         presented: &OpaqueSecret,
         runner: RunnerId,
-    ) -> Result<KnownRunner, ServiceError> {
+    ) -> Result<CachedRunner, ServiceError> {
         let read_at = Instant::now();
         let active = enrolments::find(&self.store, enrolment).await?;
         let active = active
@@ -93,11 +93,11 @@ impl KnownRunners {
             .ok_or(ServiceError::Unauthenticated)?;
         let runner = runners::find(&self.store, runner).await?;
         let runner = runner.filter(|runner| runner.enrolment == enrolment).ok_or(ServiceError::NOT_FOUND)?;
-        Ok(KnownRunner { active: Arc::new(active), runner, read_at, asked_at: read_at })
+        Ok(CachedRunner { active: Arc::new(active), runner, read_at, asked_at: read_at })
     }
 
     /// Reads all known runners again, if this one is known and nobody else has just read it. Returns it.
-    async fn read_all(&self, runner: RunnerId) -> Result<Option<KnownRunner>, ServiceError> {
+    async fn read_all(&self, runner: RunnerId) -> Result<Option<CachedRunner>, ServiceError> {
         if !self.lock().contains_key(&runner) {
             return Ok(None);
         }
@@ -115,7 +115,7 @@ impl KnownRunners {
         let mut known = self.lock();
         known.retain(|id, known| match found.remove(id) {
             Some((active, runner)) => {
-                *known = KnownRunner { active: Arc::new(active), runner, read_at, asked_at: known.asked_at };
+                *known = CachedRunner { active: Arc::new(active), runner, read_at, asked_at: known.asked_at };
                 true
             }
             // Revoked or expired, unless it came while the others were read.
@@ -124,14 +124,14 @@ impl KnownRunners {
         Ok(known.get(&runner).cloned())
     }
 
-    fn remember(&self, runner: RunnerId, found: &KnownRunner) {
+    fn remember(&self, runner: RunnerId, found: &CachedRunner) {
         let mut known = self.lock();
         if known.len() < MAX_RUNNERS || known.contains_key(&runner) {
-            known.insert(runner, KnownRunner { asked_at: Instant::now(), ..found.clone() });
+            known.insert(runner, CachedRunner { asked_at: Instant::now(), ..found.clone() });
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RunnerId, KnownRunner>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunnerId, CachedRunner>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
