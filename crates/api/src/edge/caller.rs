@@ -8,8 +8,8 @@
 //! - [`AuthenticatedCaller`]: anyone with a valid token or browser session, for what is their own.
 //! - [`OptionalCaller`]: anyone; a caller may see more.
 //! - `SessionCaller` and `FormCaller` of `browser_caller`: a person with a browser session, on a page.
-//! - [`EnrolledRunner`], [`EnrolmentBearer`], [`RunHolder`], [`CachedRunHolder`]: a runner with a token of that kind. A valid token of another
-//!   kind counts as none.
+//! - [`EnrolledRunner`], [`EnrolmentBearer`], [`RunHolder`], [`CachedRunHolder`]: a runner with a token of that kind. A
+//!   valid token of another kind counts as none.
 //!
 //! Callers are within their rate limit.
 

@@ -98,7 +98,10 @@ impl Offers {
             }
             let looked_at = Instant::now();
             match runner_jobs::list_waiting_profiles(store, Duration::ZERO, MAX_PROFILES).await {
-                Ok(waiting) => self.queues.apply(&waiting, looked_at),
+                Ok(waiting) => {
+                    let is_complete = waiting.len() < usize::try_from(MAX_PROFILES).unwrap_or(usize::MAX);
+                    self.queues.apply(&waiting, is_complete, looked_at);
+                }
                 Err(error) => {
                     debug!(error = &error as &dyn std::error::Error, "cannot look for waiting runs");
                 }

@@ -101,12 +101,12 @@ impl RunnerQueues {
         groups.values().all(|state| state.waiting.is_empty())
     }
 
-    /// Applies what a look at all waiting runs found.
-    pub(crate) fn apply(&self, waiting: &[(TenantId, String)], looked_at: Instant) {
+    /// Applies what a look at waiting runs found. Unless it was complete, it says nothing about the other groups.
+    pub(crate) fn apply(&self, waiting: &[(TenantId, String)], is_complete: bool, looked_at: Instant) {
         for (group, state) in &mut self.lock().groups {
             if waiting.iter().any(|(tenant, profile)| group.can_take(*tenant, profile)) {
                 state.offer();
-            } else {
+            } else if is_complete {
                 state.found_nothing(looked_at);
             }
         }
@@ -223,6 +223,16 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn incomplete_look_does_not_keep_runners_from_looking() {
+        let (runners, group) = (RunnerQueues::default(), group(Some(TenantId::generate()), "demo"));
+        assert!(runners.enter(&group).is_none());
+        runners.apply(&[], false, Instant::now());
+        assert!(runners.enter(&group).is_none(), "its run may be among those that were not listed");
+        runners.apply(&[], true, Instant::now());
+        assert!(runners.enter(&group).is_some());
+    }
+
+    #[tokio::test]
     async fn offer_without_a_waiting_runner_makes_the_next_one_look() {
         let (runners, group) = (RunnerQueues::default(), group(None, "demo"));
         drop(queue(&runners, &group));
@@ -239,7 +249,7 @@ mod tests {
         let groups = [group(Some(tenant), "demo"), group(Some(tenant), "codex")];
         let mut waiting: Vec<QueueTicket> = groups.iter().map(|group| queue(&runners, group)).collect();
         assert!(!runners.is_empty());
-        runners.apply(&[(tenant, "demo".to_owned())], Instant::now());
+        runners.apply(&[(tenant, "demo".to_owned())], true, Instant::now());
         assert_eq!(waiting.iter_mut().map(is_woken).collect::<Vec<_>>(), [true, false]);
         assert!(runners.enter(&groups[1]).is_some(), "the poll found nothing for this group");
         waiting.into_iter().for_each(QueueTicket::has_looked);
