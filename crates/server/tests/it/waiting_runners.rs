@@ -129,6 +129,27 @@ async fn lost_offer_is_found_by_the_poll() {
     assert_eq!(answer.body["grant"]["run"]["runId"], json!(run), "{}", answer.text);
 }
 
+/// The holder of an idle run waits at one replica, and the command comes to the other.
+#[tokio::test]
+async fn holder_gets_a_command_without_nats() {
+    let engines = PrivateEngines::start();
+    let db = TestDb::migrated(engines.urls()).await;
+    let setup = Setup::with_private_engines(&db, &engines.urls()).with("http.request_timeout", "60s");
+    let cluster = Cluster::with_setup(setup, db).await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let run = cluster.create_run(&tenant).await;
+    let claim = cluster.first.claim(&tenant, &run).await;
+    engines.nats.kill();
+    let began = Instant::now();
+    let send = async {
+        wait_for_waiting(&cluster.first, 1).await;
+        cluster.send_turn(&run, "go").await
+    };
+    let (work, command) = join(cluster.first.poll(&claim, 0, 50_000), send).await;
+    assert_eq!(work.body["commands"][0]["commandId"], json!(command), "{}", work.text);
+    assert!(began.elapsed() < Duration::from_secs(40), "found at the end of the poll only");
+}
+
 /// What is known of a waiting runner may be old; the claim itself is not.
 #[tokio::test]
 async fn runner_that_was_revoked_or_drained_while_it_waits_gets_no_run() {
