@@ -1,10 +1,11 @@
 //! The checks that every change must pass, the cheapest first.
 
 use std::fs;
+use std::io::{self, Seek};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::command::{build_workspace, cargo, root, step};
@@ -26,6 +27,9 @@ pub(crate) struct TestArgs {
 }
 
 type Step = (&'static str, fn() -> Result<()>);
+
+/// The steps that run beside each other, each as a process of its own: they mostly wait for agents and servers.
+const SIDE_BY_SIDE: [&str; 2] = ["attack", "contract"];
 
 const STEPS: [Step; 13] = [
     ("format", || step("format", &mut cargo(["fmt", "--all", "--check"]))),
@@ -52,11 +56,15 @@ const SLOWEST_TESTS: usize = 10;
 pub(crate) fn run(args: &CiArgs) -> Result<()> {
     let mut durations = Vec::new();
     let mut result = Ok(());
+    let is_selected = |name: &str| args.steps.is_empty() || args.steps.iter().any(|step| step == name);
+    let is_beside = |name: &str| SIDE_BY_SIDE.contains(&name) && SIDE_BY_SIDE.into_iter().all(is_selected);
     for (name, run) in STEPS {
-        if !args.steps.is_empty() && !args.steps.iter().any(|step| step == name) {
+        if !is_selected(name) || (is_beside(name) && name != SIDE_BY_SIDE[0]) {
             continue;
         }
         let start = Instant::now();
+        let (name, run): Step =
+            if is_beside(name) { ("attack, contract", run_side_by_side) } else { (name, run) };
         result = run().with_context(|| format!("CI step `{name}` failed"));
         durations.push((name, start.elapsed()));
         if result.is_err() {
@@ -68,6 +76,28 @@ pub(crate) fn run(args: &CiArgs) -> Result<()> {
     }
     print_durations(&durations);
     result
+}
+
+/// Prints what each of the steps printed after all of them have ended.
+fn run_side_by_side() -> Result<()> {
+    let this = std::env::current_exe()?;
+    let start = |name| -> Result<_> {
+        let printed = tempfile::tempfile()?;
+        let mut command = Command::new(&this);
+        command.args(["ci", name]).stdout(printed.try_clone()?).stderr(printed.try_clone()?);
+        Ok((name, printed, command.spawn().context("cannot start a step")?))
+    };
+    let mut failed = Vec::new();
+    for (name, mut printed, mut process) in SIDE_BY_SIDE.map(start).into_iter().collect::<Result<Vec<_>>>()? {
+        let status = process.wait()?;
+        printed.rewind()?;
+        io::copy(&mut printed, &mut io::stdout())?;
+        if !status.success() {
+            failed.push(name);
+        }
+    }
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    Ok(())
 }
 
 fn print_durations(durations: &[(&str, Duration)]) {
