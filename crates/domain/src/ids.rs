@@ -98,6 +98,11 @@ typed_id! {
     PrincipalId, "principal", "prn"
 }
 
+impl PrincipalId {
+    /// The principal of runners that servers start. It has no role.
+    pub const LAUNCHED_RUNNERS: Self = Self(Uuid::from_u128(0x0000_0000_0000_8000_8000_0000_0000_0001));
+}
+
 typed_id! {
     /// An owner of projects, runs, agents and keys.
     TenantId, "tenant", "ten"

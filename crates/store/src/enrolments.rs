@@ -4,7 +4,7 @@ use guildhall_domain::runners::enrolment::EnrolmentSummary;
 use std::time::Duration;
 
 use guildhall_domain::access::principal::Slug;
-use guildhall_domain::ids::{EnrolmentId, PrincipalId, RunId, TenantId};
+use guildhall_domain::ids::{EnrolmentId, PrincipalId, RunId, RunnerId, TenantId};
 use guildhall_domain::runners::enrolment::Enrolment;
 use jiff_sqlx::Timestamp;
 
@@ -74,15 +74,15 @@ pub async fn find(store: &Store, id: EnrolmentId) -> Result<Option<ActiveEnrolme
     }))
 }
 
-/// Returns whether a claimed run may continue: the principal's enrolment is not revoked. It may have expired.
+/// Returns whether a claimed run may continue: the enrolment of its runner is not revoked. It may have expired.
 pub async fn is_unrevoked(
     store: &Store,
-    principal: PrincipalId,
+    runner: RunnerId,
     tenant: TenantId,
     run: RunId,
 ) -> Result<bool, StoreError> {
-    let (principal, tenant, run) = (principal.as_uuid(), tenant.as_uuid(), run.as_uuid());
-    let row = sqlx::query_file!("queries/enrolments/is_unrevoked.sql", principal, tenant, run)
+    let (runner, tenant, run) = (runner.as_uuid(), tenant.as_uuid(), run.as_uuid());
+    let row = sqlx::query_file!("queries/enrolments/is_unrevoked.sql", runner, tenant, run)
         .fetch_one(&store.pool)
         .await?;
     Ok(row.exists)

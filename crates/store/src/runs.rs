@@ -40,6 +40,8 @@ pub struct HeldRun {
     pub is_ended: bool,
     /// Of its lease, if it has one.
     pub epoch: Option<Epoch>,
+    /// Whether the enrolment of its holder is not revoked.
+    pub is_authorized: bool,
     /// Whether it is idle and its holder is draining.
     pub must_release: bool,
     /// Whether another run waits that the holder could claim.
@@ -342,6 +344,7 @@ pub async fn list_held(store: &Store, ids: &[RunId]) -> Result<Vec<HeldRun>, Sto
         cancel_seq: Seq::new(row.cancel_seq).unwrap_or_default(),
         is_ended: row.is_ended,
         epoch: row.epoch.map(Epoch::new),
+        is_authorized: row.is_authorized,
         must_release: row.must_release,
         is_needed_elsewhere: row.is_needed_elsewhere,
     });

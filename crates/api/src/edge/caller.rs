@@ -8,8 +8,8 @@
 //! - [`AuthenticatedCaller`]: anyone with a valid token or browser session, for what is their own.
 //! - [`OptionalCaller`]: anyone; a caller may see more.
 //! - `SessionCaller` and `FormCaller` of `browser_caller`: a person with a browser session, on a page.
-//! - [`EnrolledRunner`], [`EnrolmentBearer`], [`RunHolder`], [`CachedRunHolder`]: a runner with a token of that kind. A
-//!   valid token of another kind counts as none.
+//! - [`EnrolledRunner`], [`EnrolmentBearer`], [`RunHolder`], [`CachedRunHolder`], [`SignedRunHolder`]: a runner with a token of that
+//!   kind. A valid token of another kind counts as none.
 //!
 //! Callers are within their rate limit.
 
@@ -28,7 +28,7 @@ use guildhall_domain::runners::enrolment::Enrolment;
 use guildhall_service::ServiceError;
 pub(crate) use guildhall_service::access::auth::Credential;
 use guildhall_service::access::browser_session;
-use guildhall_service::runners::tokens::VerifiedRunToken;
+use guildhall_service::runners::tokens::{SignedRunToken, VerifiedRunToken};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::App;
@@ -93,6 +93,10 @@ pub(crate) struct RunHolder(pub(crate) VerifiedRunToken);
 /// The same for frequent requests: the token may have been verified up to 400 ms ago.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CachedRunHolder(pub(crate) VerifiedRunToken);
+
+/// A runner whose run token has a valid signature. The service checks whether its enrolment was revoked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SignedRunHolder(pub(crate) SignedRunToken);
 
 impl FromRequestParts<App> for AuthenticatedCaller {
     type Rejection = ApiError;
@@ -263,6 +267,14 @@ impl FromRequestParts<App> for RunHolder {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         Ok(Self(app.runners.tokens.verify(bearer(parts)?.expose_secret()).await?))
+    }
+}
+
+impl FromRequestParts<App> for SignedRunHolder {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        Ok(Self(app.runners.tokens.verify_signature(bearer(parts)?.expose_secret()).await?))
     }
 }
 

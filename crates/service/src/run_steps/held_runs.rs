@@ -46,6 +46,7 @@ impl WorkCursor {
         run.is_ended
             || run.must_release
             || run.epoch != Some(self.epoch)
+            || !run.is_authorized
             || run.commands > self.after
             || run.cancel_seq > self.cancel_seq
     }
@@ -190,7 +191,7 @@ impl HeldRunState {
 }
 
 impl HeldRunListener {
-    /// Returns whether the run was read lately and has nothing that the holder has not seen.
+    /// Returns whether the run was read lately, has nothing that the holder has not seen, and its holder was not revoked.
     pub(crate) fn is_unchanged(&self, seen: WorkCursor) -> bool {
         self.last_read().is_some_and(|run| !seen.is_outdated_by(&run))
     }
@@ -236,6 +237,7 @@ mod tests {
             cancel_seq: Seq::ZERO,
             is_ended: false,
             epoch: Some(Epoch::new(1)),
+            is_authorized: true,
             must_release: false,
             is_needed_elsewhere: false,
         }
@@ -249,11 +251,12 @@ mod tests {
 
     #[tokio::test]
     async fn poll_wakes_only_holders_with_something_new() {
-        let changes: [fn(&mut HeldRun); 5] = [
+        let changes: [fn(&mut HeldRun); 6] = [
             |run| run.commands = 2,
             |run| run.cancel_seq = Seq::new(7).expect("a seq"),
             |run| run.is_ended = true,
             |run| run.epoch = None,
+            |run| run.is_authorized = false,
             |run| run.must_release = true,
         ];
         for change in changes {

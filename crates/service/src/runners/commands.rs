@@ -15,6 +15,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::lock_granted;
+use super::tokens::{RunnerTokens, SignedRunToken};
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
@@ -64,22 +65,24 @@ pub struct PollCursor {
 #[derive(Debug, Clone)]
 pub struct RunnerCommands {
     deps: Deps,
+    tokens: RunnerTokens,
 }
 
 impl RunnerCommands {
-    pub(super) fn new(deps: Deps) -> Self {
-        Self { deps }
+    pub(super) fn new(deps: Deps, tokens: RunnerTokens) -> Self {
+        Self { deps, tokens }
     }
 
     /// Waits for a command that the runner has not seen, or for one to interrupt. A run that is known to be unchanged is
-    /// not read.
-    pub async fn poll(&self, grant: &RunGrant, from: PollCursor) -> Result<PendingWork, ServiceError> {
+    /// not read. Its enrolment is then as old as that knowledge; it is read again before the runner gets anything.
+    pub async fn poll(&self, token: &SignedRunToken, from: PollCursor) -> Result<PendingWork, ServiceError> {
         let deadline = tokio::time::Instant::now() + from.wait;
+        let grant = &token.grant;
         let seen = WorkCursor { epoch: grant.epoch, after: from.after, cancel_seq: from.cancel_seq };
         let mut watch = self.deps.held_runs.watch(grant.run, seen);
         let mut work = match watch.is_unchanged(seen) && !from.wait.is_zero() {
             true => PendingWork::nothing_since(from),
-            false => self.find_work(grant, from).await?,
+            false => self.find_work(token, from).await?,
         };
         loop {
             if !work.commands.is_empty() || work.state.is_ended() || work.cancel_seq > from.cancel_seq {
@@ -96,7 +99,7 @@ impl RunnerCommands {
                 };
                 return Ok(work);
             }
-            work = self.find_work(grant, from).await?;
+            work = self.find_work(token, from).await?;
         }
     }
 
@@ -106,7 +109,8 @@ impl RunnerCommands {
         Ok(held.first().is_some_and(|run| run.must_release || run.is_needed_elsewhere))
     }
 
-    async fn find_work(&self, grant: &RunGrant, from: PollCursor) -> Result<PendingWork, ServiceError> {
+    async fn find_work(&self, token: &SignedRunToken, from: PollCursor) -> Result<PendingWork, ServiceError> {
+        let grant = self.tokens.verify_enrolment(token).await?.grant;
         let run = runs::find(&self.deps.store, grant.run).await?.ok_or(ServiceError::NOT_FOUND)?;
         if run.lease.as_ref().is_none_or(|lease| lease.epoch != grant.epoch) {
             return Err(RunError::LeaseLost.into());

@@ -141,10 +141,8 @@ pub(crate) async fn issue(
     tx: &mut Tx,
     request: &LaunchEnrolment<'_>,
 ) -> Result<(EnrolmentId, SecretString), ServiceError> {
-    let (id, principal) = (EnrolmentId::generate(), PrincipalId::generate());
+    let (id, principal) = (EnrolmentId::generate(), PrincipalId::LAUNCHED_RUNNERS);
     let &LaunchEnrolment { name, run, profile, ttl } = request;
-    let service = NewPrincipal { id: principal, kind: PrincipalKind::Service, name, is_operator: false };
-    principals::insert(tx, &service).await?;
     let (secret, hash) = OpaqueSecret::generate(OpaqueSecretKind::Enrolment, id.as_uuid());
     let (tenant, run) = run.unzip();
     let hash = hash.as_bytes();

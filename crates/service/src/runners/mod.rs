@@ -51,7 +51,7 @@ pub fn open(deps: &Deps, runs: &runs::Group, starter: Option<jobs::JobStarter>) 
     let grants = leases::Grants::new(deps.clone(), tokens.clone());
     Group {
         claims: claims::Claims::new(deps.clone(), registrations.clone(), grants.clone()),
-        commands: commands::RunnerCommands::new(deps.clone()),
+        commands: commands::RunnerCommands::new(deps.clone(), tokens.clone()),
         diffs: diffs::RunnerDiffs::new(deps.clone()),
         enrolments: enrolments::Enrolments::new(deps.store.clone()),
         events: events::RunnerEvents::new(deps.journals.clone(), deps.event_quota, deps.rates.clone()),

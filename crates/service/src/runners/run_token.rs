@@ -1,5 +1,6 @@
 //! Run tokens.
 
+use guildhall_domain::ids::RunId;
 use guildhall_domain::runners::enrolment::RunGrant;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
@@ -13,6 +14,20 @@ pub const RUN_TOKEN_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 pub struct RunToken {
     pub token: SecretString,
     pub expires_at: Timestamp,
+}
+
+/// A run token whose signature was checked. Whether its enrolment was revoked is not known yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignedRunToken {
+    pub(super) grant: RunGrant,
+    pub(super) expires_at: Timestamp,
+}
+
+impl SignedRunToken {
+    #[must_use]
+    pub fn run(&self) -> RunId {
+        self.grant.run
+    }
 }
 
 /// A run token whose signature and enrolment were checked.

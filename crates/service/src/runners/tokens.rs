@@ -12,7 +12,7 @@ use guildhall_store::{Store, enrolments};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-pub use super::run_token::{RUN_TOKEN_LIFETIME, RunToken, VerifiedRunToken};
+pub use super::run_token::{RUN_TOKEN_LIFETIME, RunToken, SignedRunToken, VerifiedRunToken};
 use super::run_token_cache::RunTokenCache;
 use crate::ServiceError;
 use crate::access::secrets::{is_due_for_touch, matches};
@@ -72,16 +72,31 @@ impl RunnerTokens {
     /// Verifies a run token: its signature, and that its enrolment was not revoked. Whether the epoch is current is not
     /// checked here, because the answer could be stale when it is used: writes are fenced under the head lock.
     pub async fn verify(&self, bearer: &str) -> Result<VerifiedRunToken, ServiceError> {
+        let signed = self.verify_signature(bearer).await?;
+        self.verify_enrolment(&signed).await
+    }
+
+    /// Verifies the signature of a run token only.
+    pub async fn verify_signature(&self, bearer: &str) -> Result<SignedRunToken, ServiceError> {
         let claims = self.signing.verify(bearer).await?;
         let (TokenKind::Run, Some(tenant), Some(scope)) = (claims.kind, claims.tenant, claims.run) else {
             return Err(ServiceError::Unauthenticated);
         };
         let RunScope { run, epoch, runner } = scope;
-        if !enrolments::is_unrevoked(&self.store, claims.principal, tenant, run).await? {
+        let grant = RunGrant { principal: claims.principal, tenant, runner, run, epoch };
+        Ok(SignedRunToken { grant, expires_at: claims.expires_at })
+    }
+
+    /// Verifies that the enrolment of a run token was not revoked.
+    pub(super) async fn verify_enrolment(
+        &self,
+        token: &SignedRunToken,
+    ) -> Result<VerifiedRunToken, ServiceError> {
+        let SignedRunToken { grant, expires_at } = *token;
+        if !enrolments::is_unrevoked(&self.store, grant.runner, grant.tenant, grant.run).await? {
             return Err(ServiceError::Unauthenticated);
         }
-        let grant = RunGrant { principal: claims.principal, tenant, runner, run, epoch };
-        Ok(VerifiedRunToken { grant, expires_at: claims.expires_at })
+        Ok(VerifiedRunToken { grant, expires_at })
     }
 
     /// Verifies a run token, or returns a verification of less than half a second ago. For appends only.

@@ -6,6 +6,12 @@ SELECT
     run.cancel_seq AS "cancel_seq!",
     run.state = 'ended' AS "is_ended!",
     lease.epoch AS "epoch?",
+    coalesce(
+        (enrolment.tenant = run.tenant OR (enrolment.tenant IS NULL AND enrolment.run = run.id))
+        AND enrolment.revoked_at IS NULL
+        AND principal.disabled_at IS NULL,
+        false
+    ) AS "is_authorized!",
     coalesce(runner.draining_at IS NOT NULL, false)
     AND NOT EXISTS (
         SELECT FROM commands AS command
@@ -24,4 +30,5 @@ FROM runs AS run
 LEFT JOIN leases AS lease ON lease.run = run.id
 LEFT JOIN runners AS runner ON runner.id = lease.runner
 LEFT JOIN enrolments AS enrolment ON enrolment.id = runner.enrolment
+LEFT JOIN principals AS principal ON principal.id = enrolment.principal
 WHERE run.id = ANY ($1)

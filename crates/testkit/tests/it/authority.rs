@@ -14,6 +14,7 @@ const AUTHORIZATION_EXTRACTORS: &[&str] = &[
     "EnrolmentBearer",
     "RunHolder",
     "CachedRunHolder",
+    "SignedRunHolder",
 ];
 
 /// Handlers for anyone with a valid token: they show or change what is the caller's own.

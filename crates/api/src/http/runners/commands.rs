@@ -9,11 +9,11 @@ use guildhall_domain::runs::RunStatus;
 use guildhall_domain::runs::command::CommandKind;
 use guildhall_protocol::rest::runners::{PollQuery, WorkView};
 use guildhall_protocol::rest::runs::commands::CommandView;
+use guildhall_service::ServiceError;
 use guildhall_service::runners::commands::{PendingWork, PollCursor};
 
-use super::grant_for;
 use crate::App;
-use crate::edge::caller::RunHolder;
+use crate::edge::caller::{RunHolder, SignedRunHolder};
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, check_limit};
 use crate::edge::long_poll::LongPoll;
@@ -31,12 +31,14 @@ use crate::http::runs::events::parse_seq;
 )]
 pub(crate) async fn poll(
     State(app): State<App>,
-    RunHolder(token): RunHolder,
+    SignedRunHolder(token): SignedRunHolder,
     PathIds(run): PathIds<RunId>,
     ValidatedQuery(query): ValidatedQuery<PollQuery>,
     long_poll: LongPoll,
 ) -> Result<Json<WorkView>, ApiError> {
-    let grant = grant_for(&token, run)?;
+    if token.run() != run {
+        return Err(ServiceError::NOT_FOUND.into());
+    }
     let waiting = long_poll.begin(&app, query.wait)?;
     let from = PollCursor {
         after: query.after_seq,
@@ -45,10 +47,10 @@ pub(crate) async fn poll(
         wait: waiting.wait,
     };
     let work = tokio::select! {
-        work = app.runners.commands.poll(grant, from) => work?,
+        work = app.runners.commands.poll(&token, from) => work?,
         // The server stops accepting: the runner continues at another replica.
         () = app.closing.cancelled() => {
-            app.runners.commands.poll(grant, PollCursor { wait: Duration::ZERO, ..from }).await?
+            app.runners.commands.poll(&token, PollCursor { wait: Duration::ZERO, ..from }).await?
         }
     };
     Ok(Json(work_view(&work, query.after_seq)))

@@ -37,16 +37,14 @@ impl Cluster {
         RunnerTokens::new(store, clock, signing)
     }
 
-    /// Mints a token for an invented run of an enrolment. Returns the token and its grant.
+    /// Mints a token of a registered runner for an invented run. Returns the token and its grant.
     pub(crate) async fn mint_run_token(&self, enrolment_secret: &str) -> (String, RunGrant) {
         let tokens = self.runner_tokens().await;
         let enrolment = tokens.enrolment(enrolment_secret).await.expect("an enrolment");
-        let grant = enrolment.grant(
-            enrolment.tenant.expect("an enrolment of a tenant"),
-            RunId::generate(),
-            Epoch::new(3),
-            RunnerId::generate(),
-        );
+        let runner: RunnerId =
+            self.first.register_runner_with(enrolment_secret).await.parse().expect("a runner id");
+        let tenant = enrolment.tenant.expect("an enrolment of a tenant");
+        let grant = enrolment.grant(tenant, RunId::generate(), Epoch::new(3), runner);
         let minted = tokens.mint(&grant).expect("minted");
         (minted.token.expose_secret().to_owned(), grant)
     }
