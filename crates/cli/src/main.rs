@@ -25,7 +25,9 @@ use std::process;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use client::{access, approvals, completions, context, profiles, runners, runs, sessions, webhooks};
+use client::{
+    access, approvals, completions, context, profiles, retention, runners, runs, sessions, webhooks,
+};
 use exit::ErrorFormat;
 use exit_code::ExitCode;
 
@@ -103,6 +105,8 @@ enum Command {
     Sessions(sessions::SessionsArgs),
     /// Show, export and verify audit logs
     Audit(access::audit::AuditArgs),
+    /// Set how long tenants keep their history, and show what would be erased (operators only)
+    Retention(retention::RetentionArgs),
     /// Print a shell completion script
     Completions(completions::CompletionsArgs),
     /// Print the reference of all commands in Markdown
@@ -177,6 +181,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
         Command::Webhooks(args) => webhooks::run(args),
+        Command::Retention(args) => retention::run(args),
         Command::Sessions(args) => sessions::run(args),
         Command::Audit(args) => access::audit::run(args),
         Command::Completions(args) => completions::run(args, Arguments::command()),

@@ -15,6 +15,7 @@ pub mod named_enum;
 pub mod ops;
 pub mod profiles;
 pub mod redact;
+pub mod retention;
 pub mod runners;
 pub mod runs;
 pub mod sessions;

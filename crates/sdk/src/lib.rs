@@ -26,6 +26,7 @@ mod members;
 mod oidc;
 mod profiles;
 mod projects;
+mod retention;
 pub mod runner;
 mod runner_jobs;
 mod runners;

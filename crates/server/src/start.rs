@@ -38,12 +38,13 @@ use guildhall_service::ops::rates::{RatePolicy, Rates};
 use guildhall_service::ops::replicas::ReplicaHeartbeat;
 use guildhall_service::profiles::credentials::Credentials;
 use guildhall_service::profiles::validations::SettleValidations;
+use guildhall_service::retention::erase::EraseExpired;
 use guildhall_service::run_steps::held_runs::HeldRuns;
 use guildhall_service::run_steps::offers::Offers;
 use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
 use guildhall_service::webhooks::deliver::DeliverWebhooks;
 use guildhall_service::{
-    Deps, ServiceError, access, approvals, ops, profiles, runners, runs, sessions, webhooks,
+    Deps, ServiceError, access, approvals, ops, profiles, retention, runners, runs, sessions, webhooks,
 };
 use guildhall_store::{Store, replicas};
 use secrecy::SecretString;
@@ -124,9 +125,8 @@ impl Server {
         };
         let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&deps.signing));
         let runs = runs::open(&deps);
-        start_outbox(&deps, settings.egress, &tasks, &reconcilers);
         let profiles = profiles::open(&deps, settings.address_rules.clone(), config.secrets.validate_within);
-        start_group_reconcilers(config, &deps, &profiles, &tasks, &reconcilers);
+        start_group_reconcilers(config, &deps, &profiles, settings.egress, &tasks, &reconcilers);
         let starter = launcher::start(config, deps.credentials.launcher.clone(), &deps, &reconcilers, &tasks);
         let health = start_health(&identity, &deps, &bus, reconcilers, &tasks).await;
 
@@ -142,6 +142,7 @@ impl Server {
             sessions: sessions::open(&deps, &runs),
             runs,
             webhooks: webhooks::open(&deps, settings.address_rules),
+            retention: retention::open(&deps, config.retention.technical_after),
             access_rules: access_rules(config, &settings.public_url, address),
             denials: DenialLog::default(),
             limits: limits(&config.http),
@@ -268,11 +269,12 @@ fn trusted_proxies(http: &config::Http) -> TrustedProxies {
     TrustedProxies::new(http.trusted_proxies.clone())
 }
 
-/// Starts the reconcilers of signing keys, runs, sessions and profiles.
+/// Starts the reconcilers of the groups, and the outbox.
 fn start_group_reconcilers(
     config: &Config,
     deps: &Deps,
     profiles: &profiles::Group,
+    egress: EgressOptions,
     tasks: &Tasks,
     reconcilers: &Reconcilers,
 ) {
@@ -285,6 +287,13 @@ fn start_group_reconcilers(
     reconcilers.start(tasks, config.runs.tend_every, ReconcileRuns(deps.clone()));
     reconcilers.start(tasks, config.runs.tend_every, ExpireApprovals::new(deps.clone()));
     reconcilers.start(tasks, EventPartitions::INTERVAL, EventPartitions(deps.owner_store.clone()));
+    let erase = EraseExpired {
+        store: deps.owner_store.clone(),
+        technical_after: config.retention.technical_after,
+        stop: tasks.stop(),
+    };
+    reconcilers.start(tasks, config.retention.check_every, erase);
+    start_outbox(deps, egress, tasks, reconcilers);
 }
 
 fn listen_error(address: SocketAddr) -> impl FnOnce(std::io::Error) -> StartError {

@@ -13,6 +13,7 @@ pub mod idempotency;
 pub mod journal;
 pub mod ops;
 pub mod profiles;
+pub mod retention;
 pub mod run_steps;
 pub mod runners;
 pub mod runs;

@@ -7,7 +7,7 @@ use sqlx::migrate::Migrator;
 use sqlx::{Connection, PgConnection};
 use tracing::info;
 
-use crate::{Store, StoreError, schema_state};
+use crate::{Store, StoreError, deferred_indexes, schema_state};
 
 /// Returns the migrations compiled into this binary. The database may have more, applied by a newer replica.
 fn migrations() -> Migrator {
@@ -66,15 +66,23 @@ impl Store {
         }
     }
 
-    /// Migrates over a dedicated connection: statements have no timeout here, and closing it releases the lock.
+    /// Migrates over a dedicated connection, whose end releases the lock.
     async fn apply(&self) -> Result<(), MigrateError> {
+        let is_new = schema_state::read(self).await?.applied == 0;
+        let mut connection = self.connect_without_timeouts().await?;
+        migrations().run(&mut connection).await?;
+        if is_new {
+            deferred_indexes::build_at_once(&mut connection).await?;
+        }
+        connection.close().await.map_err(StoreError::from)?;
+        Ok(())
+    }
+
+    /// Opens a connection of its own for statements that take long.
+    pub(crate) async fn connect_without_timeouts(&self) -> Result<PgConnection, StoreError> {
         let options = self.pool.connect_options();
         let unlimited =
             [("statement_timeout", "0"), ("lock_timeout", "0"), ("idle_in_transaction_session_timeout", "0")];
-        let options = options.as_ref().clone().options(unlimited);
-        let mut connection = PgConnection::connect_with(&options).await.map_err(StoreError::from)?;
-        migrations().run(&mut connection).await?;
-        connection.close().await.map_err(StoreError::from)?;
-        Ok(())
+        Ok(PgConnection::connect_with(&options.as_ref().clone().options(unlimited)).await?)
     }
 }

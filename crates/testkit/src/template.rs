@@ -39,6 +39,8 @@ async fn create_template(admin: &mut SqlConnection, urls: &EngineUrls, name: &st
     let mut server_role = SqlConnection::connect(&url).await;
     let migrator = Migrator::new(migrations).await.expect("the migrations are readable");
     migrator.run(server_role.connection()).await.expect("the migrations apply");
+    let indexes = std::fs::read_to_string(deferred_indexes()).expect("crates/store/deferred_indexes.sql");
+    server_role.execute(indexes).await;
     server_role.close().await;
     admin.execute(format!("ALTER DATABASE {unfinished} RENAME TO {name}")).await;
 }
@@ -47,11 +49,17 @@ async fn exists(admin: &mut SqlConnection, name: &str) -> bool {
     admin.number(format!("SELECT count(*) FROM pg_database WHERE datname = '{name}'")).await == 1
 }
 
+/// The indexes that a server builds after its start, which would slow every test down.
+fn deferred_indexes() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/deferred_indexes.sql")
+}
+
 fn fingerprint(migrations: &Path) -> String {
     let mut files: Vec<PathBuf> = std::fs::read_dir(migrations)
         .expect("crates/store/migrations")
         .map(|entry| entry.expect("readable").path())
         .collect();
+    files.push(deferred_indexes());
     files.sort();
     let mut hash = Sha256::new();
     for file in files {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use guildhall_domain::ops::capability::Toggles;
 use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_runtime::telemetry::metrics::Metrics;
-use guildhall_service::{access, approvals, ops, profiles, runners, runs, sessions, webhooks};
+use guildhall_service::{access, approvals, ops, profiles, retention, runners, runs, sessions, webhooks};
 use tokio_util::sync::CancellationToken;
 
 use super::access_rules::AccessRules;
@@ -45,6 +45,7 @@ pub struct Parts {
     pub runs: runs::Group,
     pub sessions: sessions::Group,
     pub webhooks: webhooks::Group,
+    pub retention: retention::Group,
     pub access_rules: AccessRules,
     pub denials: DenialLog,
     pub limits: Limits,

@@ -8,6 +8,7 @@ mod ops;
 mod pages;
 mod profiles;
 mod responses;
+mod retention;
 mod runners;
 mod runs;
 mod sessions;
@@ -79,6 +80,7 @@ fn documented() -> OpenApiRouter<App> {
         .merge(profiles::routes())
         .merge(runners::routes())
         .merge(webhooks::routes())
+        .merge(retention::routes())
 }
 
 /// Does not repeat the address, which may contain a secret: the message is logged.

@@ -8,6 +8,7 @@ pub(crate) mod context;
 mod duration;
 mod password;
 pub(crate) mod profiles;
+pub(crate) mod retention;
 pub(crate) mod runners;
 pub(crate) mod runs;
 pub(crate) mod sessions;

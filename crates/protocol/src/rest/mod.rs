@@ -6,6 +6,7 @@ pub mod ops;
 pub mod profiles;
 #[cfg(test)]
 mod request_tests;
+pub mod retention;
 pub mod runners;
 pub mod runs;
 pub mod sessions;

@@ -21,6 +21,7 @@ mod oidc;
 mod postgres;
 mod profiles;
 mod rate;
+mod retention;
 mod runs;
 mod sandbox;
 mod secrets;
@@ -46,6 +47,7 @@ pub use nats::Nats;
 pub use oidc::Oidc;
 pub use postgres::Postgres;
 pub use profiles::{Profiles, TemplatesError};
+pub use retention::Retention;
 pub use runs::{Runs, RunsConfigError};
 pub use sandbox::Sandbox;
 pub use secrets::Secrets;
@@ -54,7 +56,7 @@ pub use sessions::Sessions;
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 18] = [
+pub const SECTIONS: [Section; 19] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
@@ -66,6 +68,7 @@ pub const SECTIONS: [Section; 18] = [
     Egress::SECTION,
     Telemetry::SECTION,
     Housekeeping::SECTION,
+    Retention::SECTION,
     Runs::SECTION,
     Launcher::SECTION,
     Sandbox::SECTION,
@@ -90,6 +93,7 @@ pub struct Config {
     pub egress: Egress,
     pub telemetry: Telemetry,
     pub housekeeping: Housekeeping,
+    pub retention: Retention,
     pub runs: Runs,
     pub launcher: Launcher,
     pub sandbox: Sandbox,

@@ -51,6 +51,7 @@ mod public_endpoints;
 mod rate_limits;
 mod registered_runners;
 mod result_envelope;
+mod retention;
 mod routes;
 mod run_liveness;
 mod run_results;

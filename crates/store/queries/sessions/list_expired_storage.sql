@@ -1,9 +1,13 @@
--- Sessions whose storage has expired and that have no active run.
+-- Sessions whose storage has expired, or that their tenant keeps no longer, and that have no active run.
 SELECT
-    id,
-    tenant
-FROM sessions
-WHERE storage_kind = 'directory' AND active_run IS NULL
-    AND coalesce(expires_at, updated_at + $1 * interval '1 millisecond') <= now()
-ORDER BY updated_at
+    session.id,
+    session.tenant
+FROM sessions AS session
+LEFT JOIN retention_policies AS policy ON policy.tenant = session.tenant
+WHERE session.storage_kind = 'directory' AND session.active_run IS NULL
+    AND least(
+        coalesce(session.expires_at, session.updated_at + $1 * interval '1 millisecond'),
+        session.updated_at + make_interval(days => policy.history_days)
+    ) <= now()
+ORDER BY session.updated_at
 LIMIT $2

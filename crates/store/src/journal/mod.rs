@@ -21,5 +21,7 @@ pub use folds::{
 pub use group::{GroupWriter, StreamUpdate};
 pub use heads::{last_seqs, lock as lock_head, take_over, try_lock as try_lock_head};
 pub use page::{find_recorded_at, list_by_seqs, page};
-pub use partitions::create_run_partitions;
+pub use partitions::{
+    RunPartition, create_run_partitions, drop_detached_partitions, drop_run_partition, list_run_partitions,
+};
 pub use request::{AppendError, AppendRequest, NewEntry};

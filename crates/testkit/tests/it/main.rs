@@ -7,5 +7,6 @@ mod engines;
 mod fake_model;
 mod headers;
 mod layers;
+mod migrations;
 mod modules;
 mod route_files;

@@ -14,6 +14,7 @@ const SERVICE_EDGES: &[(&str, &[&str])] = &[
     ("ops", &[]),
     ("access", &["journal"]),
     ("webhooks", &["access", "ops"]),
+    ("retention", &["access"]),
     ("run_steps", &["journal", "webhooks"]),
     ("profiles", &["access", "run_steps"]),
     ("runs", &["access", "journal", "run_steps"]),

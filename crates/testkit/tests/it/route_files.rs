@@ -190,6 +190,13 @@ const NOUNS: &[Noun] = &[
         &["webhooks/event.rs", "webhooks/message.rs", "webhooks/mod.rs", "webhooks/url.rs"],
         &["webhooks"],
     ),
+    noun(
+        "retention",
+        "retention",
+        &[("*", "/api/v1/tenants/{tenant}/retention"), ("*", "/api/v1/retention/plan")],
+        &["retention/mod.rs"],
+        &["retention", "retention_policies"],
+    ),
     noun("runners", "leases", &[("*", "/api/v1/runs/{run}/lease")], &["runs/lease.rs"], &["leases"]),
     noun(
         "runners",

@@ -87,6 +87,7 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
             json!({ "currentPassword": "long enough for one", "newPassword": "long enough for two" }),
         ),
         (("PUT", "/api/v1/tenants/{tenant}/bounds"), json!({ "projects": [] })),
+        (("PUT", "/api/v1/tenants/{tenant}/retention"), json!({ "historyDays": 1 })),
         (("POST", "/api/v1/tenants/{tenant}/members"), json!({ "name": "mallory", "role": "owner" })),
         (("PUT", "/api/v1/tenants/{tenant}/members/{principal}"), json!({ "role": "owner" })),
         (("POST", "/api/v1/tenants/{tenant}/invitations"), json!({ "role": "owner" })),

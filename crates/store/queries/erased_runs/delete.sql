@@ -1,0 +1,1 @@
+DELETE FROM erased_runs WHERE run = ANY ($1)

@@ -1,0 +1,1 @@
+DELETE FROM journal_entries WHERE journal = 2 AND owner = ANY ($1)

@@ -1,0 +1,14 @@
+-- Whether runs of a partition are left, and whether one of them stays beyond a time.
+SELECT
+    EXISTS (SELECT FROM runs AS run WHERE run.id >= $1 AND run.id < $2) AS "any!",
+    EXISTS (
+        SELECT FROM runs AS run
+        INNER JOIN sessions AS session ON session.id = run.session
+        LEFT JOIN retention_policies AS policy ON policy.tenant = run.tenant
+        WHERE run.id >= $1 AND run.id < $2
+            AND (
+                policy.tenant IS NULL
+                OR session.active_run IS NOT NULL
+                OR session.updated_at + make_interval(days => policy.history_days) > $3
+            )
+    ) AS "lasting!"

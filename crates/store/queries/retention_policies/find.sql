@@ -1,0 +1,1 @@
+SELECT history_days FROM retention_policies WHERE tenant = $1

@@ -1,0 +1,1 @@
+SELECT tenant, history_days FROM retention_policies ORDER BY tenant
