@@ -35,7 +35,7 @@ struct LongTest {
     size: u32,
 }
 
-const LONG_TESTS: [LongTest; 8] = [
+const LONG_TESTS: [LongTest; 9] = [
     LongTest {
         name: "runner-kills",
         about: "SIGKILL of runners during tool calls: no call is repeated, no process survives, the run continues",
@@ -63,6 +63,13 @@ const LONG_TESTS: [LongTest; 8] = [
         package: "guildhall-server",
         test: "run_size::result_and_page_latency_do_not_depend_on_run_length",
         size: 1_000_000,
+    },
+    LongTest {
+        name: "retention",
+        about: "thirty days of runs with a retention of three days: the database stops growing",
+        package: "guildhall-server",
+        test: "retention_size::database_stops_growing_with_retention",
+        size: 100_000,
     },
     LongTest {
         name: "journal-faults",

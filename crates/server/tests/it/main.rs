@@ -52,6 +52,7 @@ mod rate_limits;
 mod registered_runners;
 mod result_envelope;
 mod retention;
+mod retention_size;
 mod routes;
 mod run_liveness;
 mod run_results;
