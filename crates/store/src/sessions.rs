@@ -90,6 +90,23 @@ pub async fn insert(tx: &mut Tx, new: &NewSession<'_>) -> Result<(), StoreError>
     Ok(())
 }
 
+/// Inserts a session with its first run, which the caller inserts next.
+pub async fn insert_with_run(tx: &mut Tx, new: &NewSession<'_>, run: RunId) -> Result<(), StoreError> {
+    sqlx::query_file!(
+        "queries/sessions/insert_with_run.sql",
+        new.id.as_uuid(),
+        new.tenant.as_uuid(),
+        new.project,
+        new.backend_profile,
+        new.created_by.as_uuid(),
+        new.expires_in.map(|time| time.as_secs_f64() * 1000.0),
+        run.as_uuid()
+    )
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
 /// Records a new open run of a session. Returns the run's ordinal, or `None` if the session's storage was evicted.
 pub async fn begin_run(tx: &mut Tx, session: SessionId, run: RunId) -> Result<Option<i32>, StoreError> {
     let row = sqlx::query_file!("queries/sessions/begin_run.sql", session.as_uuid(), run.as_uuid())

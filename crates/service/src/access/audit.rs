@@ -56,33 +56,23 @@ impl AuditEvent {
 
 /// Appends an event within the transaction that it describes.
 pub(crate) async fn record(tx: &mut Tx, event: &AuditEvent) -> Result<(), ServiceError> {
-    match journal::append(tx, &append(event)).await {
-        Ok(_) => Ok(()),
-        Err(AppendError::Store(error)) => Err(error.into()),
-        // A fresh id in an unfenced stream is neither rejected nor queued.
-        Err(
-            AppendError::Rejected(_)
-            | AppendError::UnknownCommand(_)
-            | AppendError::QuotaExceeded(_)
-            | AppendError::Overloaded,
-        ) => Err(ServiceError::Overloaded),
-    }
+    journal::append_new(tx, event.log.stream(), &[entry(event)]).await?;
+    Ok(())
 }
 
-fn append(event: &AuditEvent) -> AppendRequest {
+fn entry(event: &AuditEvent) -> NewEntry {
     let body = json!({
         "actor": event.actor.map(|actor| actor.to_string()),
         "address": current_client_address(),
         "object": event.object,
         "detail": event.detail,
     });
-    let entry = NewEntry {
+    NewEntry {
         id: EntryId::generate(),
         kind: event.action.into(),
         body: body.to_string(),
         parsed_event: None,
-    };
-    AppendRequest { stream: event.log.stream(), fence: Fence::Open, entries: vec![entry], quota: None }
+    }
 }
 
 /// An entry of a log, and its seal once it has one.
@@ -290,7 +280,9 @@ impl Audit {
 
     /// Appends an event that belongs to no transaction, such as a refused attempt.
     pub async fn append(&self, event: &AuditEvent) -> Result<(), ServiceError> {
-        match self.journals.append(append(event)).await {
+        let (stream, entries) = (event.log.stream(), vec![entry(event)]);
+        let request = AppendRequest { stream, fence: Fence::Open, entries, quota: None };
+        match self.journals.append(request).await {
             Ok(_) => Ok(()),
             Err(AppendError::Store(error)) => Err(error.into()),
             Err(

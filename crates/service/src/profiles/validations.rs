@@ -17,7 +17,6 @@ use guildhall_domain::runs::policy::{
 use guildhall_runtime::reconcile::Reconciler;
 use guildhall_store::commands;
 use guildhall_store::profile_validations::{self as rows, NewValidation};
-use guildhall_store::sessions::{self, NewSession};
 use serde_json::json;
 use tracing::{info, warn};
 
@@ -27,7 +26,7 @@ use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
 use crate::idempotency::{self, Claim, IdempotencyKey};
 use crate::run_steps::LockedRun;
-use crate::run_steps::insert::{CommandRecord, RunRecord, insert_command, insert_run};
+use crate::run_steps::insert::{CommandRecord, RunRecord, insert_command, insert_first_run};
 
 /// The project and the provider of the canary run.
 const PROJECT: &str = "guildhall/profile-validation";
@@ -71,23 +70,13 @@ impl Validations {
         }
         has_credential?;
         let session = SessionId::generate();
-        let new = NewSession {
-            id: session,
-            tenant,
-            project: PROJECT,
-            backend_profile: profile.as_str(),
-            created_by: caller.principal,
-            // Nobody continues it.
-            expires_in: Some(self.timeout),
-        };
-        sessions::insert(&mut tx, &new).await?;
-        // The session is new: nothing can be open in it.
         let record = RunRecord { id: run, tenant, session, spec: &spec, created_by: caller.principal };
-        let _inserted = insert_run(&mut tx, record).await?;
+        // Nobody continues the session.
+        insert_first_run(&mut tx, record, Some(self.timeout)).await?;
         let detail = json!({ "validation": id, "run": run });
         let event = AuditEvent::by_member(caller, "profile.validated", profile.to_string(), detail);
         audit::record(&mut tx, &event).await?;
-        let mut locked = LockedRun::within(tx, run).await?;
+        let mut locked = LockedRun::created(tx, run).await?;
         let by = caller.principal.to_string();
         let payload = json!({
             "status": "pending", "by": by, "sessionId": session.to_string(), "validationId": id.to_string(),

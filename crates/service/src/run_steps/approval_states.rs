@@ -2,14 +2,12 @@
 
 use guildhall_domain::approvals::state::{ApprovalState, Decision, EndReason};
 use guildhall_domain::ids::{ApprovalId, CommandId, EntryId};
-use guildhall_domain::journal::Fence;
 use guildhall_domain::runs::event;
 use guildhall_store::approvals;
-use guildhall_store::journal::{self, AppendRequest, NewEntry, StreamUpdate};
+use guildhall_store::journal::{self, NewEntry, StreamUpdate};
 use serde_json::{Value, json};
 
 use super::LockedRun;
-use super::locked_run::append_error;
 use crate::ServiceError;
 
 impl LockedRun {
@@ -94,9 +92,7 @@ impl LockedRun {
             return Ok(None);
         }
         let stream = approvals::stream(self.run.tenant);
-        let append = AppendRequest { stream, fence: Fence::Open, entries, quota: None };
-        let placed = journal::append(&mut self.tx, &append).await.map_err(append_error)?;
-        let last_seq = placed.iter().map(|placed| placed.seq()).max().unwrap_or_default();
+        let last_seq = journal::append_new(&mut self.tx, stream, &entries).await?;
         Ok(Some(StreamUpdate { stream, last_seq }))
     }
 }

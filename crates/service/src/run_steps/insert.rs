@@ -1,5 +1,7 @@
 //! Inserts runs and commands within a transaction.
 
+use std::time::Duration;
+
 use guildhall_domain::ids::{CommandId, PrincipalId, RunId, SessionId, TenantId};
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::CommandKind;
@@ -8,7 +10,8 @@ use guildhall_domain::runs::message::{message_text, title};
 use guildhall_domain::runs::policy::{RunSpec, TraceSink};
 use guildhall_store::commands::{self, NewCommand};
 use guildhall_store::runs::{self, NewRun};
-use guildhall_store::{Tx, sessions};
+use guildhall_store::sessions::{self, NewSession};
+use guildhall_store::{StoreError, Tx};
 use serde_json::{Value, json};
 
 use super::LockedRun;
@@ -34,12 +37,38 @@ pub(crate) enum RunInsertion {
     StorageEvicted,
 }
 
-/// Inserts a run into its session. Of two at once a unique index lets one through.
+/// Inserts a run and its session, whose storage expires after some time.
+pub(crate) async fn insert_first_run(
+    tx: &mut Tx,
+    record: RunRecord<'_>,
+    expires_in: Option<Duration>,
+) -> Result<(), ServiceError> {
+    let session = NewSession {
+        id: record.session,
+        tenant: record.tenant,
+        project: record.spec.project.as_str(),
+        backend_profile: record.spec.profile.as_str(),
+        created_by: record.created_by,
+        expires_in,
+    };
+    sessions::insert_with_run(tx, &session, record.id).await?;
+    Ok(insert_row(tx, record, 1).await?)
+}
+
+/// Inserts a run into an existing session. Of two at once a unique index lets one through.
 pub(crate) async fn insert_run(tx: &mut Tx, record: RunRecord<'_>) -> Result<RunInsertion, ServiceError> {
-    let RunRecord { id, tenant, session, spec, created_by } = record;
-    let Some(ordinal) = sessions::begin_run(tx, session, id).await? else {
+    let Some(ordinal) = sessions::begin_run(tx, record.session, record.id).await? else {
         return Ok(RunInsertion::StorageEvicted);
     };
+    match insert_row(tx, record, ordinal).await {
+        Ok(()) => Ok(RunInsertion::Inserted),
+        Err(error) if error.is_duplicate() => Ok(RunInsertion::SessionBusy),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn insert_row(tx: &mut Tx, record: RunRecord<'_>, ordinal: i32) -> Result<(), StoreError> {
+    let RunRecord { id, tenant, session, spec, created_by } = record;
     let new = NewRun {
         id,
         tenant,
@@ -56,11 +85,7 @@ pub(crate) async fn insert_run(tx: &mut Tx, record: RunRecord<'_>) -> Result<Run
         },
         created_by,
     };
-    match runs::insert(tx, &new).await {
-        Ok(()) => Ok(RunInsertion::Inserted),
-        Err(error) if error.is_duplicate() => Ok(RunInsertion::SessionBusy),
-        Err(error) => Err(error.into()),
-    }
+    runs::insert(tx, &new).await
 }
 
 /// A command to insert.

@@ -8,6 +8,7 @@ use guildhall_domain::runs::Run;
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{self, CommandKind, CommandState};
 use guildhall_domain::runs::event::{self, EventBody, ParsedEvent};
+use guildhall_domain::runs::fold::Fold;
 use guildhall_domain::runs::lease;
 use guildhall_domain::runs::{self as rules, LostRunnerAction, RunState, TerminalOutcome};
 use guildhall_store::commands;
@@ -30,6 +31,10 @@ pub(crate) struct LockedRun {
     /// The commands that have not ended.
     pub(crate) open: Vec<Command>,
     entries: Vec<NewEntry>,
+    /// Whether an entry may be a repeat.
+    has_repeatable_entry: bool,
+    /// Whether the run was created in this transaction: its session names it already.
+    is_new: bool,
     /// For the stream of the tenant's approvals.
     pub(super) approval_entries: Vec<NewEntry>,
     /// Questions that nobody can answer any more.
@@ -62,20 +67,32 @@ impl LockedRun {
         Self::load(tx, head, id).await
     }
 
+    /// Continues with a run that the transaction has created. Nobody else can see it, so that there is nothing to lock.
+    pub(crate) async fn created(mut tx: Tx, id: RunId) -> Result<Self, ServiceError> {
+        let run = runs::load(&mut tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
+        Ok(Self { is_new: true, ..Self::new(tx, Head::default(), run, Vec::new()) })
+    }
+
     async fn load(mut tx: Tx, head: Head, id: RunId) -> Result<Self, ServiceError> {
         let run = runs::load(&mut tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
         let open = commands::load_open(&mut tx, id).await?;
-        Ok(Self {
+        Ok(Self::new(tx, head, run, open))
+    }
+
+    fn new(tx: Tx, head: Head, run: Run, open: Vec<Command>) -> Self {
+        Self {
             tx,
             head,
             run,
             open,
             entries: Vec::new(),
+            has_repeatable_entry: false,
+            is_new: false,
             approval_entries: Vec::new(),
             withdrawn: Vec::new(),
             ended: 0,
             ended_commands: Vec::new(),
-        })
+        }
     }
 
     /// Locks the run of a grant. Returns none when the run has ended or is held under another epoch.
@@ -100,7 +117,7 @@ impl LockedRun {
 
     /// Appends an event to the run's journal.
     pub(crate) fn append_event(&mut self, kind: &'static str, command: Option<CommandId>, payload: Value) {
-        self.append_event_once(EntryId::generate(), kind, command, payload);
+        self.push_event(EntryId::generate(), kind, command, payload);
     }
 
     /// Appends an event that may be there already under the same id.
@@ -111,6 +128,11 @@ impl LockedRun {
         command: Option<CommandId>,
         payload: Value,
     ) {
+        self.has_repeatable_entry = true;
+        self.push_event(id, kind, command, payload);
+    }
+
+    fn push_event(&mut self, id: EntryId, kind: &'static str, command: Option<CommandId>, payload: Value) {
         let parsed_event = Some(ParsedEvent::new(kind, command, &payload));
         let body = EventBody::new(None, command, payload).to_json();
         self.entries.push(NewEntry { id, kind: kind.into(), body, parsed_event });
@@ -233,7 +255,12 @@ impl LockedRun {
     }
 
     /// Commits, and notifies the followers of the run and its holder.
-    pub(crate) async fn commit(mut self, deps: &Deps) -> Result<Seq, ServiceError> {
+    pub(crate) async fn commit(self, deps: &Deps) -> Result<Seq, ServiceError> {
+        Ok(self.commit_with_fold(deps).await?.0)
+    }
+
+    /// Commits. Returns the last seq of the run, and its fold if events were appended.
+    pub(crate) async fn commit_with_fold(mut self, deps: &Deps) -> Result<(Seq, Option<Fold>), ServiceError> {
         let stream = runs::stream(self.run.id);
         let is_ended = self.run.state.is_ended();
         let active = ActiveWork {
@@ -241,14 +268,10 @@ impl LockedRun {
             command: self.open_turn().or_else(|| self.open.first().map(|command| command.id)),
             ended: self.ended,
         };
-        sessions::set_active(&mut self.tx, self.run.session, active).await?;
-        let entries = std::mem::take(&mut self.entries);
-        let mut last_seq = self.head.last_seq;
-        if !entries.is_empty() {
-            let append = AppendRequest { stream, fence: Fence::Open, entries, quota: None };
-            let placed = journal::append(&mut self.tx, &append).await.map_err(append_error)?;
-            last_seq = placed.iter().map(|placed| placed.seq()).max().unwrap_or(last_seq).max(last_seq);
+        if !self.is_new || active.command.is_some() || is_ended {
+            sessions::set_active(&mut self.tx, self.run.session, active).await?;
         }
+        let (last_seq, fold) = self.append_entries().await?;
         approval_notices::withdrawn(&mut self, deps).await?;
         let of_approvals = self.append_approval_entries().await?;
         self.tx.commit().await?;
@@ -256,12 +279,27 @@ impl LockedRun {
         deps.journals.announce(StreamUpdate { stream, last_seq });
         of_approvals.into_iter().for_each(|update| deps.journals.announce(update));
         deps.held_runs.announce(self.run.id);
-        Ok(last_seq)
+        Ok((last_seq, fold))
+    }
+
+    async fn append_entries(&mut self) -> Result<(Seq, Option<Fold>), ServiceError> {
+        let (stream, last_seq) = (runs::stream(self.run.id), self.head.last_seq);
+        let entries = std::mem::take(&mut self.entries);
+        if entries.is_empty() {
+            return Ok((last_seq, None));
+        }
+        if !self.has_repeatable_entry {
+            let appended = journal::append_new_to_run(&mut self.tx, stream, self.head, entries).await;
+            return appended.map_err(append_error);
+        }
+        let append = AppendRequest { stream, fence: Fence::Open, entries, quota: None };
+        let placed = journal::append(&mut self.tx, &append).await.map_err(append_error)?;
+        Ok((placed.iter().map(|placed| placed.seq()).max().unwrap_or(last_seq).max(last_seq), None))
     }
 }
 
 /// Maps the error of an append of server events, which only the store can refuse.
-pub(super) fn append_error(error: AppendError) -> ServiceError {
+fn append_error(error: AppendError) -> ServiceError {
     match error {
         AppendError::Store(error) => error.into(),
         AppendError::Rejected(_)

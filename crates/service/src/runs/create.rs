@@ -8,9 +8,8 @@ use guildhall_domain::journal::Seq;
 use guildhall_domain::runs::event;
 use guildhall_domain::runs::policy::{RunRequest, RunSpec, TraceSink};
 use guildhall_domain::sessions::StorageKind;
-use guildhall_store::Tx;
 use guildhall_store::journal::StreamUpdate;
-use guildhall_store::sessions::{self, NewSession, Reader};
+use guildhall_store::sessions::{self, Reader};
 use serde_json::json;
 
 use super::error::RunError;
@@ -19,7 +18,7 @@ use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
 use crate::idempotency::{self, Claim, IdempotencyKey};
 use crate::run_steps::LockedRun;
-use crate::run_steps::insert::{RunInsertion, RunRecord, insert_run};
+use crate::run_steps::insert::{RunInsertion, RunRecord, insert_first_run, insert_run};
 
 /// A run to create.
 #[derive(Debug, Clone)]
@@ -50,10 +49,17 @@ impl Runs {
             return self.view(self.load(caller, RunId::from_uuid(created)).await?).await;
         }
         has_credential?;
-        let session = self.session_of(&mut tx, caller, request, &spec).await?;
+        let session = request.session.unwrap_or_else(SessionId::generate);
         let record =
             RunRecord { id, tenant: caller.tenant(), session, spec: &spec, created_by: caller.principal };
-        match insert_run(&mut tx, record).await? {
+        let insertion = if request.session.is_some() {
+            self.check_session(caller, session, &spec).await?;
+            insert_run(&mut tx, record).await?
+        } else {
+            insert_first_run(&mut tx, record, None).await?;
+            RunInsertion::Inserted
+        };
+        match insertion {
             RunInsertion::Inserted => {}
             RunInsertion::SessionBusy => {
                 tx.rollback().await?;
@@ -61,43 +67,29 @@ impl Runs {
             }
             RunInsertion::StorageEvicted => return Err(RunError::StorageEvicted.into()),
         }
-        let mut locked = LockedRun::within(tx, id).await?;
+        let mut locked = LockedRun::created(tx, id).await?;
         let by = caller.principal.to_string();
         let payload = json!({ "status": "pending", "by": by, "sessionId": session.to_string() });
         locked.append_event(event::RUN_STATUS, None, payload);
-        let ordinal = locked.run.ordinal;
+        let run = locked.run.clone();
         let detail = json!({
             "sessionId": session.to_string(), "projectId": spec.project.as_str(), "backendProfile": spec.profile.as_str(),
         });
         let event = AuditEvent::by_member(caller, "run.created", id.to_string(), detail);
         audit::record(&mut locked.tx, &event).await?;
-        locked.commit(&self.deps).await?;
-        let last_seq = Seq::new(i64::from(ordinal)).unwrap_or_default();
+        let (_, fold) = locked.commit_with_fold(&self.deps).await?;
+        let last_seq = Seq::new(i64::from(run.ordinal)).unwrap_or_default();
         self.deps.journals.announce(StreamUpdate { stream: sessions::stream(session), last_seq });
-        self.view(self.load(caller, id).await?).await
+        Ok(self.view_created(run, fold.unwrap_or_default()))
     }
 
-    /// Returns the session of a new run: the named one, unless it has an open run, or a new one.
-    async fn session_of(
+    /// Checks that a run can be created in an existing session: it has the same profile, and no open run.
+    async fn check_session(
         &self,
-        tx: &mut Tx,
         caller: &Authorized<RunsWrite>,
-        request: &CreateRun,
+        id: SessionId,
         spec: &RunSpec,
-    ) -> Result<SessionId, ServiceError> {
-        let Some(id) = request.session else {
-            let id = SessionId::generate();
-            let new = NewSession {
-                id,
-                tenant: caller.tenant(),
-                project: spec.project.as_str(),
-                backend_profile: spec.profile.as_str(),
-                created_by: caller.principal,
-                expires_in: None,
-            };
-            sessions::insert(tx, &new).await?;
-            return Ok(id);
-        };
+    ) -> Result<(), ServiceError> {
         let reader = Reader { principal: caller.principal, name: "" };
         let found = sessions::find(&self.deps.store, id, reader).await?;
         let session = caller.load(found)?;
@@ -109,7 +101,7 @@ impl Runs {
         }
         match session.active_run {
             Some(active) => Err(ServiceError::from(RunError::RunOpen(Some(active)))),
-            None => Ok(id),
+            None => Ok(()),
         }
     }
 

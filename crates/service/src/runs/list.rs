@@ -48,6 +48,11 @@ impl Runs {
         Ok(self.build_view(run, open, &folds))
     }
 
+    /// Builds the view of a run that was just created.
+    pub(super) fn view_created(&self, run: Run, fold: Fold) -> RunView {
+        self.build_view(run, Vec::new(), &HashMap::from([(Scope::Run, fold)]))
+    }
+
     fn build_view(&self, run: Run, open: Vec<Command>, folds: &HashMap<Scope, Fold>) -> RunView {
         let last_seq = folds.get(&Scope::Run).map_or(Seq::ZERO, |whole| whole.last_seq);
         let liveness = assess(&LivenessInput {

@@ -187,12 +187,36 @@ pub(super) async fn update(
     append: &AppendRequest,
     appended: &[AppendedEntry],
 ) -> Result<FoldUpdate, AppendError> {
+    let update = change(&mut *connection, append, appended).await?;
+    if !update.folds.is_empty() {
+        let (ids, texts): (Vec<Uuid>, Vec<String>) =
+            update.folds.iter().map(|(scope, fold)| (*scope, fold.to_json())).unzip();
+        sqlx::query_file!("queries/run_folds/upsert.sql", append.stream.owner, &ids, &texts)
+            .execute(connection)
+            .await
+            .map_err(StoreError::from)?;
+    }
+    Ok(update)
+}
+
+/// Returns the folds of the first append to a run.
+pub(super) fn change_first(append: &AppendRequest, appended: &[AppendedEntry]) -> FoldUpdate {
+    let mut folds = Folds::new();
+    let late = apply(&mut folds, append, appended);
+    FoldUpdate { folds, late }
+}
+
+/// Returns the folds that an append changes, under the lock of its head. The caller stores them.
+pub(super) async fn change(
+    connection: &mut PgConnection,
+    append: &AppendRequest,
+    appended: &[AppendedEntry],
+) -> Result<FoldUpdate, AppendError> {
     let scopes = scopes(append);
     if scopes.is_empty() {
         return Ok(FoldUpdate { folds: Folds::new(), late: vec![false; append.entries.len()] });
     }
-    let run = append.stream.owner;
-    let stored = read(&mut *connection, run, &scopes).await?;
+    let stored = read(connection, append.stream.owner, &scopes).await?;
     if let Some(command) = unknown_command(append, &stored) {
         return Err(AppendError::UnknownCommand(command));
     }
@@ -205,11 +229,5 @@ pub(super) async fn update(
     }
     let late = apply(&mut folds, append, appended);
     folds.retain(|scope, _| !unreadable.contains(scope));
-    let (ids, texts): (Vec<Uuid>, Vec<String>) =
-        folds.iter().map(|(scope, fold)| (*scope, fold.to_json())).unzip();
-    sqlx::query_file!("queries/run_folds/upsert.sql", run, &ids, &texts)
-        .execute(connection)
-        .await
-        .map_err(StoreError::from)?;
     Ok(FoldUpdate { folds, late })
 }

@@ -4,6 +4,7 @@
 //! describes. [`GroupWriter`] collects frequent appends of many callers and commits them together.
 
 mod append;
+mod append_new;
 mod erase;
 mod folds;
 mod group;
@@ -13,6 +14,7 @@ mod partitions;
 mod request;
 
 pub use append::append;
+pub use append_new::{append_new, append_new_to_run};
 pub use erase::erase;
 pub use folds::{
     Scope, load as load_folds, load_in as load_fold_in, load_of_runs as load_folds_of_runs,
