@@ -88,6 +88,20 @@ fn invalid_value_is_refused_with_its_field() {
     assert_eq!(every_kind().check(&content(large)), Err(InvalidContent::TooLarge));
 }
 
+/// As Claude Code's adapter sends it.
+#[test]
+fn description_of_a_choice_is_shown_with_its_title() {
+    let described = json!([
+        { "const": "Blue", "title": "Blue", "description": "Like the sea", "_meta": { "preview": "…" } },
+        { "const": "Red", "description": "Like fire" },
+    ]);
+    let form = form(json!({ "x": { "type": "string", "oneOf": described } }), &[]).expect("a form");
+    let FieldKind::Choice { choices, .. } = &form.fields()[0].kind else { panic!("a choice") };
+    let shown: Vec<(&str, &str)> =
+        choices.iter().map(|choice| (choice.value.as_str(), choice.label())).collect();
+    assert_eq!(shown, [("Blue", "Blue: Like the sea"), ("Red", "Red: Like fire")]);
+}
+
 #[test]
 fn formats_are_checked() {
     for (format, valid, invalid) in [

@@ -18,7 +18,9 @@
 pub mod answerability;
 pub mod approval;
 pub mod digest;
+mod field_check;
 pub mod field_problem;
+mod field_schema;
 pub mod form;
 pub mod form_field;
 #[cfg(test)]
@@ -30,5 +32,6 @@ pub mod rule;
 pub mod state;
 #[cfg(test)]
 mod state_tests;
+mod text_format;
 pub mod vote;
 pub mod voter;
