@@ -22,8 +22,24 @@ pub fn node_modules() -> PathBuf {
 /// Returns the path of Qwen Code, which speaks the Agent Client Protocol with `--acp`. It needs Node on the `PATH`.
 #[must_use]
 pub fn qwen_program() -> PathBuf {
-    let program = tools_folder().join("agents/node_modules/.bin/qwen");
-    assert!(program.is_file(), "no qwen at {}: run .ci/setup", program.display());
+    node_program("agents", "qwen")
+}
+
+/// Returns the path of the adapter with which Claude Code speaks the Agent Client Protocol. It needs Node on the `PATH`.
+#[must_use]
+pub fn claude_program() -> PathBuf {
+    node_program("claude", "claude-agent-acp")
+}
+
+/// Returns the path of Gemini CLI, which speaks the Agent Client Protocol with `--acp`. It needs Node on the `PATH`.
+#[must_use]
+pub fn gemini_program() -> PathBuf {
+    node_program("gemini", "gemini")
+}
+
+fn node_program(folder: &str, name: &str) -> PathBuf {
+    let program = tools_folder().join(folder).join("node_modules/.bin").join(name);
+    assert!(program.is_file(), "no {name} at {}: run .ci/setup", program.display());
     program
 }
 

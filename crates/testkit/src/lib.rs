@@ -19,7 +19,7 @@ mod sql;
 mod stopwatch;
 mod template;
 
-pub use agents::{codex_program, node_modules, qwen_program};
+pub use agents::{claude_program, codex_program, gemini_program, node_modules, qwen_program};
 pub use database::TestDb;
 pub use engines::{EngineUrls, PrivateEngines, nats_url, subject_prefix};
 pub use fake_model::{BIG_OUTPUT_BYTES, FakeModel, ModelRequest};

@@ -129,6 +129,9 @@ fn agent_rows(found: &[BackendProfile]) -> Vec<(&'static str, String, String)> {
         let next = "agents need an API key: guildhall profiles set codex".to_owned();
         rows.push(("Codex", "login found, not used".to_owned(), next));
     }
+    if agents::lacks_claude_adapter() {
+        rows.push(("Claude", "found, not usable yet".to_owned(), agents::INSTALL_CLAUDE_ADAPTER.to_owned()));
+    }
     rows
 }
 

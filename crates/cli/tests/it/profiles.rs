@@ -91,21 +91,28 @@ fn profiles_check_reports_whether_the_credential_works() {
 
 #[test]
 fn each_provider_gets_only_the_credential_of_its_profile() {
-    let path = search_path_with(&[&guildhall_testkit::codex_program(), &guildhall_testkit::qwen_program()]);
+    let path = search_path_with(&[
+        &guildhall_testkit::codex_program(),
+        &guildhall_testkit::qwen_program(),
+        &guildhall_testkit::claude_program(),
+        &guildhall_testkit::gemini_program(),
+    ]);
     let server = DevServer::ephemeral_with(&[("GUILDHALL_LAUNCHER_KIND", "local"), ("PATH", &path)]);
     let user = CliUser::new();
     user.login(&server);
     let runtime = Runtime::new().expect("a runtime");
-    for (profile, key, api) in [
-        ("codex", "sk-canary-openai", "/v1/responses"),
-        ("qwen", "sk-canary-dashscope", "/v1/chat/completions"),
+    for (profile, agent, key, api) in [
+        ("codex", "codex", "sk-canary-openai", "/v1/responses"),
+        ("qwen", "qwen", "sk-canary-dashscope", "/v1/chat/completions"),
+        ("claude", "claude-agent-acp", "sk-canary-anthropic", "/v1/messages"),
+        ("gemini", "gemini", "canary-google", "/v1beta/models/fake-model:streamGenerateContent"),
     ] {
         let model = runtime.block_on(FakeModel::start());
-        let url = model.base_url();
+        let url = if profile == "gemini" { model.gemini_base_url() } else { model.base_url() };
         let args = ["profiles", "set", profile, "--base-url", &url, "--model", "fake-model"];
         let set = user.run_with_stdin(&args, key);
         assert_eq!(set.status.code(), Some(0), "{}{}", stdout(&set), stderr(&set));
-        let works = format!("{profile} works: {profile} at {url} accepted the credential and replied\n");
+        let works = format!("{profile} works: {agent} at {url} accepted the credential and replied\n");
         assert!(stdout(&set).ends_with(&works), "{}", stdout(&set));
         let requests = model.requests();
         let received: BTreeSet<_> =

@@ -91,6 +91,7 @@ impl Profile {
     /// The default providers of agents.
     pub const OPENAI_URL: &'static str = "https://api.openai.com/v1";
     pub const ANTHROPIC_URL: &'static str = "https://api.anthropic.com/v1";
+    pub const GEMINI_URL: &'static str = "https://generativelanguage.googleapis.com/v1beta";
 
     /// Returns the URL that requests of the agent go to. A script has no provider.
     #[must_use]
@@ -99,6 +100,7 @@ impl Profile {
             (BackendKind::Script, _) => None,
             (BackendKind::Codex | BackendKind::Acp, Some(url)) => Some(url),
             (BackendKind::Acp, None) if self.env_key.starts_with("ANTHROPIC_") => Some(Self::ANTHROPIC_URL),
+            (BackendKind::Acp, None) if self.env_key.starts_with("GEMINI_") => Some(Self::GEMINI_URL),
             (BackendKind::Codex | BackendKind::Acp, None) => Some(Self::OPENAI_URL),
         }
     }
@@ -244,6 +246,10 @@ mod tests {
             (
                 "backend = \"acp\"\ncommand = [\"x\"]\nenv_key = \"ANTHROPIC_API_KEY\"",
                 ("x", Some(Profile::ANTHROPIC_URL)),
+            ),
+            (
+                "backend = \"acp\"\ncommand = [\"x\"]\nenv_key = \"GEMINI_API_KEY\"",
+                ("x", Some(Profile::GEMINI_URL)),
             ),
             ("backend = \"script\"", ("script", None)),
         ] {

@@ -10,10 +10,11 @@ use super::Profile;
 use crate::runs::policy::BackendProfile;
 
 /// The built-in templates, in the format of `profile.toml`.
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("claude", include_str!("templates/claude.toml")),
     ("codex", include_str!("templates/codex.toml")),
     ("deepseek", include_str!("templates/deepseek.toml")),
+    ("gemini", include_str!("templates/gemini.toml")),
     ("minimax-m3", include_str!("templates/minimax-m3.toml")),
     ("qwen", include_str!("templates/qwen.toml")),
 ];
@@ -91,7 +92,7 @@ mod tests {
     fn every_built_in_template_is_valid_and_names_its_provider() {
         let templates = ProfileTemplates::default();
         let names: Vec<&str> = templates.names().map(BackendProfile::as_str).collect();
-        assert_eq!(names, ["claude", "codex", "deepseek", "minimax-m3", "qwen"]);
+        assert_eq!(names, ["claude", "codex", "deepseek", "gemini", "minimax-m3", "qwen"]);
         for name in names {
             let template = templates.get(name).expect("a template");
             assert!(template.base_url.as_deref().is_some_and(|url| url.starts_with("https://")), "{name}");
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(resolve("house", Some("qwen"), Some(stored.clone())), qwen);
         assert_eq!(resolve("qwen", None, Some(stored.clone())), Some(stored));
         assert_eq!(resolve("codex", None, None), codex);
-        let list = "claude, codex, deepseek, minimax-m3, qwen".to_owned();
+        let list = "claude, codex, deepseek, gemini, minimax-m3, qwen".to_owned();
         assert_eq!(templates.resolve(&name("house"), None, None), Err(TemplateError::Missing(list.clone())));
         assert_eq!(templates.resolve(&name("codex"), Some("x"), None), Err(TemplateError::Unknown(list)));
     }

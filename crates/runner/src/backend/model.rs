@@ -14,8 +14,8 @@ use url::Url;
 
 use super::{BackendConfig, BackendFailure};
 use crate::model_proxy::{
-    ANTHROPIC_ROUTES, CHAT_ROUTES, CredentialHeader, ExceededCap, HostRules, ModelProxy, ModelProxyConfig,
-    ModelRoute, RESPONSES_ROUTES,
+    ANTHROPIC_ROUTES, CHAT_ROUTES, CredentialHeader, ExceededCap, GEMINI_ROUTES, HostRules, ModelProxy,
+    ModelProxyConfig, ModelRoute, RESPONSES_ROUTES,
 };
 use crate::sandbox::{Containment, PROXY_PORT};
 
@@ -31,13 +31,19 @@ pub enum ModelApi {
     Chat,
     /// Messages of Anthropic.
     Messages,
+    /// Generation of content by Gemini.
+    Gemini,
 }
 
 impl ModelApi {
     /// Returns the API that an agent uses which reads its credential from this variable.
     #[must_use]
     pub fn of_variable(name: &str, default: Self) -> Self {
-        if name.starts_with("ANTHROPIC_") { Self::Messages } else { default }
+        match name {
+            _ if name.starts_with("ANTHROPIC_") => Self::Messages,
+            _ if name.starts_with("GEMINI_") => Self::Gemini,
+            _ => default,
+        }
     }
 
     /// Returns the requests that the proxy forwards.
@@ -46,6 +52,7 @@ impl ModelApi {
             Self::Responses => RESPONSES_ROUTES,
             Self::Chat => CHAT_ROUTES,
             Self::Messages => ANTHROPIC_ROUTES,
+            Self::Gemini => GEMINI_ROUTES,
         }
     }
 
@@ -53,6 +60,7 @@ impl ModelApi {
         match self {
             Self::Responses | Self::Chat => CredentialHeader::Bearer,
             Self::Messages => CredentialHeader::XApiKey,
+            Self::Gemini => CredentialHeader::XGoogApiKey,
         }
     }
 
@@ -60,6 +68,7 @@ impl ModelApi {
         match self {
             Self::Responses | Self::Chat => Profile::OPENAI_URL,
             Self::Messages => Profile::ANTHROPIC_URL,
+            Self::Gemini => Profile::GEMINI_URL,
         }
     }
 }

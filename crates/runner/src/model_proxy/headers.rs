@@ -23,6 +23,7 @@ const ALLOWED_REQUEST_HEADERS: &[&str] = &[
     "version",
     "x-app",
     "x-client-request-id",
+    "x-goog-api-client",
     "x-request-id",
     "x-title",
 ];

@@ -41,7 +41,8 @@ use url::Url;
 pub use budget::{ExceededCap, ModelCaps, ModelUsage};
 pub use hosts::{HostPattern, HostPatternError, HostRules};
 pub use route::{
-    ANTHROPIC_ROUTES, CHAT_ROUTES, ModelRoute, RESPONSES_ROUTES, RouteMethod, RoutePurpose, find_route,
+    ANTHROPIC_ROUTES, CHAT_ROUTES, GEMINI_ROUTES, ModelRoute, RESPONSES_ROUTES, RouteMethod, RoutePurpose,
+    find_route,
 };
 
 use budget::Budget;
@@ -75,6 +76,8 @@ pub enum CredentialHeader {
     Bearer,
     /// `x-api-key: …`, of the Anthropic API.
     XApiKey,
+    /// `x-goog-api-key: …`, of the Gemini API.
+    XGoogApiKey,
 }
 
 /// A running proxy. Dropping it closes all connections and removes the socket.

@@ -184,6 +184,7 @@ impl CredentialHeader {
         let (name, value) = match self {
             Self::Bearer => (header::AUTHORIZATION, HeaderValue::try_from(format!("Bearer {secret}"))),
             Self::XApiKey => (HeaderName::from_static("x-api-key"), HeaderValue::try_from(secret)),
+            Self::XGoogApiKey => (HeaderName::from_static("x-goog-api-key"), HeaderValue::try_from(secret)),
         };
         // The error must not contain the value.
         let mut value = value

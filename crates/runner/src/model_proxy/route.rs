@@ -45,6 +45,19 @@ pub const ANTHROPIC_ROUTES: &[ModelRoute] = &[
     information("/models/{id}"),
 ];
 
+/// The Gemini API. A method follows the model id.
+pub const GEMINI_ROUTES: &[ModelRoute] = &[
+    generation("/models/{id}:generateContent"),
+    generation("/models/{id}:streamGenerateContent"),
+    ModelRoute {
+        method: RouteMethod::Post,
+        path: "/models/{id}:countTokens",
+        purpose: RoutePurpose::Information,
+    },
+    information("/models"),
+    information("/models/{id}"),
+];
+
 const MODEL_ID: &str = "{id}";
 
 /// Longer than the id of any model.
@@ -87,10 +100,18 @@ fn path_matches(route: &str, path: &str) -> bool {
     loop {
         match (expected.next(), requested.next()) {
             (None, None) => return true,
-            (Some(MODEL_ID), Some(id)) if is_model_id(id) => {}
-            (Some(expected), Some(requested)) if expected != MODEL_ID && expected == requested => {}
+            (Some(expected), Some(requested)) if segment_matches(expected, requested) => {}
             (None | Some(_), None | Some(_)) => return false,
         }
+    }
+}
+
+fn segment_matches(expected: &str, requested: &str) -> bool {
+    match expected.strip_prefix(MODEL_ID) {
+        // A model id may have a colon, but the last one is that of the method.
+        Some("") => is_model_id(requested),
+        Some(method) => requested.strip_suffix(method).is_some_and(is_model_id),
+        None => expected == requested,
     }
 }
 
@@ -108,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    const ALL: [&[ModelRoute]; 3] = [RESPONSES_ROUTES, CHAT_ROUTES, ANTHROPIC_ROUTES];
+    const ALL: [&[ModelRoute]; 4] = [RESPONSES_ROUTES, CHAT_ROUTES, ANTHROPIC_ROUTES, GEMINI_ROUTES];
 
     fn found(routes: &[ModelRoute], method: Method, path: &str) -> bool {
         find_route(routes, "/v1", &method, path).is_some()
@@ -124,6 +145,9 @@ mod tests {
             (ANTHROPIC_ROUTES, Method::POST, "/v1/messages"),
             (ANTHROPIC_ROUTES, Method::POST, "/v1/messages/count_tokens"),
             (ANTHROPIC_ROUTES, Method::GET, "/v1/models/claude-sonnet-4.5:latest"),
+            (GEMINI_ROUTES, Method::POST, "/v1/models/gemini-2.5-pro:generateContent"),
+            (GEMINI_ROUTES, Method::POST, "/v1/models/gemini-2.5-pro:streamGenerateContent"),
+            (GEMINI_ROUTES, Method::POST, "/v1/models/gemini-2.5-pro:countTokens"),
         ] {
             assert!(found(routes, method, path), "{path}");
         }
@@ -156,6 +180,8 @@ mod tests {
             "/responses",
             "/v1/responses;a=b",
             "/v1/models/{id}",
+            "/v1/models/a/b:generateContent",
+            "/v1/models/a:batchGenerateContent/x",
             "/v1",
             "/",
             "*",
@@ -179,13 +205,18 @@ mod tests {
         }
         assert!(!found(RESPONSES_ROUTES, Method::GET, "/v1/responses"));
         assert!(!found(ANTHROPIC_ROUTES, Method::POST, "/v1/models/x"));
+        for path in
+            ["x:batchGenerateContent", ":generateContent", "..:generateContent", "x/y:generateContent"]
+        {
+            assert!(!found(GEMINI_ROUTES, Method::POST, &format!("/v1/models/{path}")), "{path}");
+        }
     }
 
     proptest! {
         /// A provider may normalize a path. Whatever is found must be in normal form already, and below the base path.
         #[test]
         fn found_paths_are_in_normal_form(
-            path in r"(/v1)?(/{1,2}(responses|compact|chat|completions|messages|count_tokens|models|files|\.{1,2}|%2[eEfF]|[a-z.%2Ff:;\\]{0,6})){0,4}/?",
+            path in r"(/v1)?(/{1,2}(responses|compact|chat|completions|messages|count_tokens|models|files|x:generateContent|\.{1,2}|%2[eEfF]|[a-z.%2Ff:;\\]{0,6})){0,4}/?",
             post: bool,
         ) {
             let method = if post { Method::POST } else { Method::GET };
@@ -194,7 +225,7 @@ mod tests {
                     let url = Url::parse(&format!("http://provider.example{path}")).expect("a URL");
                     prop_assert_eq!(url.path(), path.as_str());
                     prop_assert!(!path.contains('%') && !path.contains("//") && !path.contains('\\'));
-                    let fixed = route.path.trim_end_matches(MODEL_ID);
+                    let fixed = route.path.split(MODEL_ID).next().unwrap_or_default();
                     let expected_start = format!("/v1{fixed}");
                     prop_assert!(path.starts_with(&expected_start));
                 }

@@ -5,10 +5,15 @@
 
 use serde_json::Value;
 
+use super::headers::contains;
+
 /// A longer line or document is not parsed. The last event of the Responses API repeats the whole output.
 const MAX_DOCUMENT_BYTES: usize = 2 * 1024 * 1024;
 
-const USAGE_KEY: &[u8] = b"\"usage\"";
+const USAGE_KEYS: [&[u8]; 2] = [b"\"usage\"", b"\"usageMetadata\""];
+
+/// Input, output and total in the Gemini API.
+const GEMINI_FIELDS: [&str; 3] = ["promptTokenCount", "candidatesTokenCount", "totalTokenCount"];
 
 /// Tokens of one response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -128,8 +133,7 @@ impl UsageScanner {
     fn read_line(&mut self, line: &[u8]) {
         let Some(data) = line.strip_prefix(b"data:") else { return };
         self.events += 1;
-        if line.len() <= MAX_DOCUMENT_BYTES && data.windows(USAGE_KEY.len()).any(|window| window == USAGE_KEY)
-        {
+        if line.len() <= MAX_DOCUMENT_BYTES && USAGE_KEYS.iter().any(|key| contains(data, key)) {
             self.read_document(data);
         }
     }
@@ -137,8 +141,10 @@ impl UsageScanner {
     /// Reads `usage` of the document, or of the `response` or `message` in an event. Elsewhere it is text of the model.
     fn read_document(&mut self, document: &[u8]) {
         let Ok(document) = serde_json::from_slice::<Value>(document) else { return };
-        for holder in [&document, &document["response"], &document["message"]] {
-            if let Some(record) = read_record(&holder["usage"]) {
+        let holders = [&document, &document["response"], &document["message"]];
+        let records = holders.map(|holder| &holder["usage"]).into_iter().chain([&document["usageMetadata"]]);
+        for record in records {
+            if let Some(record) = read_record(record) {
                 self.usage.input = self.usage.input.max(record.input);
                 self.usage.output = self.usage.output.max(record.output);
                 // The first event of a message has the input only.
@@ -148,20 +154,24 @@ impl UsageScanner {
     }
 }
 
-/// Reads a record of the Chat (`prompt_tokens`), Responses or Anthropic API (`input_tokens`).
+/// Reads a record of the Chat (`prompt_tokens`), Responses or Anthropic (`input_tokens`), or Gemini API
+/// (`promptTokenCount`).
 fn read_record(usage: &Value) -> Option<TokenUsage> {
     let fields = usage.as_object()?;
     let count = |name: &str| fields.get(name).and_then(Value::as_u64);
     let sum = |names: &[&str]| names.iter().filter_map(|name| count(name)).fold(0, u64::saturating_add);
     let named = ["prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens"];
-    named.iter().find_map(|name| count(name))?;
+    named.iter().chain(&GEMINI_FIELDS).find_map(|name| count(name))?;
+    let [gemini_input, gemini_output, gemini_total] = GEMINI_FIELDS;
     // Anthropic counts cached tokens apart; the OpenAI APIs include them.
     let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
     let input = count("prompt_tokens")
+        .or_else(|| count(gemini_input))
         .unwrap_or_else(|| count("input_tokens").unwrap_or_default().saturating_add(sum(&cached)));
-    let output = sum(&["completion_tokens"]).max(sum(&["output_tokens"]));
+    let output = sum(&["completion_tokens"]).max(sum(&["output_tokens"])).max(sum(&[gemini_output]));
     // Some providers count reasoning in the total only.
-    let rest = count("total_tokens").unwrap_or_default().saturating_sub(input);
+    let total = count("total_tokens").or_else(|| count(gemini_total));
+    let rest = total.unwrap_or_default().saturating_sub(input);
     Some(TokenUsage { input, output: output.max(rest) })
 }
 
@@ -180,6 +190,8 @@ mod tests {
     const ANTHROPIC: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":4,\"cache_creation_input_tokens\":2,\"cache_read_input_tokens\":5,\"output_tokens\":1}}}\n\n\
         event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"hi\"}}\n\n\
         event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":7}}\n\n";
+    const GEMINI: &str = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"hi\"}]}}],\"usageMetadata\":{\"promptTokenCount\":11}}\n\n\
+        data: {\"candidates\":[],\"usageMetadata\":{\"promptTokenCount\":11,\"candidatesTokenCount\":4,\"thoughtsTokenCount\":3,\"totalTokenCount\":18}}\n\n";
     const EXPECTED: TokenUsage = TokenUsage { input: 11, output: 7 };
 
     fn scan(format: BodyFormat, chunks: &[&[u8]]) -> UsageScanner {
@@ -195,7 +207,7 @@ mod tests {
 
     #[test]
     fn streams_of_all_wire_apis_are_counted() {
-        for stream in [CHAT, RESPONSES, ANTHROPIC] {
+        for stream in [CHAT, RESPONSES, ANTHROPIC, GEMINI] {
             let scanner = scan(BodyFormat::Events, &[stream.as_bytes()]);
             assert_eq!((scanner.usage(), scanner.has_final_record()), (EXPECTED, true), "{stream}");
         }
@@ -274,7 +286,7 @@ mod tests {
     proptest! {
         #[test]
         fn chunk_boundaries_do_not_change_the_count(
-            stream in prop::sample::select(vec![CHAT, RESPONSES, ANTHROPIC]),
+            stream in prop::sample::select(vec![CHAT, RESPONSES, ANTHROPIC, GEMINI]),
             cuts in prop::collection::vec(0_usize..700, 0..12),
         ) {
             let bytes = stream.as_bytes();

@@ -12,7 +12,7 @@ use guildhall_runner::backend::{
 };
 use serde_json::{Value, json};
 
-use crate::suite::turns::answered_turn;
+use crate::suite::turns::{self, answered_turn};
 use crate::suite::{BackendFixture, Harness};
 
 fn fixture() -> BackendFixture {
@@ -202,6 +202,14 @@ async fn cancelled_turn_cancels_its_elicitation() {
     });
     let report = report.await;
     assert_eq!(report.outcome, TurnOutcome::Interrupted, "{report:?}");
+    harness.finish();
+}
+
+#[tokio::test]
+async fn time_limit_does_not_count_the_wait_for_a_person() {
+    let fixture = fixture();
+    let mut harness = Harness::with_agent_script(&fixture, &asking_script(&form("s"))).await;
+    turns::time_limit_does_not_count_the_wait_for_a_person(&mut harness).await;
     harness.finish();
 }
 

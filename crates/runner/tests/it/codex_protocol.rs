@@ -10,7 +10,7 @@ use guildhall_runner::backend::{
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::suite::{BackendFixture, Harness};
+use crate::suite::{BackendFixture, Harness, turns};
 
 fn fixture() -> BackendFixture {
     BackendFixture { create, ..crate::codex::fixture() }
@@ -50,6 +50,21 @@ async fn unknown_request_is_rejected_and_reported() {
     let report = harness.turn("hello").await;
     assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
     harness.assert_request_rejected(&report, "grant/everything");
+    harness.finish();
+}
+
+#[tokio::test]
+async fn time_limit_does_not_count_the_wait_for_a_person() {
+    let request = json!({
+        "id": "x", "method": "item/commandExecution/requestApproval",
+        "params": { "threadId": "t", "turnId": "u", "itemId": "i", "command": "touch made", "cwd": "/" },
+    });
+    let script = agent_script(&format!(
+        "{START_TURN}; echo '{request}' ;;\n*'\"turn/interrupt\"'*) echo '{{\"id\":3,\"result\":{{}}}}'; ended interrupted ;;"
+    ));
+    let fixture = fixture();
+    let mut harness = Harness::with_agent_script(&fixture, &script).await;
+    turns::time_limit_does_not_count_the_wait_for_a_person(&mut harness).await;
     harness.finish();
 }
 

@@ -3,9 +3,11 @@
 
 mod acp;
 mod acp_protocol;
+mod claude;
 mod codex;
 mod codex_protocol;
 mod codex_questions;
+mod gemini;
 mod sample_repositories;
 mod script;
 mod setup;

@@ -23,7 +23,7 @@ pub(crate) fn fixture() -> BackendFixture {
         asks_approval: true,
         is_separate_process: false,
     };
-    BackendFixture { create, capabilities, prompt, received }
+    BackendFixture { prompt, received, ..BackendFixture::new(create, capabilities) }
 }
 
 fn create(_base_url: &str, config: BackendConfig) -> Box<dyn Backend> {

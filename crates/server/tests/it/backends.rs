@@ -63,6 +63,7 @@ async fn backends_are_the_built_in_and_the_stored_profiles_of_the_tenant() {
         row("deepseek", ACP, false, false),
         row("demo", "script", true, true),
         row("dsflash-go", CODEX, false, false),
+        row("gemini", ACP, false, false),
         row("house", CODEX, true, true),
         row("minimax-m3", ACP, false, false),
         row("qwen", ACP, true, true),
@@ -71,17 +72,17 @@ async fn backends_are_the_built_in_and_the_stored_profiles_of_the_tenant() {
     assert_eq!(summaries(&backends), shared_rows);
     assert_eq!(summaries(&list_backends(&cluster, "?tenantId=other", operator).await), shared_rows);
     assert_eq!(
-        backends[6],
+        backends[7],
         json!({
             "profile": "house", "backendKind": CODEX, "protocol": "codex-app-server",
             "transport": "stdio", "commandTypes": ["turn", "steer", "interrupt"],
             "requiredSecretKeys": ["auth.json", "config.toml"], "configured": true, "unavailable": null,
         })
     );
-    assert_eq!(backends[8]["commandTypes"], json!(["turn", "interrupt"]), "ACP cannot steer a turn");
+    assert_eq!(backends[9]["commandTypes"], json!(["turn", "interrupt"]), "ACP cannot steer a turn");
 
     let mut own_rows = shared_rows.to_vec();
-    own_rows.insert(8, row("my-model", CODEX, true, true));
+    own_rows.insert(9, row("my-model", CODEX, true, true));
     assert_eq!(summaries(&list_backends(&cluster, "?tenantId=acme", operator).await), own_rows);
     let (_, key) = cluster.create_key(&acme, "viewer").await;
     assert_eq!(summaries(&list_backends(&cluster, "", &key).await), own_rows, "a key belongs to its tenant");

@@ -38,6 +38,11 @@ async fn template_gives_a_profile_its_agent_and_its_provider() {
             json!({ "model": "m" }),
             json!(["acp", "claude-agent-acp", "https://api.anthropic.com/v1", "m"]),
         ),
+        (
+            "gemini",
+            json!({}),
+            json!(["acp", "gemini", "https://generativelanguage.googleapis.com/v1beta", null]),
+        ),
         ("qwen", json!({ "baseUrl": own }), json!(["acp", "qwen", own, "qwen3-coder-plus"])),
         ("qwen", json!({ "model": "m-2" }), json!(["acp", "qwen", own, "m-2"])),
         ("house", json!({ "template": "codex", "baseUrl": own }), json!(["codex", "codex", own, null])),
@@ -56,7 +61,7 @@ async fn template_gives_a_profile_its_agent_and_its_provider() {
         (
             400,
             "template: the profile has no template of its own name; choose one of claude, codex, deepseek, \
-             minimax-m3, qwen"
+             gemini, minimax-m3, qwen"
         )
     );
 }

@@ -109,6 +109,7 @@ async fn profile_list_shows_built_in_tenant_and_shared_profiles() {
             ("codex", "tenant", true),
             ("deepseek", "none", false),
             ("dsflash-go", "none", false),
+            ("gemini", "none", false),
             ("house", "shared", true),
             ("minimax-m3", "none", false),
             ("my-model", "tenant", true),
@@ -142,7 +143,7 @@ async fn members_read_profiles_and_only_managers_change_them() {
     let (owner, developer) = (cluster.create_user("owner").await, cluster.create_user("developer").await);
     cluster.set_role(&tenant, &owner, "owner").await;
     cluster.set_role(&tenant, &developer, "developer").await;
-    assert_eq!(list_profiles(&cluster, &tenant, &developer.token).await.len(), 6);
+    assert_eq!(list_profiles(&cluster, &tenant, &developer.token).await.len(), 7);
     cluster
         .first
         .put_credential(&tenant, "codex", &developer.token, body())
@@ -452,7 +453,7 @@ async fn missing_secrets_folder_is_reported_and_a_readable_one_fails_start() {
         .put_credential(&tenant, "codex", &cluster.operator.token, json!({ "credential": "x" }))
         .await;
     refused.assert_failure(409, "secret-unavailable");
-    assert_eq!(list_profiles(&cluster, &tenant, &cluster.operator.token).await.len(), 6);
+    assert_eq!(list_profiles(&cluster, &tenant, &cluster.operator.token).await.len(), 7);
     let folder = tempfile::tempdir().expect("a folder");
     let readable = folder.path().join("secrets");
     fs::create_dir(&readable).expect("a folder");

@@ -135,7 +135,7 @@ async fn sessions_backends_and_validations_follow_the_bounds_of_the_tenant() {
         let backends = response.body["backends"].as_array().expect("backends").clone();
         backends.iter().filter(|backend| backend["unavailable"].is_null()).count()
     };
-    assert_eq!((available(&format!("?tenantId={acme}")).await, available("").await), (1, 7));
+    assert_eq!((available(&format!("?tenantId={acme}")).await, available("").await), (1, 8));
     let validated = cluster.second.validate_profile(&acme, "codex", operator).await;
     validated.assert_failure(403, "tenant-policy-denied");
 }

@@ -1,7 +1,7 @@
 //! A fake model provider on loopback. The last user prompt controls its response, so that tests can drive real agents.
 //!
-//! It implements the parts of `POST …/responses` (streamed) and `POST …/chat/completions` (streamed or not) that coding
-//! agents use. Trigger words in the prompt:
+//! It implements the parts of these APIs that coding agents use: Responses (streamed) and Chat Completions of OpenAI,
+//! Messages of Anthropic, and the Gemini API (streamed or not). Trigger words in the prompt:
 //!
 //! | word | response |
 //! |---|---|
@@ -21,6 +21,8 @@
 
 mod behaviour;
 mod chat;
+mod gemini;
+mod messages;
 mod reply;
 mod responses;
 mod server;
@@ -39,6 +41,7 @@ pub use behaviour::BIG_OUTPUT_BYTES;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
     pub path: String,
+    /// The credential as a bearer token, whichever header of the APIs has it.
     pub authorization: Option<String>,
     /// Null if the body is empty or not JSON.
     pub body: Value,
@@ -66,6 +69,12 @@ impl FakeModel {
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// Returns the base URL for agents of the Gemini API.
+    #[must_use]
+    pub fn gemini_base_url(&self) -> String {
+        format!("http://{}/v1beta", self.address)
     }
 
     /// Returns a base URL under which requests without this key get a 401.

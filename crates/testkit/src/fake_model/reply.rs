@@ -12,7 +12,7 @@ pub(super) enum Reply {
 }
 
 /// One step of a streamed response.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Step {
     /// A server-sent event; its `type` field, if any, becomes the event name.
     Event(Value),

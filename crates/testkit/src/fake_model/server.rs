@@ -11,13 +11,13 @@ use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::reply::{Reply, Step};
-use super::{ModelRequest, chat, responses};
+use super::{ModelRequest, chat, gemini, messages, responses};
 
 type RequestLog = Arc<Mutex<Vec<ModelRequest>>>;
 type Body = UnsyncBoxBody<Bytes, &'static str>;
@@ -27,6 +27,9 @@ const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
 /// Lets the sent chunks reach the agent before the connection closes.
 const DISCONNECT_DELAY: Duration = Duration::from_millis(50);
+
+/// The headers of Anthropic and of Gemini with the API key.
+const KEY_HEADERS: [&str; 2] = ["x-api-key", "x-goog-api-key"];
 
 /// Path prefix before a required API key.
 pub(super) const KEY_PATH_PREFIX: &str = "key-";
@@ -56,9 +59,8 @@ async fn handle_request(
         return Ok(json_response(413, &json!({ "error": { "message": "body too large or incomplete" } })));
     };
     let path = head.uri.path().to_owned();
-    let authorization = head.headers.get("authorization").and_then(|value| value.to_str().ok());
     let body = serde_json::from_slice(&body.to_bytes()).unwrap_or(Value::Null);
-    let request = ModelRequest { path, authorization: authorization.map(str::to_owned), body };
+    let request = ModelRequest { path, authorization: authorization(&head.headers), body };
     request_log.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
     Ok(match respond(&request) {
         Reply::Json { status: 401, mut body } => {
@@ -72,6 +74,13 @@ async fn handle_request(
     })
 }
 
+/// Returns the credential as a bearer token, whichever header has it.
+fn authorization(headers: &HeaderMap) -> Option<String> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let key = KEY_HEADERS.into_iter().find_map(text).map(|key| format!("Bearer {key}"));
+    text("authorization").map(str::to_owned).or(key)
+}
+
 fn respond(request: &ModelRequest) -> Reply {
     if let Some(rest) = request.path.strip_prefix('/').and_then(|path| path.strip_prefix(KEY_PATH_PREFIX)) {
         let expected = format!("Bearer {}", rest.split('/').next().unwrap_or_default());
@@ -83,11 +92,17 @@ fn respond(request: &ModelRequest) -> Reply {
     match last {
         "responses" => responses::respond(&request.body),
         "completions" => chat::respond(&request.body),
+        "messages" => messages::respond(&request.body),
         "models" => {
             let models = json!([{ "id": "fake-model", "object": "model" }]);
             Reply::Json { status: 200, body: json!({ "object": "list", "data": models, "models": [] }) }
         }
-        _ => Reply::error(404),
+        _ => match last.split_once(':') {
+            Some((_, method @ ("generateContent" | "streamGenerateContent"))) => {
+                gemini::respond(method, &request.body)
+            }
+            Some(_) | None => Reply::error(404),
+        },
     }
 }
 

@@ -115,7 +115,8 @@ impl RunWatch<'_> {
             let is_complete = |fetched: &mut FetchedOutcome| fetched.last_seq <= *printed_seq;
             let outcome = outcome.or_else(|| Some(fetched.take_if(is_complete)?.outcome));
             if let Some(outcome) = outcome {
-                return Ok(outcome);
+                let text = outcome.text.filter(|_| !display.has_printed_end_of(self.command));
+                return Ok(WatchOutcome { text, ..outcome });
             }
         }
     }

@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, stderr, stdout};
 use std::time::Duration;
 
+use guildhall_domain::ids::CommandId;
+use guildhall_domain::runs::event;
 use guildhall_protocol::rest::runs::EventView;
 use guildhall_sdk::RunEvent;
 use tokio::time::Instant;
@@ -29,6 +31,8 @@ pub(super) struct WatchDisplay {
     status_line: Option<StatusLine>,
     /// The prompt of a question, in the place of the status line.
     prompt: Option<PromptLine>,
+    /// The command whose end was printed last.
+    ended_command: Option<String>,
 }
 
 struct PromptLine {
@@ -46,16 +50,20 @@ impl WatchDisplay {
     pub(super) fn new(is_json: bool) -> Self {
         // Messages on standard error are printed between the lines: both must be the same terminal.
         if is_json || !stdout().is_terminal() || !stderr().is_terminal() {
-            return Self { renderer: EventRenderer::default(), is_json, status_line: None, prompt: None };
+            return Self::with(EventRenderer::default(), is_json, None);
         }
         let status_line =
             StatusLine { status: WatchStatus::default(), started_at: Instant::now(), is_shown: false };
-        Self {
-            renderer: EventRenderer::with_folded_tools(),
-            is_json,
-            status_line: Some(status_line),
-            prompt: None,
-        }
+        Self::with(EventRenderer::with_folded_tools(), is_json, Some(status_line))
+    }
+
+    fn with(renderer: EventRenderer, is_json: bool, status_line: Option<StatusLine>) -> Self {
+        Self { renderer, is_json, status_line, prompt: None, ended_command: None }
+    }
+
+    /// Returns whether the end of a command was printed.
+    pub(super) fn has_printed_end_of(&self, command: Option<CommandId>) -> bool {
+        self.ended_command.is_some() && self.ended_command == command.map(|command| command.to_string())
     }
 
     /// Prints an event as the server sent it, or as text.
@@ -65,6 +73,10 @@ impl WatchDisplay {
         }
         if let Some(line) = &mut self.status_line {
             line.status.update(&event.view);
+        }
+        // An erased event does not show the outcome.
+        if event.view.r#type == event::TERMINAL_STATUS && event.view.payload.is_some() {
+            self.ended_command.clone_from(&event.view.command_id);
         }
         let text = self.renderer.render(&event.view);
         self.print(&text)

@@ -15,16 +15,19 @@ pub(super) enum Agent {
     Codex,
     /// Uses the Agent Client Protocol.
     Qwen,
+    /// Uses the Agent Client Protocol through an adapter, whose child is the agent.
+    Claude,
 }
 
 impl Agent {
-    pub(super) const ALL: [Self; 3] = [Self::Script, Self::Codex, Self::Qwen];
+    pub(super) const ALL: [Self; 4] = [Self::Script, Self::Codex, Self::Qwen, Self::Claude];
 
     pub(super) fn profile_name(self) -> &'static str {
         match self {
             Self::Script => "demo",
             Self::Codex => "my-codex",
             Self::Qwen => "my-qwen",
+            Self::Claude => "my-claude",
         }
     }
 
@@ -37,6 +40,11 @@ impl Agent {
                 let program = guildhall_testkit::qwen_program().to_string_lossy().into_owned();
                 Profile { command: vec![program, "--acp".to_owned()], ..Profile::new(BackendKind::Acp) }
             }
+            Self::Claude => Profile {
+                env_key: "ANTHROPIC_API_KEY".to_owned(),
+                command: vec![guildhall_testkit::claude_program().to_string_lossy().into_owned()],
+                ..Profile::new(BackendKind::Acp)
+            },
         };
         let profile =
             Profile { base_url: Some(base_url.to_owned()), model: Some("fake-model".to_owned()), ..profile };

@@ -50,7 +50,7 @@ pub(super) async fn answer(fixture: &RunnerFixture, approval: &Value, effect: &s
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn agent_acts_only_after_a_person_allows_it() {
     let fixture = RunnerFixture::start().await;
-    for agent in [Agent::Codex, Agent::Qwen] {
+    for agent in [Agent::Codex, Agent::Qwen, Agent::Claude] {
         let run = create_asking_run(&fixture, agent).await;
         let _runner = fixture.start_runner(&run, &[]);
         for (effect, name) in [("allow", "allowed"), ("deny", "denied")] {
@@ -62,7 +62,7 @@ async fn agent_acts_only_after_a_person_allows_it() {
             assert_eq!(answer(&fixture, &approval, effect).await, 200);
             let result = fixture.wait_for_result(&run, &command, TIMEOUT).await;
             assert_eq!(run.workspace.join(name).exists(), effect == "allow", "{agent:?} {result}");
-            // Codex tells its model about a denial; Qwen Code ends the turn.
+            // Codex and Claude Code tell their model about a denial; Qwen Code ends the turn.
             let expected = if (agent, effect) == (Agent::Qwen, "deny") { "blocked" } else { "completed" };
             assert_eq!(result["terminalStatus"], expected, "{agent:?} {result}");
             let settled = wait_for_approval(&fixture, &run, "settled").await;
@@ -71,21 +71,26 @@ async fn agent_acts_only_after_a_person_allows_it() {
     }
 }
 
-/// A runner that is killed while its agent waits: the question is withdrawn, and nothing runs.
+/// A runner that is killed while its agent waits: the question is withdrawn, and nothing runs. Claude Code is a child of the
+/// adapter, and would go on by itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn question_of_a_killed_runner_is_withdrawn() {
     let fixture = RunnerFixture::start().await;
-    let run = create_asking_run(&fixture, Agent::Codex).await;
-    let runner = fixture.start_runner(&run, &[]);
-    let command = fixture.send(&run, "ask:touch made").await;
-    let approval = wait_for_approval(&fixture, &run, "pending").await;
-    let pids = descendants(runner.guard_pid());
-    send_signal(runner.guard_pid(), Signal::KILL);
-    wait_until_exited(&pids, LEASE).await;
-    let result = fixture.wait_for_result(&run, &command, DETECTION_TIMEOUT).await;
-    assert_eq!(result["terminalStatus"], "failed", "{result}");
-    let withdrawn = wait_for_approval(&fixture, &run, "withdrawn").await;
-    assert_eq!(withdrawn["endReason"], "runner-lost", "{withdrawn}");
-    assert_eq!(answer(&fixture, &approval, "allow").await, 409, "nobody waits for it");
-    assert!(!run.workspace.join("made").exists(), "it ran unasked");
+    for agent in [Agent::Codex, Agent::Claude] {
+        let run = create_asking_run(&fixture, agent).await;
+        let runner = fixture.start_runner(&run, &[]);
+        let command = fixture.send(&run, "ask:touch made").await;
+        let approval = wait_for_approval(&fixture, &run, "pending").await;
+        let pids = descendants(runner.guard_pid());
+        send_signal(runner.guard_pid(), Signal::KILL);
+        wait_until_exited(&pids, LEASE).await;
+        let requests = fixture.model.requests().len();
+        let result = fixture.wait_for_result(&run, &command, DETECTION_TIMEOUT).await;
+        assert_eq!(result["terminalStatus"], "failed", "{agent:?} {result}");
+        let withdrawn = wait_for_approval(&fixture, &run, "withdrawn").await;
+        assert_eq!(withdrawn["endReason"], "runner-lost", "{agent:?} {withdrawn}");
+        assert_eq!(answer(&fixture, &approval, "allow").await, 409, "nobody waits for it");
+        assert!(!run.workspace.join("made").exists(), "{agent:?} ran it unasked");
+        assert_eq!(fixture.model.requests().len(), requests, "{agent:?} called its model again");
+    }
 }

@@ -41,7 +41,7 @@ async fn wait_for_continuing_turn(fixture: &RunnerFixture, run: &TestRun, parked
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn work_goes_on_in_the_same_thread_after_a_night() {
     let fixture = RunnerFixture::start().await;
-    for agent in [Agent::Codex, Agent::Qwen] {
+    for agent in [Agent::Codex, Agent::Qwen, Agent::Claude] {
         let run = create_asking_run(&fixture, agent).await;
         let runner = fixture.start_runner(&run, &[]);
         let parked = fixture.send(&run, "ask:echo once >> made").await;

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
+use super::known_agent::KnownAgent;
 use super::profile::AcpProfile;
-use super::qwen;
 use crate::backend::{BackendConfig, ModelEndpoint, environment};
 use crate::sandbox::{AgentDir, create_dir};
 
-/// The variables with which agents of OpenAI's and Anthropic's API find the name of their model.
-const MODEL_VARIABLES: [&str; 2] = ["OPENAI_MODEL", "ANTHROPIC_MODEL"];
+/// The variables with which agents of the APIs of OpenAI, Anthropic and Google find the name of their model.
+const MODEL_VARIABLES: [&str; 3] = ["OPENAI_MODEL", "ANTHROPIC_MODEL", "GEMINI_MODEL"];
 
 /// The directories of an agent process.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl AgentHome {
         let home = Self { user: config.state.join("home"), temporary: config.state.join("tmp") };
         create_dir(&home.temporary, config.user)?;
         let user = AgentDir::open(&home.user, config.user)?;
-        let built_in = qwen::settings(profile).into_iter();
+        let built_in = KnownAgent::of(profile).map(KnownAgent::files).unwrap_or_default().iter().copied();
         let from_profile = profile.settings.iter().map(|(path, text)| (path.as_str(), text.as_str()));
         for (path, text) in built_in.chain(from_profile) {
             user.write(Path::new(path), text)?;
@@ -49,11 +49,13 @@ impl AgentHome {
         endpoint: &ModelEndpoint,
     ) -> Vec<(String, SecretString)> {
         let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let built_in = qwen::environment(profile).into_iter().map(|(name, value)| text(name, value));
+        let agent = KnownAgent::of(profile);
+        let built_in = agent.map(KnownAgent::environment).unwrap_or_default();
+        let built_in = built_in.iter().map(|(name, value)| text(name, value));
         let model = profile.model.iter().flat_map(|model| MODEL_VARIABLES.map(|name| text(name, model)));
         let base_url = endpoint.base_url.iter().flat_map(|url| base_url_variables(url));
         let from_profile = profile.env.iter().map(|(name, value)| text(name, value));
-        let node_options = qwen::node_options(profile, &self.user);
+        let node_options = agent.and_then(|agent| agent.node_options(profile, &self.user));
         let node_options = node_options.iter().map(|options| text("NODE_OPTIONS", options));
         let own = [("HOME", &self.user), ("TMPDIR", &self.temporary)]
             .map(|(name, path)| text(name, &path.to_string_lossy()));
@@ -70,10 +72,15 @@ impl AgentHome {
     }
 }
 
-/// Returns the variables with which agents find their model. The SDK of Anthropic adds the version to the path itself.
-fn base_url_variables(url: &str) -> [(String, String); 2] {
-    let anthropic = url.trim_end_matches('/').trim_end_matches("/v1");
-    [("OPENAI_BASE_URL".to_owned(), url.to_owned()), ("ANTHROPIC_BASE_URL".to_owned(), anthropic.to_owned())]
+/// Returns the variables with which agents find their model. The SDKs of Anthropic and Google add the version to the path
+/// themselves.
+fn base_url_variables(url: &str) -> [(String, String); 3] {
+    let without = |version: &str| url.trim_end_matches('/').trim_end_matches(version).to_owned();
+    [
+        ("OPENAI_BASE_URL".to_owned(), url.to_owned()),
+        ("ANTHROPIC_BASE_URL".to_owned(), without("/v1")),
+        ("GOOGLE_GEMINI_BASE_URL".to_owned(), without("/v1beta")),
+    ]
 }
 
 #[cfg(test)]

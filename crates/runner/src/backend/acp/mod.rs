@@ -1,11 +1,16 @@
 //! Any agent that speaks the Agent Client Protocol: one child process, one JSON message per line on its standard
 //! streams.
 //!
-//! Written for version 1 of the protocol and Qwen Code 0.24.4. Unknown notifications are passed through as events;
+//! Written for version 1 of the protocol, and tested with Qwen Code 0.24.4, Claude Code's adapter 0.99.1 and Gemini CLI
+//! 0.61.0. Unknown notifications are passed through as events;
 //! unknown requests are rejected. The agent gets no access to the client's files or terminals.
 
+mod claude;
 mod error;
+mod gemini;
 mod home;
+mod known_agent;
+mod open_request;
 mod permission;
 mod profile;
 mod question;
@@ -14,6 +19,7 @@ mod session;
 mod tool_call;
 mod translate;
 mod turn;
+mod turn_questions;
 mod user_question;
 
 use std::time::Duration;

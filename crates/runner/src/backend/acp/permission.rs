@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 /// The kind of tools that change the mode of the whole session, such as from planning to editing.
 const MODE_KIND: &str = "switch_mode";
 
-/// Tools of Qwen Code that change the mode.
-const MODE_TOOLS: [&str; 2] = ["enter_plan_mode", "exit_plan_mode"];
+/// Tools of Qwen Code and of Claude Code that change the mode.
+const MODE_TOOLS: [&str; 4] = ["enter_plan_mode", "exit_plan_mode", "EnterPlanMode", "ExitPlanMode"];
 
 /// The tool of Qwen Code that asks the user a question.
 const QUESTION_TOOL: &str = "ask_user_question";
@@ -85,7 +85,9 @@ pub(super) fn is_user_question(request: &Value) -> bool {
 
 /// Returns the agent's name of the tool, where it gives one.
 pub(super) fn tool_name(request: &Value) -> &str {
-    request["toolCall"]["_meta"]["toolName"].as_str().unwrap_or_default()
+    let tool = &request["toolCall"];
+    let names = [&tool["_meta"]["toolName"], &tool["name"], &tool["_meta"]["claudeCode"]["toolName"]];
+    names.into_iter().find_map(Value::as_str).unwrap_or_default()
 }
 
 /// Returns the id of the only option of a kind; none if there are several, or if another option has the same id.
@@ -160,7 +162,8 @@ mod tests {
         let mode = json!({ "kind": "switch_mode" });
         let plan = json!({ "kind": "other", "_meta": { "toolName": "exit_plan_mode" } });
         let question = json!({ "_meta": { "qwenInteractionKind": "user_question" } });
-        for tool in [mode, plan, question.clone()] {
+        let claude = json!({ "kind": "other", "name": "ExitPlanMode" });
+        for tool in [mode, plan, claude, question.clone()] {
             let asked = json!({ "toolCall": tool, "options": options() });
             let declined = (selected("c"), PermissionDecision::Declined);
             assert_eq!(decide(Approval::Never, &asked, false), declined, "{asked}");

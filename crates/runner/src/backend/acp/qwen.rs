@@ -1,4 +1,4 @@
-//! Built-in settings for Qwen Code. Other agents need none.
+//! Built-in settings for Qwen Code.
 
 use std::path::Path;
 
@@ -24,49 +24,24 @@ const QWEN_SETTINGS: &str = r#"{
 const QWEN_TRUST: &str = r#"{ "/": "DO_NOT_TRUST" }"#;
 
 /// Prevents two restarts of itself, which take seconds, and a model request for a title.
-const QWEN_ENVIRONMENT: [(&str, &str); 2] =
-    [("QWEN_CODE_NO_RELAUNCH", "true"), ("QWEN_DISABLE_AUTO_TITLE", "1")];
+pub(super) const ENVIRONMENT: &[(&str, &str)] =
+    &[("QWEN_CODE_NO_RELAUNCH", "true"), ("QWEN_DISABLE_AUTO_TITLE", "1")];
 
 /// Script that Node loads before Qwen Code, which otherwise loses output that Node reads after the exit of a command.
 const QWEN_PRELOAD: &str = include_str!("wait_for_output.cjs");
 const QWEN_PRELOAD_PATH: &str = ".qwen/wait_for_output.cjs";
 
-/// Returns whether the command runs Qwen Code: its program, or the script of its package.
-fn is_qwen(profile: &AcpProfile) -> bool {
-    let is_qwen = |argument: &String| {
-        let path = Path::new(argument);
-        let is_program = path.file_name().is_some_and(|name| name == "qwen");
-        is_program || path.components().any(|part| part.as_os_str() == "qwen-code")
-    };
-    profile.command.iter().take(3).any(is_qwen)
-}
-
-/// Returns files for the agent's home; the profile can override them.
-pub(super) fn settings(profile: &AcpProfile) -> Vec<(&'static str, &'static str)> {
-    if is_qwen(profile) {
-        vec![
-            (".qwen/settings.json", QWEN_SETTINGS),
-            (".qwen/trustedFolders.json", QWEN_TRUST),
-            (QWEN_PRELOAD_PATH, QWEN_PRELOAD),
-        ]
-    } else {
-        Vec::new()
-    }
-}
-
-/// Returns environment variables; the profile can override them.
-pub(super) fn environment(profile: &AcpProfile) -> Vec<(&'static str, &'static str)> {
-    if is_qwen(profile) { QWEN_ENVIRONMENT.to_vec() } else { Vec::new() }
-}
+pub(super) const FILES: &[(&str, &str)] = &[
+    (".qwen/settings.json", QWEN_SETTINGS),
+    (".qwen/trustedFolders.json", QWEN_TRUST),
+    (QWEN_PRELOAD_PATH, QWEN_PRELOAD),
+];
 
 /// Returns `NODE_OPTIONS`: ours, then those of the profile.
-pub(super) fn node_options(profile: &AcpProfile, home: &Path) -> Option<String> {
-    if !is_qwen(profile) {
-        return None;
-    }
+pub(super) fn node_options(profile: &AcpProfile, home: &Path) -> String {
     let path = home.join(QWEN_PRELOAD_PATH).to_string_lossy().replace('\\', r"\\").replace('"', r#"\""#);
     let theirs = profile.env.get("NODE_OPTIONS").map(|options| format!(" {options}")).unwrap_or_default();
-    Some(format!("--require=\"{path}\"{theirs}"))
+    format!("--require=\"{path}\"{theirs}")
 }
 
 #[cfg(test)]
@@ -94,15 +69,8 @@ mod tests {
     fn node_options_of_the_profile_are_kept() {
         let home = Path::new("/a home");
         let ours = r#"--require="/a home/.qwen/wait_for_output.cjs""#;
-        assert_eq!(node_options(&profile("qwen", None), home).as_deref(), Some(ours));
+        assert_eq!(node_options(&profile("qwen", None), home), ours);
         let both = format!("{ours} --max-old-space-size=512");
-        assert_eq!(node_options(&profile("qwen", Some("--max-old-space-size=512")), home), Some(both));
-        assert_eq!(node_options(&profile("other", Some("--trace-warnings")), home), None);
-    }
-
-    #[test]
-    fn settings_are_valid_json() {
-        let read: serde_json::Value = serde_json::from_str(QWEN_SETTINGS).expect("JSON");
-        assert_eq!(read["security"]["auth"]["selectedType"], "openai");
+        assert_eq!(node_options(&profile("qwen", Some("--max-old-space-size=512")), home), both);
     }
 }

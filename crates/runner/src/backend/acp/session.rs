@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::error;
 use super::home::AgentHome;
+use super::known_agent::KnownAgent;
 use super::profile::AcpProfile;
 use super::translate::Translator;
 use crate::backend::jsonl::{self, Agent};
@@ -56,7 +57,8 @@ impl Session {
         })
         .map_err(|error| BackendFailure::died(format!("cannot start the agent: {}", error.kind())))?;
         let mut session = Self::new(child, AcpProfile::PROTOCOL, Translator::default());
-        let handshake = session.handshake(config, thread, sink).await;
+        let meta = KnownAgent::of(profile).and_then(KnownAgent::session_meta);
+        let handshake = session.handshake(config, thread, meta, sink).await;
         session.after_handshake(handshake, sink).await
     }
 
@@ -64,12 +66,15 @@ impl Session {
         &mut self,
         config: &BackendConfig,
         thread: ThreadStart,
+        meta: Option<Value>,
         sink: &EventSink,
     ) -> Result<(), BackendFailure> {
         let capabilities = self.initialize(config, sink).await?;
         let response = match thread {
-            ThreadStart::New => self.start_session(config, sink).await?,
-            ThreadStart::Resume(thread) => self.resume_session(config, capabilities, thread.0, sink).await?,
+            ThreadStart::New => self.start_session(open_params(config, meta), sink).await?,
+            ThreadStart::Resume(thread) => {
+                self.resume_session(open_params(config, meta), capabilities, thread.0, sink).await?
+            }
         };
         let thread = self.thread().to_owned();
         self.translator.set_thread(thread);
@@ -104,12 +109,7 @@ impl Session {
         })
     }
 
-    async fn start_session(
-        &mut self,
-        config: &BackendConfig,
-        sink: &EventSink,
-    ) -> Result<Value, BackendFailure> {
-        let params = json!({ "cwd": config.workspace, "mcpServers": [] });
+    async fn start_session(&mut self, params: Value, sink: &EventSink) -> Result<Value, BackendFailure> {
         let response =
             self.call("session/new", &params, Some(sink)).await?.map_err(|error| error::classify(&error))?;
         let id = response["sessionId"].as_str();
@@ -121,13 +121,13 @@ impl Session {
     /// Resumes the given session. Its earlier messages are not reported again.
     async fn resume_session(
         &mut self,
-        config: &BackendConfig,
+        mut params: Value,
         capabilities: AgentCapabilities,
         thread: String,
         sink: &EventSink,
     ) -> Result<Value, BackendFailure> {
         let failed = |message: &str| BackendFailure::new(FailureKind::ThreadResumeFailed, message);
-        let params = json!({ "sessionId": thread, "cwd": config.workspace, "mcpServers": [] });
+        params["sessionId"] = json!(thread);
         self.set_thread(thread);
         let response = match capabilities {
             AgentCapabilities { can_resume: true, .. } => {
@@ -169,4 +169,13 @@ impl Session {
             )),
         }
     }
+}
+
+/// Returns the parameters with which a session is started or resumed.
+fn open_params(config: &BackendConfig, meta: Option<Value>) -> Value {
+    let mut params = json!({ "cwd": config.workspace, "mcpServers": [] });
+    if let Some(meta) = meta {
+        params["_meta"] = meta;
+    }
+    params
 }

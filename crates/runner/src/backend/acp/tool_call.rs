@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::claude;
 use crate::backend::BackendEvent;
 use crate::backend::passthrough::bound_payload;
 use crate::backend::tool_output::ToolOutputBuffer;
@@ -18,6 +19,8 @@ pub(super) struct ToolCallUpdate {
     content: Option<Vec<Value>>,
     raw_input: Value,
     raw_output: Value,
+    #[serde(rename = "_meta")]
+    meta: Value,
 }
 
 /// A running tool call.
@@ -46,10 +49,18 @@ impl ToolCall {
         if self.command.is_some() || !matches!(status.as_str(), "" | "pending") {
             events.extend(self.report_start(&id));
         }
+        let is_claude = update.meta["claudeCode"].is_object();
         if let Some(content) = update.content.filter(|content| !content.is_empty()) {
             self.changes = changed_files(&content);
             let is_for_model = has_ended && command_output(&update.raw_output).is_some();
-            events.extend(if is_for_model { None } else { self.update_content(&id, &content) });
+            let text = content.iter().filter_map(text_in).collect::<Vec<_>>().join("\n");
+            events.extend(match is_claude {
+                _ if is_for_model => None,
+                // Before the end it is a description of the call.
+                true if !has_ended => None,
+                true => self.update_content(&id, claude::without_fence(&text)),
+                false => self.update_content(&id, &text),
+            });
         }
         if has_ended {
             events.extend(self.finish(id, status, &update.raw_output));
@@ -68,9 +79,8 @@ impl ToolCall {
     }
 
     /// Updates the content, which every update repeats from the start. Returns the new part as output.
-    fn update_content(&mut self, id: &str, content: &[Value]) -> Option<BackendEvent> {
-        let text = content.iter().filter_map(text_in).collect::<Vec<_>>().join("\n");
-        let before = self.content_text.replace(text.clone()).unwrap_or_default();
+    fn update_content(&mut self, id: &str, text: &str) -> Option<BackendEvent> {
+        let before = self.content_text.replace(text.to_owned()).unwrap_or_default();
         let chunk = text.strip_prefix(before.as_str())?.to_owned();
         let text = self.output.push(chunk)?;
         Some(BackendEvent::ToolOutput { call: id.to_owned(), text })
@@ -83,7 +93,7 @@ impl ToolCall {
             Some(output) => (output.to_owned(), ToolOutputBuffer::default()),
             None => (content_text.unwrap_or_default(), std::mem::take(&mut self.output)),
         };
-        let is_truncated = raw_output["truncated"] == true;
+        let is_truncated = raw_output["truncated"] == true || claude::is_truncated(raw_output);
         let output = match chunks.finish(&id, Some(&text)) {
             Some(BackendEvent::ToolFullOutput { call, text, truncated }) => {
                 Some(BackendEvent::ToolFullOutput { call, text, truncated: truncated || is_truncated })

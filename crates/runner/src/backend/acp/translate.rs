@@ -15,13 +15,17 @@ use crate::backend::passthrough::{bound_payload, passthrough_event};
 pub(super) const EVENT_PREFIX: &str = "acp";
 
 /// Updates that we do not use: our own prompt, or internal to the agent.
-const IGNORED_UPDATES: [&str; 5] = [
+const IGNORED_UPDATES: [&str; 6] = [
     "available_commands_update",
     "config_option_update",
     "current_mode_update",
     "session_info_update",
+    "usage_update",
     "user_message_chunk",
 ];
+
+/// Notifications that we do not use: how an agent has signed in.
+const IGNORED_NOTIFICATIONS: [&str; 1] = ["_auth/status_update"];
 
 /// Requests for optional client features. They are rejected like all others, but not reported.
 const UNREPORTED_REQUESTS: [&str; 1] = ["craft/drainMidTurnQueue"];
@@ -56,6 +60,9 @@ struct TokenUsage {
 impl Translate for Translator {
     fn notification(&mut self, method: &str, params: Value) -> Vec<BackendEvent> {
         let is_our_update = method == "session/update" && params["sessionId"] == self.thread.as_str();
+        if IGNORED_NOTIFICATIONS.contains(&method) {
+            return Vec::new();
+        }
         if !is_our_update {
             return vec![passthrough_event(EVENT_PREFIX, method, params)];
         }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
-use guildhall_domain::approvals::form::AnswerContent;
 use guildhall_domain::runs::event::Usage;
 use guildhall_domain::runs::policy::Approval;
 use serde_json::{Value, json};
@@ -11,15 +10,11 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::error;
-use super::permission::{self, PermissionDecision};
+use super::open_request::OpenRequest;
 use super::profile::AcpProfile;
-use super::question;
 use super::session::Session;
-use super::user_question;
-use crate::backend::elicitation;
 use crate::backend::jsonl::{Message, PendingStop, Reply, RpcError, StopReason};
-use crate::backend::passthrough::bound_payload;
-use crate::backend::question::{AnswerDelivery, OpenQuestions};
+use crate::backend::question::OpenQuestions;
 use crate::backend::{
     BackendConfig, BackendEvent, BackendFailure, EventSink, SteerError, TurnControl, TurnOutcome,
 };
@@ -27,18 +22,15 @@ use crate::backend::{
 /// The request of an agent to a person that is not about an action.
 const ELICITATION: &str = "elicitation/create";
 
-/// Who asks: the agent itself, or an MCP server that it does not name.
-const AGENT: &str = "agent";
-
 /// A turn that waits for people only checks its limits this often.
 const IDLE_CHECK: Duration = Duration::from_secs(60);
 
 pub(super) struct Turn<'a> {
-    session: &'a mut Session,
-    sink: &'a EventSink,
+    pub(super) session: &'a mut Session,
+    pub(super) sink: &'a EventSink,
     /// The id of the prompt request; its response ends the turn.
     request_id: u64,
-    approval: Approval,
+    pub(super) approval: Approval,
     limits: Limits,
     started_at: Instant,
     /// When the model or a tool was last active.
@@ -47,55 +39,9 @@ pub(super) struct Turn<'a> {
     tool_calls: u32,
     requests: u32,
     /// The last request that was declined, with the reason, until the agent goes on.
-    declined: Option<String>,
-    questions: OpenQuestions<OpenRequest>,
-    stop: Option<PendingStop>,
-}
-
-/// A request that waits for the answer of a person.
-struct OpenRequest {
-    id: Value,
-    kind: RequestKind,
-}
-
-/// What a request wants, with what its reply needs.
-enum RequestKind {
-    Permission(Value),
-    /// A permission request whose answer has values.
-    UserQuestion(Value),
-    Elicitation,
-}
-
-impl RequestKind {
-    /// Returns the reply for a chosen option, and what was declined.
-    fn reply(
-        &self,
-        option: Option<&str>,
-        content: Option<AnswerContent>,
-        is_stopping: bool,
-    ) -> (Value, Option<String>) {
-        let denied = |what: &str| format!("{what} (denied)");
-        match self {
-            Self::Permission(params) => {
-                let (response, decision) = permission::choose(params, option, is_stopping);
-                let is_declined = decision == PermissionDecision::Declined;
-                (response, is_declined.then(|| denied(tool_kind(params))))
-            }
-            Self::Elicitation if is_stopping => (json!({ "action": "cancel" }), None),
-            Self::UserQuestion(params) => match user_question::reply(params, option, content) {
-                Some(response) if !is_stopping => (response, None),
-                Some(_) | None => {
-                    let (response, _) = permission::decide(Approval::OnRequest, params, is_stopping);
-                    (response, Some(denied("question")))
-                }
-            },
-            Self::Elicitation => {
-                let response = elicitation::reply(option, content);
-                let is_declined = response["action"] != "accept";
-                (response, is_declined.then(|| denied("elicitation")))
-            }
-        }
-    }
+    pub(super) declined: Option<String>,
+    pub(super) questions: OpenQuestions<OpenRequest>,
+    pub(super) stop: Option<PendingStop>,
 }
 
 #[derive(Clone, Copy)]
@@ -225,84 +171,6 @@ impl<'a> Turn<'a> {
         self.report(events).await
     }
 
-    /// Returns the events, and what was declined. A request that a person decides has no reply yet.
-    async fn handle_permission(
-        &mut self,
-        id: Value,
-        params: Value,
-    ) -> Result<(Vec<BackendEvent>, Option<String>), BackendFailure> {
-        let mut events = self.session.translator.permission_requested(&params["toolCall"]);
-        let is_asked = self.stop.is_none() && self.approval != Approval::Never;
-        let question = user_question::question(&params);
-        let is_user_question = question.is_some();
-        if let Some(question) = question.or_else(|| question::of_request(&params)).filter(|_| is_asked)
-            && let Some(answer) = self.sink.ask(id.to_string(), question).await
-        {
-            let kind = if is_user_question {
-                RequestKind::UserQuestion(params)
-            } else {
-                RequestKind::Permission(params)
-            };
-            self.questions.add(OpenRequest { id, kind }, answer);
-            return Ok((events, None));
-        }
-        let (response, decision) = permission::decide(self.approval, &params, self.stop.is_some());
-        self.session.send_reply(&id, &Reply::Result(response)).await?;
-        if decision == PermissionDecision::Granted {
-            return Ok((events, None));
-        }
-        let reason = match self.approval {
-            Approval::Never => "only a person can answer it, and nobody is asked",
-            Approval::OnRequest | Approval::Untrusted => {
-                "the approval policy `never` allows it in the sandbox"
-            }
-        };
-        let what = tool_kind(&params).to_owned();
-        let declined = format!("{what} ({reason})");
-        events.push(BackendEvent::ApprovalDeclined { what, detail: bound_payload(params) });
-        Ok((events, Some(declined)))
-    }
-
-    /// Asks a person, or declines what nobody can be asked. Returns the events.
-    async fn handle_elicitation(
-        &mut self,
-        id: Value,
-        params: Value,
-    ) -> Result<Vec<BackendEvent>, BackendFailure> {
-        let is_ours = params["sessionId"].as_str().is_none_or(|session| session == self.session.thread());
-        let is_asked = is_ours && self.stop.is_none() && self.approval != Approval::Never;
-        if let Some(question) = elicitation::question(AGENT, &params).filter(|_| is_asked)
-            && let Some(answer) = self.sink.ask(id.to_string(), question).await
-        {
-            self.questions.add(OpenRequest { id, kind: RequestKind::Elicitation }, answer);
-            return Ok(Vec::new());
-        }
-        let (response, _) = RequestKind::Elicitation.reply(None, None, self.stop.is_some());
-        self.session.send_reply(&id, &Reply::Result(response)).await?;
-        Ok(vec![BackendEvent::ApprovalDeclined {
-            what: "elicitation".to_owned(),
-            detail: bound_payload(params),
-        }])
-    }
-
-    /// Gives the answer of a person to the agent; no answer declines.
-    async fn answer(
-        &mut self,
-        request: OpenRequest,
-        answer: Option<AnswerDelivery>,
-    ) -> Result<(), BackendFailure> {
-        let (option, content, delivered) = AnswerDelivery::parts(answer);
-        let (response, declined) = request.kind.reply(option.as_deref(), content, self.stop.is_some());
-        self.session.send_reply(&request.id, &Reply::Result(response)).await?;
-        if let Some(delivered) = delivered {
-            let _runner_gone = delivered.send(());
-        }
-        if declined.is_some() {
-            self.declined = declined;
-        }
-        Ok(())
-    }
-
     /// Reports events, and stops a turn that exceeds its limits.
     async fn report(&mut self, events: Vec<BackendEvent>) -> Result<(), BackendFailure> {
         let started = events.iter().filter(|event| matches!(event, BackendEvent::ToolStarted { .. })).count();
@@ -387,8 +255,4 @@ impl<'a> Turn<'a> {
             Err(error) => stopped.unwrap_or_else(|| TurnOutcome::Failed(error::classify(error))),
         }
     }
-}
-
-fn tool_kind(request: &Value) -> &str {
-    request["toolCall"]["kind"].as_str().unwrap_or("permission")
 }

@@ -13,6 +13,16 @@ pub(crate) struct BackendFixture {
     pub(crate) prompt: fn(&str, ModelState) -> String,
     /// Returns what its model received, by request; or its own history, for a backend without a model.
     pub(crate) received: fn(&FakeModel, &Path) -> Vec<String>,
+    pub(crate) after_denial: AfterDenial,
+}
+
+/// What an agent does when its request is denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AfterDenial {
+    /// It tells its model, and goes on.
+    GoesOn,
+    /// It ends the turn.
+    EndsTheTurn,
 }
 
 /// Whether the model responds.
@@ -31,7 +41,8 @@ impl BackendFixture {
         let received = |model: &FakeModel, _state: &Path| {
             model.requests().iter().map(|request| request.body.to_string()).collect()
         };
-        Self { create, capabilities, prompt: |prompt, _model| prompt.to_owned(), received }
+        let prompt = |prompt: &str, _model| prompt.to_owned();
+        Self { create, capabilities, prompt, received, after_denial: AfterDenial::GoesOn }
     }
 
     pub(crate) fn backend(&self, model: &FakeModel, config: BackendConfig) -> Box<dyn Backend> {

@@ -5,6 +5,12 @@
 //! behaviour_tests!(crate::codex::fixture());
 //! ```
 //!
+//! or only some behaviours of it:
+//!
+//! ```ignore
+//! behaviour_tests!(@each crate::claude::fixture(); turns: text_turn_streams_its_answer,);
+//! ```
+//!
 //! A feature that is missing in the backend's capabilities must give a typed error, which is tested instead.
 
 pub(crate) mod access;
@@ -16,7 +22,7 @@ pub(crate) mod provider;
 pub(crate) mod threads;
 pub(crate) mod turns;
 
-pub(crate) use fixture::{BackendFixture, ModelState};
+pub(crate) use fixture::{AfterDenial, BackendFixture, ModelState};
 pub(crate) use harness::Harness;
 
 /// Defines one test per behaviour for a backend.

@@ -7,10 +7,10 @@ use guildhall_runner::backend::{
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout;
 
 use super::harness::TurnReport;
-use super::{BackendFixture, Harness};
+use super::{AfterDenial, BackendFixture, Harness};
 
 pub(crate) async fn text_turn_streams_its_answer(fixture: &BackendFixture) {
     let mut harness = Harness::started(fixture).await;
@@ -74,14 +74,13 @@ pub(crate) async fn declined_approval_is_reported_and_nothing_is_done(fixture: &
     assert_eq!(report.declined() > 0, fixture.capabilities.asks_approval, "{report:?}");
     if fixture.capabilities.asks_approval {
         assert!(!harness.path("made").exists(), "it was declined");
-        // Codex tells its model; Qwen Code ends the turn.
-        let expected = match fixture.capabilities.name {
-            "acp" => TurnOutcome::Blocked(
+        let expected = match fixture.after_denial {
+            AfterDenial::EndsTheTurn => TurnOutcome::Blocked(
                 "the agent stopped because its request was declined: execute (the approval policy `never` allows it in \
                  the sandbox)"
                     .to_owned(),
             ),
-            _ => TurnOutcome::Completed,
+            AfterDenial::GoesOn => TurnOutcome::Completed,
         };
         assert_eq!(report.outcome, expected, "{report:?}");
     }
@@ -139,11 +138,11 @@ pub(crate) async fn question_is_answered_with_the_option_of_a_person(fixture: &B
 
     let (_, report) = answer_turn(&mut harness, &mut asked, "denied", OptionEffect::Deny).await;
     assert!(!harness.path("denied").exists(), "{report:?}");
-    let expected = match fixture.capabilities.name {
-        "acp" => TurnOutcome::Blocked(
+    let expected = match fixture.after_denial {
+        AfterDenial::EndsTheTurn => TurnOutcome::Blocked(
             "the agent stopped because its request was declined: execute (denied)".to_owned(),
         ),
-        _ => TurnOutcome::Completed,
+        AfterDenial::GoesOn => TurnOutcome::Completed,
     };
     assert_eq!(report.outcome, expected, "{report:?}");
     assert!(asked.try_recv().is_err(), "it asked once for each command");
@@ -156,22 +155,37 @@ pub(crate) async fn interrupt_ends_a_turn_that_waits_for_a_person(fixture: &Back
     }
     let mut harness = Harness::new(fixture).await;
     harness.config.approval = Approval::OnRequest;
-    let time_limit = Duration::from_secs(20);
-    harness.config.turn_timeout = time_limit;
     harness.start(ThreadStart::New).await.expect("start a thread");
     let mut asked = harness.listen_to_questions();
-    let started_at = Instant::now();
-    let report = harness.turn_while("ask:touch made", async |controls, _| {
+    let report = interrupted_turn(&mut harness, &mut asked, Duration::ZERO).await;
+    assert_eq!(report.outcome, TurnOutcome::Interrupted, "{report:?}");
+    assert!(!harness.path("made").exists(), "nobody allowed it");
+    harness.finish();
+}
+
+/// Runs a turn that asks, and interrupts it when the question has been open for some time.
+async fn interrupted_turn(
+    harness: &mut Harness<'_>,
+    asked: &mut mpsc::Receiver<PendingQuestion>,
+    wait: Duration,
+) -> TurnReport {
+    let turn = harness.turn_while("ask:touch made", async |controls, _| {
         let mut reply = asked.recv().await.expect("a question").reply;
-        // People have all the time they need: the question stays open when the time limit of the turn has passed.
-        let over_the_limit = started_at + time_limit + Duration::from_secs(1);
-        assert!(timeout_at(over_the_limit, reply.closed()).await.is_err(), "the time limit ended the turn");
+        assert!(timeout(wait, reply.closed()).await.is_err(), "the question did not stay open");
         controls.send(TurnControl::Interrupt).await.expect("the turn runs");
         // The question is open until the turn has ended.
         reply.closed().await;
     });
-    let report = report.await;
+    turn.await
+}
+
+/// People have all the time they need. For an agent that is a script: it asks at once.
+pub(crate) async fn time_limit_does_not_count_the_wait_for_a_person(harness: &mut Harness<'_>) {
+    let time_limit = Duration::from_secs(1);
+    harness.config.approval = Approval::OnRequest;
+    harness.config.turn_timeout = time_limit;
+    harness.start(ThreadStart::New).await.expect("start a thread");
+    let mut asked = harness.listen_to_questions();
+    let report = interrupted_turn(harness, &mut asked, time_limit * 3 / 2).await;
     assert_eq!(report.outcome, TurnOutcome::Interrupted, "{report:?}");
-    assert!(!harness.path("made").exists(), "nobody allowed it");
-    harness.finish();
 }

@@ -1,0 +1,20 @@
+//! Built-in settings for Gemini CLI 0.61.0.
+
+/// An API key as credential, commands without a terminal, and no telemetry and updates.
+const SETTINGS: &str = r#"{
+  "security": { "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": true } },
+  "privacy": { "usageStatisticsEnabled": false },
+  "telemetry": { "enabled": false },
+  "general": { "enableAutoUpdate": false, "enableAutoUpdateNotification": false, "disableAutoUpdate": true },
+  "tools": { "shell": { "enableInteractiveShell": false } }
+}
+"#;
+
+/// Trusts no directory; otherwise Gemini CLI would apply the settings and hooks of a workspace.
+const TRUST: &str = r#"{ "/": "DO_NOT_TRUST" }"#;
+
+pub(super) const FILES: &[(&str, &str)] =
+    &[(".gemini/settings.json", SETTINGS), (".gemini/trustedFolders.json", TRUST)];
+
+/// Prevents a restart of itself, which takes seconds.
+pub(super) const ENVIRONMENT: &[(&str, &str)] = &[("GEMINI_CLI_NO_RELAUNCH", "true")];
