@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
 use metrics::counter;
-use reqwest::{StatusCode, redirect};
+use reqwest::{header, redirect};
 use rustls::ClientConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -16,7 +16,8 @@ use tracing::debug;
 use crate::resolve::CheckedResolver;
 use crate::response::ReadError;
 use crate::{
-    AddressRules, BlockedAddress, EgressError, Request, RequestError, Resolver, Response, SystemResolver,
+    AddressRules, BlockedAddress, EgressError, Request, RequestError, Resolver, Response, ResponseHead,
+    SystemResolver,
 };
 
 const USER_AGENT: &str = concat!("guildhall/", env!("CARGO_PKG_VERSION"));
@@ -104,9 +105,14 @@ impl Egress {
         .await
     }
 
-    /// Sends a request and returns the status of the response. Its body is not read, however long it is.
-    pub async fn send_for_status(&self, request: Request) -> Result<StatusCode, EgressError> {
-        self.observe(request, async |response, _host| Ok(response.status())).await
+    /// Sends a request and returns the head of the response. Its body is not read, however long it is.
+    pub async fn send_for_head(&self, request: Request) -> Result<ResponseHead, EgressError> {
+        let head = async |response: reqwest::Response, _host: &str| {
+            let retry_after = response.headers().get(header::RETRY_AFTER);
+            let retry_after = retry_after.and_then(|value| value.to_str().ok()).map(str::to_owned);
+            Ok(ResponseHead { status: response.status(), retry_after })
+        };
+        self.observe(request, head).await
     }
 
     /// Calls, counts and logs.

@@ -50,4 +50,4 @@ pub use request::Request;
 pub use reqwest::header::HeaderMap;
 pub use reqwest::{Method, StatusCode};
 pub use resolve::{Resolver, SystemResolver};
-pub use response::Response;
+pub use response::{Response, ResponseHead};

@@ -5,6 +5,14 @@ use std::fmt;
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 
+/// What is read of a response whose body does not matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResponseHead {
+    pub status: StatusCode,
+    /// The text of `Retry-After`.
+    pub retry_after: Option<String>,
+}
+
 /// A complete response. Redirects are returned like any other response.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Response {

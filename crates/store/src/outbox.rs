@@ -1,8 +1,9 @@
 //! The outbox: side effects that are enqueued in the transaction of their cause.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use guildhall_domain::ids::EffectId;
+use guildhall_domain::ids::{EffectId, TenantId};
 use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx};
@@ -16,6 +17,10 @@ pub struct ClaimRequest<'a> {
     /// Effects with this many attempts are not claimed again.
     pub max_attempts: u32,
     pub limit: u32,
+    /// At most this many effects of one tenant are performed at once, including [`Self::performed`].
+    pub tenant_limit: u32,
+    /// How many effects of which tenants this worker performs already.
+    pub performed: &'a BTreeMap<TenantId, u32>,
     /// Other workers do not see the claimed effects for this long, on the clock of PostgreSQL.
     pub visibility_timeout: Duration,
 }
@@ -24,35 +29,62 @@ pub struct ClaimRequest<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedEffect {
     pub id: EffectId,
+    /// Whose limit it counts for.
+    pub tenant: Option<TenantId>,
     pub body: String,
     /// Number of attempts, including this one.
     pub attempts: u32,
 }
 
-/// Inserts an effect in the transaction of its cause, so that both are committed or neither.
-pub async fn enqueue(tx: &mut Tx, id: EffectId, kind: &str, body: &str) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/outbox/insert.sql", id.as_uuid(), kind, body).execute(tx.connection()).await?;
+/// Effects that were claimed together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimedBatch {
+    pub effects: Vec<ClaimedEffect>,
+    /// How many were due, up to the limit. Those over the limit of their tenant were not claimed.
+    pub due: u32,
+}
+
+/// Inserts an effect in the transaction of its cause, so that both are committed or neither. With a tenant it counts for
+/// the limit of the effects that are performed at once.
+pub async fn enqueue(
+    tx: &mut Tx,
+    id: EffectId,
+    kind: &str,
+    tenant: Option<TenantId>,
+    body: &str,
+) -> Result<(), StoreError> {
+    let tenant = tenant.map(TenantId::as_uuid);
+    sqlx::query_file!("queries/outbox/insert.sql", id.as_uuid(), kind, tenant, body)
+        .execute(tx.connection())
+        .await?;
     Ok(())
 }
 
 /// Claims effects that are due. Concurrent workers get different ones.
-pub async fn claim(store: &Store, claim: &ClaimRequest<'_>) -> Result<Vec<ClaimedEffect>, StoreError> {
+pub async fn claim(store: &Store, claim: &ClaimRequest<'_>) -> Result<ClaimedBatch, StoreError> {
+    let tenants: Vec<Uuid> = claim.performed.keys().map(|tenant| tenant.as_uuid()).collect();
+    let counts: Vec<i64> = claim.performed.values().copied().map(i64::from).collect();
     let rows = sqlx::query_file!(
         "queries/outbox/claim.sql",
         claim.kind,
         signed(claim.max_attempts),
         i64::from(claim.limit),
         claim.claim,
-        claim.visibility_timeout.as_secs_f64()
+        claim.visibility_timeout.as_secs_f64(),
+        i64::from(claim.tenant_limit),
+        &tenants,
+        &counts
     )
     .fetch_all(&store.pool)
     .await?;
-    let claimed = rows.into_iter().map(|row| ClaimedEffect {
+    let due = rows.first().map_or(0, |row| u32::try_from(row.due).unwrap_or(u32::MAX));
+    let effects = rows.into_iter().map(|row| ClaimedEffect {
         id: EffectId::from_uuid(row.id),
+        tenant: row.tenant.map(TenantId::from_uuid),
         body: row.body,
         attempts: u32::try_from(row.attempts).unwrap_or(u32::MAX),
     });
-    Ok(claimed.collect())
+    Ok(ClaimedBatch { effects: effects.collect(), due })
 }
 
 /// Deletes a completed effect. Returns `false` if the claim had expired.

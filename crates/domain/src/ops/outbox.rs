@@ -22,6 +22,9 @@ pub enum FailureClass {
     Permanent,
 }
 
+/// The longest pause that a target can request. A target that asks for days is asked again each hour.
+pub const MAX_REQUESTED_PAUSE: Duration = MAX_BACKOFF;
+
 /// What to do after a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryDecision {
@@ -37,6 +40,18 @@ impl RetryDecision {
             FailureClass::Permanent => Self::GiveUp,
             FailureClass::Transient if attempts >= MAX_ATTEMPTS => Self::GiveUp,
             FailureClass::Transient => Self::Retry { after: backoff(id, attempts) },
+        }
+    }
+
+    /// Retries no sooner than the target requests, within a limit. It changes neither the number of attempts nor a
+    /// longer backoff.
+    #[must_use]
+    pub fn not_before(self, requested: Option<Duration>) -> Self {
+        match (self, requested) {
+            (Self::Retry { after }, Some(requested)) => {
+                Self::Retry { after: after.max(requested.min(MAX_REQUESTED_PAUSE)) }
+            }
+            (Self::Retry { .. } | Self::GiveUp, _) => self,
         }
     }
 }
@@ -92,6 +107,21 @@ mod tests {
             // Twelve doublings, then one hour each.
             let (total, whole) = (waits.iter().sum::<Duration>(), Duration::from_secs(4095 + 7 * 3600));
             prop_assert!(total <= whole && total >= whole * 3 / 4, "{total:?}");
+        }
+
+        #[test]
+        fn requested_pause_only_lengthens_a_retry_and_is_bounded(
+            bits in any::<u128>(),
+            attempts in 1..MAX_ATTEMPTS,
+            requested in prop::option::of((0_u64..u64::MAX).prop_map(Duration::from_secs)),
+        ) {
+            let own = RetryDecision::decide(id(bits), attempts, FailureClass::Transient);
+            let (RetryDecision::Retry { after: own }, RetryDecision::Retry { after }) = (own, own.not_before(requested))
+            else { panic!("a retry") };
+            prop_assert!(after >= own && after <= MAX_BACKOFF);
+            let expected = requested.map_or(own, |requested| own.max(requested.min(MAX_REQUESTED_PAUSE)));
+            prop_assert_eq!(after, expected);
+            prop_assert_eq!(RetryDecision::GiveUp.not_before(requested), RetryDecision::GiveUp);
         }
 
         #[test]

@@ -70,11 +70,11 @@ async fn status_is_returned_without_the_body() {
     {
         let server = Server::start(scripted).await;
         let request = Request::post(&server.url("/"), "body").expect("a URL");
-        assert_eq!(egress.send_for_status(request).await.expect("a status").as_u16(), 200);
+        assert_eq!(egress.send_for_head(request).await.expect("a head").status.as_u16(), 200);
     }
     let silent = Server::start(ScriptedResponse::Silence).await;
     let request = Request::post(&silent.url("/"), "body").expect("a URL").timeout(Duration::from_millis(200));
-    let error = egress.send_for_status(request).await.expect_err("no response");
+    let error = egress.send_for_head(request).await.expect_err("no response");
     assert!(matches!(error, EgressError::TimedOut { .. }), "{error:?}");
 }
 

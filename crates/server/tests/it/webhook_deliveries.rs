@@ -76,6 +76,30 @@ async fn failed_attempts_are_repeated_with_the_same_id_and_body() {
 }
 
 #[tokio::test]
+async fn receiver_chooses_a_longer_pause_within_a_limit() {
+    for (retry_after, seconds) in [("600", 590..=600), ("99999999", 3590..=3600), ("soon", 0..=2)] {
+        let fixture = webhook_fixture().await;
+        let receiver = WebhookReceiver::start([Answer::RetryAfter(retry_after)]).await;
+        let webhook = fixture.add_webhook(&receiver).await;
+        fixture.send_test(&webhook).await;
+        fixture.wait_for_webhook(|webhook| webhook["lastFailure"].is_object()).await;
+        let mut sql = fixture.cluster.db.sql().await;
+        let is_scheduled = "SELECT count(*) FROM outbox WHERE attempts = 1 AND claim IS NULL";
+        while seconds.start() > &0 && sql.number(is_scheduled).await == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        if seconds.start() == &0 {
+            receiver.wait_for(2).await;
+            continue;
+        }
+        let pause = "SELECT extract(epoch FROM next_attempt_at - now())::bigint FROM outbox";
+        let pause = sql.number(pause).await;
+        assert!(seconds.contains(&pause), "{retry_after}: {pause} s");
+        assert_eq!(receiver.received().len(), 1);
+    }
+}
+
+#[tokio::test]
 async fn receiver_that_is_gone_is_disabled() {
     let fixture = webhook_fixture().await;
     let receiver = WebhookReceiver::start([Answer::Status(410)]).await;

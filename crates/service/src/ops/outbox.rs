@@ -3,13 +3,15 @@
 //! Delivery is at least once. Handlers must be idempotent by the effect's id: a worker can be killed after the effect
 //! and before it is marked as done.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
-use guildhall_domain::ids::EffectId;
+use guildhall_domain::ids::{EffectId, TenantId};
 use guildhall_domain::ops::outbox::{FailureClass, MAX_ATTEMPTS, RetryDecision};
 use guildhall_runtime::reconcile::Reconciler;
 use guildhall_store::outbox::{self, ClaimRequest, ClaimedEffect};
@@ -32,6 +34,9 @@ const BATCH_SIZE: usize = 20;
 /// Effects performed at once. Slow ones take their part of it until they are done or have timed out.
 const MAX_IN_FLIGHT: usize = 100;
 
+/// Effects of one tenant that are performed at once: the targets of a tenant may all be slow.
+pub const MAX_IN_FLIGHT_OF_TENANT: u32 = 10;
+
 /// A round waits this long for what it has claimed. The next round goes on with the rest: a slow effect delays neither
 /// the others nor the end of the round, by which readiness judges this worker.
 const SETTLE_TIME: Duration = Duration::from_secs(1);
@@ -46,9 +51,15 @@ const MAX_COUNTED_DEAD: u32 = 10_000;
 const MAX_ERROR_CHARS: usize = 500;
 
 /// Enqueues an effect in the transaction that requires it. The body must hold no secret.
-pub async fn enqueue(tx: &mut Tx, kind: &'static str, body: &Value) -> Result<EffectId, StoreError> {
+/// Effects of a tenant wait for each other if too many of them are performed at once.
+pub async fn enqueue(
+    tx: &mut Tx,
+    kind: &'static str,
+    tenant: Option<TenantId>,
+    body: &Value,
+) -> Result<EffectId, StoreError> {
     let id = EffectId::generate();
-    outbox::enqueue(tx, id, kind, &body.to_string()).await?;
+    outbox::enqueue(tx, id, kind, tenant, &body.to_string()).await?;
     Ok(id)
 }
 
@@ -69,6 +80,8 @@ pub struct EffectAttempt {
 pub struct EffectError {
     pub class: FailureClass,
     pub message: String,
+    /// How long the target wants no other attempt.
+    pub pause: Option<Duration>,
 }
 
 /// Performs the effects of one kind.
@@ -96,7 +109,39 @@ impl OutboxTimeouts {
 
 /// The claimed effects that are being performed, each as a task: none holds a database connection while it waits for the
 /// next round. They end with the worker.
-type InFlight = JoinSet<Result<(), StoreError>>;
+#[derive(Debug, Default)]
+struct InFlight {
+    tasks: JoinSet<(Option<TenantId>, Result<(), StoreError>)>,
+    by_tenant: BTreeMap<TenantId, u32>,
+}
+
+impl InFlight {
+    fn spawn(&mut self, performer: Arc<Performer>, claim: Uuid, effect: ClaimedEffect) {
+        let tenant = effect.tenant;
+        if let Some(tenant) = tenant {
+            *self.by_tenant.entry(tenant).or_default() += 1;
+        }
+        self.tasks.spawn(async move { (tenant, performer.perform(claim, effect).await) });
+    }
+
+    /// Waits for the next effect that is done; none if all are.
+    async fn join_next(&mut self) -> Option<Result<(), StoreError>> {
+        let (tenant, outcome) = match self.tasks.join_next().await? {
+            Ok(done) => done,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_cancelled) => (None, Ok(())),
+        };
+        if let Some(tenant) = tenant
+            && let Entry::Occupied(mut count) = self.by_tenant.entry(tenant)
+        {
+            *count.get_mut() = count.get().saturating_sub(1);
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+        Some(outcome)
+    }
+}
 
 /// An outbox worker. Any number may run, on any number of replicas.
 #[derive(Debug)]
@@ -134,7 +179,7 @@ impl Outbox {
         performer: &Arc<Performer>,
         in_flight: &mut InFlight,
     ) -> Result<bool, StoreError> {
-        let limit = BATCH_SIZE.min(MAX_IN_FLIGHT.saturating_sub(in_flight.len()));
+        let limit = BATCH_SIZE.min(MAX_IN_FLIGHT.saturating_sub(in_flight.tasks.len()));
         if limit == 0 {
             return Ok(false);
         }
@@ -144,26 +189,22 @@ impl Outbox {
             claim,
             max_attempts: MAX_ATTEMPTS,
             limit: u32::try_from(limit).unwrap_or(u32::MAX),
+            tenant_limit: MAX_IN_FLIGHT_OF_TENANT,
+            performed: &in_flight.by_tenant,
             visibility_timeout: self.visibility_timeout,
         };
         let claimed = outbox::claim(&self.store, &request).await?;
-        let may_be_more = claimed.len() == limit;
-        for effect in claimed {
-            let performer = Arc::clone(performer);
-            in_flight.spawn(async move { performer.perform(claim, effect).await });
+        for effect in claimed.effects {
+            in_flight.spawn(Arc::clone(performer), claim, effect);
         }
-        Ok(may_be_more)
+        Ok(usize::try_from(claimed.due) == Ok(limit))
     }
 
     /// Waits until the claimed effects are performed, but not for slow ones.
     async fn settle(&self, in_flight: &mut InFlight) -> Result<(), StoreError> {
         let finish = async {
-            while let Some(joined) = in_flight.join_next().await {
-                match joined {
-                    Ok(outcome) => outcome?,
-                    Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                    Err(_cancelled) => {}
-                }
+            while let Some(outcome) = in_flight.join_next().await {
+                outcome?;
             }
             Ok(())
         };
@@ -200,7 +241,7 @@ struct Performer {
 
 impl Performer {
     async fn perform(&self, claim: Uuid, claimed: ClaimedEffect) -> Result<(), StoreError> {
-        let ClaimedEffect { id, body, attempts } = claimed;
+        let ClaimedEffect { id, tenant: _, body, attempts } = claimed;
         let effect = EffectAttempt { id, body, attempt: attempts };
         let attempt = timeout(self.attempt_timeout, self.handler.perform(&effect)).await;
         let outcome = attempt.unwrap_or_else(|_| Err(self.timeout_error()));
@@ -223,7 +264,7 @@ impl Performer {
     ) -> Result<(&'static str, bool), StoreError> {
         let (id, attempt) = (effect.id, effect.attempt);
         let message: String = error.message.chars().take(MAX_ERROR_CHARS).collect();
-        match RetryDecision::decide(id, attempt, error.class) {
+        match RetryDecision::decide(id, attempt, error.class).not_before(error.pause) {
             RetryDecision::Retry { after } => {
                 warn!(effect.id = %id, kind, attempt, error = error as &dyn Error, "cannot perform {id}, retrying in {after:?}");
                 Ok(("retried", outbox::retry(&self.store, id, claim, &message, after).await?))
@@ -239,6 +280,7 @@ impl Performer {
         EffectError {
             class: FailureClass::Transient,
             message: format!("took longer than {:?}", self.attempt_timeout),
+            pause: None,
         }
     }
 }

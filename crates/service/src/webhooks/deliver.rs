@@ -7,12 +7,12 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use guildhall_domain::ops::outbox::{FailureClass, RetryDecision};
-use guildhall_domain::webhooks::delivery::ReceiverAnswer;
+use guildhall_domain::webhooks::delivery::{self, ReceiverAnswer};
 use guildhall_domain::webhooks::message::{
     ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, signature_header, signed_content,
 };
 use guildhall_domain::webhooks::{DisableReason, Webhook};
-use guildhall_egress::{Egress, EgressError, EgressOptions, Request, StatusCode};
+use guildhall_egress::{Egress, EgressError, EgressOptions, Request, ResponseHead};
 use guildhall_identity::payload_seal::PayloadSealer;
 use guildhall_runtime::Clock;
 use guildhall_store::webhooks::{self as rows, NewFailure, SealedSecrets};
@@ -62,9 +62,9 @@ impl DeliverWebhooks {
         // It may have been deleted or disabled since the event was enqueued.
         let Some(webhook) = found.map_err(store_failed)?.filter(Webhook::is_enabled) else { return Ok(()) };
         let Some(request) = self.request(&webhook, &delivery).await? else { return Ok(()) };
-        let status = match self.send(request).await {
-            Ok(status) => status,
-            Err(error) => return self.fail(effect, &delivery, error.to_string()).await,
+        let ResponseHead { status, retry_after } = match self.send(request).await {
+            Ok(head) => head,
+            Err(error) => return self.fail(effect, &delivery, error.to_string(), None).await,
         };
         match ReceiverAnswer::of_status(status.as_u16()) {
             ReceiverAnswer::Accepted => {
@@ -72,7 +72,9 @@ impl DeliverWebhooks {
             }
             ReceiverAnswer::Gone => self.disable(&webhook).await.map_err(|error| transient(&error)),
             ReceiverAnswer::Failed => {
-                self.fail(effect, &delivery, format!("the receiver answered {}", status.as_u16())).await
+                let pause = retry_after.and_then(|header| delivery::retry_after(&header, self.clock.now()));
+                let message = format!("the receiver answered {}", status.as_u16());
+                self.fail(effect, &delivery, message, pause).await
             }
         }
     }
@@ -111,7 +113,7 @@ impl DeliverWebhooks {
         signatures.collect()
     }
 
-    async fn send(&self, request: Request) -> Result<StatusCode, EgressError> {
+    async fn send(&self, request: Request) -> Result<ResponseHead, EgressError> {
         let egress = match self.egress.get() {
             Some(egress) => egress,
             None => {
@@ -119,7 +121,7 @@ impl DeliverWebhooks {
                 self.egress.get_or_init(|| created)
             }
         };
-        egress.send_for_status(request).await
+        egress.send_for_head(request).await
     }
 
     /// Stores a failed attempt where members see it, and returns it to the outbox.
@@ -128,6 +130,7 @@ impl DeliverWebhooks {
         effect: &EffectAttempt,
         delivery: &Delivery,
         message: String,
+        pause: Option<Duration>,
     ) -> Result<(), EffectError> {
         let message: String = message.chars().take(MAX_MESSAGE_CHARS).collect();
         let class = FailureClass::Transient;
@@ -141,7 +144,7 @@ impl DeliverWebhooks {
         rows::set_failure(&self.store, delivery.tenant, delivery.webhook, &failure)
             .await
             .map_err(store_failed)?;
-        Err(EffectError { class, message })
+        Err(EffectError { class, message, pause })
     }
 
     /// Disables a webhook whose receiver wants no further events.
@@ -179,11 +182,11 @@ impl fmt::Debug for DeliverWebhooks {
 }
 
 fn permanent(message: &str) -> EffectError {
-    EffectError { class: FailureClass::Permanent, message: message.to_owned() }
+    EffectError { class: FailureClass::Permanent, message: message.to_owned(), pause: None }
 }
 
 fn transient(error: &dyn std::error::Error) -> EffectError {
-    EffectError { class: FailureClass::Transient, message: error.to_string() }
+    EffectError { class: FailureClass::Transient, message: error.to_string(), pause: None }
 }
 
 fn store_failed(error: StoreError) -> EffectError {

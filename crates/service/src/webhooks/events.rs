@@ -66,6 +66,6 @@ async fn enqueue_for(
 ) -> Result<(), ServiceError> {
     let body = message::body(new.event_type, new.occurred_at, &new.data);
     let delivery = Delivery { tenant: webhook.tenant, webhook: webhook.id, event, body };
-    outbox::enqueue(tx, DELIVER, &json!(delivery)).await?;
+    outbox::enqueue(tx, DELIVER, Some(webhook.tenant), &json!(delivery)).await?;
     Ok(())
 }

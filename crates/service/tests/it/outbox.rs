@@ -1,13 +1,17 @@
 //! Outbox effects and concurrent workers.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use guildhall_domain::ids::EffectId;
+use guildhall_domain::ids::{EffectId, TenantId};
 use guildhall_domain::ops::outbox::{FailureClass, MAX_ATTEMPTS};
 use guildhall_runtime::reconcile::Reconciler;
-use guildhall_service::ops::outbox::{EffectAttempt, EffectError, Handler, Outbox, OutboxTimeouts, enqueue};
+use guildhall_service::ops::outbox::{
+    EffectAttempt, EffectError, Handler, MAX_IN_FLIGHT_OF_TENANT, Outbox, OutboxTimeouts, enqueue,
+};
 use guildhall_store::Store;
 use guildhall_store::outbox::{self, ClaimRequest};
 use guildhall_testkit::TestDb;
@@ -36,8 +40,9 @@ impl Handler for RecordingHandler {
         Box::pin(async move {
             tokio::task::yield_now().await;
             self.performed.lock().expect("the lock is not poisoned").push(effect.id);
-            self.class
-                .map_or(Ok(()), |class| Err(EffectError { class, message: "simulated failure".to_owned() }))
+            self.class.map_or(Ok(()), |class| {
+                Err(EffectError { class, message: "simulated failure".to_owned(), pause: None })
+            })
         })
     }
 }
@@ -60,7 +65,7 @@ pub(crate) async fn enqueue_many(store: &Store, count: usize) -> Vec<EffectId> {
     let mut tx = store.begin().await.expect("a transaction");
     let mut ids = Vec::new();
     for number in 0..count {
-        ids.push(enqueue(&mut tx, KIND, &json!({ "number": number })).await.expect("enqueued"));
+        ids.push(enqueue(&mut tx, KIND, None, &json!({ "number": number })).await.expect("enqueued"));
     }
     tx.commit().await.expect("committed");
     ids.sort_unstable();
@@ -99,11 +104,11 @@ async fn effect_exists_only_if_its_transaction_committed() {
     let db = TestDb::new().await;
     let store = store(db.url());
     let mut rolled_back = store.begin().await.expect("a transaction");
-    enqueue(&mut rolled_back, KIND, &json!({})).await.expect("enqueued");
+    enqueue(&mut rolled_back, KIND, None, &json!({})).await.expect("enqueued");
     rolled_back.rollback().await.expect("rolled back");
     // A transaction that commits late has an early id; a cursor over ids would miss it.
     let mut late = store.begin().await.expect("a transaction");
-    let early_id = enqueue(&mut late, KIND, &json!({})).await.expect("enqueued");
+    let early_id = enqueue(&mut late, KIND, None, &json!({})).await.expect("enqueued");
     let ids = enqueue_many(&store, 3).await;
     assert!(early_id < ids[0]);
     let handler = Arc::new(RecordingHandler::default());
@@ -173,8 +178,17 @@ async fn worker_with_an_expired_claim_cannot_change_the_effect() {
     let ids = enqueue_many(&store, 1).await;
     let take = async |visibility_timeout| {
         let claim = Uuid::now_v7();
-        let request = ClaimRequest { kind: KIND, claim, max_attempts: 9, limit: 10, visibility_timeout };
-        let claimed = outbox::claim(&store, &request).await.expect("claimed");
+        let performed = &BTreeMap::new();
+        let request = ClaimRequest {
+            kind: KIND,
+            claim,
+            max_attempts: 9,
+            limit: 10,
+            tenant_limit: 10,
+            performed,
+            visibility_timeout,
+        };
+        let claimed = outbox::claim(&store, &request).await.expect("claimed").effects;
         (claim, claimed.into_iter().map(|claimed| (claimed.id, claimed.attempts)).collect::<Vec<_>>())
     };
     let (expired, claimed_effects) = take(Duration::ZERO).await;
@@ -245,12 +259,83 @@ async fn slow_effect_delays_neither_the_round_nor_other_effects() {
     assert_eq!(handler.handler.performed().len(), 31, "each once");
 }
 
+/// Holds the effects of one tenant until they are released, and counts them.
+#[derive(Debug)]
+struct SlowTenantHandler {
+    handler: RecordingHandler,
+    held: AtomicU32,
+    most_held: AtomicU32,
+    release: Semaphore,
+}
+
+impl Handler for SlowTenantHandler {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn perform<'a>(&'a self, effect: &'a EffectAttempt) -> BoxFuture<'a, Result<(), EffectError>> {
+        Box::pin(async move {
+            if effect.body.contains("slow") {
+                let held = self.held.fetch_add(1, Ordering::SeqCst) + 1;
+                self.most_held.fetch_max(held, Ordering::SeqCst);
+                let _permit = self.release.acquire().await.expect("never closed");
+                self.held.fetch_sub(1, Ordering::SeqCst);
+            }
+            self.handler.perform(effect).await
+        })
+    }
+}
+
+#[tokio::test]
+async fn slow_targets_of_one_tenant_do_not_delay_other_tenants() {
+    let db = TestDb::new().await;
+    let (store, mut sql) = (store(db.url()), db.sql().await);
+    let enqueue_for = async |tenant: TenantId, name: &str, count: usize| {
+        let mut tx = store.begin().await.expect("a transaction");
+        let mut ids = Vec::new();
+        for _ in 0..count {
+            ids.push(enqueue(&mut tx, KIND, Some(tenant), &json!({ "name": name })).await.expect("enqueued"));
+        }
+        tx.commit().await.expect("committed");
+        ids
+    };
+    // More than a worker performs at once.
+    enqueue_for(TenantId::generate(), "slow", 150).await;
+    let others = enqueue_for(TenantId::generate(), "fast", 30).await;
+    let handler = Arc::new(SlowTenantHandler {
+        handler: RecordingHandler::default(),
+        held: AtomicU32::new(0),
+        most_held: AtomicU32::new(0),
+        release: Semaphore::new(0),
+    });
+    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::<SlowTenantHandler>::clone(&handler)];
+    let stop = CancellationToken::new();
+    let worker = Outbox::new(store.clone(), handlers, OutboxTimeouts::DEFAULT, stop).expect("a handler");
+    let rounds = async {
+        while handler.handler.performed().len() < others.len() {
+            worker.round().await.expect("a round");
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), rounds).await.expect("the other tenant is served");
+    assert_eq!(handler.handler.performed(), others);
+    assert_eq!(handler.most_held.load(Ordering::SeqCst), MAX_IN_FLIGHT_OF_TENANT);
+    handler.release.add_permits(150);
+    let rest = async {
+        while sql.number("SELECT count(*) FROM outbox").await > 0 {
+            worker.round().await.expect("a round");
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), rest).await.expect("the slow ones are performed");
+    let most_held = handler.most_held.load(Ordering::SeqCst);
+    assert_eq!((handler.handler.performed().len(), most_held), (180, MAX_IN_FLIGHT_OF_TENANT), "each once");
+}
+
 #[tokio::test]
 async fn effects_without_a_handler_are_not_claimed() {
     let db = TestDb::new().await;
     let store = store(db.url());
     let mut tx = store.begin().await.expect("a transaction");
-    enqueue(&mut tx, "kind-of-a-newer-replica", &json!({})).await.expect("enqueued");
+    enqueue(&mut tx, "kind-of-a-newer-replica", None, &json!({})).await.expect("enqueued");
     tx.commit().await.expect("committed");
     let handler = Arc::new(RecordingHandler::default());
     worker(&store, &handler, OutboxTimeouts::DEFAULT).round().await.expect("a round");

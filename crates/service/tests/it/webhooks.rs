@@ -74,7 +74,7 @@ impl SenderFixture {
         webhooks::insert(&mut tx, &new).await.expect("inserted");
         let event = WebhookEventId::generate();
         let body = json!({ "tenant": tenant, "webhook": webhook, "event": event, "body": "{}" });
-        enqueue(&mut tx, "webhook.deliver", &body).await.expect("enqueued");
+        enqueue(&mut tx, "webhook.deliver", Some(tenant), &body).await.expect("enqueued");
         tx.commit().await.expect("committed");
         Self { store, sealer, tenant, webhook }
     }

@@ -1,1 +1,1 @@
-INSERT INTO outbox (id, kind, body) VALUES ($1, $2, $3)
+INSERT INTO outbox (id, kind, tenant, body) VALUES ($1, $2, $3, $4)

@@ -14,6 +14,8 @@ use tokio::net::{TcpListener, TcpStream};
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
     Status(u16),
+    /// 429 with `Retry-After`.
+    RetryAfter(&'static str),
     Redirect(String),
     /// No answer while the connection is open.
     Silence,
@@ -110,6 +112,9 @@ async fn serve(stream: TcpStream, state: &Mutex<ReceiverState>) -> std::io::Resu
     match answer {
         Answer::Status(status) => {
             stream.write_all(format!("HTTP/1.1 {status} Answer\r\n{empty}").as_bytes()).await
+        }
+        Answer::RetryAfter(pause) => {
+            stream.write_all(format!("HTTP/1.1 429 Wait\r\nretry-after: {pause}\r\n{empty}").as_bytes()).await
         }
         Answer::Redirect(to) => {
             stream.write_all(format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\n{empty}").as_bytes()).await
