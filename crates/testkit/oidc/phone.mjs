@@ -1,12 +1,12 @@
 // Answers a question of an agent with a real browser of a phone's size: headless Chromium opens the page, signs in and
 // presses the button of an option. Argument, as JSON: url, name, password, button (its text), profile (an empty folder),
-// language, screenshots (a folder; optional). Prints what the page showed before and after the answer, and its layout,
+// language, screenshots (a folder; optional), fields (values of a form by label; optional). Prints what the page showed before and after the answer, and its layout,
 // as one line of JSON.
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 
 const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
-const { url, name, password, button, profile, language, screenshots } = JSON.parse(process.argv[2]);
+const { url, name, password, button, profile, language, screenshots, fields = {} } = JSON.parse(process.argv[2]);
 const context = await chromium.launchPersistentContext(profile, {
   executablePath: programs.find((program) => existsSync(program)),
   headless: true,
@@ -37,6 +37,15 @@ async function layout(page) {
   });
 }
 
+// Fills in a field of the form as a person does: found by its label.
+async function fillIn(page, label, value) {
+  const field = page.getByLabel(label);
+  const kind = await field.evaluate((element) => (element.tagName === 'SELECT' ? 'select' : element.type));
+  if (kind === 'select') await field.selectOption({ label: value });
+  else if (kind === 'checkbox') await field.setChecked(value);
+  else await field.fill(value);
+}
+
 async function screenshot(page, file) {
   if (screenshots) await page.screenshot({ path: `${screenshots}/${file}.png`, fullPage: true });
 }
@@ -58,6 +67,7 @@ try {
   await screenshot(page, 'question');
   await page.emulateMedia({ colorScheme: 'dark' });
   await screenshot(page, 'question-dark');
+  for (const [label, value] of Object.entries(fields)) await fillIn(page, label, value);
   // With the keyboard, as a person without a pointer does.
   await page.focus(`button:text-is("${button}")`);
   await page.keyboard.press('Enter');

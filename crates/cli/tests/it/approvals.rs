@@ -1,6 +1,10 @@
 //! Questions of agents, asked on a terminal and answered with commands.
 
-use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use guildhall_testkit::{NodeProcess, NodeScript};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::ChildProcess;
@@ -147,6 +151,39 @@ fn form_is_filled_in_on_the_terminal_and_a_secret_is_not_shown() {
     asking.stop();
 }
 
+/// A real browser in the size of a phone fills in the form of a real runner's agent.
+#[test]
+fn form_is_filled_in_on_the_page_and_the_agent_gets_the_values() {
+    let asking = AskingRun::start();
+    let secret = "hunter2-hunter2";
+    let args = ["runs", "send", &asking.run, "form:", "--watch"];
+    let watched = WatchedCommand::start(&asking.fixture.user, &args);
+    while !watched.read_line().contains("guildhall approvals show ") {}
+    let id = string_field(&asking.only_question(), "approvalId");
+    let profile = tempfile::tempdir().expect("a folder");
+    let seen = NodeProcess::run(
+        NodeScript::Phone,
+        &json!({
+            "url": format!("{}/approve/{id}", asking.server.url), "name": "admin",
+            "password": asking.server.password.trim_end(), "button": "Give this answer", "profile": profile.path(),
+            "language": "en-GB", "screenshots": std::env::var_os("GUILDHALL_SCREENSHOTS").map(PathBuf::from),
+            "fields": { "Colour": "blue", "How many": "7", "Wrap it as a gift": true, "Voucher": secret },
+        }),
+    );
+    assert_eq!(seen["complaints"], json!([]), "{seen}");
+    let before = seen["before"].as_str().expect("text");
+    assert!(before.contains("What do you want to order?"), "{before}");
+    assert!(!seen.to_string().contains(secret), "{seen}");
+    for layout in seen["layouts"].as_array().expect("layouts") {
+        assert!(layout["lowest"].as_f64().expect("a height") >= 44.0 && layout["overflow"] == 0, "{layout}");
+    }
+    let output = watched.wait();
+    let lines = output.remaining_lines.join("\n");
+    let reply = r#"You answered: {"colour":"blue","count":7,"gift":true,"voucher":"[redacted:known]"}"#;
+    assert_eq!((output.code, lines.contains(reply)), (Some(0), true), "{lines} {}", output.stderr);
+    asking.stop();
+}
+
 #[test]
 fn form_is_answered_on_the_command_line_with_checked_values() {
     let asking = AskingRun::start();
@@ -269,6 +306,24 @@ fn withdrawn_question_is_declined_to_the_agent() {
     assert!(output.contains("I asked, and was not allowed to."), "{output}");
     let again = asking.fixture.user.json(&["approvals", "withdraw", &id]);
     assert_eq!(again["endReason"], "withdrawn-by-person");
+    asking.stop();
+}
+
+#[test]
+fn end_of_a_turn_that_a_question_blocked_is_printed_once() {
+    let asking = AskingRun::start();
+    let user = &asking.fixture.user;
+    user.json(&["approvals", "policy", "set", "first-responder", "--hold-for", "10s"]);
+    let mut terminal = asking.watch_on_terminal("ask:touch made");
+    terminal.wait_for(PROMPT);
+    let id = string_field(&asking.only_question(), "approvalId");
+    while asking.only_question()["parked"] != true {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    user.json(&["approvals", "withdraw", &id]);
+    let (code, output) = terminal.wait();
+    let ends = output.matches("the agent has stopped").count();
+    assert_eq!((code, ends), (Some(1), 1), "{output}");
     asking.stop();
 }
 

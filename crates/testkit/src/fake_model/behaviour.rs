@@ -114,17 +114,17 @@ fn chunks_of(text: &str) -> Vec<String> {
     chars.chunks(CHUNK_CHARS).map(|chunk| chunk.iter().collect()).collect()
 }
 
-/// In the prompt that continues a turn after its question was allowed.
-const ASK_AGAIN: &str = "Ask for exactly the same action again";
+/// In the prompts that continue a turn after its question was allowed or answered.
+const ASK_AGAIN: [&str; 2] = ["Ask for exactly the same action again", "Ask the same question again"];
 
 /// Returns the prompt that the model follows, from those of a thread, latest first. A model that is told to ask again
 /// does what it wanted to do before.
 pub(super) fn current_prompt(mut prompts: impl Iterator<Item = String>) -> String {
     let last = prompts.next().unwrap_or_default();
-    if !last.contains(ASK_AGAIN) {
+    if !ASK_AGAIN.iter().any(|words| last.contains(words)) {
         return last;
     }
-    prompts.find(|earlier| earlier.contains("ask:")).unwrap_or(last)
+    prompts.find(|earlier| earlier.contains("ask:") || earlier.contains("tool:")).unwrap_or(last)
 }
 
 /// Returns the text of a message, which is a string or a list of parts.

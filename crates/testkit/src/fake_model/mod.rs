@@ -15,7 +15,7 @@
 //! | `cut` | a response whose connection is closed in the middle |
 //! | none of these | an echo of the prompt |
 //!
-//! A prompt that tells it to ask again repeats the last `ask:` of the thread.
+//! A prompt that tells it to ask again repeats the last `ask:` or `tool:` of the thread.
 //!
 //! If the path starts with `/key-<key>/`, requests without that key get a 401.
 

@@ -39,10 +39,23 @@ pub(super) async fn wait_for_approval(fixture: &RunnerFixture, run: &TestRun, st
 
 /// Answers with the first option of an effect.
 pub(super) async fn answer(fixture: &RunnerFixture, approval: &Value, effect: &str) -> u16 {
+    answer_with(fixture, approval, effect, None).await
+}
+
+/// Answers with the first option of an effect, and with values.
+pub(super) async fn answer_with(
+    fixture: &RunnerFixture,
+    approval: &Value,
+    effect: &str,
+    values: Option<Value>,
+) -> u16 {
     let options = approval["question"]["options"].as_array().expect("options");
     let option = options.iter().find(|option| option["effect"] == effect).expect("an option");
     let path = format!("/api/v1/approvals/{}/votes", approval["approvalId"].as_str().expect("an id"));
-    let body = json!({ "optionId": option["id"], "shownDigest": approval["shownDigest"] });
+    let mut body = json!({ "optionId": option["id"], "shownDigest": approval["shownDigest"] });
+    if let Some(values) = values {
+        body["content"] = values;
+    }
     let request = fixture.cluster.request(1, Method::POST, &path, &fixture.bearer).json(&body);
     request.send().await.expect("a response").status().as_u16()
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use guildhall_testkit::Stopwatch;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::approvals::{answer, create_asking_run, wait_for_approval};
+use super::approvals::{answer, answer_with, create_asking_run, wait_for_approval};
 use super::fixture::{RunnerFixture, TestRun};
 use super::process::{descendants, wait_until_exited};
 
@@ -34,6 +34,47 @@ async fn wait_for_continuing_turn(fixture: &RunnerFixture, run: &TestRun, parked
         assert!(started.elapsed() < TIMEOUT, "no turn continues {parked}: {list}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+}
+
+/// Claude Code asks with a form, and the runner exits when it is parked. The values are given in the morning, kept
+/// encrypted, and reach the model in the turn that continues the work.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn values_of_a_parked_form_reach_the_agent_in_the_next_turn() {
+    let fixture = RunnerFixture::start().await;
+    let run = create_asking_run(&fixture, Agent::Claude).await;
+    let runner = fixture.start_runner(&run, &[]);
+    let choices = json!([{ "label": "Blue", "description": "b" }, { "label": "Red", "description": "r" }]);
+    let question =
+        json!({ "question": "Which colour?", "header": "Colour", "multiSelect": false, "options": choices });
+    let prompt = format!("tool:AskUserQuestion {}", json!({ "questions": [question] }));
+    let parked = fixture.send(&run, &prompt).await;
+    let approval = wait_for_approval(&fixture, &run, "pending").await;
+    assert_eq!(approval["question"]["action"]["kind"], "elicitation_form", "{approval}");
+    let pids = descendants(runner.guard_pid());
+    pass_time(&fixture, "11 minutes").await;
+    let result = fixture.wait_for_result(&run, &parked, TIMEOUT).await;
+    assert_eq!(result["terminalStatus"], "blocked", "{result}");
+    wait_until_exited(&pids, TIMEOUT).await;
+    assert!(!last_request(&fixture).contains("Violet"));
+
+    pass_time(&fixture, "8 hours").await;
+    let values = json!({ "question_0_custom": "Violet, please" });
+    assert_eq!(answer_with(&fixture, &approval, "answer", Some(values)).await, 200);
+    let turn = wait_for_continuing_turn(&fixture, &run, &parked).await;
+    let _next_runner = fixture.start_runner(&run, &[]);
+    let result = fixture.wait_for_result(&run, &turn, TIMEOUT).await;
+    assert_eq!(result["terminalStatus"], "completed", "{result}");
+    let received = last_request(&fixture);
+    assert!(received.contains("Violet, please"), "the model was not told: {received}");
+    let reused = wait_for_approval(&fixture, &run, "reused").await;
+    assert_eq!(reused["approvalId"], approval["approvalId"]);
+    let kept = "SELECT count(*) FROM approvals WHERE sealed_content IS NOT NULL";
+    assert_eq!(fixture.cluster.db.sql().await.number(kept).await, 0, "the values are erased");
+}
+
+/// Returns the last request that the model received.
+fn last_request(fixture: &RunnerFixture) -> String {
+    fixture.model.requests().last().map(|request| request.body.to_string()).unwrap_or_default()
 }
 
 /// The runner exits when its question is parked. Another one continues the work in the same thread: the model finds there
