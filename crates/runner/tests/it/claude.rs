@@ -133,9 +133,9 @@ async fn question_to_the_user_is_answered_with_values() {
 fn tool_result(harness: &Harness<'_>) -> String {
     let body = harness.model.requests().last().expect("a request").body.clone();
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
-    let parts = messages.iter().flat_map(|message| message["content"].as_array().into_iter().flatten());
+    let mut parts = messages.iter().flat_map(|message| message["content"].as_array().into_iter().flatten());
     let result = |part: &&Value| part["type"] == "tool_result";
-    parts.filter(result).next_back().map(|part| part["content"].to_string()).unwrap_or_default()
+    parts.rfind(result).map(|part| part["content"].to_string()).unwrap_or_default()
 }
 
 #[tokio::test]

@@ -113,6 +113,48 @@ async fn tool_call_is_sent_once_and_its_result_is_echoed() {
 }
 
 #[tokio::test]
+async fn messages_are_echoed_and_tools_are_called_once() {
+    let model = FakeModel::start().await;
+    let mut body =
+        json!({ "model": "m", "stream": true, "messages": [{ "role": "user", "content": "run:echo hi" }] });
+    let response = post(&model, "messages", &body).await;
+    let deltas = response.data.iter().map(|event| &event["delta"]);
+    let input = deltas.clone().find_map(|delta| delta["partial_json"].as_str()).expect("a call");
+    assert_eq!(parse_data(input)["command"], "echo hi");
+    let result = json!([{ "type": "tool_result", "tool_use_id": "t", "content": "hi" }]);
+    body["messages"].as_array_mut().expect("a list").push(json!({ "role": "user", "content": result }));
+    let response = post(&model, "messages", &body).await;
+    let text: String = response.data.iter().filter_map(|event| event["delta"]["text"].as_str()).collect();
+    assert_eq!(
+        (text.as_str(), &response.data.last().expect("events")["type"]),
+        ("Echo: run:echo hi", &json!("message_stop"))
+    );
+    assert_eq!(
+        post(&model, "messages", &json!({ "messages": [{ "role": "user", "content": "r429" }] }))
+            .await
+            .status,
+        429
+    );
+}
+
+#[tokio::test]
+async fn content_is_generated_and_tools_are_called_once() {
+    let model = FakeModel::start().await;
+    let mut body = json!({ "contents": [{ "role": "user", "parts": [{ "text": "run:echo hi" }] }] });
+    let path = "models/m:streamGenerateContent";
+    let part = |event: &Value| event["candidates"][0]["content"]["parts"][0].clone();
+    let response = post(&model, path, &body).await;
+    assert_eq!(part(&response.data[0])["functionCall"]["args"]["command"], "echo hi");
+    let result =
+        json!({ "role": "user", "parts": [{ "functionResponse": { "name": "run_shell_command" } }] });
+    body["contents"].as_array_mut().expect("a list").push(result);
+    let response = post(&model, path, &body).await;
+    let texts = response.data.iter().filter_map(|event| part(event)["text"].as_str().map(str::to_owned));
+    assert_eq!(texts.collect::<String>(), "Echo: run:echo hi");
+    assert_eq!(post(&model, "models/m:embedContent", &body).await.status, 404);
+}
+
+#[tokio::test]
 async fn loop_prompt_repeats_the_tool_call() {
     let model = FakeModel::start().await;
     let mut body = responses_body("loop:true");
