@@ -15,7 +15,7 @@ use crate::suite::harness::CREDENTIAL_VALUE;
 use crate::suite::turns::answered_turn;
 use crate::suite::{AfterDenial, BackendFixture, Harness, behaviour_tests};
 
-// The whole suite passes too. These are what people decide, and what another agent than Qwen Code may do differently.
+// A part of the suite, to save time: what people decide, and what another agent than Qwen Code may do differently.
 behaviour_tests! { @each crate::claude::fixture();
     turns: tool_call_is_reported_with_its_output,
     turns: declined_approval_is_reported_and_nothing_is_done,
