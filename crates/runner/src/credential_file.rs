@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 /// Longer than any credential; a larger file is a mistake.
 const MAX_BYTES: u64 = 16 * 1024;
@@ -25,8 +25,19 @@ pub enum CredentialFileError {
     SeveralLines,
 }
 
-/// Reads the only line of a file; `None` if there is no file. Its group may read it too, as in a mounted volume.
+/// Reads the only line of a file; `None` if there is no file.
 pub fn read(path: &Path) -> Result<Option<SecretString>, CredentialFileError> {
+    let Some(text) = read_text(path)? else { return Ok(None) };
+    let mut lines = text.expose_secret().lines().map(str::trim).filter(|line| !line.is_empty());
+    match (lines.next(), lines.next()) {
+        (Some(line), None) => Ok(Some(SecretString::from(line))),
+        (None, _) => Err(CredentialFileError::Empty),
+        (Some(_), Some(_)) => Err(CredentialFileError::SeveralLines),
+    }
+}
+
+/// Reads a file, such as a private key; `None` if there is none. Its group may read it too, as in a mounted volume.
+pub fn read_text(path: &Path) -> Result<Option<SecretString>, CredentialFileError> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(|_| CredentialFileError::Inaccessible)?,
@@ -41,19 +52,12 @@ pub fn read(path: &Path) -> Result<Option<SecretString>, CredentialFileError> {
     if read as u64 > MAX_BYTES {
         return Err(CredentialFileError::NotText);
     }
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    match (lines.next(), lines.next()) {
-        (Some(line), None) => Ok(Some(SecretString::from(line))),
-        (None, _) => Err(CredentialFileError::Empty),
-        (Some(_), Some(_)) => Err(CredentialFileError::SeveralLines),
-    }
+    Ok(Some(SecretString::from(text)))
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
-
-    use secrecy::ExposeSecret;
 
     use super::*;
 

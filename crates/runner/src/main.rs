@@ -94,12 +94,15 @@ struct Arguments {
 /// Options of repositories on other machines
 #[derive(clap::Args)]
 struct GitArguments {
-    /// Host that repositories are fetched from by HTTPS: `example.com`, `*.example.com` or `example.com:8443`; can be repeated
+    /// Host that repositories are fetched from by HTTPS or SSH: `example.com`, `*.example.com` or `example.com:8443`; can be repeated
     #[arg(long = "git-host", value_name = "HOST")]
     hosts: Vec<HostPattern>,
-    /// Folder with credentials of these hosts: `TENANT/HOST`, or `shared/HOST` for all tenants
+    /// Folder with credentials of these hosts: `TENANT/HOST` with a token, `TENANT/ssh/HOST` with a private key, or `shared` instead of the tenant
     #[arg(long = "git-credentials", env = "GUILDHALL_GIT_CREDENTIALS", value_name = "FOLDER")]
     credentials: Option<PathBuf>,
+    /// File with the SSH keys of these hosts, in the format of `known_hosts`; other hosts are refused
+    #[arg(long = "git-known-hosts", value_name = "FILE")]
+    known_hosts: Option<PathBuf>,
     /// Private network, such as 10.0.0.0/8, that these hosts may be in; can be repeated
     #[arg(long = "git-network", value_name = "NETWORK")]
     networks: Vec<IpNet>,
@@ -149,7 +152,8 @@ impl Arguments {
     /// Agents have other working directories, and mounts need absolute paths.
     fn with_absolute_paths(mut self) -> Result<Self> {
         let paths = [&mut self.state, &mut self.enrolment_file].into_iter();
-        let paths = paths.chain(&mut self.profiles).chain(&mut self.git.credentials);
+        let paths = paths.chain(&mut self.profiles);
+        let paths = paths.chain(&mut self.git.credentials).chain(&mut self.git.known_hosts);
         for path in paths.chain(&mut self.workspace_roots) {
             *path = std::path::absolute(&*path)
                 .with_context(|| format!("cannot make {} absolute", path.display()))?;
@@ -255,6 +259,7 @@ async fn serve_runs(args: Arguments, guard: GuardLink) -> Result<()> {
         git: GitOptions {
             hosts: args.git.hosts,
             credentials: args.git.credentials,
+            known_hosts: args.git.known_hosts,
             networks: args.git.networks,
         },
         model_caps: ModelCaps { tokens: model_tokens, requests: model_requests, bytes: model_bytes },

@@ -162,6 +162,7 @@ fn options(config: &Config, address: SocketAddr, secrets: Option<FileStore>) -> 
     let git = GitOptions {
         hosts: config.git.hosts.clone(),
         credentials: non_empty(&config.git.credentials).map(|folder| absolute(&folder)),
+        known_hosts: non_empty(&config.git.known_hosts).map(|file| absolute(&file)),
         networks: config.egress.allow.iter().map(ToString::to_string).collect(),
     };
     let config = &config.launcher;

@@ -16,6 +16,7 @@ mod postgres_url;
 mod rounds;
 pub mod schema;
 mod sql;
+mod ssh_server;
 mod stopwatch;
 mod template;
 
@@ -28,4 +29,5 @@ pub use history::{EntryPosition, History, HistoryViolation};
 pub use node::{NodeProcess, NodeScript};
 pub use rounds::Rounds;
 pub use sql::SqlConnection;
+pub use ssh_server::SshServer;
 pub use stopwatch::Stopwatch;

@@ -21,6 +21,7 @@ mod doctor_client;
 mod doctor_laptop;
 mod error_output;
 mod first_run;
+mod git_over_ssh;
 mod git_workspaces;
 mod help;
 mod journal_faults;

@@ -44,6 +44,8 @@ pub struct GitOptions {
     pub hosts: Vec<String>,
     /// Folder with a credential for each tenant and host. Absolute.
     pub credentials: Option<PathBuf>,
+    /// File with the SSH keys of the hosts. Absolute.
+    pub known_hosts: Option<PathBuf>,
     /// Private networks that the hosts may be in.
     pub networks: Vec<String>,
 }
@@ -53,9 +55,10 @@ impl GitOptions {
     pub(super) fn arguments(&self) -> Vec<OsString> {
         let hosts = self.hosts.iter().flat_map(|host| ["--git-host".into(), host.into()]);
         let networks = self.networks.iter().flat_map(|network| ["--git-network".into(), network.into()]);
-        let folder = self.credentials.iter();
-        let folder = folder.flat_map(|folder| ["--git-credentials".into(), folder.clone().into_os_string()]);
-        hosts.chain(networks).chain(folder).collect()
+        let paths = [("--git-credentials", &self.credentials), ("--git-known-hosts", &self.known_hosts)];
+        let paths = paths.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
+        let paths = paths.flat_map(|(option, path)| [option.into(), path.into_os_string()]);
+        hosts.chain(networks).chain(paths).collect()
     }
 }
 

@@ -46,6 +46,7 @@ impl TestLauncherDir {
             git: GitOptions {
                 hosts: vec!["git.example".to_owned()],
                 credentials: Some("/srv/git-credentials".into()),
+                known_hosts: Some("/srv/known_hosts".into()),
                 networks: vec!["10.1.0.0/16".to_owned()],
             },
             url: "http://127.0.0.1:1".into(),
@@ -390,7 +391,8 @@ async fn runner_gets_the_sandbox_or_the_uncontained_flag() {
         assert!(arguments.contains("--workspace-root /srv/repos"), "{arguments}");
         assert!(
             arguments.contains(
-                "--git-host git.example --git-network 10.1.0.0/16 --git-credentials /srv/git-credentials"
+                "--git-host git.example --git-network 10.1.0.0/16 --git-credentials /srv/git-credentials \
+                 --git-known-hosts /srv/known_hosts"
             ),
             "{arguments}"
         );

@@ -22,7 +22,7 @@ pub use line_reader::Line;
 use line_reader::LineReader;
 use process_tree::ProcessTree;
 pub use process_tree::{BackendProcesses, become_subreaper, descendant_ids, kill_backends, kill_descendants};
-use stderr_tail::StderrTail;
+pub(crate) use stderr_tail::StderrTail;
 
 use crate::sandbox::{Cgroups, Containment, ExceededLimit, ProcessAccess, Watchdog, enter};
 

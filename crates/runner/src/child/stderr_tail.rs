@@ -9,11 +9,11 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 const MAX_BYTES: usize = 16 * 1024;
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct StderrTail(Arc<Mutex<VecDeque<u8>>>);
+pub(crate) struct StderrTail(Arc<Mutex<VecDeque<u8>>>);
 
 impl StderrTail {
     /// Reads to the end, so that the process never blocks on a full pipe.
-    pub(super) async fn follow(self, mut from: impl AsyncRead + Unpin) {
+    pub(crate) async fn follow(self, mut from: impl AsyncRead + Unpin) {
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = from.read(&mut buffer).await {
             self.push(&buffer[..count]);
@@ -27,7 +27,7 @@ impl StderrTail {
         tail.drain(..excess);
     }
 
-    pub(super) fn read(&self) -> String {
+    pub(crate) fn read(&self) -> String {
         let tail = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: Vec<u8> = tail.iter().copied().collect();
         String::from_utf8_lossy(&bytes).into_owned()

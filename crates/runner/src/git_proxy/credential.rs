@@ -1,4 +1,5 @@
-//! The credentials of git hosts: `FOLDER/TENANT/HOST`, or `FOLDER/shared/HOST` for all tenants. No sandbox contains them.
+//! The credentials of git hosts, in files: `FOLDER/TENANT/HOST` for HTTPS and `FOLDER/TENANT/ssh/HOST` for SSH; `shared`
+//! in place of the tenant for all tenants. No sandbox contains them.
 
 use std::path::Path;
 
@@ -12,6 +13,9 @@ const DEFAULT_USER: &str = "git";
 
 /// The folder of the credentials that all tenants use.
 const SHARED: &str = "shared";
+
+/// The folder of the SSH keys of a tenant.
+const SSH: &str = "ssh";
 
 /// A user and a token for one host.
 #[derive(Debug, Clone)]
@@ -38,6 +42,20 @@ pub fn read_credential(
     for owner in [&tenant.to_string(), SHARED] {
         if let Some(line) = credential_file::read(&folder.join(owner).join(host))? {
             return GitCredential::parse(line.expose_secret()).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Reads the private SSH key for a host: that of the tenant, or else the shared one; `None` if there is none.
+pub fn read_ssh_key(
+    folder: &Path,
+    tenant: TenantId,
+    host: &str,
+) -> Result<Option<SecretString>, CredentialError> {
+    for owner in [&tenant.to_string(), SHARED] {
+        if let Some(key) = credential_file::read_text(&folder.join(owner).join(SSH).join(host))? {
+            return Ok(Some(key));
         }
     }
     Ok(None)

@@ -23,6 +23,23 @@ pub enum FetchFailure {
     TooLarge,
     #[error("its host answered with status {0}")]
     Status(u16),
+    #[error(
+        "the SSH key of its host is not known: add the host to the file git.known_hosts (--git-known-hosts), such as \
+         with `ssh-keyscan`, and compare the key with what the host publishes"
+    )]
+    UnknownHostKey,
+    #[error(
+        "its host has another SSH key than the file git.known_hosts (--git-known-hosts) says: someone may intercept the \
+         connection, or the host has a new key; compare it with what the host publishes"
+    )]
+    ChangedHostKey,
+    #[error("ssh is not installed on the runner's machine: install the package openssh-client")]
+    NoSsh,
+    #[error(
+        "the SSH key for its host cannot be used: it must be a private key without a passphrase, such as from \
+         `ssh-keygen -t ed25519 -N ''`"
+    )]
+    InvalidSshKey,
     #[error("the git proxy cannot be started")]
     Proxy,
 }
@@ -47,6 +64,11 @@ pub(super) struct LastFailure(Mutex<Option<FetchFailure>>);
 impl LastFailure {
     pub(super) fn set(&self, failure: FetchFailure) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+    }
+
+    /// Sets the failure, unless there is one that says more.
+    pub(super) fn set_first(&self, failure: FetchFailure) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
     }
 
     pub(super) fn get(&self) -> Option<FetchFailure> {

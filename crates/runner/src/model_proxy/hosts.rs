@@ -8,6 +8,9 @@ use url::Host;
 /// Ports of a pattern that names none: HTTPS and HTTP.
 const DEFAULT_PORTS: [u16; 2] = [443, 80];
 
+/// The port of a pattern that names none, for SSH.
+const DEFAULT_SSH_PORTS: [u16; 1] = [22];
+
 /// The hosts that an agent may reach besides its model provider. Address rules hold in addition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostRules {
@@ -21,7 +24,9 @@ impl HostRules {
     pub(super) fn allows(&self, target: &HostTarget) -> bool {
         match self {
             Self::None => false,
-            Self::AllowList(patterns) => patterns.iter().any(|pattern| pattern.matches(target)),
+            Self::AllowList(patterns) => {
+                patterns.iter().any(|pattern| pattern.matches(target, &DEFAULT_PORTS))
+            }
             Self::Public => true,
         }
     }
@@ -74,11 +79,17 @@ impl HostPattern {
     /// Returns whether this pattern matches a host and a port.
     #[must_use]
     pub fn allows(&self, host: &Host<String>, port: u16) -> bool {
-        self.matches(&HostTarget { host: host.clone(), port })
+        self.matches(&HostTarget { host: host.clone(), port }, &DEFAULT_PORTS)
     }
 
-    fn matches(&self, target: &HostTarget) -> bool {
-        let port_matches = self.port.map_or(DEFAULT_PORTS.contains(&target.port), |port| port == target.port);
+    /// Returns whether this pattern matches an SSH server. A pattern without a port means that of SSH.
+    #[must_use]
+    pub fn allows_ssh(&self, host: &Host<String>, port: u16) -> bool {
+        self.matches(&HostTarget { host: host.clone(), port }, &DEFAULT_SSH_PORTS)
+    }
+
+    fn matches(&self, target: &HostTarget, default_ports: &[u16]) -> bool {
+        let port_matches = self.port.map_or(default_ports.contains(&target.port), |port| port == target.port);
         port_matches
             && match (&self.host, &target.host) {
                 (PatternHost::Exact(host), target) => host == target,
@@ -242,6 +253,15 @@ mod tests {
         assert!(allows("git.example.com:22", "git.example.com:22"));
         assert!(!allows("git.example.com:22", "git.example.com:443"));
         assert!(allows("[2606:4700::1111]:443", "[2606:4700:0::1111]:443"));
+    }
+
+    #[test]
+    fn pattern_without_a_port_means_port_22_for_ssh() {
+        let pattern: HostPattern = "git.example.com".parse().expect("a pattern");
+        let host = Host::Domain("git.example.com".to_owned());
+        assert_eq!([22, 443, 2222].map(|port| pattern.allows_ssh(&host, port)), [true, false, false]);
+        let pattern: HostPattern = "git.example.com:2222".parse().expect("a pattern");
+        assert_eq!([22, 443, 2222].map(|port| pattern.allows_ssh(&host, port)), [false, false, true]);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 mod agent_dir;
 mod bwrap;
 mod cgroup;
+mod command;
 pub mod enter;
 pub mod init;
 mod limits;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 
 pub use agent_dir::{AgentDir, create_dir};
 pub use cgroup::Cgroups;
+pub(crate) use command::find_system_program;
 pub use limits::SandboxLimits;
 pub use probe::{PROBE_STAGE, ProbeError, find_bwrap, probe};
 pub use program::{program_mounts, resolve_node_link};
@@ -41,7 +43,7 @@ pub use watchdog::{ExceededLimit, Watchdog};
 pub const PROXY_PORT: u16 = 3117;
 
 /// The folder of this program's own files inside a sandbox.
-const OWN_DIR: &str = "/run/guildhall";
+pub(crate) const OWN_DIR: &str = "/run/guildhall";
 
 /// Whether agents run in a sandbox.
 #[derive(Debug, Clone)]

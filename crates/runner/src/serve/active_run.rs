@@ -221,6 +221,7 @@ fn workspace_dirs(
         remotes: GitRemotes {
             hosts: options.git.hosts.clone(),
             credentials: options.git.credentials.clone(),
+            known_hosts: options.git.known_hosts.clone(),
             tenant,
             connector: Connector::new(AddressRules {
                 allow_loopback: false,

@@ -58,6 +58,8 @@ pub struct GitOptions {
     pub hosts: Vec<HostPattern>,
     /// Folder with a credential for each tenant and host.
     pub credentials: Option<PathBuf>,
+    /// The SSH keys of the hosts, in the format of OpenSSH.
+    pub known_hosts: Option<PathBuf>,
     /// Private networks whose addresses these hosts may have.
     pub networks: Vec<IpNet>,
 }
@@ -108,11 +110,18 @@ impl ServeError {
     pub(super) fn kind(&self) -> FailureKind {
         match self {
             Self::Backend(error) => error.kind(),
-            Self::Workspace(WorkspaceError::TenantDenied | WorkspaceError::HostNotAllowed(_))
+            Self::Workspace(
+                WorkspaceError::TenantDenied
+                | WorkspaceError::HostNotAllowed(_)
+                | WorkspaceError::Fetch(FetchFailure::UnknownHostKey | FetchFailure::ChangedHostKey),
+            )
             | Self::Setup(SetupError::HostNotAllowed(_)) => FailureKind::TenantPolicyDenied,
             Self::Workspace(
                 WorkspaceError::Credential { .. }
-                | WorkspaceError::Fetch(FetchFailure::Refused | FetchFailure::NotFound),
+                | WorkspaceError::NoSshKey(_)
+                | WorkspaceError::Fetch(
+                    FetchFailure::Refused | FetchFailure::NotFound | FetchFailure::InvalidSshKey,
+                ),
             ) => FailureKind::SecretUnavailable,
             Self::Client(_)
             | Self::Workspace(_)

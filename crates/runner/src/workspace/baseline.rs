@@ -13,7 +13,7 @@ use guildhall_domain::runs::policy::WorkspaceRef;
 use serde_json::Value;
 
 use super::error::WorkspaceError;
-use super::git_command::{GitCommand, GitNetwork, git_user};
+use super::git_command::{GitCommand, GitNetwork};
 use super::{WorkspaceDirs, allowed_path};
 use crate::sandbox::{Containment, create_dir};
 
@@ -54,7 +54,7 @@ impl Baseline {
         source: Option<&Path>,
     ) -> Result<Self, WorkspaceError> {
         super::remove_dir_if_exists(dir).await?;
-        create_dir(dir, git_user(containment))?;
+        create_dir(dir, containment.program_user())?;
         let baseline = Self {
             dir: dir.to_owned(),
             containment: containment.clone(),

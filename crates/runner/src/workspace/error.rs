@@ -15,12 +15,16 @@ pub enum WorkspaceError {
     InvalidRepository(&'static str),
     #[error("the operator does not allow repositories of the host {0}: add it to git.hosts (--git-host)")]
     HostNotAllowed(String),
-    #[error("a repository is fetched by https only: use https:// or a path")]
+    #[error("a repository is fetched by https or ssh only: use https://, ssh:// or a path")]
     UnsupportedScheme,
     #[error("the repository cannot be fetched: {0}")]
     Fetch(#[from] FetchFailure),
     #[error("cannot read the credential of the host {host}: {reason}")]
     Credential { host: String, reason: CredentialError },
+    #[error(
+        "there is no SSH key for the host {0}: add one as TENANT/ssh/HOST or shared/ssh/HOST to the folder git.credentials (--git-credentials)"
+    )]
+    NoSshKey(String),
     #[error("git could not {0}")]
     GitFailed(&'static str),
     #[error("git did not {0} in time")]

@@ -7,7 +7,7 @@ use guildhall_domain::runs::policy::GitRevision;
 
 use super::baseline::Baseline;
 use super::error::WorkspaceError;
-use super::git_command::{GitCommand, GitNetwork, git_user};
+use super::git_command::{GitCommand, GitNetwork};
 use crate::sandbox::{Containment, create_dir};
 
 /// Clones a repository or bundle file into a new directory, at a branch, tag or commit.
@@ -60,7 +60,7 @@ async fn clone<'a>(
     into: &Path,
     options: &[&str],
 ) -> Result<GitCommand<'a>, WorkspaceError> {
-    create_dir(into, git_user(containment))?;
+    create_dir(into, containment.program_user())?;
     let git = GitCommand {
         containment,
         readable: vec![source.to_owned()],

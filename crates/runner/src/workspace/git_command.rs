@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use nix::unistd::geteuid;
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::error::WorkspaceError;
-use crate::sandbox::{AgentUser, Cgroups, Containment, ProcessAccess, enter};
+use crate::git_proxy::ProxyProtocol;
+use crate::sandbox::{Cgroups, Containment, ProcessAccess, find_system_program};
 
 /// Enough for a large repository on a slow disk.
 const GIT_TIMEOUT: Duration = Duration::from_secs(300);
@@ -56,15 +56,8 @@ pub(super) enum GitNetwork {
     /// Only through the git proxy, whose socket the sandbox has.
     Proxy {
         socket: Option<PathBuf>,
+        protocol: ProxyProtocol,
     },
-}
-
-/// Returns the user that git runs as in a sandbox; `None` is the user of the runner.
-pub(super) fn git_user(containment: &Containment) -> Option<AgentUser> {
-    match containment {
-        Containment::Sandboxed(_) => geteuid().is_root().then(AgentUser::default),
-        Containment::Uncontained => None,
-    }
 }
 
 impl GitCommand<'_> {
@@ -87,15 +80,7 @@ impl GitCommand<'_> {
         action: &'static str,
         max_bytes: u64,
     ) -> Result<Option<Vec<u8>>, WorkspaceError> {
-        let (prefix, cgroups) = self.sandbox()?;
-        let mut command = match prefix.split_first() {
-            Some((program, rest)) => {
-                let mut command = Command::new(program);
-                command.args(rest).arg(find_git()?);
-                command
-            }
-            None => Command::new("git"),
-        };
+        let (mut command, cgroups) = self.command()?;
         self.restrict(&mut command);
         command.args(arguments);
         let run = async {
@@ -117,33 +102,32 @@ impl GitCommand<'_> {
         Ok(finished.map_err(|_| WorkspaceError::GitTimeout(action))??)
     }
 
-    /// Returns the command that starts a program in the sandbox; empty without one.
-    fn sandbox(&self) -> Result<(Vec<OsString>, Cgroups), WorkspaceError> {
-        let Containment::Sandboxed(sandbox) = self.containment else {
-            return Ok((Vec::new(), Cgroups::default()));
+    /// Returns the command that starts git, in a sandbox if there is one.
+    fn command(&self) -> Result<(Command, Cgroups), WorkspaceError> {
+        let program = match self.containment {
+            Containment::Sandboxed(_) => {
+                find_system_program("git").ok_or(WorkspaceError::GitFailed("find git"))?
+            }
+            Containment::Uncontained => PathBuf::from("git"),
         };
         let access = ProcessAccess {
             writable: self.writable.clone(),
             readable: self.readable.clone(),
-            user: git_user(self.containment),
+            user: self.containment.program_user(),
             proxy: match &self.network {
                 GitNetwork::None => None,
-                GitNetwork::Proxy { socket } => socket.clone(),
+                GitNetwork::Proxy { socket, .. } => socket.clone(),
             },
             ..ProcessAccess::default()
         };
-        sandbox.check(&access)?;
-        let cgroups = Cgroups::create(&sandbox.limits);
-        let spec = sandbox.spec(&access, self.working_dir(), &cgroups);
-        Ok((enter::command(&sandbox.helper, &spec)?, cgroups))
+        Ok(self.containment.command(&program, &access, self.working_dir())?)
     }
 
     /// Returns the transports that git may use.
     fn protocols(&self) -> &'static str {
         match self.network {
             GitNetwork::None => "file",
-            // Plain HTTP to the proxy on loopback, which speaks HTTPS to the host.
-            GitNetwork::Proxy { .. } => "http",
+            GitNetwork::Proxy { protocol, .. } => protocol.name(),
         }
     }
 
@@ -159,33 +143,20 @@ impl GitCommand<'_> {
             Containment::Uncontained => "/dev/null",
         };
         command
-            .current_dir(self.working_dir())
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .envs([
-                ("HOME", "/nonexistent"),
                 ("GIT_CONFIG_NOSYSTEM", "1"),
                 ("GIT_CONFIG_GLOBAL", global),
                 ("GIT_ATTR_NOSYSTEM", "1"),
                 ("GIT_TERMINAL_PROMPT", "0"),
                 ("GIT_ALLOW_PROTOCOL", self.protocols()),
                 ("GIT_NO_LAZY_FETCH", "1"),
-                ("LC_ALL", "C"),
             ])
             .envs(self.environment.iter().map(|(name, value)| (*name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true);
+            .stderr(Stdio::null());
         for entry in GIT_CONFIG.iter().map(OsStr::new).chain(self.config.iter().map(OsString::as_os_str)) {
             command.arg("-c").arg(entry);
         }
     }
-}
-
-/// Finds git in the directories of the system, which every sandbox sees.
-fn find_git() -> Result<PathBuf, WorkspaceError> {
-    let dirs = ["/usr/local/bin", "/usr/bin", "/bin", "/run/current-system/sw/bin"];
-    let found = dirs.iter().map(|dir| Path::new(dir).join("git")).find(|path| path.is_file());
-    found.ok_or(WorkspaceError::GitFailed("find git"))
 }

@@ -8,19 +8,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use guildhall_domain::runs::policy::{GitRef, GitRevision, RepoUrl};
+use guildhall_domain::runs::policy::{GitRef, GitRevision, RepoUrl, SshRepository};
 use guildhall_runtime::Clock;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep};
 use tracing::warn;
-use url::Url;
+use url::{Host, Url};
 
 use super::error::WorkspaceError;
-use super::git_command::{GitCommand, GitNetwork, git_user};
+use super::git_command::{GitCommand, GitNetwork};
 use super::{GitRemotes, WorkspaceDirs, remove_dir_if_exists};
-use crate::git_proxy::{GitProxy, RemoteRepository, read_credential};
+use crate::git_proxy::{
+    GitProxy, RemoteRepository, RepositoryAccess, SshAccess, read_credential, read_ssh_key,
+};
 use crate::sandbox::create_dir;
 
 /// A mirror that was not used for this long is deleted.
@@ -77,7 +79,10 @@ pub(super) async fn fetch(
         }
         result => result,
     };
-    match (result, proxy.last_failure()) {
+    let failure = proxy.last_failure();
+    // Its processes have ended before an agent starts.
+    proxy.close().await;
+    match (result, failure) {
         (Ok(()), _) => Ok(Mirror { path, _lock: lock }),
         (Err(WorkspaceError::GitFailed(_)), Some(failure)) => Err(failure.into()),
         (Err(error), _) => Err(error),
@@ -86,6 +91,14 @@ pub(super) async fn fetch(
 
 /// Checks the URL against the hosts of the operator, and reads the credential of its host.
 fn open_repository(remotes: &GitRemotes, url: &RepoUrl) -> Result<RemoteRepository, WorkspaceError> {
+    let access = match url.ssh() {
+        Some(repository) => RepositoryAccess::Ssh(open_ssh(remotes, repository)?),
+        None => open_https(remotes, url)?,
+    };
+    Ok(RemoteRepository { access, connector: remotes.connector.clone(), max_bytes: remotes.max_bytes })
+}
+
+fn open_https(remotes: &GitRemotes, url: &RepoUrl) -> Result<RepositoryAccess, WorkspaceError> {
     let url = Url::parse(url.as_str()).map_err(|_| WorkspaceError::UnsupportedScheme)?;
     if url.scheme() != "https" {
         return Err(WorkspaceError::UnsupportedScheme);
@@ -100,12 +113,23 @@ fn open_repository(remotes: &GitRemotes, url: &RepoUrl) -> Result<RemoteReposito
             .map_err(|reason| WorkspaceError::Credential { host: host.to_string(), reason })?,
         None => None,
     };
-    Ok(RemoteRepository {
-        url,
-        credential,
-        connector: remotes.connector.clone(),
-        max_bytes: remotes.max_bytes,
-    })
+    Ok(RepositoryAccess::Https { url, credential })
+}
+
+fn open_ssh(remotes: &GitRemotes, repository: SshRepository) -> Result<SshAccess, WorkspaceError> {
+    let SshRepository { user, host, port, path } = repository;
+    let host = Host::parse(&host).map_err(|_| WorkspaceError::UnsupportedScheme)?;
+    if !remotes.hosts.iter().any(|pattern| pattern.allows_ssh(&host, port)) {
+        return Err(WorkspaceError::HostNotAllowed(host.to_string()));
+    }
+    let name = host.to_string();
+    let key = match &remotes.credentials {
+        Some(folder) => read_ssh_key(folder, remotes.tenant, &name)
+            .map_err(|reason| WorkspaceError::Credential { host: name.clone(), reason })?,
+        None => None,
+    };
+    let key = key.ok_or(WorkspaceError::NoSshKey(name))?;
+    Ok(SshAccess { user, host, port, path, key, known_hosts: remotes.known_hosts.clone() })
 }
 
 /// Creates the mirror where it is missing, and fetches.
@@ -121,10 +145,10 @@ async fn update(
         writable: vec![path.to_owned()],
         environment: vec![("GIT_DIR", path.into())],
         config: Vec::new(),
-        network: GitNetwork::Proxy { socket: proxy.socket() },
+        network: GitNetwork::Proxy { socket: proxy.socket(), protocol: proxy.protocol() },
     };
     if !path.is_dir() {
-        create_dir(path, git_user(&dirs.containment))?;
+        create_dir(path, dirs.containment.program_user())?;
         git.run(&["init", "--quiet", "--bare", "--template="], "create the mirror").await?;
     }
     let options = ["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--update-head-ok"];

@@ -2,7 +2,8 @@
 //!
 //! An empty workspace or a checkout is created once per session and reused by its next run. A directory or repository
 //! of this machine is used only below a root that the operator allowed (`--workspace-root`) and if the tenant of the run
-//! may use it. A repository of another machine is fetched by HTTPS from a host that the operator allowed (`--git-host`). The server compares paths only; here both are checked after resolving symbolic links.
+//! may use it. A repository of another machine is fetched by HTTPS or SSH from a host that the operator allowed
+//! (`--git-host`). The server compares paths only; here both are checked after resolving symbolic links.
 
 mod allowed_path;
 mod baseline;
@@ -54,6 +55,8 @@ pub struct GitRemotes {
     pub hosts: Vec<HostPattern>,
     /// The folder of the credentials.
     pub credentials: Option<PathBuf>,
+    /// The SSH keys of the hosts.
+    pub known_hosts: Option<PathBuf>,
     /// The tenant of the run.
     pub tenant: TenantId,
     pub connector: Connector,

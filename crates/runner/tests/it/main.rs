@@ -8,6 +8,7 @@ mod codex;
 mod codex_protocol;
 mod codex_questions;
 mod gemini;
+mod git_over_ssh;
 mod sample_repositories;
 mod script;
 mod setup;

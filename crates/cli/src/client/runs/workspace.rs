@@ -32,12 +32,19 @@ fn to_json(text: &str) -> Value {
         None => (repository, None),
     };
     let mut value = json!({ "kind": "git" });
-    value[if location.contains("://") { "repoUrl" } else { "path" }] = location.into();
+    value[if is_url(location) { "repoUrl" } else { "path" }] = location.into();
     if let Some(revision) = revision {
         let is_commit = matches!(revision.len(), 40 | 64) && revision.bytes().all(|b| b.is_ascii_hexdigit());
         value[if is_commit { "commitId" } else { "ref" }] = revision.into();
     }
     value
+}
+
+/// Returns whether a repository is a URL or `git@host:path`, and not a path.
+fn is_url(location: &str) -> bool {
+    let is_short_form =
+        || location.split_once(':').is_some_and(|(host, _)| host.contains('@') && !host.contains('/'));
+    location.contains("://") || is_short_form()
 }
 
 #[cfg(test)]
@@ -52,6 +59,11 @@ mod tests {
             ("/srv/notes", json!({ "kind": "directory", "path": "/srv/notes" })),
             ("copy:/srv/repo", json!({ "kind": "copy", "path": "/srv/repo" })),
             ("git:https://example.com/a/b", json!({ "kind": "git", "repoUrl": "https://example.com/a/b" })),
+            (
+                "git:git@example.com:a/b#main",
+                json!({ "kind": "git", "repoUrl": "git@example.com:a/b", "ref": "main" }),
+            ),
+            ("git:/srv/a@b:c", json!({ "kind": "git", "path": "/srv/a@b:c" })),
             ("git:/srv/repo#main", json!({ "kind": "git", "path": "/srv/repo", "ref": "main" })),
             (
                 &format!("git:/srv/repo#{commit}"),

@@ -63,7 +63,7 @@ pub struct CopyWorkspace {
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GitWorkspace {
-    /// URL of the repository: https, http, ssh or git, without a credential.
+    /// URL of the repository, https or ssh, or `git@host:path`, without a credential.
     #[schema(example = "https://git.example.org/acme/web.git", max_length = 1024)]
     pub repo_url: Option<String>,
     /// Path of the repository on the runner's machine.
@@ -81,7 +81,7 @@ pub struct GitWorkspace {
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GitBundleWorkspace {
-    /// URL of the repository: https, http, ssh or git, without a credential.
+    /// URL of the repository, https or ssh, or `git@host:path`, without a credential.
     #[schema(example = "https://git.example.org/acme/web.git", max_length = 1024)]
     pub repo_url: Option<String>,
     /// Path of the repository on the runner's machine.

@@ -32,6 +32,7 @@ impl TestHost {
             remotes: GitRemotes {
                 hosts: Vec::new(),
                 credentials: None,
+                known_hosts: None,
                 tenant: TenantId::generate(),
                 connector: Connector::default(),
                 mirrors: at("mirrors"),

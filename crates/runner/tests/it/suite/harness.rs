@@ -49,7 +49,7 @@ pub(crate) struct Harness<'a> {
 }
 
 /// Returns the sandbox of a real runner.
-fn containment(root: &Path) -> Containment {
+pub(crate) fn containment(root: &Path) -> Containment {
     Containment::Sandboxed(Arc::new(AgentSandbox {
         bwrap: find_bwrap().expect("bubblewrap is installed"),
         helper: env!("CARGO_BIN_EXE_guildhall-runner").into(),

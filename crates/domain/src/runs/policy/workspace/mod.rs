@@ -6,7 +6,7 @@ mod url;
 
 pub use git::{Bundle, CommitId, GitRef, GitRevision, GitSource};
 pub use path::{RelativePath, WorkspacePath};
-pub use url::RepoUrl;
+pub use url::{RepoUrl, SshRepository};
 
 /// The workspace of a run. It is required: a runner never chooses one.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -35,7 +35,7 @@ pub enum InvalidWorkspace {
     #[error("a path inside the workspace must be relative: remove the leading `/`")]
     PathAbsolute,
     #[error(
-        "invalid repository URL: use {}, such as `https://host/path` or `ssh://git@host/path`",
+        "invalid repository URL: use {}, such as `https://host/path`, `ssh://git@host/path` or `git@host:path`",
         url::SCHEMES
     )]
     UrlForm,
@@ -207,6 +207,7 @@ mod tests {
             json!({ "kind": "git", "repoUrl": "https://git.example/a/b.git" }),
             json!({ "kind": "git", "path": "/srv/mirror/b.git", "ref": "feature/x-1" }),
             json!({ "kind": "git", "repoUrl": "ssh://git@git.example:2222/b", "commitId": commit }),
+            json!({ "kind": "git", "repoUrl": "git@git.example:a/b.git" }),
             json!({
                 "kind": "gitbundle", "repoUrl": "https://git.example/b", "ref": "main",
                 "bundles": [{ "subpath": "skills/one", "targetPath": ".agents/one" }],

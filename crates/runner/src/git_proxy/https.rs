@@ -1,13 +1,11 @@
-//! Serves git in the sandbox: the two requests of a fetch, and nothing else.
+//! Serves git in the sandbox over HTTP: the two requests of a fetch, and nothing else.
 
 use std::convert::Infallible;
 use std::error::Error;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use guildhall_egress::blocked_address;
-use guildhall_runtime::Tasks;
+use guildhall_egress::{Connector, blocked_address};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -16,26 +14,18 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::Semaphore;
-use tokio_util::either::Either;
 use tracing::{debug, warn};
-use url::Url;
+use url::{Host, Url};
 
-use super::RemoteRepository;
+use super::MAX_REQUEST_BYTES;
+use super::credential::GitCredential;
 use super::failure::{FetchFailure, LastFailure};
+use super::listener::ProxyStream;
 
-/// Git uses one or two at a time.
-const MAX_CONNECTIONS: usize = 8;
+/// A server may compress a large repository for minutes before its first byte.
+const READ_TIMEOUT: Duration = Duration::from_secs(300);
 
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Pause after a failed `accept`, such as one without free file descriptors.
-const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
-
-/// What git says that it has and wants.
-const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
 
 const REQUEST_HEADERS: [HeaderName; 6] = [
     header::ACCEPT,
@@ -82,54 +72,41 @@ impl FetchRequest {
     }
 }
 
-/// Where git connects to.
+/// The options of an [`HttpsServer`].
 #[derive(Debug)]
-pub(super) enum ProxyListener {
-    Unix(UnixListener),
-    Tcp(TcpListener),
-}
-
-impl ProxyListener {
-    async fn accept(&self) -> io::Result<Either<UnixStream, TcpStream>> {
-        match self {
-            Self::Unix(listener) => listener.accept().await.map(|(stream, _)| Either::Left(stream)),
-            Self::Tcp(listener) => listener.accept().await.map(|(stream, _)| Either::Right(stream)),
-        }
-    }
-}
-
-/// The server behind a listener.
-#[derive(Debug)]
-pub(super) struct RepositoryServer {
-    pub(super) client: reqwest::Client,
-    pub(super) repository: RemoteRepository,
-    /// The first segment of every path.
+pub(super) struct HttpsOptions {
+    /// `https`, with a host and a path and nothing else.
+    pub(super) url: Url,
+    pub(super) credential: Option<GitCredential>,
+    pub(super) connector: Connector,
+    pub(super) max_bytes: usize,
     pub(super) key: String,
     pub(super) failure: Arc<LastFailure>,
-    pub(super) tasks: Tasks,
 }
 
-impl RepositoryServer {
-    pub(super) async fn accept(self: Arc<Self>, listener: ProxyListener) {
-        let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        let stop = self.tasks.stop();
-        let accept_all = async {
-            while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
-                let Ok(stream) = listener.accept().await else {
-                    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
-                    continue;
-                };
-                let (server, stop) = (Arc::clone(&self), self.tasks.stop());
-                self.tasks.spawn("git proxy connection", async move {
-                    let _permit = permit;
-                    let _closed = stop.run_until_cancelled(server.serve(stream)).await;
-                });
-            }
-        };
-        stop.run_until_cancelled(accept_all).await;
+/// Forwards the requests of a fetch to one repository.
+#[derive(Debug)]
+pub(super) struct HttpsServer {
+    client: reqwest::Client,
+    url: Url,
+    credential: Option<GitCredential>,
+    max_bytes: usize,
+    /// The first segment of every path.
+    key: String,
+    failure: Arc<LastFailure>,
+}
+
+impl HttpsServer {
+    /// Checks the URL against the address rules.
+    pub(super) fn new(access: HttpsOptions) -> Result<Self, FetchFailure> {
+        let HttpsOptions { url, credential, connector, max_bytes, key, failure } = access;
+        let host: Option<Host<String>> = url.host().map(|host| host.to_owned());
+        let host = host.filter(|_| url.scheme() == "https").ok_or(FetchFailure::Blocked)?;
+        let client = connector.streaming_client(&host, READ_TIMEOUT).map_err(|_| FetchFailure::Blocked)?;
+        Ok(Self { client, url, credential, max_bytes, key, failure })
     }
 
-    async fn serve(self: Arc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin) {
+    pub(super) async fn serve(self: Arc<Self>, stream: ProxyStream) {
         let service = service_fn(|request| {
             let server = Arc::clone(&self);
             async move { Ok::<_, Infallible>(server.respond(request).await) }
@@ -161,9 +138,9 @@ impl RepositoryServer {
         let (head, body) = request.into_parts();
         let mut call = self
             .client
-            .request(head.method, wanted.url(&self.repository.url))
+            .request(head.method, wanted.url(&self.url))
             .headers(only(&head.headers, &REQUEST_HEADERS));
-        if let Some(credential) = &self.repository.credential {
+        if let Some(credential) = &self.credential {
             call = credential.authorize(call);
         }
         if wanted == FetchRequest::UploadPack {
@@ -184,7 +161,7 @@ impl RepositoryServer {
         let response: Response<reqwest::Body> = response.into();
         let (head, body) = response.into_parts();
         let failure = Arc::clone(&self.failure);
-        let body = Limited::new(body, self.repository.max_bytes).map_err(move |error| {
+        let body = Limited::new(body, self.max_bytes).map_err(move |error| {
             let is_too_large = error.is::<LengthLimitError>();
             failure.set(if is_too_large { FetchFailure::TooLarge } else { FetchFailure::Unreachable });
             error
