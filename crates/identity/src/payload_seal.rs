@@ -1,5 +1,5 @@
-//! Encryption of what users and agents wrote, and the server only passes on: the exact payloads of commands, the diffs of
-//! workspaces, the questions of agents and the values of their answers. Also of the signing secrets of webhooks.
+//! Encryption of what users and agents wrote, and the server only passes on: the exact payloads of commands, the bundles
+//! and diffs of workspaces, the questions of agents and the values of their answers. Also of the signing secrets of webhooks.
 //!
 //! The database stores a redacted copy of a prompt. The agent must receive the exact prompt, which is therefore kept
 //! encrypted until its command ends. The keys are derived from the operator's key-encryption key, which is not in the
@@ -16,17 +16,19 @@ use crate::webhook_secret::WebhookSecret;
 
 const ENCRYPTION: &[u8] = b"guildhall command payload v1";
 const DIFFS: &[u8] = b"guildhall workspace diff v1";
+const BUNDLES: &[u8] = b"guildhall workspace bundle v1";
 const QUESTIONS: &[u8] = b"guildhall question v1";
 const ANSWERS: &[u8] = b"guildhall answer v1";
 const ANSWER_DIGEST: &[u8] = b"guildhall answer digest v1";
 const WEBHOOKS: &[u8] = b"guildhall webhook secret v1";
 const DIGEST: &[u8] = b"guildhall command payload digest v1";
 
-/// Encrypts and decrypts the payloads of commands, the diffs of runs, the questions of agents, their answers and the
+/// Encrypts and decrypts the payloads of commands, the bundles and diffs of runs, the questions of agents, their answers and the
 /// secrets of webhooks.
 pub struct PayloadSealer {
     encryption: Kek,
     diffs: Kek,
+    bundles: Kek,
     questions: Kek,
     answers: Kek,
     webhooks: Kek,
@@ -40,6 +42,7 @@ impl PayloadSealer {
         Self {
             encryption: kek.derive_kek(ENCRYPTION),
             diffs: kek.derive_kek(DIFFS),
+            bundles: kek.derive_kek(BUNDLES),
             questions: kek.derive_kek(QUESTIONS),
             answers: kek.derive_kek(ANSWERS),
             webhooks: kek.derive_kek(WEBHOOKS),
@@ -68,6 +71,17 @@ impl PayloadSealer {
     /// Decrypts the diff of a run.
     pub fn open_diff(&self, run: Uuid, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
         open(&self.diffs, run.as_bytes(), sealed).map(|diff| diff.expose_secret().to_vec())
+    }
+
+    /// Encrypts a part of the bundle of a run. It can be decrypted for this run and as this part only.
+    pub fn seal_bundle_part(&self, run: Uuid, number: u32, content: &[u8]) -> Result<Vec<u8>, SealError> {
+        seal(&self.bundles, &bundle_part_context(run, number), content)
+    }
+
+    /// Decrypts a part of the bundle of a run.
+    pub fn open_bundle_part(&self, run: Uuid, number: u32, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+        let content = open(&self.bundles, &bundle_part_context(run, number), sealed)?;
+        Ok(content.expose_secret().to_vec())
     }
 
     /// Encrypts the question of an approval. It can be decrypted for this approval only.
@@ -119,6 +133,13 @@ impl PayloadSealer {
     pub fn digest(&self, payload: &str) -> String {
         hex::encode(hmac::sign(&self.digest, payload.as_bytes()))
     }
+}
+
+fn bundle_part_context(run: Uuid, number: u32) -> [u8; 20] {
+    let mut context = [0; 20];
+    context[..16].copy_from_slice(run.as_bytes());
+    context[16..].copy_from_slice(&number.to_be_bytes());
+    context
 }
 
 impl fmt::Debug for PayloadSealer {

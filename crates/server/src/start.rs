@@ -112,6 +112,7 @@ impl Server {
             run_timeouts: config.runs.timeouts(),
             run_bounds: Arc::new(settings.run_bounds),
             event_quota: config.runs.event_quota(),
+            bundle_limits: config.runs.bundle_limits(),
             rates: rates(&config.limits, &store),
             credentials: credentials(config, address, settings.templates, &clock)?,
             store: store.clone(),
@@ -123,8 +124,7 @@ impl Server {
             public_url: (!config.http.public_url.is_empty()).then(|| settings.public_url.origin()),
             audit_key: settings.audit_key.map(|key| key.public()),
         };
-        let auth = Auth::new(store.clone(), clock.clone(), Arc::clone(&deps.signing));
-        let runs = runs::open(&deps);
+        let (auth, runs) = (open_auth(&deps), runs::open(&deps));
         let profiles = profiles::open(&deps, settings.address_rules.clone(), config.secrets.validate_within);
         start_group_reconcilers(config, &deps, &profiles, settings.egress, &tasks, &reconcilers);
         let starter = launcher::start(config, deps.credentials.launcher.clone(), &deps, &reconcilers, &tasks);
@@ -342,6 +342,10 @@ async fn open_signing(
     let signing = Signing::new(store.clone(), clock.clone(), config.identity.issuer.clone(), kek, rotation);
     signing.reconcile().await?;
     Ok(signing)
+}
+
+fn open_auth(deps: &Deps) -> Auth {
+    Auth::new(deps.store.clone(), deps.clock.clone(), Arc::clone(&deps.signing))
 }
 
 /// Opens the secret store and the launcher, in which runs find the credentials of their profiles.

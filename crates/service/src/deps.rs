@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use guildhall_domain::approvals::policy::ServerAddress;
 use guildhall_domain::ids::TenantId;
-use guildhall_domain::runs::policy::TenantBounds;
+use guildhall_domain::runs::policy::{BundleLimits, TenantBounds};
 use guildhall_domain::runs::quota::EventQuota;
 use guildhall_identity::audit_key::AuditPublicKey;
 use guildhall_identity::payload_seal::PayloadSealer;
@@ -35,6 +35,7 @@ pub struct Deps {
     /// What runs of any tenant may request. `tenant_bounds` returns the bounds of one tenant.
     pub run_bounds: Arc<TenantBounds>,
     pub event_quota: EventQuota,
+    pub bundle_limits: BundleLimits,
     pub rates: Rates,
     pub credentials: Credentials,
     /// How the server is reached, for policies that want answers from its own machine.

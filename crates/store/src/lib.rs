@@ -53,6 +53,7 @@ pub mod tenants;
 mod tx;
 pub mod unknown_names;
 pub mod webhooks;
+pub mod workspace_bundles;
 pub mod workspace_diffs;
 
 pub use connect::{Store, StoreOptions};

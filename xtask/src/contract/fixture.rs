@@ -162,7 +162,7 @@ headers = {{ Authorization = "Bearer {enrolment_token}" }}
         let operations = [
             (r#"["getOwnGrant", "pollCommands", "appendEvents", "acknowledgeCommand"]"#, open),
             (r#"["setCommandStatus", "refreshSessionStorage"]"#, open),
-            (r#"["askQuestion", "takeAnswer", "confirmAnswer", "putRunDiff"]"#, asking),
+            (r#"["askQuestion", "takeAnswer", "confirmAnswer", "putRunDiff", "getBundlePart"]"#, asking),
             (r#"["updateLease"]"#, released),
             (r#"["setRunStatus"]"#, ended),
         ];

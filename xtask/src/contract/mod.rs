@@ -17,13 +17,14 @@ use crate::dev_server::DevServer;
 use fixture::{AccountFixture, OperatorFixture, RunnerFixture};
 
 /// Routes that accept only tokens of runners.
-const RUNNER_OPERATIONS: [&str; 16] = [
+const RUNNER_OPERATIONS: [&str; 17] = [
     "acknowledgeCommand",
     "appendEvents",
     "askQuestion",
     "claimNextRun",
     "claimRun",
     "confirmAnswer",
+    "getBundlePart",
     "getOwnEnrolment",
     "getOwnGrant",
     "pollCommands",
@@ -44,7 +45,7 @@ const SKIPPED_OPERATIONS: [&str; 6] =
     ["followApprovals", "followAudit", "followInstallationAudit", "followRun", "followSession", "signOut"];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 20] = [
+const STRICTER_THAN_SCHEMA: [&str; 21] = [
     "appendEvents",         // form of commandId
     "askQuestion",          // form of commandId; rules of options and kinds; lengths in bytes
     "claimNextRun",         // form of runnerId
@@ -57,6 +58,7 @@ const STRICTER_THAN_SCHEMA: [&str; 20] = [
     "listApprovals",        // runId and sessionId exclude each other; form of after
     "listUsers",            // name and namePrefix exclude each other
     "markSessionRead",      // form of readerId
+    "putBundlePart",        // size of a part
     "putRunDiff",           // form of commandId
     "setApprovalPolicy",    // fields that belong to one mode
     "registerRunner",       // form of backendProfiles

@@ -44,7 +44,7 @@ pub(super) struct StreamHeaders {
 }
 
 /// Operations with a token of a runner: they are not counted by a rate limit, and have no browser session.
-const RUNNER_OPERATIONS: [&str; 16] = [
+const RUNNER_OPERATIONS: [&str; 17] = [
     "askQuestion",
     "takeAnswer",
     "confirmAnswer",
@@ -52,6 +52,7 @@ const RUNNER_OPERATIONS: [&str; 16] = [
     "appendEvents",
     "claimNextRun",
     "claimRun",
+    "getBundlePart",
     "getOwnEnrolment",
     "getOwnGrant",
     "pollCommands",

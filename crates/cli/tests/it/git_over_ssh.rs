@@ -87,7 +87,10 @@ fn search_for_the_key(key_file: &Path) -> String {
 fn repository_is_fetched_by_ssh_and_its_key_stays_outside() {
     let fixture = SshFixture::start();
     let (code, output) = fixture.run(&fixture.workspace(), &search_for_the_key(&fixture.key_file()));
-    assert!(output.contains("41\\n") && output.contains("large\\n") && output.contains("answer\\n"), "{code:?} {output}");
+    assert!(
+        output.contains("41\\n") && output.contains("large\\n") && output.contains("answer\\n"),
+        "{code:?} {output}"
+    );
     let (key, public) = (fixture.ssh.client_key(), fixture.ssh.client_public_key());
     for secret in [key_line(&key), &public, "socket:/", "file:/"] {
         assert!(!output.contains(secret), "the agent saw {secret}: {output}");

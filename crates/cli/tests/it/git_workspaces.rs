@@ -112,7 +112,10 @@ fn private_repository_is_fetched_once_and_its_token_stays_outside() {
     let (code, output) = fixture.run(&fixture.url(), SHOW_EVERYTHING);
     assert_eq!(code, Some(0), "{output}");
     // The output of one tool may arrive in several events.
-    assert!(output.contains("41\\n") && output.contains("large\\n") && output.contains("answer\\n"), "{output}");
+    assert!(
+        output.contains("41\\n") && output.contains("large\\n") && output.contains("answer\\n"),
+        "{output}"
+    );
     assert!(!output.contains(TOKEN), "{output}");
     let after_first = fixture.git.sent_bytes();
     assert!(after_first > LARGE_BYTES, "{after_first}");

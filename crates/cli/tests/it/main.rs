@@ -45,4 +45,5 @@ mod runs_watch;
 mod serve;
 mod sessions;
 mod support;
+mod uploaded_copies;
 mod webhooks;

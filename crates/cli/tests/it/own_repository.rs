@@ -25,7 +25,7 @@ pub(crate) struct OwnRepository {
 }
 
 /// Creates a repository whose test fails, with a draft that is not committed.
-fn create_repository(folder: &Path) -> PathBuf {
+pub(crate) fn create_repository(folder: &Path) -> PathBuf {
     let dir = folder.canonicalize().expect("a path").join("my repo");
     fs::create_dir_all(dir.join("src")).expect("a folder");
     git(&dir, &["init", "-q", "-b", "main"]);
@@ -76,7 +76,7 @@ impl OwnRepository {
     }
 }
 
-fn git(dir: &Path, args: &[&str]) {
+pub(crate) fn git(dir: &Path, args: &[&str]) {
     let mut command = Command::new("git");
     command.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(args);
     let done = command.current_dir(dir).env("GIT_CONFIG_GLOBAL", "/dev/null").status();
@@ -123,7 +123,7 @@ fn changes_of_a_private_copy_are_shown_and_applied() {
     assert_eq!(repository.user.json(&["runs", "diff", &idle])["bytes"], json!(0));
 }
 
-fn git_output(dir: &Path, args: &[&str]) -> String {
+pub(crate) fn git_output(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git").args(args).current_dir(dir).output().expect("git");
     assert!(output.status.success(), "{args:?}: {}", stderr(&output));
     stdout(&output)

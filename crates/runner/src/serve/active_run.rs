@@ -29,7 +29,7 @@ use crate::run_log::RunLog;
 use crate::sandbox::{AgentUser, Containment, SandboxLimits, UserError, give_to_agent};
 use crate::spool::{self, Spool};
 use crate::storage::SessionStorage;
-use crate::workspace::{self, Baseline, GitRemotes, WorkspaceDirs};
+use crate::workspace::{self, Baseline, GitRemotes, WorkspaceDirs, WorkspaceLimits};
 
 /// Tool calls allowed in one turn.
 const MAX_TOOL_CALLS: u32 = 200;
@@ -76,6 +76,7 @@ impl ActiveRun {
         let selected = options.backends.select(&run.backend_profile)?;
         let containment = options.containment.clone().map_err(ServeError::Sandbox)?;
         let dirs = workspace_dirs(grant, options, &containment)?;
+        workspace::download_bundle(&dirs, &held, &run.session_id, &run.workspace_ref).await?;
         let workspace = workspace::prepare(&dirs, &run.session_id, &run.workspace_ref).await?;
         let baseline = Baseline::open(&dirs, &run.session_id, &run.workspace_ref);
         let user = agent_user(&containment, &dirs, &workspace)?;
@@ -208,9 +209,9 @@ fn workspace_dirs(
 ) -> Result<WorkspaceDirs, ServeError> {
     let tenant: TenantId =
         grant.run.tenant_id.parse().map_err(|_| ServeError::InvalidResponse("tenant id"))?;
-    let max_bytes = match containment {
-        Containment::Sandboxed(sandbox) => sandbox.limits.disk_bytes,
-        Containment::Uncontained => SandboxLimits::default().disk_bytes,
+    let limits = match containment {
+        Containment::Sandboxed(sandbox) => sandbox.limits,
+        Containment::Uncontained => SandboxLimits::default(),
     };
     Ok(WorkspaceDirs {
         containment: containment.clone(),
@@ -228,8 +229,10 @@ fn workspace_dirs(
                 allow: options.git.networks.clone(),
             }),
             mirrors: options.state.join("git-mirrors").join(tenant.to_string()),
-            max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX),
+            max_bytes: usize::try_from(limits.disk_bytes).unwrap_or(usize::MAX),
         },
+        bundles: options.state.join("bundles"),
+        limits: WorkspaceLimits { bytes: limits.disk_bytes, files: limits.files },
     })
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Git compares with its own configuration: hooks, filters and attributes of the workspace have no effect.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,17 @@ use serde_json::Value;
 
 use super::error::WorkspaceError;
 use super::git_command::{GitCommand, GitNetwork};
-use super::{WorkspaceDirs, allowed_path};
+use super::{WorkspaceDirs, WorkspaceLimits, allowed_path};
 use crate::sandbox::{Containment, create_dir};
 
 /// The tree of the files at the start.
 const BASE: &str = "refs/guildhall/base";
+
+/// The commit of a bundle, until its tree is recorded.
+const BUNDLE: &str = "refs/guildhall/bundle";
+
+/// The list of the sizes of all files.
+const MAX_LIST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Comes before the attributes of the workspace: bytes are copied and compared as they are.
 const ATTRIBUTES: &str = "* -text -filter -ident -working-tree-encoding !eol !diff !merge\n";
@@ -39,7 +45,7 @@ impl Baseline {
         let dir = dirs.baselines.join(session);
         let source = match serde_json::from_value(reference.clone()).ok()? {
             WorkspaceRef::Copy { path } => Some(allowed_path::resolve_working_tree(dirs, &path).ok()?),
-            WorkspaceRef::Git { .. } => None,
+            WorkspaceRef::Git { .. } | WorkspaceRef::Bundle(_) => None,
             WorkspaceRef::Empty | WorkspaceRef::Directory { .. } | WorkspaceRef::GitBundle { .. } => {
                 return None;
             }
@@ -87,6 +93,24 @@ impl Baseline {
         git.run(&["update-ref", BASE, &tree], "record the tree").await
     }
 
+    /// Records the files of a bundle. Their number and size are checked before any of them is written.
+    pub(super) async fn fetch(&self, bundle: &Path, limits: WorkspaceLimits) -> Result<(), WorkspaceError> {
+        let git = self.git(&[bundle], &[]);
+        let refspec = format!("+{BASE}:{BUNDLE}");
+        let options =
+            ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--"];
+        let fetch = options.iter().map(OsStr::new).chain([bundle.as_os_str(), OsStr::new(&refspec)]);
+        git.run(&fetch.collect::<Vec<_>>(), "read the bundle").await?;
+        let list = ["ls-tree", "-r", "--format=%(objectsize)", BUNDLE];
+        let sizes = git.output(&list, "list the files", MAX_LIST_BYTES + 1).await?;
+        let sizes = sizes.ok_or(WorkspaceError::GitFailed("list the files"))?;
+        check_sizes(&sizes, limits)?;
+        // Fails for paths that lead out of the workspace, or into `.git`.
+        git.run(&["read-tree", BUNDLE], "read the files").await?;
+        git.run(&["update-ref", BASE, &format!("{BUNDLE}^{{tree}}")], "record the tree").await?;
+        git.run(&["update-ref", "-d", BUNDLE], "record the tree").await
+    }
+
     /// Writes the recorded files into a directory.
     pub(super) async fn check_out(&self, into: &Path) -> Result<(), WorkspaceError> {
         let mut git = self.git(&[], &[into]);
@@ -124,6 +148,21 @@ impl Baseline {
             config: Vec::new(),
             network: GitNetwork::None,
         }
+    }
+}
+
+/// Checks the number and the sum of sizes, one in a line. Submodules have none.
+fn check_sizes(sizes: &[u8], limits: WorkspaceLimits) -> Result<(), WorkspaceError> {
+    let (mut bytes, mut files): (u64, u64) = (0, 0);
+    for size in String::from_utf8_lossy(sizes).lines() {
+        bytes = bytes.saturating_add(size.trim().parse().unwrap_or_default());
+        files += 1;
+    }
+    let is_complete = sizes.len() as u64 <= MAX_LIST_BYTES;
+    if is_complete && bytes <= limits.bytes && files <= limits.files {
+        Ok(())
+    } else {
+        Err(WorkspaceError::WorkspaceTooLarge)
     }
 }
 

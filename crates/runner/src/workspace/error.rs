@@ -1,5 +1,7 @@
 //! Why a workspace could not be prepared.
 
+use guildhall_sdk::ClientError;
+
 use crate::git_proxy::{CredentialError, FetchFailure};
 
 /// Why there is no workspace. Messages repeat nothing of the caller's input except the kind and the host.
@@ -31,6 +33,12 @@ pub enum WorkspaceError {
     GitTimeout(&'static str),
     #[error("a bundle path does not exist in the repository, or leads out of it")]
     InvalidBundlePath,
+    #[error("the uploaded workspace is damaged: upload it again")]
+    DamagedBundle,
+    #[error("the workspace is larger than the limits of this runner (--agent-disk-mib, --agent-files)")]
+    WorkspaceTooLarge,
+    #[error("cannot download the uploaded workspace: {0}")]
+    Download(ClientError),
     #[error("the changes are too large for a diff")]
     DiffTooLarge,
     #[error("cannot prepare the workspace")]

@@ -40,16 +40,32 @@ pub(super) async fn copy_working_tree(
     baseline: &Path,
 ) -> Result<(), WorkspaceError> {
     let git = clone(containment, source, into, &["--no-checkout"]).await?;
-    let head = git.output(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], "find HEAD", 100).await?;
-    let head = head.map(|id| String::from_utf8_lossy(&id).trim().to_owned());
     let baseline = Baseline::create(containment, baseline, Some(source)).await?;
-    baseline.record(source, head.as_deref()).await?;
+    baseline.record(source, head_of(&git).await?.as_deref()).await?;
     baseline.check_out(into).await?;
-    match head {
+    reset_index(&git).await
+}
+
+/// Clones a bundle file, without its files.
+pub(super) async fn clone_bundle<'a>(
+    containment: &'a Containment,
+    bundle: &Path,
+    into: &Path,
+) -> Result<GitCommand<'a>, WorkspaceError> {
+    clone(containment, bundle, into, &["--no-checkout"]).await
+}
+
+/// Sets the index to the commit of the clone, so that other files count as changes. A repository without commits has none.
+pub(super) async fn reset_index(git: &GitCommand<'_>) -> Result<(), WorkspaceError> {
+    match head_of(git).await? {
         Some(head) => git.run(&["read-tree", &head], "read the commit").await,
-        // A repository without commits.
         None => Ok(()),
     }
+}
+
+async fn head_of(git: &GitCommand<'_>) -> Result<Option<String>, WorkspaceError> {
+    let head = git.output(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], "find HEAD", 100).await?;
+    Ok(head.map(|id| String::from_utf8_lossy(&id).trim().to_owned()))
 }
 
 /// Clones a repository. Objects are copied: the clone shares no file with its source, so an agent cannot damage the

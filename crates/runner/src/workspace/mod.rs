@@ -15,6 +15,7 @@ mod git_command;
 mod mirror;
 #[cfg(test)]
 mod tests;
+mod uploaded_bundle;
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,7 @@ use tokio::fs;
 pub use baseline::Baseline;
 pub(crate) use changes::{Snapshot, change_events};
 pub use error::WorkspaceError;
+pub(crate) use uploaded_bundle::download as download_bundle;
 
 use crate::model_proxy::HostPattern;
 use crate::sandbox::Containment;
@@ -46,6 +48,22 @@ pub struct WorkspaceDirs {
     pub containment: Containment,
     /// Repositories that are not on this machine.
     pub remotes: GitRemotes,
+    /// Where uploaded bundles are kept until the workspace is created.
+    pub bundles: PathBuf,
+    pub limits: WorkspaceLimits,
+}
+
+/// How large a workspace may be.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkspaceLimits {
+    pub bytes: u64,
+    pub files: u64,
+}
+
+impl WorkspaceDirs {
+    fn bundle_file(&self, session: &str) -> PathBuf {
+        self.bundles.join(format!("{session}.bundle"))
+    }
 }
 
 /// Which repositories of other machines a run may use, and where fetched objects are kept.
@@ -102,6 +120,15 @@ pub async fn prepare(
                 baseline.record(new, None).await
             })
             .await
+        }
+        WorkspaceRef::Bundle(bundle) => {
+            let path =
+                create_once(&dir, async |new| uploaded_bundle::unpack(dirs, session, &bundle, new).await)
+                    .await;
+            match fs::remove_file(dirs.bundle_file(session)).await {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+                Ok(()) | Err(_) => path,
+            }
         }
         WorkspaceRef::GitBundle { source, revision: at, bundles } => {
             create_once(&dir, async |new| {

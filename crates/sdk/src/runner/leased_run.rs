@@ -12,6 +12,7 @@ use guildhall_protocol::rest::runners::{
     AppendedEventView, AppendedEventsView, ChangeLease, EndStatus, LeaseChangedView, NewEvent, WorkView,
 };
 use guildhall_protocol::rest::runs::RunView;
+use guildhall_protocol::rest::runs::bundle::BundlePartView;
 use guildhall_protocol::rest::runs::commands::CommandView;
 use guildhall_protocol::rest::runs::diff::{PutDiff, StoredDiffView};
 use guildhall_protocol::rest::sessions::{RefreshStorage, StorageView};
@@ -122,6 +123,13 @@ impl LeasedRun {
     pub async fn put_diff(&self, command: CommandId, diff: Vec<u8>) -> Result<StoredDiffView, ClientError> {
         let body = PutDiff { command_id: command.to_string(), diff: Base64Bytes(diff) };
         self.client.call(self.run_request(Method::PUT, "diff").json(&body)).await
+    }
+
+    /// Reads a part of the uploaded workspace.
+    pub async fn bundle_part(&self, number: u64) -> Result<Vec<u8>, ClientError> {
+        let segments = ["runs", &self.run.to_string(), "bundle", "parts", &number.to_string()];
+        let request = self.client.request(Method::GET, &segments);
+        Ok(self.client.call::<BundlePartView>(request).await?.content.0)
     }
 
     /// Asks a question of the agent. The same request of the same process is asked once, so the call may be retried.

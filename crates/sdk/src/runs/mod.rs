@@ -4,6 +4,8 @@ mod events;
 mod follow;
 
 use guildhall_domain::ids::{CommandId, RunId, TenantId};
+use guildhall_protocol::base64_bytes::Base64Bytes;
+use guildhall_protocol::rest::runs::bundle::{PutBundlePart, StoredBundlePartView};
 use guildhall_protocol::rest::runs::commands::ResultView;
 use guildhall_protocol::rest::runs::diff::{DeletedDiffView, DiffView};
 use guildhall_protocol::rest::runs::{CreateRun, RunView, RunsView};
@@ -54,6 +56,18 @@ impl Client {
     /// Deletes the changes of a run's workspace. Idempotent.
     pub async fn delete_run_diff(&self, run: RunId) -> Result<DeletedDiffView, ClientError> {
         self.call(self.request(Method::DELETE, &["runs", &run.to_string(), "diff"])).await
+    }
+
+    /// Uploads a part of the Git bundle that is the workspace of a run: 1 MiB each, counted from 0. Idempotent.
+    pub async fn put_bundle_part(
+        &self,
+        run: RunId,
+        number: u64,
+        content: &[u8],
+    ) -> Result<StoredBundlePartView, ClientError> {
+        let segments = ["runs", &run.to_string(), "bundle", "parts", &number.to_string()];
+        let body = PutBundlePart { content: Base64Bytes(content.to_vec()) };
+        self.call(self.request(Method::PUT, &segments).json(&body)).await
     }
 
     /// Lists at most 100 runs of a tenant, newest first, optionally only those created before a run.

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use guildhall_domain::runs::policy::{
-    AllowList, Approval, InvalidPattern, InvalidSecretPrefix, InvalidTimeout, MaxPolicy, Network, RunTimeout,
-    Sandbox, SecretAliases, SecretBounds, TenantBounds,
+    AllowList, Approval, BundleLimits, InvalidPattern, InvalidSecretPrefix, InvalidTimeout, MaxPolicy,
+    Network, RunTimeout, Sandbox, SecretAliases, SecretBounds, TenantBounds,
 };
 use guildhall_domain::runs::quota::EventQuota;
 use guildhall_service::run_steps::timeouts::RunTimeouts;
@@ -67,6 +67,11 @@ section! {
         max_event_bytes: u64 = "1048576";
         /// The bytes that all events of a run may use. Further events are refused; the run can still be ended.
         max_event_bytes_per_run: u64 = "1073741824";
+        /// The largest Git bundle that a run may have as its workspace, in bytes. `guildhall run` uploads one where runners
+        /// do not have the folder. 0: no uploads.
+        max_bundle_bytes: u64 = "67108864";
+        /// The bytes of all bundles of a tenant. They are erased when their runs end.
+        max_bundle_bytes_per_tenant: u64 = "1073741824";
     }
 }
 
@@ -93,6 +98,10 @@ impl Runs {
 
     pub(crate) fn event_quota(&self) -> EventQuota {
         EventQuota { max_event_bytes: self.max_event_bytes, max_run_bytes: self.max_event_bytes_per_run }
+    }
+
+    pub(crate) fn bundle_limits(&self) -> BundleLimits {
+        BundleLimits { max_bytes: self.max_bundle_bytes, max_tenant_bytes: self.max_bundle_bytes_per_tenant }
     }
 
     pub(crate) fn bounds(&self) -> Result<TenantBounds, RunsConfigError> {

@@ -76,4 +76,5 @@ mod waiting_runners;
 mod webhook_deliveries;
 mod webhook_events;
 mod webhooks;
+mod workspace_bundles;
 mod workspace_diffs;

@@ -12,8 +12,8 @@ use guildhall_store::runs::{self, CancelTarget};
 use secrecy::zeroize::Zeroizing;
 use serde_json::{Value, json};
 
-use super::Runs;
 use super::error::RunError;
+use super::{Runs, bundles};
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
 use crate::idempotency::{self, Claim, IdempotencyKey};
@@ -55,7 +55,7 @@ impl Commands {
         request: CommandRequest,
         key: Option<&IdempotencyKey>,
     ) -> Result<Command, ServiceError> {
-        self.runs.load(caller, run).await?;
+        bundles::check_complete(&self.runs.deps, &self.runs.load(caller, run).await?).await?;
         let mut locked = LockedRun::begin(&self.runs.deps.store, run).await?;
         let id = CommandId::generate();
         let payload = self.seal_payload(id, request.payload)?;

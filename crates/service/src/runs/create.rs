@@ -12,6 +12,7 @@ use guildhall_store::journal::StreamUpdate;
 use guildhall_store::sessions::{self, Reader};
 use serde_json::json;
 
+use super::bundles;
 use super::error::RunError;
 use super::{RunView, Runs};
 use crate::ServiceError;
@@ -67,6 +68,7 @@ impl Runs {
             }
             RunInsertion::StorageEvicted => return Err(RunError::StorageEvicted.into()),
         }
+        bundles::insert(&self.deps, &mut tx, &record).await?;
         let mut locked = LockedRun::created(tx, id).await?;
         let by = caller.principal.to_string();
         let payload = json!({ "status": "pending", "by": by, "sessionId": session.to_string() });

@@ -30,6 +30,14 @@ pub enum RunError {
     StorageEvicted,
     #[error("the run has no changes")]
     NoChanges,
+    #[error("the workspace of the run is not a bundle")]
+    NoBundle,
+    #[error("the bundle has {0} parts")]
+    NoBundlePart(u64),
+    #[error("the bundle was erased when the run ended")]
+    BundleErased,
+    #[error("{0} parts of the bundle are missing")]
+    BundleIncomplete(u64),
     #[error("the payload of a command: {0}")]
     Payload(SealError),
 }
@@ -64,6 +72,24 @@ impl RunError {
                 FailureKind::NotFound,
                 "this run has no changes: none of its turns has ended, its workspace is not a copy or a Git repository, or \
                  they were deleted",
+            ),
+            Self::NoBundle => Failure::new(
+                FailureKind::Conflict,
+                "the workspace of this run is not a bundle: create a run with workspaceRef.kind bundle",
+            ),
+            Self::NoBundlePart(parts) => Failure::new(
+                FailureKind::NotFound,
+                format!("there is no such part: the bundle has {parts}, counted from 0"),
+            ),
+            Self::BundleErased => Failure::new(
+                FailureKind::Conflict,
+                "the run has ended, and its bundle was erased: create a new run",
+            ),
+            Self::BundleIncomplete(missing) => Failure::new(
+                FailureKind::Conflict,
+                format!(
+                    "{missing} parts of the bundle are missing: upload all of them before the first command"
+                ),
             ),
             Self::Payload(_) => server_error(),
         }

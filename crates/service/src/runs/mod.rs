@@ -1,6 +1,7 @@
 //! Runs, their commands, events and results.
 
 pub mod backends;
+pub mod bundles;
 pub mod commands;
 mod create;
 pub mod diffs;
@@ -40,6 +41,7 @@ pub struct Group {
     pub commands: commands::Commands,
     pub events: events::Events,
     pub results: results::Results,
+    pub bundles: bundles::Bundles,
     pub diffs: diffs::Diffs,
     pub backends: backends::Backends,
 }
@@ -52,6 +54,7 @@ pub fn open(deps: &Deps) -> Group {
         commands: commands::Commands::new(runs.clone()),
         events: events::Events::new(runs.clone()),
         results: results::Results::new(runs.clone()),
+        bundles: bundles::Bundles::new(runs.clone()),
         diffs: diffs::Diffs::new(runs.clone()),
         backends: backends::Backends::new(deps.clone()),
         runs,

@@ -205,6 +205,13 @@ const NOUNS: &[Noun] = &[
         &["runs/command.rs"],
         &["commands"],
     ),
+    noun(
+        "runners",
+        "bundles",
+        &[("get", "/api/v1/runs/{run}/bundle/parts/{number}")],
+        &["runs/policy/workspace/upload.rs"],
+        &["workspace_bundles"],
+    ),
     noun("runners", "diffs", &[("put", "/api/v1/runs/{run}/diff")], &["runs/diff.rs"], &["workspace_diffs"]),
     noun("runners", "events", &[("post", "/api/v1/runs/{run}/events")], &["runs/event.rs"], &["journal"]),
     noun(
@@ -245,6 +252,13 @@ const NOUNS: &[Noun] = &[
         ],
         &["runs/event.rs", "journal/mod.rs"],
         &["journal"],
+    ),
+    noun(
+        "runs",
+        "bundles",
+        &[("put", "/api/v1/runs/{run}/bundle/parts/{number}")],
+        &["runs/policy/workspace/upload.rs"],
+        &["workspace_bundles"],
     ),
     noun("runs", "diffs", &[("get", "/api/v1/runs/{run}/diff")], &["runs/diff.rs"], &["workspace_diffs"]),
     noun(

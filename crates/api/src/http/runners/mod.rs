@@ -1,5 +1,6 @@
 //! Routes for runners (with enrolment tokens and run tokens) and for their administrators.
 
+pub(crate) mod bundles;
 mod claims;
 pub(crate) mod commands;
 pub(crate) mod diffs;

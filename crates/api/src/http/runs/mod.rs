@@ -1,6 +1,7 @@
 //! Runs.
 
 mod backends;
+mod bundles;
 pub(crate) mod commands;
 mod diffs;
 pub(crate) mod events;
@@ -259,6 +260,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(events::follow))
         .routes(routes!(events::erase))
         .routes(routes!(diffs::get, diffs::delete, crate::http::runners::diffs::put))
+        .routes(routes!(bundles::put_part, crate::http::runners::bundles::get_part))
         .routes(routes!(results::get_run_result))
         .routes(routes!(commands::create, crate::http::runners::commands::poll))
         .routes(routes!(commands::get))

@@ -18,11 +18,13 @@ mod result;
 pub(crate) mod run_in_copy;
 mod send;
 mod tool_output;
+mod upload;
 mod watch;
 mod watch_display;
 mod watch_outcome;
 mod watch_questions;
 mod watch_status;
+mod working_tree;
 mod workspace;
 
 use anyhow::Result;

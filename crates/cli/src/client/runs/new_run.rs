@@ -61,16 +61,19 @@ pub(super) async fn create_run(
     };
     match client.create_run(&with(policy.approval.value()), idempotency_key).await {
         // Only a tenant that asks more often has a lower maximum.
-        Err(error) if matches!(policy.approval, RequestedApproval::AtLeast(_)) && exceeds_maximum(&error) => {
+        Err(error)
+            if matches!(policy.approval, RequestedApproval::AtLeast(_))
+                && violates(&error, RequestField::Approval) =>
+        {
             client.create_run(&with(None), idempotency_key).await
         }
         created => created,
     }
 }
 
-/// Returns whether the server refused the approval policy, because the tenant asks more often.
-fn exceeds_maximum(error: &ClientError) -> bool {
-    let field = format!("{}:", RequestField::Approval);
+/// Returns whether the bounds of the tenant do not allow a field of the request.
+pub(super) fn violates(error: &ClientError, field: RequestField) -> bool {
+    let field = format!("{field}:");
     error.kind() == Some(FailureKind::TenantPolicyDenied) && error.to_string().starts_with(&field)
 }
 

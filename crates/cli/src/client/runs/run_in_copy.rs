@@ -8,15 +8,17 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use guildhall_domain::ids::{CommandId, RunId, TenantId};
 use guildhall_domain::runs::command::CommandKind;
-use guildhall_domain::runs::policy::{Approval, BackendProfile};
+use guildhall_domain::runs::policy::{Approval, BackendProfile, RequestField};
 use guildhall_protocol::rest::runs::CreateRun;
 use guildhall_sdk::Client;
 use serde_json::{Value, json};
 
 use super::diff::{apply_diff, repository};
-use super::new_run::{RequestedApproval, RequestedPolicy, create_run, parse_approval};
+use super::new_run::{RequestedApproval, RequestedPolicy, create_run, parse_approval, violates};
 use super::prompt;
+use super::upload::create_uploaded_run;
 use super::watch::RunWatch;
+use super::working_tree::History;
 use crate::async_runtime::block_on;
 use crate::client::approvals::terminal_input::discard_typed_input;
 use crate::client::connection::{CommonArgs, TenantArg};
@@ -30,7 +32,8 @@ const EXAMPLES: &str = "Examples:
   guildhall run 'update the docs' --approval never  Never ask; only the sandbox limits the agent
 
 The agent gets a private copy of the Git repository of the working directory, with what is not committed and without ignored \
-files. Your files change only when you apply the changes. The run is closed when its turn ends.
+files. Your files change only when you apply the changes. \
+The copy is uploaded if the server does not have the folder. The run is closed when its turn ends.
 
 If the agent asks before it acts, you answer on the terminal. Without a terminal (in scripts) the commands that answer are printed to \
 standard error, and the agent waits for up to a day.
@@ -51,6 +54,9 @@ pub(crate) struct RunInCopyArgs {
     /// Apply the changes without asking
     #[arg(long)]
     apply: bool,
+    /// Upload the repository even if the server may read this path, because it has another folder there
+    #[arg(long)]
+    upload: bool,
     /// When you are asked before the agent acts: untrusted, on-request or never; without it on-request
     #[arg(long, value_parser = parse_approval)]
     approval: Option<Approval>,
@@ -77,7 +83,7 @@ async fn run_in_copy(args: &RunInCopyArgs) -> Result<()> {
         Some(profile) => profile.clone(),
         None => only_profile(client, tenant).await?,
     };
-    let request = CreateRun {
+    let in_copy = CreateRun {
         tenant_id: tenant.to_string(),
         project_id: args.project.clone(),
         workspace_ref: json!({ "kind": "copy", "path": repository }),
@@ -91,16 +97,18 @@ async fn run_in_copy(args: &RunInCopyArgs) -> Result<()> {
     // Without a terminal too: the questions are printed, with the commands that answer them.
     let policy =
         RequestedPolicy { sandbox: None, approval: RequestedApproval::with_default(args.approval, true) };
-    let run: RunId = create_run(client, request, policy, None).await?.run_id.parse()?;
+    let (run, source) = create(args, client, in_copy, policy, &repository).await?;
     let turn = client.submit_command(run, CommandKind::Turn, &prompt, None).await;
     let turn = turn.with_context(|| format!("{run} was created, but its turn was not sent"))?;
     let command: CommandId = turn.command_id.parse()?;
     if !args.common.json {
-        print_line(&format!(
-            "{profile} works on a copy of {} ({})",
-            repository.display(),
-            describe(&repository)
-        ))?;
+        let (copy, note) = match source {
+            CopySource::OnServer => ("a copy", ""),
+            CopySource::Uploaded(History::Full) => ("an uploaded copy", ""),
+            CopySource::Uploaded(History::None) => ("an uploaded copy", ", without its history"),
+        };
+        let contents = describe(&repository);
+        print_line(&format!("{profile} works on {copy} of {} ({contents}{note})", repository.display()))?;
         print_line(&format!(
             "{run}; Ctrl-C leaves it running, `guildhall runs events {run} -f` returns to it"
         ))?;
@@ -124,6 +132,30 @@ async fn run_in_copy(args: &RunInCopyArgs) -> Result<()> {
     }
     taken_over?;
     outcome
+}
+
+/// Where the copy comes from.
+enum CopySource {
+    OnServer,
+    Uploaded(History),
+}
+
+/// Creates the run: on a copy of the folder, or on an uploaded one if the server does not have the folder.
+async fn create(
+    args: &RunInCopyArgs,
+    client: &Client,
+    request: CreateRun,
+    policy: RequestedPolicy,
+    repository: &Path,
+) -> Result<(RunId, CopySource)> {
+    if !args.upload {
+        match create_run(client, request.clone(), policy, None).await {
+            Err(error) if violates(&error, RequestField::WorkspacePath) => {}
+            created => return Ok((created?.run_id.parse()?, CopySource::OnServer)),
+        }
+    }
+    let created = create_uploaded_run(client, &request, policy, repository).await?;
+    Ok((created.run.run_id.parse()?, CopySource::Uploaded(created.bundle.history)))
 }
 
 /// Returns the only profile with a credential.

@@ -38,6 +38,6 @@ pub use timeout::{InvalidTimeout, RunTimeout};
 pub use trace_sink::{InvalidSink, SinkName, TraceSink};
 pub use violation::{PolicyViolation, RequestField};
 pub use workspace::{
-    Bundle, CommitId, GitRef, GitRevision, GitSource, InvalidWorkspace, RelativePath, RepoUrl, SshRepository,
-    WorkspacePath, WorkspaceRef,
+    BUNDLE_PART_BYTES, Bundle, BundleLimits, CommitId, GitRef, GitRevision, GitSource, InvalidWorkspace,
+    RelativePath, RepoUrl, SshRepository, UploadedBundle, WorkspacePath, WorkspaceRef,
 };

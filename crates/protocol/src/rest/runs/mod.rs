@@ -1,5 +1,6 @@
 //! Runs and their events.
 
+pub mod bundle;
 pub mod commands;
 pub mod diff;
 pub mod event_payloads;

@@ -21,6 +21,7 @@ fn kinds() -> TaggedUnion {
         .variant::<CopyWorkspace>("copy")
         .variant::<GitWorkspace>("git")
         .variant::<GitBundleWorkspace>("gitbundle")
+        .variant::<BundleWorkspace>("bundle")
 }
 
 impl PartialSchema for WorkspaceRef {
@@ -107,6 +108,19 @@ pub struct WorkspaceBundle {
     pub target_path: String,
 }
 
+/// A Git bundle that you upload after you created the run, in parts of 1 MiB: the agent gets its own repository from it.
+/// `refs/guildhall/base` in the bundle is a commit with the files of the working tree; `HEAD` is optional.
+#[derive(Debug, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BundleWorkspace {
+    /// Size of the bundle.
+    #[schema(example = 4096, minimum = 1, maximum = 1099511627776_u64)]
+    pub size_bytes: u64,
+    /// SHA-256 of the bundle.
+    #[schema(pattern = "^[0-9a-f]{64}$")]
+    pub sha256: String,
+}
+
 #[cfg(test)]
 mod tests {
     use guildhall_domain::runs::policy::WorkspaceRef as DomainWorkspace;
@@ -132,10 +146,11 @@ mod tests {
             json!({
                 "kind": "gitbundle", "path": "/srv/acme", "bundles": [{ "subpath": "docs", "targetPath": "a/b" }],
             }),
+            json!({ "kind": "bundle", "sizeBytes": 4096, "sha256": "0a".repeat(32) }),
         ];
         let examples: Vec<DomainWorkspace> =
             values.into_iter().map(|value| serde_json::from_value(value).expect("a workspace")).collect();
-        let mut kinds = [false; 5];
+        let mut kinds = [false; 6];
         for example in &examples {
             kinds[match example {
                 DomainWorkspace::Empty => 0,
@@ -143,9 +158,10 @@ mod tests {
                 DomainWorkspace::Copy { .. } => 2,
                 DomainWorkspace::Git { .. } => 3,
                 DomainWorkspace::GitBundle { .. } => 4,
+                DomainWorkspace::Bundle(_) => 5,
             }] = true;
         }
-        assert_eq!(kinds, [true; 5]);
+        assert_eq!(kinds, [true; 6]);
         examples
     }
 
@@ -171,6 +187,9 @@ mod tests {
             json!({ "kind": "git", "repoUrl": "https://git.example.org/web", "token": "hunter2" }),
             json!({ "kind": "git", "path": "/srv", "commitId": "012345" }),
             json!({ "kind": "gitbundle", "path": "/srv", "bundles": [] }),
+            json!({ "kind": "bundle", "sizeBytes": 0, "sha256": "0a".repeat(32) }),
+            json!({ "kind": "bundle", "sizeBytes": 1, "sha256": "0A".repeat(32) }),
+            json!({ "kind": "bundle", "sizeBytes": 1 }),
             json!({ "kind": "gitbundle", "path": "/srv", "bundles": [{ "subpath": "docs" }] }),
         ] {
             assert_ne!(validator.errors(&value), Vec::<String>::new(), "{value}");

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 
+mod bundles;
 mod copies;
 
 /// A directory tree with an allowed root (`root`) and a private directory next to it.
@@ -38,6 +39,8 @@ impl TestHost {
                 mirrors: at("mirrors"),
                 max_bytes: 1 << 20,
             },
+            bundles: at("bundles"),
+            limits: WorkspaceLimits { bytes: 1 << 20, files: 100 },
         };
         Self { dir, dirs }
     }

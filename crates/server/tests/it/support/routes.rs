@@ -61,12 +61,13 @@ pub(crate) const ENROLMENT_ROUTES: [(&str, &str); 4] = [
 ];
 
 /// The routes that take a run token.
-pub(crate) const RUN_TOKEN_ROUTES: [(&str, &str); 12] = [
+pub(crate) const RUN_TOKEN_ROUTES: [(&str, &str); 13] = [
     ("GET", "/api/v1/runner/grant"),
     ("PATCH", "/api/v1/runs/{run}/lease"),
     ("GET", "/api/v1/runs/{run}/commands"),
     ("POST", "/api/v1/runs/{run}/events"),
     ("PUT", "/api/v1/runs/{run}/diff"),
+    ("GET", "/api/v1/runs/{run}/bundle/parts/{number}"),
     ("POST", "/api/v1/runs/{run}/approvals"),
     ("POST", "/api/v1/runs/{run}/approvals/{approval}/take"),
     ("POST", "/api/v1/runs/{run}/approvals/{approval}/confirm"),
@@ -124,6 +125,7 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
             ("PUT", "/api/v1/runs/{run}/diff"),
             json!({ "commandId": "cmd_01920000000070008000000000000000", "diff": "" }),
         ),
+        (("PUT", "/api/v1/runs/{run}/bundle/parts/{number}"), json!({ "content": "" })),
         (("POST", "/api/v1/approvals/{approval}/votes"), json!({ "optionId": "yes", "shownDigest": "" })),
         (("PUT", "/api/v1/tenants/{tenant}/approval-policy"), json!({ "mode": "first-responder" })),
         (
@@ -217,7 +219,7 @@ pub(crate) const MISSING_IDS: [&str; 16] = [
 ];
 
 pub(crate) fn fill(template: &str, values: [&str; 16]) -> String {
-    let mut template = template.replace("{seq}", "1");
+    let mut template = template.replace("{seq}", "1").replace("{number}", "0");
     // The tenant of a profile is a query parameter.
     if template.contains("{profile}") {
         template.push_str("?tenantId={tenant}");

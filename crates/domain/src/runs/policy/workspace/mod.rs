@@ -2,10 +2,12 @@
 
 mod git;
 mod path;
+mod upload;
 mod url;
 
 pub use git::{Bundle, CommitId, GitRef, GitRevision, GitSource};
 pub use path::{RelativePath, WorkspacePath};
+pub use upload::{BUNDLE_PART_BYTES, BundleLimits, UploadedBundle};
 pub use url::{RepoUrl, SshRepository};
 
 /// The workspace of a run. It is required: a runner never chooses one.
@@ -23,6 +25,8 @@ pub enum WorkspaceRef {
     Git { source: GitSource, revision: GitRevision },
     /// Some directories of a Git checkout, each copied to a path in the workspace.
     GitBundle { source: GitSource, revision: GitRevision, bundles: Vec<Bundle> },
+    /// A Git bundle that the caller uploads: a repository with its working tree as it is.
+    Bundle(UploadedBundle),
 }
 
 /// Why a workspace is invalid. URLs are not repeated, because they may contain a credential.
@@ -51,6 +55,10 @@ pub enum InvalidWorkspace {
     Missing(&'static str),
     #[error("use either `{0}` or `{1}`, not both")]
     MutuallyExclusive(&'static str, &'static str),
+    #[error("invalid sizeBytes: use the size of the Git bundle")]
+    BundleSize,
+    #[error("invalid sha256: use 64 lower-case hexadecimal digits")]
+    BundleDigest,
     #[error("a gitbundle workspace requires 1 to {} bundles", git::MAX_BUNDLES)]
     Bundles,
 }
@@ -65,6 +73,7 @@ impl WorkspaceRef {
             | Self::Git { source: GitSource::Path(path), .. }
             | Self::GitBundle { source: GitSource::Path(path), .. } => Some(path),
             Self::Empty
+            | Self::Bundle(_)
             | Self::Git { source: GitSource::Url(_), .. }
             | Self::GitBundle { source: GitSource::Url(_), .. } => None,
         }
@@ -79,6 +88,7 @@ enum WireKind {
     Copy,
     Git,
     GitBundle,
+    Bundle,
 }
 
 /// The flat JSON form of a workspace.
@@ -96,11 +106,24 @@ struct WireWorkspace {
     commit_id: Option<CommitId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bundles: Option<Vec<Bundle>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    size_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
 }
 
 impl WireWorkspace {
     const fn new(kind: WireKind) -> Self {
-        Self { kind, path: None, repo_url: None, r#ref: None, commit_id: None, bundles: None }
+        Self {
+            kind,
+            path: None,
+            repo_url: None,
+            r#ref: None,
+            commit_id: None,
+            bundles: None,
+            size_bytes: None,
+            sha256: None,
+        }
     }
 
     fn git(kind: WireKind, source: GitSource, revision: GitRevision) -> Self {
@@ -135,6 +158,11 @@ impl WireWorkspace {
         }
     }
 
+    fn uploaded_bundle(&mut self) -> Result<UploadedBundle, InvalidWorkspace> {
+        let size_bytes = self.size_bytes.take().ok_or(InvalidWorkspace::Missing("sizeBytes"))?;
+        UploadedBundle::new(size_bytes, self.sha256.take().ok_or(InvalidWorkspace::Missing("sha256"))?)
+    }
+
     /// Rejects unused fields: a field without effect is a mistake of the caller.
     fn check_unused(&self) -> Result<(), InvalidWorkspace> {
         let unused = [
@@ -143,6 +171,8 @@ impl WireWorkspace {
             ("ref", self.r#ref.is_some()),
             ("commitId", self.commit_id.is_some()),
             ("bundles", self.bundles.is_some()),
+            ("sizeBytes", self.size_bytes.is_some()),
+            ("sha256", self.sha256.is_some()),
         ];
         unused
             .iter()
@@ -167,6 +197,7 @@ impl TryFrom<WireWorkspace> for WorkspaceRef {
                 revision: wire.revision()?,
                 bundles: git::check_bundles(wire.bundles.take().unwrap_or_default())?,
             },
+            WireKind::Bundle => Self::Bundle(wire.uploaded_bundle()?),
         };
         wire.check_unused().map(|()| workspace)
     }
@@ -182,6 +213,11 @@ impl From<WorkspaceRef> for WireWorkspace {
             WorkspaceRef::GitBundle { source, revision, bundles } => {
                 Self { bundles: Some(bundles), ..Self::git(WireKind::GitBundle, source, revision) }
             }
+            WorkspaceRef::Bundle(bundle) => Self {
+                size_bytes: Some(bundle.size_bytes()),
+                sha256: Some(bundle.sha256().to_owned()),
+                ..Self::new(WireKind::Bundle)
+            },
         }
     }
 }
@@ -212,6 +248,7 @@ mod tests {
                 "kind": "gitbundle", "repoUrl": "https://git.example/b", "ref": "main",
                 "bundles": [{ "subpath": "skills/one", "targetPath": ".agents/one" }],
             }),
+            json!({ "kind": "bundle", "sizeBytes": 1234, "sha256": "0a".repeat(32) }),
         ] {
             assert_eq!(read(value.clone()).map(|workspace| json!(workspace)), Ok(value));
         }
@@ -236,6 +273,11 @@ mod tests {
                 InvalidWorkspace::Unexpected("bundles"),
             ),
             (json!({ "kind": "gitbundle", "repoUrl": url }), InvalidWorkspace::Bundles),
+            (json!({ "kind": "bundle", "sizeBytes": 1 }), InvalidWorkspace::Missing("sha256")),
+            (
+                json!({ "kind": "copy", "path": "a", "sizeBytes": 1 }),
+                InvalidWorkspace::Unexpected("sizeBytes"),
+            ),
         ] {
             assert_eq!(read(value), Err(expected.to_string()));
         }
