@@ -11,6 +11,8 @@ pub struct SealedDiff {
     pub command: CommandId,
     pub sealed_content: Vec<u8>,
     pub created_at: jiff::Timestamp,
+    /// Whether a later turn has started since.
+    pub is_stale: bool,
 }
 
 /// Stores the diff of a run, instead of an earlier one.
@@ -29,6 +31,7 @@ pub async fn find(store: &Store, run: RunId) -> Result<Option<SealedDiff>, Store
         command: CommandId::from_uuid(row.command),
         sealed_content: row.sealed_content,
         created_at: row.created_at.to_jiff(),
+        is_stale: row.is_stale,
     }))
 }
 

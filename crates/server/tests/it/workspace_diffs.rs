@@ -49,6 +49,32 @@ async fn reported_changes_are_read_byte_for_byte_and_replaced_by_the_next() {
 }
 
 #[tokio::test]
+async fn changes_of_an_earlier_turn_are_refused_once_a_later_one_starts() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let (claim, command) = cluster.start_command(&tenant).await;
+    let read = async || cluster.second.get_as(&path(&claim.run), &cluster.operator.token).await;
+    let finish = async |command: &str| {
+        let ended = cluster.first.finish(&claim, command, json!({ "status": "completed" })).await;
+        assert_eq!(ended.status, 200, "{}", ended.text);
+    };
+    assert_eq!(put(&cluster.first, &claim.run, &claim.token, &command, DIFF).await.status, 200);
+    finish(&command).await;
+    let later = cluster.send_turn(&claim.run, "more").await;
+    assert_eq!(read().await.status, 200, "the workspace is unchanged until the turn starts");
+    assert_eq!(cluster.first.ack(&claim, &later).await.status, 200);
+    read().await.assert_failure(409, "conflict");
+    finish(&later).await;
+    let stale = read().await;
+    stale.assert_failure(409, "conflict");
+    assert!(stale.text.contains("larger than 1 MiB"), "{}", stale.text);
+    let next = cluster.send_turn(&claim.run, "less").await;
+    assert_eq!(cluster.first.ack(&claim, &next).await.status, 200);
+    assert_eq!(put(&cluster.first, &claim.run, &claim.token, &next, b"").await.status, 200);
+    assert_eq!(read().await.body["commandId"], json!(next));
+}
+
+#[tokio::test]
 async fn deleted_changes_are_gone_on_every_replica() {
     let cluster = Cluster::new().await;
     let tenant = cluster.create_test_tenant("acme").await;

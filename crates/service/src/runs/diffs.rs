@@ -23,7 +23,8 @@ impl Diffs {
         Self { runs }
     }
 
-    /// Returns the changes that the runner reported last.
+    /// Returns the changes that the runner reported after the last turn. Fails while a later turn runs, and if its changes
+    /// could not be collected.
     pub async fn get(
         &self,
         caller: &Authorized<RunsRead>,
@@ -31,6 +32,9 @@ impl Diffs {
     ) -> Result<WorkspaceDiff, ServiceError> {
         self.runs.load(caller, run).await?;
         let found = workspace_diffs::find(&self.runs.deps.store, run).await?.ok_or(RunError::NoChanges)?;
+        if found.is_stale {
+            return Err(RunError::StaleChanges.into());
+        }
         let opened = self.runs.deps.payload_sealer.open_diff(run.as_uuid(), &found.sealed_content);
         let content = opened.map_err(RunError::Payload)?;
         Ok(WorkspaceDiff { run, command: found.command, content, created_at: found.created_at })

@@ -30,6 +30,8 @@ pub enum RunError {
     StorageEvicted,
     #[error("the run has no changes")]
     NoChanges,
+    #[error("the changes are those of an earlier turn")]
+    StaleChanges,
     #[error("the workspace of the run is not a bundle")]
     NoBundle,
     #[error("the bundle has {0} parts")]
@@ -72,6 +74,11 @@ impl RunError {
                 FailureKind::NotFound,
                 "this run has no changes: none of its turns has ended, its workspace is not a copy or a Git repository, or \
                  they were deleted",
+            ),
+            Self::StaleChanges => Failure::new(
+                FailureKind::Conflict,
+                "the changes of the last turn are not there: it still runs, or they could not be collected (they may be \
+                 larger than 1 MiB); wait until it ends, or send another turn",
             ),
             Self::NoBundle => Failure::new(
                 FailureKind::Conflict,

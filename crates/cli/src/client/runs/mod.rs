@@ -2,6 +2,7 @@
 
 mod cancel;
 mod close;
+mod copy_contents;
 mod create;
 mod diff;
 mod event_renderer;

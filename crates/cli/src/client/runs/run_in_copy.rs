@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, IsTerminal, Write, stdin};
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -13,6 +12,7 @@ use guildhall_protocol::rest::runs::CreateRun;
 use guildhall_sdk::Client;
 use serde_json::{Value, json};
 
+use super::copy_contents::CopyContents;
 use super::diff::{apply_diff, repository};
 use super::new_run::{RequestedApproval, RequestedPolicy, create_run, parse_approval, violates};
 use super::prompt;
@@ -107,7 +107,8 @@ async fn run_in_copy(args: &RunInCopyArgs) -> Result<()> {
             CopySource::Uploaded(History::Full) => ("an uploaded copy", ""),
             CopySource::Uploaded(History::None) => ("an uploaded copy", ", without its history"),
         };
-        let contents = describe(&repository);
+        let contents = CopyContents::read(&repository)
+            .map_or_else(|| "as it is".to_owned(), |contents| contents.to_string());
         print_line(&format!("{profile} works on {copy} of {} ({contents}{note})", repository.display()))?;
         print_line(&format!(
             "{run}; Ctrl-C leaves it running, `guildhall runs events {run} -f` returns to it"
@@ -176,19 +177,6 @@ async fn only_profile(client: &Client, tenant: TenantId) -> Result<BackendProfil
             "no profile has a credential\n  next: `guildhall profiles set codex` sets the key of Codex",
         )
         .into()),
-    }
-}
-
-/// Describes what the copy contains.
-fn describe(repository: &Path) -> String {
-    let status = Command::new("git").args(["status", "--porcelain"]).current_dir(repository).output();
-    let Some(status) = status.ok().filter(|status| status.status.success()) else {
-        return "as it is".to_owned();
-    };
-    match status.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count() {
-        0 => "everything is committed".to_owned(),
-        1 => "with 1 file that is not committed".to_owned(),
-        count => format!("with {count} files that are not committed"),
     }
 }
 
