@@ -97,9 +97,9 @@ struct GitArguments {
     /// Host that repositories are fetched from by HTTPS or SSH: `example.com`, `*.example.com` or `example.com:8443`; can be repeated
     #[arg(long = "git-host", value_name = "HOST")]
     hosts: Vec<HostPattern>,
-    /// Folder with credentials of these hosts: `TENANT/HOST` with a token, `TENANT/ssh/HOST` with a private key, or `shared` instead of the tenant
+    /// Folder with credentials of these hosts: `TENANT/HOST` with a token, `TENANT/ssh/HOST` with a private key, or `shared` instead of the tenant; can be repeated
     #[arg(long = "git-credentials", env = "GUILDHALL_GIT_CREDENTIALS", value_name = "FOLDER")]
-    credentials: Option<PathBuf>,
+    credentials: Vec<PathBuf>,
     /// File with the SSH keys of these hosts, in the format of `known_hosts`; other hosts are refused
     #[arg(long = "git-known-hosts", value_name = "FILE")]
     known_hosts: Option<PathBuf>,

@@ -19,6 +19,7 @@ mod client;
 mod commands;
 mod enrolments;
 mod error;
+mod git_credentials;
 mod health;
 mod invitations;
 mod keys;

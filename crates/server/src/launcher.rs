@@ -7,7 +7,7 @@ use std::sync::Arc;
 use guildhall_launcher::local::{
     self, Containment, GitOptions, Lifetime, Limits, LocalLauncher, LocalOptions, SandboxOptions,
 };
-use guildhall_launcher::secrets::FileStore;
+use guildhall_launcher::secrets::{FileStore, GitCredentialStore};
 use guildhall_launcher::storage::{LocalSessionStorage, SessionStorage};
 use guildhall_launcher::{LaunchError, Launcher};
 use guildhall_runtime::Tasks;
@@ -159,9 +159,16 @@ fn runner_path(config: &config::Launcher) -> PathBuf {
 fn options(config: &Config, address: SocketAddr, secrets: Option<FileStore>) -> LocalOptions {
     let containment = containment(config);
     let non_empty = |path: &PathBuf| Some(path.clone()).filter(|path| !path.as_os_str().is_empty());
+    let secrets_folder = non_empty(&PathBuf::from(&config.secrets.folder));
+    let own_credentials = secrets_folder.map(|folder| GitCredentialStore::folder_in(&folder));
     let git = GitOptions {
         hosts: config.git.hosts.clone(),
-        credentials: non_empty(&config.git.credentials).map(|folder| absolute(&folder)),
+        // What tenants set themselves comes first.
+        credentials: own_credentials
+            .into_iter()
+            .chain(non_empty(&config.git.credentials))
+            .map(|path| absolute(&path))
+            .collect(),
         known_hosts: non_empty(&config.git.known_hosts).map(|file| absolute(&file)),
         networks: config.egress.allow.iter().map(ToString::to_string).collect(),
     };

@@ -18,7 +18,7 @@ use guildhall_egress::EgressOptions;
 use guildhall_identity::payload_seal::PayloadSealer;
 use guildhall_identity::seal::Kek;
 use guildhall_launcher::Launcher;
-use guildhall_launcher::secrets::{FileStore, SecretStore};
+use guildhall_launcher::secrets::{FileStore, GitCredentialStore, SecretStore};
 use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_runtime::{Clock, Tasks};
 use guildhall_service::access::audit_seal::{AuditSeal, CheckpointSigner};
@@ -358,7 +358,9 @@ fn credentials(
     let store = open_secrets(config, clock)?;
     let launcher = launcher::open(config, address, store.clone())?;
     let secrets = store.map(|store| Arc::new(store) as Arc<dyn SecretStore>);
-    Ok(Credentials { secrets, launcher, templates: Arc::new(templates) })
+    let folder = Some(&config.secrets.folder).filter(|folder| !folder.is_empty());
+    let git = folder.map(|folder| GitCredentialStore::open(Path::new(folder))).transpose()?;
+    Ok(Credentials { secrets, git, launcher, templates: Arc::new(templates) })
 }
 
 /// Opens the folder for credentials, where one is configured. Fails where other users can read it.

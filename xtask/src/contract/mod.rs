@@ -45,7 +45,7 @@ const SKIPPED_OPERATIONS: [&str; 6] =
     ["followApprovals", "followAudit", "followInstallationAudit", "followRun", "followSession", "signOut"];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 21] = [
+const STRICTER_THAN_SCHEMA: [&str; 22] = [
     "appendEvents",         // form of commandId
     "askQuestion",          // form of commandId; rules of options and kinds; lengths in bytes
     "claimNextRun",         // form of runnerId
@@ -63,6 +63,7 @@ const STRICTER_THAN_SCHEMA: [&str; 21] = [
     "setApprovalPolicy",    // fields that belong to one mode
     "registerRunner",       // form of backendProfiles
     "setCommandStatus",     // failureKind depends on status; length of threadId
+    "setGitCredential",     // form of the credential
     "setProfileCredential", // form of baseUrl
     "setProjectSetup",      // control characters of command; form of hosts and paths
     "setRunStatus",         // failureKind depends on status; no threadId

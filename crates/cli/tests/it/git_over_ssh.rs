@@ -137,6 +137,10 @@ fn repository_that_cannot_be_fetched_by_ssh_says_why() {
     check(&workspace, "there is no SSH key for the host localhost");
     assert_eq!(fixture.ssh.commands(), Vec::<String>::new());
 
-    fixture.set_key(&fixture.ssh.client_key());
+    let set = ["git-credentials", "set", "localhost", "--ssh-key"];
+    let set = fixture.user.run_with_stdin(&set, &fixture.ssh.client_key());
+    assert!(set.status.success(), "{}", stderr(&set));
+    let (code, output) = fixture.run(&workspace, "run:ls");
+    assert_eq!(code, Some(0), "the key that the tenant set is used: {output}");
     check(&format!("{workspace}-missing"), "there is no such repository");
 }

@@ -158,6 +158,34 @@ fn new_commits_and_commits_outside_of_branches_are_fetched() {
     assert!(diff.contains("-41\n+42\n"), "{diff}");
 }
 
+#[test]
+fn token_set_by_the_tenant_is_used_and_never_shown() {
+    let fixture = GitFixture::start(None);
+    let user = &fixture.user;
+    let set = user.run_with_stdin(&["git-credentials", "set", "localhost"], TOKEN);
+    assert!(
+        set.status.success() && stdout(&set).starts_with("set the token of localhost"),
+        "{}",
+        stderr(&set)
+    );
+    let (code, output) = fixture.run(&fixture.url(), "run:cat answer");
+    assert_eq!((code, output.contains("41\\n")), (Some(0), true), "{output}");
+    let listed = user.run(&["git-credentials", "ls", "--json"]);
+    assert!(
+        stdout(&listed).contains("\"localhost\"") && !stdout(&listed).contains(TOKEN),
+        "{}",
+        stdout(&listed)
+    );
+    let audit = stdout(&user.run(&["audit", "tail", "--tenant", "dev"]));
+    assert!(audit.contains("git_credential.set") && !audit.contains(TOKEN), "{audit}");
+    assert!(user.run(&["git-credentials", "remove", "localhost"]).status.success());
+    assert_eq!(user.run(&["git-credentials", "remove", "localhost"]).status.code(), Some(4));
+    let (code, output) = fixture.run(&fixture.url(), "run:ls");
+    assert!(code == Some(1) && output.contains("its host wants a credential"), "{output}");
+    let invalid = user.run_with_stdin(&["git-credentials", "set", "localhost"], "two words");
+    assert!(!invalid.status.success() && !stderr(&invalid).contains("two words"), "{}", stderr(&invalid));
+}
+
 /// A killed fetch can leave references without their objects, and a lock that nobody holds.
 #[test]
 fn broken_mirror_is_fetched_again() {

@@ -52,6 +52,8 @@ const COMMANDS: &[&[&str]] = &[
     &["approvals", "watch"],
     &["approvals", "policy"],
     &["approvals", "policy", "set"],
+    &["git-credentials"],
+    &["git-credentials", "set"],
     &["webhooks"],
     &["webhooks", "add"],
     &["sessions"],

@@ -42,8 +42,8 @@ pub struct LocalOptions {
 pub struct GitOptions {
     /// Patterns of their hosts.
     pub hosts: Vec<String>,
-    /// Folder with a credential for each tenant and host. Absolute.
-    pub credentials: Option<PathBuf>,
+    /// Folders with a credential for each tenant and host. Absolute.
+    pub credentials: Vec<PathBuf>,
     /// File with the SSH keys of the hosts. Absolute.
     pub known_hosts: Option<PathBuf>,
     /// Private networks that the hosts may be in.
@@ -55,9 +55,10 @@ impl GitOptions {
     pub(super) fn arguments(&self) -> Vec<OsString> {
         let hosts = self.hosts.iter().flat_map(|host| ["--git-host".into(), host.into()]);
         let networks = self.networks.iter().flat_map(|network| ["--git-network".into(), network.into()]);
-        let paths = [("--git-credentials", &self.credentials), ("--git-known-hosts", &self.known_hosts)];
-        let paths = paths.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
-        let paths = paths.flat_map(|(option, path)| [option.into(), path.into_os_string()]);
+        let credentials = self.credentials.iter().map(|path| ("--git-credentials", path));
+        let known_hosts = self.known_hosts.iter().map(|path| ("--git-known-hosts", path));
+        let paths = credentials.chain(known_hosts);
+        let paths = paths.flat_map(|(option, path)| [option.into(), path.clone().into_os_string()]);
         hosts.chain(networks).chain(paths).collect()
     }
 }

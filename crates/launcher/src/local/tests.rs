@@ -45,7 +45,7 @@ impl TestLauncherDir {
             workspace_roots: vec!["/srv/repos".into()],
             git: GitOptions {
                 hosts: vec!["git.example".to_owned()],
-                credentials: Some("/srv/git-credentials".into()),
+                credentials: vec!["/srv/git-credentials".into()],
                 known_hosts: Some("/srv/known_hosts".into()),
                 networks: vec!["10.1.0.0/16".to_owned()],
             },

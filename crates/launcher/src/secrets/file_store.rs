@@ -22,7 +22,7 @@ const SETTINGS: &str = "profile.toml";
 const CREDENTIAL: &str = "credential";
 
 /// Name prefix of a directory that is being written or removed. No profile name can start with it.
-const TEMP_PREFIX: &str = ".passing-";
+pub(super) const TEMP_PREFIX: &str = ".passing-";
 
 /// Age at which a partial profile of a killed server is removed. Writing takes milliseconds.
 const TEMP_MAX_AGE: Duration = Duration::from_secs(600);
@@ -34,7 +34,7 @@ const MAX_CREDENTIAL_BYTES: u64 = 16 * 1024;
 const MAX_READ_ATTEMPTS: usize = 8;
 
 /// Number of public digits of the hash: enough to distinguish two credentials, too few to guess one.
-const SUFFIX_DIGITS: usize = 8;
+pub(super) const SUFFIX_DIGITS: usize = 8;
 
 /// Stores profiles in a local directory that no other user can read. Replicas on several machines need a shared one.
 #[derive(Debug, Clone)]

@@ -7,10 +7,12 @@
 //! [`FileStore`] stores them on this machine. A Kubernetes store would use Secrets behind the same trait.
 
 mod file_store;
+mod git_store;
 mod private_dir;
 mod store;
 #[cfg(test)]
 mod tests;
 
 pub use file_store::FileStore;
+pub use git_store::GitCredentialStore;
 pub use store::{NewProfile, SecretError, SecretStore};

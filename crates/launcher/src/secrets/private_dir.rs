@@ -116,7 +116,7 @@ impl PrivateDir {
         Ok(Some(FileText { text, changed_at: changed_at(&stat) }))
     }
 
-    /// Moves the directory `from` to `to`. Returns whether `to` existed; if so, the two were swapped.
+    /// Moves the file or directory `from` to `to`. Returns whether `to` existed; if so, the two were swapped.
     pub(super) fn replace(&self, from: &str, to: &str) -> Result<bool, SecretError> {
         let rename = |flags| rustix::fs::renameat_with(&self.fd, from, &self.fd, to, flags);
         let swapped = match rename(RenameFlags::EXCHANGE) {
@@ -152,6 +152,15 @@ impl PrivateDir {
         }
         match rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(self.failed("remove", name)(error)),
+        }
+    }
+
+    /// Removes a file. Returns `false` if it did not exist.
+    pub(super) fn remove_file(&self, name: &str) -> Result<bool, SecretError> {
+        match rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(self.failed("remove", name)(error)),
         }
     }

@@ -1,7 +1,7 @@
 //! The credentials of git hosts, in files: `FOLDER/TENANT/HOST` for HTTPS and `FOLDER/TENANT/ssh/HOST` for SSH; `shared`
 //! in place of the tenant for all tenants. No sandbox contains them.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use guildhall_domain::ids::TenantId;
 use secrecy::{ExposeSecret, SecretString};
@@ -35,12 +35,12 @@ pub enum CredentialError {
 
 /// Reads the credential of a host: that of the tenant, or else the shared one; `None` if there is none.
 pub fn read_credential(
-    folder: &Path,
+    folders: &[PathBuf],
     tenant: TenantId,
     host: &str,
 ) -> Result<Option<GitCredential>, CredentialError> {
-    for owner in [&tenant.to_string(), SHARED] {
-        if let Some(line) = credential_file::read(&folder.join(owner).join(host))? {
+    for path in paths(folders, tenant, host) {
+        if let Some(line) = credential_file::read(&path)? {
             return GitCredential::parse(line.expose_secret()).map(Some);
         }
     }
@@ -49,16 +49,22 @@ pub fn read_credential(
 
 /// Reads the private SSH key for a host: that of the tenant, or else the shared one; `None` if there is none.
 pub fn read_ssh_key(
-    folder: &Path,
+    folders: &[PathBuf],
     tenant: TenantId,
     host: &str,
 ) -> Result<Option<SecretString>, CredentialError> {
-    for owner in [&tenant.to_string(), SHARED] {
-        if let Some(key) = credential_file::read_text(&folder.join(owner).join(SSH).join(host))? {
+    for path in paths(folders, tenant, &format!("{SSH}/{host}")) {
+        if let Some(key) = credential_file::read_text(&path)? {
             return Ok(Some(key));
         }
     }
     Ok(None)
+}
+
+/// Returns where a credential may be: first those of the tenant, in the order of the folders, then the shared ones.
+fn paths(folders: &[PathBuf], tenant: TenantId, name: &str) -> Vec<PathBuf> {
+    let owners = [tenant.to_string(), SHARED.to_owned()];
+    owners.iter().flat_map(|owner| folders.iter().map(move |folder| folder.join(owner).join(name))).collect()
 }
 
 impl GitCredential {
@@ -83,6 +89,7 @@ impl GitCredential {
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     use super::*;
 
@@ -109,7 +116,7 @@ mod tests {
     }
 
     fn read(folder: &Path, tenant: TenantId, host: &str) -> Result<Option<String>, CredentialError> {
-        let found = read_credential(folder, tenant, host)?;
+        let found = read_credential(&[folder.join("empty"), folder.to_owned()], tenant, host)?;
         Ok(found.map(|credential| credential.token.expose_secret().to_owned()))
     }
 

@@ -56,8 +56,8 @@ pub struct ServeOptions {
 pub struct GitOptions {
     /// The hosts that repositories are fetched from.
     pub hosts: Vec<HostPattern>,
-    /// Folder with a credential for each tenant and host.
-    pub credentials: Option<PathBuf>,
+    /// Folders with a credential for each tenant and host.
+    pub credentials: Vec<PathBuf>,
     /// The SSH keys of the hosts, in the format of OpenSSH.
     pub known_hosts: Option<PathBuf>,
     /// Private networks whose addresses these hosts may have.

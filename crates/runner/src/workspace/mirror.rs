@@ -108,11 +108,8 @@ fn open_https(remotes: &GitRemotes, url: &RepoUrl) -> Result<RepositoryAccess, W
     if !remotes.hosts.iter().any(|pattern| pattern.allows(&host, port)) {
         return Err(WorkspaceError::HostNotAllowed(host.to_string()));
     }
-    let credential = match &remotes.credentials {
-        Some(folder) => read_credential(folder, remotes.tenant, &host.to_string())
-            .map_err(|reason| WorkspaceError::Credential { host: host.to_string(), reason })?,
-        None => None,
-    };
+    let credential = read_credential(&remotes.credentials, remotes.tenant, &host.to_string())
+        .map_err(|reason| WorkspaceError::Credential { host: host.to_string(), reason })?;
     Ok(RepositoryAccess::Https { url, credential })
 }
 
@@ -123,11 +120,8 @@ fn open_ssh(remotes: &GitRemotes, repository: SshRepository) -> Result<SshAccess
         return Err(WorkspaceError::HostNotAllowed(host.to_string()));
     }
     let name = host.to_string();
-    let key = match &remotes.credentials {
-        Some(folder) => read_ssh_key(folder, remotes.tenant, &name)
-            .map_err(|reason| WorkspaceError::Credential { host: name.clone(), reason })?,
-        None => None,
-    };
+    let key = read_ssh_key(&remotes.credentials, remotes.tenant, &name)
+        .map_err(|reason| WorkspaceError::Credential { host: name.clone(), reason })?;
     let key = key.ok_or(WorkspaceError::NoSshKey(name))?;
     Ok(SshAccess { user, host, port, path, key, known_hosts: remotes.known_hosts.clone() })
 }

@@ -71,8 +71,8 @@ impl WorkspaceDirs {
 pub struct GitRemotes {
     /// Hosts that the operator allows.
     pub hosts: Vec<HostPattern>,
-    /// The folder of the credentials.
-    pub credentials: Option<PathBuf>,
+    /// The folders of the credentials.
+    pub credentials: Vec<PathBuf>,
     /// The SSH keys of the hosts.
     pub known_hosts: Option<PathBuf>,
     /// The tenant of the run.

@@ -8,7 +8,7 @@ use guildhall_domain::profiles::template::ProfileTemplates;
 use guildhall_domain::profiles::{ProfileOwner, StoredProfile};
 use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_launcher::Launcher;
-use guildhall_launcher::secrets::{SecretError, SecretStore};
+use guildhall_launcher::secrets::{GitCredentialStore, SecretError, SecretStore};
 use guildhall_store::enrolments::{self, ProfileAvailability};
 use guildhall_store::{Store, runners};
 
@@ -25,6 +25,8 @@ const MAX_LISTED: u32 = 20;
 #[derive(Debug, Clone, Default)]
 pub struct Credentials {
     pub secrets: Option<Arc<dyn SecretStore>>,
+    /// The credentials of git hosts that tenants set.
+    pub git: Option<GitCredentialStore>,
     /// The launcher, whose runners may have operator profiles that are not in the secret store.
     pub launcher: Option<Arc<dyn Launcher>>,
     /// The templates that profiles are created from.

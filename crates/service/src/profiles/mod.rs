@@ -4,6 +4,7 @@
 mod base_url;
 pub mod credentials;
 pub mod error;
+pub mod git_credentials;
 pub mod validations;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,6 +101,7 @@ pub struct SetCredential {
 /// The services of this group.
 #[derive(Debug, Clone)]
 pub struct Group {
+    pub git_credentials: git_credentials::GitCredentials,
     pub profiles: Profiles,
     pub validations: validations::Validations,
 }
@@ -108,7 +110,11 @@ pub struct Group {
 #[must_use]
 pub fn open(deps: &Deps, address_rules: AddressRules, validation_timeout: Duration) -> Group {
     let profiles = Profiles { deps: deps.clone(), address_rules: Arc::new(address_rules) };
-    Group { validations: validations::Validations::new(profiles.clone(), validation_timeout), profiles }
+    Group {
+        git_credentials: git_credentials::GitCredentials::new(deps.clone()),
+        validations: validations::Validations::new(profiles.clone(), validation_timeout),
+        profiles,
+    }
 }
 
 /// Stores and reads provider profiles.

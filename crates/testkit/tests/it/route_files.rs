@@ -125,6 +125,13 @@ const NOUNS: &[Noun] = &[
     ),
     noun(
         "profiles",
+        "git_credentials",
+        &[("*", "/api/v1/tenants/{tenant}/git-credentials")],
+        &["profiles/git_credential.rs"],
+        &[],
+    ),
+    noun(
+        "profiles",
         "validations",
         &[
             ("*", "/api/v1/provider-profiles/{profile}/validate"),

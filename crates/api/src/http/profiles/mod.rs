@@ -1,5 +1,6 @@
 //! Provider profiles. Credentials are write-only: no response contains one.
 
+mod git_credentials;
 mod validations;
 
 use axum::Json;
@@ -184,6 +185,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(list))
         .routes(routes!(get, delete))
         .routes(routes!(set_credential))
+        .routes(routes!(git_credentials::list))
+        .routes(routes!(git_credentials::set, git_credentials::delete))
         .routes(routes!(validations::start))
         .routes(routes!(validations::get))
 }

@@ -1,5 +1,7 @@
 //! Provider profiles. Credentials are write-only.
 
+pub mod git_credentials;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};

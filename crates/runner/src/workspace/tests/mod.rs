@@ -32,7 +32,7 @@ impl TestHost {
             containment: Containment::Uncontained,
             remotes: GitRemotes {
                 hosts: Vec::new(),
-                credentials: None,
+                credentials: Vec::new(),
                 known_hosts: None,
                 tenant: TenantId::generate(),
                 connector: Connector::default(),

@@ -77,6 +77,8 @@ pub(crate) const RUN_TOKEN_ROUTES: [(&str, &str); 13] = [
     ("POST", "/api/v1/sessions/{session}/storage/refresh"),
 ];
 
+const DIFF: &str = "/api/v1/runs/{run}/diff";
+
 /// Returns a valid body for each route that takes one, so that a refusal is about authorization and not validation.
 pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
     BTreeMap::from([
@@ -121,10 +123,8 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/runners/claim"), json!({ "runnerId": "rnr_01920000000070008000000000000000" })),
         (("PATCH", "/api/v1/runs/{run}/lease"), json!({})),
         (("POST", "/api/v1/runs/{run}/events"), json!({ "events": [] })),
-        (
-            ("PUT", "/api/v1/runs/{run}/diff"),
-            json!({ "commandId": "cmd_01920000000070008000000000000000", "diff": "" }),
-        ),
+        (("PUT", DIFF), json!({ "commandId": "cmd_01920000000070008000000000000000", "diff": "" })),
+        (("PUT", "/api/v1/tenants/{tenant}/git-credentials/{host}/{kind}"), json!({ "credential": "leak" })),
         (("PUT", "/api/v1/runs/{run}/bundle/parts/{number}"), json!({ "content": "" })),
         (("POST", "/api/v1/approvals/{approval}/votes"), json!({ "optionId": "yes", "shownDigest": "" })),
         (("PUT", "/api/v1/tenants/{tenant}/approval-policy"), json!({ "mode": "first-responder" })),
@@ -220,6 +220,7 @@ pub(crate) const MISSING_IDS: [&str; 16] = [
 
 pub(crate) fn fill(template: &str, values: [&str; 16]) -> String {
     let mut template = template.replace("{seq}", "1").replace("{number}", "0");
+    template = template.replace("{host}", "git.example").replace("{kind}", "token");
     // The tenant of a profile is a query parameter.
     if template.contains("{profile}") {
         template.push_str("?tenantId={tenant}");
