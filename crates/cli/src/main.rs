@@ -26,7 +26,8 @@ use std::process;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use client::{
-    access, approvals, completions, context, git_credentials, profiles, retention, runners, runs, sessions, webhooks,
+    access, approvals, completions, context, git_credentials, profiles, retention, runners, runs, sessions,
+    webhooks,
 };
 use exit::ErrorFormat;
 use exit_code::ExitCode;
