@@ -26,8 +26,7 @@ use std::process;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use client::{
-    access, approvals, completions, context, git_credentials, profiles, retention, runners, runs, sessions,
-    webhooks,
+    access, approvals, completions, context, profiles, retention, runners, runs, sessions, webhooks,
 };
 use exit::ErrorFormat;
 use exit_code::ExitCode;
@@ -95,7 +94,7 @@ enum Command {
     /// Manage provider profiles and their credentials
     Profiles(profiles::ProfilesArgs),
     /// Set, list and delete the credentials of git hosts, for repositories on other machines
-    GitCredentials(git_credentials::GitCredentialsArgs),
+    GitCredentials(profiles::git_credentials::GitCredentialsArgs),
     /// Let an agent work on a private copy of this Git repository, and apply its changes
     Run(runs::run_in_copy::RunInCopyArgs),
     /// Create, list, follow and cancel runs
@@ -180,7 +179,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Enrolments(args) => runners::enrolments::run(args),
         Command::Runners(args) => runners::registrations::run(args),
         Command::Profiles(args) => profiles::run(args),
-        Command::GitCredentials(args) => git_credentials::run(args),
+        Command::GitCredentials(args) => profiles::git_credentials::run(args),
         Command::Run(args) => runs::run_in_copy::run(args),
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),

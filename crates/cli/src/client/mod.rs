@@ -6,7 +6,6 @@ pub(crate) mod completions;
 pub(crate) mod connection;
 pub(crate) mod context;
 mod duration;
-pub(crate) mod git_credentials;
 mod password;
 pub(crate) mod profiles;
 pub(crate) mod retention;

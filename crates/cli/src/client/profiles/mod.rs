@@ -1,5 +1,7 @@
 //! `guildhall profiles`.
 
+pub(crate) mod git_credentials;
+
 use std::time::Duration;
 
 use anyhow::Result;
