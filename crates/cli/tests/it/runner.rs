@@ -143,7 +143,7 @@ fn unservable_run_fails_with_its_reason_on_the_first_runner() {
     assert!(output.contains("the runner cannot serve this run"), "{output}");
     assert!(runner.join_failed(), "a runner that cannot serve the run exits with an error");
     let runs = fixture.user.json(&["runs", "ls", "--all"]);
-    assert_eq!(runs["runs"][0]["failureKind"], "infra-failed", "{runs}");
+    assert_eq!(runs["runs"][0]["failureKind"], "tenant-policy-denied", "{runs}");
 }
 
 // covers: R5

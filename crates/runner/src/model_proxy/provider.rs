@@ -21,7 +21,7 @@ use super::budget::{Budget, BudgetExceeded};
 use super::headers;
 use super::metered_body::{MeteredBody, Observer, TokenMeter};
 use super::reply::{ProxyBody, Rejection, full_body};
-use super::route::{ModelRoute, RoutePurpose, find_route};
+use super::route::{ModelRoute, RoutePurpose, allows_query, find_route};
 use super::usage::BodyFormat;
 use super::{CredentialHeader, ModelProxyConfig};
 
@@ -74,6 +74,7 @@ impl ProviderClient {
         let (head, body) = request.into_parts();
         let base_path = self.base_url.path().trim_end_matches('/');
         let route = find_route(self.routes, base_path, &head.method, head.uri.path())
+            .filter(|_| allows_query(self.routes, head.uri.query()))
             .ok_or(Rejection::RouteNotAllowed)?;
         if body.size_hint().lower() > u64::try_from(MAX_REQUEST_BYTES).unwrap_or(u64::MAX) {
             return Err(Rejection::BodyTooLarge);
@@ -117,7 +118,7 @@ impl ProviderClient {
         }
     }
 
-    /// Returns the URL of a checked path. A query passes: agents send their version in it.
+    /// Returns the URL of a checked path and query.
     fn url(&self, head: &Parts) -> Url {
         let mut url = self.base_url.clone();
         url.set_path(head.uri.path());

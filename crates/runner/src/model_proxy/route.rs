@@ -86,6 +86,22 @@ pub fn find_route<'a>(
     routes.iter().find(|route| route.method.matches(method) && path_matches(route.path, path))
 }
 
+/// Returns whether a request may have this query. The Gemini API takes keys and response masks as parameters, so only
+/// those that its clients need pass. Agents of other APIs send their version.
+#[must_use]
+pub(super) fn allows_query(routes: &[ModelRoute], query: Option<&str>) -> bool {
+    const GEMINI_PARAMETERS: [&str; 3] = ["alt=sse", "pageSize=", "pageToken="];
+    let is_gemini = routes == GEMINI_ROUTES;
+    let mut parameters = query.unwrap_or_default().split('&').filter(|parameter| !parameter.is_empty());
+    !is_gemini
+        || parameters.all(|parameter| {
+            GEMINI_PARAMETERS.iter().any(|allowed| match allowed.strip_suffix('=') {
+                Some(_) => parameter.starts_with(allowed),
+                None => parameter == *allowed,
+            })
+        })
+}
+
 impl RouteMethod {
     fn matches(self, method: &Method) -> bool {
         match self {
@@ -152,6 +168,19 @@ mod tests {
             assert!(found(routes, method, path), "{path}");
         }
         assert!(find_route(CHAT_ROUTES, "", &Method::GET, "/models").is_some());
+    }
+
+    #[test]
+    fn gemini_requests_have_no_keys_or_masks_in_their_query() {
+        for query in [None, Some(""), Some("alt=sse"), Some("pageSize=50&pageToken=abc")] {
+            assert!(allows_query(GEMINI_ROUTES, query), "{query:?}");
+        }
+        for query in
+            ["key=x", "alt=sse&key=x", "%24key=x", "fields=candidates", "alt=json", "$alt=sse", "KEY=x"]
+        {
+            assert!(!allows_query(GEMINI_ROUTES, Some(query)), "{query}");
+            assert!(allows_query(CHAT_ROUTES, Some(query)), "{query}");
+        }
     }
 
     #[test]

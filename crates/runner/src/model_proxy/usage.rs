@@ -147,10 +147,22 @@ impl UsageScanner {
             if let Some(record) = read_record(record) {
                 self.usage.input = self.usage.input.max(record.input);
                 self.usage.output = self.usage.output.max(record.output);
-                // The first event of a message has the input only.
-                self.has_final_record |= document["type"] != "message_start";
+                self.has_final_record |= is_final(&document);
             }
         }
+    }
+}
+
+/// Returns whether the record in a document is complete. The first event of a message has the input only; each event of the
+/// Gemini API has a record, and the last one says why the model stopped.
+fn is_final(document: &Value) -> bool {
+    match document["usageMetadata"].is_object() {
+        true => document["candidates"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|candidate| !candidate["finishReason"].is_null()),
+        false => document["type"] != "message_start",
     }
 }
 
@@ -191,7 +203,7 @@ mod tests {
         event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"hi\"}}\n\n\
         event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":7}}\n\n";
     const GEMINI: &str = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"hi\"}]}}],\"usageMetadata\":{\"promptTokenCount\":11}}\n\n\
-        data: {\"candidates\":[],\"usageMetadata\":{\"promptTokenCount\":11,\"candidatesTokenCount\":4,\"thoughtsTokenCount\":3,\"totalTokenCount\":18}}\n\n";
+        data: {\"candidates\":[{\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":11,\"candidatesTokenCount\":4,\"thoughtsTokenCount\":3,\"totalTokenCount\":18}}\n\n";
     const EXPECTED: TokenUsage = TokenUsage { input: 11, output: 7 };
 
     fn scan(format: BodyFormat, chunks: &[&[u8]]) -> UsageScanner {
@@ -239,6 +251,13 @@ mod tests {
         let scanner = scan(BodyFormat::Events, &[start.as_bytes()]);
         assert_eq!(scanner.usage(), TokenUsage { input: 11, output: 1 });
         assert!(!scanner.has_final_record());
+    }
+
+    #[test]
+    fn first_event_of_gemini_is_not_the_final_record() {
+        let start = GEMINI.split("\n\n").next().expect("an event");
+        let scanner = scan(BodyFormat::Events, &[start.as_bytes(), b"\n\n"]);
+        assert_eq!((scanner.usage().input, scanner.has_final_record()), (11, false));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
@@ -80,9 +80,14 @@ impl AgentDir {
         if read as u64 > max_bytes { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(Some(text)) }
     }
 
-    /// Removes a file, a link or a directory directly below this directory, if it exists.
-    pub fn remove(&self, name: &str) -> io::Result<()> {
-        let path = self.path.join(name);
+    /// Removes a file, a link or a directory below this directory, if it exists. A link in place of a directory on the way
+    /// is replaced, not followed.
+    pub fn remove(&self, path: &Path) -> io::Result<()> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let parent = self.create_parents(parent)?;
+        let path = Path::new("/proc/self/fd").join(parent.as_raw_fd().to_string()).join(name);
         let removed = match std::fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => std::fs::remove_dir_all(&path),
             Ok(_) => std::fs::remove_file(&path),
@@ -157,7 +162,7 @@ mod tests {
         assert_eq!(dir.read(Path::new("file"), 100).expect("read"), Some("ours".to_owned()));
         dir.write(Path::new("linked/file"), "ours").expect("the linked directory is replaced");
         assert!(home.join("linked").symlink_metadata().expect("metadata").is_dir());
-        dir.remove("linked").expect("removes the directory");
+        dir.remove(Path::new("linked")).expect("removes the directory");
         assert_eq!(fs::read_to_string(outside.join("file")).expect("read file"), "kept");
     }
 
@@ -174,7 +179,7 @@ mod tests {
         assert_eq!([mode(""), mode("a/b"), mode("a/b/c.json")], [0o700, 0o700, 0o600]);
         dir.read(Path::new("a/b/c.json"), 4).expect_err("too large");
         assert_eq!(dir.read(Path::new("missing"), 4).expect("read"), None);
-        dir.remove("a").expect("removes the tree");
+        dir.remove(Path::new("a")).expect("removes the tree");
         assert_eq!(fs::read_dir(dir.path()).expect("read directory").count(), 0);
     }
 }

@@ -101,7 +101,7 @@ impl Baseline {
             ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--"];
         let fetch = options.iter().map(OsStr::new).chain([bundle.as_os_str(), OsStr::new(&refspec)]);
         git.run(&fetch.collect::<Vec<_>>(), "read the bundle").await?;
-        let list = ["ls-tree", "-r", "--format=%(objectsize)", BUNDLE];
+        let list = ["ls-tree", "-r", "-t", "--format=%(objectsize)", BUNDLE];
         let sizes = git.output(&list, "list the files", MAX_LIST_BYTES + 1).await?;
         let sizes = sizes.ok_or(WorkspaceError::GitFailed("list the files"))?;
         check_sizes(&sizes, limits)?;
@@ -151,7 +151,7 @@ impl Baseline {
     }
 }
 
-/// Checks the number and the sum of sizes, one in a line. Submodules have none.
+/// Checks the number and the sum of sizes, one in a line. Directories count as files; they and submodules have no size.
 fn check_sizes(sizes: &[u8], limits: WorkspaceLimits) -> Result<(), WorkspaceError> {
     let (mut bytes, mut files): (u64, u64) = (0, 0);
     for size in String::from_utf8_lossy(sizes).lines() {

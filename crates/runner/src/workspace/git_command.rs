@@ -150,6 +150,8 @@ impl GitCommand<'_> {
                 ("GIT_TERMINAL_PROMPT", "0"),
                 ("GIT_ALLOW_PROTOCOL", self.protocols()),
                 ("GIT_NO_LAZY_FETCH", "1"),
+                // A delta may claim any size. Not every machine has cgroups.
+                ("GIT_ALLOC_LIMIT", "2g"),
             ])
             .envs(self.environment.iter().map(|(name, value)| (*name, value)))
             .stdin(Stdio::null())

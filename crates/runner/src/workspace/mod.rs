@@ -125,6 +125,9 @@ pub async fn prepare(
             let path =
                 create_once(&dir, async |new| uploaded_bundle::unpack(dirs, session, &bundle, new).await)
                     .await;
+            if path.is_err() {
+                remove_dir_if_exists(&dirs.baselines.join(session)).await?;
+            }
             match fs::remove_file(dirs.bundle_file(session)).await {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
                 Ok(()) | Err(_) => path,

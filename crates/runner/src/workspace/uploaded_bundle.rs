@@ -38,7 +38,15 @@ pub(crate) async fn download(
     }
     fs::create_dir_all(&dirs.bundles).await?;
     let path = dirs.bundle_file(session);
-    let mut file = File::create(&path).await?;
+    let downloaded = download_file(held, &bundle, &path).await;
+    if downloaded.is_err() {
+        let _missing = fs::remove_file(&path).await;
+    }
+    downloaded
+}
+
+async fn download_file(held: &LeasedRun, bundle: &UploadedBundle, path: &Path) -> Result<(), WorkspaceError> {
+    let mut file = File::create(path).await?;
     let mut digest = Sha256::new();
     for number in 0..bundle.parts() {
         let part = download_part(held, number).await.map_err(WorkspaceError::Download)?;

@@ -21,6 +21,8 @@ pub enum ProfileError {
     NeedsNone(BackendProfile),
     #[error("there are {0} profiles already")]
     TooMany(usize),
+    #[error("there are {0} git credentials already")]
+    TooManyGitCredentials(usize),
     #[error("no template was chosen")]
     Template(#[source] TemplateError),
     #[error("invalid base URL")]
@@ -56,6 +58,10 @@ impl ProfileError {
             Self::NeedsNone(profile) => Failure::new(
                 FailureKind::Conflict,
                 format!("profile \"{profile}\" uses no provider and needs no credential"),
+            ),
+            Self::TooManyGitCredentials(count) => Failure::new(
+                FailureKind::Conflict,
+                format!("there are {count} git credentials already, which is the limit: remove one first"),
             ),
             Self::TooMany(count) => Failure::new(
                 FailureKind::Conflict,

@@ -47,8 +47,10 @@ impl GitCredentials {
     ) -> Result<StoredGitCredential, ServiceError> {
         let store = self.store()?;
         kind.check(value.expose_secret()).map_err(|error| ServiceError::Invalid(error.to_string()))?;
-        if store.list(caller.tenant()).await?.len() >= MAX_CREDENTIALS {
-            return Err(ProfileError::TooMany(MAX_CREDENTIALS).into());
+        let stored = store.list(caller.tenant()).await?;
+        let is_replaced = stored.iter().any(|stored| stored.host == host && stored.kind == kind);
+        if !is_replaced && stored.len() >= MAX_CREDENTIALS {
+            return Err(ProfileError::TooManyGitCredentials(MAX_CREDENTIALS).into());
         }
         // Audited first: an unaudited change is worse than an entry about one that failed.
         self.record(caller, "git_credential.set", &host, kind).await?;

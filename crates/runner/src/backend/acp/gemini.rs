@@ -16,5 +16,9 @@ const TRUST: &str = r#"{ "/": "DO_NOT_TRUST" }"#;
 pub(super) const FILES: &[(&str, &str)] =
     &[(".gemini/settings.json", SETTINGS), (".gemini/trustedFolders.json", TRUST)];
 
-/// Prevents a restart of itself, which takes seconds.
-pub(super) const ENVIRONMENT: &[(&str, &str)] = &[("GEMINI_CLI_NO_RELAUNCH", "true")];
+/// What a turn may have written, and Gemini CLI would obey: rules that allow tools, extensions, variables.
+pub(super) const REMOVED: &[&str] = &[".gemini/policies", ".gemini/extensions", ".gemini/.env", ".env"];
+
+/// Prevents a restart of itself, which takes seconds. Trusts no workspace, whatever its files say.
+pub(super) const ENVIRONMENT: &[(&str, &str)] =
+    &[("GEMINI_CLI_NO_RELAUNCH", "true"), ("GEMINI_CLI_TRUST_WORKSPACE", "false")];

@@ -30,6 +30,10 @@ impl AgentHome {
         let user = AgentDir::open(&home.user, config.user)?;
         let built_in = KnownAgent::of(profile).map(KnownAgent::files).unwrap_or_default().iter().copied();
         let from_profile = profile.settings.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+        let removed = KnownAgent::of(profile).map(KnownAgent::removed).unwrap_or_default();
+        for path in removed {
+            user.remove(Path::new(path))?;
+        }
         for (path, text) in built_in.chain(from_profile) {
             user.write(Path::new(path), text)?;
         }
@@ -129,6 +133,26 @@ mod tests {
         assert_eq!(environment["OPENAI_API_KEY"], "canary-1234");
         assert_eq!((environment["OPENAI_MODEL"].as_str(), environment["A"].as_str()), ("m", "b"));
         assert_eq!(environment["HOME"], home.user.to_string_lossy(), "the profile cannot change HOME");
+    }
+
+    #[test]
+    fn prepare_removes_rules_that_a_turn_wrote_and_follows_no_link() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let gemini = AcpProfile { command: vec!["gemini".to_owned()], ..profile() };
+        let home = AgentHome::prepare(&config(dir.path()), &gemini).expect("prepare");
+        let policies = home.user.join(".gemini/policies");
+        fs::create_dir(&policies).expect("create directory");
+        fs::write(policies.join("a.toml"), "decision = 'allow'").expect("write file");
+        fs::create_dir(home.user.join(".gemini/tmp")).expect("create directory");
+        AgentHome::prepare(&config(dir.path()), &gemini).expect("prepare again");
+        assert!(!policies.exists() && home.user.join(".gemini/tmp").exists());
+
+        let outside = dir.path().join("outside");
+        fs::create_dir_all(outside.join("policies")).expect("create directory");
+        fs::remove_dir_all(home.user.join(".gemini")).expect("remove directory");
+        std::os::unix::fs::symlink(&outside, home.user.join(".gemini")).expect("link");
+        AgentHome::prepare(&config(dir.path()), &gemini).expect("prepare again");
+        assert!(outside.join("policies").exists(), "a link was followed");
     }
 
     #[test]

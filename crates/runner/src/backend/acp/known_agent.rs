@@ -1,5 +1,6 @@
 //! The agents that need more than their profile says.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use serde_json::Value;
@@ -22,8 +23,8 @@ impl KnownAgent {
         let runs = |agent: Self, argument: &String| {
             let (program, package) = agent.names();
             let path = Path::new(argument);
-            path.file_name().is_some_and(|name| name == program)
-                || path.components().any(|part| part.as_os_str() == package)
+            path.file_name().is_some_and(|name| without_version(name) == program)
+                || path.components().any(|part| without_version(part.as_os_str()) == package)
         };
         Self::ALL
             .into_iter()
@@ -45,6 +46,14 @@ impl KnownAgent {
             Self::Qwen => qwen::FILES,
             Self::Claude => &[],
             Self::Gemini => gemini::FILES,
+        }
+    }
+
+    /// Returns what is removed from the agent's home before each start.
+    pub(super) fn removed(self) -> &'static [&'static str] {
+        match self {
+            Self::Qwen | Self::Claude => &[],
+            Self::Gemini => gemini::REMOVED,
         }
     }
 
@@ -74,6 +83,12 @@ impl KnownAgent {
     }
 }
 
+/// Returns the name of a package without `@` and a version.
+fn without_version(name: &OsStr) -> &str {
+    let name = name.to_str().unwrap_or_default();
+    name.rsplit_once('@').map_or(name, |(name, _)| if name.is_empty() { "" } else { name })
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -89,7 +104,9 @@ mod tests {
             (&["node", "/opt/@qwen-code/qwen-code/cli.js"], Some(KnownAgent::Qwen)),
             (&["/opt/bin/claude-agent-acp"], Some(KnownAgent::Claude)),
             (&["node", "/x/@agentclientprotocol/claude-agent-acp/dist/index.js"], Some(KnownAgent::Claude)),
+            (&["npx", "-y", "@agentclientprotocol/claude-agent-acp@0.99.1"], Some(KnownAgent::Claude)),
             (&["gemini", "--acp"], Some(KnownAgent::Gemini)),
+            (&["npx", "@google/gemini-cli@0.61.0", "--acp"], Some(KnownAgent::Gemini)),
             (&["/opt/agent", "a", "b", "qwen"], None),
             (&["/opt/gemini/agent"], None),
         ] {

@@ -13,8 +13,8 @@ const MODE_KIND: &str = "switch_mode";
 /// Tools of Qwen Code and of Claude Code that change the mode.
 const MODE_TOOLS: [&str; 4] = ["enter_plan_mode", "exit_plan_mode", "EnterPlanMode", "ExitPlanMode"];
 
-/// The tool of Qwen Code that asks the user a question.
-const QUESTION_TOOL: &str = "ask_user_question";
+/// Tools of Qwen Code and of Claude Code that ask the user a question.
+const QUESTION_TOOLS: [&str; 2] = ["ask_user_question", "AskUserQuestion"];
 
 /// What Qwen Code calls a question to the user.
 const USER_QUESTION: &str = "user_question";
@@ -72,7 +72,7 @@ fn needs_human(request: &Value) -> bool {
 
 /// Returns whether an allowance changes the mode of the whole session.
 pub(super) fn changes_mode(request: &Value) -> bool {
-    request["toolCall"]["kind"] == MODE_KIND || MODE_TOOLS.contains(&tool_name(request))
+    request["toolCall"]["kind"] == MODE_KIND || tool_names(request).any(|name| MODE_TOOLS.contains(&name))
 }
 
 /// Returns whether it is a question to the user: an allowance without an answer would mean nothing.
@@ -80,14 +80,19 @@ pub(super) fn is_user_question(request: &Value) -> bool {
     let is_question = |meta: &Value| meta["qwenInteractionKind"] == USER_QUESTION;
     is_question(&request["_meta"])
         || is_question(&request["toolCall"]["_meta"])
-        || tool_name(request) == QUESTION_TOOL
+        || tool_names(request).any(|name| QUESTION_TOOLS.contains(&name))
 }
 
 /// Returns the agent's name of the tool, where it gives one.
 pub(super) fn tool_name(request: &Value) -> &str {
+    tool_names(request).next().unwrap_or_default()
+}
+
+/// Returns all names that the agent gives: an agent that gives two must not choose the harmless one.
+fn tool_names(request: &Value) -> impl Iterator<Item = &str> {
     let tool = &request["toolCall"];
     let names = [&tool["_meta"]["toolName"], &tool["name"], &tool["_meta"]["claudeCode"]["toolName"]];
-    names.into_iter().find_map(Value::as_str).unwrap_or_default()
+    names.into_iter().filter_map(Value::as_str)
 }
 
 /// Returns the id of the only option of a kind; none if there are several, or if another option has the same id.

@@ -44,7 +44,7 @@ impl CodexHome {
             create_dir(dir, config.user)?;
         }
         let codex = AgentDir::open(&home.codex, config.user)?;
-        codex.remove("rules")?;
+        codex.remove(Path::new("rules"))?;
         let text = CodexConfig::new(config, profile, endpoint).to_toml()?;
         codex.write(Path::new("config.toml"), &text)?;
         Ok(home)

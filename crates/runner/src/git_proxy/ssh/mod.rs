@@ -143,11 +143,19 @@ impl SshServer {
             received = copy(&mut stdout, &mut to_git) => received.unwrap_or_default(),
             () = send => 0,
         };
-        let _closed = to_git.shutdown().await;
         if received > max_bytes {
-            return self.failure.set(FetchFailure::TooLarge);
+            self.failure.set(FetchFailure::TooLarge);
+        } else {
+            self.record_end(ssh, received, &tail).await;
         }
-        let Ok(Ok(status)) = timeout(EXIT_TIMEOUT, ssh.wait()).await else { return };
+        // Last: when git ends, the reason of a failure is known.
+        let _closed = to_git.shutdown().await;
+    }
+
+    async fn record_end(&self, ssh: &mut Child, received: u64, tail: &StderrTail) {
+        let Ok(Ok(status)) = timeout(EXIT_TIMEOUT, ssh.wait()).await else {
+            return self.failure.set_first(FetchFailure::Unreachable);
+        };
         debug!(bytes = received, "ssh ended: {status}");
         match client::failure_of(status, &tail.read()) {
             // The relay knows why there was no connection.

@@ -181,8 +181,18 @@ async fn bundle_that_unpacks_to_more_than_the_limits_is_rejected() {
         fs::write(repo.join(format!("file-{number}")), "").expect("write file");
     }
     let many = host.unpack("b", &commit_base()).await;
-    for result in [large, many] {
+    for number in 0..101 {
+        fs::remove_file(repo.join(format!("file-{number}"))).expect("removed");
+    }
+    let deep: PathBuf = std::iter::repeat_n("d", 101).collect();
+    fs::create_dir_all(repo.join(&deep)).expect("create directories");
+    fs::write(repo.join(&deep).join("file"), "").expect("write file");
+    let directories = host.unpack("c", &commit_base()).await;
+    for result in [large, many, directories] {
         assert!(matches!(result, Err(WorkspaceError::WorkspaceTooLarge)), "{result:?}");
     }
     assert_eq!(host.workspaces(), Vec::<String>::new());
+    for session in ["a", "b", "c"] {
+        assert!(!host.dirs.baselines.join(session).exists(), "the objects of the bundle are deleted");
+    }
 }
