@@ -39,6 +39,7 @@ use guildhall_service::ops::replicas::ReplicaHeartbeat;
 use guildhall_service::profiles::credentials::Credentials;
 use guildhall_service::profiles::validations::SettleValidations;
 use guildhall_service::retention::erase::EraseExpired;
+use guildhall_service::retention::indexes::start_builds;
 use guildhall_service::run_steps::held_runs::HeldRuns;
 use guildhall_service::run_steps::offers::Offers;
 use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
@@ -287,6 +288,7 @@ fn start_group_reconcilers(
     reconcilers.start(tasks, config.runs.tend_every, ReconcileRuns(deps.clone()));
     reconcilers.start(tasks, config.runs.tend_every, ExpireApprovals::new(deps.clone()));
     reconcilers.start(tasks, EventPartitions::INTERVAL, EventPartitions(deps.owner_store.clone()));
+    start_builds(&deps.owner_store, tasks);
     let erase = EraseExpired {
         store: deps.owner_store.clone(),
         technical_after: config.retention.technical_after,

@@ -10,24 +10,30 @@ use crate::{Store, StoreError};
 
 /// The runs that a partition of events still has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeptRuns {
-    pub any: bool,
-    /// Whether one of them is kept beyond a time.
-    pub lasting: bool,
+pub struct PartitionRuns {
+    pub has_runs: bool,
+    /// Whether one of them is kept beyond a time, or waits for something since it should have been erased.
+    pub has_long_kept_runs: bool,
 }
 
 /// Looks for kept runs of a partition.
 pub async fn find_kept(
     store: &Store,
     partition: &RunPartition,
-    lasting_beyond: Timestamp,
-) -> Result<KeptRuns, StoreError> {
+    (overdue_since, kept_until): (Timestamp, Timestamp),
+) -> Result<PartitionRuns, StoreError> {
     let (first, end) = partition.bounds();
-    let beyond = lasting_beyond.to_sqlx();
-    let row = sqlx::query_file!("queries/erased_runs/has_runs.sql", first, end, beyond as SqlTimestamp)
-        .fetch_one(&store.pool)
-        .await?;
-    Ok(KeptRuns { any: row.any, lasting: row.lasting })
+    let (overdue, beyond) = (overdue_since.to_sqlx(), kept_until.to_sqlx());
+    let row = sqlx::query_file!(
+        "queries/erased_runs/find_kept.sql",
+        first,
+        end,
+        beyond as SqlTimestamp,
+        overdue as SqlTimestamp
+    )
+    .fetch_one(&store.pool)
+    .await?;
+    Ok(PartitionRuns { has_runs: row.has_runs, has_long_kept_runs: row.has_long_kept_runs })
 }
 
 /// Lists erased runs in a range of ids.
@@ -38,13 +44,13 @@ pub async fn list(store: &Store, (first, end): (Uuid, Uuid), limit: u32) -> Resu
     Ok(runs.into_iter().map(RunId::from_uuid).collect())
 }
 
-/// Deletes the events of erased runs, and then forgets the runs.
-pub async fn delete_events(store: &Store, runs: &[RunId]) -> Result<(), StoreError> {
+/// Deletes some events of erased runs. Returns how many.
+pub async fn delete_events(store: &Store, runs: &[RunId], limit: u32) -> Result<u64, StoreError> {
     let ids: Vec<Uuid> = runs.iter().map(|run| run.as_uuid()).collect();
-    let mut tx = store.begin().await?;
-    sqlx::query_file!("queries/erased_runs/delete_events.sql", &ids).execute(tx.connection()).await?;
-    sqlx::query_file!("queries/erased_runs/delete.sql", &ids).execute(tx.connection()).await?;
-    tx.commit().await
+    let done = sqlx::query_file!("queries/erased_runs/delete_events.sql", &ids, i64::from(limit))
+        .execute(&store.pool)
+        .await?;
+    Ok(done.rows_affected())
 }
 
 /// Forgets erased runs whose events are gone.

@@ -23,6 +23,14 @@ async fn read(executor: impl PgExecutor<'_>, tenant: TenantId) -> Result<Option<
     Ok(row.and_then(|row| parse(row.history_days)))
 }
 
+/// Returns the same, and keeps others from changing it until the end of the transaction.
+pub async fn lock(tx: &mut Tx, tenant: TenantId) -> Result<Option<HistoryDays>, StoreError> {
+    let row = sqlx::query_file!("queries/retention_policies/find_for_share.sql", tenant.as_uuid())
+        .fetch_optional(tx.connection())
+        .await?;
+    Ok(row.and_then(|row| parse(row.history_days)))
+}
+
 /// Lists the tenants that do not keep their history for good.
 pub async fn list(store: &Store) -> Result<Vec<(TenantId, HistoryDays)>, StoreError> {
     let rows = sqlx::query_file!("queries/retention_policies/list.sql").fetch_all(&store.pool).await?;

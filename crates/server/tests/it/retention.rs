@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use futures::future::join;
 use guildhall_service::retention::erase::EraseExpired;
 use guildhall_store::{Store, StoreOptions, deferred_indexes};
 use guildhall_testkit::SqlConnection;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::TestResponse;
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, wait_for_lock};
 use crate::support::runs::{RunClaim, TestTenant, assistant_message, command_question, text};
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
@@ -160,6 +161,7 @@ async fn partition_is_dropped_when_its_runs_are_gone() {
     assert_eq!(sql.number(exists).await, 0, "{name}");
 }
 
+/// Each session has one reason to stay; none of them is its active run.
 #[tokio::test]
 async fn session_with_open_work_is_not_erased() {
     let cluster = Cluster::new().await;
@@ -170,38 +172,81 @@ async fn session_with_open_work_is_not_erased() {
     let (open_run, _) = cluster.start_command(&tenant).await;
     let (asked, command) = cluster.start_command(&tenant).await;
     cluster.first.ask(&asked, &command, "open", command_question("rm")).await;
-    let (remembered, command) = cluster.start_command(&tenant).await;
-    let rule = cluster.create_approval_rule(&remembered, &command).await;
-    let remembered_session = close(&cluster, &remembered, &command).await;
+    let asked = &asked.run[4..];
     sql.execute(format!(
-        "UPDATE approval_rules SET scope = 'agent-and-project', expires_at = now() + interval '1 year'
-         WHERE id = '{}'",
-        &rule[4..]
+        "DELETE FROM leases WHERE run = '{asked}';
+         UPDATE runs SET state = 'ended', terminal_status = 'blocked', ended_at = now() WHERE id = '{asked}';
+         UPDATE sessions SET active_run = NULL"
     ))
     .await;
-    let (stored, command) = cluster.start_command(&tenant).await;
-    let stored_session = close(&cluster, &stored, &command).await;
+    let mut closed = Vec::new();
+    for _ in 0..3 {
+        let (claim, command) = cluster.start_command(&tenant).await;
+        let rule = cluster.create_approval_rule(&claim, &command).await;
+        closed.push((close(&cluster, &claim, &command).await, rule, claim.run));
+    }
+    let [(remembered, rule, _), (stored, ..), (_, _, started)] = &closed[..] else {
+        panic!("three sessions")
+    };
     sql.execute(format!(
-        "UPDATE sessions SET storage_kind = 'directory' WHERE id = '{}'",
-        &stored_session[4..]
+        "UPDATE approval_rules SET scope = 'agent-and-project', expires_at = now() + interval '1 year' WHERE id = '{}';
+         UPDATE sessions SET storage_kind = 'directory' WHERE id = '{}';
+         INSERT INTO runner_jobs (id, attempt, kind, profile, run, launcher)
+         VALUES (gen_random_uuid(), gen_random_uuid(), 'asked', 'demo', '{}', 'local')",
+        &rule[4..],
+        &stored[4..],
+        &started[4..]
     ))
     .await;
     let sessions = "SELECT count(*) FROM sessions";
     erase_after(&cluster, 3).await;
-    assert_eq!(sql.number(sessions).await, 4);
+    assert_eq!(sql.number(sessions).await, 5);
 
     // When the work is over and the files are gone, they go too.
-    sql.execute("UPDATE approval_rules SET revoked_at = now()").await;
     sql.execute(
-        "UPDATE sessions SET storage_kind = 'evicted', storage_evicted_at = now(), storage_removed_at = now()
+        "UPDATE approval_rules SET revoked_at = now();
+         UPDATE runner_jobs SET phase = 'lost', ended_at = now() WHERE ended_at IS NULL;
+         UPDATE sessions SET storage_kind = 'evicted', storage_evicted_at = now(), storage_removed_at = now()
          WHERE storage_kind = 'directory'",
     )
     .await;
     erase_after(&cluster, 3).await;
-    let gone = find_columns(&mut sql, &[remembered_session, stored_session]).await;
-    assert_eq!(gone, BTreeSet::new());
+    assert_eq!(find_columns(&mut sql, &[remembered.clone(), stored.clone()]).await, BTreeSet::new());
     assert_eq!(sql.number(sessions).await, 2);
     assert_eq!(cluster.get_run(&open_run.run).await["status"], "running");
+}
+
+/// A session that should be gone and waits for something keeps its partition, but not the events of others.
+#[tokio::test]
+async fn events_of_erased_runs_do_not_wait_for_a_session_that_stays() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let mut sql = cluster.db.sql().await;
+    let (erased, kept) = (create_history(&cluster, &tenant).await, create_history(&cluster, &tenant).await);
+    sql.execute(format!("UPDATE sessions SET storage_kind = 'directory' WHERE id = '{}'", &kept[3][4..]))
+        .await;
+    keep_for(&cluster, &tenant, 5).await;
+    erase_after(&cluster, 20).await;
+    assert_eq!(find_columns(&mut sql, &erased).await, BTreeSet::new());
+    assert!(!cluster.list_events(&kept[0]).await.is_empty());
+}
+
+/// The limit is read again for each batch: one that was cleared erases nothing more.
+#[tokio::test]
+async fn cleared_limit_stops_a_round_that_has_begun() {
+    let cluster = Cluster::new().await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    create_history(&cluster, &tenant).await;
+    keep_for(&cluster, &tenant, 1).await;
+    let mut sql = cluster.db.sql().await;
+    sql.execute("BEGIN; DELETE FROM retention_policies").await;
+    let clear = async {
+        let mut watch = cluster.db.sql().await;
+        wait_for_lock(&mut watch).await;
+        sql.execute("COMMIT").await;
+    };
+    join(erase_after(&cluster, 3), clear).await;
+    assert_eq!(cluster.db.sql().await.number("SELECT count(*) FROM sessions").await, 1);
 }
 
 #[tokio::test]
@@ -220,7 +265,9 @@ async fn technical_rows_are_deleted_a_week_after_their_end() {
          VALUES (journal_run_bound(now()), gen_random_uuid(), 'asked', 'demo', '{run}', 'local', 'succeeded', now());
          INSERT INTO enrolments (id, tenant, principal, name, run, hash, expires_at)
          SELECT journal_run_bound(now()), tenant, '00000000-0000-8000-8000-000000000001', 'launched', id,
-             decode(repeat('00', 32), 'hex'), now() FROM runs WHERE id = '{run}'"
+             decode(repeat('00', 32), 'hex'), now() FROM runs WHERE id = '{run}';
+         INSERT INTO runners (id, tenant, enrolment, name, placement, backend_profiles)
+         SELECT journal_run_bound(now()), tenant, id, 'started', '{{}}', '{{demo}}' FROM enrolments WHERE run = '{run}'"
     ))
     .await;
     let counts = async |sql: &mut SqlConnection| {
@@ -237,12 +284,8 @@ async fn technical_rows_are_deleted_a_week_after_their_end() {
     assert_eq!(planned.body["technical"], json!({ "jobs": 0, "enrolments": 0, "runners": 0, "logins": 0 }));
 
     erase_after(&cluster, 8).await;
-    let expected = [before[0] - 1, before[1] - 1, 1, before[3] - 1];
-    assert_eq!(
-        counts(&mut sql).await,
-        expected,
-        "of {before:?}: a job, an enrolment, all but the holder, a login"
-    );
+    let expected = before.iter().map(|count| count - 1).collect::<Vec<_>>();
+    assert_eq!(counts(&mut sql).await, expected, "one of each; runners of people may come back");
     assert_eq!(cluster.second.poll(&held, 1, 0).await.status, 200, "the holder works on");
 }
 
@@ -352,7 +395,13 @@ async fn every_foreign_key_to_deletable_rows_has_an_index() {
              AND NOT EXISTS (
                  SELECT FROM pg_index AS index
                  WHERE index.indrelid = key.conrelid AND index.indkey[0] = key.conkey[1]
-                     AND (index.indpred IS NULL OR pg_get_expr(index.indpred, index.indrelid) LIKE '%IS NOT NULL%')
+                     AND (
+                         index.indpred IS NULL
+                         OR pg_get_expr(index.indpred, index.indrelid) = format('(%s IS NOT NULL)', (
+                             SELECT attname FROM pg_attribute
+                             WHERE attrelid = key.conrelid AND attnum = key.conkey[1]
+                         ))
+                     )
              )
          ORDER BY 1";
     assert_eq!(cluster.db.sql().await.texts(missing).await, Vec::<String>::new());

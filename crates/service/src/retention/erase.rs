@@ -6,6 +6,7 @@ use std::time::Duration;
 use guildhall_domain::ids::TenantId;
 use guildhall_domain::retention::HistoryDays;
 use guildhall_runtime::reconcile::Reconciler;
+use guildhall_store::journal::RunPartition;
 use guildhall_store::retention::{self as rows, ExpiredSessions, TechnicalRows};
 use guildhall_store::{Store, deferred_indexes, erased_runs, journal, retention_policies};
 use jiff::Timestamp;
@@ -15,18 +16,21 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use super::{earlier, history_starts, later};
+use super::{earlier, history_cutoff, later};
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 
 /// Sessions erased in one transaction: some tens of milliseconds, and one entry of the audit log.
-const SESSION_BATCH: u32 = 200;
+const SESSION_BATCH: u32 = 100;
 
 /// Rows deleted by one statement.
 const ROW_BATCH: u32 = 1_000;
 
+/// Events deleted by one statement: a run may have millions.
+const EVENT_BATCH: u32 = 10_000;
+
 /// Batches of one kind in one round. The rest waits for the next round.
-const MAX_BATCHES: usize = 500;
+const MAX_BATCHES: usize = 1_000;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -48,7 +52,6 @@ impl Reconciler for EraseExpired {
     const NAME: &'static str = "retention";
 
     async fn round(&self) -> Result<(), ServiceError> {
-        deferred_indexes::build(&self.store).await?;
         if !deferred_indexes::are_built(&self.store).await? {
             return Ok(());
         }
@@ -79,11 +82,16 @@ impl EraseExpired {
         days: HistoryDays,
         now: Timestamp,
     ) -> Result<(), ServiceError> {
-        let used_before = history_starts(now, days);
+        let used_before = history_cutoff(now, days);
         let expired = ExpiredSessions { tenant, used_before, evicted_before: earlier(now, WEEK) };
         let mut after = None;
         for _ in 0..MAX_BATCHES {
             let mut tx = self.store.begin().await?;
+            // Somebody may have changed it since the round began.
+            if retention_policies::lock(&mut tx, tenant).await? != Some(days) {
+                tx.rollback().await?;
+                return Ok(());
+            }
             let batch = rows::erase_sessions(&mut tx, &expired, after, SESSION_BATCH).await?;
             if batch.sessions == 0 {
                 tx.rollback().await?;
@@ -132,32 +140,50 @@ impl EraseExpired {
     async fn drop_partitions(&self, now: Timestamp) -> Result<(), ServiceError> {
         let store = &self.store;
         journal::drop_detached_partitions(store).await?;
+        let mut failed = None;
         // The clock of a replica that creates runs may be behind.
         for partition in journal::list_run_partitions(store, earlier(now, DAY)).await? {
-            let kept = erased_runs::find_kept(store, &partition, later(now, WEEK)).await?;
-            if !kept.any && journal::drop_run_partition(store, &partition).await? {
-                info!(partition = partition.name, "dropped the events of {}", partition.name);
-                count("partitions", 1);
-                self.forget_runs(partition.bounds()).await?;
-            } else if kept.lasting {
-                self.delete_events(partition.bounds()).await?;
+            if let Err(error) = self.drop_partition(&partition, now).await {
+                warn!(
+                    partition = partition.name,
+                    error = &error as &dyn std::error::Error,
+                    "cannot drop the events of {}",
+                    partition.name
+                );
+                failed = Some(error);
             }
         }
         // Runs that are older than every partition are in one that stays.
         let all = journal::list_run_partitions(store, later(now, YEAR)).await?;
-        if let Some(oldest) = all.first() {
-            self.delete_events((Uuid::nil(), oldest.bounds().0)).await?;
+        if let Some(oldest) = all.iter().map(|partition| partition.bounds().0).min() {
+            self.delete_events((Uuid::nil(), oldest)).await?;
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    async fn drop_partition(&self, partition: &RunPartition, now: Timestamp) -> Result<(), ServiceError> {
+        let times = (earlier(now, DAY), later(now, WEEK));
+        let kept = erased_runs::find_kept(&self.store, partition, times).await?;
+        if !kept.has_runs && journal::drop_run_partition(&self.store, partition).await? {
+            info!(partition = partition.name, "dropped the events of {}", partition.name);
+            count("partitions", 1);
+            self.forget_runs(partition.bounds()).await?;
+        } else if kept.has_long_kept_runs {
+            self.delete_events(partition.bounds()).await?;
         }
         Ok(())
     }
 
+    /// Deletes events of erased runs, and then forgets the runs.
     async fn delete_events(&self, range: (Uuid, Uuid)) -> Result<(), ServiceError> {
         for _ in 0..MAX_BATCHES {
             let runs = erased_runs::list(&self.store, range, SESSION_BATCH).await?;
             if runs.is_empty() || self.stop.is_cancelled() {
                 break;
             }
-            erased_runs::delete_events(&self.store, &runs).await?;
+            if erased_runs::delete_events(&self.store, &runs, EVENT_BATCH).await? < u64::from(EVENT_BATCH) {
+                erased_runs::forget(&self.store, &runs).await?;
+            }
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Retention: how long tenants keep their history, and what is erased when that time is over.
 
 pub mod erase;
+pub mod indexes;
 
 use std::time::Duration;
 
@@ -146,7 +147,7 @@ impl Retention {
         let mut tenants = Vec::new();
         for (tenant, history_days) in policies {
             let count = match history_days {
-                Some(days) => rows::plan_history(&self.store, tenant, history_starts(now, days)).await?,
+                Some(days) => rows::plan_history(&self.store, tenant, history_cutoff(now, days)).await?,
                 None => HistoryCount::default(),
             };
             tenants.push(TenantPlan { tenant, history_days, count });
@@ -160,7 +161,7 @@ impl Retention {
 }
 
 /// Returns the time before which history is no longer kept.
-fn history_starts(now: Timestamp, days: HistoryDays) -> Timestamp {
+fn history_cutoff(now: Timestamp, days: HistoryDays) -> Timestamp {
     earlier(now, Duration::from_secs(u64::from(days.get()) * 24 * 3600))
 }
 

@@ -1,4 +1,5 @@
--- Partitions of one week each that ended before a time. The one for older runs has no lower bound, and stays.
+-- Partitions of one week each that ended before a time; first one whose detaching was interrupted, because only one can be
+-- detached at a time. The partition for older runs has no lower bound, and stays.
 SELECT
     partition.name AS "name!",
     partition.bounds[1]::uuid AS "first!",
@@ -16,4 +17,4 @@ FROM (
     WHERE inherits.inhparent = 'journal_entries_run'::regclass
 ) AS partition
 WHERE partition.bounds IS NOT NULL AND partition.bounds[2]::uuid <= journal_run_bound($1)
-ORDER BY partition.name
+ORDER BY partition.is_detaching DESC, partition.name

@@ -16,7 +16,6 @@ pub struct RunPartition {
     pub name: String,
     first: Uuid,
     end: Uuid,
-    is_detaching: bool,
 }
 
 impl RunPartition {
@@ -34,7 +33,7 @@ pub async fn create_run_partitions(store: &Store, weeks: u32) -> Result<(), Stor
     Ok(())
 }
 
-/// Lists the partitions whose week ended before a time, the oldest first.
+/// Lists the partitions whose week ended before a time.
 pub async fn list_run_partitions(
     store: &Store,
     ended_before: Timestamp,
@@ -43,36 +42,34 @@ pub async fn list_run_partitions(
     let rows = sqlx::query_file!("queries/journal/list_run_partitions.sql", before as SqlTimestamp)
         .fetch_all(&store.pool)
         .await?;
-    let partitions = rows.into_iter().map(|row| RunPartition {
-        name: row.name,
-        first: row.first,
-        end: row.end,
-        is_detaching: row.is_detaching,
-    });
+    let partitions =
+        rows.into_iter().map(|row| RunPartition { name: row.name, first: row.first, end: row.end });
     Ok(partitions.collect())
 }
 
 /// Drops a partition. Readers and writers of other partitions do not wait: it is detached without a lock that stops them,
-/// and dropped when nobody uses it any more. Returns false if another process is dropping one. A process that was killed
+/// and dropped when nobody uses it any more. Returns false if another process is dropping one, or has dropped it. A process that was killed
 /// in between leaves a table that [`drop_detached_partitions`] drops.
 pub async fn drop_run_partition(store: &Store, partition: &RunPartition) -> Result<bool, StoreError> {
     let mut connection = store.connect_without_timeouts().await?;
     let dropped = match try_lock(&mut connection).await? {
-        true => {
-            let name = &partition.name;
-            let how = if partition.is_detaching { "FINALIZE" } else { "CONCURRENTLY" };
-            execute(
-                &mut connection,
-                format!("ALTER TABLE journal_entries_run DETACH PARTITION {name} {how}"),
-            )
-            .await?;
-            execute(&mut connection, format!("DROP TABLE {name}")).await?;
-            true
-        }
+        true => detach_and_drop(&mut connection, &partition.name).await?,
         false => false,
     };
     connection.close().await?;
     Ok(dropped)
+}
+
+/// Another process may have detached it since it was listed.
+async fn detach_and_drop(connection: &mut PgConnection, name: &str) -> Result<bool, StoreError> {
+    let is_detaching = "SELECT inhdetachpending FROM pg_inherits WHERE inhrelid = to_regclass($1)";
+    let is_detaching: Option<bool> =
+        sqlx::query_scalar(is_detaching).bind(name).fetch_optional(&mut *connection).await?;
+    let Some(is_detaching) = is_detaching else { return Ok(false) };
+    let mode = if is_detaching { "FINALIZE" } else { "CONCURRENTLY" };
+    execute(connection, format!("ALTER TABLE journal_entries_run DETACH PARTITION {name} {mode}")).await?;
+    execute(connection, format!("DROP TABLE {name}")).await?;
+    Ok(true)
 }
 
 /// Drops what is left of partitions that were detached.

@@ -14,8 +14,8 @@ const RULES: [(&str, &str); 8] = [
     ("PARTITION OF", "create the table with LIKE, then attach it"),
     ("SET NOT NULL", "add a CHECK constraint with NOT VALID, and validate it later"),
     ("ALTER COLUMN TYPE", "add a column and move the values in code"),
-    ("ADD FOREIGN KEY", "add the constraint with NOT VALID"),
-    ("ADD UNIQUE", "build a unique index concurrently after readiness"),
+    ("FOREIGN KEY", "add the constraint with NOT VALID"),
+    ("UNIQUE (", "build a unique index concurrently after readiness"),
     ("LOCK TABLE", "do not"),
 ];
 
@@ -25,10 +25,16 @@ fn check(sql: &str) -> Vec<String> {
     let mut refused = Vec::new();
     for statement in statements(sql) {
         let words: Vec<&str> = statement.split_whitespace().collect();
-        if let ["CREATE", "TABLE", name, ..] = words[..] {
-            created.insert(name.to_owned());
-        }
-        if words.iter().any(|word| created.contains(*word)) && !words.contains(&"PARTITION") {
+        let target = match words[..] {
+            ["CREATE", "TABLE", "IF", "NOT", "EXISTS", name, ..] | ["CREATE", "TABLE", name, ..] => {
+                created.insert(name.to_owned());
+                Some(name)
+            }
+            ["ALTER", "TABLE", name, ..] => Some(name),
+            ["CREATE", ..] => words.iter().skip_while(|word| **word != "ON").nth(1).copied(),
+            _ => None,
+        };
+        if target.is_some_and(|target| created.contains(target)) && !words.contains(&"PARTITION") {
             continue;
         }
         let text = words.join(" ");
@@ -79,6 +85,8 @@ fn locking_statements_are_refused_on_old_tables_only() {
         "ALTER TABLE runs ALTER COLUMN b SET NOT NULL;",
         "ALTER TABLE runs ALTER COLUMN b TYPE bigint;",
         "ALTER TABLE runs ADD FOREIGN KEY (b) REFERENCES c (d);",
+        "CREATE TABLE t (b uuid); ALTER TABLE runs ADD CONSTRAINT c FOREIGN KEY (b) REFERENCES t (b);",
+        "ALTER TABLE runs ADD CONSTRAINT c UNIQUE (b);",
         "-- A comment.\nLOCK TABLE runs;",
     ];
     for sql in refused {
