@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::command::{build_workspace, cargo, root, step};
+use crate::command::{build_workspace, cargo, program, root, step};
 use crate::engines::Engines;
 use crate::{attack, contract, docs, doctests, junit, ledger, schemas, sqlx};
 
@@ -80,10 +80,11 @@ pub(crate) fn run(args: &CiArgs) -> Result<()> {
 
 /// Prints what each of the steps printed after all of them have ended.
 fn run_side_by_side() -> Result<()> {
-    let this = std::env::current_exe()?;
+    build_workspace()?;
     let start = |name| -> Result<_> {
         let printed = tempfile::tempfile()?;
-        let mut command = Command::new(&this);
+        // The build may have replaced the program that runs now.
+        let mut command = Command::new(program("xtask"));
         command.args(["ci", name]).stdout(printed.try_clone()?).stderr(printed.try_clone()?);
         Ok((name, printed, command.spawn().context("cannot start a step")?))
     };
