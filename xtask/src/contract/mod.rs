@@ -45,7 +45,7 @@ const SKIPPED_OPERATIONS: [&str; 6] =
     ["followApprovals", "followAudit", "followInstallationAudit", "followRun", "followSession", "signOut"];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 22] = [
+const STRICTER_THAN_SCHEMA: [&str; 23] = [
     "appendEvents",         // form of commandId
     "askQuestion",          // form of commandId; rules of options and kinds; lengths in bytes
     "claimNextRun",         // form of runnerId
@@ -59,6 +59,7 @@ const STRICTER_THAN_SCHEMA: [&str; 22] = [
     "listUsers",            // name and namePrefix exclude each other
     "markSessionRead",      // form of readerId
     "putBundlePart",        // size of a part
+    "planRetention",        // historyDays needs a tenant
     "putRunDiff",           // form of commandId
     "setApprovalPolicy",    // fields that belong to one mode
     "registerRunner",       // form of backendProfiles
