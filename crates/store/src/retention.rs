@@ -1,7 +1,7 @@
 //! Erases rows that are no longer kept. Every statement takes the time as an argument and handles a bounded batch.
 
 use guildhall_domain::ids::{PrincipalId, SessionId, TenantId};
-use guildhall_domain::retention::{HistoryCount, TechnicalCount};
+use guildhall_domain::retention::{HistoryCounts, TechnicalRowCounts};
 use jiff::Timestamp;
 use jiff_sqlx::{Timestamp as SqlTimestamp, ToSqlx};
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use crate::{Store, StoreError, Tx};
 
 /// A batch of erased sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ErasedBatch {
+pub struct SessionBatch {
     pub sessions: u64,
     pub runs: u64,
     /// The batch after this one begins here; `None` if nothing was left.
@@ -61,7 +61,7 @@ pub async fn erase_sessions(
     expired: &ExpiredSessions,
     after: Option<SessionId>,
     limit: u32,
-) -> Result<ErasedBatch, StoreError> {
+) -> Result<SessionBatch, StoreError> {
     let row = sqlx::query_file!(
         "queries/retention/erase_sessions.sql",
         expired.tenant.as_uuid(),
@@ -73,7 +73,7 @@ pub async fn erase_sessions(
     .fetch_one(tx.connection())
     .await?;
     let last = row.last_session.map(SessionId::from_uuid);
-    Ok(ErasedBatch { sessions: unsigned(row.sessions), runs: unsigned(row.runs), last })
+    Ok(SessionBatch { sessions: unsigned(row.sessions), runs: unsigned(row.runs), last })
 }
 
 /// Counts what the retention of a tenant would erase.
@@ -81,23 +81,26 @@ pub async fn plan_history(
     store: &Store,
     tenant: TenantId,
     used_before: Timestamp,
-) -> Result<HistoryCount, StoreError> {
+) -> Result<HistoryCounts, StoreError> {
     let before = used_before.to_sqlx();
     let row =
         sqlx::query_file!("queries/retention/plan_history.sql", tenant.as_uuid(), before as SqlTimestamp)
             .fetch_one(&store.pool)
             .await?;
     let (sessions, runs, events) = (unsigned(row.sessions), unsigned(row.runs), unsigned(row.events));
-    Ok(HistoryCount { sessions, runs, events })
+    Ok(HistoryCounts { sessions, runs, events })
 }
 
 /// Counts the technical rows that would be deleted.
-pub async fn plan_technical(store: &Store, ended_before: Timestamp) -> Result<TechnicalCount, StoreError> {
+pub async fn plan_technical(
+    store: &Store,
+    ended_before: Timestamp,
+) -> Result<TechnicalRowCounts, StoreError> {
     let (before, launched) = (ended_before.to_sqlx(), PrincipalId::LAUNCHED_RUNNERS.as_uuid());
     let row = sqlx::query_file!("queries/retention/plan_technical.sql", before as SqlTimestamp, launched)
         .fetch_one(&store.pool)
         .await?;
-    Ok(TechnicalCount {
+    Ok(TechnicalRowCounts {
         jobs: unsigned(row.jobs),
         enrolments: unsigned(row.enrolments),
         runners: unsigned(row.runners),

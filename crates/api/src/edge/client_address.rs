@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use guildhall_domain::approvals::voter::Peer;
+use guildhall_domain::approvals::voter::ClientConnection;
 use guildhall_domain::ops::client_address::TrustedProxies;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -29,15 +29,15 @@ const PROXY_HEADERS: [&str; 5] = [FORWARDED_FOR, "forwarded", "via", "x-real-ip"
 
 /// Whether a request comes from this machine itself, without a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DirectPeer(pub(crate) Peer);
+pub(crate) struct DirectPeer(pub(crate) ClientConnection);
 
 impl DirectPeer {
     pub(crate) fn new(peer: IpAddr, headers: &HeaderMap) -> Self {
         let is_proxied = PROXY_HEADERS.iter().any(|name| headers.contains_key(*name));
         Self(if peer.to_canonical().is_loopback() && !is_proxied {
-            Peer::DirectLoopback
+            ClientConnection::DirectLoopback
         } else {
-            Peer::Other
+            ClientConnection::Other
         })
     }
 }
@@ -46,7 +46,7 @@ impl<S: Send + Sync> FromRequestParts<S> for DirectPeer {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(parts.extensions.get::<Self>().copied().unwrap_or(Self(Peer::Other)))
+        Ok(parts.extensions.get::<Self>().copied().unwrap_or(Self(ClientConnection::Other)))
     }
 }
 

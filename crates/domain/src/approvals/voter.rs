@@ -7,7 +7,7 @@ use crate::ids::PrincipalId;
 
 /// How a caller is connected to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Peer {
+pub enum ClientConnection {
     /// A connection from loopback, without a proxy.
     DirectLoopback,
     Other,
@@ -22,7 +22,7 @@ pub struct Voter {
     /// In the tenant; an external subject has none.
     pub role: Option<Role>,
     pub relation: VoterRelation,
-    pub peer: Peer,
+    pub peer: ClientConnection,
 }
 
 /// What a voter has to do with a question.
@@ -41,7 +41,7 @@ impl Voter {
     #[must_use]
     pub const fn earlier(principal: PrincipalId, role: Role, relation: VoterRelation) -> Self {
         let (kind, token) = (PrincipalKind::Person, TokenKind::User);
-        Self { principal, kind, token, role: Some(role), relation, peer: Peer::DirectLoopback }
+        Self { principal, kind, token, role: Some(role), relation, peer: ClientConnection::DirectLoopback }
     }
 }
 
@@ -88,7 +88,9 @@ pub fn check_voter(policy: &ApprovalPolicy, voter: &Voter) -> Result<(), VoterEr
     }
     let is_escalated_to = relation.is_escalated && voter.role == Some(Role::Owner);
     match policy.mediation {
-        Mediation::LocalOnly if voter.peer != Peer::DirectLoopback => return Err(VoterError::NotLocal),
+        Mediation::LocalOnly if voter.peer != ClientConnection::DirectLoopback => {
+            return Err(VoterError::NotLocal);
+        }
         _ if is_escalated_to => return Ok(()),
         // Being designated is the permission.
         Mediation::Designated { approver: Some(approver) } if approver == voter.principal => return Ok(()),
@@ -147,7 +149,14 @@ mod tests {
     fn voter(kind: PrincipalKind, token: TokenKind) -> Voter {
         let principal = PrincipalId::generate();
         let role = (kind != PrincipalKind::External).then_some(Role::Developer);
-        Voter { principal, kind, token, role, relation: VoterRelation::default(), peer: Peer::Other }
+        Voter {
+            principal,
+            kind,
+            token,
+            role,
+            relation: VoterRelation::default(),
+            peer: ClientConnection::Other,
+        }
     }
 
     fn quorum(number: u8) -> NonZeroU8 {
@@ -163,7 +172,7 @@ mod tests {
             (PrincipalKind::Service, TokenKind::Enrolment),
         ] {
             let mut asker = voter(kind, token);
-            (asker.role, asker.peer) = (Some(Role::Owner), Peer::DirectLoopback);
+            (asker.role, asker.peer) = (Some(Role::Owner), ClientConnection::DirectLoopback);
             asker.relation = VoterRelation { is_creator: true, is_sender: true, is_escalated: true };
             for mediation in [
                 Mediation::FirstResponder,
@@ -232,7 +241,7 @@ mod tests {
         assert_eq!(check_voter(&designated, &Voter { role: Some(Role::Developer), ..person }), Ok(()));
         let local = policy(Mediation::LocalOnly);
         assert_eq!(check_voter(&local, &person), Err(VoterError::NotLocal));
-        assert_eq!(check_voter(&local, &Voter { peer: Peer::DirectLoopback, ..person }), Ok(()));
+        assert_eq!(check_voter(&local, &Voter { peer: ClientConnection::DirectLoopback, ..person }), Ok(()));
     }
 
     #[test]

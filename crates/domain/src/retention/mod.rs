@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use jiff::{SignedDuration, Timestamp};
+
 /// How many days a session is kept after its last use, with its runs, events and approvals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HistoryDays(u16);
@@ -19,6 +21,13 @@ impl HistoryDays {
     pub const fn get(self) -> u16 {
         self.0
     }
+
+    /// Returns the time before which sessions are no longer kept.
+    #[must_use]
+    pub fn cutoff(self, now: Timestamp) -> Timestamp {
+        let kept = SignedDuration::from_hours(24 * i64::from(self.0));
+        now.checked_sub(kept).unwrap_or(Timestamp::MIN)
+    }
 }
 
 impl fmt::Display for HistoryDays {
@@ -33,7 +42,7 @@ pub struct InvalidHistoryDays;
 
 /// What a tenant's retention would erase now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct HistoryCount {
+pub struct HistoryCounts {
     pub sessions: u64,
     pub runs: u64,
     pub events: u64,
@@ -41,7 +50,7 @@ pub struct HistoryCount {
 
 /// Rows that nobody needs any more, whatever the tenants keep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TechnicalCount {
+pub struct TechnicalRowCounts {
     /// Runner jobs that have ended.
     pub jobs: u64,
     /// Enrolments of runners that the server started.
@@ -64,5 +73,13 @@ mod tests {
             [Err(InvalidHistoryDays), Ok(1), Ok(3650), Err(InvalidHistoryDays), Err(InvalidHistoryDays)]
         );
         assert_eq!(InvalidHistoryDays.to_string(), "use 1 to 3650 days");
+    }
+
+    #[test]
+    fn cutoff_is_whole_days_before_now() {
+        let now: Timestamp = "2026-03-31T12:00:00Z".parse().expect("a time");
+        let days = HistoryDays::new(30).expect("a limit");
+        assert_eq!(days.cutoff(now).to_string(), "2026-03-01T12:00:00Z");
+        assert_eq!(days.cutoff(Timestamp::MIN), Timestamp::MIN);
     }
 }

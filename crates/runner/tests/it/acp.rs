@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::suite::harness::CREDENTIAL_VALUE;
 use crate::suite::turns::answered_turn;
-use crate::suite::{AfterDenial, BackendFixture, Harness, behaviour_tests};
+use crate::suite::{BackendFixture, DenialReaction, Harness, behaviour_tests};
 
 behaviour_tests!(crate::acp::fixture());
 
@@ -27,7 +27,7 @@ pub(crate) fn fixture() -> BackendFixture {
         asks_approval: true,
         is_separate_process: true,
     };
-    BackendFixture { after_denial: AfterDenial::EndsTheTurn, ..BackendFixture::new(create, capabilities) }
+    BackendFixture { after_denial: DenialReaction::EndsTheTurn, ..BackendFixture::new(create, capabilities) }
 }
 
 fn profile(base_url: &str) -> AcpProfile {

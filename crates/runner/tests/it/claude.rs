@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::suite::harness::CREDENTIAL_VALUE;
 use crate::suite::turns::answered_turn;
-use crate::suite::{AfterDenial, BackendFixture, Harness, behaviour_tests};
+use crate::suite::{BackendFixture, DenialReaction, Harness, behaviour_tests};
 
 // A part of the suite, to save time: what people decide, and what another agent than Qwen Code may do differently.
 behaviour_tests! { @each crate::claude::fixture();
@@ -29,7 +29,7 @@ behaviour_tests! { @each crate::claude::fixture();
 }
 
 fn fixture() -> BackendFixture {
-    BackendFixture { create, after_denial: AfterDenial::GoesOn, ..crate::acp::fixture() }
+    BackendFixture { create, after_denial: DenialReaction::GoesOn, ..crate::acp::fixture() }
 }
 
 fn create(base_url: &str, mut config: BackendConfig) -> Box<dyn Backend> {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::suite::harness::CREDENTIAL_VALUE;
 use crate::suite::turns::answered_turn;
-use crate::suite::{AfterDenial, BackendFixture, Harness, behaviour_tests};
+use crate::suite::{BackendFixture, DenialReaction, Harness, behaviour_tests};
 
 behaviour_tests! { @each crate::gemini::fixture();
     turns: declined_approval_is_reported_and_nothing_is_done,
@@ -20,7 +20,7 @@ behaviour_tests! { @each crate::gemini::fixture();
 }
 
 fn fixture() -> BackendFixture {
-    BackendFixture { create, after_denial: AfterDenial::GoesOn, ..crate::acp::fixture() }
+    BackendFixture { create, after_denial: DenialReaction::GoesOn, ..crate::acp::fixture() }
 }
 
 fn create(base_url: &str, mut config: BackendConfig) -> Box<dyn Backend> {

@@ -5,7 +5,7 @@ mod follow;
 
 use guildhall_domain::ids::{CommandId, RunId, TenantId};
 use guildhall_protocol::base64_bytes::Base64Bytes;
-use guildhall_protocol::rest::runs::bundle::{PutBundlePart, StoredBundlePartView};
+use guildhall_protocol::rest::runs::bundle::{BundleUploadView, PutBundlePart};
 use guildhall_protocol::rest::runs::commands::ResultView;
 use guildhall_protocol::rest::runs::diff::{DeletedDiffView, DiffView};
 use guildhall_protocol::rest::runs::{CreateRun, RunView, RunsView};
@@ -64,7 +64,7 @@ impl Client {
         run: RunId,
         number: u64,
         content: &[u8],
-    ) -> Result<StoredBundlePartView, ClientError> {
+    ) -> Result<BundleUploadView, ClientError> {
         let segments = ["runs", &run.to_string(), "bundle", "parts", &number.to_string()];
         let body = PutBundlePart { content: Base64Bytes(content.to_vec()) };
         self.call(self.request(Method::PUT, &segments).json(&body)).await

@@ -63,7 +63,7 @@ const ROWS_OF_A_DAY: &str = "
 /// In a real day autovacuum does it.
 const VACUUM: &str = "VACUUM sessions, runs, commands, run_folds, journal_heads, enrolments, runners, runner_jobs, erased_runs";
 
-struct Simulation {
+struct RetentionSimulation {
     cluster: Cluster,
     sql: SqlConnection,
     store: Store,
@@ -71,7 +71,7 @@ struct Simulation {
     start: Timestamp,
 }
 
-impl Simulation {
+impl RetentionSimulation {
     async fn start(runs_per_day: u32) -> Self {
         let cluster = Cluster::new().await;
         for tenant in 0..TENANTS {
@@ -160,7 +160,7 @@ async fn use_events(mut sql: SqlConnection, stop: &CancellationToken) -> u32 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn database_stops_growing_with_retention() {
     let rounds = Rounds::from_env(200);
-    let mut simulation = Simulation::start(rounds.size()).await;
+    let mut simulation = RetentionSimulation::start(rounds.size()).await;
     let mut days = Vec::new();
     let mut text = String::from("| day | runs so far | tables | erasing |\n|---|---|---|---|\n");
     for day in 0..DAYS {

@@ -8,7 +8,7 @@ use guildhall_domain::approvals::answerability::{Answerability, answerability};
 use guildhall_domain::approvals::approval::Approval;
 use guildhall_domain::approvals::policy::{ApprovalPolicy, Mediation};
 use guildhall_domain::approvals::state::{DecidedBy, Decision};
-use guildhall_domain::approvals::voter::Peer;
+use guildhall_domain::approvals::voter::ClientConnection;
 use guildhall_domain::ids::{ApprovalId, PrincipalId};
 use guildhall_domain::runs::Run;
 use guildhall_store::{approval_policies, approval_votes, approvals as rows, commands, principals, runs};
@@ -44,7 +44,7 @@ impl Approvals {
         &self,
         caller: &Authorized<RunsRead>,
         id: ApprovalId,
-        peer: Peer,
+        peer: ClientConnection,
     ) -> Result<QuestionDetails, ServiceError> {
         let (now, tenant) = (self.deps.clock.now(), caller.tenant());
         let mut tx = self.deps.store.begin().await?;

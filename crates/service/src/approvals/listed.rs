@@ -8,7 +8,7 @@ use guildhall_domain::access::role::rights::RunsRead;
 use guildhall_domain::approvals::approval::Approval;
 use guildhall_domain::approvals::policy::{ApprovalPolicy, Mediation};
 use guildhall_domain::approvals::state::ApprovalStatus;
-use guildhall_domain::approvals::voter::Peer;
+use guildhall_domain::approvals::voter::ClientConnection;
 use guildhall_domain::ids::{ApprovalId, CommandId};
 use guildhall_store::approvals::{self as rows, ApprovalFilter, TurnOrigin};
 use guildhall_store::{approval_policies, approval_votes};
@@ -52,7 +52,7 @@ impl Approvals {
     pub async fn get(
         &self,
         caller: &Authorized<RunsRead>,
-        peer: Peer,
+        peer: ClientConnection,
         id: ApprovalId,
     ) -> Result<ListedApproval, ServiceError> {
         let approval = caller.load(self.find(id).await?)?;
@@ -64,7 +64,7 @@ impl Approvals {
     pub async fn list(
         &self,
         caller: &Authorized<RunsRead>,
-        peer: Peer,
+        peer: ClientConnection,
         page: PageRequest,
     ) -> Result<ApprovalPage, ServiceError> {
         let limit = page.limit.clamp(1, MAX_LISTED);
@@ -82,7 +82,7 @@ impl Approvals {
     async fn check_answerable(
         &self,
         caller: &Authorized<RunsRead>,
-        peer: Peer,
+        peer: ClientConnection,
         found: Vec<Approval>,
     ) -> Result<Vec<ListedApproval>, ServiceError> {
         let is_pending = |approval: &Approval| approval.state.status() == ApprovalStatus::Pending;

@@ -7,7 +7,7 @@ use guildhall_domain::approvals::policy::{ApprovalPolicy, Mediation};
 use guildhall_domain::approvals::question::Question;
 use guildhall_domain::approvals::state::{DecidedBy, Decision};
 use guildhall_domain::approvals::vote::{Vote, VoteResult, count_votes};
-use guildhall_domain::approvals::voter::{Peer, Voter, VoterError, VoterRelation, check_voter};
+use guildhall_domain::approvals::voter::{ClientConnection, Voter, VoterError, VoterRelation, check_voter};
 use guildhall_domain::ids::{ApprovalId, CommandId, PrincipalId};
 use guildhall_store::{approval_votes, commands, memberships};
 
@@ -59,7 +59,7 @@ impl<'a> VoterRules<'a> {
             token: caller.kind,
             role: Some(role),
             relation: self.relation(caller.principal),
-            peer: Peer::Other,
+            peer: ClientConnection::Other,
         }
     }
 
@@ -68,7 +68,7 @@ impl<'a> VoterRules<'a> {
         &self,
         caller: &Authorized<R>,
         role: Role,
-        peer: Peer,
+        peer: ClientConnection,
     ) -> Result<(), VoterError> {
         check_voter(self.policy, &Voter { peer, ..self.voter(caller, role) })
     }

@@ -9,7 +9,7 @@ use guildhall_domain::approvals::question::{AnswerOption, Question};
 use guildhall_domain::approvals::rule::RuleScopeKind;
 use guildhall_domain::approvals::state::{ApprovalState, DecidedBy, Decision};
 use guildhall_domain::approvals::vote::Vote;
-use guildhall_domain::approvals::voter::Peer;
+use guildhall_domain::approvals::voter::ClientConnection;
 use guildhall_domain::ids::ApprovalId;
 use guildhall_domain::runs::event;
 use guildhall_store::{approval_policies, approval_votes, approvals as rows, memberships};
@@ -31,7 +31,7 @@ pub struct Answer {
     /// The digest of what was shown, in hex.
     pub shown_digest: String,
     /// How the caller is connected.
-    pub peer: Peer,
+    pub peer: ClientConnection,
     /// Where the answer is remembered; none for this question only.
     pub remember: Option<RuleScopeKind>,
     /// The values of the form, for an option that answers.
@@ -121,7 +121,7 @@ async fn check_caller(
     locked: &mut LockedRun,
     caller: &Authorized<RunsWrite>,
     voter_rules: &VoterRules<'_>,
-    peer: Peer,
+    peer: ClientConnection,
 ) -> Result<(), ServiceError> {
     let role = memberships::lock_member(&mut locked.tx, caller.tenant(), caller.principal).await?;
     let role = role.ok_or(ServiceError::NOT_FOUND)?;

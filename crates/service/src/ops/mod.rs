@@ -3,6 +3,7 @@
 pub mod gauges;
 pub mod health;
 pub mod idempotency_keys;
+pub mod indexes;
 pub mod outbox;
 pub mod rate_windows;
 pub mod rates;

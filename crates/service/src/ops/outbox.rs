@@ -110,12 +110,12 @@ impl OutboxTimeouts {
 /// The claimed effects that are being performed, each as a task: none holds a database connection while it waits for the
 /// next round. They end with the worker.
 #[derive(Debug, Default)]
-struct InFlight {
+struct RunningEffects {
     tasks: JoinSet<(Option<TenantId>, Result<(), StoreError>)>,
     by_tenant: BTreeMap<TenantId, u32>,
 }
 
-impl InFlight {
+impl RunningEffects {
     fn spawn(&mut self, performer: Arc<Performer>, claim: Uuid, effect: ClaimedEffect) {
         let tenant = effect.tenant;
         if let Some(tenant) = tenant {
@@ -149,7 +149,7 @@ pub struct Outbox {
     store: Store,
     performers: Vec<Arc<Performer>>,
     visibility_timeout: Duration,
-    in_flight: Mutex<InFlight>,
+    in_flight: Mutex<RunningEffects>,
     stop: CancellationToken,
 }
 
@@ -177,7 +177,7 @@ impl Outbox {
     async fn start_batch(
         &self,
         performer: &Arc<Performer>,
-        in_flight: &mut InFlight,
+        in_flight: &mut RunningEffects,
     ) -> Result<bool, StoreError> {
         let limit = BATCH_SIZE.min(MAX_IN_FLIGHT.saturating_sub(in_flight.tasks.len()));
         if limit == 0 {
@@ -201,7 +201,7 @@ impl Outbox {
     }
 
     /// Waits until the claimed effects are performed, but not for slow ones.
-    async fn settle(&self, in_flight: &mut InFlight) -> Result<(), StoreError> {
+    async fn settle(&self, in_flight: &mut RunningEffects) -> Result<(), StoreError> {
         let finish = async {
             while let Some(outcome) = in_flight.join_next().await {
                 outcome?;

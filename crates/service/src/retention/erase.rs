@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use super::{earlier, history_cutoff, later};
+use super::{earlier, later};
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 
@@ -82,7 +82,7 @@ impl EraseExpired {
         days: HistoryDays,
         now: Timestamp,
     ) -> Result<(), ServiceError> {
-        let used_before = history_cutoff(now, days);
+        let used_before = days.cutoff(now);
         let expired = ExpiredSessions { tenant, used_before, evicted_before: earlier(now, WEEK) };
         let mut after = None;
         for _ in 0..MAX_BATCHES {
@@ -136,7 +136,7 @@ impl EraseExpired {
     }
 
     /// Drops the partitions of events that no run needs. Where a run is kept for longer, the events of erased runs are
-    /// deleted row by row; else they wait for the partition, a week at most.
+    /// deleted row by row; else they wait for the partition.
     async fn drop_partitions(&self, now: Timestamp) -> Result<(), ServiceError> {
         let store = &self.store;
         journal::drop_detached_partitions(store).await?;

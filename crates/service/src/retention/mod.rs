@@ -1,13 +1,12 @@
 //! Retention: how long tenants keep their history, and what is erased when that time is over.
 
 pub mod erase;
-pub mod indexes;
 
 use std::time::Duration;
 
 use guildhall_domain::access::authorized::InstallationOperator;
 use guildhall_domain::ids::TenantId;
-use guildhall_domain::retention::{HistoryCount, HistoryDays, TechnicalCount};
+use guildhall_domain::retention::{HistoryCounts, HistoryDays, TechnicalRowCounts};
 use guildhall_store::{Store, retention as rows, retention_policies, tenants};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -40,13 +39,13 @@ pub struct RetentionDetails {
 pub struct TenantPlan {
     pub tenant: TenantId,
     pub history_days: Option<HistoryDays>,
-    pub count: HistoryCount,
+    pub count: HistoryCounts,
 }
 
 /// What would be erased now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetentionPlan {
-    pub technical: TechnicalCount,
+    pub technical: TechnicalRowCounts,
     pub tenants: Vec<TenantPlan>,
 }
 
@@ -147,8 +146,8 @@ impl Retention {
         let mut tenants = Vec::new();
         for (tenant, history_days) in policies {
             let count = match history_days {
-                Some(days) => rows::plan_history(&self.store, tenant, history_cutoff(now, days)).await?,
-                None => HistoryCount::default(),
+                Some(days) => rows::plan_history(&self.store, tenant, days.cutoff(now)).await?,
+                None => HistoryCounts::default(),
             };
             tenants.push(TenantPlan { tenant, history_days, count });
         }
@@ -158,11 +157,6 @@ impl Retention {
     async fn check_tenant(&self, tenant: TenantId) -> Result<(), ServiceError> {
         tenants::find(&self.store, tenant).await?.map(drop).ok_or(ServiceError::NOT_FOUND)
     }
-}
-
-/// Returns the time before which history is no longer kept.
-fn history_cutoff(now: Timestamp, days: HistoryDays) -> Timestamp {
-    earlier(now, Duration::from_secs(u64::from(days.get()) * 24 * 3600))
 }
 
 fn later(now: Timestamp, by: Duration) -> Timestamp {

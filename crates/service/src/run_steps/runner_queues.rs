@@ -28,10 +28,10 @@ impl RunnerGroup {
 
 /// The waiting runners of one replica. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct RunnerQueues(Arc<Mutex<Queues>>);
+pub(crate) struct RunnerQueues(Arc<Mutex<QueuesByGroup>>);
 
 #[derive(Debug, Default)]
-struct Queues {
+struct QueuesByGroup {
     groups: HashMap<RunnerGroup, GroupQueue>,
     next_ticket: u64,
 }
@@ -57,7 +57,7 @@ pub(crate) struct QueueTicket {
 }
 
 impl RunnerQueues {
-    /// Queues a runner. Returns `None` if there may be a run for it: it must look first.
+    /// QueuesByGroup a runner. Returns `None` if there may be a run for it: it must look first.
     pub(crate) fn enter(&self, group: &RunnerGroup) -> Option<QueueTicket> {
         let mut groups = self.lock();
         groups.next_ticket += 1;
@@ -112,7 +112,7 @@ impl RunnerQueues {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queues> {
+    fn lock(&self) -> MutexGuard<'_, QueuesByGroup> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -19,22 +19,22 @@ pub(super) fn respond(body: &Value) -> Reply {
         Behaviour::HttpError(status) => return Reply::error(status),
         Behaviour::ToolCall { command, .. } => {
             let input = json!({ "command": command, "description": "requested by the test" });
-            return reply(body, Block::tool_use(SHELL_TOOL, input));
+            return reply(body, ContentBlock::tool_use(SHELL_TOOL, input));
         }
         Behaviour::NamedToolCall { name, arguments } => {
             let input = serde_json::from_str(&arguments).unwrap_or(Value::Null);
-            return reply(body, Block::tool_use(&name, input));
+            return reply(body, ContentBlock::tool_use(&name, input));
         }
         Behaviour::Text(chunks) => (chunks, None),
         Behaviour::SlowText(chunks) => (chunks, Some(Step::Pause(SLOW_INTERVAL))),
         Behaviour::TruncatedText(chunks) => {
-            let mut steps = Block::text(chunks, None).into_steps(body);
+            let mut steps = ContentBlock::text(chunks, None).into_steps(body);
             steps.truncate(steps.len().saturating_sub(3));
             steps.push(Step::Disconnect);
             return Reply::Stream(steps);
         }
     };
-    reply(body, Block::text(chunks, pause))
+    reply(body, ContentBlock::text(chunks, pause))
 }
 
 /// Returns whether a message is the result of a tool. A prompt after an interrupted turn follows the result in its message.
@@ -49,7 +49,7 @@ fn tool_results(message: &Value) -> usize {
     parts.iter().filter(|part| part["type"] == "tool_result").count()
 }
 
-fn reply(body: &Value, block: Block) -> Reply {
+fn reply(body: &Value, block: ContentBlock) -> Reply {
     if body["stream"] == json!(true) {
         return Reply::Stream(block.into_steps(body));
     }
@@ -60,7 +60,7 @@ fn reply(body: &Value, block: Block) -> Reply {
 }
 
 /// The only content block of a message.
-struct Block {
+struct ContentBlock {
     start: Value,
     deltas: Vec<Value>,
     pause: Option<Step>,
@@ -68,7 +68,7 @@ struct Block {
     stop_reason: &'static str,
 }
 
-impl Block {
+impl ContentBlock {
     fn text(chunks: Vec<String>, pause: Option<Step>) -> Self {
         let complete = json!({ "type": "text", "text": chunks.concat() });
         let delta = |chunk: String| json!({ "type": "text_delta", "text": chunk });

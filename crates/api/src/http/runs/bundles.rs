@@ -5,7 +5,7 @@ use axum::extract::State;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsWrite;
 use guildhall_domain::ids::RunId;
-use guildhall_protocol::rest::runs::bundle::{PutBundlePart, StoredBundlePartView};
+use guildhall_protocol::rest::runs::bundle::{BundleUploadView, PutBundlePart};
 
 use crate::App;
 use crate::edge::error::ApiError;
@@ -24,14 +24,14 @@ use crate::http::responses::CommonErrors;
         ("number" = u32, Path, description = "Number of the part, from 0"),
     ),
     request_body = PutBundlePart,
-    responses((status = 200, description = "Stored", body = StoredBundlePartView), CommonErrors)
+    responses((status = 200, description = "Stored", body = BundleUploadView), CommonErrors)
 )]
 pub(crate) async fn put_part(
     State(app): State<App>,
     caller: Authorized<RunsWrite>,
     PathIds((run, number)): PathIds<(RunId, u32)>,
     Body(body): Body<PutBundlePart>,
-) -> Result<Json<StoredBundlePartView>, ApiError> {
+) -> Result<Json<BundleUploadView>, ApiError> {
     let missing_parts = app.runs.bundles.put_part(&caller, run, number, &body.content.0).await?;
-    Ok(Json(StoredBundlePartView { run_id: run.to_string(), number, missing_parts }))
+    Ok(Json(BundleUploadView { run_id: run.to_string(), number, missing_parts }))
 }

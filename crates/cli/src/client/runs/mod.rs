@@ -2,7 +2,6 @@
 
 mod cancel;
 mod close;
-mod copy_contents;
 mod create;
 mod diff;
 mod event_renderer;
@@ -26,6 +25,7 @@ mod watch_outcome;
 mod watch_questions;
 mod watch_status;
 mod working_tree;
+mod working_tree_summary;
 mod workspace;
 
 use anyhow::Result;

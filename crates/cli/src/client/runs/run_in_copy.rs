@@ -12,13 +12,13 @@ use guildhall_protocol::rest::runs::CreateRun;
 use guildhall_sdk::Client;
 use serde_json::{Value, json};
 
-use super::copy_contents::CopyContents;
 use super::diff::{apply_diff, repository};
 use super::new_run::{RequestedApproval, RequestedPolicy, create_run, parse_approval, violates};
 use super::prompt;
 use super::upload::create_uploaded_run;
 use super::watch::RunWatch;
 use super::working_tree::History;
+use super::working_tree_summary::WorkingTreeSummary;
 use crate::async_runtime::block_on;
 use crate::client::approvals::terminal_input::discard_typed_input;
 use crate::client::connection::{CommonArgs, TenantArg};
@@ -107,7 +107,7 @@ async fn run_in_copy(args: &RunInCopyArgs) -> Result<()> {
             CopySource::Uploaded(History::Full) => ("an uploaded copy", ""),
             CopySource::Uploaded(History::None) => ("an uploaded copy", ", without its history"),
         };
-        let contents = CopyContents::read(&repository)
+        let contents = WorkingTreeSummary::read(&repository)
             .map_or_else(|| "as it is".to_owned(), |contents| contents.to_string());
         print_line(&format!("{profile} works on {copy} of {} ({contents}{note})", repository.display()))?;
         print_line(&format!(

@@ -16,7 +16,7 @@ pub struct PutBundlePart {
 /// The stored part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct StoredBundlePartView {
+pub struct BundleUploadView {
     pub run_id: String,
     pub number: u32,
     /// Parts that were not uploaded yet. The run takes commands when there are none.

@@ -38,7 +38,7 @@ pub(super) struct Turn<'a> {
     declined: u32,
     approval: Approval,
     sandbox: Sandbox,
-    questions: OpenQuestions<OpenRequest>,
+    questions: OpenQuestions<UnansweredRequest>,
     started_items: StartedItems,
     steers: Vec<PendingSteer>,
     stop: Option<PendingStop>,
@@ -47,7 +47,7 @@ pub(super) struct Turn<'a> {
 }
 
 /// A request that waits for the answer of a person.
-struct OpenRequest {
+struct UnansweredRequest {
     id: Value,
     reply: ReplyForm,
 }
@@ -178,14 +178,14 @@ impl<'a> Turn<'a> {
         let asked = question::of_request(method, params, self.sandbox, &self.started_items);
         let Some((question, reply)) = asked else { return false };
         let Some(answer) = self.sink.ask(id.to_string(), question).await else { return false };
-        self.questions.add(OpenRequest { id: id.clone(), reply }, answer);
+        self.questions.add(UnansweredRequest { id: id.clone(), reply }, answer);
         true
     }
 
     /// Gives the answer of a person to Codex; no answer declines.
     async fn answer(
         &mut self,
-        request: &OpenRequest,
+        request: &UnansweredRequest,
         answer: Option<AnswerDelivery>,
     ) -> Result<(), BackendFailure> {
         let (option, content, delivered) = AnswerDelivery::parts(answer);

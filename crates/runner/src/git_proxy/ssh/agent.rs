@@ -34,7 +34,7 @@ pub(super) struct SshAgent {
 }
 
 /// The folder of the socket, as the programs see it.
-struct AgentFolder {
+struct SshAgentFolder {
     access: ProcessAccess,
     socket: OsString,
 }
@@ -54,7 +54,7 @@ impl SshAgent {
         if let Some(user) = containment.program_user() {
             give_to_agent(folder.path(), user).map_err(failed)?;
         }
-        let seen = AgentFolder::new(folder.path(), containment);
+        let seen = SshAgentFolder::new(folder.path(), containment);
         let start = start_process(programs, containment, &seen);
         let (process, output, cgroups) = timeout(START_TIMEOUT, start)
             .await
@@ -77,7 +77,7 @@ impl SshAgent {
     }
 }
 
-impl AgentFolder {
+impl SshAgentFolder {
     fn new(folder: &Path, containment: &Containment) -> Self {
         let target = match containment {
             Containment::Sandboxed(_) => Path::new(OWN_DIR).join("agent"),
@@ -98,7 +98,7 @@ impl AgentFolder {
 async fn start_process(
     programs: &SshPrograms,
     containment: &Containment,
-    folder: &AgentFolder,
+    folder: &SshAgentFolder,
 ) -> io::Result<(Child, BufReader<ChildStdout>, Cgroups)> {
     let (mut command, cgroups) = containment.command(&programs.agent, &folder.access, Path::new("/"))?;
     command.arg("-D").arg("-a").arg(&folder.socket);
@@ -116,7 +116,7 @@ async fn start_process(
 async fn add_key(
     programs: &SshPrograms,
     containment: &Containment,
-    folder: &AgentFolder,
+    folder: &SshAgentFolder,
     key: &SecretString,
 ) -> io::Result<bool> {
     let (mut command, _cgroups) = containment.command(&programs.add, &folder.access, Path::new("/"))?;

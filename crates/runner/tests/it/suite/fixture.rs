@@ -13,12 +13,12 @@ pub(crate) struct BackendFixture {
     pub(crate) prompt: fn(&str, ModelState) -> String,
     /// Returns what its model received, by request; or its own history, for a backend without a model.
     pub(crate) received: fn(&FakeModel, &Path) -> Vec<String>,
-    pub(crate) after_denial: AfterDenial,
+    pub(crate) after_denial: DenialReaction,
 }
 
 /// What an agent does when its request is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AfterDenial {
+pub(crate) enum DenialReaction {
     /// It tells its model, and goes on.
     GoesOn,
     /// It ends the turn.
@@ -42,7 +42,7 @@ impl BackendFixture {
             model.requests().iter().map(|request| request.body.to_string()).collect()
         };
         let prompt = |prompt: &str, _model| prompt.to_owned();
-        Self { create, capabilities, prompt, received, after_denial: AfterDenial::GoesOn }
+        Self { create, capabilities, prompt, received, after_denial: DenialReaction::GoesOn }
     }
 
     pub(crate) fn backend(&self, model: &FakeModel, config: BackendConfig) -> Box<dyn Backend> {

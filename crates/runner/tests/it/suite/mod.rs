@@ -22,7 +22,7 @@ pub(crate) mod provider;
 pub(crate) mod threads;
 pub(crate) mod turns;
 
-pub(crate) use fixture::{AfterDenial, BackendFixture, ModelState};
+pub(crate) use fixture::{BackendFixture, DenialReaction, ModelState};
 pub(crate) use harness::Harness;
 
 /// Defines one test per behaviour for a backend.

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::harness::TurnReport;
-use super::{AfterDenial, BackendFixture, Harness};
+use super::{BackendFixture, DenialReaction, Harness};
 
 pub(crate) async fn text_turn_streams_its_answer(fixture: &BackendFixture) {
     let mut harness = Harness::started(fixture).await;
@@ -75,12 +75,12 @@ pub(crate) async fn declined_approval_is_reported_and_nothing_is_done(fixture: &
     if fixture.capabilities.asks_approval {
         assert!(!harness.path("made").exists(), "it was declined");
         let expected = match fixture.after_denial {
-            AfterDenial::EndsTheTurn => TurnOutcome::Blocked(
+            DenialReaction::EndsTheTurn => TurnOutcome::Blocked(
                 "the agent stopped because its request was declined: execute (the approval policy `never` allows it in \
                  the sandbox)"
                     .to_owned(),
             ),
-            AfterDenial::GoesOn => TurnOutcome::Completed,
+            DenialReaction::GoesOn => TurnOutcome::Completed,
         };
         assert_eq!(report.outcome, expected, "{report:?}");
     }
@@ -139,10 +139,10 @@ pub(crate) async fn question_is_answered_with_the_option_of_a_person(fixture: &B
     let (_, report) = answer_turn(&mut harness, &mut asked, "denied", OptionEffect::Deny).await;
     assert!(!harness.path("denied").exists(), "{report:?}");
     let expected = match fixture.after_denial {
-        AfterDenial::EndsTheTurn => TurnOutcome::Blocked(
+        DenialReaction::EndsTheTurn => TurnOutcome::Blocked(
             "the agent stopped because its request was declined: execute (denied)".to_owned(),
         ),
-        AfterDenial::GoesOn => TurnOutcome::Completed,
+        DenialReaction::GoesOn => TurnOutcome::Completed,
     };
     assert_eq!(report.outcome, expected, "{report:?}");
     assert!(asked.try_recv().is_err(), "it asked once for each command");

@@ -17,7 +17,7 @@ use guildhall_domain::approvals::approval::QuestionPage;
 use guildhall_domain::approvals::form::AnswerContent;
 use guildhall_domain::approvals::rule::RuleScopeKind;
 use guildhall_domain::approvals::state::DecidedBy;
-use guildhall_domain::approvals::voter::Peer;
+use guildhall_domain::approvals::voter::ClientConnection;
 use guildhall_domain::ids::{ApprovalId, PrincipalId};
 use guildhall_service::ServiceError;
 use guildhall_service::approvals::details::QuestionDetails;
@@ -120,7 +120,7 @@ pub(crate) async fn answer(
 async fn read_content(
     app: &App,
     id: ApprovalId,
-    peer: Peer,
+    peer: ClientConnection,
     sent: &FormCaller<RunsWrite>,
 ) -> Result<Option<AnswerContent>, ServiceError> {
     if sent.form.get(form_fields::VALUES).is_none() {
@@ -144,7 +144,7 @@ async fn refused(
     app: &App,
     language: Language,
     id: ApprovalId,
-    peer: Peer,
+    peer: ClientConnection,
     sent: &FormCaller<RunsWrite>,
     error: ApprovalError,
 ) -> Response {
@@ -184,7 +184,7 @@ fn back_to_page(id: ApprovalId) -> Response {
     (StatusCode::SEE_OTHER, headers).into_response()
 }
 
-fn parse_answer(form: &FormFields, peer: Peer) -> Result<Answer, ApiError> {
+fn parse_answer(form: &FormFields, peer: ClientConnection) -> Result<Answer, ApiError> {
     let invalid = |message| ApiError::new(FailureKind::SchemaInvalid, message);
     let option = form.get("option").ok_or_else(|| invalid("the form needs an option"))?;
     let shown_digest = form.get("digest").ok_or_else(|| invalid("the form needs a digest"))?;
@@ -247,12 +247,13 @@ mod tests {
 
     #[test]
     fn answer_needs_an_option_and_the_shown_digest() {
-        let parse =
-            |form: &str| parse_answer(&FormFields::parse(form.as_bytes()).expect("a form"), Peer::Other);
+        let parse = |form: &str| {
+            parse_answer(&FormFields::parse(form.as_bytes()).expect("a form"), ClientConnection::Other)
+        };
         let answer = |remember| Answer {
             option: "yes".to_owned(),
             shown_digest: "5aa4".to_owned(),
-            peer: Peer::Other,
+            peer: ClientConnection::Other,
             remember,
             content: None,
         };

@@ -16,7 +16,7 @@ const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
 
 /// A summary of a working tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CopyContents {
+pub(super) struct WorkingTreeSummary {
     /// Files that are not committed.
     uncommitted: usize,
     /// Submodules and other repositories inside of this one, whose files are not copied.
@@ -25,7 +25,7 @@ pub(super) struct CopyContents {
     lfs_pointers: usize,
 }
 
-impl CopyContents {
+impl WorkingTreeSummary {
     /// Reads the state of a repository; `None` if git fails.
     pub(super) fn read(repository: &Path) -> Option<Self> {
         let git = |arguments: &[&str]| list(repository, arguments);
@@ -43,7 +43,7 @@ impl CopyContents {
     }
 }
 
-impl fmt::Display for CopyContents {
+impl fmt::Display for WorkingTreeSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.uncommitted {
             0 => f.write_str("everything is committed")?,
@@ -107,7 +107,7 @@ mod tests {
         git(repository, &["add", "."]);
         git(repository, &["commit", "-q", "-m", "one"]);
         assert_eq!(
-            CopyContents::read(repository).map(|found| found.to_string()).as_deref(),
+            WorkingTreeSummary::read(repository).map(|found| found.to_string()).as_deref(),
             Some("everything is committed")
         );
 
@@ -120,7 +120,7 @@ mod tests {
             .expect("write file");
         fs::write(repository.join("b.bin"), "the content").expect("write file");
         git(repository, &["add", "a.bin", "b.bin"]);
-        let found = CopyContents::read(repository).expect("git works");
+        let found = WorkingTreeSummary::read(repository).expect("git works");
         assert_eq!(found.inner_repositories, ["lib/module", "vendor/inner"]);
         assert_eq!(found.lfs_pointers, 1);
         let text = found.to_string();
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn long_list_of_inner_repositories_is_shortened() {
-        let contents = CopyContents {
+        let contents = WorkingTreeSummary {
             uncommitted: 2,
             inner_repositories: ["a", "b\u{1b}[2J", "c", "d", "e"].map(str::to_owned).to_vec(),
             lfs_pointers: 0,
