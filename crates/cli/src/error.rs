@@ -17,6 +17,13 @@ pub(crate) struct NotFoundError {
     pub(crate) next: &'static str,
 }
 
+/// The command is for operators of the installation, and the user is none.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "this command is for operators of the installation\n  next: ask one of them; `guildhall whoami` shows whether you are one"
+)]
+pub(crate) struct OperatorsOnly;
+
 /// A run has no changes to show or apply.
 #[derive(Debug, thiserror::Error)]
 #[error(

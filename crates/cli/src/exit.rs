@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::config_dir::{ContextNotFound, NotSignedIn};
 use crate::error::{
-    ChecksFailed, NoChangesError, NotFoundError, UnsuccessfulOutcome, UsageError, WatchInterrupted,
+    ChecksFailed, NoChangesError, NotFoundError, OperatorsOnly, UnsuccessfulOutcome, UsageError,
+    WatchInterrupted,
 };
 use crate::exit_code::ExitCode;
 use crate::output::{escape_json, sanitize_text};
@@ -83,7 +84,10 @@ pub(crate) fn report_usage_as_json(error: &clap::Error) -> ExitCode {
 
 impl ErrorReport {
     fn new(error: &anyhow::Error, classification: Classification) -> Self {
-        let text = error.to_string();
+        // The server's message is for clients that send their tokens themselves.
+        let login_ended =
+            client_error(error).and_then(ClientError::kind) == Some(FailureKind::Unauthenticated);
+        let text = if login_ended { "your login has ended".to_owned() } else { error.to_string() };
         let (message, next) = match text.split_once(NEXT) {
             Some((message, next)) => (message, Some(next.to_owned())),
             None => (text.as_str(), classification.next),
@@ -91,7 +95,7 @@ impl ErrorReport {
         Self {
             failure_kind: classification.kind,
             message: message.to_owned(),
-            causes: causes(error),
+            causes: if login_ended { Vec::new() } else { causes(error) },
             next,
             exit_code: classification.code.number(),
         }
@@ -140,11 +144,14 @@ fn classify(error: &anyhow::Error) -> Classification {
         next: next.map(str::to_owned),
     };
     let not_signed_in = || of(FailureKind::Unauthenticated.as_str(), ExitCode::NotSignedIn, Some(SIGN_IN));
-    if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref::<ClientError>()) {
+    if let Some(error) = client_error(error) {
         return classify_client_error(error).unwrap_or_else(not_signed_in);
     }
     if let Some(missing) = error.downcast_ref::<NotFoundError>() {
         return of(FailureKind::NotFound.as_str(), ExitCode::NotFound, Some(missing.next));
+    }
+    if error.is::<OperatorsOnly>() {
+        return of(FailureKind::Forbidden.as_str(), ExitCode::NotFound, None);
     }
     if error.is::<ContextNotFound>() || error.is::<NoChangesError>() {
         return of(FailureKind::NotFound.as_str(), ExitCode::NotFound, None);
@@ -159,6 +166,10 @@ fn classify(error: &anyhow::Error) -> Classification {
         return of("usage-error", ExitCode::UsageError, None);
     }
     of("command-failed", ExitCode::Failure, None)
+}
+
+fn client_error(error: &anyhow::Error) -> Option<&ClientError> {
+    error.chain().find_map(|cause| cause.downcast_ref::<ClientError>())
 }
 
 /// Returns `None` if the user is not signed in.

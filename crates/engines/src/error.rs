@@ -23,7 +23,8 @@ pub enum EngineError {
     )]
     NoSetpriv,
     #[error(
-        "another process (pid {pid}) is using {}\n  stop it first, or choose another directory with --state",
+        "`guildhall dev` is already running on {} (pid {pid})\n  use it:  guildhall login\n  \
+         or stop it first, or choose another directory with --state",
         folder.display()
     )]
     Busy { folder: PathBuf, pid: String },

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use guildhall_domain::FailureKind;
 use guildhall_protocol::problem::Problem;
+use url::{Host, Url};
 
 /// A failed call.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +67,10 @@ impl ClientError {
     #[must_use]
     pub fn next_step(&self) -> String {
         match self {
+            Self::Unreachable { url, .. } if is_loopback(url) => {
+                "start a server on this machine with `guildhall dev`, or sign in to another with `guildhall login --url URL`"
+                    .to_owned()
+            }
             Self::Unreachable { url, .. } => {
                 format!("check that a server is running at {url} and that you can reach it")
             }
@@ -84,6 +89,15 @@ impl ClientError {
     }
 }
 
+fn is_loopback(url: &str) -> bool {
+    match Url::parse(url).ok().as_ref().and_then(Url::host) {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
 /// Rounds up, so that the displayed time is never too short.
 fn format_seconds(wait: Duration) -> String {
     format!("{} s", wait.as_millis().div_ceil(1000).max(1))
@@ -99,7 +113,7 @@ pub fn next_step_for(kind: FailureKind) -> &'static str {
         FailureKind::SignInFailed => "check the name and the password",
         FailureKind::SignInLocked => "wait a few minutes, then sign in with the correct password",
         FailureKind::RateLimited => "retry the request, and send fewer requests per minute",
-        FailureKind::Forbidden => "ask an owner or operator of the tenant for a role with this permission",
+        FailureKind::Forbidden => "`guildhall whoami` shows your role in each tenant",
         FailureKind::HostRefused => "use the public URL of the server, or add this host to its configuration",
         FailureKind::OriginRefused => {
             "call from a page of the server itself, or add the origin to its configuration"
@@ -118,7 +132,9 @@ pub fn next_step_for(kind: FailureKind) -> &'static str {
             "try again in a moment; if the problem persists, check /health/readiness of the server"
         }
         FailureKind::TenantPolicyDenied => "request less, or ask the operator to extend the tenant's policy",
-        FailureKind::SecretUnavailable => "ask the operator to set the missing credential",
+        FailureKind::SecretUnavailable => {
+            "set the missing credential, or ask an owner or operator of the tenant to set it"
+        }
         FailureKind::RunnerLeaseConflict => "wait until the lease of the other runner has expired",
         FailureKind::RunnerLost => "check the workspace, then send the next command",
         FailureKind::BackendFailed | FailureKind::ProviderUnavailable => {

@@ -76,7 +76,10 @@ pub(super) fn read_credential() -> Result<SecretString> {
     };
     // Credentials contain no spaces: surrounding ones come from copying.
     match given.trim() {
-        "" => Err(UsageError("no credential on standard input").into()),
+        "" => Err(UsageError(
+            "no credential was given\n  next: type it at the prompt in a terminal, or pipe it to standard input",
+        )
+        .into()),
         credential => Ok(credential.into()),
     }
 }

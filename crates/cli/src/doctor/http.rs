@@ -1,6 +1,7 @@
 //! Checks of the HTTP listener: who uses a port, and whether a server is ready.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::time::Duration;
 
 use guildhall_protocol::rest::ops::health::LiveView;
 use guildhall_sdk::Client;
@@ -10,6 +11,9 @@ use super::problem::Problem;
 
 /// `serviceId` of a Guildhall server.
 const SERVICE_ID: &str = "guildhall";
+
+/// A Guildhall server on this machine answers sooner. Another program may never answer.
+const LIVE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// State of an address that a server wants to listen on.
 pub(super) enum PortState {
@@ -37,7 +41,8 @@ async fn fetch_live(address: SocketAddr) -> Option<LiveView> {
         _ => address,
     };
     let client = Client::new(&format!("http://{target}")).ok()?;
-    client.live().await.ok().filter(|live| live.service_id == SERVICE_ID)
+    let live = tokio::time::timeout(LIVE_TIMEOUT, client.live()).await.ok()?.ok()?;
+    (live.service_id == SERVICE_ID).then_some(live)
 }
 
 /// Checks that a running server is ready.

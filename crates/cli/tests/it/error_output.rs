@@ -14,6 +14,8 @@ fn error_of(output: &Output) -> Value {
         .unwrap_or_else(|_| panic!("not one JSON object: {}", stderr(output)))
 }
 
+const START_SERVER: &str = "start a server on this machine with `guildhall dev`, or sign in to another with `guildhall login --url URL`";
+
 /// Returns a URL that refuses connections.
 fn closed_url() -> String {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
@@ -50,7 +52,7 @@ fn errors_with_json_are_one_object_on_stderr() {
         json!({
             "failureKind": "server-unreachable", "message": format!("cannot reach the server at {url}/"),
             "causes": ["Connection refused (os error 111)"],
-            "next": format!("check that a server is running at {url}/ and that you can reach it"), "exitCode": 1,
+            "next": START_SERVER, "exitCode": 1,
         })
     );
 }
@@ -80,7 +82,7 @@ fn error_text_has_one_reason_and_one_next_step() {
         stderr(&output),
         format!(
             "error: cannot reach the server at {url}/\n  because: Connection refused (os error 111)\n  \
-             next: check that a server is running at {url}/ and that you can reach it\n"
+             next: {START_SERVER}\n"
         )
     );
 }

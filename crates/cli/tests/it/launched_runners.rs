@@ -46,7 +46,7 @@ fn launched_runner_uses_the_credential_set_over_the_api() {
         stdout(&without_credential)
     );
     assert!(
-        stderr(&without_credential).contains("next: ask the operator to set the missing credential"),
+        stderr(&without_credential).contains("next: set the missing credential, or ask"),
         "{}",
         stderr(&without_credential)
     );

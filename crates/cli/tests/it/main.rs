@@ -47,3 +47,4 @@ mod sessions;
 mod support;
 mod uploaded_copies;
 mod webhooks;
+mod wrong_uses;

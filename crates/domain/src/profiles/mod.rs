@@ -3,6 +3,7 @@
 //! The server writes a profile to `profile.toml` in a directory named after it, and the runner reads it. It contains no
 //! secret: the credential is a separate file, and the profile names the environment variable for it.
 
+pub mod agent_package;
 pub mod git_credential;
 mod stored;
 pub mod template;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use guildhall_domain::FailureKind;
+use guildhall_domain::profiles::agent_package::install_command;
 use guildhall_domain::profiles::{BackendKind, Profile, ProfileError, WireApi};
 use guildhall_domain::runs::policy::BackendProfile;
 use secrecy::SecretString;
@@ -66,8 +67,9 @@ pub enum BackendSelectionError {
     )]
     CodexNotFound,
     #[error(
-        "`{program}`, the agent of the profile `{profile}`, is not installed on the runner's machine: install it there, in a \
-         directory of the PATH"
+        "`{program}`, the agent of the profile `{profile}`, is not installed on the runner's machine: install it there{}, in \
+         a directory of the PATH",
+        install_command(program).map_or_else(String::new, |command| format!(" ({command})"))
     )]
     ProgramNotFound { profile: BackendProfile, program: String },
 }

@@ -96,8 +96,8 @@ fn acp_profile_needs_an_installed_program() {
         let text = format!("backend = \"acp\"\ncommand = [\"{program}\"]");
         profiles.write("mine", "profile.toml", &text, 0o600);
         let expected = format!(
-            "`{name}`, the agent of the profile `mine`, is not installed on the runner's machine: install it there, in a \
-             directory of the PATH"
+            "`{name}`, the agent of the profile `mine`, is not installed on the runner's machine: install it there, in \
+             a directory of the PATH"
         );
         assert_eq!(profiles.select_error("mine"), (FailureKind::InfraFailed, expected));
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{CommandId, RunId, TenantId};
 use guildhall_domain::runs::command::CommandKind;
 use guildhall_domain::runs::policy::{Approval, BackendProfile, RequestField};
@@ -127,7 +128,7 @@ async fn run_in_copy(args: &RunInCopyArgs) -> Result<()> {
     if outcome.as_ref().is_err_and(|error| !error.is::<UnsuccessfulOutcome>()) {
         return outcome;
     }
-    let taken_over = take_over(args, client, run).await;
+    let taken_over = take_over(args, client, run, outcome.is_ok()).await;
     if !args.keep_open {
         client.close_run(run).await?;
     }
@@ -181,8 +182,12 @@ async fn only_profile(client: &Client, tenant: TenantId) -> Result<BackendProfil
 }
 
 /// Shows the changes, and applies them if the user wants that.
-async fn take_over(args: &RunInCopyArgs, client: &Client, run: RunId) -> Result<()> {
-    let diff = client.run_diff(run).await.with_context(|| format!("cannot read the changes of {run}"))?;
+async fn take_over(args: &RunInCopyArgs, client: &Client, run: RunId, completed: bool) -> Result<()> {
+    let diff = match client.run_diff(run).await {
+        // Its agent never started. The reason is already printed.
+        Err(error) if !completed && error.kind() == Some(FailureKind::NotFound) => return Ok(()),
+        read => read.with_context(|| format!("cannot read the changes of {run}"))?,
+    };
     if args.common.json {
         print_json(&json!({ "diff": diff }).to_string())?;
     } else if diff.diff.0.is_empty() {

@@ -45,7 +45,12 @@ pub(super) async fn create_uploaded_run(
             (bundle, created)
         }
     };
-    let run = created.context("cannot upload this repository")?;
+    let run = match created {
+        Err(error) if violates(&error, RequestField::WorkspaceSize) => {
+            return Err(error).context("cannot upload this repository");
+        }
+        created => created?,
+    };
     let id: RunId = run.run_id.parse()?;
     if let Err(error) = upload(client, id, &bundle).await {
         // An abandoned run would count against the limit of the tenant.

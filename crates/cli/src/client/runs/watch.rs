@@ -21,8 +21,8 @@ use super::watch_questions::WatchQuestions;
 use crate::error::{UnsuccessfulOutcome, WatchInterrupted};
 use crate::output::{print_json, print_line, sanitize_line};
 
-/// A server that starts runners itself does so within this time.
-const NOTICE_DELAY: Duration = Duration::from_secs(1);
+/// A server that starts runners itself does so within this time: it looks every second by default.
+const NOTICE_DELAY: Duration = Duration::from_secs(3);
 
 /// The run or command to follow.
 pub(super) struct RunWatch<'a> {
