@@ -25,7 +25,7 @@ const CREDENTIAL: &str = "credential";
 pub(super) const TEMP_PREFIX: &str = ".passing-";
 
 /// Age at which a partial profile of a killed server is removed. Writing takes milliseconds.
-const TEMP_MAX_AGE: Duration = Duration::from_secs(600);
+pub(super) const TEMP_MAX_AGE: Duration = Duration::from_secs(600);
 
 const MAX_SETTINGS_BYTES: u64 = 64 * 1024;
 const MAX_CREDENTIAL_BYTES: u64 = 16 * 1024;

@@ -2,14 +2,16 @@
 //! `<root>/git/<tenant>/ssh/<host>` an SSH key.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use guildhall_domain::ids::TenantId;
 use guildhall_domain::profiles::git_credential::{GitCredentialKind, GitHost, StoredGitCredential};
+use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::file_store::{SUFFIX_DIGITS, TEMP_PREFIX};
+use super::file_store::{SUFFIX_DIGITS, TEMP_MAX_AGE, TEMP_PREFIX};
 use super::private_dir::{FileText, PrivateDir};
 use super::store::SecretError;
 
@@ -54,11 +56,11 @@ impl GitCredentialStore {
             };
             let temporary = format!("{TEMP_PREFIX}{}", Uuid::now_v7().simple());
             dir.write(&temporary, value.expose_secret())?;
-            if dir.replace(&temporary, host.as_str())? {
-                dir.remove_file(&temporary)?;
-            }
+            dir.replace_file(&temporary, host.as_str())?;
             let found = read(&dir, &host, kind)?;
-            found.ok_or_else(|| SecretError::InvalidFormat(folder.join(tenant.to_string())))
+            let found = found.ok_or_else(|| SecretError::InvalidFormat(folder.join(tenant.to_string())))?;
+            remove_abandoned(&dir, found.updated_at)?;
+            Ok(found)
         })
         .await
     }
@@ -109,6 +111,17 @@ async fn run_blocking<T: Send + 'static>(
     done.map_err(|error| SecretError::Io { action, path, source: std::io::Error::other(error) })?
 }
 
+/// Removes what a killed server had not renamed yet.
+fn remove_abandoned(dir: &PrivateDir, now: Timestamp) -> Result<(), SecretError> {
+    for name in dir.names()?.iter().filter(|name| name.starts_with(TEMP_PREFIX)) {
+        let Some(file) = dir.read(name, MAX_BYTES)? else { continue };
+        if Duration::try_from(now.duration_since(file.changed_at)).is_ok_and(|age| age > TEMP_MAX_AGE) {
+            dir.remove_file(name)?;
+        }
+    }
+    Ok(())
+}
+
 fn read_all(dir: &PrivateDir, kind: GitCredentialKind) -> Result<Vec<StoredGitCredential>, SecretError> {
     let hosts = dir.names()?.into_iter().filter_map(|name| GitHost::try_from(name).ok());
     let found = hosts.map(|host| read(dir, &host, kind)).collect::<Result<Vec<_>, _>>()?;
@@ -136,6 +149,7 @@ fn read(
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+    use std::time::SystemTime;
 
     use super::*;
 
@@ -165,5 +179,27 @@ mod tests {
         assert!(store.delete(tenant, host.clone(), token).await.expect("deleted"));
         assert!(!store.delete(tenant, host, token).await.expect("nothing"));
         assert_eq!(store.list(tenant).await.expect("listed").len(), 1);
+    }
+
+    #[tokio::test]
+    async fn next_write_removes_the_file_of_a_killed_server() {
+        let root = tempfile::tempdir().expect("a directory");
+        let store = GitCredentialStore::open(root.path()).expect("a store");
+        let (tenant, token) = (TenantId::generate(), GitCredentialKind::Token);
+        let host = GitHost::try_from("git.example".to_owned()).expect("a host");
+        store.set(tenant, host.clone(), token, SecretString::from("first")).await.expect("stored");
+        let folder = root.path().join("git").join(tenant.to_string());
+        let (old, new) = (format!("{TEMP_PREFIX}old"), format!("{TEMP_PREFIX}new"));
+        for name in [&old, &new] {
+            fs::write(folder.join(name), "hunter2").expect("written");
+            fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o600)).expect("private");
+        }
+        let file = fs::File::options().append(true).open(folder.join(&old)).expect("there");
+        file.set_modified(SystemTime::UNIX_EPOCH).expect("set");
+        store.set(tenant, host, token, SecretString::from("second")).await.expect("stored");
+        let entries = fs::read_dir(&folder).expect("readable").flatten();
+        let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        assert_eq!(names, [new, "git.example".to_owned()]);
     }
 }

@@ -116,7 +116,7 @@ impl PrivateDir {
         Ok(Some(FileText { text, changed_at: changed_at(&stat) }))
     }
 
-    /// Moves the file or directory `from` to `to`. Returns whether `to` existed; if so, the two were swapped.
+    /// Moves the directory `from` to `to`. Returns whether `to` existed; if so, the two were swapped.
     pub(super) fn replace(&self, from: &str, to: &str) -> Result<bool, SecretError> {
         let rename = |flags| rustix::fs::renameat_with(&self.fd, from, &self.fd, to, flags);
         let swapped = match rename(RenameFlags::EXCHANGE) {
@@ -129,6 +129,12 @@ impl PrivateDir {
         };
         rustix::fs::fsync(&self.fd).map_err(self.failed("sync", to))?;
         Ok(swapped)
+    }
+
+    /// Moves the file `from` to `to`. An earlier file of that name is gone.
+    pub(super) fn replace_file(&self, from: &str, to: &str) -> Result<(), SecretError> {
+        rustix::fs::renameat(&self.fd, from, &self.fd, to).map_err(self.failed("replace", to))?;
+        rustix::fs::fsync(&self.fd).map_err(self.failed("sync", to))
     }
 
     /// Renames a directory. Returns `false` if it did not exist.

@@ -23,8 +23,8 @@ const BASE: &str = "refs/guildhall/base";
 /// The commit of a bundle, until its tree is recorded.
 const BUNDLE: &str = "refs/guildhall/bundle";
 
-/// The list of the sizes of all files.
-const MAX_LIST_BYTES: u64 = 64 * 1024 * 1024;
+/// The list of all files with their sizes.
+const MAX_LIST_BYTES: u64 = 128 * 1024 * 1024;
 
 /// Comes before the attributes of the workspace: bytes are copied and compared as they are.
 const ATTRIBUTES: &str = "* -text -filter -ident -working-tree-encoding !eol !diff !merge\n";
@@ -101,10 +101,11 @@ impl Baseline {
             ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--"];
         let fetch = options.iter().map(OsStr::new).chain([bundle.as_os_str(), OsStr::new(&refspec)]);
         git.run(&fetch.collect::<Vec<_>>(), "read the bundle").await?;
-        let list = ["ls-tree", "-r", "-t", "--format=%(objectsize)", BUNDLE];
-        let sizes = git.output(&list, "list the files", MAX_LIST_BYTES + 1).await?;
-        let sizes = sizes.ok_or(WorkspaceError::GitFailed("list the files"))?;
-        check_sizes(&sizes, limits)?;
+        // Not `--format`, which needs Git 2.36: Ubuntu 22.04 has 2.34.
+        let list = ["ls-tree", "-r", "-t", "--long", "-z", BUNDLE];
+        let files = git.output(&list, "list the files", MAX_LIST_BYTES + 1).await?;
+        let files = files.ok_or(WorkspaceError::GitFailed("list the files"))?;
+        check_sizes(&files, limits)?;
         // Fails for paths that lead out of the workspace, or into `.git`.
         git.run(&["read-tree", BUNDLE], "read the files").await?;
         git.run(&["update-ref", BASE, &format!("{BUNDLE}^{{tree}}")], "record the tree").await?;
@@ -151,14 +152,18 @@ impl Baseline {
     }
 }
 
-/// Checks the number and the sum of sizes, one in a line. Directories count as files; they and submodules have no size.
-fn check_sizes(sizes: &[u8], limits: WorkspaceLimits) -> Result<(), WorkspaceError> {
+/// Checks the number and the sum of sizes in a list of `git ls-tree --long -z`: mode, type, id, size, tab, path, NUL.
+/// Directories count as files; they and submodules have no size.
+fn check_sizes(list: &[u8], limits: WorkspaceLimits) -> Result<(), WorkspaceError> {
     let (mut bytes, mut files): (u64, u64) = (0, 0);
-    for size in String::from_utf8_lossy(sizes).lines() {
-        bytes = bytes.saturating_add(size.trim().parse().unwrap_or_default());
+    for entry in list.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
+        let fields = entry.split(|byte| *byte == b'\t').next().unwrap_or_default();
+        let size =
+            String::from_utf8_lossy(fields).split_whitespace().nth(3).and_then(|size| size.parse().ok());
+        bytes = bytes.saturating_add(size.unwrap_or_default());
         files += 1;
     }
-    let is_complete = sizes.len() as u64 <= MAX_LIST_BYTES;
+    let is_complete = list.len() as u64 <= MAX_LIST_BYTES;
     if is_complete && bytes <= limits.bytes && files <= limits.files {
         Ok(())
     } else {
@@ -172,4 +177,26 @@ async fn add_all(git: &mut GitCommand<'_>, files: &Path) -> Result<(), Workspace
     excludes.push(files.join(".git/info/exclude"));
     git.config = vec![excludes];
     git.run(&["add", "--all"], "read the files").await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_directories_of_a_list_count_for_the_limits() {
+        let entries = [
+            "040000 tree aa       -\tdocs",
+            "100644 blob bb     700\tdocs/a\tb 9",
+            "160000 commit cc       -\tsub",
+            "100755 blob dd 300\tline\nbreak",
+        ];
+        let list = entries.map(|entry| format!("{entry}\0")).concat();
+        let fits = |bytes, files| check_sizes(list.as_bytes(), WorkspaceLimits { bytes, files }).is_ok();
+        assert_eq!(
+            [fits(1000, 4), fits(999, 4), fits(1000, 3)],
+            [true, false, false],
+            "1,000 bytes in four files"
+        );
+    }
 }

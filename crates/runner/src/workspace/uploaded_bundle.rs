@@ -17,8 +17,8 @@ use super::baseline::Baseline;
 use super::error::WorkspaceError;
 use super::{WorkspaceDirs, git};
 
-/// How often a part is requested while the server is unreachable.
-const MAX_TRIES: u32 = 20;
+/// How often a part is requested while the server is unreachable: half a minute, like the other calls of a runner.
+const MAX_TRIES: u32 = 60;
 
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 

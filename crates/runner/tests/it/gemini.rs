@@ -45,6 +45,9 @@ async fn turn_uses_the_credential_of_the_proxy() {
     let mut harness = Harness::started(&fixture).await;
     let report = harness.turn("run:env | grep -c canary-cred''ential").await;
     assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    // grep counts no line that holds the credential.
+    let (output, _) = report.tool_output();
+    assert!(output.lines().any(|line| line.split_whitespace().next_back() == Some("0")), "{output}");
     assert!(report.streamed_text().starts_with("Echo: run:env"), "{report:?}");
     let requests = harness.model.requests();
     assert!(!requests.is_empty());
