@@ -25,18 +25,21 @@ pub enum StoreError {
 }
 
 /// SQLSTATE classes and codes of transient failures: connection exceptions, insufficient resources, shutdown, crash and
-/// start-up, a lost deadlock, and the timeouts of a statement, a lock and an idle transaction.
-const TRANSIENT_SQLSTATES: [&str; 9] =
-    ["08", "53", "57P01", "57P02", "57P03", "57014", "55P03", "40P01", "25P03"];
+/// start-up, a lost deadlock, the timeouts of a statement, a lock and an idle transaction, an I/O error, and a server
+/// that is still a standby during a failover.
+const TRANSIENT_SQLSTATES: [&str; 11] =
+    ["08", "53", "57P01", "57P02", "57P03", "57014", "55P03", "40P01", "25P03", "58030", "25006"];
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        use sqlx::Error::{Io, PoolClosed, PoolTimedOut, Tls, WorkerCrashed};
-        let transient = matches!(error, Io(_) | Tls(_) | PoolTimedOut | PoolClosed | WorkerCrashed)
-            || error
-                .as_database_error()
-                .and_then(|database| database.code())
-                .is_some_and(|code| is_transient(&code));
+        use sqlx::Error::{Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};
+        // A protocol error: a proxy closed the connection while it was opened.
+        let transient =
+            matches!(error, Io(_) | Tls(_) | Protocol(_) | PoolTimedOut | PoolClosed | WorkerCrashed)
+                || error
+                    .as_database_error()
+                    .and_then(|database| database.code())
+                    .is_some_and(|code| is_transient(&code));
         if transient { Self::Unavailable(error) } else { Self::Rejected(error) }
     }
 }
@@ -57,4 +60,25 @@ impl StoreError {
 /// Returns whether a statement named a table that does not exist.
 pub(crate) fn is_undefined_table(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|database| database.code()).is_some_and(|code| code == "42P01")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connection_closed_by_a_proxy_is_unavailable() {
+        let closed = sqlx::Error::Protocol("unexpected response from SSLRequest: 0x00".to_owned());
+        assert!(matches!(StoreError::from(closed), StoreError::Unavailable(_)));
+    }
+
+    #[test]
+    fn write_to_a_standby_and_an_io_error_are_transient() {
+        for code in ["25006", "58030", "53100"] {
+            assert!(is_transient(code), "{code}");
+        }
+        for code in ["23505", "25001", "42P01", "22P02"] {
+            assert!(!is_transient(code), "{code}");
+        }
+    }
 }
