@@ -18,8 +18,8 @@ pub(crate) struct LongArgs {
     /// Seed of the random choices; a new one by default, written to the report
     #[arg(long)]
     seed: Option<u64>,
-    /// Override the full size; the report shows it
-    #[arg(long)]
+    /// Override the full size; the report shows it. The size of `storm` is in minutes
+    #[arg(long, visible_alias = "minutes")]
     size: Option<u32>,
     /// Tarball to test with `dist`; without it a new one of the release profile
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "size"])]
@@ -35,7 +35,7 @@ struct LongTest {
     size: u32,
 }
 
-const LONG_TESTS: [LongTest; 9] = [
+const LONG_TESTS: [LongTest; 10] = [
     LongTest {
         name: "runner-kills",
         about: "SIGKILL of runners during tool calls: no call is repeated, no process survives, the run continues",
@@ -84,6 +84,13 @@ const LONG_TESTS: [LongTest; 9] = [
         package: "guildhall-cli",
         test: "dev_kills::killed_dev_leaves_no_process_and_loses_no_row",
         size: 20,
+    },
+    LongTest {
+        name: "storm",
+        about: "random faults of 25 kinds for some minutes: nothing confirmed is lost, doubled or reordered, nothing hangs",
+        package: "guildhall-cli",
+        test: "storm::storm_of_faults_loses_doubles_and_reorders_nothing",
+        size: 60,
     },
     LongTest {
         name: "claim-race",

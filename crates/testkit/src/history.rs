@@ -36,8 +36,12 @@ pub enum HistoryViolation {
     Gap { stream: Stream, missing: Seq },
     /// A follower did not receive an entry of the log.
     Missed { follower: usize, entry: EntryPosition },
-    /// A follower received an entry that is not in the log.
+    /// A follower received an entry that is not in the log, or not at this position.
     Unknown { follower: usize, entry: EntryPosition },
+    /// A follower received an entry or a sequence number a second time.
+    Repeated { follower: usize, entry: EntryPosition },
+    /// A follower received an entry after a later one of the same stream.
+    OutOfOrder { follower: usize, entry: EntryPosition },
 }
 
 impl History {
@@ -47,6 +51,7 @@ impl History {
         let mut violations = self.log_violations();
         violations.extend(self.acknowledgement_violations());
         violations.extend(self.follower_violations());
+        violations.extend(self.delivery_violations());
         violations.truncate(100);
         violations
     }
@@ -99,6 +104,25 @@ impl History {
                 received.difference(&log).map(|entry| HistoryViolation::Unknown { follower, entry: *entry });
             missed.chain(unknown).collect::<Vec<_>>()
         })
+    }
+
+    /// Compares what each follower received with the order of the sequence numbers.
+    fn delivery_violations(&self) -> Vec<HistoryViolation> {
+        let mut violations = Vec::new();
+        for (follower, received) in self.observed.iter().enumerate() {
+            let (mut seqs, mut ids) = (BTreeMap::<Stream, BTreeSet<Seq>>::new(), BTreeSet::new());
+            for entry @ (stream, seq, id) in received {
+                let earlier = seqs.entry(*stream).or_default();
+                let is_before_another = earlier.last().is_some_and(|last| seq < last);
+                let is_new_seq = earlier.insert(*seq);
+                if !ids.insert((*stream, *id)) || !is_new_seq {
+                    violations.push(HistoryViolation::Repeated { follower, entry: *entry });
+                } else if is_before_another {
+                    violations.push(HistoryViolation::OutOfOrder { follower, entry: *entry });
+                }
+            }
+        }
+        violations
     }
 }
 
@@ -176,5 +200,56 @@ mod tests {
         let violations = history.violations();
         assert!(violations.contains(&HistoryViolation::Missed { follower: 1, entry: position(1) }));
         assert!(violations.contains(&HistoryViolation::Unknown { follower: 0, entry: position(9) }));
+    }
+
+    #[test]
+    fn entry_received_twice_is_reported() {
+        let mut history = valid_history();
+        history.observed[1].push(position(5));
+        let expected = HistoryViolation::Repeated { follower: 1, entry: position(5) };
+        assert_eq!(history.violations(), vec![expected]);
+    }
+
+    #[test]
+    fn entry_received_under_two_numbers_is_reported() {
+        let mut history = valid_history();
+        let (stream, _, id) = position(2);
+        let second = (stream, Seq::new(6).expect("positive"), id);
+        history.observed[0].push(second);
+        let violations = history.violations();
+        assert!(violations.contains(&HistoryViolation::Repeated { follower: 0, entry: second }));
+        assert!(violations.contains(&HistoryViolation::Unknown { follower: 0, entry: second }));
+    }
+
+    #[test]
+    fn entries_received_in_another_order_are_reported() {
+        let mut history = valid_history();
+        history.observed[0].swap(1, 2);
+        let expected = HistoryViolation::OutOfOrder { follower: 0, entry: position(2) };
+        assert_eq!(history.violations(), vec![expected]);
+    }
+
+    #[test]
+    fn order_of_one_stream_does_not_depend_on_another() {
+        let mut history = valid_history();
+        let other = Stream { journal: Journal::Audit, owner: Uuid::from_u128(2) };
+        let entry = (other, position(1).1, position(9).2);
+        history.log.push(entry);
+        history.observed[0].push(entry);
+        history.observed[1].insert(0, entry);
+        assert_eq!(history.violations(), vec![]);
+    }
+
+    #[test]
+    fn entry_renumbered_after_it_was_received_is_reported() {
+        let mut history = valid_history();
+        history.acknowledged.clear();
+        // The log holds the second and third entry at each other's number.
+        (history.log[1].2, history.log[2].2) = (history.log[2].2, history.log[1].2);
+        let violations = history.violations();
+        for follower in [0, 1] {
+            assert!(violations.contains(&HistoryViolation::Unknown { follower, entry: position(2) }));
+            assert!(violations.contains(&HistoryViolation::Unknown { follower, entry: position(3) }));
+        }
     }
 }

@@ -18,6 +18,7 @@ pub mod schema;
 mod sql;
 mod ssh_server;
 mod stopwatch;
+mod task;
 mod template;
 
 pub use agents::{claude_program, codex_program, gemini_program, node_modules, qwen_program};
@@ -31,3 +32,4 @@ pub use rounds::Rounds;
 pub use sql::SqlConnection;
 pub use ssh_server::SshServer;
 pub use stopwatch::Stopwatch;
+pub use task::spawn_task;

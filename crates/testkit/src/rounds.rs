@@ -50,6 +50,36 @@ impl Rounds {
         Duration::from_millis(self.random() % millis)
     }
 
+    /// Returns `size` items: each of `kinds` before any of them again, in random order.
+    ///
+    /// # Panics
+    /// If there are more kinds than rounds: then a kind would not occur.
+    pub fn shuffled_deck<T: Copy>(&mut self, kinds: &[T]) -> Vec<T> {
+        let size = usize::try_from(self.size).unwrap_or(usize::MAX);
+        assert!(kinds.len() <= size, "{size} rounds are too few for {} kinds", kinds.len());
+        let mut deck = Vec::new();
+        while deck.len() < size {
+            let mut hand = kinds.to_vec();
+            self.shuffle(&mut hand);
+            deck.extend(hand);
+        }
+        deck.truncate(size);
+        deck
+    }
+
+    /// Shuffles items (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.random_index(last + 1));
+        }
+    }
+
+    /// Returns a random number below `count`.
+    pub fn random_index(&mut self, count: usize) -> usize {
+        let count = u64::try_from(count).unwrap_or(u64::MAX).max(1);
+        usize::try_from(self.random() % count).unwrap_or(0)
+    }
+
     /// Passes the report to `cargo xtask long`, which writes it under docs/measured.
     pub fn report(&self, text: &str) {
         if let Some(path) = std::env::var_os("GUILDHALL_LONG_REPORT") {
@@ -60,4 +90,21 @@ impl Rounds {
 
 fn env_var(name: &str) -> Option<String> {
     std::env::var_os(name)?.into_string().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deck_holds_every_kind_for_any_seed() {
+        for seed in 0..100 {
+            let mut rounds = Rounds { size: 7, seed, state: seed };
+            let deck = rounds.shuffled_deck(&["server", "server", "postgres", "nats"]);
+            assert_eq!(deck.len(), 7);
+            for kind in ["server", "postgres", "nats"] {
+                assert!(deck[..4].contains(&kind), "seed {seed}: {deck:?}");
+            }
+        }
+    }
 }

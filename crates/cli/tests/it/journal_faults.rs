@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use futures::future::try_join_all;
 use guildhall_domain::ids::{EntryId, ServiceKeyId, TenantId};
 use guildhall_domain::journal::{Journal, Seq, Stream};
-use guildhall_testkit::{EntryPosition, History, Rounds};
+use guildhall_testkit::{EntryPosition, History, Rounds, SqlConnection};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -24,20 +26,26 @@ const TENANTS: usize = 4;
 async fn confirmed_entries_survive_kills_without_loss_or_duplicate() {
     let mut rounds = Rounds::from_env(10);
     let started = Instant::now();
-    let fixture = JournalFixture::start().await;
-    let stop = AtomicBool::new(false);
-    let writers = (0..WRITERS).map(|number| fixture.write_keys(number, &stop));
-    let followers = fixture
-        .tenants
-        .iter()
-        .flat_map(|tenant| (0..2).map(|replica| fixture.follow(tenant, replica, &stop)));
-    let killing = async {
-        let kill_counts = fixture.cluster.kill_at_random(&mut rounds).await;
-        stop.store(true, Ordering::SeqCst);
-        kill_counts
-    };
-    let (kill_counts, acknowledged, observed) =
-        tokio::join!(killing, futures::future::join_all(writers), futures::future::join_all(followers),);
+    let fixture = Arc::new(JournalFixture::start().await);
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|number| {
+            let fixture = Arc::clone(&fixture);
+            guildhall_testkit::spawn_task(async move { fixture.write_keys(number).await })
+        })
+        .collect();
+    let followers: Vec<_> = (0..TENANTS)
+        .flat_map(|tenant| [(tenant, 0), (tenant, 1)])
+        .map(|(tenant, replica)| {
+            let fixture = Arc::clone(&fixture);
+            guildhall_testkit::spawn_task(
+                async move { fixture.follow(&fixture.tenants[tenant], replica).await },
+            )
+        })
+        .collect();
+    let kill_counts = fixture.cluster.kill_at_random(&mut rounds).await;
+    fixture.stop.store(true, Ordering::SeqCst);
+    let acknowledged = try_join_all(writers).await.expect("the writers do not panic");
+    let observed = try_join_all(followers).await.expect("the followers do not panic");
     let log = fixture.log().await;
     let acknowledged = with_log_seqs(acknowledged.concat(), &log);
     let (confirmed, entries) = (acknowledged.len(), log.len());
@@ -66,6 +74,7 @@ fn report(kill_counts: &KillCounts, confirmed: usize, entries: usize, elapsed: D
 }
 
 /// Adds the sequence numbers from the log: writers know the id of a created key, but not the position of its entry.
+/// The followers know the position: they notice an entry that was renumbered.
 fn with_log_seqs(confirmed_keys: Vec<(Stream, EntryId)>, log: &[EntryPosition]) -> Vec<EntryPosition> {
     let seqs: BTreeMap<(Stream, EntryId), Seq> =
         log.iter().map(|(stream, seq, id)| ((*stream, *id), *seq)).collect();
@@ -78,6 +87,8 @@ fn with_log_seqs(confirmed_keys: Vec<(Stream, EntryId)>, log: &[EntryPosition]) 
 struct JournalFixture {
     cluster: Cluster,
     tenants: Vec<Tenant>,
+    /// Tells writers to stop, and followers to read to the end.
+    stop: AtomicBool,
 }
 
 struct Tenant {
@@ -97,15 +108,15 @@ impl JournalFixture {
             let owner = id.parse::<TenantId>().expect("an id").as_uuid();
             tenants.push(Tenant { id, stream: Stream { journal: Journal::Audit, owner }, bearer });
         }
-        Self { cluster, tenants }
+        Self { cluster, tenants, stop: AtomicBool::new(false) }
     }
 
     /// Creates keys until `stop` is set. Returns the confirmed ones.
-    async fn write_keys(&self, number: usize, stop: &AtomicBool) -> Vec<(Stream, EntryId)> {
+    async fn write_keys(&self, number: usize) -> Vec<(Stream, EntryId)> {
         let tenant = &self.tenants[number % TENANTS];
         let path = format!("/api/v1/tenants/{}/keys", tenant.id);
         let (mut confirmed_keys, mut round) = (Vec::new(), 0);
-        while !stop.load(Ordering::SeqCst) {
+        while !self.stop.load(Ordering::SeqCst) {
             round += 1;
             let key = format!("writer-{number}-{round}");
             let body = json!({ "name": key, "role": "viewer" });
@@ -127,10 +138,10 @@ impl JournalFixture {
     }
 
     /// Follows a tenant's log on one replica, reconnecting as needed, until it has received everything.
-    async fn follow(&self, tenant: &Tenant, replica: usize, stop: &AtomicBool) -> Vec<EntryPosition> {
+    async fn follow(&self, tenant: &Tenant, replica: usize) -> Vec<EntryPosition> {
         let (mut received, mut cursor): (Vec<EntryPosition>, Option<String>) = (Vec::new(), None);
         loop {
-            let stopped = stop.load(Ordering::SeqCst);
+            let stopped = self.stop.load(Ordering::SeqCst);
             let last = if stopped { self.last_seq(tenant).await } else { i64::MAX };
             if received.last().is_some_and(|(_, seq, _)| seq.get() >= last) {
                 return received;
@@ -160,35 +171,45 @@ impl JournalFixture {
     }
 
     async fn log(&self) -> Vec<EntryPosition> {
-        let mut log = Vec::new();
+        let (mut sql, mut log) = (self.cluster.db.sql().await, Vec::new());
         for tenant in &self.tenants {
-            let sql = format!(
-                "SELECT seq || ' ' || (body::json ->> 'object') FROM journal_entries WHERE owner = '{}' ORDER BY seq",
-                tenant.stream.owner
-            );
-            for row in self.cluster.db.sql().await.texts(sql).await {
-                let (seq, object) = row.split_once(' ').expect("a sequence number and an object");
-                let seq = seq.parse().ok().and_then(Seq::new).expect("a number");
-                log.push((tenant.stream, seq, entry_id(&json!(object))));
-            }
+            log.extend(read_audit_log(&mut sql, tenant.stream).await);
         }
         log
     }
 }
 
-/// Records one server-sent event. Asserts that no entry is received twice.
-fn record_event(event: &str, stream: Stream, received: &mut Vec<EntryPosition>, cursor: &mut Option<String>) {
+/// Reads the audit log of a tenant from the database.
+pub(crate) async fn read_audit_log(sql: &mut SqlConnection, stream: Stream) -> Vec<EntryPosition> {
+    let query = format!(
+        "SELECT seq || ' ' || (body::json ->> 'object') FROM journal_entries WHERE owner = '{}' ORDER BY seq",
+        stream.owner
+    );
+    let parse_row = |row: String| {
+        let (seq, object) = row.split_once(' ').expect("a sequence number and an object");
+        let seq = seq.parse().ok().and_then(Seq::new).expect("a number");
+        (stream, seq, entry_id(&json!(object)))
+    };
+    sql.texts(query).await.into_iter().map(parse_row).collect()
+}
+
+/// Records one server-sent event. The checker finds repeated and reordered ones.
+pub(crate) fn record_event(
+    event: &str,
+    stream: Stream,
+    received: &mut Vec<EntryPosition>,
+    cursor: &mut Option<String>,
+) {
     let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
     let (Some(data), Some(id)) = (field("data: "), field("id: ")) else { return };
     let data: Value = serde_json::from_str(data).expect("JSON");
     let seq = data["seq"].as_i64().and_then(Seq::new).expect("a number");
-    assert!(received.last().is_none_or(|(_, last, _)| *last < seq), "entry {seq} was received twice");
     received.push((stream, seq, entry_id(&data["body"]["object"])));
     *cursor = Some(id.to_owned());
 }
 
 /// Uses the id of the created object as the entry id: each object is created once.
-fn entry_id(object: &Value) -> EntryId {
+pub(crate) fn entry_id(object: &Value) -> EntryId {
     let text = object.as_str().expect("an id");
     let uuid = text.parse::<ServiceKeyId>().map(ServiceKeyId::as_uuid);
     let uuid =

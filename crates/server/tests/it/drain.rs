@@ -23,16 +23,23 @@ async fn shutdown_refuses_new_connections_and_finishes_open_requests() {
     let shutdown = leaving.server.shutdown();
     let outside = async {
         // During the delay the server still answers, and readiness tells a load balancer to send no more requests.
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        let probe =
-            read_response(client.get(format!("{url}/health/readiness")).send().await.expect("still open"))
-                .await;
-        assert_eq!((probe.status.as_u16(), probe.body["status"].as_str()), (503, Some("unready")));
+        let probe = loop {
+            let response = client.get(format!("{url}/health/readiness")).send().await.expect("still open");
+            let probe = read_response(response).await;
+            if probe.status == 503 {
+                break probe;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        };
+        assert_eq!(probe.body["status"], "unready");
         assert_eq!(probe.body["failureKind"], "not-ready");
         assert_eq!(probe.body["message"], "the server is shutting down and accepts no new work");
         // After the delay new connections are refused, while the accepted request is still open.
-        tokio::time::sleep(Duration::from_millis(1200)).await;
-        assert!(TcpStream::connect(address).await.is_err(), "new connections are still accepted");
+        let began = Stopwatch::start();
+        while TcpStream::connect(address).await.is_ok() {
+            assert!(began.elapsed() < Duration::from_secs(10), "new connections are still accepted");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         lock.execute("COMMIT").await;
     };
     let (complete, response, ()) = tokio::join!(shutdown, accepted, outside);
@@ -50,8 +57,13 @@ async fn shutdown_reports_a_request_that_exceeds_the_drain_timeout() {
     lock.execute("BEGIN; LOCK TABLE replicas IN ACCESS EXCLUSIVE MODE").await;
     let (url, client) = (server.url("/health"), server.client.clone());
     let accepted = async { client.get(url).send().await };
+    let mut waiting = db.sql().await;
     let shutdown = async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        // The request waits for the lock.
+        let blocked = "SELECT count(*) FROM pg_locks WHERE relation = 'replicas'::regclass AND NOT granted";
+        while waiting.number(blocked).await == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         server.server.shutdown().await
     };
     let (_cut_or_answered, complete) = tokio::join!(accepted, shutdown);

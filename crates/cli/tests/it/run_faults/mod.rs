@@ -9,20 +9,18 @@ mod simulated_runner;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use futures::future::join_all;
-use guildhall_domain::ids::{EntryId, RunId};
-use guildhall_domain::journal::{Journal, Seq, Stream};
-use guildhall_domain::runs::event;
+use futures::future::try_join_all;
+use guildhall_domain::ids::RunId;
 use guildhall_testkit::{EntryPosition, History, Rounds};
 use reqwest::Method;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use crate::support::cluster::{Cluster, KillCounts};
+use crate::support::run_events::{EventPositions, assert_nothing_hangs, read_log};
 use simulated_runner::RunnerStats;
 
 const RUNNERS: usize = 8;
@@ -40,29 +38,28 @@ const POLLED_RUNS: usize = 8;
 async fn run_events_survive_kills_without_loss_and_no_run_hangs() {
     let mut rounds = Rounds::from_env(20);
     let started = Instant::now();
-    let fixture = RunFixture::start().await;
-    let runners_and_kills = async {
-        let runners = (0..RUNNERS).map(|_| fixture.simulate_runners(rounds.fork())).collect::<Vec<_>>();
-        let kills = async {
-            let kill_counts = fixture.cluster.kill_at_random(&mut rounds).await;
-            fixture.stop.store(true, Ordering::SeqCst);
-            kill_counts
-        };
-        let (kill_counts, stats) = tokio::join!(kills, join_all(runners));
-        fixture.done.store(true, Ordering::SeqCst);
-        (kill_counts, stats.into_iter().fold(RunnerStats::default(), RunnerStats::merge))
-    };
-    let ((kill_counts, stats), first_reader, second_reader) =
-        tokio::join!(runners_and_kills, fixture.read_events(0), fixture.read_events(1));
-    let log = fixture.log().await;
+    let fixture = Arc::new(RunFixture::start().await);
+    let runners: Vec<_> = (0..RUNNERS)
+        .map(|_| {
+            let (fixture, rounds) = (Arc::clone(&fixture), rounds.fork());
+            guildhall_testkit::spawn_task(async move { fixture.simulate_runners(rounds).await })
+        })
+        .collect();
+    let readers = [0, 1].map(|replica| {
+        let fixture = Arc::clone(&fixture);
+        guildhall_testkit::spawn_task(async move { fixture.read_events(replica).await })
+    });
+    let kill_counts = fixture.cluster.kill_at_random(&mut rounds).await;
+    fixture.stop.store(true, Ordering::SeqCst);
+    let stats = try_join_all(runners).await.expect("the runners do not panic");
+    let stats = stats.into_iter().fold(RunnerStats::default(), RunnerStats::merge);
+    fixture.done.store(true, Ordering::SeqCst);
+    let observed = try_join_all(readers).await.expect("the readers do not panic");
+    let log = read_log(&mut fixture.cluster.db.sql().await).await;
     let (confirmed, entries) = (stats.acknowledged.len(), log.len());
-    let history = History {
-        acknowledged: stats.acknowledged.clone(),
-        log,
-        observed: vec![first_reader, second_reader],
-    };
+    let history = History { acknowledged: stats.acknowledged.clone(), log, observed };
     assert_eq!(history.violations(), vec![]);
-    fixture.assert_nothing_hangs().await;
+    assert_nothing_hangs(&mut fixture.cluster.db.sql().await, DETECTION_TIMEOUT).await;
     assert!(
         confirmed > 200 && stats.died > 3,
         "only {confirmed} events confirmed and {} runners died, too few for a test",
@@ -138,6 +135,7 @@ impl RunFixture {
     /// Pages through the newest runs on one replica, and at the end through all runs. Returns the events.
     async fn read_events(&self, replica: usize) -> Vec<EntryPosition> {
         let (mut received, mut read_to) = (Vec::new(), BTreeMap::<RunId, i64>::new());
+        let mut positions = EventPositions::default();
         loop {
             let done = self.done.load(Ordering::SeqCst);
             let runs = self.runs.lock().expect("the lock is not poisoned").clone();
@@ -146,7 +144,7 @@ impl RunFixture {
                 let after = read_to.entry(*run).or_default();
                 while let Some(page) = self.page(replica, *run, *after).await {
                     for event in page["events"].as_array().expect("events") {
-                        received.push(event_position(*run, event["seq"].as_i64(), event["eventId"].as_str()));
+                        received.push(positions.of_view(*run, event));
                     }
                     *after = page["nextAfterSeq"].as_i64().expect("a number");
                     if page["hasMore"] == false {
@@ -181,46 +179,4 @@ impl RunFixture {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
-
-    async fn log(&self) -> Vec<EntryPosition> {
-        let sql = "SELECT owner || ' ' || seq || ' ' || coalesce(body::json ->> 'id', '') FROM journal_entries \
-                   WHERE journal = 2 ORDER BY owner, seq";
-        let rows = self.cluster.db.sql().await.texts(sql).await;
-        let parse_row = |row: &String| {
-            let mut columns = row.splitn(3, ' ');
-            let run =
-                columns.next().and_then(|owner| owner.parse().ok()).map(RunId::from_uuid).expect("a run");
-            let seq = columns.next().and_then(|seq| seq.parse().ok());
-            event_position(run, seq, columns.next().filter(|runner_event_id| !runner_event_id.is_empty()))
-        };
-        rows.iter().map(parse_row).collect()
-    }
-
-    async fn assert_nothing_hangs(&self) {
-        let mut sql = self.cluster.db.sql().await;
-        let deadline = Instant::now() + DETECTION_TIMEOUT;
-        while sql.number("SELECT count(*) FROM leases").await > 0 {
-            assert!(Instant::now() < deadline, "a lease is left without a runner");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        let running = "SELECT count(*) FROM commands WHERE state = 'running'";
-        assert_eq!(sql.number(running).await, 0, "a command is running without a runner");
-        let duplicate_ends = "SELECT count(*) FROM (SELECT FROM journal_entries WHERE kind = 'terminal_status' \
-                     GROUP BY owner, body::json ->> 'commandId' HAVING count(*) > 1) AS ended";
-        assert_eq!(sql.number(duplicate_ends).await, 0, "a command or run ended twice");
-        let wrong_folds = "SELECT count(*) FROM run_folds AS kept WHERE scope = '00000000-0000-0000-0000-000000000000' \
-                          AND (fold::json ->> 'n')::bigint <> (SELECT count(*) FROM journal_entries AS entry \
-                          WHERE entry.journal = 2 AND entry.owner = kept.run)";
-        assert_eq!(sql.number(wrong_folds).await, 0, "a stored fold does not match the log");
-    }
-}
-
-/// Returns the position of an event. Its id derives from the runner's event id; for server events from the number.
-fn event_position(run: RunId, seq: Option<i64>, runner_event_id: Option<&str>) -> EntryPosition {
-    let seq = seq.and_then(Seq::new).expect("a number");
-    let id: EntryId = match runner_event_id {
-        Some(runner_event_id) => event::entry_id(run, runner_event_id).expect("an id"),
-        None => event::server_entry_id(run, "seen", Uuid::nil(), seq.get()),
-    };
-    (Stream { journal: Journal::Run, owner: run.as_uuid() }, seq, id)
 }

@@ -8,7 +8,8 @@ use guildhall_testkit::{EntryPosition, Rounds};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{DETECTION_TIMEOUT, RunFixture, event_position};
+use super::{DETECTION_TIMEOUT, RunFixture};
+use crate::support::run_events::runner_event;
 
 /// Statistics of the simulated runners.
 #[derive(Debug, Default)]
@@ -203,7 +204,7 @@ impl RunFixture {
             assert_eq!(status, 200, "{response}");
             let positions = response["events"].as_array().expect("events").iter();
             let positions: Vec<_> = positions
-                .map(|event| event_position(claimed_run.run, event["seq"].as_i64(), event["id"].as_str()))
+                .map(|event| runner_event(claimed_run.run, event["seq"].as_i64(), event["id"].as_str()))
                 .collect();
             assert!(
                 confirmed.is_none_or(|confirmed: Vec<EntryPosition>| confirmed == positions),
@@ -256,6 +257,7 @@ impl RunFixture {
             {
                 return (status, body);
             }
+            self.cluster.record_failed_request();
             assert!(Instant::now() < deadline, "no response to {method} {path}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

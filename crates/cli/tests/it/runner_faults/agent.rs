@@ -1,11 +1,12 @@
 //! The agents of these tests: the script backend, and real agents with a fake model.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use guildhall_domain::profiles::{BackendKind, Profile};
 use serde_json::{Value, json};
+
+use crate::support::agent::write_private;
 
 const CREDENTIAL: &str = "canary-credential-91c2";
 
@@ -64,9 +65,4 @@ impl Agent {
         }
         policy
     }
-}
-
-pub(super) fn write_private(path: &Path, text: &str) {
-    fs::write(path, text).expect("written");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("set");
 }

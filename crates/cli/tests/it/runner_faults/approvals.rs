@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::fixture::{RunnerFixture, TestRun};
-use super::process::{descendants, send_signal, wait_until_exited};
 use super::{DETECTION_TIMEOUT, LEASE};
+use crate::support::runner_process::{descendants, send_signal, wait_until_exited};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 

@@ -6,7 +6,9 @@ use rustix::process::Signal;
 
 use super::agent::Agent;
 use super::fixture::{RunnerFixture, TestRun};
-use super::process::{command_line, descendants, send_signal, wait_for_pids, wait_until_exited};
+use crate::support::runner_process::{
+    command_line, descendants, send_signal, wait_for_pids, wait_until_exited,
+};
 
 /// A tool with a child process and a daemon in its own session.
 const TOOL: &str = "run:echo $$ >> pids; (setsid sh -c 'echo $$ >> pids; exec sleep 60' &); \

@@ -6,7 +6,7 @@ use guildhall_testkit::Stopwatch;
 use rustix::process::Signal;
 
 use super::fixture::{RunnerFixture, phase_payloads};
-use super::process::{wait_for_pids, wait_until_exited};
+use crate::support::runner_process::{wait_for_pids, wait_until_exited};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn idle_runner_releases_the_run_for_the_next_runner() {

@@ -10,9 +10,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::agent::{Agent, write_private};
-use super::process::RunnerProcess;
+use super::agent::Agent;
+use crate::support::agent::{runner_program, write_private};
 use crate::support::cluster::Cluster;
+use crate::support::runner_process::RunnerProcess;
 
 pub(super) struct RunnerFixture {
     pub(super) cluster: Cluster,
@@ -258,11 +259,4 @@ impl RunnerFixture {
 pub(super) fn phase_payloads(events: &[Value], phase: &str) -> Vec<Value> {
     let payloads = events.iter().map(|event| &event["payload"]);
     payloads.filter(|payload| payload["phase"] == phase).cloned().collect()
-}
-
-/// Returns the path of the runner binary, next to the `guildhall` binary.
-pub(super) fn runner_program() -> PathBuf {
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_guildhall")).with_file_name("guildhall-runner");
-    assert!(program.is_file(), "{} does not exist: run cargo build -p guildhall-runner", program.display());
-    program
 }

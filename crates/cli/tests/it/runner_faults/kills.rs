@@ -15,9 +15,11 @@ use tokio::sync::Semaphore;
 
 use super::agent::Agent;
 use super::fixture::{RunnerFixture, phase_payloads};
-use super::process::{descendants, send_signal, wait_for_lines, wait_for_pids, wait_until_exited};
-use super::proxy::{self, ProxyAction};
 use super::{DETECTION_TIMEOUT, GRACE, LEASE};
+use crate::support::proxy::{self, ProxyAction};
+use crate::support::runner_process::{
+    descendants, send_signal, wait_for_lines, wait_for_pids, wait_until_exited,
+};
 
 /// A tool that writes one trace at once, and runs on: itself and a daemon in its own session.
 const TOOL: &str = "run:echo $$ >> pids; (setsid sh -c 'echo $$ >> pids; sleep 50; echo orphan >> traces' &); \

@@ -12,8 +12,6 @@ mod kills;
 mod leftover_events;
 mod network_cut;
 mod parked_questions;
-mod process;
-mod proxy;
 mod server_errors;
 mod server_restart;
 mod start_failure;

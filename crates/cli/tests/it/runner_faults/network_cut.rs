@@ -7,9 +7,9 @@ use super::agent::Agent;
 use serde_json::Value;
 
 use super::fixture::{RunnerFixture, TestRun, phase_payloads};
-use super::process::{RunnerProcess, descendants, is_running, wait_for_lines, wait_for_pids};
-use super::proxy::{self, ProxyAction};
 use super::{DETECTION_TIMEOUT, LEASE, LEASE_SETTING};
+use crate::support::proxy::{self, ProxyAction};
+use crate::support::runner_process::{RunnerProcess, descendants, is_running, wait_for_lines, wait_for_pids};
 
 /// A veth link between this host and a network namespace. Removed when dropped.
 struct Link {
@@ -18,17 +18,15 @@ struct Link {
 }
 
 impl Link {
-    /// Creates the link. Returns `None` if the kernel does not allow it.
-    fn create() -> Option<Self> {
+    /// Creates the link. It needs root and iproute2: without them the test fails, it does not pass.
+    fn create() -> Self {
         let number = std::process::id();
         let (name, subnet) = (format!("gh{number}"), number % 16384);
         let address = |host: u32| {
             format!("10.{}.{}.{}", 192 + subnet / 4096, subnet / 16 % 256, subnet % 16 * 16 + host)
         };
         let (host_address, namespace_address) = (address(1), address(2));
-        if !ip(&format!("netns add {name}")) {
-            return None;
-        }
+        assert!(ip(&format!("netns add {name}")), "cannot create a network namespace: run the test as root");
         let link = Self { name: name.clone(), host_address };
         let (host_device, namespace_device) = (link.host_device(), format!("gf{number}"));
         let configured = ip(&format!("link add {host_device} type veth peer name {namespace_device}"))
@@ -38,7 +36,8 @@ impl Link {
             && ip(&format!("-n {name} addr add {namespace_address}/28 dev {namespace_device}"))
             && ip(&format!("-n {name} link set {namespace_device} up"))
             && ip(&format!("-n {name} link set lo up"));
-        configured.then_some(link)
+        assert!(configured, "cannot connect the network namespace {name}");
+        link
     }
 
     fn host_device(&self) -> String {
@@ -74,10 +73,7 @@ const LEASE_LEFT_MS_SQL: &str =
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn disconnected_runner_ends_its_backend_before_lease_expiry() {
-    let Some(link) = Link::create() else {
-        eprintln!("SKIPPED: cannot create a network namespace on this kernel");
-        return;
-    };
+    let link = Link::create();
     let fixture = RunnerFixture::start_with(&link.host_address, LEASE_SETTING).await;
     // The fake model runs on this host and is reached over the link.
     let (model, path) = (fixture.model.base_url(), "/v1");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::approvals::{answer, answer_with, create_asking_run, wait_for_approval};
 use super::fixture::{RunnerFixture, TestRun};
-use super::process::{descendants, wait_until_exited};
+use crate::support::runner_process::{descendants, wait_until_exited};
 
 const TIMEOUT: Duration = Duration::from_secs(120);
 

@@ -8,7 +8,7 @@ use guildhall_domain::FailureKind;
 use rustix::process::Signal;
 
 use super::fixture::{RunnerFixture, phase_payloads};
-use super::proxy::{self, ProxyAction};
+use crate::support::proxy::{self, ProxyAction};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failed_command_ack_is_retried_until_the_server_responds() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::fixture::{RunnerFixture, TestRun};
-use super::proxy::{self, ProxyAction};
+use crate::support::proxy::{self, ProxyAction};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn turn_continues_when_its_server_is_killed_and_restarted() {
@@ -11,11 +11,11 @@ async fn turn_continues_when_its_server_is_killed_and_restarted() {
     let run = fixture.create_run().await;
     let _runner = fixture.start_runner(&run, &[]);
     let command = fixture.send(&run, "slow").await;
-    for _ in 0..2 {
-        tokio::time::sleep(Duration::from_millis(1500)).await;
+    for token in ["tok1 ", "tok10 "] {
         // The runner uses replica 0; the test sends its own requests to replica 1.
+        fixture.wait_for_output(&run, &command, token).await;
         fixture.cluster.kill_replica(0);
-        tokio::time::sleep(Duration::from_millis(700)).await;
+        fixture.cluster.wait_until_refused(0).await;
         fixture.cluster.restart_replica(0).await;
     }
     assert_complete_once(&fixture, &run, &command).await;
@@ -30,10 +30,11 @@ async fn turn_continues_behind_a_proxy_when_replicas_are_killed() {
     let proxy_url = proxy::start_on("127.0.0.1", &[&one, &other], |_| ProxyAction::Forward);
     let _runner = fixture.start_runner_at(&proxy_url, &run, &[]);
     let command = fixture.send(&run, "slow").await;
-    for replica in [0, 1, 0] {
-        tokio::time::sleep(Duration::from_secs(1)).await;
+    // The test reads from replica 1, so that it waits for output while both run.
+    for (replica, token) in [(0, "tok1 "), (1, "tok8 "), (0, "tok15 ")] {
+        fixture.wait_for_output(&run, &command, token).await;
         fixture.cluster.kill_replica(replica);
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        fixture.cluster.wait_until_refused(replica).await;
         fixture.cluster.restart_replica(replica).await;
     }
     assert_complete_once(&fixture, &run, &command).await;

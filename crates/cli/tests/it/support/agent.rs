@@ -153,7 +153,7 @@ pub(crate) fn runner_program() -> PathBuf {
     program
 }
 
-fn write_private(path: &Path, text: &str) {
+pub(crate) fn write_private(path: &Path, text: &str) {
     fs::write(path, text).expect("written");
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("set");
 }

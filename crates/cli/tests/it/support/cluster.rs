@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::Stdio;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use guildhall_testkit::{PrivateEngines, Rounds, TestDb, subject_prefix};
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{ChildProcess, guildhall};
 
-const PASSWORD: &str = "correct horse battery";
+pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// Number of kills by component.
 pub(crate) type KillCounts = BTreeMap<&'static str, usize>;
@@ -22,7 +23,7 @@ pub(crate) type KillCounts = BTreeMap<&'static str, usize>;
 pub(crate) struct Cluster {
     pub(crate) db: TestDb,
     pub(crate) client: reqwest::Client,
-    engines: PrivateEngines,
+    engines: Arc<PrivateEngines>,
     prefix: String,
     ports: [u16; 2],
     servers: [Mutex<Option<ChildProcess>>; 2],
@@ -30,7 +31,25 @@ pub(crate) struct Cluster {
     /// The address on which both replicas listen.
     host: String,
     downtime: Mutex<Downtime>,
+    /// Whether PostgreSQL was killed and is not restarted yet.
+    is_postgres_down: AtomicBool,
+    /// Requests that failed while PostgreSQL was down.
+    failed_without_postgres: AtomicU64,
 }
+
+/// What is killed. The deck holds each kind at least once.
+#[derive(Debug, Clone, Copy)]
+enum KillKind {
+    Server,
+    Postgres,
+    Nats,
+}
+
+const KILL_DECK: [KillKind; 5] =
+    [KillKind::Server, KillKind::Postgres, KillKind::Nats, KillKind::Server, KillKind::Postgres];
+
+/// An engine stays down for at most this long.
+const MAX_ENGINE_OUTAGE: Duration = Duration::from_millis(800);
 
 /// Total downtime: from each kill until both replicas are ready again.
 #[derive(Debug, Default)]
@@ -61,13 +80,15 @@ impl Cluster {
         let cluster = Self {
             db,
             client,
-            engines,
+            engines: Arc::new(engines),
             prefix: subject_prefix(),
             ports: [free_port(), free_port()],
             servers: Default::default(),
             environment: environment.to_vec(),
             host: host.to_owned(),
             downtime: Mutex::default(),
+            is_postgres_down: AtomicBool::new(false),
+            failed_without_postgres: AtomicU64::new(0),
         };
         for replica in 0..2 {
             cluster.start_replica(replica);
@@ -98,6 +119,15 @@ impl Cluster {
         }
     }
 
+    /// Waits until a killed replica refuses connections.
+    pub(crate) async fn wait_until_refused(&self, replica: usize) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while self.client.get(self.url(replica, "/health/live")).send().await.is_ok() {
+            assert!(Instant::now() < deadline, "replica {replica} still responds");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     /// Restarts a killed replica on the same port and waits until it is ready.
     pub(crate) async fn restart_replica(&self, replica: usize) {
         self.start_replica(replica);
@@ -106,8 +136,12 @@ impl Cluster {
 
     /// Kills PostgreSQL, starts it again, and waits until both replicas are ready.
     pub(crate) async fn kill_and_restart_postgres(&self) {
-        self.engines.postgres.kill();
-        self.engines.postgres.restart().expect("recovered");
+        let engines = Arc::clone(&self.engines);
+        run_blocking(move || {
+            engines.postgres.kill();
+            engines.postgres.restart().expect("recovered");
+        })
+        .await;
         self.wait_ready().await;
     }
 
@@ -152,28 +186,20 @@ impl Cluster {
         body: &Value,
     ) -> Option<Value> {
         let request = self.request(replica, Method::POST, path, bearer).header("idempotency-key", key);
-        let response = request.json(body).send().await.ok()?;
-        if response.status() != 201 {
-            return None;
+        let created = async {
+            let response = request.json(body).send().await.ok()?;
+            if response.status() == 201 { response.json().await.ok() } else { None }
+        };
+        let created = created.await;
+        if created.is_none() {
+            self.record_failed_request();
         }
-        response.json().await.ok()
+        created
     }
 
     /// Creates the first user, signs in and returns the access token.
     pub(crate) async fn create_operator(&self) -> String {
-        let output = guildhall()
-            .args(["init", "--name", "operator", "--password-stdin"])
-            .env("GUILDHALL_POSTGRES_URL", self.db.url().expose_secret())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .and_then(|mut child| {
-                child.stdin.as_mut().expect("piped").write_all(PASSWORD.as_bytes())?;
-                child.wait_with_output()
-            })
-            .expect("guildhall init runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        create_first_user(&self.db);
         let sign_in = json!({ "name": "operator", "password": PASSWORD });
         let request = self.client.post(self.url(0, "/api/v1/auth/login")).json(&sign_in);
         let tokens: Value = request.send().await.expect("a response").json().await.expect("tokens");
@@ -191,40 +217,64 @@ impl Cluster {
         (id, key["secret"].as_str().expect("a secret").to_owned())
     }
 
-    /// Kills and restarts a random component, once per round, with a pause before each kill.
+    /// Kills and restarts components in random order, once per round, with a pause before each kill. Each kind is
+    /// killed at least once. Clients must run on tasks of their own: they send while an engine is down.
     pub(crate) async fn kill_at_random(&self, rounds: &mut Rounds) -> KillCounts {
         let mut counts = KillCounts::new();
-        for _ in 0..rounds.size() {
+        for kind in rounds.shuffled_deck(&KILL_DECK) {
             let pause = Duration::from_millis(200) + rounds.random_duration(Duration::from_millis(800));
             tokio::time::sleep(pause).await;
             self.downtime.lock().expect("the lock is not poisoned").since = Some(Instant::now());
-            *counts.entry(self.kill_one(rounds)).or_default() += 1;
+            *counts.entry(self.kill_one(kind, rounds).await).or_default() += 1;
             self.wait_ready().await;
             let mut downtime = self.downtime.lock().expect("the lock is not poisoned");
             let duration = downtime.since.take().map_or(Duration::ZERO, |since| since.elapsed());
             downtime.total += duration;
         }
+        let kinds: Vec<_> = counts.keys().copied().collect();
+        assert_eq!(kinds, ["NATS", "PostgreSQL", "a server"], "seed {}", rounds.seed());
+        let failed = self.failed_without_postgres.load(Ordering::SeqCst);
+        assert!(failed > 0, "no client sent a request while PostgreSQL was down");
         counts
     }
 
-    fn kill_one(&self, rounds: &mut Rounds) -> &'static str {
-        match rounds.random() % 5 {
-            0 | 1 => {
-                let replica = usize::try_from(rounds.random() % 2).unwrap_or(0);
+    async fn kill_one(&self, kind: KillKind, rounds: &mut Rounds) -> &'static str {
+        let outage = rounds.random_duration(MAX_ENGINE_OUTAGE);
+        let engines = Arc::clone(&self.engines);
+        match kind {
+            KillKind::Server => {
+                let replica = rounds.random_index(2);
                 self.kill_replica(replica);
                 self.start_replica(replica);
                 "a server"
             }
-            2 | 3 => {
-                self.engines.postgres.kill();
-                self.engines.postgres.restart().expect("recovered");
+            KillKind::Postgres => {
+                self.is_postgres_down.store(true, Ordering::SeqCst);
+                run_blocking(move || {
+                    engines.postgres.kill();
+                    std::thread::sleep(outage);
+                    engines.postgres.restart().expect("recovered");
+                })
+                .await;
+                self.is_postgres_down.store(false, Ordering::SeqCst);
                 "PostgreSQL"
             }
-            _ => {
-                self.engines.nats.kill();
-                self.engines.nats.restart().expect("started");
+            KillKind::Nats => {
+                run_blocking(move || {
+                    engines.nats.kill();
+                    std::thread::sleep(outage);
+                    engines.nats.restart().expect("started");
+                })
+                .await;
                 "NATS"
             }
+        }
+    }
+
+    /// Records that a request failed.
+    pub(crate) fn record_failed_request(&self) {
+        if self.is_postgres_down.load(Ordering::SeqCst) {
+            self.failed_without_postgres.fetch_add(1, Ordering::SeqCst);
         }
     }
 
@@ -233,4 +283,26 @@ impl Cluster {
         let downtime = self.downtime.lock().expect("the lock is not poisoned");
         downtime.total + downtime.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
+}
+
+/// Runs blocking work on a thread of its own, so that it stops no client of the test.
+pub(crate) async fn run_blocking(work: impl FnOnce() + Send + 'static) {
+    tokio::task::spawn_blocking(work).await.expect("the work does not panic");
+}
+
+/// Creates the user `operator` with [`PASSWORD`].
+pub(crate) fn create_first_user(db: &TestDb) {
+    let output = guildhall()
+        .args(["init", "--name", "operator", "--password-stdin"])
+        .env("GUILDHALL_POSTGRES_URL", db.url().expose_secret())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .and_then(|mut child| {
+            child.stdin.as_mut().expect("piped").write_all(PASSWORD.as_bytes())?;
+            child.wait_with_output()
+        })
+        .expect("guildhall init runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -5,7 +5,10 @@ pub(crate) mod channels;
 pub(crate) mod cluster;
 pub(crate) mod doctor;
 pub(crate) mod logged_replicas;
+pub(crate) mod proxy;
+pub(crate) mod run_events;
 pub(crate) mod runner;
+pub(crate) mod runner_process;
 pub(crate) mod terminal;
 pub(crate) mod user;
 

@@ -20,12 +20,13 @@ pub(crate) async fn steer_is_accepted_or_rejected(fixture: &BackendFixture) {
         })
         .await;
     assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    let is_received = harness.received().iter().any(|body| body.contains("rather tell me of whales"));
     if fixture.capabilities.can_steer {
         assert_eq!(response.await, Ok(Ok(())));
-        let is_received = harness.received().iter().any(|body| body.contains("rather tell me of whales"));
         assert!(is_received, "an accepted steer reaches the model");
     } else {
         assert_eq!(response.await, Ok(Err(SteerError::Unsupported)));
+        assert!(!is_received, "a rejected steer reached the model");
     }
     harness.finish();
 }

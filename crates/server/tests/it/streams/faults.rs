@@ -1,6 +1,7 @@
 //! Reconnects and engine restarts: a reader gets the complete log in the end.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use guildhall_testkit::{PrivateEngines, TestDb};
@@ -14,12 +15,43 @@ use crate::support::runs::assistant_message;
 
 const RECONNECTS: usize = 20;
 
+/// What the appender and the test share.
+#[derive(Debug, Default)]
+struct Progress {
+    is_stopped: AtomicBool,
+    is_postgres_down: AtomicBool,
+    sent_without_postgres: AtomicUsize,
+}
+
+/// Kills or restarts an engine. PostgreSQL stays down until an append was sent.
+fn inject_fault(round: usize, engines: &PrivateEngines, progress: &Progress) {
+    match round % 5 {
+        1 => {
+            engines.postgres.kill();
+            let sent_before = progress.sent_without_postgres.load(Ordering::SeqCst);
+            progress.is_postgres_down.store(true, Ordering::SeqCst);
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while progress.sent_without_postgres.load(Ordering::SeqCst) == sent_before {
+                assert!(Instant::now() < deadline, "nothing is sent while PostgreSQL is down");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            progress.is_postgres_down.store(false, Ordering::SeqCst);
+            engines.postgres.restart().expect("a running PostgreSQL");
+        }
+        2 => engines.nats.kill(),
+        4 => engines.nats.restart().expect("a running NATS"),
+        _ => {}
+    }
+}
+
 /// Appends events until stopped. Repeats each event with the same id until it is confirmed.
-async fn append_until_stopped(cluster: &Cluster, fixture: &StreamFixture, stop: &AtomicBool) -> usize {
+async fn append_until_stopped(cluster: &Cluster, fixture: &StreamFixture, progress: &Progress) -> usize {
     let mut written = 0;
-    while !stop.load(Ordering::SeqCst) {
+    while !progress.is_stopped.load(Ordering::SeqCst) {
         let event = json!([assistant_message(&format!("e{written}"), &fixture.command, "text")]);
         let server = if written % 2 == 0 { &cluster.first } else { &cluster.second };
+        let is_postgres_down = progress.is_postgres_down.load(Ordering::SeqCst);
+        progress.sent_without_postgres.fetch_add(usize::from(is_postgres_down), Ordering::SeqCst);
         if server.append_events(&fixture.claim, event).await.status == 200 {
             written += 1;
         }
@@ -75,34 +107,32 @@ async fn follow(
 // covers: R9
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reconnects_and_engine_restarts_deliver_the_complete_log() {
-    let engines = PrivateEngines::start();
+    let engines = Arc::new(PrivateEngines::start());
     let db = TestDb::migrated(engines.urls()).await;
     let cluster = Cluster::with_setup(Setup::with_private_engines(&db, &engines.urls()), db).await;
     let fixture = StreamFixture::new(&cluster, "acme").await;
-    let stop = AtomicBool::new(false);
-    let reading = async {
-        let (mut received, mut turn) = (Vec::new(), 0);
-        for round in 0..RECONNECTS {
-            match round % 5 {
-                1 => {
-                    engines.postgres.kill();
-                    engines.postgres.restart().expect("a running PostgreSQL");
-                }
-                2 => engines.nats.kill(),
-                4 => engines.nats.restart().expect("a running NATS"),
-                _ => {}
-            }
-            let target = received.len() + 5;
-            follow(&cluster, &fixture, &mut received, target, &mut turn).await;
-        }
-        stop.store(true, Ordering::SeqCst);
-        (received, turn)
+    let (shared, progress) = (Arc::new((cluster, fixture)), Arc::new(Progress::default()));
+    let appending = {
+        let (shared, progress) = (Arc::clone(&shared), Arc::clone(&progress));
+        guildhall_testkit::spawn_task(
+            async move { append_until_stopped(&shared.0, &shared.1, &progress).await },
+        )
     };
-    let (written, (mut received, mut turn)) =
-        tokio::join!(append_until_stopped(&cluster, &fixture, &stop), reading);
+    let (cluster, fixture) = (&shared.0, &shared.1);
+    let (mut received, mut turn) = (Vec::new(), 0);
+    for round in 0..RECONNECTS {
+        let (engines, progress) = (Arc::clone(&engines), Arc::clone(&progress));
+        // On a thread of its own: the appender and the server keep running while an engine is down.
+        let fault = tokio::task::spawn_blocking(move || inject_fault(round, &engines, &progress));
+        fault.await.expect("no panic");
+        let target = received.len() + 5;
+        follow(cluster, fixture, &mut received, target, &mut turn).await;
+    }
+    progress.is_stopped.store(true, Ordering::SeqCst);
+    let written = appending.await.expect("no panic");
     let log: Vec<Value> = cluster.list_events(&fixture.run).await;
     assert!(log.len() > written && written > RECONNECTS, "{written} events were appended");
-    follow(&cluster, &fixture, &mut received, log.len(), &mut turn).await;
+    follow(cluster, fixture, &mut received, log.len(), &mut turn).await;
     assert!(turn >= RECONNECTS);
     assert_eq!(data(&received), log);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use guildhall_domain::approvals::state::ApprovalStatus;
 
 use super::super::agent::Agent;
-use super::super::proxy::{Gate, ProxyAction, ProxyRequest};
+use crate::support::proxy::{Gate, ProxyAction, ProxyRequest};
 
 /// One kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

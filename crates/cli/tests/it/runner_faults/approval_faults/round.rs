@@ -15,10 +15,12 @@ use tokio::sync::Semaphore;
 use super::super::LEASE;
 use super::super::approvals::create_asking_run;
 use super::super::fixture::{RunnerFixture, TestRun};
-use super::super::process::{RunnerProcess, descendants, send_signal, wait_for_lines, wait_until_exited};
-use super::super::proxy::{self, Gate};
 use super::history::{ApprovalRecord, RoundHistory, TurnHistory};
 use super::kill::{Kill, KilledProcess, Moment};
+use crate::support::proxy::{self, Gate};
+use crate::support::runner_process::{
+    RunnerProcess, descendants, send_signal, wait_for_lines, wait_until_exited,
+};
 
 const TIMEOUT: Duration = Duration::from_secs(90);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

@@ -2,8 +2,9 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
@@ -12,7 +13,7 @@ use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 const HANG_DURATION: Duration = Duration::from_secs(120);
 
 /// What the proxy does with a request.
-pub(super) enum ProxyAction {
+pub(crate) enum ProxyAction {
     Forward,
     /// Closes the connection without a response.
     Drop,
@@ -28,36 +29,47 @@ pub(super) enum ProxyAction {
 
 /// Holds requests until it is opened.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(crate) struct Gate {
     is_open: Mutex<bool>,
     opened: Condvar,
+    /// Whether a request or a response is held.
+    is_holding: AtomicBool,
 }
 
 impl Gate {
-    pub(super) fn open(&self) {
+    pub(crate) fn open(&self) {
         *self.is_open.lock().expect("the lock is not poisoned") = true;
         self.opened.notify_all();
     }
 
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         *self.is_open.lock().expect("the lock is not poisoned")
     }
 
+    /// Waits until a request or a response is held, at most 10 s.
+    pub(crate) fn wait_until_held(&self) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !self.is_holding.load(Ordering::SeqCst) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     fn wait(&self) {
+        self.is_holding.store(true, Ordering::SeqCst);
         let is_open = self.is_open.lock().expect("the lock is not poisoned");
         let _opened = self.opened.wait_while(is_open, |is_open| !*is_open).expect("the lock is not poisoned");
     }
 }
 
 /// A parsed HTTP request.
-pub(super) struct ProxyRequest {
-    pub(super) line: String,
+pub(crate) struct ProxyRequest {
+    pub(crate) line: String,
     head: Vec<String>,
-    pub(super) body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 /// Starts a proxy in front of a server. Returns its URL.
-pub(super) fn start(
+pub(crate) fn start(
     server: &str,
     action: impl Fn(&ProxyRequest) -> ProxyAction + Send + Sync + 'static,
 ) -> String {
@@ -65,7 +77,7 @@ pub(super) fn start(
 }
 
 /// Starts a proxy on a local address, in front of servers used in turn; it skips a server that is down.
-pub(super) fn start_on(
+pub(crate) fn start_on(
     host: &str,
     servers: &[&str],
     action: impl Fn(&ProxyRequest) -> ProxyAction + Send + Sync + 'static,

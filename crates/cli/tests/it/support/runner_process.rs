@@ -8,26 +8,26 @@ use std::time::{Duration, Instant};
 use guildhall_testkit::Stopwatch;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::ChildProcess;
+use super::ChildProcess;
 
 /// A runner: the guard process, which the test started, and its child, the worker.
-pub(super) struct RunnerProcess {
-    pub(super) process: ChildProcess,
-    pub(super) log: PathBuf,
+pub(crate) struct RunnerProcess {
+    pub(crate) process: ChildProcess,
+    pub(crate) log: PathBuf,
 }
 
 impl RunnerProcess {
-    pub(super) fn start(command: &mut Command, log: PathBuf) -> Self {
+    pub(crate) fn start(command: &mut Command, log: PathBuf) -> Self {
         let file = fs::File::create(&log).expect("a log");
         Self { process: ChildProcess::start_with_stderr(command, file.into()), log }
     }
 
-    pub(super) fn guard_pid(&self) -> u32 {
+    pub(crate) fn guard_pid(&self) -> u32 {
         self.process.pid()
     }
 
     /// Waits for the guard to start the worker and returns its pid.
-    pub(super) fn worker_pid(&self) -> u32 {
+    pub(crate) fn worker_pid(&self) -> u32 {
         let deadline = Instant::now() + Duration::from_secs(120);
         loop {
             if let [worker] = children(self.guard_pid())[..] {
@@ -38,23 +38,23 @@ impl RunnerProcess {
         }
     }
 
-    pub(super) fn log_text(&self) -> String {
+    pub(crate) fn log_text(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 }
 
-pub(super) fn send_signal(pid: u32, signal: Signal) {
+pub(crate) fn send_signal(pid: u32, signal: Signal) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a pid");
     let _already_exited = kill_process(pid, signal);
 }
 
-fn children(pid: u32) -> Vec<u32> {
+pub(crate) fn children(pid: u32) -> Vec<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     text.split_whitespace().filter_map(|id| id.parse().ok()).collect()
 }
 
 /// Returns all descendants of a process.
-pub(super) fn descendants(pid: u32) -> Vec<u32> {
+pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     let mut found = children(pid);
     let mut at = 0;
     while at < found.len() {
@@ -65,19 +65,19 @@ pub(super) fn descendants(pid: u32) -> Vec<u32> {
 }
 
 /// Returns the command line of a process.
-pub(super) fn command_line(pid: u32) -> String {
+pub(crate) fn command_line(pid: u32) -> String {
     let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&arguments).replace('\0', " ")
 }
 
 /// Returns whether a process is running; a zombie is not.
-pub(super) fn is_running(pid: u32) -> bool {
+pub(crate) fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
 /// Waits until all processes have exited. Returns how long it took.
-pub(super) async fn wait_until_exited(pids: &[u32], timeout: Duration) -> Duration {
+pub(crate) async fn wait_until_exited(pids: &[u32], timeout: Duration) -> Duration {
     // Reports name the whole time; the limit does not count stolen time.
     let (started, stopwatch) = (Instant::now(), Stopwatch::start());
     loop {
@@ -92,7 +92,7 @@ pub(super) async fn wait_until_exited(pids: &[u32], timeout: Duration) -> Durati
 }
 
 /// Waits for a file to have at least `count` lines, and returns them.
-pub(super) async fn wait_for_lines(file: &Path, count: usize) -> Vec<String> {
+pub(crate) async fn wait_for_lines(file: &Path, count: usize) -> Vec<String> {
     let deadline = Instant::now() + Duration::from_secs(120);
     loop {
         let text = fs::read_to_string(file).unwrap_or_default();
@@ -108,7 +108,7 @@ pub(super) async fn wait_for_lines(file: &Path, count: usize) -> Vec<String> {
 
 /// Waits for the process ids that a tool writes into its workspace, one per line. A tool has a PID namespace of its
 /// own; the ids returned are those of this machine.
-pub(super) async fn wait_for_pids(file: &Path, count: usize) -> Vec<u32> {
+pub(crate) async fn wait_for_pids(file: &Path, count: usize) -> Vec<u32> {
     let (lines, workspace) = (wait_for_lines(file, count).await, file.parent().expect("a workspace"));
     let host_pid = |line: &String| {
         let pid = host_pid(line, workspace);
