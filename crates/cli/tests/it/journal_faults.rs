@@ -22,6 +22,9 @@ use crate::support::cluster::{Cluster, KillCounts};
 const WRITERS: usize = 16;
 const TENANTS: usize = 4;
 
+/// A follower connects again after a pause of this length, so that it notices the end of the test.
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn confirmed_entries_survive_kills_without_loss_or_duplicate() {
     let mut rounds = Rounds::from_env(10);
@@ -153,7 +156,7 @@ impl JournalFixture {
             }
             if let Ok(mut response) = request.send().await {
                 let mut text = String::new();
-                while let Ok(Some(chunk)) = response.chunk().await {
+                while let Ok(Ok(Some(chunk))) = tokio::time::timeout(READ_TIMEOUT, response.chunk()).await {
                     text.push_str(&String::from_utf8_lossy(&chunk));
                     while let Some((event, rest)) = text.split_once("\n\n") {
                         record_event(event, tenant.stream, &mut received, &mut cursor);

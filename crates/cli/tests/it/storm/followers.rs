@@ -15,7 +15,7 @@ use crate::journal_faults::record_event;
 use crate::support::run_events::EventPositions;
 
 /// A replica that is stopped sends nothing; then the follower connects to another.
-const READ_TIMEOUT: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A run must end in this time, not counting outages of the whole system: longest answer, detection of a lost runner,
 /// recovery, and its retries.
@@ -31,7 +31,7 @@ pub(super) async fn follow_run(storm: &Storm, tenant: &StormTenant, created: Cre
     loop {
         let waited = started.elapsed().saturating_sub(storm.outages.total().saturating_sub(outages_before));
         record.waited = waited;
-        if waited > RUN_BOUND || record.outcome.is_some() {
+        if waited > storm.size.bound || record.outcome.is_some() {
             return record;
         }
         let mut stream = EventStream::open(storm, &path, &tenant.bearer, cursor.as_deref()).await;

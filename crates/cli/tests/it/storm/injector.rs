@@ -88,7 +88,7 @@ async fn inject_one(storm: &Arc<Storm>, kind: FaultKind, rounds: &mut Rounds, in
 }
 
 /// Waits until every replica confirms a write. Returns the last answer before it did.
-async fn wait_until_recovered(storm: &Storm) -> String {
+pub(super) async fn wait_until_recovered(storm: &Storm) -> String {
     let deadline = Instant::now() + Duration::from_secs(120);
     let (tenant, mut last_failure) = (&storm.tenants[storm.tenants.len() - 1], String::new());
     let path = format!("/api/v1/tenants/{}/members", tenant.id);

@@ -13,6 +13,7 @@ mod forwarder;
 mod injector;
 mod outages;
 mod overload;
+mod planted;
 mod postgres_node;
 mod postgres_pair;
 mod replicas;
@@ -38,6 +39,7 @@ use tokio::task::JoinHandle;
 use self::api::Api;
 use self::checker::{AuditRecord, RunRecord, StormHistory};
 use self::faults::FaultKind;
+use self::followers::RUN_BOUND;
 use self::outages::Outages;
 use self::postgres_pair::PostgresPair;
 use self::replicas::Replicas;
@@ -57,6 +59,8 @@ struct StormSize {
     runners: usize,
     appenders: usize,
     key_writers: usize,
+    /// A follower gives up a run that does not end in this time.
+    bound: Duration,
     /// Longest pause before a fault.
     calm: Duration,
     /// Longest pause of a caller between two runs.
@@ -78,10 +82,23 @@ impl StormSize {
             runners: choose(6, 40),
             appenders: choose(3, 5),
             key_writers: choose(2, 4),
+            bound: RUN_BOUND,
             calm: Duration::from_millis(if is_short { 700 } else { 3000 }),
             pause: Duration::from_secs(if is_short { 1 } else { 10 }),
             window: Duration::from_secs(60),
             outage: Duration::from_secs(if minutes < 60 { 20 } else { 60 }),
+        }
+    }
+
+    /// A small load without faults.
+    fn without_faults() -> Self {
+        Self {
+            kinds: &[],
+            runners: 2,
+            appenders: 2,
+            key_writers: 1,
+            bound: Duration::from_secs(6),
+            ..Self::new(0)
         }
     }
 

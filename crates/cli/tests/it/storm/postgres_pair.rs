@@ -63,6 +63,21 @@ impl PostgresPair {
         self.primary.fetch_xor(1, Ordering::SeqCst);
     }
 
+    /// Writes while the standby is down, and fails over. Commits wait for the standby only if it is synchronous.
+    pub(super) async fn fail_over_behind(&self, is_synchronous: bool, write: impl AsyncFnOnce()) {
+        let (primary, standby) = (self.primary(), self.standby());
+        primary.set_synchronous(is_synchronous);
+        let stopped = Arc::clone(&standby);
+        run_blocking(move || stopped.kill()).await;
+        write().await;
+        run_blocking(move || {
+            primary.kill();
+            standby.start();
+        })
+        .await;
+        self.fail_over(EarlierConnections::Closed).await;
+    }
+
     /// Makes the other server a standby. Until it has caught up, commits are on the primary only.
     pub(super) async fn rebuild_standby(&self) {
         let (primary, standby) = (self.primary(), self.standby());
