@@ -2,6 +2,7 @@
 
 mod counters;
 mod load;
+mod rows;
 
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,8 @@ const RUNNERS_AT_AN_OFFER: usize = 50;
 const HELD_RUNS: usize = 50;
 const PENDING_RUNS: usize = 1_000;
 const LISTED_RUNS: usize = 10;
+const FINISHED_RUNS: usize = 10_000;
+const TENANTS: usize = 1_000;
 
 /// A cost with N, and with ten times as many.
 struct Growth {
@@ -75,6 +78,8 @@ async fn measure(installation: &Installation) -> Result<()> {
         held_runs(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
         listed_runs(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
         pending_runs(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
+        finished_runs(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
+        tenants(&mut counters).await?,
     ];
     let worst = growths.iter().map(Growth::ratio).fold(0.0, f64::max);
     println!("growth_worst_ratio={worst:.2}");
@@ -182,7 +187,7 @@ async fn pending_runs(
     send_turn(installation, tenant, &run).await?;
     let mut costs = Vec::new();
     for (copies, runner) in [(PENDING_RUNS, &runner[0]), (PENDING_RUNS * 9, &runner[1])] {
-        counters.execute(COPY_WAITING_RUNS.replace("$COUNT", &copies.to_string())).await?;
+        counters.execute(rows::copy_waiting_runs(copies)).await?;
         // The claim is measured, not what is known of the runner.
         let body = json!({ "runnerId": runner, "wait": 0 });
         let claim = installation.request(Method::POST, "/api/v1/runners/claim", &tenant.enrolment, body);
@@ -195,30 +200,40 @@ async fn pending_runs(
     growth("a claim beside pending runs", "", PENDING_RUNS, costs)
 }
 
-/// Copies a waiting run with its session, command and journal head. One id serves them all.
-const COPY_WAITING_RUNS: &str = "
-    DROP TABLE IF EXISTS copies;
-    CREATE TEMPORARY TABLE copies AS
-        SELECT
-            -- The time in the id of a run says where its events are stored.
-            (left(waiting.run::text, 15) || substr(gen_random_uuid()::text, 16))::uuid AS id,
-            waiting.run AS original
-        FROM (SELECT run FROM waiting_runs ORDER BY since DESC LIMIT 1) AS waiting, generate_series(1, $COUNT);
-    INSERT INTO sessions
-        SELECT (jsonb_populate_record(NULL::sessions, to_jsonb(copied) || jsonb_build_object(
-            'id', copies.id, 'active_run', copies.id, 'active_command', copies.id, 'last_run', copies.id
-        ))).* FROM copies JOIN runs AS run ON run.id = copies.original JOIN sessions AS copied ON copied.id = run.session;
-    INSERT INTO runs
-        SELECT (jsonb_populate_record(NULL::runs, to_jsonb(run) || jsonb_build_object('id', copies.id, 'session', copies.id))).*
-        FROM copies JOIN runs AS run ON run.id = copies.original;
-    INSERT INTO journal_heads (journal, owner, last_seq, epoch)
-        SELECT head.journal, copies.id, head.last_seq, head.epoch
-        FROM copies JOIN journal_heads AS head ON head.owner = copies.original;
-    INSERT INTO commands
-        SELECT (jsonb_populate_record(NULL::commands, to_jsonb(command) || jsonb_build_object('id', copies.id, 'run', copies.id))).*
-        FROM copies JOIN commands AS command ON command.run = copies.original;
-    ANALYZE;
-";
+/// Counts a run from its creation to its end, with a list of runs, beside runs that have ended.
+async fn finished_runs(
+    installation: &Installation,
+    tenant: &Tenant,
+    counters: &mut Counters,
+) -> Result<Growth> {
+    let run = installation.create_run(tenant).await?;
+    send_turn(installation, tenant, &run).await?;
+    end_run(installation, tenant, &run).await?;
+    let mut costs = Vec::new();
+    for copies in [FINISHED_RUNS, FINISHED_RUNS * 9] {
+        counters.execute(rows::copy_ended_runs(copies)).await?;
+        let whole_run = async {
+            let run = installation.create_run(tenant).await?;
+            send_turn(installation, tenant, &run).await?;
+            let path = format!("/api/v1/runs?tenantId={}&limit=100", tenant.id);
+            installation.request(Method::GET, &path, &tenant.access, json!({})).await?;
+            end_run(installation, tenant, &run).await
+        };
+        costs.push(counters.during(whole_run).await?.1);
+    }
+    growth("a run and a list beside finished runs", "", FINISHED_RUNS, costs)
+}
+
+/// Counts an idle server.
+async fn tenants(counters: &mut Counters) -> Result<Growth> {
+    let mut costs = Vec::new();
+    for count in [TENANTS, TENANTS * 9] {
+        counters.execute(rows::insert_tenants(count)).await?;
+        tokio::time::sleep(SETTLE).await;
+        costs.push(counters.per_second(IDLE).await?);
+    }
+    growth("tenants with an audit log, idle server", "a second", TENANTS, costs)
+}
 
 async fn send_turn(installation: &Installation, tenant: &Tenant, run: &str) -> Result<String> {
     let turn = json!({ "type": "turn", "payload": { "prompt": "go" } });

@@ -254,7 +254,7 @@ fn start_housekeeping(
     reconcilers: &Reconcilers,
 ) {
     let every = &config.housekeeping;
-    let sealer = AuditSeal { store: store.clone(), signer, stop: tasks.stop() };
+    let sealer = AuditSeal::new(store.clone(), signer, tasks.stop());
     reconcilers.start(tasks, every.audit_seal_every, sealer);
     let idempotency_keys = IdempotencyKeyCleanup { store: store.clone(), stop: tasks.stop() };
     reconcilers.start(tasks, CLEANUP_INTERVAL, idempotency_keys);

@@ -4,7 +4,8 @@ use guildhall_domain::ids::{AttemptId, CommandId, PrincipalId, RunId};
 use guildhall_domain::journal::{Epoch, Seq};
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{CommandKind, CommandState};
-use jiff_sqlx::Timestamp;
+use jiff_sqlx::{Timestamp, ToSqlx};
+use serde::Deserialize;
 use sqlx::PgExecutor;
 use uuid::Uuid;
 
@@ -16,13 +17,14 @@ use crate::{Store, StoreError, Tx};
 pub struct NewCommand<'a> {
     pub id: CommandId,
     pub run: RunId,
-    pub ordinal: i32,
     pub kind: CommandKind,
     pub payload: &'a str,
     /// The exact payload, encrypted, if `payload` is a redacted copy.
     pub sealed_payload: Option<&'a [u8]>,
     pub target: Option<CommandId>,
     pub created_by: PrincipalId,
+    /// The title of its run, if that has none.
+    pub title: Option<&'a str>,
 }
 
 /// The columns that every command query selects.
@@ -74,21 +76,79 @@ impl Row {
     }
 }
 
-pub async fn insert(tx: &mut Tx, new: &NewCommand<'_>) -> Result<(), StoreError> {
-    sqlx::query_file!(
+/// An open command as JSON of a statement that reads its run.
+#[derive(Debug, Deserialize)]
+pub(crate) struct OpenCommand {
+    id: Uuid,
+    run: Uuid,
+    ordinal: i32,
+    kind: String,
+    payload: String,
+    target: Option<Uuid>,
+    state: String,
+    epoch: Option<i64>,
+    cancelling: bool,
+    attempt: Option<Uuid>,
+    failure_kind: Option<String>,
+    failure_message: Option<String>,
+    created_by: Uuid,
+    created_at: jiff::Timestamp,
+    acked_at: Option<jiff::Timestamp>,
+    delivered_seq: Option<i64>,
+    ended_at: Option<jiff::Timestamp>,
+    is_sealed: bool,
+}
+
+impl OpenCommand {
+    pub(crate) fn id(&self) -> Uuid {
+        self.id
+    }
+
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.is_sealed
+    }
+
+    pub(crate) fn into_command(self) -> Command {
+        let row = Row {
+            id: self.id,
+            run: self.run,
+            ordinal: self.ordinal,
+            kind: self.kind,
+            payload: self.payload,
+            target: self.target,
+            state: self.state,
+            epoch: self.epoch,
+            cancelling: self.cancelling,
+            attempt: self.attempt,
+            failure_kind: self.failure_kind,
+            failure_message: self.failure_message,
+            created_by: self.created_by,
+            created_at: self.created_at.to_sqlx(),
+            acked_at: self.acked_at.map(ToSqlx::to_sqlx),
+            delivered_seq: self.delivered_seq,
+            ended_at: self.ended_at.map(ToSqlx::to_sqlx),
+        };
+        row.into_command()
+    }
+}
+
+/// Inserts a command with the next ordinal of its run.
+pub async fn insert(tx: &mut Tx, new: &NewCommand<'_>) -> Result<Command, StoreError> {
+    let row = sqlx::query_file_as!(
+        Row,
         "queries/commands/insert.sql",
         new.id.as_uuid(),
         new.run.as_uuid(),
-        new.ordinal,
         new.kind.as_str(),
         new.payload,
         new.sealed_payload,
         new.target.map(CommandId::as_uuid),
-        new.created_by.as_uuid()
+        new.created_by.as_uuid(),
+        new.title
     )
-    .execute(tx.connection())
+    .fetch_one(tx.connection())
     .await?;
-    Ok(())
+    Ok(row.into_command())
 }
 
 pub async fn find(store: &Store, id: CommandId) -> Result<Option<Command>, StoreError> {
@@ -113,41 +173,12 @@ pub async fn list(store: &Store, run: RunId, after: i32, limit: u32) -> Result<V
     Ok(rows.fetch_all(&store.pool).await?.into_iter().map(Row::into_command).collect())
 }
 
-/// Lists the open commands of a run by ordinal, in a transaction.
-pub async fn load_open(tx: &mut Tx, run: RunId) -> Result<Vec<Command>, StoreError> {
-    list_open_with(tx.connection(), &[run]).await
-}
-
-/// Lists the open commands of a run by ordinal.
-pub async fn list_open(store: &Store, run: RunId) -> Result<Vec<Command>, StoreError> {
-    list_open_with(&store.pool, &[run]).await
-}
-
-/// Lists the open commands of runs by ordinal, with one statement.
-pub async fn list_open_of(store: &Store, runs: &[RunId]) -> Result<Vec<Command>, StoreError> {
-    list_open_with(&store.pool, runs).await
-}
-
-async fn list_open_with(executor: impl PgExecutor<'_>, runs: &[RunId]) -> Result<Vec<Command>, StoreError> {
-    let runs: Vec<Uuid> = runs.iter().map(|run| run.as_uuid()).collect();
-    let rows = sqlx::query_file_as!(Row, "queries/commands/list_open.sql", &runs).fetch_all(executor).await?;
-    Ok(rows.into_iter().map(Row::into_command).collect())
-}
-
 /// Finds the newest command of a run.
 pub async fn find_latest(store: &Store, run: RunId) -> Result<Option<Command>, StoreError> {
     let row = sqlx::query_file_as!(Row, "queries/commands/find_latest.sql", run.as_uuid())
         .fetch_optional(&store.pool)
         .await?;
     Ok(row.map(Row::into_command))
-}
-
-/// Lists the commands that a runner has not received yet, or has to interrupt.
-pub async fn poll(store: &Store, run: RunId, after: i32, limit: u32) -> Result<Vec<Command>, StoreError> {
-    let rows = sqlx::query_file_as!(Row, "queries/commands/poll.sql", run.as_uuid(), after, i64::from(limit))
-        .fetch_all(&store.pool)
-        .await?;
-    Ok(rows.into_iter().map(Row::into_command).collect())
 }
 
 /// Returns the encrypted exact payloads of those commands that have one.
@@ -160,19 +191,20 @@ pub async fn sealed_payloads(
     Ok(rows.into_iter().map(|row| (CommandId::from_uuid(row.id), row.sealed_payload)).collect())
 }
 
-/// Updates the state of a command. A trigger erases the encrypted payload of an ended one. `delivered` is the last event of its target turn at delivery.
+/// Updates the state of a command, and returns it. A trigger erases the encrypted payload of an ended one. `delivered` is the last event of its target turn at delivery.
 pub async fn set_state(
     tx: &mut Tx,
     id: CommandId,
     state: &CommandState,
     delivered: Option<Seq>,
-) -> Result<(), StoreError> {
+) -> Result<Command, StoreError> {
     let (epoch, cancelling, failure) = match state {
         CommandState::Pending => (None, false, None),
         CommandState::Running { epoch, cancelling } => (Some(epoch.get()), *cancelling, None),
         CommandState::Ended(outcome) => (None, false, outcome.failure.as_ref()),
     };
-    sqlx::query_file!(
+    let row = sqlx::query_file_as!(
+        Row,
         "queries/commands/set_state.sql",
         id.as_uuid(),
         state.as_str(),
@@ -182,7 +214,7 @@ pub async fn set_state(
         failure.map(|failure| failure.message.as_str()),
         delivered.map(Seq::get)
     )
-    .execute(tx.connection())
+    .fetch_one(tx.connection())
     .await?;
-    Ok(())
+    Ok(row.into_command())
 }

@@ -4,7 +4,7 @@ use guildhall_domain::runners::enrolment::EnrolmentSummary;
 use std::time::Duration;
 
 use guildhall_domain::access::principal::Slug;
-use guildhall_domain::ids::{EnrolmentId, PrincipalId, RunId, RunnerId, TenantId};
+use guildhall_domain::ids::{EnrolmentId, PrincipalId, RunId, RunnerId, RunnerJobId, TenantId};
 use guildhall_domain::runners::enrolment::Enrolment;
 use jiff_sqlx::Timestamp;
 
@@ -26,6 +26,8 @@ pub struct NewEnrolment<'a> {
     pub hash: &'a [u8],
     /// Lifetime, on the clock of PostgreSQL.
     pub ttl: Duration,
+    /// The runner job that starts the process of this enrolment.
+    pub job: Option<RunnerJobId>,
 }
 
 /// An enrolment that is neither revoked nor expired.
@@ -47,7 +49,8 @@ pub async fn insert(tx: &mut Tx, new: &NewEnrolment<'_>) -> Result<jiff::Timesta
         new.profile.map(Slug::as_str),
         new.run.map(RunId::as_uuid),
         new.hash,
-        new.ttl.as_secs_f64()
+        new.ttl.as_secs_f64(),
+        new.job.map(RunnerJobId::as_uuid)
     )
     .fetch_one(tx.connection())
     .await?;
@@ -126,12 +129,12 @@ pub async fn exists(tx: &mut Tx, tenant: TenantId, id: EnrolmentId) -> Result<bo
     Ok(row.exists)
 }
 
-/// Binds an enrolment to a run. Returns `false` if it is revoked or bound to another run.
+/// Binds an enrolment, and the job of its warm runner, to a run. Returns `false` if it is revoked or bound to another run.
 pub async fn bind(tx: &mut Tx, id: EnrolmentId, run: RunId) -> Result<bool, StoreError> {
-    let done = sqlx::query_file!("queries/enrolments/bind.sql", id.as_uuid(), run.as_uuid())
-        .execute(tx.connection())
+    let bound = sqlx::query_file!("queries/enrolments/bind.sql", id.as_uuid(), run.as_uuid())
+        .fetch_optional(tx.connection())
         .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(bound.is_some())
 }
 
 /// Revokes the enrolment of a launched process, whichever tenant it belongs to.

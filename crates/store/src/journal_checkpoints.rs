@@ -26,9 +26,6 @@ pub async fn insert(tx: &mut Tx, checkpoint: &Checkpoint) -> Result<(), StoreErr
     )
     .execute(tx.connection())
     .await?;
-    sqlx::query_file!("queries/journal_checkpoints/update_head.sql", journal, owner, tip.seq.get())
-        .execute(tx.connection())
-        .await?;
     Ok(())
 }
 

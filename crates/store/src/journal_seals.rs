@@ -25,7 +25,7 @@ pub enum SealFilter {
     UnsealedOrUnsigned,
 }
 
-/// Finds streams of a journal that match: at most `limit`, ordered by owner, starting at `from`.
+/// Finds marked streams of a journal that match: at most `limit`, ordered by owner, starting at `from`.
 pub async fn find_unsealed(
     store: &Store,
     journal: Journal,
@@ -49,6 +49,29 @@ pub async fn find_unsealed(
     Ok(streams.collect())
 }
 
+/// Marks all streams of a journal that match, and no others. An append marks its stream by itself; this finds what was sealed for
+/// another filter, by another version, or changed by hand.
+pub async fn mark_unsealed(store: &Store, journal: Journal, filter: SealFilter) -> Result<(), StoreError> {
+    let with_unsigned = filter == SealFilter::UnsealedOrUnsigned;
+    sqlx::query_file!("queries/journal_seals/mark_unsealed.sql", journal.number(), with_unsigned)
+        .execute(&store.pool)
+        .await?;
+    sqlx::query_file!("queries/journal_seals/unmark_sealed.sql", journal.number(), with_unsigned)
+        .execute(&store.pool)
+        .await?;
+    Ok(())
+}
+
+/// Removes the mark of a stream that is sealed up to its end. Appends wait from here to the commit, so this is the last step of a
+/// transaction.
+pub async fn unmark(tx: &mut Tx, stream: Stream, sealed: Seq) -> Result<(), StoreError> {
+    let Stream { journal, owner } = stream;
+    sqlx::query_file!("queries/journal_seals/unmark.sql", journal.number(), owner, sealed.get())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}
+
 /// The end of the sealed and of the signed part of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SealHead {
@@ -58,10 +81,19 @@ pub struct SealHead {
 
 /// Locks the sealing of a stream until the end of the transaction. Returns `None` if another replica holds the lock.
 pub async fn lock(tx: &mut Tx, stream: Stream) -> Result<Option<SealHead>, StoreError> {
+    if let Some(head) = try_lock(tx, stream).await? {
+        return Ok(Some(head));
+    }
+    // Locked, or the first time.
+    let inserted =
+        sqlx::query_file!("queries/journal_seals/insert_head.sql", stream.journal.number(), stream.owner)
+            .execute(tx.connection())
+            .await?;
+    if inserted.rows_affected() == 0 { Ok(None) } else { try_lock(tx, stream).await }
+}
+
+async fn try_lock(tx: &mut Tx, stream: Stream) -> Result<Option<SealHead>, StoreError> {
     let Stream { journal, owner } = stream;
-    sqlx::query_file!("queries/journal_seals/insert_head.sql", journal.number(), owner)
-        .execute(tx.connection())
-        .await?;
     let row = sqlx::query_file!("queries/journal_seals/lock_head.sql", journal.number(), owner)
         .fetch_optional(tx.connection())
         .await?;
@@ -106,14 +138,12 @@ pub async fn insert(tx: &mut Tx, stream: Stream, seals: &[EntrySeal]) -> Result<
         owner,
         &seqs,
         &body_hashes as &[&[u8]],
-        &hashes as &[&[u8]]
+        &hashes as &[&[u8]],
+        last.seq.get(),
+        last.hash.as_bytes().as_slice()
     )
     .execute(tx.connection())
     .await?;
-    let (sealed_seq, hash) = (last.seq.get(), last.hash.as_bytes().as_slice());
-    sqlx::query_file!("queries/journal_seals/update_head.sql", journal.number(), owner, sealed_seq, hash)
-        .execute(tx.connection())
-        .await?;
     Ok(())
 }
 

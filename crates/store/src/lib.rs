@@ -26,6 +26,7 @@ pub mod journal;
 pub mod journal_checkpoints;
 pub mod journal_seals;
 pub mod leases;
+pub mod loaded_runs;
 pub mod login_methods;
 pub mod logins;
 pub mod memberships;

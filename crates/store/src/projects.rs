@@ -24,7 +24,7 @@ impl Row {
             slug: self.slug,
             name: self.name,
             created_at: self.created_at.to_jiff(),
-            setup: parse_setup(self.setup)?,
+            setup: parse_setup(self.setup.as_deref())?,
         })
     }
 }
@@ -92,21 +92,9 @@ pub async fn set_setup(
     row.map(Row::into_project).transpose()
 }
 
-/// Returns the setup of the project with this slug. `None` if there is no such project, or it has no setup.
-pub async fn setup_by_slug(
-    store: &Store,
-    tenant: TenantId,
-    slug: &str,
-) -> Result<Option<ProjectSetup>, StoreError> {
-    let row = sqlx::query_file!("queries/projects/find_setup_by_slug.sql", tenant.as_uuid(), slug)
-        .fetch_optional(&store.pool)
-        .await?;
-    parse_setup(row.and_then(|row| row.setup))
-}
-
 /// Parses a stored setup. An unreadable one, perhaps of a newer version, is an error: without its setup a run would
 /// start in an unprepared workspace.
-fn parse_setup(text: Option<String>) -> Result<Option<ProjectSetup>, StoreError> {
-    let setup = text.as_deref().map(ProjectSetup::from_json).transpose();
+pub fn parse_setup(text: Option<&str>) -> Result<Option<ProjectSetup>, StoreError> {
+    let setup = text.map(ProjectSetup::from_json).transpose();
     setup.map_err(|error| StoreError::Unreadable { column: "projects.setup", source: error.into() })
 }

@@ -250,13 +250,6 @@ pub async fn claim(
     Ok(jobs.collect())
 }
 
-pub async fn set_enrolment(tx: &mut Tx, id: RunnerJobId, enrolment: EnrolmentId) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/runner_jobs/set_enrolment.sql", id.as_uuid(), enrolment.as_uuid())
-        .execute(tx.connection())
-        .await?;
-    Ok(())
-}
-
 /// Marks a job as running.
 pub async fn set_running(store: &Store, id: RunnerJobId) -> Result<(), StoreError> {
     sqlx::query_file!("queries/runner_jobs/set_running.sql", id.as_uuid()).execute(&store.pool).await?;
@@ -276,14 +269,6 @@ pub async fn end(
             .execute(tx.connection())
             .await?;
     Ok(done.rows_affected() == 1)
-}
-
-/// Records the run that a warm runner claimed.
-pub async fn set_run(tx: &mut Tx, enrolment: EnrolmentId, run: RunId) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/runner_jobs/set_run.sql", enrolment.as_uuid(), run.as_uuid())
-        .execute(tx.connection())
-        .await?;
-    Ok(())
 }
 
 /// Refreshes `seen_at` of the open jobs of a launcher.

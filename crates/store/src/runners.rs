@@ -25,8 +25,9 @@ pub struct NewRunner<'a> {
     pub backend_profiles: &'a [String],
 }
 
-pub async fn insert(tx: &mut Tx, new: &NewRunner<'_>) -> Result<(), StoreError> {
-    sqlx::query_file!(
+pub async fn insert(store: &Store, new: &NewRunner<'_>) -> Result<Runner, StoreError> {
+    let row = sqlx::query_file_as!(
+        Row,
         "queries/runners/insert.sql",
         new.id.as_uuid(),
         new.tenant.map(TenantId::as_uuid),
@@ -35,21 +36,38 @@ pub async fn insert(tx: &mut Tx, new: &NewRunner<'_>) -> Result<(), StoreError> 
         new.placement,
         new.backend_profiles
     )
-    .execute(tx.connection())
+    .fetch_one(&store.pool)
     .await?;
-    Ok(())
+    Ok(row.into_runner())
 }
 
 pub async fn find(store: &Store, id: RunnerId) -> Result<Option<Runner>, StoreError> {
-    let row = sqlx::query_file!("queries/runners/find.sql", id.as_uuid()).fetch_optional(&store.pool).await?;
-    Ok(row.map(|row| Runner {
-        id: RunnerId::from_uuid(row.id),
-        tenant: row.tenant.map(TenantId::from_uuid),
-        enrolment: EnrolmentId::from_uuid(row.enrolment),
-        name: row.name,
-        backend_profiles: row.backend_profiles,
-        is_draining: row.is_draining,
-    }))
+    let row = sqlx::query_file_as!(Row, "queries/runners/find.sql", id.as_uuid())
+        .fetch_optional(&store.pool)
+        .await?;
+    Ok(row.map(Row::into_runner))
+}
+
+struct Row {
+    id: Uuid,
+    tenant: Option<Uuid>,
+    enrolment: Uuid,
+    name: String,
+    backend_profiles: Vec<String>,
+    is_draining: bool,
+}
+
+impl Row {
+    fn into_runner(self) -> Runner {
+        Runner {
+            id: RunnerId::from_uuid(self.id),
+            tenant: self.tenant.map(TenantId::from_uuid),
+            enrolment: EnrolmentId::from_uuid(self.enrolment),
+            name: self.name,
+            backend_profiles: self.backend_profiles,
+            is_draining: self.is_draining,
+        }
+    }
 }
 
 /// Records that these runners asked for a run. Returns those whose enrolment is valid, with it.

@@ -4,7 +4,6 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{AttemptId, PrincipalId, RunId, RunnerId, SessionId, TenantId};
 use guildhall_domain::journal::{Epoch, Journal, Seq, Stream};
 use guildhall_domain::runs::Run;
-use guildhall_domain::runs::RunFilter;
 use guildhall_domain::runs::event::Usage;
 use guildhall_domain::runs::lease::Lease;
 use guildhall_domain::runs::{FailureReason, RunState, TerminalOutcome, TerminalStatus};
@@ -84,61 +83,54 @@ pub async fn load(tx: &mut Tx, id: RunId) -> Result<Option<Run>, StoreError> {
 }
 
 async fn find_with(executor: impl PgExecutor<'_>, id: RunId) -> Result<Option<Run>, StoreError> {
-    Ok(find_all_with(executor, &[id]).await?.pop())
-}
-
-/// Finds runs with one statement, in any order.
-pub async fn find_all(store: &Store, ids: &[RunId]) -> Result<Vec<Run>, StoreError> {
-    find_all_with(&store.pool, ids).await
-}
-
-async fn find_all_with(executor: impl PgExecutor<'_>, ids: &[RunId]) -> Result<Vec<Run>, StoreError> {
-    let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
-    let rows = sqlx::query_file_as!(RunRow, "queries/runs/find.sql", &ids).fetch_all(executor).await?;
-    Ok(rows.into_iter().map(RunRow::into_run).collect())
+    let row =
+        sqlx::query_file_as!(RunRow, "queries/runs/find.sql", id.as_uuid()).fetch_optional(executor).await?;
+    Ok(row.map(RunRow::into_run))
 }
 
 /// The columns of a run.
-struct RunRow {
-    id: Uuid,
-    tenant: Uuid,
-    tenant_slug: String,
-    session: Uuid,
-    ordinal: i32,
-    title: Option<String>,
-    project: String,
-    provider: String,
-    backend_profile: String,
-    workspace_ref: String,
-    execution_policy: String,
-    trace_sink: Option<String>,
-    created_by: Uuid,
-    created_at: Timestamp,
-    state: String,
-    terminal_status: Option<String>,
-    failure_kind: Option<String>,
-    failure_message: Option<String>,
-    ended_at: Option<Timestamp>,
-    cancel_seq: i64,
-    waiting_since: Timestamp,
-    input_tokens: i64,
-    cached_input_tokens: i64,
-    output_tokens: i64,
-    active_ms: i64,
-    tool_calls: i64,
-    lost_runner: Option<Uuid>,
-    asking_until: Option<Timestamp>,
-    parked_until: Option<Timestamp>,
-    lease_runner: Option<Uuid>,
-    lease_epoch: Option<i64>,
-    lease_attempt: Option<Uuid>,
-    lease_renewed_at: Option<Timestamp>,
-    lease_expires_at: Option<Timestamp>,
-    now: Timestamp,
+pub(crate) struct RunRow {
+    pub(crate) id: Uuid,
+    pub(crate) tenant: Uuid,
+    pub(crate) tenant_slug: String,
+    pub(crate) session: Uuid,
+    pub(crate) ordinal: i32,
+    pub(crate) title: Option<String>,
+    pub(crate) project: String,
+    pub(crate) provider: String,
+    pub(crate) backend_profile: String,
+    pub(crate) workspace_ref: String,
+    pub(crate) execution_policy: String,
+    pub(crate) trace_sink: Option<String>,
+    pub(crate) created_by: Uuid,
+    pub(crate) created_at: Timestamp,
+    pub(crate) state: String,
+    pub(crate) terminal_status: Option<String>,
+    pub(crate) failure_kind: Option<String>,
+    pub(crate) failure_message: Option<String>,
+    pub(crate) ended_at: Option<Timestamp>,
+    pub(crate) cancel_seq: i64,
+    pub(crate) waiting_since: Timestamp,
+    pub(crate) input_tokens: i64,
+    pub(crate) cached_input_tokens: i64,
+    pub(crate) output_tokens: i64,
+    pub(crate) active_ms: i64,
+    pub(crate) tool_calls: i64,
+    pub(crate) lost_runner: Option<Uuid>,
+    pub(crate) asking_until: Option<Timestamp>,
+    pub(crate) parked_until: Option<Timestamp>,
+    pub(crate) lease_runner: Option<Uuid>,
+    pub(crate) lease_epoch: Option<i64>,
+    pub(crate) lease_attempt: Option<Uuid>,
+    pub(crate) lease_renewed_at: Option<Timestamp>,
+    pub(crate) lease_expires_at: Option<Timestamp>,
+    pub(crate) now: Timestamp,
+    /// JSON of a statement that reads more than the run.
+    pub(crate) work: Option<String>,
 }
 
 impl RunRow {
-    fn into_run(self) -> Run {
+    pub(crate) fn into_run(self) -> Run {
         let row = self;
         let lease = match (row.lease_runner, row.lease_epoch, row.lease_renewed_at, row.lease_expires_at) {
             (Some(runner), Some(epoch), Some(renewed_at), Some(expires_at)) => Some(Lease {
@@ -213,27 +205,6 @@ pub async fn find_tenant(store: &Store, id: RunId) -> Result<Option<TenantId>, S
     Ok(row.map(|row| TenantId::from_uuid(row.tenant)))
 }
 
-/// Lists the runs of a tenant that are older than `before`, newest first.
-pub async fn list(
-    store: &Store,
-    tenant: TenantId,
-    before: Option<RunId>,
-    filter: RunFilter,
-    limit: u32,
-) -> Result<Vec<RunId>, StoreError> {
-    let before = before.map_or(Uuid::max(), RunId::as_uuid);
-    let rows = sqlx::query_file!(
-        "queries/runs/list.sql",
-        tenant.as_uuid(),
-        before,
-        filter == RunFilter::All,
-        i64::from(limit)
-    )
-    .fetch_all(&store.pool)
-    .await?;
-    Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())
-}
-
 pub async fn end(tx: &mut Tx, id: RunId, outcome: &TerminalOutcome) -> Result<(), StoreError> {
     sqlx::query_file!(
         "queries/runs/end.sql",
@@ -262,14 +233,6 @@ pub async fn request_cancel(tx: &mut Tx, id: RunId, at: Seq, target: CancelTarge
     Ok(())
 }
 
-/// Allocates the ordinal of the next command.
-pub async fn next_ordinal(tx: &mut Tx, id: RunId, title: Option<&str>) -> Result<i32, StoreError> {
-    let row = sqlx::query_file!("queries/runs/increment_commands.sql", id.as_uuid(), title)
-        .fetch_one(tx.connection())
-        .await?;
-    Ok(row.commands)
-}
-
 /// Restarts the waiting time of a run and clears its lost runner.
 pub async fn reset_waiting(tx: &mut Tx, id: RunId) -> Result<(), StoreError> {
     sqlx::query_file!("queries/runs/reset_waiting.sql", id.as_uuid()).execute(tx.connection()).await?;
@@ -284,19 +247,27 @@ pub async fn set_lost_runner(tx: &mut Tx, id: RunId, lost: RunnerId) -> Result<(
     Ok(())
 }
 
-pub async fn add_usage(tx: &mut Tx, id: RunId, usage: Usage) -> Result<(), StoreError> {
-    sqlx::query_file!(
+/// Adds the usage of a command. Returns when an event of the run was recorded, if one is named.
+pub async fn add_usage(
+    tx: &mut Tx,
+    id: RunId,
+    usage: Usage,
+    event: Option<Seq>,
+) -> Result<Option<jiff::Timestamp>, StoreError> {
+    let row = sqlx::query_file!(
         "queries/runs/add_usage.sql",
         id.as_uuid(),
         signed(usage.input_tokens),
         signed(usage.cached_input_tokens),
         signed(usage.output_tokens),
         signed(usage.active_ms),
-        signed(usage.tool_calls)
+        signed(usage.tool_calls),
+        event.map(Seq::get),
+        Journal::Run.number()
     )
-    .execute(tx.connection())
+    .fetch_one(tx.connection())
     .await?;
-    Ok(())
+    Ok(row.recorded_at.map(Timestamp::to_jiff))
 }
 
 /// Lists the runs of a tenant that wait for a runner with one of these profiles, longest waiting first.
@@ -319,6 +290,14 @@ pub async fn list_waiting(
     Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())
 }
 
+/// A run that waits in the queue of the shared pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingRun {
+    pub id: RunId,
+    pub tenant: TenantId,
+    pub backend_profile: String,
+}
+
 /// Lists the runs of all tenants that wait for a runner with one of these profiles, in the order in which the shared
 /// pool serves them.
 pub async fn list_waiting_in_all_tenants(
@@ -326,12 +305,17 @@ pub async fn list_waiting_in_all_tenants(
     only: Option<&str>,
     profiles: &[String],
     limit: u32,
-) -> Result<Vec<RunId>, StoreError> {
+) -> Result<Vec<WaitingRun>, StoreError> {
     let rows =
         sqlx::query_file!("queries/runs/list_waiting_in_all_tenants.sql", only, profiles, i64::from(limit))
             .fetch_all(&store.pool)
             .await?;
-    Ok(rows.into_iter().map(|row| RunId::from_uuid(row.id)).collect())
+    let waiting = rows.into_iter().map(|row| WaitingRun {
+        id: RunId::from_uuid(row.id),
+        tenant: TenantId::from_uuid(row.tenant),
+        backend_profile: row.backend_profile,
+    });
+    Ok(waiting.collect())
 }
 
 /// Reads what the holders of these runs wait for, with one statement.

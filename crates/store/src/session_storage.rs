@@ -24,18 +24,36 @@ async fn find_with(
     executor: impl PgExecutor<'_>,
     id: SessionId,
 ) -> Result<Option<SessionStorage>, StoreError> {
-    let row =
-        sqlx::query_file!("queries/sessions/find_storage.sql", id.as_uuid()).fetch_optional(executor).await?;
-    Ok(row.map(|row| SessionStorage {
-        kind: parse_kind(&row.storage_kind),
-        size_bytes: row.storage_size_bytes,
-        files_count: row.storage_files_count,
-        sha256: row.storage_sha256,
-        updated_at: row.storage_updated_at.map(Timestamp::to_jiff),
-        evicted_at: row.storage_evicted_at.map(Timestamp::to_jiff),
-        removed_at: row.storage_removed_at.map(Timestamp::to_jiff),
-        active_run: row.active_run.map(RunId::from_uuid),
-    }))
+    let row = sqlx::query_file_as!(Row, "queries/sessions/find_storage.sql", id.as_uuid())
+        .fetch_optional(executor)
+        .await?;
+    Ok(row.map(Row::into_storage))
+}
+
+struct Row {
+    storage_kind: String,
+    storage_size_bytes: Option<i64>,
+    storage_files_count: Option<i64>,
+    storage_sha256: Option<String>,
+    storage_updated_at: Option<Timestamp>,
+    storage_evicted_at: Option<Timestamp>,
+    storage_removed_at: Option<Timestamp>,
+    active_run: Option<Uuid>,
+}
+
+impl Row {
+    fn into_storage(self) -> SessionStorage {
+        SessionStorage {
+            kind: parse_kind(&self.storage_kind),
+            size_bytes: self.storage_size_bytes,
+            files_count: self.storage_files_count,
+            sha256: self.storage_sha256,
+            updated_at: self.storage_updated_at.map(Timestamp::to_jiff),
+            evicted_at: self.storage_evicted_at.map(Timestamp::to_jiff),
+            removed_at: self.storage_removed_at.map(Timestamp::to_jiff),
+            active_run: self.active_run.map(RunId::from_uuid),
+        }
+    }
 }
 
 /// Parses a kind. An unknown one, written by a newer binary, must not be used.
@@ -43,18 +61,23 @@ pub(crate) fn parse_kind(name: &str) -> StorageKind {
     StorageKind::from_name(name).unwrap_or(StorageKind::Evicted)
 }
 
-/// Stores a runner's summary. Returns `false` if the storage was evicted.
-pub async fn update(tx: &mut Tx, id: SessionId, summary: &StorageSummary<'_>) -> Result<bool, StoreError> {
-    let done = sqlx::query_file!(
+/// Stores a runner's summary. Returns `None` if the storage was evicted.
+pub async fn update(
+    tx: &mut Tx,
+    id: SessionId,
+    summary: &StorageSummary<'_>,
+) -> Result<Option<SessionStorage>, StoreError> {
+    let row = sqlx::query_file_as!(
+        Row,
         "queries/sessions/update_storage.sql",
         id.as_uuid(),
         summary.size_bytes,
         summary.files_count,
         summary.sha256
     )
-    .execute(tx.connection())
+    .fetch_optional(tx.connection())
     .await?;
-    Ok(done.rows_affected() > 0)
+    Ok(row.map(Row::into_storage))
 }
 
 /// Marks a session's storage as evicted. Returns `false` if it already was, or while a run is open.

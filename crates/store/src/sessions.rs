@@ -160,34 +160,29 @@ pub async fn list(
 }
 
 /// The active run and command of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveWork {
+    pub session: SessionId,
     pub run: Option<RunId>,
     pub command: Option<CommandId>,
     /// Number of commands and runs that ended since the last update; the session's version grows by it.
     pub ended: u32,
+    /// The backend's thread, which the next run resumes; none to keep the stored one.
+    pub thread_id: Option<String>,
 }
 
-/// Updates the active run and command, and increases the session's version by `ended`.
-pub async fn set_active(tx: &mut Tx, id: SessionId, active: ActiveWork) -> Result<(), StoreError> {
+/// Updates the active run and command, and increases the session's version by `ended`. An append of events does it too.
+pub async fn set_active(tx: &mut Tx, active: &ActiveWork) -> Result<(), StoreError> {
     sqlx::query_file!(
         "queries/sessions/set_active.sql",
-        id.as_uuid(),
+        active.session.as_uuid(),
         active.run.map(RunId::as_uuid),
         active.command.map(CommandId::as_uuid),
-        active.command.is_some(),
-        i64::from(active.ended)
+        i64::from(active.ended),
+        active.thread_id.as_deref()
     )
     .execute(tx.connection())
     .await?;
-    Ok(())
-}
-
-/// Stores the backend's thread id, so that the next run resumes the thread.
-pub async fn set_thread(tx: &mut Tx, id: SessionId, thread: &str) -> Result<(), StoreError> {
-    sqlx::query_file!("queries/sessions/set_thread.sql", id.as_uuid(), thread)
-        .execute(tx.connection())
-        .await?;
     Ok(())
 }
 

@@ -14,6 +14,7 @@
 //! Callers are within their rate limit.
 
 use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
 
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
 use axum::http::request::Parts;
@@ -71,6 +72,8 @@ pub(crate) struct TenantInPath(pub(crate) TenantId);
 #[must_use]
 pub(crate) struct PendingAuthorization<R> {
     caller: AuthenticatedCaller,
+    /// The caller with their role in the tenant that the query names, until it is used: a later check reads it again.
+    in_query: Mutex<Option<(TenantId, Caller)>>,
     right: PhantomData<fn() -> R>,
 }
 
@@ -102,19 +105,25 @@ impl FromRequestParts<App> for AuthenticatedCaller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let credential = credential(&parts.headers).ok_or(ServiceError::Unauthenticated)?;
         let tenant_in_path = tenant_in_path(parts, app).await?;
-        let caller = app.access.auth.authenticate(&credential, tenant_in_path).await?;
+        let found = Self::in_tenant(parts, app, tenant_in_path).await?;
+        Ok(Self { tenant_in_path, ..found })
+    }
+}
+
+impl AuthenticatedCaller {
+    /// Authenticates the caller of a request, with their role in a tenant.
+    async fn in_tenant(parts: &mut Parts, app: &App, tenant: Option<TenantId>) -> Result<Self, ApiError> {
+        let credential = credential(&parts.headers).ok_or(ServiceError::Unauthenticated)?;
+        let caller = app.access.auth.authenticate(&credential, tenant).await?;
         match &credential {
             Credential::Bearer(_) => deny_mismatched_credentials(parts, app, &caller).await?,
             Credential::Cookie(cookie) => deny_cross_site(parts, app, &caller, cookie).await?,
         }
         rates::count(parts, app, rates::tier_of(parts), RateKey::Principal(caller.principal)).await?;
-        Ok(Self { caller, tenant_in_path, credential })
+        Ok(Self { caller, tenant_in_path: None, credential })
     }
-}
 
-impl AuthenticatedCaller {
     /// Authenticates the browser session of a page. A bearer token is not looked at. The CSRF token of a form is in its
     /// body, which the caller of this function checks.
     pub(super) async fn from_session(parts: &mut Parts, app: &App) -> Result<(Self, SecretString), ApiError> {
@@ -163,17 +172,26 @@ impl<R: Right> FromRequestParts<App> for PendingAuthorization<R> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let caller = AuthenticatedCaller::from_request_parts(parts, app).await?;
-        Ok(Self { caller, right: PhantomData })
+        let tenant_in_query = tenant_in_query(parts, app).await?;
+        let caller = match tenant_in_query {
+            Some(tenant) => AuthenticatedCaller::in_tenant(parts, app, Some(tenant)).await?,
+            None => AuthenticatedCaller::from_request_parts(parts, app).await?,
+        };
+        let in_query = Mutex::new(tenant_in_query.map(|tenant| (tenant, caller.caller.clone())));
+        Ok(Self { caller, in_query, right: PhantomData })
     }
 }
 
 impl<R: Right> PendingAuthorization<R> {
     /// Checks the right in the tenant that the request names by id or slug. An unknown tenant is not found, like one
-    /// without access.
+    /// without access. A repeated call, after a wait, reads the right again.
     pub(crate) async fn in_tenant(&self, app: &App, tenant: &str) -> Result<Authorized<R>, ServiceError> {
         let tenant = app.access.tenants.resolve(tenant).await?.ok_or(ServiceError::NOT_FOUND)?;
-        let caller = app.access.auth.authenticate(&self.caller.credential, Some(tenant)).await?;
+        let first = self.in_query.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let caller = match first.filter(|(of, _)| *of == tenant) {
+            Some((_, caller)) => caller,
+            None => app.access.auth.authenticate(&self.caller.credential, Some(tenant)).await?,
+        };
         Ok(Authorized::new(caller, tenant)?)
     }
 
@@ -378,6 +396,17 @@ async fn tenant_in_path(parts: &mut Parts, app: &App) -> Result<Option<TenantId>
         return Ok(tenant?);
     }
     Ok(None)
+}
+
+/// Returns the tenant that the query names as `tenantId`, by id or slug.
+async fn tenant_in_query(parts: &Parts, app: &App) -> Result<Option<TenantId>, ApiError> {
+    let query = parts.uri.query().unwrap_or_default();
+    let mut named = url::form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "tenantId");
+    match (named.next(), named.next()) {
+        (Some((_, tenant)), None) => Ok(app.access.tenants.resolve(&tenant).await?),
+        // Repeated: the handler refuses it.
+        (Some(_), Some(_)) | (None, _) => Ok(None),
+    }
 }
 
 async fn tenant_by_id<I: std::str::FromStr, F>(

@@ -44,6 +44,7 @@ mod runs_explain;
 mod runs_watch;
 mod serve;
 mod sessions;
+mod statement_counts;
 mod storm;
 mod support;
 mod uploaded_copies;

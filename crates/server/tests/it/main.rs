@@ -35,6 +35,7 @@ mod housekeeping;
 mod invitations;
 mod json_responses;
 mod limits;
+mod lost_runners;
 mod members;
 mod metrics;
 mod migrations;

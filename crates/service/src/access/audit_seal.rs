@@ -34,13 +34,19 @@ const LOG_PAGE_SIZE: u32 = 100;
 /// Rounds between two comparisons of all checkpoints with the anchor file: a minute with the default interval.
 const ANCHOR_CHECK_ROUNDS: u32 = 30;
 
+/// Rounds between two looks at all logs: a minute with the default interval. Between them, only marked logs are read. A log that
+/// somebody has rewritten in the database may have no mark.
+const FULL_LOOK_ROUNDS: u32 = 30;
+
 #[derive(Debug)]
 pub struct AuditSeal {
-    pub store: Store,
+    store: Store,
     /// None: logs are sealed without checkpoints.
-    pub signer: Option<CheckpointSigner>,
+    signer: Option<CheckpointSigner>,
     /// Ends a round between two batches.
-    pub stop: CancellationToken,
+    stop: CancellationToken,
+    /// Rounds until the next look at all logs. The first round looks: logs may have been sealed without a signing key before.
+    full_look_in: AtomicU32,
 }
 
 /// Signs checkpoints and anchors them.
@@ -177,8 +183,8 @@ impl Reconciler for AuditSeal {
     const NAME: &'static str = "audit-seal";
 
     async fn round(&self) -> Result<(), SealRoundError> {
-        let filter =
-            if self.signer.is_some() { SealFilter::UnsealedOrUnsigned } else { SealFilter::Unsealed };
+        self.mark_unsealed().await?;
+        let filter = self.filter();
         // Without anchors the logs are sealed nevertheless; the next round anchors them.
         let mut anchored = match &self.signer {
             Some(signer) => signer.repair_anchors(&self.store).await,
@@ -190,7 +196,8 @@ impl Reconciler for AuditSeal {
             let found =
                 journal_seals::find_unsealed(&self.store, Journal::Audit, filter, owner, LOG_PAGE_SIZE)
                     .await?;
-            from = found.last().and_then(|last| after(last.stream.owner));
+            let is_full = u32::try_from(found.len()).is_ok_and(|count| count >= LOG_PAGE_SIZE);
+            from = found.last().filter(|_| is_full).and_then(|last| after(last.stream.owner));
             for lagging in found {
                 if self.stop.is_cancelled() {
                     return Ok(());
@@ -210,6 +217,25 @@ impl Reconciler for AuditSeal {
 }
 
 impl AuditSeal {
+    #[must_use]
+    pub fn new(store: Store, signer: Option<CheckpointSigner>, stop: CancellationToken) -> Self {
+        Self { store, signer, stop, full_look_in: AtomicU32::new(0) }
+    }
+
+    fn filter(&self) -> SealFilter {
+        if self.signer.is_some() { SealFilter::UnsealedOrUnsigned } else { SealFilter::Unsealed }
+    }
+
+    /// Looks at all logs in the first round, and then now and then.
+    async fn mark_unsealed(&self) -> Result<(), StoreError> {
+        let left = self.full_look_in.load(Ordering::Relaxed);
+        if left == 0 {
+            journal_seals::mark_unsealed(&self.store, Journal::Audit, self.filter()).await?;
+        }
+        self.full_look_in.store(left.checked_sub(1).unwrap_or(FULL_LOOK_ROUNDS), Ordering::Relaxed);
+        Ok(())
+    }
+
     async fn seal(&self, lagging: UnsealedStream) -> Result<(), LogErrorCause> {
         for _ in 0..MAX_BATCHES {
             match self.seal_batch(lagging).await? {
@@ -243,13 +269,17 @@ impl AuditSeal {
         if let Some(checkpoint) = &checkpoint {
             journal_checkpoints::insert(&mut tx, checkpoint).await?;
         }
-        tx.commit().await?;
         let count = seals.len();
+        let is_last = u32::try_from(count).is_ok_and(|count| count < BATCH_SIZE);
+        if is_last {
+            journal_seals::unmark(&mut tx, stream, tip.seq).await?;
+        }
+        tx.commit().await?;
         info!(%stream, seq = %tip.seq, hash = %tip.hash, "sealed {count} entries of {stream} up to {}", tip.seq);
         if let (Some(signer), Some(checkpoint)) = (&self.signer, checkpoint) {
             signer.anchor(vec![checkpoint]).await?;
         }
-        Ok(if u32::try_from(count).is_ok_and(|count| count < BATCH_SIZE) { Batch::Last } else { Batch::Full })
+        Ok(if is_last { Batch::Last } else { Batch::Full })
     }
 }
 

@@ -18,6 +18,7 @@ pub mod projects;
 pub(crate) mod secrets;
 pub mod signing;
 pub mod subject_tokens;
+pub(crate) mod tenant_cache;
 pub mod tenants;
 pub(crate) mod timestamps;
 pub mod users;

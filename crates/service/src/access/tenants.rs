@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::access::error::AccessError;
+use crate::access::tenant_cache::TenantCache;
 use crate::idempotency::{self, Claim, IdempotencyKey};
 
 /// Tenants in one list.
@@ -25,12 +26,14 @@ const MAX_TENANTS: u32 = 1000;
 #[derive(Debug, Clone)]
 pub struct Tenants {
     store: Store,
+    /// By slug: a tenant is never renamed or deleted.
+    by_slug: TenantCache<String>,
 }
 
 impl Tenants {
     #[must_use]
     pub fn new(store: Store) -> Self {
-        Self { store }
+        Self { store, by_slug: TenantCache::default() }
     }
 
     /// Creates a tenant, owned by the operator who creates it.
@@ -79,8 +82,19 @@ impl Tenants {
             Ok(id) => Ok(Some(id)),
             // Not a slug: no tenant has this name, and PostgreSQL may reject the text.
             Err(_) if text.parse::<Slug>().is_err() => Ok(None),
-            Err(_) => Ok(tenants::find_by_slug(&self.store, text).await?),
+            Err(_) => self.find_by_slug(text).await,
         }
+    }
+
+    async fn find_by_slug(&self, slug: &str) -> Result<Option<TenantId>, ServiceError> {
+        if let Some(known) = self.by_slug.get(&slug.to_owned()) {
+            return Ok(Some(known));
+        }
+        let found = tenants::find_by_slug(&self.store, slug).await?;
+        if let Some(tenant) = found {
+            self.by_slug.insert(slug.to_owned(), tenant);
+        }
+        Ok(found)
     }
 
     /// Lists the tenants that the caller belongs to.

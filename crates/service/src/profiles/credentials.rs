@@ -14,6 +14,7 @@ use guildhall_store::{Store, runners};
 
 use super::error::ProfileError;
 use crate::ServiceError;
+use crate::run_steps::launcher_files::run_blocking;
 
 /// Profiles that one owner may have.
 pub(crate) const MAX_PROFILES: usize = 200;
@@ -49,9 +50,8 @@ impl Credentials {
             Some(secrets) => find(secrets.as_ref(), tenant, profile).await?,
             None => None,
         };
-        let can_launch = |launcher: &Arc<dyn Launcher>| launcher.check_profile(Some(tenant), profile).is_ok();
         if found.as_ref().is_some_and(|(_, stored)| stored.is_configured())
-            || self.launcher.as_ref().is_some_and(can_launch)
+            || self.can_launch(tenant, profile).await?
         {
             return Ok(());
         }
@@ -67,6 +67,13 @@ impl Credentials {
                 Err(ProfileError::NotServed { profile: profile.clone(), available }.into())
             }
         }
+    }
+
+    /// Returns whether the launcher has the profile on its disk.
+    async fn can_launch(&self, tenant: TenantId, profile: &BackendProfile) -> Result<bool, ServiceError> {
+        let Some(launcher) = &self.launcher else { return Ok(false) };
+        let profile = profile.clone();
+        run_blocking(launcher, move |launcher| launcher.check_profile(Some(tenant), &profile).is_ok()).await
     }
 
     /// Returns the names of the profiles that need a credential and no further choice, and of the built-in ones.

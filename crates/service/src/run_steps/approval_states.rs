@@ -18,6 +18,8 @@ impl LockedRun {
             "commandId": command.to_string(), "payload": payload,
         });
         let id = EntryId::generate();
+        // One may have been asked in this transaction.
+        self.has_open_approvals = true;
         self.approval_entries.push(NewEntry {
             id,
             kind: kind.into(),
@@ -33,6 +35,9 @@ impl LockedRun {
         command: CommandId,
         reason: EndReason,
     ) -> Result<(), ServiceError> {
+        if !self.has_open_approvals {
+            return Ok(());
+        }
         for approval in approvals::load_open(&mut self.tx, command).await? {
             let settled = approval.state.settle().ok().filter(|_| reason != EndReason::Cancelled);
             if let Some(state) = settled.or_else(|| approval.state.asker_gone(reason)) {

@@ -15,6 +15,7 @@ use guildhall_store::runs::{self, HeldRun};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tracing::debug;
+use uuid::Uuid;
 
 /// One subject for all runs, so that a replica subscribes once.
 const SUBJECT: &str = "runs.changed";
@@ -57,6 +58,8 @@ impl WorkCursor {
 pub struct HeldRuns {
     entries: Arc<Mutex<HashMap<RunId, HeldRunState>>>,
     changed: mpsc::Sender<RunId>,
+    /// This replica, which has woken its own holders already.
+    replica: Uuid,
 }
 
 #[derive(Debug)]
@@ -81,14 +84,15 @@ impl HeldRuns {
     #[must_use]
     pub fn start(store: &Store, bus: &Bus, tasks: &Tasks) -> Self {
         let (changed, queued) = mpsc::channel(MAX_QUEUED);
-        let runs = Self { entries: Arc::default(), changed };
+        let replica = Uuid::now_v7();
+        let runs = Self { entries: Arc::default(), changed, replica };
         let (receiver, stop) = (runs.clone(), tasks.stop());
         let (bus, store) = (bus.clone(), store.clone());
         tasks.spawn("held-runs", async move {
             tokio::select! {
                 () = receiver.poll(&store) => {}
                 () = receiver.receive(&bus) => {}
-                () = send(&bus, queued) => {}
+                () = send(&bus, queued, replica) => {}
                 () = stop.cancelled() => {}
             }
         });
@@ -125,7 +129,9 @@ impl HeldRuns {
     async fn receive(&self, bus: &Bus) {
         let Ok(mut changes) = bus.subscribe(SUBJECT).await else { return std::future::pending().await };
         while let Some(change) = changes.next().await {
-            if let Some(run) = String::from_utf8(change).ok().and_then(|text| text.parse().ok()) {
+            if let Some((run, replica)) = parse_change(&change)
+                && replica != self.replica
+            {
                 self.wake(run);
             }
         }
@@ -213,11 +219,17 @@ impl HeldRunListener {
 }
 
 /// Sends changes to other replicas.
-async fn send(bus: &Bus, mut queued: mpsc::Receiver<RunId>) {
+async fn send(bus: &Bus, mut queued: mpsc::Receiver<RunId>, replica: Uuid) {
     while let Some(run) = queued.recv().await {
-        bus.publish(SUBJECT, run.to_string().into_bytes()).await;
+        bus.publish(SUBJECT, format!("{run} {replica}").into_bytes()).await;
     }
     std::future::pending().await
+}
+
+/// Reads a change: the run, and the replica that has changed it.
+fn parse_change(change: &[u8]) -> Option<(RunId, Uuid)> {
+    let (run, replica) = std::str::from_utf8(change).ok()?.split_once(' ')?;
+    Some((run.parse().ok()?, replica.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -227,7 +239,7 @@ mod tests {
     use super::*;
 
     fn runs() -> HeldRuns {
-        HeldRuns { entries: Arc::default(), changed: mpsc::channel(1).0 }
+        HeldRuns { entries: Arc::default(), changed: mpsc::channel(1).0, replica: Uuid::nil() }
     }
 
     fn held(id: RunId) -> HeldRun {

@@ -111,13 +111,12 @@ pub(crate) async fn insert_command(
     let CommandRecord { id, kind, payload, sealed_payload, target, continues, created_by } = record;
     let run = locked.run.id;
     let text = message_text(payload);
-    let ordinal = runs::next_ordinal(&mut locked.tx, run, text.and_then(title).as_deref()).await?;
-    let stored = payload.to_string();
-    let new = NewCommand { id, run, ordinal, kind, payload: &stored, sealed_payload, target, created_by };
-    commands::insert(&mut locked.tx, &new).await?;
-    let command = commands::load(&mut locked.tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
-    locked.open.push(command.clone());
-    let mut status = json!({ "status": "pending", "type": kind.as_str(), "ordinal": ordinal });
+    let (stored, title) = (payload.to_string(), text.and_then(title));
+    let title = title.as_deref();
+    let new = NewCommand { id, run, kind, payload: &stored, sealed_payload, target, created_by, title };
+    let command = commands::insert(&mut locked.tx, &new).await?;
+    locked.add_command(command.clone());
+    let mut status = json!({ "status": "pending", "type": kind.as_str(), "ordinal": command.ordinal });
     if let Some(continued) = continues {
         status["continues"] = json!(continued.to_string());
     }

@@ -11,8 +11,12 @@ use guildhall_domain::runs::event::{self, EventBody, ParsedEvent};
 use guildhall_domain::runs::fold::Fold;
 use guildhall_domain::runs::lease;
 use guildhall_domain::runs::{self as rules, LostRunnerAction, RunState, TerminalOutcome};
+use guildhall_domain::sessions::StorageKind;
 use guildhall_store::commands;
-use guildhall_store::journal::{self, AppendError, AppendRequest, NewEntry, Scope, StreamUpdate};
+use guildhall_store::journal::{
+    self, AppendError, AppendRequest, NewEntry, RunUpdate, Scope, StoredFolds, StreamUpdate,
+};
+use guildhall_store::loaded_runs::{self, LoadedRun};
 use guildhall_store::sessions::{self, ActiveWork};
 use guildhall_store::{Store, Tx, leases, runs};
 use serde_json::{Value, json};
@@ -30,6 +34,16 @@ pub(crate) struct LockedRun {
     pub(crate) run: Run,
     /// The commands that have not ended.
     pub(crate) open: Vec<Command>,
+    /// The storage of its session.
+    pub(crate) storage: StorageKind,
+    /// The thread of its session.
+    pub(crate) thread_id: Option<String>,
+    /// A thread that the session gets with the commit.
+    pub(crate) new_thread_id: Option<String>,
+    /// The folds of the run and of its open commands, as they were under the lock.
+    folds: StoredFolds,
+    /// Whether an open command may have a question that is not settled.
+    pub(super) has_open_approvals: bool,
     entries: Vec<NewEntry>,
     /// Whether an entry may be a repeat.
     has_repeatable_entry: bool,
@@ -46,7 +60,9 @@ pub(crate) struct LockedRun {
 impl LockedRun {
     /// Begins a transaction, locks a run and loads it.
     pub(crate) async fn begin(store: &Store, id: RunId) -> Result<Self, ServiceError> {
-        Self::within(store.begin().await?, id).await
+        let mut tx = store.begin().await?;
+        let head = journal::lock_head(&mut tx, runs::stream(id)).await?;
+        Self::load(tx, head, id).await
     }
 
     /// Begins a transaction and locks a run, unless somebody else has locked it.
@@ -61,30 +77,40 @@ impl LockedRun {
         }
     }
 
-    /// Locks a run within an open transaction.
-    pub(crate) async fn within(mut tx: Tx, id: RunId) -> Result<Self, ServiceError> {
-        let head = journal::lock_head(&mut tx, runs::stream(id)).await?;
-        Self::load(tx, head, id).await
-    }
-
     /// Continues with a run that the transaction has created. Nobody else can see it, so that there is nothing to lock.
     pub(crate) async fn created(mut tx: Tx, id: RunId) -> Result<Self, ServiceError> {
         let run = runs::load(&mut tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
-        Ok(Self { is_new: true, ..Self::new(tx, Head::default(), run, Vec::new()) })
+        let loaded = LoadedRun {
+            run,
+            open: Vec::new(),
+            sealed: Vec::new(),
+            folds: StoredFolds::default(),
+            storage: StorageKind::None,
+            thread_id: None,
+            has_open_approvals: false,
+            is_authorized: false,
+        };
+        Ok(Self { is_new: true, ..Self::new(tx, Head::default(), loaded) })
     }
 
-    async fn load(mut tx: Tx, head: Head, id: RunId) -> Result<Self, ServiceError> {
-        let run = runs::load(&mut tx, id).await?.ok_or(ServiceError::NOT_FOUND)?;
-        let open = commands::load_open(&mut tx, id).await?;
-        Ok(Self::new(tx, head, run, open))
+    /// Loads a run whose head the transaction has locked. What is read is as it was under the lock: a statement of its own, because
+    /// the one that waits for the lock sees the rows of before.
+    pub(crate) async fn load(mut tx: Tx, head: Head, id: RunId) -> Result<Self, ServiceError> {
+        let loaded = loaded_runs::load(&mut tx, id, None).await?.ok_or(ServiceError::NOT_FOUND)?;
+        Ok(Self::new(tx, head, loaded))
     }
 
-    fn new(tx: Tx, head: Head, run: Run, open: Vec<Command>) -> Self {
+    fn new(tx: Tx, head: Head, loaded: LoadedRun) -> Self {
         Self {
             tx,
             head,
-            run,
-            open,
+            run: loaded.run,
+            open: loaded.open,
+            storage: loaded.storage,
+            thread_id: loaded.thread_id,
+            new_thread_id: None,
+            folds: loaded.folds,
+            has_open_approvals: loaded.has_open_approvals,
             entries: Vec::new(),
             has_repeatable_entry: false,
             is_new: false,
@@ -95,14 +121,42 @@ impl LockedRun {
         }
     }
 
-    /// Locks the run of a grant. Returns none when the run has ended or is held under another epoch.
+    /// Locks the run of a grant. Returns none when the run has ended or is held under another epoch. A runner whose enrolment was
+    /// revoked is not authenticated: callers need only the signature of its token.
     pub(crate) async fn fenced(store: &Store, grant: &RunGrant) -> Result<Option<Self>, ServiceError> {
-        let locked = Self::begin(store, grant.run).await?;
-        if lease::may_write(locked.head.epoch, grant.epoch, &locked.run.state) {
-            return Ok(Some(locked));
+        let mut tx = store.begin().await?;
+        let head = journal::lock_head(&mut tx, runs::stream(grant.run)).await?;
+        let loaded = loaded_runs::load(&mut tx, grant.run, Some(grant.runner)).await?;
+        let Some(loaded) = loaded.filter(|loaded| loaded.is_authorized && loaded.run.tenant == grant.tenant)
+        else {
+            tx.rollback().await?;
+            return Err(ServiceError::Unauthenticated);
+        };
+        if lease::may_write(head.epoch, grant.epoch, &loaded.run.state) {
+            return Ok(Some(Self::new(tx, head, loaded)));
         }
-        locked.tx.rollback().await?;
+        tx.rollback().await?;
         Ok(None)
+    }
+
+    /// Adds a command that was inserted in this transaction.
+    pub(super) fn add_command(&mut self, command: Command) {
+        self.folds.insert_new(command.id);
+        self.open.push(command);
+    }
+
+    /// Returns a command of the run.
+    pub(crate) async fn find_command(&mut self, id: CommandId) -> Result<Command, ServiceError> {
+        if let Some(open) = self.open.iter().find(|open| open.id == id) {
+            return Ok(open.clone());
+        }
+        let found = commands::load(&mut self.tx, id).await?;
+        found.filter(|found| found.run == self.run.id).ok_or(ServiceError::NOT_FOUND)
+    }
+
+    /// Returns the folds as they were under the lock.
+    pub(crate) fn folds(&self) -> &StoredFolds {
+        &self.folds
     }
 
     pub(crate) fn states(&self) -> Vec<CommandState> {
@@ -144,41 +198,45 @@ impl LockedRun {
         Seq::new(self.head.last_seq.get() + pending + 1).unwrap_or_default()
     }
 
-    /// Sets the state of a command that stays open.
+    /// Sets the state of a command that stays open, and returns it.
     pub(crate) async fn set_command_state(
         &mut self,
         id: CommandId,
         state: CommandState,
         delivered: Option<Seq>,
-    ) -> Result<(), ServiceError> {
-        commands::set_state(&mut self.tx, id, &state, delivered).await?;
+    ) -> Result<Command, ServiceError> {
+        let changed = commands::set_state(&mut self.tx, id, &state, delivered).await?;
         if matches!(state, CommandState::Running { cancelling: true, .. }) {
             self.end_approvals(id, EndReason::Cancelled).await?;
         }
         if let Some(command) = self.open.iter_mut().find(|command| command.id == id) {
-            command.state = state;
+            *command = changed.clone();
         }
-        Ok(())
+        Ok(changed)
     }
 
-    /// Ends a command and adds its usage to the run. The run stays open.
+    /// Ends a command, adds its usage to the run, and returns it. The run stays open.
     pub(crate) async fn end_command(
         &mut self,
         id: CommandId,
         outcome: &TerminalOutcome,
-    ) -> Result<(), ServiceError> {
-        commands::set_state(&mut self.tx, id, &CommandState::Ended(outcome.clone()), None).await?;
+    ) -> Result<Command, ServiceError> {
+        let ended =
+            commands::set_state(&mut self.tx, id, &CommandState::Ended(outcome.clone()), None).await?;
         self.end_approvals(id, EndReason::TurnEnded).await?;
         let acked_at = self.open.iter().find(|command| command.id == id && command.kind == CommandKind::Turn);
         let acked_at = acked_at.and_then(|turn| turn.acked_at);
         self.open.retain(|command| command.id != id);
         self.ended += 1;
-        let fold = journal::load_fold_in(&mut self.tx, self.run.id, Scope::Command(id)).await?;
-        if let Some(fold) = &fold {
-            runs::add_usage(&mut self.tx, self.run.id, fold.total_usage()).await?;
-        }
-        let first_text_at = match fold.and_then(|fold| fold.first_text).filter(|_| acked_at.is_some()) {
-            Some(seq) => journal::find_recorded_at(&mut self.tx, runs::stream(self.run.id), seq).await?,
+        let fold = match self.folds.get(Scope::Command(id)) {
+            Some(fold) => Some(fold),
+            None => journal::load_fold_in(&mut self.tx, self.run.id, Scope::Command(id)).await?,
+        };
+        let first_text_at = match fold {
+            Some(fold) => {
+                let first_text = fold.first_text.filter(|_| acked_at.is_some());
+                runs::add_usage(&mut self.tx, self.run.id, fold.total_usage(), first_text).await?
+            }
             None => None,
         };
         self.ended_commands.push(EndedCommand {
@@ -187,7 +245,7 @@ impl LockedRun {
             first_token_after: acked_at.and_then(|acked_at| Some(first_text_at?.duration_since(acked_at))),
         });
         self.append_event(event::TERMINAL_STATUS, Some(id), terminal("command", outcome));
-        Ok(())
+        Ok(ended)
     }
 
     /// Ends the run and every open command. Its runner is refused from the commit on.
@@ -264,14 +322,14 @@ impl LockedRun {
         let stream = runs::stream(self.run.id);
         let is_ended = self.run.state.is_ended();
         let active = ActiveWork {
+            session: self.run.session,
             run: (!is_ended).then_some(self.run.id),
             command: self.open_turn().or_else(|| self.open.first().map(|command| command.id)),
             ended: self.ended,
+            thread_id: self.new_thread_id.take(),
         };
-        if !self.is_new || active.command.is_some() || is_ended {
-            sessions::set_active(&mut self.tx, self.run.session, active).await?;
-        }
-        let (last_seq, fold) = self.append_entries().await?;
+        let is_changed = !self.is_new || active.command.is_some() || is_ended;
+        let (last_seq, fold) = self.append_entries(is_changed.then_some(active)).await?;
         approval_notices::withdrawn(&mut self, deps).await?;
         let of_approvals = self.append_approval_entries().await?;
         self.tx.commit().await?;
@@ -282,15 +340,23 @@ impl LockedRun {
         Ok((last_seq, fold))
     }
 
-    async fn append_entries(&mut self) -> Result<(Seq, Option<Fold>), ServiceError> {
+    /// Appends the events, and updates the session.
+    async fn append_entries(
+        &mut self,
+        active: Option<ActiveWork>,
+    ) -> Result<(Seq, Option<Fold>), ServiceError> {
         let (stream, last_seq) = (runs::stream(self.run.id), self.head.last_seq);
         let entries = std::mem::take(&mut self.entries);
+        if !entries.is_empty() && !self.has_repeatable_entry {
+            let update = RunUpdate { head: self.head, folds: &self.folds, active: active.as_ref() };
+            let appended = journal::append_new_to_run(&mut self.tx, stream, entries, update).await;
+            return appended.map_err(append_error);
+        }
+        if let Some(active) = active {
+            sessions::set_active(&mut self.tx, &active).await?;
+        }
         if entries.is_empty() {
             return Ok((last_seq, None));
-        }
-        if !self.has_repeatable_entry {
-            let appended = journal::append_new_to_run(&mut self.tx, stream, self.head, entries).await;
-            return appended.map_err(append_error);
         }
         let append = AppendRequest { stream, fence: Fence::Open, entries, quota: None };
         let placed = journal::append(&mut self.tx, &append).await.map_err(append_error)?;

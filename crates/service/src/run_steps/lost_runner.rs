@@ -26,8 +26,17 @@ pub(crate) async fn take_from_lost_runner(
     loss: RunnerLoss,
     is_lost: impl FnOnce(&Lease, Timestamp) -> bool,
 ) -> Result<(), ServiceError> {
-    let mut locked = LockedRun::begin(&deps.store, id).await?;
-    let now = locked.run.now;
+    take_locked_run(deps, LockedRun::begin(&deps.store, id).await?, loss, is_lost).await
+}
+
+/// Does the same for a run that the caller has locked.
+pub(crate) async fn take_locked_run(
+    deps: &Deps,
+    mut locked: LockedRun,
+    loss: RunnerLoss,
+    is_lost: impl FnOnce(&Lease, Timestamp) -> bool,
+) -> Result<(), ServiceError> {
+    let (id, now) = (locked.run.id, locked.run.now);
     let lost = locked.run.lease.clone().filter(|lease| is_lost(lease, now));
     let Some(lease) = lost else { return Ok(locked.tx.rollback().await?) };
     locked.lose_runner().await?;

@@ -4,6 +4,7 @@ pub(crate) mod approval_notices;
 mod approval_states;
 pub mod held_runs;
 pub(crate) mod insert;
+pub(crate) mod launcher_files;
 pub(crate) mod locked_run;
 pub(crate) mod lost_runner;
 pub(crate) mod metrics;

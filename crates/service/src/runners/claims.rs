@@ -4,20 +4,21 @@ use std::time::Duration;
 
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::ids::{AttemptId, RunId, RunnerId};
-use guildhall_domain::journal::Epoch;
 use guildhall_domain::runners::enrolment::{ClaimTarget, Enrolment};
 use guildhall_domain::runners::runner::Runner;
 use guildhall_domain::runs::event;
 use guildhall_domain::runs::lease::{self, ClaimDecision, ClaimError};
+use guildhall_store::journal::Scope;
 use guildhall_store::leases::NewLease;
-use guildhall_store::{Tx, enrolments, journal, leases, runner_jobs, runs};
+use guildhall_store::runs::WaitingRun;
+use guildhall_store::{enrolments, leases, runs};
 use metrics::counter;
 use secrecy::SecretString;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use super::error::RunnerError;
-use super::leases::{Grants, LeaseGrant};
+use super::leases::{GrantedRun, Grants, LeaseGrant};
 use super::registrations::Registrations;
 use super::runner_cache::RunnerCache;
 use crate::ServiceError;
@@ -62,10 +63,19 @@ impl Claims {
         if self.registrations.find(enrolment, runner).await?.is_draining {
             return Err(RunnerError::Draining.into());
         }
+        // Before the run is locked: it reads files.
+        if enrolment.is_installation_pool()
+            && let Some(run) = runs::find(&self.deps.store, id).await?
+            && self.deps.credentials.has_own_profile(run.tenant, &run.backend_profile).await?
+        {
+            return Err(ServiceError::NOT_FOUND);
+        }
         let locked = LockedRun::begin(&self.deps.store, id).await?;
         self.claim_locked(locked, enrolment, runner, retry).await
     }
 
+    /// Claims a locked run. A runner of the pool has only the shared profile, which the caller has checked: neither the tenant nor
+    /// the profile of a run changes.
     async fn claim_locked(
         &self,
         mut locked: LockedRun,
@@ -75,16 +85,11 @@ impl Claims {
     ) -> Result<LeaseGrant, ServiceError> {
         let id = locked.run.id;
         let (tenant, profile) = (locked.run.tenant, &locked.run.backend_profile);
-        let is_covered = enrolment.allows_claim(ClaimTarget { run: id, tenant, profile });
-        // A runner of the pool has only the shared profile.
-        if !is_covered
-            || (enrolment.is_installation_pool()
-                && self.deps.credentials.has_own_profile(tenant, profile).await?)
-        {
+        if !enrolment.allows_claim(ClaimTarget { run: id, tenant, profile }) {
             locked.tx.rollback().await?;
             return Err(ServiceError::NOT_FOUND);
         }
-        if storage::is_evicted(&mut locked).await? {
+        if storage::is_evicted(&locked) {
             return Err(storage::end_evicted(locked, &self.deps).await?);
         }
         let (run, grace) = (&locked.run, self.deps.run_timeouts.grace());
@@ -94,33 +99,46 @@ impl Claims {
             Ok(claim) => claim,
             Err(error) => return self.refuse(locked, runner, error, retry).await,
         };
-        if enrolment.is_installation_pool() && !bind(&mut locked.tx, enrolment, id).await? {
+        if enrolment.is_installation_pool() && !enrolments::bind(&mut locked.tx, enrolment.id, id).await? {
             locked.tx.rollback().await?;
             return Err(ServiceError::NOT_FOUND);
         }
         let recovered_from = self.take_over(&mut locked, &claim).await?;
-        let lease = self.new_lease(enrolment, id, runner, claim.epoch());
-        let Some((lease_expires_at, attempt)) = leases::upsert(&mut locked.tx, &lease).await? else {
+        let lease = self.new_lease(enrolment, id, runner, &claim);
+        let Some(lease) = leases::upsert(&mut locked.tx, &lease).await? else {
             locked.tx.rollback().await?;
             return Err(self.refused_runner(enrolment, runner).await?);
         };
+        locked.head.epoch = claim.epoch();
         if !matches!(claim, ClaimDecision::Renewed(_)) {
             let phase = if recovered_from.is_some() { event::LEASE_RECOVERED } else { event::RUN_CLAIMED };
             let payload = json!({
                 "phase": phase,
                 "runnerId": runner.to_string(),
-                "attemptId": attempt.to_string(),
+                "attemptId": lease.attempt.to_string(),
                 "epoch": claim.epoch().get(),
-                "leaseExpiresAt": lease_expires_at.to_string(),
+                "leaseExpiresAt": lease.expires_at.to_string(),
                 "recoveredFrom": recovered_from.map(|from| from.to_string()),
             });
             locked.append_event(event::BACKEND_STATUS, None, payload);
         }
         let grant = enrolment.grant(tenant, id, claim.epoch(), runner);
-        let run = locked.run.clone();
-        locked.commit(&self.deps).await?;
+        let mut granted = GrantedRun {
+            run: locked.run.clone(),
+            open: locked.open.clone(),
+            folds: locked.folds().clone(),
+            storage: locked.storage,
+            thread_id: locked.thread_id.clone(),
+            lease_expires_at: lease.expires_at,
+            recovered_from,
+            setup: lease.setup,
+        };
+        let (_, fold) = locked.commit_with_fold(&self.deps).await?;
+        if let Some(fold) = fold {
+            granted.folds.set(Scope::Run, fold);
+        }
         counter!("guildhall_run_claims_total").increment(1);
-        self.grants.build_for_claim(grant, lease_expires_at, run, recovered_from).await
+        self.grants.build_for_claim(grant, granted).await
     }
 
     /// Returns why a runner that waited for a run does not get one any more.
@@ -133,9 +151,19 @@ impl Claims {
         Ok(if runner.is_draining { RunnerError::Draining.into() } else { ServiceError::Unauthenticated })
     }
 
-    fn new_lease(&self, enrolment: &Enrolment, run: RunId, runner: RunnerId, epoch: Epoch) -> NewLease {
+    fn new_lease(
+        &self,
+        enrolment: &Enrolment,
+        run: RunId,
+        runner: RunnerId,
+        claim: &ClaimDecision,
+    ) -> NewLease {
         let (hold, attempt) = (self.deps.run_timeouts.hold, AttemptId::generate());
-        NewLease { run, runner, epoch, hold, enrolment: enrolment.id, attempt }
+        let is_new_epoch = match claim {
+            ClaimDecision::Renewed(_) => false,
+            ClaimDecision::Granted(_) | ClaimDecision::Recovered { .. } => true,
+        };
+        NewLease { run, runner, epoch: claim.epoch(), hold, enrolment: enrolment.id, attempt, is_new_epoch }
     }
 
     /// Claims the run that has waited longest for one of this runner's profiles, or waits for one. The runner is
@@ -186,13 +214,13 @@ impl Claims {
             Some(tenant) => runs::list_waiting(store, tenant, only, profiles, MAX_CANDIDATES).await?,
             // An enrolment that had its run gets no other.
             None if enrolment.run.is_some() => Vec::new(),
-            None => runs::list_waiting_in_all_tenants(store, only, profiles, MAX_CANDIDATES).await?,
+            None => {
+                let waiting = runs::list_waiting_in_all_tenants(store, only, profiles, MAX_CANDIDATES);
+                self.with_shared_profile(waiting.await?).await?
+            }
         };
         let mut candidates = candidates.into_iter();
         while let Some(id) = candidates.next() {
-            if enrolment.is_installation_pool() && self.has_own_profile(id).await? {
-                continue;
-            }
             // A run that is locked is being claimed, or changed: the next one is free.
             let Some(locked) = LockedRun::try_begin(store, id).await? else { continue };
             match self.claim_locked(locked, enrolment, runner.id, ClaimRetry::No).await {
@@ -210,13 +238,18 @@ impl Claims {
         Ok(None)
     }
 
-    /// Returns whether a run needs a profile that belongs to its tenant, which pool runners do not have.
-    async fn has_own_profile(&self, id: RunId) -> Result<bool, ServiceError> {
-        let Some(run) = runs::find(&self.deps.store, id).await? else { return Ok(false) };
-        self.deps.credentials.has_own_profile(run.tenant, &run.backend_profile).await
+    /// Returns those runs whose profile does not belong to their tenant. Pool runners have only the shared profiles.
+    async fn with_shared_profile(&self, waiting: Vec<WaitingRun>) -> Result<Vec<RunId>, ServiceError> {
+        let mut shared = Vec::new();
+        for WaitingRun { id, tenant, backend_profile } in waiting {
+            if !self.deps.credentials.has_own_profile(tenant, &backend_profile).await? {
+                shared.push(id);
+            }
+        }
+        Ok(shared)
     }
 
-    /// Takes the run from its previous holder.
+    /// Takes the run from its previous holder. The new lease moves the epoch.
     async fn take_over(
         &self,
         locked: &mut LockedRun,
@@ -225,14 +258,10 @@ impl Claims {
         match claim {
             // The response to the claim may have been lost: repeat it.
             ClaimDecision::Renewed(_) => Ok(locked.run.lost_runner),
-            ClaimDecision::Granted(_) => {
-                locked.head.epoch = journal::take_over(&mut locked.tx, runs::stream(locked.run.id)).await?;
-                Ok(None)
-            }
+            ClaimDecision::Granted(_) => Ok(None),
             ClaimDecision::Recovered { from, .. } => {
                 locked.end_running_commands().await?;
                 runs::set_lost_runner(&mut locked.tx, locked.run.id, *from).await?;
-                locked.head.epoch = journal::take_over(&mut locked.tx, runs::stream(locked.run.id)).await?;
                 Ok(Some(*from))
             }
         }
@@ -273,13 +302,4 @@ fn group_of(enrolment: &Enrolment, runner: &Runner) -> RunnerGroup {
     let only = enrolment.profile.as_ref().map(Slug::as_str);
     let profiles = runner.backend_profiles.iter().filter(|profile| only.is_none_or(|only| only == *profile));
     RunnerGroup { tenant: enrolment.tenant, profiles: profiles.cloned().collect() }
-}
-
-/// Binds an enrolment of the pool to the run that it claims. Returns false where it was bound before.
-async fn bind(tx: &mut Tx, enrolment: &Enrolment, run: RunId) -> Result<bool, ServiceError> {
-    if !enrolments::bind(tx, enrolment.id, run).await? {
-        return Ok(false);
-    }
-    runner_jobs::set_run(tx, enrolment.id, run).await?;
-    Ok(true)
 }

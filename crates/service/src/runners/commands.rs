@@ -10,15 +10,15 @@ use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{self, CommandKind, CommandState};
 use guildhall_domain::runs::event;
 use guildhall_store::commands as rows;
+use guildhall_store::loaded_runs::{self, LoadedRun};
 use guildhall_store::runs;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::lock_granted;
-use super::tokens::{RunnerTokens, SignedRunToken};
+use super::tokens::SignedRunToken;
 use crate::ServiceError;
 use crate::deps::Deps;
-use crate::run_steps::LockedRun;
 use crate::run_steps::held_runs::WorkCursor;
 use crate::runs::error::RunError;
 
@@ -65,12 +65,11 @@ pub struct PollCursor {
 #[derive(Debug, Clone)]
 pub struct RunnerCommands {
     deps: Deps,
-    tokens: RunnerTokens,
 }
 
 impl RunnerCommands {
-    pub(super) fn new(deps: Deps, tokens: RunnerTokens) -> Self {
-        Self { deps, tokens }
+    pub(super) fn new(deps: Deps) -> Self {
+        Self { deps }
     }
 
     /// Waits for a command that the runner has not seen, or for one to interrupt. A run that is known to be unchanged is
@@ -109,21 +108,24 @@ impl RunnerCommands {
         Ok(held.first().is_some_and(|run| run.must_release || run.is_needed_elsewhere))
     }
 
+    /// Reads the run, its commands and the enrolment of its holder with one statement.
     async fn find_work(&self, token: &SignedRunToken, from: PollCursor) -> Result<PendingWork, ServiceError> {
-        let grant = self.tokens.verify_enrolment(token).await?.grant;
-        let run = runs::find(&self.deps.store, grant.run).await?.ok_or(ServiceError::NOT_FOUND)?;
+        let grant = &token.grant;
+        let found = loaded_runs::find(&self.deps.store, grant.run, Some(grant.runner)).await?;
+        let LoadedRun { run, mut open, sealed, .. } = found
+            .filter(|found| found.is_authorized && found.run.tenant == grant.tenant)
+            .ok_or(ServiceError::Unauthenticated)?;
         if run.lease.as_ref().is_none_or(|lease| lease.epoch != grant.epoch) {
             return Err(RunError::LeaseLost.into());
         }
-        let limit = from.limit.clamp(1, MAX_COMMANDS);
-        let mut commands = rows::poll(&self.deps.store, grant.run, from.after, limit).await?;
         let is_cancelling =
             |command: &Command| matches!(command.state, CommandState::Running { cancelling: true, .. });
-        let cancelling = commands.iter().filter(|command| is_cancelling(command)).map(|c| c.id).collect();
-        commands.retain(|command| command.ordinal > from.after);
-        self.restore_payloads(&mut commands).await?;
+        let cancelling = open.iter().filter(|command| is_cancelling(command)).map(|c| c.id).collect();
+        open.retain(|command| command.ordinal > from.after);
+        open.truncate(usize::try_from(from.limit.clamp(1, MAX_COMMANDS)).unwrap_or(usize::MAX));
+        self.restore_payloads(&mut open, &sealed).await?;
         Ok(PendingWork {
-            commands,
+            commands: open,
             cancelling,
             state: run.state,
             cancel_seq: run.cancel_seq,
@@ -132,11 +134,16 @@ impl RunnerCommands {
     }
 
     /// Replaces redacted payloads by the exact ones, which only the runner of the command receives.
-    async fn restore_payloads(&self, commands: &mut [Command]) -> Result<(), ServiceError> {
-        if commands.is_empty() {
+    async fn restore_payloads(
+        &self,
+        commands: &mut [Command],
+        sealed: &[CommandId],
+    ) -> Result<(), ServiceError> {
+        let ids: Vec<CommandId> =
+            commands.iter().map(|command| command.id).filter(|id| sealed.contains(id)).collect();
+        if ids.is_empty() {
             return Ok(());
         }
-        let ids: Vec<CommandId> = commands.iter().map(|command| command.id).collect();
         for (id, sealed) in rows::sealed_payloads(&self.deps.store, &ids).await? {
             let exact = self.deps.payload_sealer.open(id.as_uuid(), &sealed).map_err(RunError::Payload)?;
             for command in commands.iter_mut().filter(|command| command.id == id) {
@@ -149,7 +156,7 @@ impl RunnerCommands {
     /// Acknowledges a command. From then on it may have side effects and is never given to another runner.
     pub async fn ack(&self, grant: &RunGrant, id: CommandId) -> Result<Command, ServiceError> {
         let mut locked = lock_granted(&self.deps.store, grant).await?;
-        let command = load_command(&mut locked, id).await?;
+        let command = locked.find_command(id).await?;
         let another_turn_runs = locked
             .open
             .iter()
@@ -160,16 +167,10 @@ impl RunnerCommands {
             return Ok(command);
         }
         let at = locked.head.last_seq;
-        locked.set_command_state(id, next, Some(at)).await?;
+        let acked = locked.set_command_state(id, next, Some(at)).await?;
         let payload = json!({ "status": "running", "runnerId": grant.runner.to_string() });
         locked.append_event(event::COMMAND_STATUS, Some(id), payload);
         locked.commit(&self.deps).await?;
-        rows::find(&self.deps.store, id).await?.ok_or(ServiceError::NOT_FOUND)
+        Ok(acked)
     }
-}
-
-/// Loads a command of the locked run.
-pub(super) async fn load_command(locked: &mut LockedRun, id: CommandId) -> Result<Command, ServiceError> {
-    let found = rows::load(&mut locked.tx, id).await?;
-    found.filter(|found| found.run == locked.run.id).ok_or(ServiceError::NOT_FOUND)
 }

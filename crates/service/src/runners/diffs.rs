@@ -5,7 +5,6 @@ use guildhall_domain::runners::enrolment::RunGrant;
 use guildhall_domain::runs::diff::MAX_DIFF_BYTES;
 use guildhall_store::workspace_diffs;
 
-use super::commands::load_command;
 use super::lock_granted;
 use crate::ServiceError;
 use crate::deps::Deps;
@@ -35,7 +34,7 @@ impl RunnerDiffs {
         let sealed = self.deps.payload_sealer.seal_diff(grant.run.as_uuid(), content);
         let sealed = sealed.map_err(RunError::Payload)?;
         let mut locked = lock_granted(&self.deps.store, grant).await?;
-        load_command(&mut locked, command).await?;
+        locked.find_command(command).await?;
         workspace_diffs::put(&mut locked.tx, grant.run, command, &sealed).await?;
         Ok(locked.tx.commit().await?)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::{PrincipalKind, Slug};
 use guildhall_domain::access::role::rights::RunnersManage;
-use guildhall_domain::ids::{EnrolmentId, PrincipalId, RunId, TenantId};
+use guildhall_domain::ids::{EnrolmentId, PrincipalId, RunId, RunnerJobId, TenantId};
 use guildhall_domain::runners::enrolment::EnrolmentSummary;
 use guildhall_identity::opaque::{OpaqueSecret, OpaqueSecretKind};
 use guildhall_store::enrolments::{self, NewEnrolment};
@@ -88,6 +88,7 @@ impl Enrolments {
             run: None,
             hash: hash.as_bytes(),
             ttl,
+            job: None,
         };
         let expires_at = enrolments::insert(&mut tx, &new).await?;
         let detail = json!({
@@ -134,19 +135,17 @@ pub(crate) struct LaunchEnrolment<'a> {
     pub(crate) run: Option<(TenantId, RunId)>,
     pub(crate) profile: Option<&'a Slug>,
     pub(crate) ttl: Duration,
+    pub(crate) job: RunnerJobId,
 }
 
 /// Creates an enrolment for a runner that is about to be started. It is not audited: the job records its reason.
-pub(crate) async fn issue(
-    tx: &mut Tx,
-    request: &LaunchEnrolment<'_>,
-) -> Result<(EnrolmentId, SecretString), ServiceError> {
+pub(crate) async fn issue(tx: &mut Tx, request: &LaunchEnrolment<'_>) -> Result<SecretString, ServiceError> {
     let (id, principal) = (EnrolmentId::generate(), PrincipalId::LAUNCHED_RUNNERS);
-    let &LaunchEnrolment { name, run, profile, ttl } = request;
+    let &LaunchEnrolment { name, run, profile, ttl, job } = request;
     let (secret, hash) = OpaqueSecret::generate(OpaqueSecretKind::Enrolment, id.as_uuid());
     let (tenant, run) = run.unzip();
     let hash = hash.as_bytes();
-    let new = NewEnrolment { id, tenant, principal, name, profile, run, hash, ttl };
+    let new = NewEnrolment { id, tenant, principal, name, profile, run, hash, ttl, job: Some(job) };
     enrolments::insert(tx, &new).await?;
-    Ok((id, secret))
+    Ok(secret)
 }

@@ -6,19 +6,23 @@ use guildhall_domain::access::project_setup::ProjectSetup;
 use guildhall_domain::ids::RunnerId;
 use guildhall_domain::runners::enrolment::RunGrant;
 use guildhall_domain::runs::Run;
+use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::event;
 use guildhall_domain::runs::policy::{AllowList, WorkspaceRef};
 use guildhall_domain::sessions::StorageKind;
-use guildhall_store::{leases as rows, projects, runs, sessions};
+use guildhall_store::journal::StoredFolds;
+use guildhall_store::loaded_runs::{self, LoadedRun};
+use guildhall_store::{leases as rows, projects};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::error::RunnerError;
 use super::lock_granted;
-use super::tokens::{RunToken, RunnerTokens};
+use super::tokens::{RunToken, RunnerTokens, SignedRunToken};
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::runs::error::RunError;
+use crate::runs::{RunView, Runs};
 
 /// What a claim or a renewal gives a runner.
 #[derive(Debug, Clone)]
@@ -27,7 +31,7 @@ pub struct LeaseGrant {
     pub token: RunToken,
     pub lease_expires_at: Timestamp,
     pub hold: Duration,
-    pub run: Run,
+    pub run: RunView,
     pub thread_id: Option<String>,
     /// Where the session keeps its threads, as far as the server knows.
     pub storage: StorageKind,
@@ -44,44 +48,49 @@ pub struct LeaseGrant {
 pub(super) struct Grants {
     deps: Deps,
     tokens: RunnerTokens,
+    runs: Runs,
+}
+
+/// A run that a runner holds now, and what the runner must know of its session.
+#[derive(Debug)]
+pub(super) struct GrantedRun {
+    pub(super) run: Run,
+    pub(super) open: Vec<Command>,
+    pub(super) folds: StoredFolds,
+    pub(super) storage: StorageKind,
+    pub(super) thread_id: Option<String>,
+    pub(super) lease_expires_at: Timestamp,
+    pub(super) recovered_from: Option<RunnerId>,
+    /// The stored setup of its project.
+    pub(super) setup: Option<String>,
 }
 
 impl Grants {
-    pub(super) fn new(deps: Deps, tokens: RunnerTokens) -> Self {
-        Self { deps, tokens }
+    pub(super) fn new(deps: Deps, tokens: RunnerTokens, runs: Runs) -> Self {
+        Self { deps, tokens, runs }
     }
 
     /// Builds the grant of a claim.
     pub(super) async fn build_for_claim(
         &self,
         grant: RunGrant,
-        lease_expires_at: Timestamp,
-        run: Run,
-        recovered_from: Option<RunnerId>,
+        granted: GrantedRun,
     ) -> Result<LeaseGrant, ServiceError> {
-        let setup = projects::setup_by_slug(&self.deps.store, run.tenant, &run.project).await?;
-        Ok(LeaseGrant { setup, ..self.build(grant, lease_expires_at, run, recovered_from).await? })
+        let setup = projects::parse_setup(granted.setup.as_deref())?;
+        Ok(LeaseGrant { setup, ..self.build(grant, granted).await? })
     }
 
-    async fn build(
-        &self,
-        grant: RunGrant,
-        lease_expires_at: Timestamp,
-        run: Run,
-        recovered_from: Option<RunnerId>,
-    ) -> Result<LeaseGrant, ServiceError> {
-        let reader = sessions::Reader { principal: grant.principal, name: "" };
-        let session = sessions::find(&self.deps.store, run.session, reader).await?;
+    async fn build(&self, grant: RunGrant, granted: GrantedRun) -> Result<LeaseGrant, ServiceError> {
         Ok(LeaseGrant {
-            directories: self.directories(&run).await?,
+            directories: self.directories(&granted.run).await?,
             grant,
             token: self.tokens.mint(&grant)?,
-            lease_expires_at,
+            lease_expires_at: granted.lease_expires_at,
             hold: self.deps.run_timeouts.hold,
-            run,
-            storage: session.as_ref().map_or(StorageKind::None, |session| session.storage),
-            thread_id: session.and_then(|session| session.thread_id),
-            recovered_from,
+            run: self.runs.view(granted.run, granted.open, &granted.folds).await?,
+            storage: granted.storage,
+            thread_id: granted.thread_id,
+            recovered_from: granted.recovered_from,
             setup: None,
         })
     }
@@ -108,16 +117,24 @@ impl Leases {
     }
 
     /// Renews a lease and issues the next run token. Needs no lock of the run: a run that has ended or was taken over has no
-    /// lease of this epoch.
-    pub async fn renew(&self, grant: &RunGrant) -> Result<LeaseGrant, ServiceError> {
-        let expires_at = rows::renew(&self.deps.store, grant.run, grant.epoch).await?;
-        let expires_at = expires_at.ok_or(RunError::LeaseLost)?;
-        let run = runs::find(&self.deps.store, grant.run).await?.ok_or(ServiceError::NOT_FOUND)?;
-        self.grants.build(*grant, expires_at, run, None).await
+    /// lease of this epoch. The enrolment is checked in the same statement.
+    pub async fn renew(&self, token: &SignedRunToken) -> Result<LeaseGrant, ServiceError> {
+        let (store, grant) = (&self.deps.store, token.grant);
+        let Some(lease_expires_at) = rows::renew(store, &grant).await? else {
+            self.grants.tokens.verify_enrolment(token).await?;
+            return Err(RunError::LeaseLost.into());
+        };
+        let loaded = loaded_runs::find(store, grant.run, None).await?.ok_or(ServiceError::NOT_FOUND)?;
+        let LoadedRun { run, open, folds, storage, thread_id, .. } = loaded;
+        let (recovered_from, setup) = (None, None);
+        let granted =
+            GrantedRun { run, open, folds, storage, thread_id, lease_expires_at, recovered_from, setup };
+        self.grants.build(grant, granted).await
     }
 
     /// Releases a run, so that the next runner need not wait for the lease to expire. Refused while a command runs.
-    pub async fn release(&self, grant: &RunGrant) -> Result<(), ServiceError> {
+    pub async fn release(&self, token: &SignedRunToken) -> Result<(), ServiceError> {
+        let grant = &token.grant;
         let mut locked = lock_granted(&self.deps.store, grant).await?;
         if locked.open.iter().any(|command| command.state.is_running()) {
             locked.tx.rollback().await?;

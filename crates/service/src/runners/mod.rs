@@ -50,11 +50,11 @@ pub struct Group {
 pub fn open(deps: &Deps, runs: &runs::Group, starter: Option<jobs::JobStarter>) -> Group {
     let tokens = tokens::RunnerTokens::new(deps.store.clone(), deps.clock.clone(), Arc::clone(&deps.signing));
     let registrations = registrations::Registrations::new(deps.store.clone());
-    let grants = leases::Grants::new(deps.clone(), tokens.clone());
+    let grants = leases::Grants::new(deps.clone(), tokens.clone(), runs.runs.clone());
     Group {
         bundles: bundles::RunnerBundles::new(deps.clone()),
         claims: claims::Claims::new(deps.clone(), registrations.clone(), grants.clone()),
-        commands: commands::RunnerCommands::new(deps.clone(), tokens.clone()),
+        commands: commands::RunnerCommands::new(deps.clone()),
         diffs: diffs::RunnerDiffs::new(deps.clone()),
         enrolments: enrolments::Enrolments::new(deps.store.clone()),
         events: events::RunnerEvents::new(deps.journals.clone(), deps.event_quota, deps.rates.clone()),

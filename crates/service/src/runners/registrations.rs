@@ -53,10 +53,7 @@ impl Registrations {
             placement: &placement.to_string(),
             backend_profiles: profiles,
         };
-        let mut tx = self.store.begin().await?;
-        rows::insert(&mut tx, &new).await?;
-        tx.commit().await?;
-        rows::find(&self.store, id).await?.ok_or(ServiceError::NOT_FOUND)
+        Ok(rows::insert(&self.store, &new).await?)
     }
 
     /// Lists the runners of a tenant, newest first: all of them, or those that hold a run or were seen lately.

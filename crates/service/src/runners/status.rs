@@ -5,10 +5,8 @@ use guildhall_domain::runners::enrolment::RunGrant;
 use guildhall_domain::runs::TerminalOutcome;
 use guildhall_domain::runs::command;
 use guildhall_domain::runs::command::Command;
-use guildhall_store::commands;
-use guildhall_store::{leases, runs as rows, sessions};
+use guildhall_store::{leases, loaded_runs};
 
-use super::commands::load_command;
 use super::lock_granted;
 use crate::ServiceError;
 use crate::deps::Deps;
@@ -35,20 +33,17 @@ impl RunnerStatus {
         thread_id: Option<&str>,
     ) -> Result<Command, ServiceError> {
         let mut locked = lock_granted(&self.deps.store, grant).await?;
-        let command = load_command(&mut locked, id).await?;
-        match command::finish(&command.state, grant.epoch, outcome.clone())? {
-            None => locked.tx.rollback().await?,
-            Some(_) => {
-                if let Some(thread) = thread_id {
-                    sessions::set_thread(&mut locked.tx, locked.run.session, thread).await?;
-                }
-                leases::extend(&mut locked.tx, grant.run, grant.epoch).await?;
-                locked.end_command(id, &outcome).await?;
-                locked.end_if_cancelled().await?;
-                locked.commit(&self.deps).await?;
-            }
+        let command = locked.find_command(id).await?;
+        if command::finish(&command.state, grant.epoch, outcome.clone())?.is_none() {
+            locked.tx.rollback().await?;
+            return Ok(command);
         }
-        commands::find(&self.deps.store, id).await?.ok_or(ServiceError::NOT_FOUND)
+        locked.new_thread_id = thread_id.map(str::to_owned);
+        leases::extend(&mut locked.tx, grant.run, grant.epoch).await?;
+        let ended = locked.end_command(id, &outcome).await?;
+        locked.end_if_cancelled().await?;
+        locked.commit(&self.deps).await?;
+        Ok(ended)
     }
 
     /// Ends the run and every open command of it.
@@ -60,7 +55,7 @@ impl RunnerStatus {
         let mut locked = lock_granted(&self.deps.store, grant).await?;
         locked.end(outcome).await?;
         locked.commit(&self.deps).await?;
-        let run = rows::find(&self.deps.store, grant.run).await?.ok_or(ServiceError::NOT_FOUND)?;
-        self.runs.view(run).await
+        let ended = loaded_runs::find(&self.deps.store, grant.run, None).await?;
+        self.runs.view_loaded(ended.ok_or(ServiceError::NOT_FOUND)?).await
     }
 }

@@ -55,8 +55,7 @@ impl Commands {
         request: CommandRequest,
         key: Option<&IdempotencyKey>,
     ) -> Result<Command, ServiceError> {
-        bundles::check_complete(&self.runs.deps, &self.runs.load(caller, run).await?).await?;
-        let mut locked = LockedRun::begin(&self.runs.deps.store, run).await?;
+        let mut locked = self.lock_with_bundle(caller, run).await?;
         let id = CommandId::generate();
         let payload = self.seal_payload(id, request.payload)?;
         let body =
@@ -91,6 +90,25 @@ impl Commands {
             self.runs.deps.offers.announce(&waiting).await;
         }
         Ok(command)
+    }
+
+    /// Locks a run of the caller's tenant. If its workspace is an uploaded bundle, that is complete.
+    async fn lock_with_bundle(
+        &self,
+        caller: &Authorized<RunsWrite>,
+        run: RunId,
+    ) -> Result<LockedRun, ServiceError> {
+        let deps = &self.runs.deps;
+        let locked = LockedRun::begin(&deps.store, run).await?;
+        caller.load(Some(locked.run.clone()))?;
+        if bundles::bundle_of(&locked.run).is_none() {
+            return Ok(locked);
+        }
+        // Not under the lock: it needs a second connection.
+        let loaded = locked.run.clone();
+        locked.tx.rollback().await?;
+        bundles::check_complete(deps, &loaded).await?;
+        LockedRun::begin(&deps.store, run).await
     }
 
     /// Returns a command of a run.

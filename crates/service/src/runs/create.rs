@@ -47,7 +47,7 @@ impl Runs {
         if let Claim::Created(created) = idempotency::claim(&mut tx, caller, key, &body, id.as_uuid()).await?
         {
             tx.rollback().await?;
-            return self.view(self.load(caller, RunId::from_uuid(created)).await?).await;
+            return self.load_view(caller, RunId::from_uuid(created)).await;
         }
         has_credential?;
         let session = request.session.unwrap_or_else(SessionId::generate);
@@ -80,6 +80,7 @@ impl Runs {
         let event = AuditEvent::by_member(caller, "run.created", id.to_string(), detail);
         audit::record(&mut locked.tx, &event).await?;
         let (_, fold) = locked.commit_with_fold(&self.deps).await?;
+        self.tenants.insert(id, caller.tenant());
         let last_seq = Seq::new(i64::from(run.ordinal)).unwrap_or_default();
         self.deps.journals.announce(StreamUpdate { stream: sessions::stream(session), last_seq });
         Ok(self.view_created(run, fold.unwrap_or_default()))

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::Right;
 use guildhall_domain::access::role::rights::RunsRead;
 use guildhall_domain::ids::RunId;
 use guildhall_domain::journal::Seq;
@@ -12,9 +13,8 @@ use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::fold::Fold;
 use guildhall_domain::runs::liveness::{Liveness, LivenessInput, assess};
 use guildhall_domain::runs::{RunStatus, wait_deadline};
-use guildhall_store::commands;
-use guildhall_store::journal::{self, Scope};
-use guildhall_store::runs as rows;
+use guildhall_store::journal::{self, Scope, StoredFolds};
+use guildhall_store::loaded_runs::{self, LoadedRun};
 
 use super::Runs;
 use crate::ServiceError;
@@ -36,16 +36,42 @@ pub struct RunView {
 impl Runs {
     /// Returns a run.
     pub async fn get(&self, caller: &Authorized<RunsRead>, id: RunId) -> Result<RunView, ServiceError> {
-        let run = self.load(caller, id).await?;
-        self.view(run).await
+        self.load_view(caller, id).await
+    }
+
+    /// Loads a run through its caller, and builds its view, with one statement.
+    pub(super) async fn load_view<R: Right>(
+        &self,
+        caller: &Authorized<R>,
+        id: RunId,
+    ) -> Result<RunView, ServiceError> {
+        let loaded = loaded_runs::find(&self.deps.store, id, None).await?.ok_or(ServiceError::NOT_FOUND)?;
+        caller.load(Some(loaded.run.clone()))?;
+        self.view_loaded(loaded).await
     }
 
     /// Builds the view of a loaded run.
-    pub async fn view(&self, run: Run) -> Result<RunView, ServiceError> {
-        let open = commands::list_open(&self.deps.store, run.id).await?;
-        let scope = current_scope(&open);
-        let folds = journal::load_folds(&self.deps.store, run.id, &[Scope::Run, scope]).await?;
-        Ok(self.build_view(run, open, &folds))
+    pub async fn view_loaded(&self, loaded: LoadedRun) -> Result<RunView, ServiceError> {
+        let LoadedRun { run, open, folds, .. } = loaded;
+        self.view(run, open, &folds).await
+    }
+
+    /// Builds a view. A fold that another version of this binary wrote is built again from the events.
+    pub(crate) async fn view(
+        &self,
+        run: Run,
+        open: Vec<Command>,
+        folds: &StoredFolds,
+    ) -> Result<RunView, ServiceError> {
+        let mut found = HashMap::new();
+        for scope in [Scope::Run, current_scope(&open)] {
+            let fold = match folds.get(scope) {
+                Some(fold) => fold,
+                None => journal::rebuild_fold(&self.deps.store, run.id, scope).await?,
+            };
+            found.insert(scope, fold);
+        }
+        Ok(self.build_view(run, open, &found))
     }
 
     /// Builds the view of a run that was just created.
@@ -76,7 +102,7 @@ impl Runs {
         RunView { run, status, open, liveness, last_seq }
     }
 
-    /// Lists runs of a tenant, newest first. The number of statements does not depend on the number of runs.
+    /// Lists runs of a tenant, newest first, with one statement.
     pub async fn list(
         &self,
         caller: &Authorized<RunsRead>,
@@ -84,29 +110,12 @@ impl Runs {
         filter: RunFilter,
         limit: u32,
     ) -> Result<Vec<RunView>, ServiceError> {
-        let (store, tenant) = (&self.deps.store, caller.tenant());
-        let ids = rows::list(store, tenant, before, filter, limit.clamp(1, MAX_LISTED_RUNS)).await?;
-        let mut runs = rows::find_all(store, &ids).await?;
-        runs.sort_unstable_by_key(|run| std::cmp::Reverse(run.id));
-        let mut open: HashMap<RunId, Vec<Command>> = HashMap::new();
-        for command in commands::list_open_of(store, &ids).await? {
-            open.entry(command.run).or_default().push(command);
+        let limit = limit.clamp(1, MAX_LISTED_RUNS);
+        let mut views = Vec::new();
+        for loaded in loaded_runs::list(&self.deps.store, caller.tenant(), before, filter, limit).await? {
+            views.push(self.view_loaded(loaded).await?);
         }
-        let scopes: Vec<(RunId, Scope)> = ids
-            .iter()
-            .flat_map(|id| {
-                let scope = current_scope(open.get(id).map_or(&[], Vec::as_slice));
-                [(*id, Scope::Run), (*id, scope)]
-            })
-            .collect();
-        let folds = journal::load_folds_of_runs(store, &scopes).await?;
-        let none = HashMap::new();
-        let views = runs.into_iter().map(|run| {
-            let (open, folds) =
-                (open.remove(&run.id).unwrap_or_default(), folds.get(&run.id).unwrap_or(&none));
-            self.build_view(run, open, folds)
-        });
-        Ok(views.collect())
+        Ok(views)
     }
 }
 

@@ -29,6 +29,7 @@ use serde_json::json;
 use self::error::RunError;
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
+use crate::access::tenant_cache::TenantCache;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
 pub use create::CreateRun;
@@ -49,7 +50,7 @@ pub struct Group {
 /// Opens the group.
 #[must_use]
 pub fn open(deps: &Deps) -> Group {
-    let runs = Runs { deps: deps.clone() };
+    let runs = Runs { deps: deps.clone(), tenants: TenantCache::default() };
     Group {
         commands: commands::Commands::new(runs.clone()),
         events: events::Events::new(runs.clone()),
@@ -65,6 +66,8 @@ pub fn open(deps: &Deps) -> Group {
 #[derive(Debug, Clone)]
 pub struct Runs {
     pub(crate) deps: Deps,
+    /// By run: it never moves to another tenant.
+    tenants: TenantCache<RunId>,
 }
 
 impl Runs {
@@ -90,7 +93,7 @@ impl Runs {
                 locked.commit(&self.deps).await?;
             }
         }
-        self.view(self.load(caller, id).await?).await
+        self.load_view(caller, id).await
     }
 
     /// Ends a run whose work is done, so that its session can have the next one. Repeating the request changes nothing.
@@ -110,7 +113,7 @@ impl Runs {
                 locked.commit(&self.deps).await?;
             }
         }
-        self.view(self.load(caller, id).await?).await
+        self.load_view(caller, id).await
     }
 
     /// Loads a run through its caller: one of another tenant does not exist.
@@ -130,7 +133,14 @@ impl Runs {
 
     /// Returns the tenant of a run, for the edge to load the caller's role in it.
     pub async fn tenant_of(&self, id: RunId) -> Result<Option<TenantId>, ServiceError> {
-        Ok(rows::find_tenant(&self.deps.store, id).await?)
+        if let Some(known) = self.tenants.get(&id) {
+            return Ok(Some(known));
+        }
+        let found = rows::find_tenant(&self.deps.store, id).await?;
+        if let Some(tenant) = found {
+            self.tenants.insert(id, tenant);
+        }
+        Ok(found)
     }
 }
 

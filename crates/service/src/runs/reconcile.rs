@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use futures::StreamExt;
+use futures::future::join_all;
+use futures::stream;
 use guildhall_domain::ids::RunId;
 use guildhall_domain::runs::lease::Lease;
 use guildhall_domain::runs::wait_deadline;
@@ -12,9 +15,16 @@ use tracing::{info, warn};
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
-use crate::run_steps::lost_runner::{RunnerLoss, take_from_lost_runner};
+use crate::run_steps::lost_runner::{RunnerLoss, take_locked_run};
 
-/// Runs handled in one round; the next takes the rest.
+/// Runs that one replica handles at once. Most of the time of each is the wait for the disk; more would keep connections from
+/// requests.
+const WORKERS: usize = 6;
+
+/// Runs of one worker in one round; the next round takes the rest.
+const MAX_RUNS_OF_WORKER: usize = 200;
+
+/// Overdue runs handled in one round.
 const BATCH_SIZE: u32 = 200;
 
 /// Takes runs from lost runners, and ends runs that waited too long.
@@ -26,20 +36,9 @@ impl Reconciler for ReconcileRuns {
     const NAME: &'static str = "runs";
 
     async fn round(&self) -> Result<(), ServiceError> {
-        let Self(deps) = self;
-        let mut failed = None;
-        for id in leases::list_expired(&deps.store, deps.run_timeouts.grace, BATCH_SIZE).await? {
-            let grace = deps.run_timeouts.grace();
-            let is_lost = |lease: &Lease, now| !lease.is_live(now, grace);
-            let taken = take_from_lost_runner(deps, id, RunnerLoss::Unexpected, is_lost).await;
-            record_failure(id, taken, &mut failed);
-        }
-        let (unclaimed, idle) =
-            (deps.run_timeouts.unclaimed.as_secs_f64(), deps.run_timeouts.idle.as_secs_f64());
-        for id in runs::list_overdue(&deps.store, unclaimed, idle, BATCH_SIZE).await? {
-            record_failure(id, self.end_overdue(id).await, &mut failed);
-        }
-        failed.map_or(Ok(()), Err)
+        let recovered = self.recover_lost().await;
+        let ended = self.end_all_overdue().await;
+        recovered.and(ended)
     }
 }
 
@@ -52,9 +51,57 @@ fn record_failure(id: RunId, outcome: Result<(), ServiceError>, failed: &mut Opt
 }
 
 impl ReconcileRuns {
+    /// Takes runs from lost runners, several at once. Other replicas do the same; each run is locked by one of them.
+    async fn recover_lost(&self) -> Result<(), ServiceError> {
+        let Self(deps) = self;
+        let workers = u32::try_from(WORKERS).unwrap_or(u32::MAX);
+        let lost = leases::list_expired(&deps.store, deps.run_timeouts.grace, workers).await?;
+        join_all(lost.iter().map(|_| self.recover_next())).await.into_iter().collect()
+    }
+
+    /// Takes one run after the other, as long as there are any that nobody else has locked.
+    async fn recover_next(&self) -> Result<(), ServiceError> {
+        let Self(deps) = self;
+        let grace = deps.run_timeouts.grace();
+        let is_lost = |lease: &Lease, now| !lease.is_live(now, grace);
+        let (mut failed, mut skipped) = (None, Vec::new());
+        for _ in 0..MAX_RUNS_OF_WORKER {
+            let mut tx = deps.store.begin().await?;
+            let found = leases::lock_expired(&mut tx, deps.run_timeouts.grace, &skipped).await?;
+            let Some((id, head)) = found else {
+                tx.rollback().await?;
+                break;
+            };
+            let taken = match LockedRun::load(tx, head, id).await {
+                Ok(locked) => take_locked_run(deps, locked, RunnerLoss::Unexpected, is_lost).await,
+                Err(error) => Err(error),
+            };
+            if taken.is_err() {
+                skipped.push(id);
+            }
+            record_failure(id, taken, &mut failed);
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    async fn end_all_overdue(&self) -> Result<(), ServiceError> {
+        let Self(deps) = self;
+        let (unclaimed, idle) =
+            (deps.run_timeouts.unclaimed.as_secs_f64(), deps.run_timeouts.idle.as_secs_f64());
+        let overdue = runs::list_overdue(&deps.store, unclaimed, idle, BATCH_SIZE).await?;
+        let ended = stream::iter(overdue).map(|id| async move { (id, self.end_overdue(id).await) });
+        let mut ended = ended.buffer_unordered(WORKERS);
+        let mut failed = None;
+        while let Some((id, outcome)) = ended.next().await {
+            record_failure(id, outcome, &mut failed);
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
     async fn end_overdue(&self, id: RunId) -> Result<(), ServiceError> {
         let Self(deps) = self;
-        let mut locked = LockedRun::begin(&deps.store, id).await?;
+        // A run that is locked is being claimed, or ended by another replica.
+        let Some(mut locked) = LockedRun::try_begin(&deps.store, id).await? else { return Ok(()) };
         let run = &locked.run;
         let (at, outcome) =
             wait_deadline(!locked.open.is_empty(), run.waiting_since, deps.run_timeouts.wait_limits());

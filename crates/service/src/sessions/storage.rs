@@ -78,9 +78,8 @@ impl Storages {
             return Err(ServiceError::NOT_FOUND);
         }
         let updated = rows::update(&mut locked.tx, session, summary).await?;
-        let now = rows::load(&mut locked.tx, session).await?.ok_or(ServiceError::NOT_FOUND)?;
         locked.tx.commit().await?;
-        if updated { Ok(now) } else { Err(RunError::StorageEvicted.into()) }
+        Ok(updated.ok_or(RunError::StorageEvicted)?)
     }
 
     async fn find(&self, id: SessionId) -> Result<SessionStorage, ServiceError> {
@@ -112,10 +111,8 @@ pub(super) async fn evict_expired(
 }
 
 /// Returns whether an open run has lost the storage of its session.
-pub(crate) async fn is_evicted(locked: &mut LockedRun) -> Result<bool, ServiceError> {
-    let storage = rows::load(&mut locked.tx, locked.run.session).await?;
-    let is_evicted = storage.is_some_and(|storage| storage.kind == StorageKind::Evicted);
-    Ok(!locked.run.state.is_ended() && is_evicted)
+pub(crate) fn is_evicted(locked: &LockedRun) -> bool {
+    !locked.run.state.is_ended() && locked.storage == StorageKind::Evicted
 }
 
 /// Ends a run whose session has lost its storage, so that it is not offered to runner after runner. Returns the error

@@ -1,10 +1,10 @@
--- Streams of one journal with unsealed entries or, if $4, with sealed entries that are not signed; by owner. Scans the
--- heads of this journal only: it is the first column of both keys.
+-- Marked streams of one journal with unsealed entries or, if $4, with sealed entries that are not signed; by owner.
 SELECT head.owner, head.last_seq
-FROM journal_heads AS head
-LEFT JOIN journal_seal_heads AS seal ON seal.journal = head.journal AND seal.owner = head.owner
+FROM unsealed_logs AS log
+INNER JOIN journal_heads AS head ON head.journal = log.journal AND head.owner = log.owner
+LEFT JOIN journal_seal_heads AS seal ON seal.journal = log.journal AND seal.owner = log.owner
 WHERE
-    head.journal = $1 AND head.owner >= $2
+    log.journal = $1 AND log.owner >= $2
     AND (head.last_seq > coalesce(seal.sealed_seq, 0) OR ($4 AND seal.sealed_seq > seal.signed_seq))
-ORDER BY head.owner
+ORDER BY log.owner
 LIMIT $3

@@ -1,5 +1,11 @@
+-- If $7, the head of the run moves to the epoch of the lease: the caller has locked it, and writes under the old epoch are refused
+-- from the commit on.
 -- The attempt is the one of the runner job that started the runner; $6 where no job did. A renewal keeps it. No row if the
 -- runner must not claim any more: it is draining, or its enrolment was revoked or has expired.
+WITH moved AS (
+    UPDATE journal_heads SET epoch = $3 WHERE $7 AND journal = $8 AND owner = $1
+)
+
 INSERT INTO leases (run, runner, epoch, hold_ms, expires_at, attempt)
 SELECT
     $1, runner.id, $3, $4, now() + $4::integer * interval '1 millisecond',
@@ -24,4 +30,12 @@ ON CONFLICT (run) DO UPDATE
             WHEN leases.epoch = excluded.epoch THEN coalesce(leases.attempt, excluded.attempt)
             ELSE excluded.attempt
         END
-RETURNING expires_at AS "expires_at: Timestamp", attempt AS "attempt!"
+RETURNING
+    expires_at AS "expires_at: Timestamp",
+    attempt AS "attempt!",
+    (
+        SELECT project.setup
+        FROM runs AS run
+        INNER JOIN projects AS project ON project.tenant = run.tenant AND project.slug = run.project
+        WHERE run.id = leases.run
+    ) AS "setup?"

@@ -1,3 +1,4 @@
+-- Returns when the event $7 of the run was recorded.
 UPDATE runs
 SET
     input_tokens = input_tokens + $2,
@@ -6,3 +7,7 @@ SET
     active_ms = active_ms + $5,
     tool_calls = tool_calls + $6
 WHERE id = $1
+RETURNING (
+    SELECT entry.recorded_at FROM journal_entries AS entry
+    WHERE entry.journal = $8 AND entry.owner = $1 AND entry.seq = $7
+) AS "recorded_at?: Timestamp"

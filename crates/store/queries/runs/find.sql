@@ -1,4 +1,4 @@
--- Runs with their leases, and the current time to compare the expiry with.
+-- A run with its lease, and the current time to compare the expiry with.
 SELECT
     run.id AS "id!",
     run.tenant AS "tenant!",
@@ -40,8 +40,9 @@ SELECT
     lease.attempt AS "lease_attempt?",
     lease.expires_at - lease.hold_ms * interval '1 millisecond' AS "lease_renewed_at?: Timestamp",
     lease.expires_at AS "lease_expires_at?: Timestamp",
-    clock_timestamp() AS "now!: Timestamp"
+    clock_timestamp() AS "now!: Timestamp",
+    NULL::text AS "work?"
 FROM runs AS run
 INNER JOIN tenants AS tenant ON tenant.id = run.tenant
 LEFT JOIN leases AS lease ON lease.run = run.id
-WHERE run.id = ANY ($1)
+WHERE run.id = $1

@@ -9,7 +9,7 @@ WITH held AS (
     GROUP BY run.tenant
 )
 
-SELECT waiting.run AS "id!"
+SELECT waiting.run AS "id!", profile.tenant AS "tenant!", profile.backend_profile AS "backend_profile!"
 FROM list_waiting_profiles() AS profile
 LEFT JOIN held ON held.tenant = profile.tenant
 CROSS JOIN LATERAL (

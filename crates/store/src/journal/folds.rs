@@ -54,29 +54,65 @@ pub async fn load(store: &Store, run: RunId, scopes: &[Scope]) -> Result<HashMap
     Ok(folds)
 }
 
-/// Reads folds of several runs with one statement. A scope without events has none.
-pub async fn load_of_runs(
-    store: &Store,
-    wanted: &[(RunId, Scope)],
-) -> Result<HashMap<RunId, HashMap<Scope, Fold>>, StoreError> {
-    let (runs, scopes): (Vec<Uuid>, Vec<Uuid>) =
-        wanted.iter().map(|(run, scope)| (run.as_uuid(), scope.as_uuid())).unzip();
-    let rows = sqlx::query_file!("queries/run_folds/list_of_runs.sql", &runs, &scopes)
-        .fetch_all(&store.pool)
-        .await?;
-    let mut folds: HashMap<RunId, HashMap<Scope, Fold>> = HashMap::new();
-    for row in rows {
-        let run = RunId::from_uuid(row.run);
-        let scope =
-            if row.scope.is_nil() { Scope::Run } else { Scope::Command(CommandId::from_uuid(row.scope)) };
-        let fold = match Fold::from_json(&row.fold) {
-            Some(fold) => fold,
-            // Written by another version of this binary.
-            None => rebuild(store, run, scope).await?,
-        };
-        folds.entry(run).or_default().insert(scope, fold);
+/// Folds of a run as they were read, perhaps under the lock of its head.
+#[derive(Debug, Clone, Default)]
+pub struct StoredFolds(HashMap<Uuid, StoredFold>);
+
+#[derive(Debug, Clone)]
+enum StoredFold {
+    /// The scope has no events.
+    Missing,
+    /// Written by another version of this binary.
+    Unreadable,
+    Read(Fold),
+}
+
+impl StoredFolds {
+    /// Reads the rows of these scopes.
+    pub(crate) fn new(scopes: impl Iterator<Item = Uuid>, rows: &HashMap<Uuid, String>) -> Self {
+        let folds = scopes.map(|scope| {
+            let fold = match rows.get(&scope).map(|text| Fold::from_json(text)) {
+                None => StoredFold::Missing,
+                Some(None) => StoredFold::Unreadable,
+                Some(Some(fold)) => StoredFold::Read(fold),
+            };
+            (scope, fold)
+        });
+        Self(folds.collect())
     }
-    Ok(folds)
+
+    /// Adds a command that was just created.
+    pub fn insert_new(&mut self, command: CommandId) {
+        self.0.insert(command.as_uuid(), StoredFold::Missing);
+    }
+
+    /// Returns a fold. It is empty for a scope without events; `None` if the scope was not read, or is in an unknown format.
+    #[must_use]
+    pub fn get(&self, scope: Scope) -> Option<Fold> {
+        match self.0.get(&scope.as_uuid())? {
+            StoredFold::Missing => Some(Fold::default()),
+            StoredFold::Unreadable => None,
+            StoredFold::Read(fold) => Some(fold.clone()),
+        }
+    }
+
+    /// Replaces the fold of a scope that has changed.
+    pub fn set(&mut self, scope: Scope, fold: Fold) {
+        self.0.insert(scope.as_uuid(), StoredFold::Read(fold));
+    }
+
+    /// Returns the rows of these scopes, if all of them were read.
+    fn rows(&self, scopes: &[Uuid]) -> Option<HashMap<Uuid, Option<Fold>>> {
+        let mut rows = HashMap::new();
+        for scope in scopes {
+            match self.0.get(scope)? {
+                StoredFold::Missing => {}
+                StoredFold::Unreadable => drop(rows.insert(*scope, None)),
+                StoredFold::Read(fold) => drop(rows.insert(*scope, Some(fold.clone()))),
+            }
+        }
+        Some(rows)
+    }
 }
 
 /// Reads one fold in a transaction that holds the lock of the run. Returns `None` if its format is unknown.
@@ -187,7 +223,7 @@ pub(super) async fn update(
     append: &AppendRequest,
     appended: &[AppendedEntry],
 ) -> Result<FoldUpdate, AppendError> {
-    let update = change(&mut *connection, append, appended).await?;
+    let update = change(&mut *connection, append, appended, &StoredFolds::default()).await?;
     if !update.folds.is_empty() {
         let (ids, texts): (Vec<Uuid>, Vec<String>) =
             update.folds.iter().map(|(scope, fold)| (*scope, fold.to_json())).unzip();
@@ -206,17 +242,22 @@ pub(super) fn change_first(append: &AppendRequest, appended: &[AppendedEntry]) -
     FoldUpdate { folds, late }
 }
 
-/// Returns the folds that an append changes, under the lock of its head. The caller stores them.
+/// Returns the folds that an append changes, under the lock of its head. The caller stores them. `known` was read under the same
+/// lock; other folds are read.
 pub(super) async fn change(
     connection: &mut PgConnection,
     append: &AppendRequest,
     appended: &[AppendedEntry],
+    known: &StoredFolds,
 ) -> Result<FoldUpdate, AppendError> {
     let scopes = scopes(append);
     if scopes.is_empty() {
         return Ok(FoldUpdate { folds: Folds::new(), late: vec![false; append.entries.len()] });
     }
-    let stored = read(connection, append.stream.owner, &scopes).await?;
+    let stored = match known.rows(&scopes) {
+        Some(stored) => stored,
+        None => read(connection, append.stream.owner, &scopes).await?,
+    };
     if let Some(command) = unknown_command(append, &stored) {
         return Err(AppendError::UnknownCommand(command));
     }

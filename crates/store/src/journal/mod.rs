@@ -14,15 +14,12 @@ mod partitions;
 mod request;
 
 pub use append::append;
-pub use append_new::{append_new, append_new_to_run};
+pub use append_new::{RunUpdate, append_new, append_new_to_run};
 pub use erase::erase;
-pub use folds::{
-    Scope, load as load_folds, load_in as load_fold_in, load_of_runs as load_folds_of_runs,
-    rebuild as rebuild_fold,
-};
+pub use folds::{Scope, StoredFolds, load as load_folds, load_in as load_fold_in, rebuild as rebuild_fold};
 pub use group::{GroupWriter, StreamUpdate};
 pub use heads::{last_seqs, lock as lock_head, take_over, try_lock as try_lock_head};
-pub use page::{find_recorded_at, list_by_seqs, page};
+pub use page::{list_by_seqs, page};
 pub use partitions::{
     RunPartition, create_run_partitions, drop_detached_partitions, drop_run_partition, list_run_partitions,
 };

@@ -5,7 +5,7 @@ use guildhall_domain::journal::Entry;
 use guildhall_domain::journal::{Journal, Seq, Stream};
 use jiff_sqlx::Timestamp;
 
-use crate::{Store, StoreError, Tx, sessions};
+use crate::{Store, StoreError, sessions};
 
 /// Lists at most `limit` entries after a sequence number, in order.
 pub async fn page(store: &Store, stream: Stream, after: Seq, limit: u32) -> Result<Vec<Entry>, StoreError> {
@@ -47,19 +47,6 @@ async fn session_page(
         recorded_at: run.at,
     });
     Ok(entries.collect())
-}
-
-/// Returns when an entry was recorded, in a transaction that holds the lock of the stream.
-pub async fn find_recorded_at(
-    tx: &mut Tx,
-    stream: Stream,
-    seq: Seq,
-) -> Result<Option<jiff::Timestamp>, StoreError> {
-    let Stream { journal, owner } = stream;
-    let row = sqlx::query_file!("queries/journal/find_recorded_at.sql", journal.number(), owner, seq.get())
-        .fetch_optional(tx.connection())
-        .await?;
-    Ok(row.map(|row| row.recorded_at.to_jiff()))
 }
 
 /// Lists entries by their sequence numbers, in no particular order; missing ones are skipped.

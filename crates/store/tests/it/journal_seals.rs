@@ -124,3 +124,39 @@ async fn entry_is_sealed_once() {
     }
     assert_eq!(journal_seals::list(&store, stream, seq(1), seq(1)).await.expect("read"), vec![seal(1, 7)]);
 }
+
+#[tokio::test]
+async fn mark_stays_while_a_writer_has_not_committed() {
+    let db = TestDb::new().await;
+    let (store, stream) = (store(db.url()), audit(1));
+    append(&store, stream).await;
+    let seal_first = async || {
+        let mut tx = store.begin().await.expect("a transaction");
+        journal_seals::lock(&mut tx, stream).await.expect("locked");
+        journal_seals::unmark(&mut tx, stream, seq(1)).await.expect("written");
+        tx.commit().await.expect("committed");
+    };
+    let find = async || {
+        let found =
+            journal_seals::find_unsealed(&store, Journal::Audit, SealFilter::Unsealed, Uuid::nil(), 2);
+        found.await.expect("found")
+    };
+    let mut writer = store.begin().await.expect("a transaction");
+    let entry =
+        NewEntry { id: EntryId::generate(), kind: "test".into(), body: "{}".to_owned(), parsed_event: None };
+    journal::append_new(&mut writer, stream, &[entry]).await.expect("appended");
+    seal_first().await;
+    writer.commit().await.expect("committed");
+    assert_eq!(find().await, vec![UnsealedStream { stream, last_seq: seq(2) }]);
+
+    // The head has moved since the sealer read the entries.
+    seal_first().await;
+    assert_eq!(find().await, vec![UnsealedStream { stream, last_seq: seq(2) }]);
+
+    let mut tx = store.begin().await.expect("a transaction");
+    journal_seals::unmark(&mut tx, stream, seq(2)).await.expect("written");
+    tx.commit().await.expect("committed");
+    assert_eq!(find().await, vec![]);
+    journal_seals::mark_unsealed(&store, Journal::Audit, SealFilter::Unsealed).await.expect("marked");
+    assert_eq!(find().await.len(), 1, "a look at all logs finds it again");
+}

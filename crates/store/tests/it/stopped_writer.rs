@@ -73,7 +73,7 @@ async fn stopped_runner_changes_no_fold_or_lease_after_a_takeover() {
         let epoch = journal::take_over(&mut tx, stream).await.expect("a new epoch");
         // So short that any renewal changes it.
         let (hold, attempt) = (Duration::from_millis(1), AttemptId::generate());
-        let lease = leases::NewLease { run, runner, epoch, hold, enrolment, attempt };
+        let lease = leases::NewLease { run, runner, epoch, hold, enrolment, attempt, is_new_epoch: false };
         leases::upsert(&mut tx, &lease).await.expect("put").expect("a valid enrolment");
         tx.commit().await.expect("committed");
         epoch

@@ -32,7 +32,7 @@ pub(crate) async fn claim(
     let runner = parse("runnerId", &body.runner_id)?;
     let retry = if body.wait { ClaimRetry::WhenLeaseEnds } else { ClaimRetry::No };
     let grant = app.runners.claims.claim(&enrolment, run, runner, retry).await?;
-    Ok(Json(view(&app, grant).await?))
+    Ok(Json(view(grant)))
 }
 
 /// Claim the next waiting run
@@ -57,9 +57,5 @@ pub(crate) async fn claim_next(
         // The server stops accepting: the runner asks another replica.
         () = app.closing.cancelled() => None,
     };
-    let grant = match claimed {
-        Some(grant) => Some(view(&app, grant).await?),
-        None => None,
-    };
-    Ok(Json(ClaimedView { grant }))
+    Ok(Json(ClaimedView { grant: claimed.map(view) }))
 }

@@ -13,7 +13,7 @@ use guildhall_service::ServiceError;
 use guildhall_service::runners::commands::{PendingWork, PollCursor};
 
 use crate::App;
-use crate::edge::caller::{RunHolder, SignedRunHolder};
+use crate::edge::caller::SignedRunHolder;
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, check_limit};
 use crate::edge::long_poll::LongPoll;
@@ -66,10 +66,10 @@ pub(crate) async fn poll(
 )]
 pub(crate) async fn acknowledge(
     State(app): State<App>,
-    RunHolder(token): RunHolder,
+    SignedRunHolder(token): SignedRunHolder,
     PathIds(command): PathIds<CommandId>,
 ) -> Result<Json<CommandView>, ApiError> {
-    Ok(Json(view(&app.runners.commands.ack(&token.grant, command).await?)))
+    Ok(Json(view(&app.runners.commands.ack(token.unverified_grant(), command).await?)))
 }
 
 fn work_view(work: &PendingWork, after: i32) -> WorkView {

@@ -5,12 +5,12 @@ use axum::extract::State;
 use guildhall_domain::ids::RunId;
 use guildhall_protocol::rest::access::projects::ProjectSetupView;
 use guildhall_protocol::rest::runners::{ChangeLease, GrantView, LeaseChangedView};
+use guildhall_service::ServiceError;
 use guildhall_service::runners::leases::LeaseGrant;
 use secrecy::ExposeSecret;
 
-use super::grant_for;
 use crate::App;
-use crate::edge::caller::RunHolder;
+use crate::edge::caller::SignedRunHolder;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds};
 use crate::http::responses::CommonErrors;
@@ -26,21 +26,23 @@ use crate::http::runs::view as run_view;
 )]
 pub(crate) async fn update(
     State(app): State<App>,
-    RunHolder(token): RunHolder,
+    SignedRunHolder(token): SignedRunHolder,
     PathIds(run): PathIds<RunId>,
     Body(body): Body<ChangeLease>,
 ) -> Result<Json<LeaseChangedView>, ApiError> {
-    let grant = grant_for(&token, run)?;
+    if token.run() != run {
+        return Err(ServiceError::NOT_FOUND.into());
+    }
     if body.release {
-        app.runners.leases.release(grant).await?;
+        app.runners.leases.release(&token).await?;
         return Ok(Json(LeaseChangedView { released: true, grant: None }));
     }
-    let renewed = app.runners.leases.renew(grant).await?;
-    Ok(Json(LeaseChangedView { released: false, grant: Some(view(&app, renewed).await?) }))
+    let renewed = app.runners.leases.renew(&token).await?;
+    Ok(Json(LeaseChangedView { released: false, grant: Some(view(renewed)) }))
 }
 
-pub(super) async fn view(app: &App, granted: LeaseGrant) -> Result<GrantView, ApiError> {
-    Ok(GrantView {
+pub(super) fn view(granted: LeaseGrant) -> GrantView {
+    GrantView {
         run_token: granted.token.token.expose_secret().to_owned(),
         token_expires_at: granted.token.expires_at,
         epoch: granted.grant.epoch.get(),
@@ -52,6 +54,6 @@ pub(super) async fn view(app: &App, granted: LeaseGrant) -> Result<GrantView, Ap
         directories: granted.directories.map(Vec::from),
         setup: granted.setup.map(ProjectSetupView::from),
         recovered_from: granted.recovered_from.map(|runner| runner.to_string()),
-        run: run_view(&app.runs.runs.view(granted.run).await?),
-    })
+        run: run_view(&granted.run),
+    }
 }

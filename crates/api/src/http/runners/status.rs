@@ -9,10 +9,10 @@ use guildhall_domain::{Failure, FailureKind};
 use guildhall_protocol::rest::runners::EndStatus;
 use guildhall_protocol::rest::runs::RunView;
 use guildhall_protocol::rest::runs::commands::CommandView;
+use guildhall_service::ServiceError;
 
-use super::grant_for;
 use crate::App;
-use crate::edge::caller::RunHolder;
+use crate::edge::caller::SignedRunHolder;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds};
 use crate::http::responses::CommonErrors;
@@ -35,18 +35,19 @@ const MAX_THREAD_ID_BYTES: usize = 200;
 )]
 pub(crate) async fn end_command(
     State(app): State<App>,
-    RunHolder(token): RunHolder,
+    SignedRunHolder(token): SignedRunHolder,
     PathIds(command): PathIds<CommandId>,
     Body(body): Body<EndStatus>,
 ) -> Result<Json<CommandView>, ApiError> {
     if body.status == "running" {
-        return Ok(Json(command_view(&app.runners.commands.ack(&token.grant, command).await?)));
+        return Ok(Json(command_view(&app.runners.commands.ack(token.unverified_grant(), command).await?)));
     }
     let thread = body.thread_id.as_deref();
     if thread.is_some_and(|thread| thread.is_empty() || thread.len() > MAX_THREAD_ID_BYTES) {
         return Err(invalid("threadId: use 1 to 200 bytes"));
     }
-    let ended = app.runners.status.end_command(&token.grant, command, outcome(&body)?, thread).await?;
+    let ended =
+        app.runners.status.end_command(token.unverified_grant(), command, outcome(&body)?, thread).await?;
     Ok(Json(command_view(&ended)))
 }
 
@@ -61,12 +62,15 @@ pub(crate) async fn end_command(
 )]
 pub(crate) async fn end_run(
     State(app): State<App>,
-    RunHolder(token): RunHolder,
+    SignedRunHolder(token): SignedRunHolder,
     PathIds(run): PathIds<RunId>,
     Body(body): Body<EndStatus>,
 ) -> Result<Json<RunView>, ApiError> {
-    let grant = grant_for(&token, run)?;
-    Ok(Json(run_view(&app.runners.status.end_run(grant, &outcome(&body)?).await?)))
+    if token.run() != run {
+        return Err(ServiceError::NOT_FOUND.into());
+    }
+    let outcome = outcome(&body)?;
+    Ok(Json(run_view(&app.runners.status.end_run(token.unverified_grant(), &outcome).await?)))
 }
 
 fn outcome(body: &EndStatus) -> Result<TerminalOutcome, ApiError> {

@@ -11,7 +11,7 @@ use guildhall_domain::sessions::storage::{SessionStorage, StorageSummary};
 use guildhall_protocol::rest::sessions::{RefreshStorage, StorageView};
 
 use crate::App;
-use crate::edge::caller::RunHolder;
+use crate::edge::caller::SignedRunHolder;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds};
 use crate::http::responses::CommonErrors;
@@ -57,7 +57,7 @@ pub(crate) async fn evict(
 )]
 pub(crate) async fn refresh(
     State(app): State<App>,
-    RunHolder(token): RunHolder,
+    SignedRunHolder(token): SignedRunHolder,
     PathIds(session): PathIds<SessionId>,
     Body(body): Body<RefreshStorage>,
 ) -> Result<Json<StorageView>, ApiError> {
@@ -71,7 +71,8 @@ pub(crate) async fn refresh(
         files_count: i64::try_from(body.files_count).map_err(|_| invalid("filesCount: too large"))?,
         sha256: &body.sha256,
     };
-    Ok(Json(view(session, &app.sessions.storage.refresh(&token.grant, session, &summary).await?)))
+    let refreshed = app.sessions.storage.refresh(token.unverified_grant(), session, &summary).await?;
+    Ok(Json(view(session, &refreshed)))
 }
 
 fn view(session: SessionId, storage: &SessionStorage) -> StorageView {

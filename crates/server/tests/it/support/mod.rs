@@ -62,6 +62,12 @@ impl Setup {
         self.with("limits.sign_in", "100000/60s").with("limits.account", "10000/60s")
     }
 
+    /// Uses another URL of PostgreSQL.
+    pub(crate) fn with_postgres(mut self, url: String) -> Self {
+        self.postgres = SecretString::from(url);
+        self
+    }
+
     pub(crate) fn with(mut self, key: &'static str, value: impl ToString) -> Self {
         self.flags.push((key, value.to_string()));
         self

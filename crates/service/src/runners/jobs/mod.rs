@@ -12,9 +12,8 @@ use guildhall_domain::ids::{AttemptId, CommandId, LauncherId, PrincipalId, RunId
 use guildhall_domain::runners::job::Job;
 use guildhall_domain::runners::job::{JobInput, JobKind, StorageState, is_served, select_command};
 use guildhall_domain::runs::command::CommandState;
-use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_domain::sessions::StorageKind;
-use guildhall_launcher::{Launcher, ProfileUnavailable};
+use guildhall_launcher::Launcher;
 use guildhall_runtime::reconcile::Signal;
 use guildhall_store::runner_jobs::{self as rows, NewJob};
 use guildhall_store::{Tx, session_storage};
@@ -24,6 +23,7 @@ use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
 use crate::idempotency::{self, Claim, IdempotencyKey};
 use crate::run_steps::LockedRun;
+use crate::run_steps::launcher_files::LauncherFiles;
 use crate::runners::error::RunnerError;
 use crate::runs::Runs;
 
@@ -72,8 +72,10 @@ impl RunnerJobs {
         command: Option<CommandId>,
         key: Option<&IdempotencyKey>,
     ) -> Result<Job, ServiceError> {
-        self.runs.load(caller, run).await?;
+        let loaded = self.runs.load(caller, run).await?;
         let JobStarter { launcher, signal } = self.starter.as_ref().ok_or(RunnerError::NoLauncher)?;
+        let (tenant, profile, session) = (loaded.tenant, loaded.backend_profile, loaded.session);
+        let files = LauncherFiles::find(launcher, tenant, profile, session).await?;
         let mut locked = LockedRun::begin(&self.runs.deps.store, run).await?;
         let serving = Self::find_serving(&mut locked, command).await?;
         let id = serving.as_ref().map_or_else(RunnerJobId::generate, |job| job.id);
@@ -89,7 +91,7 @@ impl RunnerJobs {
         }
         let created_by = Some(caller.principal);
         let request = JobRequest { id, kind: JobKind::Requested, command, launcher_id: None, created_by };
-        insert_job(&mut locked, &request, launcher.as_ref()).await?;
+        insert_job(&mut locked, &request, launcher.as_ref(), Some(files)).await?;
         let detail = json!({ "run": run });
         let event = AuditEvent::by_member(caller, "runner_job.created", id.to_string(), detail);
         audit::record(&mut locked.tx, &event).await?;
@@ -151,19 +153,16 @@ pub(crate) struct JobRequest {
     pub(crate) created_by: Option<PrincipalId>,
 }
 
-/// Inserts a job for a locked run, if the run needs a runner.
+/// Inserts a job for a locked run, if the run needs a runner. Without `files`, nobody waits for a refusal: the runner looks, and fails
+/// the command.
 pub(crate) async fn insert_job(
     locked: &mut LockedRun,
     request: &JobRequest,
     launcher: &dyn Launcher,
+    files: Option<LauncherFiles>,
 ) -> Result<(), ServiceError> {
     let open = open_commands(locked);
-    let looking = match request.kind {
-        JobKind::Requested => Some(launcher),
-        // Nobody waits for a refusal: the runner looks, and fails the command.
-        JobKind::Cold | JobKind::Warm => None,
-    };
-    let storage = storage(&mut locked.tx, locked.run.session, looking).await?;
+    let storage = storage(&mut locked.tx, locked.run.session, files.as_ref()).await?;
     let facts = JobInput {
         run: &locked.run.state,
         lease: locked.run.lease.as_ref(),
@@ -172,9 +171,8 @@ pub(crate) async fn insert_job(
         storage,
     };
     let command = select_command(&facts, request.command)?;
+    files.map_or(Ok(()), |files| files.profile)?;
     let name = &locked.run.backend_profile;
-    let profile: BackendProfile = name.parse().map_err(|_| ProfileUnavailable(name.clone()))?;
-    launcher.check_profile(Some(locked.run.tenant), &profile)?;
     let new = NewJob {
         id: request.id,
         attempt: AttemptId::generate(),
@@ -193,14 +191,14 @@ fn open_commands(locked: &LockedRun) -> Vec<(CommandId, CommandState)> {
     locked.open.iter().map(|command| (command.id, command.state.clone())).collect()
 }
 
-/// Returns whether a session's storage can be used: it was not evicted and, if a launcher is named, its runners find
-/// what an earlier runner reported.
+/// Returns whether a session's storage can be used: it was not evicted and, if files of a launcher are known, its runners find what
+/// an earlier runner reported.
 async fn storage(
     tx: &mut Tx,
     session: SessionId,
-    launcher: Option<&dyn Launcher>,
+    files: Option<&LauncherFiles>,
 ) -> Result<StorageState, ServiceError> {
-    let is_missing = || launcher.is_some_and(|launcher| !launcher.has_session_storage(session));
+    let is_missing = || files.is_some_and(|files| !files.has_storage);
     Ok(match session_storage::load(tx, session).await?.map(|found| found.kind) {
         Some(StorageKind::Evicted) => StorageState::Evicted,
         Some(StorageKind::Directory) if is_missing() => StorageState::Missing,

@@ -11,9 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_domain::access::principal::Slug;
-use guildhall_domain::ids::{AttemptId, RunnerJobId, TenantId};
+use guildhall_domain::ids::{AttemptId, RunnerJobId};
 use guildhall_domain::runners::job::{JobKind, MAX_COLD_STARTS, cold_start_backoff};
-use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_launcher::Launcher;
 use guildhall_runtime::reconcile::Reconciler;
 use guildhall_store::runner_jobs::{self as rows, LaunchCandidate, NewJob};
@@ -21,6 +20,7 @@ use guildhall_store::runner_jobs::{self as rows, LaunchCandidate, NewJob};
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
+use crate::run_steps::launcher_files::startable_profiles;
 use crate::runners::jobs::{JobRequest, insert_job};
 
 /// A run that no warm runner claims within this time gets a cold start.
@@ -108,8 +108,11 @@ impl ReconcileRunnerJobs {
     /// Inserts jobs for runs that no warm runner has claimed.
     async fn insert_cold_starts(&self) -> Result<(), ServiceError> {
         let store = &self.deps.store;
-        let mut waiting = rows::list_waiting_profiles(store, COLD_START_DELAY, MAX_WAITING_PROFILES).await?;
-        waiting.retain(|(tenant, profile)| self.can_start(*tenant, profile));
+        let waiting = rows::list_waiting_profiles(store, COLD_START_DELAY, MAX_WAITING_PROFILES).await?;
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let waiting = startable_profiles(&self.launcher, waiting).await?;
         if waiting.is_empty() {
             return Ok(());
         }
@@ -142,16 +145,11 @@ impl ReconcileRunnerJobs {
         Ok(usize::try_from(self.pool.max_processes.saturating_sub(counts.open)).unwrap_or(0))
     }
 
-    fn can_start(&self, tenant: TenantId, profile: &str) -> bool {
-        let profile: Result<BackendProfile, _> = profile.parse();
-        profile.is_ok_and(|profile| self.launcher.check_profile(Some(tenant), &profile).is_ok())
-    }
-
     async fn insert_cold_start(&self, waiting: LaunchCandidate) -> Result<(), ServiceError> {
         let mut locked = LockedRun::begin(&self.deps.store, waiting.run).await?;
         let (id, launcher_id) = (RunnerJobId::generate(), Some(self.launcher.id()));
         let request = JobRequest { id, kind: JobKind::Cold, command: None, launcher_id, created_by: None };
-        match insert_job(&mut locked, &request, self.launcher.as_ref()).await {
+        match insert_job(&mut locked, &request, self.launcher.as_ref(), None).await {
             Ok(()) => Ok(locked.tx.commit().await?),
             // The run was claimed or has ended in the meantime.
             Err(ServiceError::Runner(_)) => Ok(locked.tx.rollback().await?),

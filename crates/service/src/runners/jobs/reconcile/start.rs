@@ -107,14 +107,18 @@ impl ReconcileRunnerJobs {
         };
         // A one-letter profile is not a slug. Its enrolment is for one run, so it needs no profile limit.
         let profile: Option<Slug> = job.profile.parse().ok();
-        let request =
-            LaunchEnrolment { name: &name, run: tenant.zip(job.run), profile: profile.as_ref(), ttl };
+        let request = LaunchEnrolment {
+            name: &name,
+            run: tenant.zip(job.run),
+            profile: profile.as_ref(),
+            ttl,
+            job: job.id,
+        };
         let mut tx = self.deps.store.begin().await?;
         if let Some(earlier) = job.enrolment {
             enrolments::revoke_by_id(&mut tx, earlier).await?;
         }
-        let (id, secret) = issue(&mut tx, &request).await?;
-        rows::set_enrolment(&mut tx, job.id, id).await?;
+        let secret = issue(&mut tx, &request).await?;
         tx.commit().await?;
         Ok(secret)
     }

@@ -1,1 +1,0 @@
-SELECT setup FROM projects WHERE tenant = $1 AND slug = $2

@@ -1,1 +1,0 @@
-UPDATE runner_jobs SET enrolment = $2 WHERE id = $1 AND phase = 'launching'

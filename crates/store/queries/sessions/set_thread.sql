@@ -1,1 +1,0 @@
-UPDATE sessions SET thread_id = $2 WHERE id = $1

@@ -1,0 +1,83 @@
+//! Statements that run every few seconds, or in every request: they read the same number of blocks however many rows there are.
+
+use guildhall_testkit::{SqlConnection, TestDb};
+
+/// Blocks that a statement may read: some levels of some indexes.
+const MAX_BLOCKS: u64 = 40;
+
+/// Runs a statement with these parameters and returns the blocks that it read.
+async fn blocks(sql: &mut SqlConnection, statement: &str, parameters: &[&str]) -> u64 {
+    let mut statement = statement.to_owned();
+    for (number, value) in parameters.iter().enumerate().rev() {
+        statement = statement.replace(&format!("${}", number + 1), value);
+    }
+    let explain = format!("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, COSTS OFF) {statement}");
+    let plan = sql.texts(explain).await;
+    // The first line that names buffers is that of the whole statement.
+    let buffers = plan.iter().find(|line| line.contains("Buffers:")).cloned().unwrap_or_default();
+    let numbers = buffers.split([' ', ',']).filter_map(|part| part.split_once('='));
+    numbers
+        .filter(|(kind, _)| ["hit", "read"].contains(kind))
+        .filter_map(|(_, count)| count.parse::<u64>().ok())
+        .sum()
+}
+
+#[tokio::test]
+async fn search_for_unsealed_logs_reads_no_sealed_ones() {
+    let db = TestDb::new().await;
+    let mut sql = db.sql().await;
+    sql.execute(
+        "CREATE TEMPORARY TABLE logs AS SELECT gen_random_uuid() AS id FROM generate_series(1, 20000);
+         INSERT INTO journal_heads (journal, owner, last_seq) SELECT 1, id, 1 FROM logs;
+         INSERT INTO journal_seal_heads (journal, owner, sealed_seq, signed_seq) SELECT 1, id, 1, 1 FROM logs;
+         DELETE FROM unsealed_logs WHERE owner NOT IN (SELECT id FROM logs LIMIT 2)",
+    )
+    .await;
+    sql.execute("VACUUM ANALYZE unsealed_logs, journal_heads, journal_seal_heads").await;
+    let statement = include_str!("../../queries/journal_seals/find_unsealed.sql");
+    let first = "'00000000-0000-0000-0000-000000000000'::uuid";
+    let read = blocks(&mut sql, statement, &["1", first, "100", "true"]).await;
+    assert!(read > 0 && read <= MAX_BLOCKS, "{read} blocks");
+}
+
+#[tokio::test]
+async fn check_of_a_profile_reads_no_ended_enrolments() {
+    let db = TestDb::new().await;
+    let mut sql = db.sql().await;
+    let tenant = "'00000000-0000-7000-8000-000000000001'";
+    sql.execute(format!(
+        "INSERT INTO tenants (id, slug, name) VALUES ({tenant}, 'acme', 'acme');
+         INSERT INTO principals (id, kind, name) VALUES ({tenant}, 'service', 'runners');
+         INSERT INTO enrolments (id, tenant, principal, name, profile, hash, expires_at, revoked_at)
+         SELECT gen_random_uuid(), {tenant}, {tenant}, 'ended', 'codex', sha256(number::text::bytea),
+             now() - interval '1 day',
+             CASE WHEN number % 2 = 0 THEN now() END
+         FROM generate_series(1, 20000) AS number"
+    ))
+    .await;
+    sql.execute("VACUUM ANALYZE enrolments").await;
+    let statement = include_str!("../../queries/enrolments/profile_availability.sql");
+    let read = blocks(&mut sql, statement, &[&format!("{tenant}::uuid"), "'codex'"]).await;
+    assert!(read > 0 && read <= MAX_BLOCKS, "{read} blocks");
+}
+
+#[tokio::test]
+async fn search_for_lost_runners_reads_no_live_leases() {
+    let db = TestDb::new().await;
+    let mut sql = db.sql().await;
+    sql.execute(
+        "SET session_replication_role = replica;
+         INSERT INTO leases (run, runner, epoch, hold_ms, expires_at)
+         SELECT gen_random_uuid(), gen_random_uuid(), 1, 30000, now() + interval '30 seconds'
+         FROM generate_series(1, 20000)",
+    )
+    .await;
+    sql.execute("VACUUM ANALYZE leases").await;
+    for (statement, parameters) in [
+        (include_str!("../../queries/leases/list_expired.sql"), ["10.0", "6", ""]),
+        (include_str!("../../queries/leases/lock_expired.sql"), ["10.0", "2", "'{}'::uuid[]"]),
+    ] {
+        let read = blocks(&mut sql, statement, &parameters).await;
+        assert!(read <= MAX_BLOCKS, "{read} blocks: {statement}");
+    }
+}
