@@ -64,7 +64,7 @@ enum StoredFold {
     Missing,
     /// Written by another version of this binary.
     Unreadable,
-    Read(Fold),
+    Read(Box<Fold>),
 }
 
 impl StoredFolds {
@@ -74,7 +74,7 @@ impl StoredFolds {
             let fold = match rows.get(&scope).map(|text| Fold::from_json(text)) {
                 None => StoredFold::Missing,
                 Some(None) => StoredFold::Unreadable,
-                Some(Some(fold)) => StoredFold::Read(fold),
+                Some(Some(fold)) => StoredFold::Read(Box::new(fold)),
             };
             (scope, fold)
         });
@@ -92,13 +92,13 @@ impl StoredFolds {
         match self.0.get(&scope.as_uuid())? {
             StoredFold::Missing => Some(Fold::default()),
             StoredFold::Unreadable => None,
-            StoredFold::Read(fold) => Some(fold.clone()),
+            StoredFold::Read(fold) => Some(fold.as_ref().clone()),
         }
     }
 
     /// Replaces the fold of a scope that has changed.
     pub fn set(&mut self, scope: Scope, fold: Fold) {
-        self.0.insert(scope.as_uuid(), StoredFold::Read(fold));
+        self.0.insert(scope.as_uuid(), StoredFold::Read(Box::new(fold)));
     }
 
     /// Returns the rows of these scopes, if all of them were read.
@@ -108,7 +108,7 @@ impl StoredFolds {
             match self.0.get(scope)? {
                 StoredFold::Missing => {}
                 StoredFold::Unreadable => drop(rows.insert(*scope, None)),
-                StoredFold::Read(fold) => drop(rows.insert(*scope, Some(fold.clone()))),
+                StoredFold::Read(fold) => drop(rows.insert(*scope, Some(fold.as_ref().clone()))),
             }
         }
         Some(rows)
