@@ -45,7 +45,8 @@ impl LoggedServer {
         let url = format!("postgres://postgres:{}@127.0.0.1:{port}/guildhall", password.trim());
         let mut sql = SqlConnection::connect(&SecretString::from(url)).await;
         let own_session = sql.number("SELECT pg_backend_pid()::bigint").await.to_string();
-        let (client, log) = (Client::new(), server.state.join("postgres/postgres.log"));
+        let client = Client::builder().no_proxy().build().expect("a client");
+        let log = server.state.join("postgres/postgres.log");
         let mut started =
             Self { server, client, access: String::new(), sql, log, own_session, idle: BTreeSet::new() };
         let login = json!({ "name": "admin", "password": started.server.password.trim() });
