@@ -7,7 +7,9 @@ CREATE TABLE unsealed_logs (
     PRIMARY KEY (journal, owner)
 );
 
-CREATE FUNCTION mark_unsealed_log() RETURNS trigger LANGUAGE plpgsql AS $$
+-- As the owner of the table: replicas that run as another role write before they are granted the new table.
+CREATE FUNCTION mark_unsealed_log() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
     INSERT INTO unsealed_logs (journal, owner) VALUES (NEW.journal, NEW.owner) ON CONFLICT DO NOTHING;
     RETURN NULL;

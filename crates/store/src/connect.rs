@@ -1,10 +1,11 @@
 //! The connection pool.
 
+use std::io;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, PgPool};
+use sqlx::{ConnectOptions, PgConnection, PgPool};
 
 use crate::StoreError;
 
@@ -53,6 +54,7 @@ impl Store {
         let pool = PgPoolOptions::new()
             .max_connections(options.max_connections)
             .acquire_timeout(options.acquire_timeout)
+            .after_connect(|connection, _| Box::pin(refuse_standby(connection)))
             .connect_lazy_with(connect);
         Ok(Self { pool })
     }
@@ -61,4 +63,14 @@ impl Store {
     pub async fn close(&self) {
         self.pool.close().await;
     }
+}
+
+/// Refuses a connection to a standby. During a failover the address may lead to one; a write on it would fail, and a read would
+/// miss what was committed, such as a revoked token.
+async fn refuse_standby(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let is_standby: bool = sqlx::query_scalar("SELECT pg_is_in_recovery()").fetch_one(connection).await?;
+    if is_standby {
+        return Err(sqlx::Error::Io(io::Error::other("PostgreSQL is a standby")));
+    }
+    Ok(())
 }

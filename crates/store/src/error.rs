@@ -32,16 +32,21 @@ const TRANSIENT_SQLSTATES: [&str; 11] =
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        use sqlx::Error::{Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};
-        // A protocol error: a proxy closed the connection while it was opened.
-        let transient =
-            matches!(error, Io(_) | Tls(_) | Protocol(_) | PoolTimedOut | PoolClosed | WorkerCrashed)
-                || error
-                    .as_database_error()
-                    .and_then(|database| database.code())
-                    .is_some_and(|code| is_transient(&code));
+        use sqlx::Error::{Io, PoolClosed, PoolTimedOut, Tls, WorkerCrashed};
+        let transient = matches!(error, Io(_) | Tls(_) | PoolTimedOut | PoolClosed | WorkerCrashed)
+            || is_closed_by_proxy(&error)
+            || error
+                .as_database_error()
+                .and_then(|database| database.code())
+                .is_some_and(|code| is_transient(&code));
         if transient { Self::Unavailable(error) } else { Self::Rejected(error) }
     }
+}
+
+/// Returns whether a proxy closed the connection while it was opened: sqlx then reads no answer to its request for TLS.
+/// Other protocol errors, such as an unknown method of authentication, do not go away.
+fn is_closed_by_proxy(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Protocol(text) if text.contains("SSLRequest: 0x00"))
 }
 
 pub(crate) fn is_transient(code: &str) -> bool {
@@ -70,6 +75,8 @@ mod tests {
     fn connection_closed_by_a_proxy_is_unavailable() {
         let closed = sqlx::Error::Protocol("unexpected response from SSLRequest: 0x00".to_owned());
         assert!(matches!(StoreError::from(closed), StoreError::Unavailable(_)));
+        let permanent = sqlx::Error::Protocol("unsupported authentication method: 7".to_owned());
+        assert!(matches!(StoreError::from(permanent), StoreError::Rejected(_)));
     }
 
     #[test]

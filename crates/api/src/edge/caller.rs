@@ -101,10 +101,16 @@ pub(crate) struct CachedRunHolder(pub(crate) VerifiedRunToken);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SignedRunHolder(pub(crate) SignedRunToken);
 
+/// Refuses a request without a credential before anything is read for it.
+fn require_credential(parts: &Parts) -> Result<(), ServiceError> {
+    credential(&parts.headers).map(drop).ok_or(ServiceError::Unauthenticated)
+}
+
 impl FromRequestParts<App> for AuthenticatedCaller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        require_credential(parts)?;
         let tenant_in_path = tenant_in_path(parts, app).await?;
         let found = Self::in_tenant(parts, app, tenant_in_path).await?;
         Ok(Self { tenant_in_path, ..found })
@@ -172,7 +178,9 @@ impl<R: Right> FromRequestParts<App> for PendingAuthorization<R> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let tenant_in_query = tenant_in_query(parts, app).await?;
+        require_credential(parts)?;
+        // The body of a write may arrive late: its right is read after it.
+        let tenant_in_query = if parts.method.is_safe() { tenant_in_query(parts, app).await? } else { None };
         let caller = match tenant_in_query {
             Some(tenant) => AuthenticatedCaller::in_tenant(parts, app, Some(tenant)).await?,
             None => AuthenticatedCaller::from_request_parts(parts, app).await?,

@@ -17,6 +17,7 @@ async fn requests_fail_fast_without_postgres_and_readiness_recovers() {
         let (unready, _) =
             server.wait_until("/health/readiness", TIMEOUT, |response| response.status == 503).await;
         assert_eq!(unready.body["reasons"][0], "PostgreSQL does not respond");
+        assert_eq!(unready.body["postgres"]["reachable"], false, "{}", unready.text);
         assert_eq!((unready.status.as_u16(), &unready.body["failureKind"]), (503, &"not-ready".into()));
         assert_eq!(unready.body["traceId"].as_str().map(str::len), Some(32));
         assert_eq!(server.get("/health/live").await.status, 200);

@@ -261,7 +261,7 @@ async fn run_may_use_a_configured_prefix_of_secret_names() {
     create(&cluster.second, "agentrun-v02-provider-codex").await.assert_failure(400, "schema-invalid");
 }
 
-// covers: R22
+// covers: R12, R22
 #[tokio::test]
 async fn run_of_a_profile_without_a_credential_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -58,6 +58,8 @@ async fn liveness_shows_each_phase_and_its_recovery_actions() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(now().await, json!(["runner-heartbeat-stale", false, ["wait", "cancel-run"]]));
+    let heartbeat = cluster.get_result(&run, &command).await["liveness"]["heartbeat"].clone();
+    assert_eq!(heartbeat["stale"], true, "{heartbeat}");
     let late = cluster.second.register_runner(&tenant).await;
     cluster.second.try_claim(&tenant, &run, &late).await.assert_failure(409, "runner-lease-conflict");
     // No other runner has claimed the run, so a late request renews the lease.

@@ -183,7 +183,8 @@ impl Reconciler for AuditSeal {
     const NAME: &'static str = "audit-seal";
 
     async fn round(&self) -> Result<(), SealRoundError> {
-        self.mark_unsealed().await?;
+        // Without it the marked logs are sealed nevertheless.
+        let looked = self.mark_unsealed().await;
         let filter = self.filter();
         // Without anchors the logs are sealed nevertheless; the next round anchors them.
         let mut anchored = match &self.signer {
@@ -211,6 +212,7 @@ impl Reconciler for AuditSeal {
                 }
             }
         }
+        looked?;
         let count = failed.len();
         failed.into_iter().next().map_or(anchored, |first| Err(SealRoundError::Logs { count, first }))
     }
@@ -229,10 +231,10 @@ impl AuditSeal {
     /// Looks at all logs in the first round, and then now and then.
     async fn mark_unsealed(&self) -> Result<(), StoreError> {
         let left = self.full_look_in.load(Ordering::Relaxed);
+        self.full_look_in.store(left.checked_sub(1).unwrap_or(FULL_LOOK_ROUNDS), Ordering::Relaxed);
         if left == 0 {
             journal_seals::mark_unsealed(&self.store, Journal::Audit, self.filter()).await?;
         }
-        self.full_look_in.store(left.checked_sub(1).unwrap_or(FULL_LOOK_ROUNDS), Ordering::Relaxed);
         Ok(())
     }
 

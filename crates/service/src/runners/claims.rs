@@ -16,6 +16,7 @@ use metrics::counter;
 use secrecy::SecretString;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
+use tracing::warn;
 
 use super::error::RunnerError;
 use super::leases::{GrantedRun, Grants, LeaseGrant};
@@ -242,8 +243,15 @@ impl Claims {
     async fn with_shared_profile(&self, waiting: Vec<WaitingRun>) -> Result<Vec<RunId>, ServiceError> {
         let mut shared = Vec::new();
         for WaitingRun { id, tenant, backend_profile } in waiting {
-            if !self.deps.credentials.has_own_profile(tenant, &backend_profile).await? {
-                shared.push(id);
+            match self.deps.credentials.has_own_profile(tenant, &backend_profile).await {
+                Ok(false) => shared.push(id),
+                Ok(true) => {}
+                // The runs of other tenants do not wait for it.
+                Err(error) => warn!(
+                    tenant.id = %tenant,
+                    error = &error as &dyn std::error::Error,
+                    "cannot read the profile {backend_profile} of {tenant}: its runs wait"
+                ),
             }
         }
         Ok(shared)

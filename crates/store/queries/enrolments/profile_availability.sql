@@ -1,13 +1,16 @@
 -- Whether runners of a tenant serve a profile. A valid enrolment token without a profile serves any until runners have
--- registered with it; then it serves theirs. A runner without profiles serves any.
+-- registered with it; then it serves theirs. A runner without profiles serves any. The order leads to `enrolments_valid`, however
+-- many ended enrolments there are.
 SELECT
-    EXISTS (
-        SELECT 1
+    coalesce((
+        SELECT true
         FROM enrolments
         WHERE tenant = $1 AND revoked_at IS NULL AND expires_at > now()
-    ) AS "has_enrolment!",
-    EXISTS (
-        SELECT 1
+        ORDER BY expires_at DESC
+        LIMIT 1
+    ), false) AS "has_enrolment!",
+    coalesce((
+        SELECT true
         FROM enrolments AS enrolment
         WHERE
             enrolment.tenant = $1
@@ -27,4 +30,6 @@ SELECT
                     )
                 )
             )
-    ) AS "is_served!"
+        ORDER BY enrolment.expires_at DESC
+        LIMIT 1
+    ), false) AS "is_served!"

@@ -1,5 +1,5 @@
--- Renews a lease, unless the enrolment of its runner was revoked (see enrolments/is_unrevoked.sql). A renewal need not be on the disk:
--- if it is lost, the lease expires earlier.
+-- Renews a lease, unless the enrolment of its runner was revoked (see enrolments/is_unrevoked.sql). It must be on the disk before the
+-- answer: the runner counts from it when it has to stop its agent.
 UPDATE leases AS lease
 SET expires_at = now() + hold_ms * interval '1 millisecond'
 FROM runners AS runner
@@ -11,5 +11,4 @@ WHERE lease.run = $1
     AND (enrolment.tenant = $4 OR (enrolment.tenant IS NULL AND enrolment.run = $1))
     AND enrolment.revoked_at IS NULL
     AND principal.disabled_at IS NULL
-    AND set_config('synchronous_commit', 'off', true) IS NOT NULL
 RETURNING lease.expires_at AS "expires_at: Timestamp"
