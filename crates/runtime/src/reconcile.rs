@@ -15,15 +15,15 @@ use tracing::{debug, warn};
 
 use crate::{Clock, Tasks};
 
-/// Timeout of one round; the next round is a retry.
-const ROUND_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// A periodic, idempotent task.
 pub trait Reconciler: Send + Sync + 'static {
     type Error: Error + Send + Sync + 'static;
 
     /// The name that operators see in readiness and metrics.
     const NAME: &'static str;
+
+    /// Timeout of one round; the next round is a retry. A connection to PostgreSQL can be silent for this long.
+    const TIMEOUT: Duration = Duration::from_secs(60);
 
     /// Runs one round. Must be idempotent, and safe to run concurrently on several replicas.
     fn round(&self) -> impl Future<Output = Result<(), Self::Error>> + Send;
@@ -102,15 +102,15 @@ impl Reconcilers {
 
     async fn run_once<R: Reconciler>(&self, slot: usize, every: Duration, reconciler: &R) {
         let began = Instant::now();
-        let error = match timeout(ROUND_TIMEOUT, reconciler.round()).await {
+        let error = match timeout(R::TIMEOUT, reconciler.round()).await {
             Ok(Ok(())) => None,
             Ok(Err(error)) => {
                 warn!(reconciler = R::NAME, error = &error as &dyn Error, "reconciler {} failed", R::NAME);
                 Some(error.to_string())
             }
             Err(_) => {
-                warn!(reconciler = R::NAME, "reconciler {} took longer than {ROUND_TIMEOUT:?}", R::NAME);
-                Some(format!("took longer than {} s", ROUND_TIMEOUT.as_secs()))
+                warn!(reconciler = R::NAME, "reconciler {} took longer than {:?}", R::NAME, R::TIMEOUT);
+                Some(format!("took longer than {} s", R::TIMEOUT.as_secs()))
             }
         };
         debug!(reconciler = R::NAME, ok = error.is_none(), "reconciler {} ran", R::NAME);

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, PgConnection, PgPool};
+use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
+use tokio::time::timeout;
 
 use crate::StoreError;
 
@@ -20,10 +21,18 @@ pub struct StoreOptions {
     pub statement_timeout: Duration,
 }
 
+/// PostgreSQL ends a statement after its timeout, and then has this long to say so.
+const ANSWER_MARGIN: Duration = Duration::from_secs(1);
+
+/// An idle connection that has not answered within this time is replaced.
+const IDLE_ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// A handle to the database. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(crate) pool: PgPool,
+    /// How long a statement can take: PostgreSQL ends it sooner, if the connection is alive.
+    pub(crate) answer_timeout: Duration,
 }
 
 impl StoreOptions {
@@ -51,12 +60,27 @@ impl Store {
             // Slow statements show in our own metrics; sqlx's statement log bypasses the log filters.
             .disable_statement_logging()
             .options(limits.map(|(name, limit)| (name, format!("{}ms", limit.as_millis()))));
+        let answer_timeout = options.statement_timeout + ANSWER_MARGIN;
         let pool = PgPoolOptions::new()
             .max_connections(options.max_connections)
             .acquire_timeout(options.acquire_timeout)
             .after_connect(|connection, _| Box::pin(refuse_standby(connection)))
+            // sqlx checks connections too, without a time limit.
+            .test_before_acquire(false)
+            .before_acquire(|connection, _| Box::pin(answers_within(connection, IDLE_ANSWER_TIMEOUT)))
+            .after_release(move |connection, _| Box::pin(answers_within(connection, answer_timeout)))
             .connect_lazy_with(connect);
-        Ok(Self { pool })
+        Ok(Self { pool, answer_timeout })
+    }
+
+    /// Waits for statements of a task that nobody else ends. A connection can stay open and silent, as after a failover of a host that
+    /// lost its power: no timeout of PostgreSQL ends such a wait.
+    pub async fn answer<T>(
+        &self,
+        statements: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let answered = timeout(self.answer_timeout, statements).await;
+        answered.unwrap_or_else(|_| Err(StoreError::silent()))
     }
 
     /// Closes all connections after their running statements have finished.
@@ -73,4 +97,9 @@ async fn refuse_standby(connection: &mut PgConnection) -> Result<(), sqlx::Error
         return Err(sqlx::Error::Io(io::Error::other("PostgreSQL is a standby")));
     }
     Ok(())
+}
+
+/// Returns whether a connection answers. If not, the pool closes it.
+async fn answers_within(connection: &mut PgConnection, limit: Duration) -> Result<bool, sqlx::Error> {
+    Ok(matches!(timeout(limit, connection.ping()).await, Ok(Ok(()))))
 }

@@ -1,5 +1,7 @@
 //! Store errors, grouped by what the caller can do about them.
 
+use std::io;
+
 /// A failed store operation.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -54,6 +56,11 @@ pub(crate) fn is_transient(code: &str) -> bool {
 }
 
 impl StoreError {
+    /// A connection is open and does not answer.
+    pub(crate) fn silent() -> Self {
+        Self::Unavailable(sqlx::Error::Io(io::Error::from(io::ErrorKind::TimedOut)))
+    }
+
     /// Returns whether a statement violated a unique index.
     #[must_use]
     pub fn is_duplicate(&self) -> bool {

@@ -9,6 +9,7 @@ mod agents;
 mod database;
 mod engines;
 mod fake_model;
+mod forwarder;
 mod git_server;
 mod history;
 mod node;
@@ -25,6 +26,7 @@ pub use agents::{claude_program, codex_program, gemini_program, node_modules, qw
 pub use database::TestDb;
 pub use engines::{EngineUrls, PrivateEngines, nats_url, subject_prefix};
 pub use fake_model::{BIG_OUTPUT_BYTES, FakeModel, ModelRequest};
+pub use forwarder::{EarlierConnections, Forwarder};
 pub use git_server::GitServer;
 pub use history::{EntryPosition, History, HistoryViolation};
 pub use node::{NodeProcess, NodeScript};

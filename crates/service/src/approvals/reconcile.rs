@@ -1,5 +1,7 @@
 //! Denies questions that nobody answered in time.
 
+use std::time::Duration;
+
 use guildhall_domain::approvals::policy::ExpiryEffect;
 use guildhall_domain::approvals::state::{ApprovalStatus, DecidedBy, Decision};
 use guildhall_domain::ids::{ApprovalId, CommandId};
@@ -87,6 +89,7 @@ async fn interrupt(locked: &mut LockedRun, turn: CommandId) -> Result<(), Servic
 impl Reconciler for ExpireApprovals {
     type Error = ServiceError;
     const NAME: &'static str = "approvals";
+    const TIMEOUT: Duration = Duration::from_secs(15);
 
     async fn round(&self) -> Result<(), ServiceError> {
         let mut failed = None;

@@ -119,7 +119,7 @@ impl Tails {
         if streams.is_empty() {
             return Ok(());
         }
-        for (stream, last_seq) in journal::last_seqs(&self.store, &streams).await? {
+        for (stream, last_seq) in self.store.answer(journal::last_seqs(&self.store, &streams)).await? {
             self.wake(stream, last_seq);
         }
         Ok(())
@@ -163,10 +163,8 @@ impl TailReader {
         let mut after = match *read_to {
             Some(after) => after,
             None => {
-                let end = journal::last_seqs(&self.store, &[self.stream])
-                    .await?
-                    .remove(&self.stream)
-                    .unwrap_or_default();
+                let reading = journal::last_seqs(&self.store, std::slice::from_ref(&self.stream));
+                let end = self.store.answer(reading).await?.remove(&self.stream).unwrap_or_default();
                 *read_to = Some(end);
                 // Growth listeners may have missed announcements from before the subscription.
                 if let Some(tail) = self.tail.upgrade() {
@@ -183,7 +181,8 @@ impl TailReader {
         }
         while after < grown_to {
             counter!("guildhall_journal_tail_reads_total").increment(1);
-            let entries = journal::page(&self.store, self.stream, after, PAGE_SIZE).await?;
+            let reading = journal::page(&self.store, self.stream, after, PAGE_SIZE);
+            let entries = self.store.answer(reading).await?;
             let Some(last) = entries.last() else {
                 self.reset_known_end(after);
                 return Ok(());

@@ -147,7 +147,7 @@ impl HeldRuns {
                 continue;
             }
             let read_at = Instant::now();
-            match runs::list_held(store, &held).await {
+            match store.answer(runs::list_held(store, &held)).await {
                 Ok(found) => self.apply(found, read_at),
                 Err(error) => debug!(error = &error as &dyn std::error::Error, "cannot read the held runs"),
             }

@@ -97,7 +97,8 @@ impl Offers {
                 continue;
             }
             let looked_at = Instant::now();
-            match runner_jobs::list_waiting_profiles(store, Duration::ZERO, MAX_PROFILES).await {
+            let listing = runner_jobs::list_waiting_profiles(store, Duration::ZERO, MAX_PROFILES);
+            match store.answer(listing).await {
                 Ok(waiting) => {
                     let is_complete = waiting.len() < usize::try_from(MAX_PROFILES).unwrap_or(usize::MAX);
                     self.queues.apply(&waiting, is_complete, looked_at);

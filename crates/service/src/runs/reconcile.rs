@@ -34,6 +34,7 @@ pub struct ReconcileRuns(pub Deps);
 impl Reconciler for ReconcileRuns {
     type Error = ServiceError;
     const NAME: &'static str = "runs";
+    const TIMEOUT: Duration = Duration::from_secs(15);
 
     async fn round(&self) -> Result<(), ServiceError> {
         let recovered = self.recover_lost().await;

@@ -10,6 +10,7 @@ mod journal_seals;
 mod rate_windows;
 mod replicas;
 mod schema_state;
+mod silent_connections;
 mod stopped_writer;
 
 use std::time::Duration;

@@ -6,14 +6,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use guildhall_testkit::{Rounds, Stopwatch};
+use guildhall_testkit::{EarlierConnections, Rounds, Stopwatch};
 use reqwest::Method;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use super::Storm;
 use super::faults::FaultKind;
-use super::forwarder::EarlierConnections;
 use super::overload;
 use super::replicas::{CLOCK_REPLICA, REPLICAS};
 use crate::support::cluster::run_blocking;

@@ -9,7 +9,6 @@ mod checker_tests;
 mod clients;
 mod faults;
 mod followers;
-mod forwarder;
 mod injector;
 mod outages;
 mod overload;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::forwarder::{EarlierConnections, Forwarder};
+use guildhall_testkit::{EarlierConnections, Forwarder};
+
 use super::postgres_node::PostgresNode;
 use crate::support::cluster::run_blocking;
 

@@ -83,7 +83,9 @@ impl Lane {
     async fn commit(&mut self, group: Vec<PendingAppend>) {
         #[expect(clippy::cast_precision_loss, reason = "a count of appends is exact to 2^53")]
         histogram!("guildhall_journal_group_appends").record(group.len() as f64);
-        let results = match self.try_group(&group).await {
+        let answer_timeout = self.store.answer_timeout;
+        let written = timeout(answer_timeout, self.try_group(&group)).await;
+        let results = match written.unwrap_or_else(|_| Err(StoreError::silent())) {
             Ok(results) => results,
             Err(error) => {
                 debug!(
@@ -91,6 +93,9 @@ impl Lane {
                     "cannot write the group with one statement: appending one by one"
                 );
                 counter!("guildhall_journal_groups_split_total").increment(1);
+                if matches!(error, StoreError::Unavailable(_)) {
+                    self.connection = None;
+                }
                 self.cache.clear();
                 vec![None; group.len()]
             }
@@ -206,7 +211,9 @@ impl Lane {
     ) -> Result<Vec<AppendedEntry>, AppendError> {
         let mut pause = Duration::from_millis(20);
         loop {
-            match self.try_alone(append).await {
+            let answer_timeout = self.store.answer_timeout;
+            let written = timeout(answer_timeout, self.try_alone(append)).await;
+            match written.unwrap_or_else(|_| Err(AppendError::Store(StoreError::silent()))) {
                 Err(AppendError::Store(StoreError::Unavailable(error))) => {
                     self.connection = None;
                     if Instant::now() + pause > deadline {

@@ -60,6 +60,7 @@ pub struct ReconcileRunnerJobs {
 impl Reconciler for ReconcileRunnerJobs {
     type Error = ServiceError;
     const NAME: &'static str = "runner-jobs";
+    const TIMEOUT: Duration = Duration::from_secs(15);
 
     async fn round(&self) -> Result<(), ServiceError> {
         // Ended jobs free their slots first.

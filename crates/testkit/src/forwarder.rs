@@ -10,17 +10,19 @@ use tokio::sync::watch;
 
 /// What happens to the connections to the earlier target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EarlierConnections {
+pub enum EarlierConnections {
     Closed,
     /// They stay open and get no response, as if their host had lost its power.
     Silent,
 }
 
-pub(super) struct Forwarder {
+#[derive(Debug)]
+pub struct Forwarder {
     port: u16,
     shared: Arc<Shared>,
 }
 
+#[derive(Debug)]
 struct Shared {
     target: AtomicU16,
     is_flowing: watch::Sender<bool>,
@@ -29,7 +31,7 @@ struct Shared {
 }
 
 impl Forwarder {
-    pub(super) async fn start(target: u16) -> Self {
+    pub async fn start(target: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let shared = Arc::new(Shared {
@@ -38,35 +40,36 @@ impl Forwarder {
             changes: watch::Sender::new((0, EarlierConnections::Closed)),
         });
         let accepting = Arc::clone(&shared);
-        guildhall_testkit::spawn_task(async move {
+        crate::spawn_task(async move {
             while let Ok((client, _)) = listener.accept().await {
-                guildhall_testkit::spawn_task(forward(client, Arc::clone(&accepting)));
+                crate::spawn_task(forward(client, Arc::clone(&accepting)));
             }
         });
         Self { port, shared }
     }
 
-    pub(super) fn port(&self) -> u16 {
+    #[must_use]
+    pub fn port(&self) -> u16 {
         self.port
     }
 
     /// Drops traffic in both directions, like a firewall: no connection is closed.
-    pub(super) fn drop_traffic(&self) {
+    pub fn drop_traffic(&self) {
         self.shared.is_flowing.send_replace(false);
     }
 
-    pub(super) fn resume_traffic(&self) {
+    pub fn resume_traffic(&self) {
         self.shared.is_flowing.send_replace(true);
     }
 
     /// Ends all connections.
-    pub(super) fn sever(&self, earlier: EarlierConnections) {
+    pub fn sever(&self, earlier: EarlierConnections) {
         self.shared
             .changes
             .send_modify(|(count, connections)| (*count, *connections) = (*count + 1, earlier));
     }
 
-    pub(super) fn set_target(&self, port: u16) {
+    pub fn set_target(&self, port: u16) {
         self.shared.target.store(port, Ordering::SeqCst);
     }
 }
