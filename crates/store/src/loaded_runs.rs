@@ -36,7 +36,7 @@ pub struct LoadedRun {
 
 /// The JSON of a statement.
 #[derive(Debug, Deserialize)]
-struct Work {
+struct LoadedRunJson {
     open: Vec<OpenCommand>,
     folds: HashMap<Uuid, String>,
     storage_kind: String,
@@ -90,7 +90,7 @@ pub async fn list(
 
 fn into_loaded(mut row: RunRow) -> Result<LoadedRun, StoreError> {
     let text = row.work.take().unwrap_or_default();
-    let work: Work = serde_json::from_str(&text)
+    let work: LoadedRunJson = serde_json::from_str(&text)
         .map_err(|source| StoreError::Unreadable { column: "commands", source: source.into() })?;
     let scopes = work.open.iter().map(OpenCommand::id).chain([Uuid::nil()]);
     let folds = StoredFolds::new(scopes, &work.folds);

@@ -19,11 +19,11 @@ pub enum EarlierConnections {
 #[derive(Debug)]
 pub struct Forwarder {
     port: u16,
-    shared: Arc<Shared>,
+    shared: Arc<ForwarderState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ForwarderState {
     target: AtomicU16,
     is_flowing: watch::Sender<bool>,
     /// The number of changes of the target, and what happens to earlier connections.
@@ -34,7 +34,7 @@ impl Forwarder {
     pub async fn start(target: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ForwarderState {
             target: AtomicU16::new(target),
             is_flowing: watch::Sender::new(true),
             changes: watch::Sender::new((0, EarlierConnections::Closed)),
@@ -74,7 +74,7 @@ impl Forwarder {
     }
 }
 
-async fn forward(client: TcpStream, shared: Arc<Shared>) {
+async fn forward(client: TcpStream, shared: Arc<ForwarderState>) {
     let (mut is_flowing, mut changes) = (shared.is_flowing.subscribe(), shared.changes.subscribe());
     changes.mark_unchanged();
     if is_flowing.wait_for(|is_flowing| *is_flowing).await.is_err() {

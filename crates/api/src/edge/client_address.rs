@@ -29,9 +29,9 @@ const PROXY_HEADERS: [&str; 5] = [FORWARDED_FOR, "forwarded", "via", "x-real-ip"
 
 /// Whether a request comes from this machine itself, without a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DirectPeer(pub(crate) ClientConnection);
+pub(crate) struct DirectConnection(pub(crate) ClientConnection);
 
-impl DirectPeer {
+impl DirectConnection {
     pub(crate) fn new(peer: IpAddr, headers: &HeaderMap) -> Self {
         let is_proxied = PROXY_HEADERS.iter().any(|name| headers.contains_key(*name));
         Self(if peer.to_canonical().is_loopback() && !is_proxied {
@@ -42,7 +42,7 @@ impl DirectPeer {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for DirectPeer {
+impl<S: Send + Sync> FromRequestParts<S> for DirectConnection {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {

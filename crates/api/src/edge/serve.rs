@@ -23,7 +23,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tracing::{debug, warn};
 
-use crate::edge::client_address::{ClientAddress, DirectPeer};
+use crate::edge::client_address::{ClientAddress, DirectConnection};
 use crate::http::router;
 use crate::{App, Limits};
 
@@ -106,7 +106,7 @@ fn serve_connection(
     let service = context.service.clone().map_request(move |mut request: hyper::Request<Incoming>| {
         received.cancel();
         let client = ClientAddress::new(peer, request.headers(), &proxies);
-        let direct = DirectPeer::new(peer, request.headers());
+        let direct = DirectConnection::new(peer, request.headers());
         request.extensions_mut().insert(client);
         request.extensions_mut().insert(direct);
         request.map(axum::body::Body::new)

@@ -24,7 +24,7 @@ use utoipa_axum::routes;
 use self::page::QUESTION_PAGE_PATH;
 use crate::App;
 use crate::edge::caller::PendingAuthorization;
-use crate::edge::client_address::DirectPeer;
+use crate::edge::client_address::DirectConnection;
 use crate::edge::error::ApiError;
 use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, parse};
 use crate::edge::long_poll::LongPoll;
@@ -46,7 +46,7 @@ use crate::http::responses::{CommonErrors, TooManyStreams};
 pub(crate) async fn list(
     State(app): State<App>,
     caller: PendingAuthorization<RunsRead>,
-    DirectPeer(peer): DirectPeer,
+    DirectConnection(peer): DirectConnection,
     ValidatedQuery(query): ValidatedQuery<ApprovalsQuery>,
     long_poll: LongPoll,
 ) -> Result<Json<ApprovalsView>, ApiError> {
@@ -112,7 +112,7 @@ pub(crate) async fn get(
     State(app): State<App>,
     caller: Authorized<RunsRead>,
     PathIds(approval): PathIds<ApprovalId>,
-    DirectPeer(peer): DirectPeer,
+    DirectConnection(peer): DirectConnection,
 ) -> Result<Json<ApprovalView>, ApiError> {
     Ok(Json(view(app.approvals.approvals.get(&caller, peer, approval).await?)))
 }
@@ -132,7 +132,7 @@ pub(crate) async fn vote(
     State(app): State<App>,
     caller: Authorized<RunsWrite>,
     PathIds(approval): PathIds<ApprovalId>,
-    DirectPeer(peer): DirectPeer,
+    DirectConnection(peer): DirectConnection,
     Body(body): Body<CastVote>,
 ) -> Result<Json<ApprovalView>, ApiError> {
     let remember = body.remember.as_deref().map(RuleScopeKind::from_name).transpose();

@@ -33,15 +33,15 @@ pub(super) struct FaultStats {
 
 /// What the injector did.
 #[derive(Debug, Default)]
-pub(super) struct Injections {
+pub(super) struct StormInjections {
     pub(super) by_kind: BTreeMap<FaultKind, FaultStats>,
     pub(super) windows: usize,
     pub(super) slow_recoveries: Vec<String>,
 }
 
 /// Injects random faults until the time is over and each kind occurred.
-pub(super) async fn inject_faults(storm: &Arc<Storm>, rounds: &mut Rounds) -> Injections {
-    let (started, mut injections) = (Instant::now(), Injections::default());
+pub(super) async fn inject_faults(storm: &Arc<Storm>, rounds: &mut Rounds) -> StormInjections {
+    let (started, mut injections) = (Instant::now(), StormInjections::default());
     let mut total = 0;
     while injections.by_kind.is_empty() || started.elapsed() < storm.size.duration {
         let mut deck = storm.size.kinds.to_vec();
@@ -59,7 +59,12 @@ pub(super) async fn inject_faults(storm: &Arc<Storm>, rounds: &mut Rounds) -> In
     injections
 }
 
-async fn inject_one(storm: &Arc<Storm>, kind: FaultKind, rounds: &mut Rounds, injections: &mut Injections) {
+async fn inject_one(
+    storm: &Arc<Storm>,
+    kind: FaultKind,
+    rounds: &mut Rounds,
+    injections: &mut StormInjections,
+) {
     let began = Instant::now();
     if kind.is_outage() {
         storm.outages.begin();

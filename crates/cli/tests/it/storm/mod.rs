@@ -41,8 +41,8 @@ use self::faults::FaultKind;
 use self::followers::RUN_BOUND;
 use self::outages::Outages;
 use self::postgres_pair::PostgresPair;
-use self::replicas::Replicas;
-use self::runners::Runners;
+use self::replicas::StormReplicas;
+use self::runners::StormRunners;
 use crate::journal_faults::{entry_id, read_audit_log};
 use crate::support::run_events::{assert_nothing_hangs, read_log};
 
@@ -128,8 +128,8 @@ struct Storm {
     stop: AtomicBool,
     /// Tells followers of audit logs to read to the end.
     writers_done: AtomicBool,
-    runners: Arc<Runners>,
-    replicas: Arc<Replicas>,
+    runners: Arc<StormRunners>,
+    replicas: Arc<StormReplicas>,
     nats: Arc<Nats>,
     db: TestDb,
     postgres: PostgresPair,
@@ -146,7 +146,7 @@ async fn storm_of_faults_loses_doubles_and_reorders_nothing() {
     }
     let storm = Arc::new(Storm::start(size).await);
     eprintln!("started after {:.1} s in {}", started.elapsed().as_secs_f64(), storm.folder.path().display());
-    let clients = Clients::start(&storm, &mut rounds);
+    let clients = StormClients::start(&storm, &mut rounds);
     let injections = injector::inject_faults(&storm, &mut rounds).await;
     let history = clients.stop(&storm).await;
     eprintln!("{}", report::report(&storm, &injections, &history, started.elapsed()));
@@ -168,13 +168,13 @@ async fn storm_of_faults_loses_doubles_and_reorders_nothing() {
 }
 
 /// The tasks of the clients.
-struct Clients {
+struct StormClients {
     runs: Vec<JoinHandle<Vec<RunRecord>>>,
     key_writers: Vec<JoinHandle<()>>,
     audit_followers: Vec<JoinHandle<AuditRecord>>,
 }
 
-impl Clients {
+impl StormClients {
     fn start(storm: &Arc<Storm>, rounds: &mut Rounds) -> Self {
         let StormSize { runners, appenders, .. } = storm.size;
         let callers = (0..runners).map(|tenant| {

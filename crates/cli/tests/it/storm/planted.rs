@@ -9,7 +9,7 @@ use guildhall_testkit::{HistoryViolation, Rounds};
 use super::checker::{StormHistory, Violation};
 use super::injector::wait_until_recovered;
 use super::replicas::REPLICAS;
-use super::{Clients, Storm, StormSize, stored_keys};
+use super::{Storm, StormClients, StormSize, stored_keys};
 
 /// How long clients run with each bug.
 const PLANTED_TIME: Duration = Duration::from_secs(3);
@@ -99,7 +99,7 @@ async fn failover_loses_confirmed_writes_only_without_a_synchronous_standby() {
 async fn run_clients(storm: &Arc<Storm>, rounds: &mut Rounds) -> StormHistory {
     storm.stop.store(false, Ordering::SeqCst);
     storm.writers_done.store(false, Ordering::SeqCst);
-    let clients = Clients::start(storm, rounds);
+    let clients = StormClients::start(storm, rounds);
     tokio::time::sleep(PLANTED_TIME).await;
     clients.stop(storm).await
 }

@@ -20,7 +20,7 @@ pub(super) const CLOCK_REPLICA: usize = 2;
 /// The library that changes the clock of a process, from the package `faketime`.
 const FAKETIME_LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 
-pub(super) struct Replicas {
+pub(super) struct StormReplicas {
     pub(super) ports: Vec<u16>,
     slots: Vec<Mutex<Slot>>,
     environment: Vec<(String, String)>,
@@ -36,7 +36,7 @@ struct Slot {
     is_held_down: bool,
 }
 
-impl Replicas {
+impl StormReplicas {
     /// Starts the replicas and their supervisor.
     pub(super) fn start(folder: &Path, environment: Vec<(String, String)>) -> Arc<Self> {
         let free_port = |_| {

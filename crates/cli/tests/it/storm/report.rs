@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use super::Storm;
 use super::checker::StormHistory;
-use super::injector::{FAULTS_PER_WINDOW, Injections, RECOVERY_BOUND};
+use super::injector::{FAULTS_PER_WINDOW, RECOVERY_BOUND, StormInjections};
 use super::replicas::REPLICAS;
 
 pub(super) fn report(
     storm: &Storm,
-    injections: &Injections,
+    injections: &StormInjections,
     history: &StormHistory,
     elapsed: Duration,
 ) -> String {

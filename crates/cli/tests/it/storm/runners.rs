@@ -34,7 +34,7 @@ struct ArmedMoment {
     reached: mpsc::Sender<usize>,
 }
 
-pub(super) struct Runners {
+pub(super) struct StormRunners {
     slots: Vec<RunnerSlot>,
     pub(super) disk: SmallDisk,
     armed: Arc<Mutex<Option<ArmedMoment>>>,
@@ -48,7 +48,7 @@ struct RunnerSlot {
     state: PathBuf,
 }
 
-impl Runners {
+impl StormRunners {
     /// Starts a runner for each enrolment secret, and the supervisor.
     pub(super) fn start(folder: &Path, servers: &[String], enrolments: &[String]) -> Arc<Self> {
         let disk = SmallDisk::mount(&folder.join("runners"), DISK_MIB);

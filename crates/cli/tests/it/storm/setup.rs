@@ -16,8 +16,8 @@ use serde_json::json;
 
 use super::api::Api;
 use super::postgres_pair::PostgresPair;
-use super::replicas::{REPLICAS, Replicas};
-use super::runners::Runners;
+use super::replicas::{REPLICAS, StormReplicas};
+use super::runners::StormRunners;
 use super::{Storm, StormSize, StormTenant};
 use crate::support::cluster::{PASSWORD, create_first_user};
 
@@ -39,7 +39,7 @@ impl Storm {
             nats: nats.url(),
         };
         let db = TestDb::migrated(urls).await;
-        let replicas = Replicas::start(folder.path(), environment(&db, &nats));
+        let replicas = StormReplicas::start(folder.path(), environment(&db, &nats));
         let api = Api::new(replicas.ports.clone());
         wait_ready(&api).await;
         create_first_user(&db);
@@ -53,7 +53,7 @@ impl Storm {
         let servers: Vec<_> = (0..REPLICAS).map(|replica| api.url(replica, "")).collect();
         let enrolments: Vec<_> =
             tenants[..size.runners].iter().map(|tenant: &StormTenant| tenant.enrolment.clone()).collect();
-        let runners = Runners::start(folder.path(), &servers, &enrolments);
+        let runners = StormRunners::start(folder.path(), &servers, &enrolments);
         Self {
             size,
             api,

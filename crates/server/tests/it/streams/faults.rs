@@ -17,14 +17,14 @@ const RECONNECTS: usize = 20;
 
 /// What the appender and the test share.
 #[derive(Debug, Default)]
-struct Progress {
+struct AppenderState {
     is_stopped: AtomicBool,
     is_postgres_down: AtomicBool,
     sent_without_postgres: AtomicUsize,
 }
 
 /// Kills or restarts an engine. PostgreSQL stays down until an append was sent.
-fn inject_fault(round: usize, engines: &PrivateEngines, progress: &Progress) {
+fn inject_fault(round: usize, engines: &PrivateEngines, progress: &AppenderState) {
     match round % 5 {
         1 => {
             engines.postgres.kill();
@@ -45,7 +45,7 @@ fn inject_fault(round: usize, engines: &PrivateEngines, progress: &Progress) {
 }
 
 /// Appends events until stopped. Repeats each event with the same id until it is confirmed.
-async fn append_until_stopped(cluster: &Cluster, fixture: &StreamFixture, progress: &Progress) -> usize {
+async fn append_until_stopped(cluster: &Cluster, fixture: &StreamFixture, progress: &AppenderState) -> usize {
     let mut written = 0;
     while !progress.is_stopped.load(Ordering::SeqCst) {
         let event = json!([assistant_message(&format!("e{written}"), &fixture.command, "text")]);
@@ -111,7 +111,7 @@ async fn reconnects_and_engine_restarts_deliver_the_complete_log() {
     let db = TestDb::migrated(engines.urls()).await;
     let cluster = Cluster::with_setup(Setup::with_private_engines(&db, &engines.urls()), db).await;
     let fixture = StreamFixture::new(&cluster, "acme").await;
-    let (shared, progress) = (Arc::new((cluster, fixture)), Arc::new(Progress::default()));
+    let (shared, progress) = (Arc::new((cluster, fixture)), Arc::new(AppenderState::default()));
     let appending = {
         let (shared, progress) = (Arc::clone(&shared), Arc::clone(&progress));
         guildhall_testkit::spawn_task(

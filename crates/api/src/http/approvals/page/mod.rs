@@ -28,7 +28,7 @@ use url::form_urlencoded;
 
 use crate::App;
 use crate::edge::browser_caller::{FormCaller, FormFields, PageRejection, SessionCaller};
-use crate::edge::client_address::DirectPeer;
+use crate::edge::client_address::DirectConnection;
 use crate::edge::error::ApiError;
 use crate::edge::html::{Html, HtmlPage, Language, STYLE};
 use crate::edge::input::PathIds;
@@ -54,7 +54,7 @@ pub(crate) async fn show(
     State(app): State<App>,
     caller: Result<SessionCaller<RunsRead>, PageRejection>,
     language: Language,
-    DirectPeer(peer): DirectPeer,
+    DirectConnection(peer): DirectConnection,
     id: Result<PathIds<ApprovalId>, ApiError>,
 ) -> Response {
     let id = match id {
@@ -85,7 +85,7 @@ pub(crate) async fn show(
 pub(crate) async fn answer(
     State(app): State<App>,
     language: Language,
-    DirectPeer(peer): DirectPeer,
+    DirectConnection(peer): DirectConnection,
     id: Result<PathIds<ApprovalId>, ApiError>,
     caller: Result<FormCaller<RunsWrite>, PageRejection>,
 ) -> Response {
