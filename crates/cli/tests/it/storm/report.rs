@@ -61,9 +61,11 @@ pub(super) fn report(
     let slowest = history.runs.iter().map(|record| record.waited).max().unwrap_or_default();
     let _infallible = writeln!(
         text,
-        "Nothing confirmed was lost, doubled or reordered. The slowest command took {:.1} s without outages of the whole \
-         system. Every replica confirmed writes within {} s of the end of each fault.",
+        "The history has {} violations: lost, doubled, reordered or stuck. The slowest command took {:.1} s without outages \
+         of the whole system. {} of the recoveries took longer than {} s.",
+        history.violations().len(),
         slowest.as_secs_f64(),
+        injections.slow_recoveries.len(),
         RECOVERY_BOUND.as_secs(),
     );
     text
