@@ -26,7 +26,7 @@ use std::process;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use client::{
-    access, approvals, completions, context, profiles, retention, runners, runs, sessions, webhooks,
+    access, agents, approvals, completions, context, profiles, retention, runners, runs, sessions, webhooks,
 };
 use exit::ErrorFormat;
 use exit_code::ExitCode;
@@ -87,6 +87,8 @@ enum Command {
     Keys(access::keys::KeysArgs),
     /// Create and list projects
     Projects(access::projects::ProjectsArgs),
+    /// Create, list and change agents
+    Agents(agents::AgentsArgs),
     /// Create, list and revoke runner enrolment tokens
     Enrolments(runners::enrolments::EnrolmentsArgs),
     /// List and drain runners
@@ -176,6 +178,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Invitations(args) => access::invitations::run(args),
         Command::Keys(args) => access::keys::run(args),
         Command::Projects(args) => access::projects::run(args),
+        Command::Agents(args) => agents::run(args),
         Command::Enrolments(args) => runners::enrolments::run(args),
         Command::Runners(args) => runners::registrations::run(args),
         Command::Profiles(args) => profiles::run(args),

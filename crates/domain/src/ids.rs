@@ -114,6 +114,11 @@ typed_id! {
 }
 
 typed_id! {
+    /// An agent of a tenant: the id of its principal.
+    AgentId, "agent", "agt"
+}
+
+typed_id! {
     /// A login: one family of refresh tokens, or one browser session.
     LoginId, "login", "lgn"
 }

@@ -7,6 +7,7 @@
 //! know how data is stored, sent or displayed.
 
 pub mod access;
+pub mod agents;
 pub mod approvals;
 pub mod failure;
 pub mod ids;

@@ -9,6 +9,7 @@
 //! This crate depends on no server crate and stores nothing on disk.
 
 mod account;
+mod agents;
 mod approvals;
 mod audit;
 mod auth;

@@ -45,7 +45,8 @@ use guildhall_service::run_steps::offers::Offers;
 use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
 use guildhall_service::webhooks::deliver::DeliverWebhooks;
 use guildhall_service::{
-    Deps, ServiceError, access, approvals, ops, profiles, retention, runners, runs, sessions, webhooks,
+    Deps, ServiceError, access, agents, approvals, ops, profiles, retention, runners, runs, sessions,
+    webhooks,
 };
 use guildhall_store::{Store, replicas};
 use secrecy::SecretString;
@@ -97,8 +98,7 @@ impl Server {
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let (listener, address) = listen(config.http.listen).await?;
         let (settings, metrics) = (Settings::new(config, address)?, metrics::install()?);
-        let Stores { store, owner } = prepare_stores(config).await?;
-        check_policies(&store, settings.public_url.address()).await?;
+        let Stores { store, owner } = open_stores(config, &settings).await?;
         let bus = Bus::connect(&bus_options(config)).await?;
 
         let (tasks, clock, accepting) = (Tasks::new(), Clock::system(), CancellationToken::new());
@@ -142,6 +142,7 @@ impl Server {
             runners: runners::open(&deps, &runs, starter),
             sessions: sessions::open(&deps, &runs),
             runs,
+            agents: agents::open(&deps),
             webhooks: webhooks::open(&deps, settings.address_rules),
             retention: retention::open(&deps, config.retention.technical_after),
             access_rules: access_rules(config, &settings.public_url, address),
@@ -172,8 +173,8 @@ impl Server {
         Ok(Users::new(self.store.clone(), Clock::system()).create_first(name, password).await?.is_some())
     }
 
-    /// Creates the first user, as [`Server::create_first_user`] does, and a tenant that this user owns, for
-    /// `guildhall dev`. Returns false where a user exists already.
+    /// Creates the first user, as [`Server::create_first_user`] does, and a tenant with a demo agent that
+    /// this user owns, for `guildhall dev`. Returns false where a user exists already.
     pub async fn create_first_owner(
         &self,
         name: &str,
@@ -185,7 +186,8 @@ impl Server {
         else {
             return Ok(false);
         };
-        Tenants::new(self.store.clone()).create_first(owner, tenant).await?;
+        let tenant = Tenants::new(self.store.clone()).create_first(owner, tenant).await?;
+        agents::create_demo(&self.store, tenant, owner).await?;
         Ok(true)
     }
 
@@ -373,6 +375,13 @@ fn open_secrets(config: &Config, clock: &Clock) -> Result<Option<FileStore>, Sta
     let store = FileStore::open(Path::new(&config.secrets.folder))?;
     store.sweep(clock.now())?;
     Ok(Some(store))
+}
+
+/// Opens the stores, and checks the stored policies against the configuration.
+async fn open_stores(config: &Config, settings: &Settings) -> Result<Stores, StartError> {
+    let stores = prepare_stores(config).await?;
+    check_policies(&stores.store, settings.public_url.address()).await?;
+    Ok(stores)
 }
 
 fn identity(clock: &Clock, config: &Config) -> ReplicaIdentity {

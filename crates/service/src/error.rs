@@ -5,6 +5,7 @@ use guildhall_domain::{Failure, FailureKind};
 use guildhall_store::StoreError;
 
 use crate::access::error::AccessError;
+use crate::agents::error::AgentError;
 use crate::approvals::error::ApprovalError;
 use crate::failures::{postgres_unavailable, server_error};
 use crate::ops::rates::error::RateError;
@@ -35,6 +36,8 @@ pub enum ServiceError {
     #[error(transparent)]
     Access(#[from] AccessError),
     #[error(transparent)]
+    Agent(#[from] AgentError),
+    #[error(transparent)]
     Rate(#[from] RateError),
     #[error(transparent)]
     Run(#[from] RunError),
@@ -56,6 +59,7 @@ impl ServiceError {
     pub fn failure(&self) -> Failure {
         match self {
             Self::Access(error) => error.failure(),
+            Self::Agent(error) => error.failure(),
             Self::Rate(error) => error.failure(),
             Self::Run(error) => error.failure(),
             Self::Runner(error) => error.failure(),
@@ -102,6 +106,7 @@ from_group_errors! {
     Access: guildhall_domain::access::role::MembershipError, guildhall_domain::access::user::UserError,
         guildhall_domain::access::invitation::InvitationError,
         crate::access::error::SigningError, crate::access::error::OidcError, crate::access::error::ProviderError;
+    Agent: guildhall_domain::agents::AgentChangeError, guildhall_domain::agents::settings::InvalidAgentSettings;
     Run: guildhall_domain::runs::policy::PolicyViolation, guildhall_domain::runs::command::CommandError;
     Runner: guildhall_domain::runs::lease::ClaimError, guildhall_domain::runners::job::JobError,
         guildhall_domain::runs::event::InvalidEvent, guildhall_domain::journal::AppendRejection,

@@ -5,6 +5,7 @@
 //! This crate knows no transport (no status code, no header) and no SQL.
 
 pub mod access;
+pub mod agents;
 pub mod approvals;
 pub mod deps;
 pub mod error;

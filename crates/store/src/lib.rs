@@ -5,6 +5,7 @@
 //!
 //! This crate contains no business rules: it reads and writes what the caller passes in.
 
+pub mod agents;
 mod application_role;
 pub mod approval_policies;
 pub mod approval_rules;

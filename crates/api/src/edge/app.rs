@@ -7,7 +7,9 @@ use std::time::Duration;
 use guildhall_domain::ops::capability::Toggles;
 use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_runtime::telemetry::metrics::Metrics;
-use guildhall_service::{access, approvals, ops, profiles, retention, runners, runs, sessions, webhooks};
+use guildhall_service::{
+    access, agents, approvals, ops, profiles, retention, runners, runs, sessions, webhooks,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::access_rules::AccessRules;
@@ -38,6 +40,7 @@ impl Deref for App {
 #[derive(Debug)]
 pub struct Parts {
     pub access: access::Group,
+    pub agents: agents::Group,
     pub approvals: approvals::Group,
     pub ops: ops::Group,
     pub profiles: profiles::Group,

@@ -10,6 +10,7 @@ use guildhall_domain::FailureKind;
 use guildhall_service::ServiceError;
 use guildhall_service::idempotency::IdempotencyKey;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::App;
 use crate::edge::body_error;
@@ -125,6 +126,13 @@ pub(crate) fn check_limit(field: &'static str, limit: u32, max: u32) -> Result<u
         return Ok(limit);
     }
     Err(ApiError::new(FailureKind::SchemaInvalid, format!("{field}: must be 1 to {max}")))
+}
+
+/// Deserializes a part of a body. The error names the field.
+pub(crate) fn parse_part<T: DeserializeOwned>(field: &'static str, value: Value) -> Result<T, ApiError> {
+    serde_json::from_value(value).map_err(|error| {
+        ApiError::new(FailureKind::SchemaInvalid, format!("{field}: {}", body_error::part_message(&error)))
+    })
 }
 
 /// Validates a display name: 1 to 100 characters, no control characters.

@@ -1,6 +1,7 @@
 //! REST routes, one module per resource.
 
 mod access;
+mod agents;
 mod approvals;
 mod error_page;
 mod headers;
@@ -74,6 +75,7 @@ fn documented() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Document::openapi())
         .merge(ops::routes())
         .merge(access::routes())
+        .merge(agents::routes())
         .merge(approvals::routes())
         .merge(runs::routes())
         .merge(sessions::routes())

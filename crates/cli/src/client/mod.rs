@@ -1,6 +1,7 @@
 //! Commands that call a server through the SDK.
 
 pub(crate) mod access;
+pub(crate) mod agents;
 pub(crate) mod approvals;
 pub(crate) mod completions;
 pub(crate) mod connection;

@@ -86,6 +86,8 @@ matrix! {
     AuditRead      = "audit:read":      [Owner, Operator],                    "Read the audit log";
     ProjectsRead   = "projects:read":   [Owner, Operator, Developer, Viewer], "See projects";
     ProjectsManage = "projects:manage": [Owner, Operator],                    "Create, change and delete projects";
+    AgentsRead     = "agents:read":     [Owner, Operator, Developer, Viewer], "See agents";
+    AgentsManage   = "agents:manage":   [Owner, Operator],                    "Create and change agents";
     RunsRead       = "runs:read":       [Owner, Operator, Developer, Viewer], "Read runs, their events and results";
     RunsWrite      = "runs:write":      [Owner, Operator, Developer],         "Create, command and cancel runs";
     RunsErase      = "runs:erase":      [Owner, Operator],                    "Erase the content of run events";
@@ -235,6 +237,7 @@ mod tests {
             (Permission::RunsWrite, Permission::RunsRead),
             (Permission::ProfilesManage, Permission::TenantRead),
             (Permission::ProjectsManage, Permission::ProjectsRead),
+            (Permission::AgentsManage, Permission::AgentsRead),
             (Permission::KeysManage, Permission::KeysRead),
         ] {
             for role in Role::ALL {

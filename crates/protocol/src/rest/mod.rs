@@ -1,6 +1,7 @@
 //! Request and response bodies of the REST API, one module per feature group and resource.
 
 pub mod access;
+pub mod agents;
 pub mod approvals;
 pub mod ops;
 pub mod profiles;

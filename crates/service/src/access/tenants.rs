@@ -64,7 +64,7 @@ impl Tenants {
     }
 
     /// Creates the first tenant, for the first user. Its audit entry has no actor.
-    pub async fn create_first(&self, owner: PrincipalId, slug: &Slug) -> Result<(), ServiceError> {
+    pub async fn create_first(&self, owner: PrincipalId, slug: &Slug) -> Result<TenantId, ServiceError> {
         let mut tx = self.store.begin().await?;
         let id = TenantId::generate();
         if !tenants::insert(&mut tx, id, slug, slug.as_str()).await? {
@@ -73,7 +73,8 @@ impl Tenants {
         memberships::upsert(&mut tx, id, owner, Role::Owner).await?;
         let event = tenant_created_event(id, slug, None);
         audit::record(&mut tx, &event).await?;
-        Ok(tx.commit().await?)
+        tx.commit().await?;
+        Ok(id)
     }
 
     /// Finds a tenant by id or slug. Does not check access.

@@ -13,6 +13,7 @@ const SERVICE_EDGES: &[(&str, &[&str])] = &[
     ("journal", &[]),
     ("ops", &[]),
     ("access", &["journal"]),
+    ("agents", &["access"]),
     ("webhooks", &["access", "ops"]),
     ("retention", &["access"]),
     ("run_steps", &["journal", "webhooks"]),

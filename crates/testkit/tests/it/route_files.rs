@@ -191,6 +191,13 @@ const NOUNS: &[Noun] = &[
         &["approval_policies"],
     ),
     noun(
+        "agents",
+        "agents",
+        &[("*", "/api/v1/agents")],
+        &["agents/mod.rs", "agents/settings.rs"],
+        &["agents", "agent_revisions"],
+    ),
+    noun(
         "webhooks",
         "webhooks",
         &[("*", "/api/v1/tenants/{tenant}/webhooks")],

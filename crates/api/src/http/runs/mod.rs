@@ -29,17 +29,15 @@ use guildhall_service::runs::error::RunError;
 use guildhall_service::runs::results::RunResult;
 use guildhall_service::runs::{self, CreateRun as CreateRunRequest};
 use jiff::SignedDuration;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::edge::body_error;
 use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, idempotency_key_or, parse};
+use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, idempotency_key_or, parse, parse_part};
 use crate::http::headers::IdempotencyKeyHeader;
 use crate::http::responses::CommonErrors;
 
@@ -152,13 +150,6 @@ fn run_request(app: &App, body: CreateRun) -> Result<CreateRunRequest, ApiError>
             policy: parse_part("executionPolicy", policy)?,
             trace_sink: parse_part("traceSink", body.trace_sink)?,
         },
-    })
-}
-
-/// Deserializes a part of a body. The error names the field.
-fn parse_part<T: DeserializeOwned>(field: &'static str, value: Value) -> Result<T, ApiError> {
-    serde_json::from_value(value).map_err(|error| {
-        ApiError::new(FailureKind::SchemaInvalid, format!("{field}: {}", body_error::part_message(&error)))
     })
 }
 

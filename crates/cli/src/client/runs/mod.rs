@@ -26,7 +26,7 @@ mod watch_questions;
 mod watch_status;
 mod working_tree;
 mod working_tree_summary;
-mod workspace;
+pub(crate) mod workspace;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::error::UsageError;
 
 /// Parses the argument. The error does not repeat it: it may contain a credential.
-pub(super) fn parse(text: &str) -> Result<Value> {
+pub(crate) fn parse(text: &str) -> Result<Value> {
     let value = to_json(text);
     let checked: Result<WorkspaceRef, _> = serde_json::from_value(value.clone());
     checked.context(UsageError(

@@ -18,14 +18,18 @@ pub struct ExecutionPolicy {
 
 /// The execution policy that a caller requests. Omitted values are filled in: sandbox `workspace-write` and network
 /// `disabled`, or less if the bounds are narrower; timeout and approval from the bounds. Unknown fields and values are rejected, because their authority is unknown.
-#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PolicyRequest {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
-    #[serde(rename = "timeoutMs")]
+    #[serde(rename = "timeoutMs", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<RunTimeout>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_scope: Option<SecretScope>,
 }
 

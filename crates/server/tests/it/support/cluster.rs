@@ -7,6 +7,7 @@ use reqwest::Method;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
+use super::runs::agent_request;
 use super::{Setup, TestResponse, TestServer, read_response};
 
 pub(crate) const PASSWORD: &str = "correct horse battery";
@@ -171,6 +172,14 @@ impl Cluster {
         assert_eq!(response.status, 201, "{}", response.text);
         let text = |name: &str| response.body[name].as_str().expect(name).to_owned();
         (text("id"), text("secret"))
+    }
+
+    /// Creates an agent with the demo profile, and returns its id.
+    pub(crate) async fn create_agent(&self, tenant: &str, slug: &str) -> String {
+        let body = agent_request(tenant, slug);
+        let response = self.first.post_as("/api/v1/agents", &self.operator.token, body).await;
+        assert_eq!(response.status, 201, "{}", response.text);
+        response.body["id"].as_str().expect("an id").to_owned()
     }
 
     /// Creates an invitation, and returns its id and its secret.

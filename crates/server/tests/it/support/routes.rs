@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::runs::{command_question, run_request};
+use crate::support::runs::{agent_request, command_question, run_request};
 use crate::support::{TestResponse, TestServer, read_response};
 
 /// The routes that need no token. Each needs a reason.
@@ -77,9 +77,11 @@ pub(crate) const RUN_TOKEN_ROUTES: [(&str, &str); 13] = [
     ("POST", "/api/v1/sessions/{session}/storage/refresh"),
 ];
 
+const WEBHOOKS: &str = "/api/v1/tenants/{tenant}/webhooks";
 const DIFF: &str = "/api/v1/runs/{run}/diff";
 
 /// Returns a valid body for each route that takes one, so that a refusal is about authorization and not validation.
+#[expect(clippy::too_many_lines, reason = "one line per route")]
 pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
     BTreeMap::from([
         (("POST", "/api/v1/users"), json!({ "name": "mallory", "password": "long enough for one" })),
@@ -97,13 +99,15 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/invitations/accept"), json!({ "secret": "ghi_" })),
         (("POST", "/api/v1/tenants/{tenant}/keys"), json!({ "name": "backdoor", "role": "viewer" })),
         (
-            ("POST", "/api/v1/tenants/{tenant}/webhooks"),
+            ("POST", WEBHOOKS),
             json!({ "url": "https://hooks.example.org/", "events": ["approval.requested"] }),
         ),
         (("POST", "/api/v1/tenants/{tenant}/enrolments"), json!({ "name": "backdoor" })),
         (("POST", "/api/v1/tenants/{tenant}/projects"), json!({ "slug": "mallory", "name": "M" })),
         (("PUT", "/api/v1/tenants/{tenant}/projects/{project}/setup"), json!({ "command": "leak" })),
         (("POST", "/api/v1/tenants/{tenant}/subject-tokens"), json!({ "subject": "victim" })),
+        (("POST", "/api/v1/agents"), agent_request("acme", "mallory")),
+        (("PATCH", "/api/v1/agents/{agent}"), json!({ "name": "Mallory" })),
         (("POST", "/api/v1/runs"), run_request("acme")),
         (("POST", "/api/v1/runs/{run}/commands"), json!({ "type": "turn", "payload": { "prompt": "leak" } })),
         (("POST", "/api/v1/runs/{run}/runner-jobs"), json!({})),
@@ -179,7 +183,7 @@ pub(crate) async fn send(
 }
 
 /// The path parameters, in the order of the lists below.
-pub(crate) const PARAMETERS: [&str; 16] = [
+pub(crate) const PARAMETERS: [&str; 17] = [
     "{tenant}",
     "{key}",
     "{principal}",
@@ -196,10 +200,11 @@ pub(crate) const PARAMETERS: [&str; 16] = [
     "{approval}",
     "{rule}",
     "{webhook}",
+    "{agent}",
 ];
 
 /// Well-formed ids that do not exist.
-pub(crate) const MISSING_IDS: [&str; 16] = [
+pub(crate) const MISSING_IDS: [&str; 17] = [
     "ten_01920000000070008000000000000000",
     "key_01920000000070008000000000000000",
     "prn_01920000000070008000000000000000",
@@ -216,9 +221,10 @@ pub(crate) const MISSING_IDS: [&str; 16] = [
     "apr_01920000000070008000000000000000",
     "apl_01920000000070008000000000000000",
     "whk_01920000000070008000000000000000",
+    "agt_01920000000070008000000000000000",
 ];
 
-pub(crate) fn fill(template: &str, values: [&str; 16]) -> String {
+pub(crate) fn fill(template: &str, values: [&str; 17]) -> String {
     let mut template = template.replace("{seq}", "1").replace("{number}", "0");
     template = template.replace("{host}", "git.example").replace("{kind}", "token");
     // The tenant of a profile is a query parameter.

@@ -195,6 +195,19 @@ pub(crate) fn run_request(tenant: &str) -> Value {
     })
 }
 
+/// Returns the smallest valid request body for an agent.
+pub(crate) fn agent_request(tenant: &str, slug: &str) -> Value {
+    json!({
+        "tenantId": tenant,
+        "slug": slug,
+        "name": slug,
+        "projectId": "acme/web",
+        "workspaceRef": { "kind": "empty" },
+        "providerId": "local",
+        "backendProfile": "demo",
+    })
+}
+
 pub(crate) fn text(value: &Value, name: &str) -> String {
     value[name].as_str().unwrap_or_else(|| panic!("no {name} in {value}")).to_owned()
 }

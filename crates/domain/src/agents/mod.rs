@@ -1,0 +1,184 @@
+//! Agents: principals that a tenant owns, with the settings that their conversations start with.
+
+pub mod settings;
+
+use std::str::FromStr;
+
+use jiff::Timestamp;
+
+use crate::access::authorized::TenantObject;
+use crate::access::principal::{InvalidSlug, Slug};
+use crate::ids::{AgentId, PrincipalId, TenantId};
+use settings::{AgentSettings, AgentSettingsChange};
+
+/// Agents of a tenant.
+pub const MAX_AGENTS: u32 = 1000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    pub id: AgentId,
+    pub tenant: TenantId,
+    pub slug: String,
+    pub name: String,
+    /// Whether it takes new turns.
+    pub enabled: bool,
+    /// Whether requests of the tenant that name no agent are for this one.
+    pub is_default: bool,
+    /// Incremented by every change of its settings. A run keeps the revision that it was created with.
+    pub revision: i64,
+    pub settings: AgentSettings,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+impl Agent {
+    /// Returns the principal of the agent.
+    #[must_use]
+    pub fn principal(&self) -> PrincipalId {
+        PrincipalId::from_uuid(self.id.as_uuid())
+    }
+}
+
+impl TenantObject for Agent {
+    fn tenant(&self) -> TenantId {
+        self.tenant
+    }
+}
+
+/// A change of an agent. Omitted values stay as they are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgentChange {
+    /// The revision that the caller has read. Another one refuses the change.
+    pub revision: Option<i64>,
+    pub name: Option<String>,
+    pub enabled: Option<bool>,
+    pub is_default: Option<bool>,
+    pub settings: AgentSettingsChange,
+}
+
+/// Why an agent is not changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AgentChangeError {
+    #[error("the agent was changed meanwhile: its revision is {current}, not {expected}: read it again")]
+    RevisionConflict { expected: i64, current: i64 },
+    #[error("the default agent cannot be disabled: make another agent the default first")]
+    DefaultDisabled,
+}
+
+impl AgentChange {
+    /// Returns the changed agent, or the same if nothing changes. The settings get a new revision if they differ.
+    pub fn apply(self, agent: &Agent) -> Result<Agent, AgentChangeError> {
+        if let Some(expected) = self.revision.filter(|expected| *expected != agent.revision) {
+            return Err(AgentChangeError::RevisionConflict { expected, current: agent.revision });
+        }
+        let settings = self.settings.apply(&agent.settings);
+        let changed = Agent {
+            name: self.name.unwrap_or_else(|| agent.name.clone()),
+            enabled: self.enabled.unwrap_or(agent.enabled),
+            is_default: self.is_default.unwrap_or(agent.is_default),
+            revision: agent.revision + i64::from(settings != agent.settings),
+            settings,
+            ..agent.clone()
+        };
+        if changed.is_default && !changed.enabled {
+            return Err(AgentChangeError::DefaultDisabled);
+        }
+        Ok(changed)
+    }
+}
+
+/// An agent as a request names it. An id contains `_`, which a slug cannot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentKey {
+    Id(AgentId),
+    Slug(Slug),
+}
+
+impl FromStr for AgentKey {
+    type Err = InvalidSlug;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSlug> {
+        match text.parse() {
+            Ok(id) => Ok(Self::Id(id)),
+            Err(_) => text.parse().map(Self::Slug),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::settings::test_settings::settings;
+    use super::*;
+
+    fn agent() -> Agent {
+        Agent {
+            id: AgentId::generate(),
+            tenant: TenantId::generate(),
+            slug: "helper".to_owned(),
+            name: "Helper".to_owned(),
+            enabled: true,
+            is_default: true,
+            revision: 3,
+            settings: settings(),
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn change_of_another_revision_is_refused() {
+        let change =
+            AgentChange { revision: Some(2), name: Some("New".to_owned()), ..AgentChange::default() };
+        let error = AgentChangeError::RevisionConflict { expected: 2, current: 3 };
+        assert_eq!(change.apply(&agent()), Err(error));
+    }
+
+    #[test]
+    fn default_agent_cannot_be_disabled() {
+        let disabled = AgentChange { enabled: Some(false), ..AgentChange::default() };
+        assert_eq!(disabled.clone().apply(&agent()), Err(AgentChangeError::DefaultDisabled));
+        let both = AgentChange { is_default: Some(false), ..disabled };
+        assert!(both.apply(&agent()).is_ok());
+        let other = Agent { enabled: false, is_default: false, ..agent() };
+        let default = AgentChange { is_default: Some(true), ..AgentChange::default() };
+        assert_eq!(default.apply(&other), Err(AgentChangeError::DefaultDisabled));
+    }
+
+    #[test]
+    fn agent_is_named_by_id_or_slug() {
+        let id = AgentId::generate();
+        assert_eq!(id.to_string().parse(), Ok(AgentKey::Id(id)));
+        assert_eq!("helper".parse(), "helper".parse().map(AgentKey::Slug));
+        assert!("Not A Slug".parse::<AgentKey>().is_err());
+    }
+
+    proptest! {
+        /// Names and flags are no part of what a run is created with.
+        #[test]
+        fn only_changed_settings_get_a_new_revision(
+            name in proptest::option::of("[a-z]{1,8}"),
+            is_default in proptest::option::of(any::<bool>()),
+            description in proptest::option::of("[a-z]{0,4}"),
+        ) {
+            let agent = agent();
+            let settings = AgentSettingsChange { description: description.clone(), ..AgentSettingsChange::default() };
+            let change = AgentChange { name: name.clone(), is_default, settings, ..AgentChange::default() };
+            let changed = change.apply(&agent).expect("valid");
+            let is_new = description.as_ref().is_some_and(|text| *text != agent.settings.description);
+            prop_assert_eq!(changed.revision, agent.revision + i64::from(is_new));
+            let expected = Agent {
+                name: name.unwrap_or_else(|| agent.name.clone()),
+                is_default: is_default.unwrap_or(true),
+                revision: changed.revision,
+                settings: AgentSettings {
+                    description: description.unwrap_or_else(|| agent.settings.description.clone()),
+                    ..agent.settings.clone()
+                },
+                ..agent
+            };
+            prop_assert_eq!(changed, expected);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Agents.
+
+use guildhall_domain::ids::{AgentId, TenantId};
+use guildhall_protocol::rest::agents::{AgentView, AgentsView, CreateAgent, UpdateAgent};
+use reqwest::Method;
+
+use crate::client::with_idempotency_key;
+use crate::{Client, ClientError};
+
+impl Client {
+    pub async fn create_agent(
+        &self,
+        agent: &CreateAgent,
+        idempotency_key: Option<&str>,
+    ) -> Result<AgentView, ClientError> {
+        let request = self.request(Method::POST, &["agents"]).json(agent);
+        self.call(with_idempotency_key(request, idempotency_key)).await
+    }
+
+    pub async fn list_agents(&self, tenant: TenantId) -> Result<Vec<AgentView>, ClientError> {
+        let request = self.query(&["agents"], &[("tenantId", tenant.to_string())]);
+        Ok(self.call::<AgentsView>(request).await?.agents)
+    }
+
+    pub async fn get_agent(&self, agent: AgentId) -> Result<AgentView, ClientError> {
+        self.call(self.request(Method::GET, &["agents", &agent.to_string()])).await
+    }
+
+    pub async fn update_agent(&self, agent: AgentId, change: &UpdateAgent) -> Result<AgentView, ClientError> {
+        self.call(self.request(Method::PATCH, &["agents", &agent.to_string()]).json(change)).await
+    }
+}

@@ -1,0 +1,27 @@
+//! Why a request about an agent fails.
+
+use guildhall_domain::agents::settings::InvalidAgentSettings;
+use guildhall_domain::agents::{AgentChangeError, MAX_AGENTS};
+use guildhall_domain::{Failure, FailureKind};
+
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    #[error(transparent)]
+    Change(#[from] AgentChangeError),
+    #[error(transparent)]
+    Settings(#[from] InvalidAgentSettings),
+    #[error("the tenant has {MAX_AGENTS} agents already, which is the limit: change one that is not used")]
+    TooMany,
+}
+
+impl AgentError {
+    /// Returns what a caller may know.
+    pub(crate) fn failure(&self) -> Failure {
+        let kind = match self {
+            Self::Change(AgentChangeError::RevisionConflict { .. } | AgentChangeError::DefaultDisabled)
+            | Self::TooMany => FailureKind::Conflict,
+            Self::Settings(_) => FailureKind::SchemaInvalid,
+        };
+        Failure::new(kind, self.to_string())
+    }
+}

@@ -1,0 +1,180 @@
+//! Agents: principals of a tenant that people talk to.
+
+pub mod error;
+
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::principal::Slug;
+use guildhall_domain::access::role::rights::{AgentsManage, AgentsRead};
+use guildhall_domain::agents::settings::AgentSettings;
+use guildhall_domain::agents::{Agent, AgentChange, MAX_AGENTS};
+use guildhall_domain::ids::{AgentId, PrincipalId, TenantId};
+use guildhall_domain::runs::policy::{PolicyRequest, WorkspaceRef};
+use guildhall_store::agents::{self as rows, NewAgent};
+use guildhall_store::{Store, Tx};
+use serde_json::{Value, json};
+
+use self::error::AgentError;
+use crate::ServiceError;
+use crate::access::audit::{self, AuditEvent, AuditLog};
+use crate::deps::Deps;
+use crate::idempotency::{self, Claim, IdempotencyKey};
+
+/// The services of this group.
+#[derive(Debug, Clone)]
+pub struct Group {
+    pub agents: Agents,
+}
+
+/// Opens the group.
+#[must_use]
+pub fn open(deps: &Deps) -> Group {
+    Group { agents: Agents { deps: deps.clone() } }
+}
+
+/// An agent to create.
+#[derive(Debug, Clone)]
+pub struct CreateAgent {
+    pub slug: Slug,
+    pub name: String,
+    pub is_default: bool,
+    pub settings: AgentSettings,
+}
+
+/// Creates the demo agent of the first tenant, as its default. Its audit entry has no actor.
+pub async fn create_demo(store: &Store, tenant: TenantId, owner: PrincipalId) -> Result<(), ServiceError> {
+    let (id, demo) = (AgentId::generate(), demo()?);
+    let mut tx = store.begin().await?;
+    insert(&mut tx, id, tenant, owner, &demo).await?;
+    let (action, actor) = ("agent.created", None);
+    let (log, object, detail) = (AuditLog::Tenant(tenant), id.to_string(), created_detail(&demo));
+    audit::record(&mut tx, &AuditEvent { log, action, actor, object, detail }).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Returns an agent that needs no model.
+fn demo() -> Result<CreateAgent, ServiceError> {
+    let invalid = |name: &str| ServiceError::Invalid(format!("the demo agent: {name}"));
+    Ok(CreateAgent {
+        slug: "demo".parse().map_err(|_| invalid("slug"))?,
+        name: "Demo".to_owned(),
+        is_default: true,
+        settings: AgentSettings {
+            description: "Repeats what you say. It needs no model.".to_owned(),
+            instructions: None,
+            project: "default".parse().map_err(|_| invalid("project"))?,
+            provider: "local".parse().map_err(|_| invalid("provider"))?,
+            profile: "demo".parse().map_err(|_| invalid("profile"))?,
+            workspace: WorkspaceRef::Empty,
+            policy: PolicyRequest::default(),
+        },
+    })
+}
+
+/// Inserts an agent.
+async fn insert(
+    tx: &mut Tx,
+    id: AgentId,
+    tenant: TenantId,
+    created_by: PrincipalId,
+    request: &CreateAgent,
+) -> Result<(), ServiceError> {
+    let CreateAgent { slug, name, is_default, settings } = request;
+    if rows::lock_tenant(tx, tenant).await? >= MAX_AGENTS {
+        return Err(AgentError::TooMany.into());
+    }
+    let new = NewAgent { id, tenant, slug, name, is_default: *is_default, settings, created_by };
+    if rows::insert(tx, &new).await? {
+        Ok(())
+    } else {
+        Err(ServiceError::NameTaken(slug.as_str().to_owned()))
+    }
+}
+
+fn created_detail(request: &CreateAgent) -> Value {
+    let CreateAgent { slug, name, is_default, settings } = request;
+    json!({ "slug": slug.as_str(), "name": name, "default": is_default, "settings": settings })
+}
+
+/// Creates, reads and changes agents.
+#[derive(Debug, Clone)]
+pub struct Agents {
+    deps: Deps,
+}
+
+impl Agents {
+    /// Creates an agent. Its runs must be within the bounds of the tenant.
+    pub async fn create(
+        &self,
+        caller: &Authorized<AgentsManage>,
+        request: &CreateAgent,
+        key: Option<&IdempotencyKey>,
+    ) -> Result<Agent, ServiceError> {
+        let tenant = caller.tenant();
+        self.check_settings(tenant, &request.settings).await?;
+        let (id, mut tx) = (AgentId::generate(), self.deps.store.begin().await?);
+        let body = json!(["agent", tenant, created_detail(request)]);
+        if let Claim::Created(created) = idempotency::claim(&mut tx, caller, key, &body, id.as_uuid()).await?
+        {
+            tx.rollback().await?;
+            return self.find(AgentId::from_uuid(created)).await;
+        }
+        insert(&mut tx, id, tenant, caller.principal, request).await?;
+        let detail = created_detail(request);
+        audit::record(&mut tx, &AuditEvent::by_member(caller, "agent.created", id.to_string(), detail))
+            .await?;
+        tx.commit().await?;
+        self.find(id).await
+    }
+
+    pub async fn list(&self, caller: &Authorized<AgentsRead>) -> Result<Vec<Agent>, ServiceError> {
+        Ok(rows::list(&self.deps.store, caller.tenant(), MAX_AGENTS).await?)
+    }
+
+    pub async fn get(&self, caller: &Authorized<AgentsRead>, id: AgentId) -> Result<Agent, ServiceError> {
+        Ok(caller.load(rows::find(&self.deps.store, id).await?)?)
+    }
+
+    /// Changes an agent. Runs that exist keep the settings that they were created with.
+    pub async fn update(
+        &self,
+        caller: &Authorized<AgentsManage>,
+        id: AgentId,
+        change: AgentChange,
+    ) -> Result<Agent, ServiceError> {
+        let mut tx = self.deps.store.begin().await?;
+        rows::lock_tenant(&mut tx, caller.tenant()).await?;
+        let agent = caller.load(rows::load(&mut tx, id).await?)?;
+        let changed = change.apply(&agent)?;
+        if changed == agent {
+            tx.rollback().await?;
+            return Ok(agent);
+        }
+        if changed.revision != agent.revision {
+            self.check_settings(caller.tenant(), &changed.settings).await?;
+        }
+        rows::update(&mut tx, &agent, &changed, caller.principal).await?;
+        let detail = json!({
+            "name": changed.name, "enabled": changed.enabled, "default": changed.is_default,
+            "revision": changed.revision, "settings": changed.settings,
+        });
+        audit::record(&mut tx, &AuditEvent::by_member(caller, "agent.changed", id.to_string(), detail))
+            .await?;
+        tx.commit().await?;
+        self.find(id).await
+    }
+
+    /// Returns the tenant of an agent, for the edge to load the caller's role in it.
+    pub async fn tenant_of(&self, id: AgentId) -> Result<Option<TenantId>, ServiceError> {
+        Ok(rows::find_tenant(&self.deps.store, id).await?)
+    }
+
+    async fn check_settings(&self, tenant: TenantId, settings: &AgentSettings) -> Result<(), ServiceError> {
+        settings.validate()?;
+        self.deps.tenant_bounds(tenant).await?.admit(&settings.run_request())?;
+        Ok(())
+    }
+
+    async fn find(&self, id: AgentId) -> Result<Agent, ServiceError> {
+        rows::find(&self.deps.store, id).await?.ok_or(ServiceError::NOT_FOUND)
+    }
+}

@@ -1,0 +1,1 @@
+SELECT id FROM agents WHERE tenant = $1 AND is_default

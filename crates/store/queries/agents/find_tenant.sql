@@ -1,0 +1,1 @@
+SELECT tenant FROM agents WHERE id = $1

@@ -1,0 +1,1 @@
+UPDATE agents SET enabled = $2, is_default = $3, revision = $4, updated_at = now() WHERE id = $1

@@ -1,0 +1,1 @@
+UPDATE principals SET name = $2 WHERE id = $1
