@@ -10,6 +10,7 @@ pub mod access;
 pub mod agents;
 pub mod approvals;
 pub mod failure;
+pub mod front;
 pub mod ids;
 pub mod journal;
 pub mod named_enum;
