@@ -3,6 +3,7 @@
 pub mod access;
 pub mod agents;
 pub mod approvals;
+pub mod front;
 pub mod ops;
 pub mod profiles;
 #[cfg(test)]
