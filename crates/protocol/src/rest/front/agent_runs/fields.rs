@@ -18,7 +18,9 @@ impl Fields {
         let path = path.into();
         match value {
             Value::Object(members) => Ok(Self { path, members }),
-            _ => Err(AgentRunInputError::expected(path, "an object")),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                Err(AgentRunInputError::expected(path, "an object"))
+            }
         }
     }
 

@@ -23,7 +23,9 @@ pub(super) fn parse_forwarded_props(
     let client_time = match client_time {
         Value::Null => None,
         Value::Object(fields) => Some(parse_client_time(&fields)?),
-        _ => return Err(AgentRunInputError::ForwardedProps),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            return Err(AgentRunInputError::ForwardedProps);
+        }
     };
     Ok((runtime_mode, client_time))
 }

@@ -1,10 +1,19 @@
 //! The body of `POST /api/v1/agent/runs`: `RunAgentInput` of the Agent Run Input Protocol 1.0.
 //!
 //! [`parse`] checks in this order, and reports the first error:
-//! 1. the size of the payload; 2. JSON, and that it is an object; 3. `threadId`; 4. `runId`; 5. the number of messages;
-//! 6. the form of each message; 7. the length of the user's text; 8. `forwardedProps`: `runtime_mode`, further fields,
-//! then `client_time` field by field; 9. exactly one user message; 10. the user message is the first; 11. each binary
-//! block: `mimeType`, `data`, `url`; 12. the number of attachments; 13. the form of `parentRunId`, `tools` and `context`.
+//! 1. the size of the payload
+//! 2. JSON, and that it is an object
+//! 3. `threadId`
+//! 4. `runId`
+//! 5. the number of messages
+//! 6. the form of each message
+//! 7. the length of the user's text
+//! 8. `forwardedProps`: `runtime_mode`, further fields, then `client_time` field by field
+//! 9. exactly one user message
+//! 10. the user message is the first
+//! 11. each binary block: `mimeType`, `data`, `url`
+//! 12. the number of attachments
+//! 13. the form of `parentRunId`, `tools` and `context`
 //!
 //! It is the order of the protocol's table of rules, with the checks of form between them, and `data` before `url`.
 //!
