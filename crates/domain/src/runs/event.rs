@@ -14,6 +14,10 @@ use crate::journal::follow::notice;
 pub const ASSISTANT_MESSAGE: &str = "assistant_message";
 /// A part of a message in progress; the complete message follows. It is never the reply.
 pub const ASSISTANT_DELTA: &str = "assistant_delta";
+/// A part of the agent's reasoning in progress; the complete text follows.
+pub const REASONING_DELTA: &str = "reasoning_delta";
+/// A complete text of the agent's reasoning. It is never the reply.
+pub const REASONING: &str = "reasoning";
 pub const TOOL_CALL: &str = "tool_call";
 pub const COMMAND_OUTPUT: &str = "command_output";
 pub const ARTIFACT: &str = "artifact";
@@ -37,8 +41,10 @@ pub const APPROVAL_REQUESTED: &str = "approval_requested";
 pub const APPROVAL_STATUS: &str = "approval_status";
 /// An answer to it that does not decide yet.
 pub const APPROVAL_VOTE: &str = "approval_vote";
+/// A client's own run id for a turn, or for the part of it that follows an answer.
+pub const CLIENT_RUN: &str = "client_run";
 
-const SERVER_TYPES: [&str; 7] = [
+const SERVER_TYPES: [&str; 8] = [
     TERMINAL_STATUS,
     RUN_STATUS,
     COMMAND_STATUS,
@@ -46,6 +52,7 @@ const SERVER_TYPES: [&str; 7] = [
     APPROVAL_REQUESTED,
     APPROVAL_STATUS,
     APPROVAL_VOTE,
+    CLIENT_RUN,
 ];
 
 /// Phases of a `backend_status` event that only the server writes: who holds the run, and who waits for it.
@@ -400,7 +407,9 @@ mod tests {
 
     #[test]
     fn reserved_event_types_are_rejected() {
-        assert_eq!(validate_type("terminal_status"), Err(InvalidEvent::Reserved("terminal_status")));
+        for reserved in SERVER_TYPES {
+            assert_eq!(validate_type(reserved), Err(InvalidEvent::Reserved(reserved)));
+        }
         for notice in notice::ALL {
             assert_eq!(validate_type(notice), Err(InvalidEvent::Notice(notice)));
         }

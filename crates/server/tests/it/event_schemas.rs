@@ -17,6 +17,8 @@ fn reported_events(command: &str) -> Value {
             "assistant_message",
             json!({ "itemId": "m1", "text": "Hello", "final": true, "replyAuthority": true }),
         ),
+        ("reasoning_delta", json!({ "itemId": "r1", "text": "Fir" })),
+        ("reasoning", json!({ "itemId": "r1", "text": "First", "textTruncated": false })),
         ("tool_call", json!({ "callId": "c1", "toolName": "shell", "status": "started", "command": "ls" })),
         ("command_output", json!({ "callId": "c1", "text": "notes.md", "outputTruncated": false })),
         ("artifact", json!({ "kind": "file", "path": "notes.md", "change": "added", "bytes": 25 })),

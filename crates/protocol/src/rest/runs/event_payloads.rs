@@ -1,7 +1,7 @@
 //! Payloads of events, for the API document.
 //!
-//! The server writes the first four. Runners report the others; the server stores them unchanged and does not check
-//! them, so none of their properties is required. Payloads may have further properties.
+//! The server writes the first five and those of approvals. Runners report the others; the server stores them unchanged
+//! and does not check them, so none of their properties is required. Payloads may have further properties.
 
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -62,6 +62,23 @@ pub struct UserMessagePayload {
     pub r#type: String,
     /// The author.
     pub by: String,
+    /// The client's own id of the message.
+    #[schema(required = false)]
+    pub client_message_id: String,
+}
+
+/// A client's own run id. It stands for a turn, or for the part of it that follows the answers to its questions.
+#[derive(Debug, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientRunPayload {
+    #[schema(example = "f3a1c0de-0000-4000-8000-000000000001")]
+    pub client_run_id: String,
+    /// The client's run that this one follows.
+    #[schema(required = false)]
+    pub parent_run_id: String,
+    /// Approvals that the client answered to continue the turn.
+    #[schema(required = false)]
+    pub resumed: Vec<String>,
 }
 
 /// The end of a command or of the run.
@@ -109,6 +126,29 @@ pub struct AssistantMessagePayload {
     pub output_truncated: bool,
 }
 
+/// A chunk of the agent's reasoning in progress. The complete text follows.
+#[derive(Debug, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReasoningDeltaPayload {
+    /// The text that the chunk belongs to.
+    #[schema(required = false)]
+    pub item_id: String,
+    #[schema(required = false)]
+    pub text: String,
+}
+
+/// A complete text of the agent's reasoning.
+#[derive(Debug, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReasoningPayload {
+    #[schema(required = false)]
+    pub item_id: String,
+    #[schema(required = false)]
+    pub text: String,
+    #[schema(required = false)]
+    pub text_truncated: bool,
+}
+
 /// The start or end of a tool call.
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -121,6 +161,9 @@ pub struct ToolCallPayload {
     #[schema(required = false, example = "started")]
     pub status: String,
     pub command: Option<String>,
+    /// Arguments of the call, if the backend gives them; any JSON.
+    #[schema(required = false)]
+    pub arguments: Value,
     pub exit_code: Option<i64>,
     /// Output that the runner dropped because of its limits.
     #[schema(required = false)]
@@ -263,6 +306,12 @@ pub struct ApprovalRequestedPayload {
     pub tool: String,
     /// Denied then, if there is no answer.
     pub expires_at: String,
+    /// The tool call that waits for the answer.
+    #[schema(required = false)]
+    pub call_id: String,
+    /// Whether an earlier answer or a rule decides it at once, and nobody is asked.
+    #[schema(required = false)]
+    pub answered: bool,
 }
 
 /// A new state of a question.

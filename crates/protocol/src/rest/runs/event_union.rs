@@ -9,8 +9,9 @@ use super::EventView;
 use super::event_payloads::{
     ApprovalDeclinedPayload, ApprovalRequestedPayload, ApprovalStatusPayload, ApprovalVotePayload,
     ArtifactPayload, AssistantDeltaPayload, AssistantMessagePayload, BackendEventPayload,
-    BackendStatusPayload, CommandOutputPayload, CommandStatusPayload, ErrorPayload, RunStatusPayload,
-    TerminalStatusPayload, ToolCallPayload, UsagePayload, UserMessagePayload,
+    BackendStatusPayload, ClientRunPayload, CommandOutputPayload, CommandStatusPayload, ErrorPayload,
+    ReasoningDeltaPayload, ReasoningPayload, RunStatusPayload, TerminalStatusPayload, ToolCallPayload,
+    UsagePayload, UserMessagePayload,
 };
 use crate::tagged_union::{NamedSchemas, TaggedUnion, constant};
 
@@ -32,9 +33,12 @@ fn types() -> TaggedUnion {
         .event::<RunStatusPayload>(event::RUN_STATUS)
         .event::<CommandStatusPayload>(event::COMMAND_STATUS)
         .event::<UserMessagePayload>(event::USER_MESSAGE)
+        .event::<ClientRunPayload>(event::CLIENT_RUN)
         .event::<TerminalStatusPayload>(event::TERMINAL_STATUS)
         .event::<AssistantDeltaPayload>(event::ASSISTANT_DELTA)
         .event::<AssistantMessagePayload>(event::ASSISTANT_MESSAGE)
+        .event::<ReasoningDeltaPayload>(event::REASONING_DELTA)
+        .event::<ReasoningPayload>(event::REASONING)
         .event::<ToolCallPayload>(event::TOOL_CALL)
         .event::<CommandOutputPayload>(event::COMMAND_OUTPUT)
         .event::<ArtifactPayload>(event::ARTIFACT)
