@@ -4,6 +4,7 @@
 //!
 //! This crate does not depend on the server or the store, so that clients can use it.
 
+pub mod agui;
 pub mod base64_bytes;
 pub mod problem;
 pub mod rest;

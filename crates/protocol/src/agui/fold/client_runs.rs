@@ -1,0 +1,50 @@
+//! Run ids of the segments of one turn.
+
+use std::collections::BTreeMap;
+
+use guildhall_domain::ids::CommandId;
+
+use super::context::StreamContext;
+use super::journal_event::JournalEvent;
+
+/// Run ids of clients, by segment.
+#[derive(Debug)]
+pub(super) struct ClientRuns {
+    command: CommandId,
+    claims: BTreeMap<u32, ClientRun>,
+}
+
+/// A client's run id for a segment.
+#[derive(Debug)]
+struct ClientRun {
+    id: String,
+    parent: Option<String>,
+}
+
+impl ClientRuns {
+    pub(super) const fn new(command: CommandId) -> Self {
+        Self { command, claims: BTreeMap::new() }
+    }
+
+    /// Gives a segment that has not started to the run of a `client_run` event. The first claim counts.
+    pub(super) fn claim(&mut self, segment: u32, event: &JournalEvent) {
+        if let Some(id) = event.optional_text("clientRunId") {
+            let parent = event.optional_text("parentRunId").map(str::to_owned);
+            self.claims.entry(segment).or_insert(ClientRun { id: id.to_owned(), parent });
+        }
+    }
+
+    pub(super) fn has_claim(&self, segment: u32) -> bool {
+        self.claims.contains_key(&segment)
+    }
+
+    pub(super) fn parent(&self, segment: u32) -> Option<String> {
+        self.claims.get(&segment)?.parent.clone()
+    }
+
+    /// Returns the run id of a segment: the one that the stream is for, the client's, or a stable one of ours.
+    pub(super) fn run_id(&self, segment: u32, context: &StreamContext) -> String {
+        let claimed = || self.claims.get(&segment).map(|claim| claim.id.clone());
+        context.run_id.clone().or_else(claimed).unwrap_or_else(|| format!("{}.{segment}", self.command))
+    }
+}
