@@ -15,7 +15,7 @@ use crate::agui::event::Dialect;
 /// journals is in `AGUI_DUMP_JOURNALS`. Without them it does nothing.
 #[test]
 fn streams_of_generated_journals_can_be_dumped() {
-    let variable = |name: &str| std::env::vars().find(|(key, _)| key == name).map(|(_, value)| value);
+    let variable = |name: &str| std::env::var_os(name).map(|value| value.into_string().expect("text"));
     let Some(path) = variable("AGUI_DUMP") else { return };
     let count: u32 = variable("AGUI_DUMP_JOURNALS").map_or(100, |count| count.parse().expect("a number"));
     let mut file = BufWriter::new(File::create(path).expect("a writable file"));

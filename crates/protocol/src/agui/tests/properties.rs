@@ -105,7 +105,7 @@ proptest! {
         let whole = journal.fold(fold());
         if !whole.is_empty() {
             let at = cut.index(whole.len());
-            let (cursor, mut recent) = (whole[at].cursor, journal.clone());
+            let (cursor, mut recent) = (whole[at].cursor, journal);
             recent.events.retain(|event| event.ordinal >= cursor.ordinal);
             prop_assert_eq!(&recent.fold(fold().resume(cursor)), &whole[at + 1..]);
         }
