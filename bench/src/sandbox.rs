@@ -91,6 +91,7 @@ impl Agent {
             user,
             allowed_hosts: Vec::new(),
             model_caps: ModelCaps::default(),
+            instructions: None,
             cache: None,
             max_tool_calls: 20,
         };

@@ -64,6 +64,7 @@ macro_rules! failure_table {
 failure_table! {
     MethodNotAllowed: "method-not-allowed", 405, -32601, AfterChange, "This URL does not support this HTTP method";
     SchemaInvalid: "schema-invalid", 400, -32602, AfterChange, "The request does not match the schema of this endpoint";
+    InvalidInput: "invalid-input", 422, -32081, AfterChange, "The input breaks a rule of its protocol";
     Unauthenticated: "unauthenticated", 401, -32001, AfterChange, "The request has no valid token";
     SignInFailed: "sign-in-failed", 401, -32056, AfterChange, "The name or the password is wrong";
     SignInLocked: "sign-in-locked", 429, -32057, Later, "Too many failed sign-ins for this name";

@@ -107,7 +107,9 @@ fn format_seconds(wait: Duration) -> String {
 #[must_use]
 pub fn next_step_for(kind: FailureKind) -> &'static str {
     match kind {
-        FailureKind::SchemaInvalid | FailureKind::PayloadTooLarge => "correct the request and try again",
+        FailureKind::SchemaInvalid | FailureKind::InvalidInput | FailureKind::PayloadTooLarge => {
+            "correct the request and try again"
+        }
         FailureKind::MethodNotAllowed => "check that client and server have the same version",
         FailureKind::Unauthenticated => "sign in again",
         FailureKind::SignInFailed => "check the name and the password",

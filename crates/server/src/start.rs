@@ -21,7 +21,7 @@ use guildhall_launcher::Launcher;
 use guildhall_launcher::secrets::{FileStore, GitCredentialStore, SecretStore};
 use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_runtime::{Clock, Tasks};
-use guildhall_service::access::audit_seal::{AuditSeal, CheckpointSigner};
+use guildhall_service::access::audit_seal::AuditSeal;
 use guildhall_service::access::auth::Auth;
 use guildhall_service::access::authority::AuthorityWatches;
 use guildhall_service::access::signing::{self, ReconcileSigningKeys, Signing};
@@ -45,7 +45,7 @@ use guildhall_service::run_steps::offers::Offers;
 use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
 use guildhall_service::webhooks::deliver::DeliverWebhooks;
 use guildhall_service::{
-    Deps, ServiceError, access, agents, approvals, ops, profiles, retention, runners, runs, sessions,
+    Deps, ServiceError, access, agents, approvals, front, ops, profiles, retention, runners, runs, sessions,
     webhooks,
 };
 use guildhall_store::{Store, replicas};
@@ -104,8 +104,7 @@ impl Server {
         let (tasks, clock, accepting) = (Tasks::new(), Clock::system(), CancellationToken::new());
         let (identity, reconcilers) = (identity(&clock, config), Reconcilers::new(clock.clone()));
         start_heartbeat(config, &identity, &store, &tasks, &reconcilers);
-        let signer = audit::signer(&config.audit, &clock, settings.audit_key.clone())?;
-        start_housekeeping(config, &store, signer, &tasks, &reconcilers);
+        start_housekeeping(config, &settings, &store, &clock, &tasks, &reconcilers)?;
         let deps = Deps {
             journals: Journals::start(&store, &bus, &tasks),
             offers: Offers::start(&store, &bus, &tasks),
@@ -141,6 +140,7 @@ impl Server {
             profiles,
             runners: runners::open(&deps, &runs, starter),
             sessions: sessions::open(&deps, &runs),
+            front: front::open(&deps, &runs),
             runs,
             agents: agents::open(&deps),
             webhooks: webhooks::open(&deps, settings.address_rules),
@@ -250,18 +250,21 @@ fn serve(
 /// Starts the reconcilers that no other component needs.
 fn start_housekeeping(
     config: &Config,
+    settings: &Settings,
     store: &Store,
-    signer: Option<CheckpointSigner>,
+    clock: &Clock,
     tasks: &Tasks,
     reconcilers: &Reconcilers,
-) {
+) -> Result<(), StartError> {
     let every = &config.housekeeping;
+    let signer = audit::signer(&config.audit, clock, settings.audit_key.clone())?;
     let sealer = AuditSeal::new(store.clone(), signer, tasks.stop());
     reconcilers.start(tasks, every.audit_seal_every, sealer);
     let idempotency_keys = IdempotencyKeyCleanup { store: store.clone(), stop: tasks.stop() };
     reconcilers.start(tasks, CLEANUP_INTERVAL, idempotency_keys);
     let sweeper = RateWindowCleanup { store: store.clone(), stop: tasks.stop() };
     reconcilers.start(tasks, every.rate_windows_every, sweeper);
+    Ok(())
 }
 
 /// The server has no TLS, so a public https URL means that a proxy is in front of it.

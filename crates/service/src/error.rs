@@ -8,6 +8,7 @@ use crate::access::error::AccessError;
 use crate::agents::error::AgentError;
 use crate::approvals::error::ApprovalError;
 use crate::failures::{postgres_unavailable, server_error};
+use crate::front::error::FrontError;
 use crate::ops::rates::error::RateError;
 use crate::profiles::error::ProfileError;
 use crate::runners::error::RunnerError;
@@ -38,6 +39,8 @@ pub enum ServiceError {
     #[error(transparent)]
     Agent(#[from] AgentError),
     #[error(transparent)]
+    Front(#[from] FrontError),
+    #[error(transparent)]
     Rate(#[from] RateError),
     #[error(transparent)]
     Run(#[from] RunError),
@@ -60,6 +63,7 @@ impl ServiceError {
         match self {
             Self::Access(error) => error.failure(),
             Self::Agent(error) => error.failure(),
+            Self::Front(error) => error.failure(),
             Self::Rate(error) => error.failure(),
             Self::Run(error) => error.failure(),
             Self::Runner(error) => error.failure(),

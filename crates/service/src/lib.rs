@@ -10,6 +10,7 @@ pub mod approvals;
 pub mod deps;
 pub mod error;
 mod failures;
+pub mod front;
 pub mod idempotency;
 pub mod journal;
 pub mod ops;

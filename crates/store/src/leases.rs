@@ -33,6 +33,8 @@ pub struct GrantedLease {
     pub attempt: AttemptId,
     /// How to prepare the workspace, if the run's project says so: see [`projects::parse_setup`](crate::projects::parse_setup).
     pub setup: Option<String>,
+    /// What the agent of the run is told, if the run is of one.
+    pub instructions: Option<String>,
 }
 
 /// Assigns a run to a runner. Returns `None` if the runner is draining or its enrolment is no longer valid.
@@ -54,6 +56,7 @@ pub async fn upsert(tx: &mut Tx, new: &NewLease) -> Result<Option<GrantedLease>,
         expires_at: row.expires_at.to_jiff(),
         attempt: AttemptId::from_uuid(row.attempt),
         setup: row.setup,
+        instructions: row.instructions,
     }))
 }
 

@@ -1,6 +1,7 @@
 //! Runs. Every writer holds the lock of the run's journal head.
 
 use guildhall_domain::FailureKind;
+use guildhall_domain::agents::AgentRevision;
 use guildhall_domain::ids::{AttemptId, PrincipalId, RunId, RunnerId, SessionId, TenantId};
 use guildhall_domain::journal::{Epoch, Journal, Seq, Stream};
 use guildhall_domain::runs::Run;
@@ -27,6 +28,8 @@ pub struct NewRun<'a> {
     pub execution_policy: &'a str,
     pub trace_sink: Option<&'a str>,
     pub created_by: PrincipalId,
+    /// Its agent, with the revision of the settings that it is created with.
+    pub agent: Option<AgentRevision>,
 }
 
 /// A run as its holder waits for work on it.
@@ -66,7 +69,9 @@ pub async fn insert(tx: &mut Tx, new: &NewRun<'_>) -> Result<(), StoreError> {
         new.workspace_ref,
         new.execution_policy,
         new.trace_sink,
-        new.created_by.as_uuid()
+        new.created_by.as_uuid(),
+        new.agent.map(|agent| agent.id.as_uuid()),
+        new.agent.map(|agent| agent.revision)
     )
     .execute(tx.connection())
     .await?;

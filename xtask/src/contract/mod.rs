@@ -41,15 +41,25 @@ const RUNNER_OPERATIONS: [&str; 17] = [
 const ACCOUNT_OPERATIONS: [&str; 1] = ["changePassword"];
 
 /// Streams never end, and signing out would revoke the token of the pass.
-const SKIPPED_OPERATIONS: [&str; 6] =
-    ["followApprovals", "followAudit", "followInstallationAudit", "followRun", "followSession", "signOut"];
+const SKIPPED_OPERATIONS: [&str; 8] = [
+    "followAgentThread",
+    "followApprovals",
+    "followAudit",
+    "followInstallationAudit",
+    "followRun",
+    "followSession",
+    "runAgentWithAgui",
+    "signOut",
+];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 23] = [
+const STRICTER_THAN_SCHEMA: [&str; 26] = [
     "appendEvents",         // form of commandId
     "askQuestion",          // form of commandId; rules of options and kinds; lengths in bytes
     "claimNextRun",         // form of runnerId
     "claimRun",             // form of runnerId
+    "createAgent",          // rules of workspaceRef and executionPolicy; form of projectId
+    "createAgentRun",       // rules of the protocol; form of agentId
     "createCommand",        // the payload of a turn has a text
     "createRunnerJob",      // equal keys in header and body
     "createRun",            // rules of workspaceRef, executionPolicy and traceSink; form of projectId
@@ -69,10 +79,12 @@ const STRICTER_THAN_SCHEMA: [&str; 23] = [
     "setProjectSetup",      // control characters of command; form of hosts and paths
     "setRunStatus",         // failureKind depends on status; no threadId
     "setTenantBounds",      // form of patterns
+    "updateAgent",          // rules of workspaceRef and executionPolicy; form of projectId
 ];
 
 /// Operations that accept requests which do not fit the schema.
-const LOOSER_THAN_SCHEMA: [&str; 2] = [
+const LOOSER_THAN_SCHEMA: [&str; 3] = [
+    "createAgentRun", // accepts snake_case names and unknown fields
     "pollCommands",   // shortens a wait that is too long
     "registerRunner", // accepts any JSON as placement
 ];

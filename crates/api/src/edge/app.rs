@@ -8,7 +8,7 @@ use guildhall_domain::ops::capability::Toggles;
 use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_service::{
-    access, agents, approvals, ops, profiles, retention, runners, runs, sessions, webhooks,
+    access, agents, approvals, front, ops, profiles, retention, runners, runs, sessions, webhooks,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -42,6 +42,7 @@ pub struct Parts {
     pub access: access::Group,
     pub agents: agents::Group,
     pub approvals: approvals::Group,
+    pub front: front::Group,
     pub ops: ops::Group,
     pub profiles: profiles::Group,
     pub runners: runners::Group,

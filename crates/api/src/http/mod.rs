@@ -4,6 +4,7 @@ mod access;
 mod agents;
 mod approvals;
 mod error_page;
+mod front;
 mod headers;
 mod ops;
 mod pages;
@@ -77,6 +78,7 @@ fn documented() -> OpenApiRouter<App> {
         .merge(access::routes())
         .merge(agents::routes())
         .merge(approvals::routes())
+        .merge(front::routes())
         .merge(runs::routes())
         .merge(sessions::routes())
         .merge(profiles::routes())

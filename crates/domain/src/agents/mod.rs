@@ -31,6 +31,13 @@ pub struct Agent {
     pub updated_at: Timestamp,
 }
 
+/// The settings of an agent at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgentRevision {
+    pub id: AgentId,
+    pub revision: i64,
+}
+
 impl Agent {
     /// Returns the principal of the agent.
     #[must_use]

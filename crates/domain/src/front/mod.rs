@@ -3,7 +3,25 @@
 pub mod client_time;
 pub mod time_zone;
 
+use crate::ids::{AgentId, CommandId, PrincipalId};
+use crate::journal::SessionPosition;
 use crate::named_enum::named_enum;
+
+/// A conversation as its client names it. Two owners can use the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadKey<'a> {
+    pub agent: AgentId,
+    pub owner: PrincipalId,
+    pub thread: &'a str,
+}
+
+/// A turn that a client has named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientTurn {
+    pub command: CommandId,
+    /// The place in the session before its first event.
+    pub start: SessionPosition,
+}
 
 named_enum! {
     /// Where the tools and the context of a run come from. The client always states it: there is no default.

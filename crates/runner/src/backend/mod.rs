@@ -79,6 +79,8 @@ pub struct BackendConfig {
     pub allowed_hosts: Vec<HostPattern>,
     /// The budget of the run.
     pub model_caps: ModelCaps,
+    /// What the agent is told before the first turn of its thread.
+    pub instructions: Option<String>,
     /// The cache of the project's setup.
     pub cache: Option<CacheMount>,
     /// Tool calls allowed in one turn; a model that requests more is stuck in a loop.

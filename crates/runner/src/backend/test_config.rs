@@ -24,6 +24,7 @@ pub(super) fn test_config(dir: &Path, secret_name: &str) -> BackendConfig {
         user: None,
         allowed_hosts: Vec::new(),
         model_caps: ModelCaps::default(),
+        instructions: None,
         cache: None,
         max_tool_calls: 1,
     }

@@ -93,6 +93,7 @@ impl ActiveRun {
             user,
             allowed_hosts: options.allowed_hosts.clone(),
             model_caps: options.model_caps,
+            instructions: grant.instructions.clone(),
             cache: None,
             max_tool_calls: MAX_TOOL_CALLS,
         };

@@ -31,6 +31,8 @@ pub struct Grant {
     pub directories: Option<Vec<String>>,
     /// How to prepare the workspace, if the run's project says so. `None` in a renewal.
     pub setup: Option<ProjectSetupView>,
+    /// What the agent is told before its first turn. `None` in a renewal.
+    pub instructions: Option<String>,
     pub run: RunView,
 }
 
@@ -48,6 +50,7 @@ pub(super) fn parse_grant(client: &Client, view: GrantView) -> Result<(SecretStr
         recovered_from: view.recovered_from.as_deref().map(runner_id).transpose()?,
         directories: view.directories,
         setup: view.setup,
+        instructions: view.instructions,
         run: view.run,
     };
     Ok((view.run_token.into(), grant))

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::cluster::Cluster;
-use crate::support::runs::{RunClaim, TestTenant, command_event, command_question, text};
+use crate::support::runs::{RunClaim, TestTenant, command_event, command_question, run_agent_input, text};
 
 /// Events as runners report them, one for each type.
 fn reported_events(command: &str) -> Value {
@@ -38,9 +38,22 @@ fn reported_events(command: &str) -> Value {
         .collect()
 }
 
+/// Starts a turn through the front door, and acknowledges it.
+async fn start_agent_run(cluster: &Cluster, tenant: &TestTenant) -> (RunClaim, String) {
+    let (agent, token) = (cluster.create_agent(&tenant.id, "helper").await, &cluster.operator.token);
+    let path = format!("/api/v1/agent/runs?tenantId={}&agentId={agent}", tenant.id);
+    let started = cluster.first.post_as(&path, token, run_agent_input("hello")).await;
+    assert_eq!(started.status, 200, "{}", started.text);
+    let runs = cluster.first.get_as(&format!("/api/v1/runs?tenantId={}", tenant.id), token).await;
+    let claim = cluster.first.claim(tenant, &text(&runs.body["runs"][0], "runId")).await;
+    let command = text(&started.body, "taskId");
+    assert_eq!(cluster.first.ack(&claim, &command).await.status, 200);
+    (claim, command)
+}
+
 /// Creates events of every type: of a run that is worked on, cancelled, and erased in part.
 async fn create_events(cluster: &Cluster, tenant: &TestTenant) -> (RunClaim, String) {
-    let (claim, command) = cluster.start_command(tenant).await;
+    let (claim, command) = start_agent_run(cluster, tenant).await;
     let appended = cluster.first.append_events(&claim, reported_events(&command)).await;
     assert_eq!(appended.status, 200, "{}", appended.text);
     let approval = cluster.first.ask(&claim, &command, "0", command_question("ls")).await;

@@ -7,8 +7,18 @@ use crate::support::cluster::Cluster;
 use crate::support::runs::text;
 
 /// Operations of the API document whose success is a stream of events. `/metrics` is not part of the document.
-const STREAMS: [&str; 5] =
-    ["followApprovals", "followAudit", "followInstallationAudit", "followRun", "followSession"];
+const STREAMS: [&str; 7] = [
+    "followAgentThread",
+    "followApprovals",
+    "followAudit",
+    "followInstallationAudit",
+    "followRun",
+    "followSession",
+    "runAgentWithAgui",
+];
+
+/// The operation whose success is JSON or a stream, as the client accepts.
+const NEGOTIATED: &str = "createAgentRun";
 
 // covers: R3
 #[tokio::test]
@@ -25,6 +35,8 @@ async fn every_success_of_the_api_document_is_json() {
                 let kinds: Vec<_> = content.into_iter().flatten().map(|(kind, _)| kind.as_str()).collect();
                 if kinds == ["text/event-stream"] {
                     streams.push(name.clone());
+                } else if name == NEGOTIATED {
+                    assert_eq!(kinds, ["application/json", "text/event-stream"]);
                 } else {
                     assert_eq!(kinds, ["application/json"], "{method} {path} {status} ({name})");
                 }

@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, reason = "a failing test helper must fail its test with a message")]
 
 mod access;
+mod agent_runs;
 mod agents;
 mod approval_answers;
 mod approval_page;

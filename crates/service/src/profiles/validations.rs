@@ -70,7 +70,8 @@ impl Validations {
         }
         has_credential?;
         let session = SessionId::generate();
-        let record = RunRecord { id: run, tenant, session, spec: &spec, created_by: caller.principal };
+        let (created_by, agent) = (caller.principal, None);
+        let record = RunRecord { id: run, tenant, session, spec: &spec, created_by, agent };
         // Nobody continues the session.
         insert_first_run(&mut tx, record, Some(self.timeout)).await?;
         let detail = json!({ "validation": id, "run": run });

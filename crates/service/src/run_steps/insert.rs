@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use guildhall_domain::agents::AgentRevision;
 use guildhall_domain::ids::{CommandId, PrincipalId, RunId, SessionId, TenantId};
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::CommandKind;
@@ -25,6 +26,7 @@ pub(crate) struct RunRecord<'a> {
     pub(crate) session: SessionId,
     pub(crate) spec: &'a RunSpec,
     pub(crate) created_by: PrincipalId,
+    pub(crate) agent: Option<AgentRevision>,
 }
 
 /// Whether a run was inserted.
@@ -68,7 +70,7 @@ pub(crate) async fn insert_run(tx: &mut Tx, record: RunRecord<'_>) -> Result<Run
 }
 
 async fn insert_row(tx: &mut Tx, record: RunRecord<'_>, ordinal: i32) -> Result<(), StoreError> {
-    let RunRecord { id, tenant, session, spec, created_by } = record;
+    let RunRecord { id, tenant, session, spec, created_by, agent } = record;
     let new = NewRun {
         id,
         tenant,
@@ -84,6 +86,7 @@ async fn insert_row(tx: &mut Tx, record: RunRecord<'_>, ordinal: i32) -> Result<
             TraceSink::Named(sink) => Some(sink.as_str()),
         },
         created_by,
+        agent,
     };
     runs::insert(tx, &new).await
 }
@@ -122,7 +125,10 @@ pub(crate) async fn insert_command(
     }
     locked.append_event(event::COMMAND_STATUS, Some(id), status);
     if let Some(text) = text {
-        let message = json!({ "text": text, "type": kind.as_str(), "by": created_by.to_string() });
+        let mut message = json!({ "text": text, "type": kind.as_str(), "by": created_by.to_string() });
+        if let Some(client_message) = payload.get("clientMessageId").and_then(Value::as_str) {
+            message["clientMessageId"] = json!(client_message);
+        }
         locked.append_event(event::USER_MESSAGE, Some(id), message);
     }
     Ok(command)

@@ -133,6 +133,7 @@ impl Claims {
             lease_expires_at: lease.expires_at,
             recovered_from,
             setup: lease.setup,
+            instructions: lease.instructions,
         };
         let (_, fold) = locked.commit_with_fold(&self.deps).await?;
         if let Some(fold) = fold {

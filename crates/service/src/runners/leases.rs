@@ -41,6 +41,8 @@ pub struct LeaseGrant {
     pub directories: Option<AllowList>,
     /// How to prepare the workspace, if the run's project says so. Only in the grant of a claim.
     pub setup: Option<ProjectSetup>,
+    /// What the agent of the run is told. Only in the grant of a claim.
+    pub instructions: Option<String>,
 }
 
 /// Builds lease grants.
@@ -63,6 +65,7 @@ pub(super) struct GrantedRun {
     pub(super) recovered_from: Option<RunnerId>,
     /// The stored setup of its project.
     pub(super) setup: Option<String>,
+    pub(super) instructions: Option<String>,
 }
 
 impl Grants {
@@ -77,7 +80,8 @@ impl Grants {
         granted: GrantedRun,
     ) -> Result<LeaseGrant, ServiceError> {
         let setup = projects::parse_setup(granted.setup.as_deref())?;
-        Ok(LeaseGrant { setup, ..self.build(grant, granted).await? })
+        let instructions = granted.instructions.clone();
+        Ok(LeaseGrant { setup, instructions, ..self.build(grant, granted).await? })
     }
 
     async fn build(&self, grant: RunGrant, granted: GrantedRun) -> Result<LeaseGrant, ServiceError> {
@@ -92,6 +96,7 @@ impl Grants {
             thread_id: granted.thread_id,
             recovered_from: granted.recovered_from,
             setup: None,
+            instructions: None,
         })
     }
 
@@ -126,9 +131,17 @@ impl Leases {
         };
         let loaded = loaded_runs::find(store, grant.run, None).await?.ok_or(ServiceError::NOT_FOUND)?;
         let LoadedRun { run, open, folds, storage, thread_id, .. } = loaded;
-        let (recovered_from, setup) = (None, None);
-        let granted =
-            GrantedRun { run, open, folds, storage, thread_id, lease_expires_at, recovered_from, setup };
+        let granted = GrantedRun {
+            run,
+            open,
+            folds,
+            storage,
+            thread_id,
+            lease_expires_at,
+            recovered_from: None,
+            setup: None,
+            instructions: None,
+        };
         self.grants.build(grant, granted).await
     }
 

@@ -2,11 +2,14 @@
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
+use guildhall_domain::front::ClientTurn;
 use guildhall_domain::ids::{CommandId, RunId, TenantId};
+use guildhall_domain::journal::{Seq, SessionPosition};
 use guildhall_domain::redact::redact_json;
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{self, CommandCancellation, CommandKind};
 use guildhall_domain::runs::event;
+use guildhall_store::client_runs::{self, ClientRun};
 use guildhall_store::commands as rows;
 use guildhall_store::runs::{self, CancelTarget};
 use secrecy::zeroize::Zeroizing;
@@ -36,6 +39,14 @@ struct CommandPayload {
     digest: Option<Value>,
 }
 
+/// What makes a repeated submission return the same command.
+#[derive(Debug, Clone, Copy)]
+enum SubmissionKey<'a> {
+    Idempotency(Option<&'a IdempotencyKey>),
+    /// The id that the client of a session chose for a turn.
+    ClientRun(ClientRun<'a>),
+}
+
 /// Submits, reads and cancels commands.
 #[derive(Debug, Clone)]
 pub struct Commands {
@@ -55,15 +66,35 @@ impl Commands {
         request: CommandRequest,
         key: Option<&IdempotencyKey>,
     ) -> Result<Command, ServiceError> {
+        self.submit_unless_created(caller, run, request, SubmissionKey::Idempotency(key)).await
+    }
+
+    /// Submits a turn under the id of a client. The same id returns the same turn, whatever the body.
+    pub(crate) async fn submit_client_run(
+        &self,
+        caller: &Authorized<RunsWrite>,
+        run: RunId,
+        request: CommandRequest,
+        client_run: ClientRun<'_>,
+    ) -> Result<Command, ServiceError> {
+        self.submit_unless_created(caller, run, request, SubmissionKey::ClientRun(client_run)).await
+    }
+
+    async fn submit_unless_created(
+        &self,
+        caller: &Authorized<RunsWrite>,
+        run: RunId,
+        request: CommandRequest,
+        key: SubmissionKey<'_>,
+    ) -> Result<Command, ServiceError> {
         let mut locked = self.lock_with_bundle(caller, run).await?;
         let id = CommandId::generate();
         let payload = self.seal_payload(id, request.payload)?;
         let body =
             json!(["command", run, request.kind, payload.digest.as_ref().unwrap_or(&payload.redacted)]);
-        let claim = idempotency::claim(&mut locked.tx, caller, key, &body, id.as_uuid()).await?;
-        if let Claim::Created(created) = claim {
+        if let Some(created) = claim(&mut locked, caller, key, &body, id).await? {
             locked.tx.rollback().await?;
-            return self.find(CommandId::from_uuid(created)).await;
+            return self.find(created).await;
         }
         let turn = locked.open_turn();
         command::submit(&locked.run.state, request.kind, turn.is_some())?;
@@ -80,6 +111,13 @@ impl Commands {
             created_by: caller.principal,
         };
         let command = insert_command(&mut locked, record).await?;
+        if let SubmissionKey::ClientRun(client_run) = key {
+            let mut event = json!({ "clientRunId": client_run.id });
+            if let Some(parent) = payload.redacted.get("parentRunId").and_then(Value::as_str) {
+                event["parentRunId"] = json!(parent);
+            }
+            locked.append_event(event::CLIENT_RUN, Some(id), event);
+        }
         let waiting = locked.run.lease.is_none().then(|| locked.run.clone());
         // Without the payload: it is in the journal of the run, where it can be erased.
         let detail = json!({ "runId": run.to_string(), "type": request.kind });
@@ -191,6 +229,31 @@ impl Commands {
 
     async fn find(&self, id: CommandId) -> Result<Command, ServiceError> {
         rows::find(&self.runs.deps.store, id).await?.ok_or(ServiceError::NOT_FOUND)
+    }
+}
+
+/// Claims a key for a new command. Returns the command that has the key already.
+async fn claim(
+    locked: &mut LockedRun,
+    caller: &Authorized<RunsWrite>,
+    key: SubmissionKey<'_>,
+    body: &Value,
+    id: CommandId,
+) -> Result<Option<CommandId>, ServiceError> {
+    match key {
+        SubmissionKey::Idempotency(key) => {
+            Ok(match idempotency::claim(&mut locked.tx, caller, key, body, id.as_uuid()).await? {
+                Claim::Created(created) => Some(CommandId::from_uuid(created)),
+                Claim::Create => None,
+            })
+        }
+        SubmissionKey::ClientRun(run) => {
+            let seq = Seq::new(locked.next_seq().get() - 1).unwrap_or_default();
+            let start = SessionPosition { ordinal: locked.run.ordinal, seq };
+            let new = ClientTurn { command: id, start };
+            let claimed = client_runs::claim(&mut locked.tx, run, new).await?;
+            Ok((claimed != new).then_some(claimed.command))
+        }
     }
 }
 

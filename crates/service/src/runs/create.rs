@@ -3,6 +3,7 @@
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::role::rights::RunsWrite;
+use guildhall_domain::agents::AgentRevision;
 use guildhall_domain::ids::{RunId, SessionId};
 use guildhall_domain::journal::Seq;
 use guildhall_domain::runs::event;
@@ -27,6 +28,8 @@ pub struct CreateRun {
     /// The session to continue; a new one without it.
     pub session: Option<SessionId>,
     pub run: RunRequest,
+    /// The agent whose settings the run has.
+    pub agent: Option<AgentRevision>,
 }
 
 impl Runs {
@@ -51,8 +54,8 @@ impl Runs {
         }
         has_credential?;
         let session = request.session.unwrap_or_else(SessionId::generate);
-        let record =
-            RunRecord { id, tenant: caller.tenant(), session, spec: &spec, created_by: caller.principal };
+        let (tenant, created_by) = (caller.tenant(), caller.principal);
+        let record = RunRecord { id, tenant, session, spec: &spec, created_by, agent: request.agent };
         let insertion = if request.session.is_some() {
             self.check_session(caller, session, &spec).await?;
             insert_run(&mut tx, record).await?

@@ -5,6 +5,7 @@ use guildhall_domain::access::role::rights::RunsRead;
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
 use guildhall_domain::journal::Entry;
 use guildhall_domain::journal::{Gap, Incarnation, Seq, SessionCursor, SessionPosition};
+use guildhall_domain::sessions::Session;
 use guildhall_store::{Store, StoreError, journal as entries, runs as rows, schema_state, sessions};
 
 use super::Sessions;
@@ -122,11 +123,36 @@ impl Sessions {
             Ok(at) => (at, None),
             Err(gap) => (SessionPosition::default(), Some(gap)),
         };
+        Ok(self.stream(&session, incarnation, history, at, gap))
+    }
+
+    /// Follows a session from a place that the server has stored.
+    pub async fn follow_from(
+        &self,
+        caller: &Authorized<RunsRead>,
+        id: SessionId,
+        at: SessionPosition,
+    ) -> Result<SessionStream, ServiceError> {
+        let session = self.load(caller, id, "").await?;
+        let incarnation = schema_state::incarnation(&self.deps.store).await?;
+        let history = self.end_of_session(id).await?;
+        Ok(self.stream(&session, incarnation, history, at, None))
+    }
+
+    fn stream(
+        &self,
+        session: &Session,
+        incarnation: Incarnation,
+        history: SessionPosition,
+        at: SessionPosition,
+        gap: Option<Gap>,
+    ) -> SessionStream {
+        let id = session.id;
         let before = Seq::new(i64::from(at.ordinal) - 1).unwrap_or_default();
         let created_runs = self.deps.journals.follow(sessions::stream(id), before);
         let (store, journals) = (self.deps.store.clone(), self.deps.journals.clone());
         let (tenant, session) = (session.tenant, id);
-        Ok(SessionStream {
+        SessionStream {
             session,
             tenant,
             incarnation,
@@ -138,7 +164,7 @@ impl Sessions {
             created_runs,
             next: None,
             current: None,
-        })
+        }
     }
 
     /// Returns the current end of a session.

@@ -38,4 +38,11 @@ RETURNING
         FROM runs AS run
         INNER JOIN projects AS project ON project.tenant = run.tenant AND project.slug = run.project
         WHERE run.id = leases.run
-    ) AS "setup?"
+    ) AS "setup?",
+    (
+        SELECT revision.settings::json ->> 'instructions'
+        FROM runs AS run
+        INNER JOIN agent_revisions AS revision
+            ON revision.agent = run.agent AND revision.revision = run.agent_revision
+        WHERE run.id = leases.run
+    ) AS "instructions?"

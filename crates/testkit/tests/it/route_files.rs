@@ -198,6 +198,13 @@ const NOUNS: &[Noun] = &[
         &["agents", "agent_revisions"],
     ),
     noun(
+        "front",
+        "agent_runs",
+        &[("*", "/api/v1/agent/runs"), ("*", "/api/v1/agents/{agent}/agui")],
+        &["front/mod.rs", "front/client_time.rs", "front/time_zone.rs"],
+        &["client_runs", "threads"],
+    ),
+    noun(
         "webhooks",
         "webhooks",
         &[("*", "/api/v1/tenants/{tenant}/webhooks")],

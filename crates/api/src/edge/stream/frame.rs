@@ -14,8 +14,8 @@ pub(super) const HEARTBEAT: &str = ": heartbeat\n\n";
 /// One event of the followed log.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamEvent {
-    /// The frame name. Different from the names of the control frames.
-    pub(crate) name: &'static str,
+    /// The frame name. Different from the names of the control frames. None for clients that only read the data.
+    pub(crate) name: Option<&'static str>,
     /// The frame id: sent back as `Last-Event-ID`, the stream continues after it.
     pub(crate) cursor: String,
     /// One line of JSON.
@@ -24,7 +24,8 @@ pub(crate) struct StreamEvent {
 
 impl StreamEvent {
     pub(super) fn encode(&self) -> Bytes {
-        format!("id: {}\nevent: {}\ndata: {}\n\n", self.cursor, self.name, self.data).into()
+        let name = self.name.map(|name| format!("event: {name}\n")).unwrap_or_default();
+        format!("id: {}\n{name}data: {}\n\n", self.cursor, self.data).into()
     }
 }
 

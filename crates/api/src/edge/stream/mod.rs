@@ -22,7 +22,7 @@ use guildhall_domain::access::role::Right;
 use guildhall_domain::ids::{PrincipalId, TenantId};
 use guildhall_domain::journal::follow::ClientId;
 use guildhall_domain::journal::{Gap, Seq};
-use guildhall_protocol::stream::CLIENT_ID_HEADER;
+use guildhall_protocol::stream::{CLIENT_ID_HEADER, Notice};
 use guildhall_runtime::Tasks;
 use guildhall_service::ServiceError;
 use guildhall_service::access::authority::{AuthorityWatch, AuthorityWatches};
@@ -100,6 +100,9 @@ pub(crate) trait StreamSource: Send + Sync + 'static {
     /// What a caller needs, all the time that the stream is open.
     type ReadRight: ReadRight;
 
+    /// Whether the client understands notices. Without them the stream has only events and its last frame.
+    const HAS_NOTICES: bool = true;
+
     fn topic(&self) -> StreamTopic;
 
     /// Waits for the next event. May be called again after an error without losing events.
@@ -110,6 +113,16 @@ pub(crate) trait StreamSource: Send + Sync + 'static {
 
     /// Returns the last replayed position, once the replay is complete; for sessions with the ordinal of the run.
     fn replayed(&self) -> Option<(Seq, Option<i32>)>;
+
+    /// Returns whether the last event was returned. A log that can grow has none.
+    fn is_finished(&self) -> bool {
+        false
+    }
+
+    /// Returns the last frame of a stream that the server ends early; none if the client needs no such frame.
+    fn last_frame(&self, notice: Notice) -> Option<Bytes> {
+        Some(frame::encode_notice(notice))
+    }
 }
 
 /// The limits of open streams on a replica.

@@ -120,13 +120,13 @@ impl Writer {
         self.reader_dropped.cancelled().await;
     }
 
-    /// Ends the stream with a last control frame.
-    pub(super) fn finish(self, last: Bytes, queued: QueuedEvents) {
+    /// Ends the stream, with a last control frame if there is one.
+    pub(super) fn finish(self, last: Option<Bytes>, queued: QueuedEvents) {
         let mut state = self.shared.state();
         if queued == QueuedEvents::Discard {
             state.frames.retain(|frame| !frame.is_counted);
         }
-        state.frames.push_back(Frame { bytes: last, is_counted: false });
+        state.frames.extend(last.map(|bytes| Frame { bytes, is_counted: false }));
     }
 }
 

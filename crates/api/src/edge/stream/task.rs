@@ -41,6 +41,8 @@ enum StreamEnd {
     Evicted,
     Closed(FailureKind),
     Disconnected,
+    /// The log has ended.
+    Finished,
 }
 
 impl<S: StreamSource> StreamTask<S> {
@@ -59,14 +61,18 @@ impl<S: StreamSource> StreamTask<S> {
                 counter!("guildhall_stream_evictions_total").increment(1);
                 info!(client.id = %self.client, stream = topic.kind, owner = %topic.owner, "slow client evicted");
                 let notice = Notice::ClientEvicted { reason: "queue_overflow".to_owned() };
-                self.out.finish(encode_notice(notice), QueuedEvents::Discard);
+                self.out.finish(self.source.last_frame(notice), QueuedEvents::Discard);
             }
             StreamEnd::Closed(kind) => {
                 debug!(client.id = %self.client, stream = topic.kind, owner = %topic.owner, %kind, "stream closed");
                 // At shutdown queued events are still sent; a client that lost access gets none of them.
                 let queued =
                     if kind == FailureKind::NotReady { QueuedEvents::Send } else { QueuedEvents::Discard };
-                self.out.finish(encode_notice(Notice::Closed { failure_kind: kind.to_string() }), queued);
+                let notice = Notice::Closed { failure_kind: kind.to_string() };
+                self.out.finish(self.source.last_frame(notice), queued);
+            }
+            StreamEnd::Finished => {
+                debug!(client.id = %self.client, stream = topic.kind, owner = %topic.owner, "stream finished");
             }
             StreamEnd::Disconnected => {
                 debug!(client.id = %self.client, stream = topic.kind, owner = %topic.owner, "client disconnected");
@@ -75,17 +81,20 @@ impl<S: StreamSource> StreamTask<S> {
     }
 }
 
-/// Sends the history and then live events. Returns only when the client is too slow.
+/// Sends the history and then live events. Returns when the client is too slow, or when the log has ended.
 async fn send_events<S: StreamSource>(
     source: &mut S,
     client: &ClientId,
     out: &Writer,
     watch: AuthorityWatch,
 ) -> StreamEnd {
-    out.push_control(Bytes::from_static(RETRY.as_bytes()));
-    out.push_control(encode_notice(hello(client, Protocol::CURRENT)));
-    if let Some(gap) = source.gap() {
-        out.push_control(encode_notice(Notice::Gap { recovered: false, reason: gap.as_str().to_owned() }));
+    if S::HAS_NOTICES {
+        out.push_control(Bytes::from_static(RETRY.as_bytes()));
+        out.push_control(encode_notice(hello(client, Protocol::CURRENT)));
+        if let Some(gap) = source.gap() {
+            let reason = gap.as_str().to_owned();
+            out.push_control(encode_notice(Notice::Gap { recovered: false, reason }));
+        }
     }
     replay(source, out).await;
     send_live(source, out, watch).await
@@ -99,14 +108,19 @@ async fn replay<S: StreamSource>(source: &mut S, out: &Writer) {
         if let Some(replayed) = source.replayed() {
             break replayed;
         }
+        if source.is_finished() {
+            return;
+        }
         out.push_when_ready(&next_event(source).await.encode()).await;
         replayed_count += 1;
     };
-    out.push_control(encode_notice(Notice::ReplayComplete {
-        replayed_count,
-        last_seq: last_seq.get(),
-        run_ordinal,
-    }));
+    if S::HAS_NOTICES {
+        out.push_control(encode_notice(Notice::ReplayComplete {
+            replayed_count,
+            last_seq: last_seq.get(),
+            run_ordinal,
+        }));
+    }
     out.drained().await;
 }
 
@@ -114,10 +128,10 @@ async fn replay<S: StreamSource>(source: &mut S, out: &Writer) {
 /// is not the fault of its client.
 async fn send_live<S: StreamSource>(source: &mut S, out: &Writer, mut watch: AuthorityWatch) -> StreamEnd {
     let mut full_since = None;
-    loop {
+    while !source.is_finished() {
         let frame = next_event(source).await.encode();
         if out.push(&frame) == PushResult::Full {
-            warn_if_slow(out);
+            warn_if_slow::<S>(out);
             let mut since: Instant = *full_since.get_or_insert_with(Instant::now);
             while timeout_at(since + EVICTION_TIMEOUT, out.push_when_ready(&frame)).await.is_err() {
                 if watch.is_fresh() {
@@ -128,16 +142,20 @@ async fn send_live<S: StreamSource>(source: &mut S, out: &Writer, mut watch: Aut
                 full_since = Some(since);
             }
         }
-        warn_if_slow(out);
+        warn_if_slow::<S>(out);
         if !out.is_overflowing() {
             full_since = None;
         }
     }
+    StreamEnd::Finished
 }
 
-fn warn_if_slow(out: &Writer) {
+fn warn_if_slow<S: StreamSource>(out: &Writer) {
     let Some(load) = out.take_warning() else { return };
     counter!("guildhall_stream_warnings_total").increment(1);
+    if !S::HAS_NOTICES {
+        return;
+    }
     out.push_control_front(encode_notice(Notice::SlowClientWarning {
         queued_frames: load.frames,
         max_frames: MAX_QUEUE.frames,

@@ -198,7 +198,11 @@ impl StreamSource for AuditStream {
 
     async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
         let (entry, cursor) = self.next().await?;
-        Ok(StreamEvent { name: ENTRY, cursor: cursor.to_string(), data: json!(view(&entry)).to_string() })
+        Ok(StreamEvent {
+            name: Some(ENTRY),
+            cursor: cursor.to_string(),
+            data: json!(view(&entry)).to_string(),
+        })
     }
 
     fn gap(&self) -> Option<Gap> {

@@ -53,6 +53,7 @@ pub(super) fn view(granted: LeaseGrant) -> GrantView {
         storage_kind: granted.storage.to_string(),
         directories: granted.directories.map(Vec::from),
         setup: granted.setup.map(ProjectSetupView::from),
+        instructions: granted.instructions,
         recovered_from: granted.recovered_from.map(|runner| runner.to_string()),
         run: run_view(&granted.run),
     }

@@ -85,7 +85,11 @@ impl StreamSource for RunStream {
 
     async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
         let (entry, cursor) = self.next().await?;
-        Ok(StreamEvent { name: EVENT, cursor: cursor.to_string(), data: json!(view(&entry)).to_string() })
+        Ok(StreamEvent {
+            name: Some(EVENT),
+            cursor: cursor.to_string(),
+            data: json!(view(&entry)).to_string(),
+        })
     }
 
     fn gap(&self) -> Option<Gap> {

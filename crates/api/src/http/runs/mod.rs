@@ -150,6 +150,7 @@ fn run_request(app: &App, body: CreateRun) -> Result<CreateRunRequest, ApiError>
             policy: parse_part("executionPolicy", policy)?,
             trace_sink: parse_part("traceSink", body.trace_sink)?,
         },
+        agent: None,
     })
 }
 

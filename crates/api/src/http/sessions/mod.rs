@@ -196,7 +196,7 @@ impl StreamSource for SessionStream {
             run_ordinal: next.cursor.position.ordinal,
             event: events::view(&next.entry),
         };
-        Ok(StreamEvent { name: EVENT, cursor: next.cursor.to_string(), data: json!(view).to_string() })
+        Ok(StreamEvent { name: Some(EVENT), cursor: next.cursor.to_string(), data: json!(view).to_string() })
     }
 
     fn gap(&self) -> Option<Gap> {

@@ -7,6 +7,7 @@ mod content;
 mod error;
 mod reader;
 
+use guildhall_domain::front::RuntimeMode;
 use serde_json::Value;
 
 pub use self::content::{ImageReference, MessagePart};
@@ -60,13 +61,6 @@ pub struct ContextItem {
     pub value: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RuntimeMode {
-    #[default]
-    Chat,
-    Automation,
-}
-
 /// An answer to an interrupt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResumeEntry {
@@ -102,10 +96,9 @@ impl RunAgentInput {
             Some(forwarded) => forwarded.optional_text(name),
             None => Ok(None),
         };
-        let runtime_mode = match forwarded_text("runtimeMode")?.as_deref() {
-            None | Some("chat") => RuntimeMode::Chat,
-            Some("automation") => RuntimeMode::Automation,
-            Some(_) => return Err(InvalidInput::RuntimeMode),
+        let runtime_mode = match forwarded_text("runtimeMode")? {
+            None => RuntimeMode::Chat,
+            Some(name) => RuntimeMode::from_name(&name).map_err(|_| InvalidInput::RuntimeMode)?,
         };
         Ok(Self {
             thread_id: visible("threadId", input.required_text("threadId")?)?,

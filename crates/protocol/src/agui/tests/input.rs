@@ -1,11 +1,12 @@
 //! What clients send.
 
+use guildhall_domain::front::RuntimeMode;
 use serde_json::{Value, json};
 
 use crate::agui::event::Dialect;
 use crate::agui::input::{
     ContextItem, ImageReference, InputRole, InvalidInput, NewMessage, ResumeAnswer, ResumeEntry,
-    RunAgentInput, RuntimeMode,
+    RunAgentInput,
 };
 
 fn parse(input: &Value) -> Result<RunAgentInput, InvalidInput> {

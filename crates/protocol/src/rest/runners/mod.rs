@@ -130,6 +130,9 @@ pub struct GrantView {
     /// in the grant of a claim, not of a renewal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<ProjectSetupView>,
+    /// What the agent of the run is told before its first turn. Present in the grant of a claim, not of a renewal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
     pub run: RunView,
 }
 

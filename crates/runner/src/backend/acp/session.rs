@@ -71,7 +71,10 @@ impl Session {
     ) -> Result<(), BackendFailure> {
         let capabilities = self.initialize(config, sink).await?;
         let response = match thread {
-            ThreadStart::New => self.start_session(open_params(config, meta), sink).await?,
+            ThreadStart::New => {
+                self.translator.instructions.clone_from(&config.instructions);
+                self.start_session(open_params(config, meta), sink).await?
+            }
             ThreadStart::Resume(thread) => {
                 self.resume_session(open_params(config, meta), capabilities, thread.0, sink).await?
             }

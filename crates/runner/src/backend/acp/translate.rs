@@ -36,6 +36,8 @@ const MAX_TOOL_CALLS: usize = 1024;
 #[derive(Debug, Default)]
 pub struct Translator {
     thread: String,
+    /// What the agent is told with the first prompt of the thread, until then.
+    pub(super) instructions: Option<String>,
     turns: u32,
     items: u32,
     /// The text of the current item.

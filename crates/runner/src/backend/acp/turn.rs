@@ -67,7 +67,11 @@ impl<'a> Turn<'a> {
         sink: &'a EventSink,
     ) -> Result<Self, BackendFailure> {
         session.translator.start_turn();
-        let params = json!({ "sessionId": session.thread(), "prompt": [{ "type": "text", "text": prompt }] });
+        // The protocol has no place for instructions: they are a text before the first prompt of a thread.
+        let instructions = session.translator.instructions.take();
+        let texts = instructions.as_deref().into_iter().chain([prompt]);
+        let blocks: Vec<_> = texts.map(|text| json!({ "type": "text", "text": text })).collect();
+        let params = json!({ "sessionId": session.thread(), "prompt": blocks });
         let started_at = Instant::now();
         let request_id = session.send_request("session/prompt", &params).await?;
         let limits = Limits {

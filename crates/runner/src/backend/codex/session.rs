@@ -82,6 +82,9 @@ impl Session {
             "cwd": config.workspace, "approvalPolicy": config.approval.as_str(), "approvalsReviewer": "user",
             "sandbox": config.sandbox.as_str(),
         });
+        if let Some(instructions) = &config.instructions {
+            params["developerInstructions"] = json!(instructions);
+        }
         match thread {
             ThreadStart::New => {
                 let failed =

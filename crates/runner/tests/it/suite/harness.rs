@@ -89,6 +89,7 @@ impl<'a> Harness<'a> {
             user,
             allowed_hosts: Vec::new(),
             model_caps: ModelCaps::default(),
+            instructions: None,
             cache: None,
             max_tool_calls: 20,
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::runs::{agent_request, command_question, run_request};
+use crate::support::runs::{agent_request, command_question, run_agent_input, run_request};
 use crate::support::{TestResponse, TestServer, read_response};
 
 /// The routes that need no token. Each needs a reason.
@@ -108,6 +108,8 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/tenants/{tenant}/subject-tokens"), json!({ "subject": "victim" })),
         (("POST", "/api/v1/agents"), agent_request("acme", "mallory")),
         (("PATCH", "/api/v1/agents/{agent}"), json!({ "name": "Mallory" })),
+        (("POST", "/api/v1/agent/runs"), run_agent_input("leak")),
+        (("POST", "/api/v1/agents/{agent}/agui"), run_agent_input("leak")),
         (("POST", "/api/v1/runs"), run_request("acme")),
         (("POST", "/api/v1/runs/{run}/commands"), json!({ "type": "turn", "payload": { "prompt": "leak" } })),
         (("POST", "/api/v1/runs/{run}/runner-jobs"), json!({})),
@@ -226,6 +228,11 @@ pub(crate) const MISSING_IDS: [&str; 17] = [
 
 pub(crate) fn fill(template: &str, values: [&str; 17]) -> String {
     let mut template = template.replace("{seq}", "1").replace("{number}", "0");
+    // The tenant and the agent of a thread are query parameters.
+    if template.contains("{thread}") {
+        template = template.replace("{thread}", "550e8400-e29b-41d4-a716-446655440000");
+        template.push_str("?tenantId={tenant}&agentId={agent}");
+    }
     template = template.replace("{host}", "git.example").replace("{kind}", "token");
     // The tenant of a profile is a query parameter.
     if template.contains("{profile}") {

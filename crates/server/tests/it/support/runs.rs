@@ -195,6 +195,19 @@ pub(crate) fn run_request(tenant: &str) -> Value {
     })
 }
 
+/// Returns the smallest valid input of an agent's run.
+pub(crate) fn run_agent_input(text: &str) -> Value {
+    json!({
+        "threadId": "550e8400-e29b-41d4-a716-446655440000",
+        "runId": "run-1",
+        "state": {},
+        "messages": [{ "id": "msg-1", "role": "user", "content": text }],
+        "tools": [],
+        "context": [],
+        "forwardedProps": { "runtime_mode": "chat" },
+    })
+}
+
 /// Returns the smallest valid request body for an agent.
 pub(crate) fn agent_request(tenant: &str, slug: &str) -> Value {
     json!({

@@ -56,7 +56,7 @@ use guildhall_domain::front::RuntimeMode;
 use guildhall_domain::front::client_time::ClientTime;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use fields::Fields;
@@ -101,6 +101,19 @@ pub struct UserMessage {
     /// The text; text blocks are joined by line breaks. It can be empty.
     pub text: String,
     pub attachments: Vec<AgentAttachment>,
+}
+
+/// Query parameters of a new run.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct AgentRunsQuery {
+    /// Id or slug of the tenant. Optional for service keys, which belong to one tenant.
+    #[param(min_length = 1, max_length = 64)]
+    pub tenant_id: Option<String>,
+    /// Id or slug of the agent. By default the default agent of the tenant.
+    #[param(example = "helper", min_length = 1, max_length = 64)]
+    pub agent_id: Option<String>,
 }
 
 /// Confirms that a run was accepted.

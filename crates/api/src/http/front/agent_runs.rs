@@ -1,0 +1,184 @@
+//! Runs of agents, as the Agent Run Input Protocol defines them: a run of the protocol is a turn of a session.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::extract::rejection::BytesRejection;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use guildhall_domain::FailureKind;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::Right;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
+use guildhall_domain::agents::AgentKey;
+use guildhall_domain::front::RuntimeMode;
+use guildhall_domain::front::time_zone::event_time_zone;
+use guildhall_domain::ids::AgentId;
+use guildhall_protocol::agui::event::Dialect;
+use guildhall_protocol::rest::front::agent_runs::{
+    self, AgentRunInput, AgentRunInputError, AgentRunsQuery, RunAgentInput, TaskAcceptedResponse,
+};
+use guildhall_service::ServiceError;
+use guildhall_service::front::agent_runs::TurnRequest;
+use serde_json::{Value, json};
+
+use super::agui;
+use crate::App;
+use crate::edge::caller::PendingAuthorization;
+use crate::edge::error::ApiError;
+use crate::edge::input::{PathIds, ValidatedQuery, parse};
+use crate::edge::stream::{client_id, last_event_id};
+use crate::http::headers::StreamHeaders;
+use crate::http::responses::CommonErrors;
+
+/// Start a run of an agent
+///
+/// Starts a turn in the conversation `threadId` with the default agent of the tenant, or with `agentId`. The same `runId`
+/// in the same thread is the same run. `tools` are stored and never registered. With `Accept: text/event-stream` the input
+/// is read as AG-UI defines it, and the response is a stream of AG-UI events that ends with the run.
+#[utoipa::path(
+    post, path = "/api/v1/agent/runs", tag = "front", operation_id = "createAgentRun", security(("bearer" = [])),
+    params(AgentRunsQuery), request_body = RunAgentInput,
+    responses(
+        (status = 200, description = "The run was accepted", content(
+            (TaskAcceptedResponse = "application/json"), (String = "text/event-stream")
+        )),
+        CommonErrors,
+    )
+)]
+pub(crate) async fn create(
+    State(app): State<App>,
+    caller: PendingAuthorization<RunsWrite>,
+    headers: HeaderMap,
+    ValidatedQuery(query): ValidatedQuery<AgentRunsQuery>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let bytes = read_body(body)?;
+    let agent = query.agent_id.as_deref().map(|agent| parse("agentId", agent)).transpose()?;
+    if accepts_stream(&headers) {
+        let input = agui::parse_input(&bytes)?;
+        let caller = authorize(&app, caller, query.tenant_id.as_deref()).await?;
+        return agui::run(&app, caller, agent.as_ref(), input).await;
+    }
+    let input = agent_runs::parse(&bytes).map_err(|error| invalid(&error))?;
+    let caller = authorize(&app, caller, query.tenant_id.as_deref()).await?;
+    let (thread, client_run) = (input.thread_id.to_string(), input.run_id.clone());
+    let message = input.user_message.id.clone();
+    let payload = payload(input)?;
+    let request = TurnRequest { thread: &thread, client_run: &client_run, message: &message, payload };
+    let accepted = app.front.agent_runs.start_turn(&caller, agent.as_ref(), request).await?;
+    let response = TaskAcceptedResponse {
+        task_id: accepted.turn.command.to_string(),
+        thread_id: thread,
+        run_id: client_run,
+        created: accepted.is_new_thread,
+    };
+    Ok(Json(response).into_response())
+}
+
+/// Run an agent with AG-UI
+///
+/// The same as `POST /api/v1/agent/runs` with `Accept: text/event-stream`, for one agent.
+#[utoipa::path(
+    post, path = "/api/v1/agents/{agent}/agui", tag = "front", operation_id = "runAgentWithAgui",
+    security(("bearer" = [])), params(("agent" = String, Path, description = "Agent id")),
+    request_body = RunAgentInput,
+    responses((status = 200, description = "AG-UI events until the run ends", body = String, content_type = "text/event-stream"), CommonErrors)
+)]
+pub(crate) async fn run_with_agui(
+    State(app): State<App>,
+    caller: Authorized<RunsWrite>,
+    PathIds(agent): PathIds<AgentId>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let input = agui::parse_input(&read_body(body)?)?;
+    agui::run(&app, caller, Some(&AgentKey::Id(agent)), input).await
+}
+
+/// Follow a conversation with AG-UI
+///
+/// All runs of the thread from its beginning, or after `Last-Event-ID`, then live. The stream has no end.
+#[utoipa::path(
+    get, path = "/api/v1/agent/runs/{thread}/events", tag = "front", operation_id = "followAgentThread",
+    security(("bearer" = [])),
+    params(
+        ("thread" = String, Path, description = "The client's id of the conversation"), AgentRunsQuery, StreamHeaders,
+    ),
+    responses((status = 200, description = "AG-UI events", body = String, content_type = "text/event-stream"), CommonErrors)
+)]
+pub(crate) async fn follow(
+    State(app): State<App>,
+    caller: PendingAuthorization<RunsRead>,
+    PathIds(thread): PathIds<String>,
+    headers: HeaderMap,
+    ValidatedQuery(query): ValidatedQuery<AgentRunsQuery>,
+) -> Result<Response, ApiError> {
+    let agent = query.agent_id.as_deref().map(|agent| parse("agentId", agent)).transpose()?;
+    let (after, client) = (last_event_id(&headers)?, client_id(&headers)?);
+    let caller = authorize(&app, caller, query.tenant_id.as_deref()).await?;
+    let found = app.front.agent_runs.find(&caller, agent.as_ref(), &thread).await?;
+    let session = found.ok_or(ServiceError::NOT_FOUND)?;
+    agui::follow(&app, caller, client, (&thread, session), Dialect::V1, after).await
+}
+
+async fn authorize<R: Right>(
+    app: &App,
+    caller: PendingAuthorization<R>,
+    tenant: Option<&str>,
+) -> Result<Authorized<R>, ApiError> {
+    match tenant {
+        Some(tenant) => Ok(caller.in_tenant(app, tenant).await?),
+        None => caller.in_tenant_of_key(),
+    }
+}
+
+/// Returns whether the client wants a stream. Anything else is answered as JSON.
+fn accepts_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut kinds = accepted.flat_map(|value| value.split(','));
+    kinds.any(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/event-stream")
+}
+
+fn read_body(body: Result<Bytes, BytesRejection>) -> Result<Bytes, ApiError> {
+    body.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => invalid(&AgentRunInputError::PayloadTooLarge),
+        _ => ApiError::new(FailureKind::SchemaInvalid, "the body is incomplete"),
+    })
+}
+
+fn invalid(error: &AgentRunInputError) -> ApiError {
+    let is_too_large = error.status() == StatusCode::PAYLOAD_TOO_LARGE;
+    let kind = if is_too_large { FailureKind::PayloadTooLarge } else { FailureKind::InvalidInput };
+    ApiError::new(kind, error.message())
+}
+
+/// Returns the payload of the turn: the user's text as the prompt, and the rest of the input as it came.
+fn payload(input: AgentRunInput) -> Result<Value, ApiError> {
+    let refused = |message: &str| Err(ApiError::new(FailureKind::InvalidInput, message));
+    if input.runtime_mode == RuntimeMode::Automation {
+        return refused("forwardedProps.runtime_mode: this server has no stored automations: use chat");
+    }
+    if input.run_id.chars().any(char::is_control) {
+        return refused("runId must not contain control characters");
+    }
+    if !input.user_message.attachments.is_empty() {
+        return refused("binary content url: this server takes no attachments");
+    }
+    if input.user_message.text.trim().is_empty() {
+        return refused("RunAgentInput user message has no text");
+    }
+    let device = input.client_time.as_ref().map(|time| time.device_timezone.as_str());
+    let mut payload = json!({
+        "prompt": input.user_message.text,
+        "clientMessageId": input.user_message.id,
+        "runtimeMode": input.runtime_mode,
+        "timeZone": event_time_zone(None, device, None).as_str(),
+        "input": {
+            "state": input.state, "messages": input.other_messages, "tools": input.tools, "context": input.context,
+        },
+    });
+    if let Some(parent) = input.parent_run_id {
+        payload["parentRunId"] = json!(parent);
+    }
+    Ok(payload)
+}

@@ -1,0 +1,200 @@
+//! AG-UI: runs of agents as streams of events. Each stream is a fold over the journal of a session, so that every replica
+//! sends the same frames.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use axum::body::Bytes;
+use axum::response::Response;
+use guildhall_domain::FailureKind;
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
+use guildhall_domain::agents::AgentKey;
+use guildhall_domain::front::ClientTurn;
+use guildhall_domain::ids::SessionId;
+use guildhall_domain::journal::follow::ClientId;
+use guildhall_domain::journal::{Gap, Seq, SessionPosition};
+use guildhall_domain::runs::event::EventBody;
+use guildhall_protocol::agui::event::Dialect;
+use guildhall_protocol::agui::fold::{AguiFold, Cursor, Frame, JournalEvent, StreamMode, command_of};
+use guildhall_protocol::agui::input::{InvalidInput, RunAgentInput};
+use guildhall_protocol::stream::Notice;
+use guildhall_service::ServiceError;
+use guildhall_service::front::agent_runs::TurnRequest;
+use guildhall_service::sessions::follow::{SessionEvent, SessionStream};
+use serde_json::{Value, json};
+
+use crate::App;
+use crate::edge::caller::Follower;
+use crate::edge::error::ApiError;
+use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic};
+
+/// The events of a thread, or of one run of it.
+#[derive(Debug)]
+struct AguiStream {
+    events: SessionStream,
+    fold: AguiFold,
+    /// Frames of events that were read, until they are sent.
+    frames: VecDeque<Frame>,
+}
+
+impl StreamSource for AguiStream {
+    type ReadRight = RunsRead;
+
+    const HAS_NOTICES: bool = false;
+
+    fn topic(&self) -> StreamTopic {
+        StreamTopic { kind: "thread", tenant: Some(self.events.tenant), owner: self.events.session.as_uuid() }
+    }
+
+    async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
+        loop {
+            if let Some(frame) = self.frames.pop_front() {
+                return Ok(StreamEvent {
+                    name: None,
+                    cursor: frame.cursor.to_string(),
+                    data: frame.to_json(),
+                });
+            }
+            let event = self.events.next().await?;
+            self.frames.extend(self.fold.push(journal_event(event)));
+        }
+    }
+
+    fn gap(&self) -> Option<Gap> {
+        None
+    }
+
+    fn replayed(&self) -> Option<(Seq, Option<i32>)> {
+        let replayed = self.events.replayed().filter(|_| self.frames.is_empty());
+        replayed.map(|last| (last.seq, Some(last.ordinal)))
+    }
+
+    fn is_finished(&self) -> bool {
+        self.frames.is_empty() && self.fold.is_finished()
+    }
+
+    /// A stream without a last event looks like success to the official client.
+    fn last_frame(&self, _: Notice) -> Option<Bytes> {
+        self.fold.close().map(|event| format!("data: {}\n\n", json!(event)).into())
+    }
+}
+
+fn journal_event(event: SessionEvent) -> JournalEvent {
+    let body = event.entry.body.as_deref().and_then(|body| serde_json::from_str::<EventBody>(body).ok());
+    let (command, late) = body.as_ref().map_or((None, false), |body| (body.command_id, body.late));
+    JournalEvent {
+        run: event.run,
+        ordinal: event.cursor.position.ordinal,
+        seq: event.entry.seq.get(),
+        kind: event.entry.kind,
+        command,
+        payload: body.map(|body| body.payload),
+        recorded_at: event.entry.recorded_at,
+        late,
+    }
+}
+
+/// Parses an input in the AG-UI profile.
+pub(super) fn parse_input(bytes: &[u8]) -> Result<RunAgentInput, ApiError> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|_| ApiError::new(FailureKind::SchemaInvalid, "the body must be JSON"))?;
+    RunAgentInput::parse(&value).map_err(|error| invalid(&error))
+}
+
+fn invalid(error: &InvalidInput) -> ApiError {
+    ApiError::new(FailureKind::InvalidInput, error.to_string())
+}
+
+/// Starts a run, or finds it, and streams its events.
+pub(super) async fn run(
+    app: &App,
+    caller: Authorized<RunsWrite>,
+    agent: Option<&AgentKey>,
+    input: RunAgentInput,
+) -> Result<Response, ApiError> {
+    let reader = read_right(&caller)?;
+    let session = app.front.agent_runs.find(&reader, agent, &input.thread_id).await?;
+    let known = match session {
+        Some(session) => {
+            app.front.agent_runs.find_turn(session, &input.run_id).await?.map(|turn| (session, turn))
+        }
+        None => None,
+    };
+    let (session, turn) = match known {
+        Some(known) => known,
+        None => start(app, &caller, agent, session, &input).await?,
+    };
+    let mode = StreamMode::Run { run_id: input.run_id.clone(), command: turn.command };
+    let fold = AguiFold::new(&input.thread_id, input.dialect, mode);
+    open(app, reader, ClientId::generate(), session, turn.start, fold).await
+}
+
+async fn start(
+    app: &App,
+    caller: &Authorized<RunsWrite>,
+    agent: Option<&AgentKey>,
+    session: Option<SessionId>,
+    input: &RunAgentInput,
+) -> Result<(SessionId, ClientTurn), ApiError> {
+    let refused = |message: &str| Err(ApiError::new(FailureKind::InvalidInput, message));
+    if !input.resume.is_empty() {
+        return refused("resume: answer the questions of agents at POST /api/v1/approvals/{approval}/votes");
+    }
+    let sent: Vec<String> = input.messages.iter().map(|message| message.id.clone()).collect();
+    let known = match session {
+        Some(session) => app.front.agent_runs.known_messages(session, &sent).await?,
+        None => BTreeSet::new(),
+    };
+    let is_known = |id: &str| known.contains(id) || command_of(id).is_some();
+    let Some(message) = input.new_message(is_known).map_err(|error| invalid(&error))? else {
+        return refused("messages: there is no new message of the user");
+    };
+    if !message.images.is_empty() {
+        return refused("messages: this server takes no images");
+    }
+    let payload = json!({
+        "prompt": message.text, "clientMessageId": message.id, "runtimeMode": input.runtime_mode,
+        "input": { "state": input.state, "tools": input.tools },
+    });
+    let (thread, client_run) = (input.thread_id.as_str(), input.run_id.as_str());
+    let request = TurnRequest { thread, client_run, message: &message.id, payload };
+    let accepted = app.front.agent_runs.start_turn(caller, agent, request).await?;
+    Ok((accepted.session, accepted.turn))
+}
+
+/// Streams the events of a thread after a cursor, or from its beginning.
+pub(super) async fn follow(
+    app: &App,
+    caller: Authorized<RunsRead>,
+    client: ClientId,
+    thread: (&str, SessionId),
+    dialect: Dialect,
+    after: Option<Cursor>,
+) -> Result<Response, ApiError> {
+    let (thread, session) = thread;
+    let fold = AguiFold::new(thread, dialect, StreamMode::Thread);
+    // A fold reads the run of its cursor from the beginning.
+    let ordinal = after.map_or(0, |cursor| cursor.ordinal);
+    let fold = match after {
+        Some(cursor) => fold.resume(cursor),
+        None => fold,
+    };
+    open(app, caller, client, session, SessionPosition { ordinal, seq: Seq::ZERO }, fold).await
+}
+
+async fn open(
+    app: &App,
+    caller: Authorized<RunsRead>,
+    client: ClientId,
+    session: SessionId,
+    from: SessionPosition,
+    fold: AguiFold,
+) -> Result<Response, ApiError> {
+    let events = app.sessions.sessions.follow_from(&caller, session, from).await?;
+    app.streams.open(&Follower { caller }, client, AguiStream { events, fold, frames: VecDeque::new() })
+}
+
+fn read_right(caller: &Authorized<RunsWrite>) -> Result<Authorized<RunsRead>, ApiError> {
+    let (tenant, caller) = (caller.tenant(), (**caller).clone());
+    Ok(Authorized::new(caller, tenant).map_err(ServiceError::from)?)
+}

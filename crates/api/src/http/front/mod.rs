@@ -1,0 +1,16 @@
+//! The front door for applications.
+
+mod agent_runs;
+mod agui;
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(agent_runs::create))
+        .routes(routes!(agent_runs::follow))
+        .routes(routes!(agent_runs::run_with_agui))
+}

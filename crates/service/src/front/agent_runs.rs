@@ -1,0 +1,206 @@
+//! Runs of agents. A thread is a session under the id of a client, and a run of the client is a turn: it goes to the open
+//! run of the session, or to a new one.
+
+use std::collections::BTreeSet;
+
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
+use guildhall_domain::agents::{Agent, AgentKey, AgentRevision};
+use guildhall_domain::front::{ClientTurn, ThreadKey};
+use guildhall_domain::ids::{AgentId, RunId, SessionId, TenantId};
+use guildhall_domain::runs::command::{CommandError, CommandKind};
+use guildhall_store::client_runs::{self, ClientRun};
+use guildhall_store::sessions::{self, NewSession, Reader};
+use guildhall_store::{agents, threads};
+use serde_json::Value;
+
+use super::error::FrontError;
+use crate::ServiceError;
+use crate::deps::Deps;
+use crate::runs::commands::{CommandRequest, Commands};
+use crate::runs::error::RunError;
+use crate::runs::{CreateRun, Runs};
+
+/// How often a turn looks for an open run. Another caller may end the run, or create one, at the same time.
+const MAX_ATTEMPTS: usize = 5;
+
+/// A turn of an application.
+#[derive(Debug, Clone)]
+pub struct TurnRequest<'a> {
+    /// The client's id of the conversation.
+    pub thread: &'a str,
+    /// The client's id of the turn. The same id is the same turn.
+    pub client_run: &'a str,
+    /// The client's id of the message.
+    pub message: &'a str,
+    /// What the agent and later readers get: `prompt`, and what else the client sent.
+    pub payload: Value,
+}
+
+/// A turn that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AcceptedTurn {
+    pub session: SessionId,
+    pub turn: ClientTurn,
+    /// Whether the conversation is new.
+    pub is_new_thread: bool,
+}
+
+/// Starts and finds turns.
+#[derive(Debug, Clone)]
+pub struct AgentRuns {
+    deps: Deps,
+    runs: Runs,
+    commands: Commands,
+}
+
+impl AgentRuns {
+    pub(super) fn new(deps: Deps, runs: Runs, commands: Commands) -> Self {
+        Self { deps, runs, commands }
+    }
+
+    /// Starts a turn with an agent. A repeated request returns the same turn, also while the first one is served.
+    pub async fn start_turn(
+        &self,
+        caller: &Authorized<RunsWrite>,
+        agent: Option<&AgentKey>,
+        request: TurnRequest<'_>,
+    ) -> Result<AcceptedTurn, ServiceError> {
+        let agent = self.agent(caller.tenant(), agent).await?;
+        let key = ThreadKey { agent: agent.id, owner: caller.principal, thread: request.thread };
+        let (session, is_new_thread) = self.session(caller, &agent, &key).await?;
+        let client_run = ClientRun { session, id: request.client_run, message: request.message };
+        if let Some(turn) = client_runs::find(&self.deps.store, session, client_run.id).await? {
+            return Ok(AcceptedTurn { session, turn, is_new_thread });
+        }
+        if !agent.enabled {
+            return Err(FrontError::AgentDisabled(agent.slug).into());
+        }
+        for _ in 0..MAX_ATTEMPTS {
+            let run = self.open_run(caller, &agent, session).await?;
+            let turn = CommandRequest { kind: CommandKind::Turn, payload: request.payload.clone() };
+            match self.commands.submit_client_run(caller, run, turn, client_run).await {
+                Ok(_) => {
+                    let turn = client_runs::find(&self.deps.store, session, client_run.id).await?;
+                    let turn = turn.ok_or(ServiceError::NOT_FOUND)?;
+                    return Ok(AcceptedTurn { session, turn, is_new_thread });
+                }
+                Err(ServiceError::Run(RunError::Command(
+                    CommandError::RunEnded(_) | CommandError::RunCancelling,
+                ))) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(FrontError::NoOpenRun.into())
+    }
+
+    /// Returns the session of a thread of the caller.
+    pub async fn find(
+        &self,
+        caller: &Authorized<RunsRead>,
+        agent: Option<&AgentKey>,
+        thread: &str,
+    ) -> Result<Option<SessionId>, ServiceError> {
+        let agent = self.agent(caller.tenant(), agent).await?.id;
+        let key = ThreadKey { agent, owner: caller.principal, thread };
+        Ok(threads::find(&self.deps.store, &key).await?)
+    }
+
+    /// Returns which messages of a client a session has had.
+    pub async fn known_messages(
+        &self,
+        session: SessionId,
+        messages: &[String],
+    ) -> Result<BTreeSet<String>, ServiceError> {
+        Ok(client_runs::list_messages(&self.deps.store, session, messages).await?)
+    }
+
+    /// Returns the turn that a client has named.
+    pub async fn find_turn(
+        &self,
+        session: SessionId,
+        client_run: &str,
+    ) -> Result<Option<ClientTurn>, ServiceError> {
+        Ok(client_runs::find(&self.deps.store, session, client_run).await?)
+    }
+
+    /// Returns the agent that a request names, or the default of the tenant.
+    async fn agent(&self, tenant: TenantId, key: Option<&AgentKey>) -> Result<Agent, ServiceError> {
+        let id = find_agent(&self.deps, tenant, key).await?;
+        let found = agents::find(&self.deps.store, id).await?;
+        found.filter(|agent| agent.tenant == tenant).ok_or(ServiceError::NOT_FOUND)
+    }
+
+    /// Returns the session of a thread, and whether it was created now.
+    async fn session(
+        &self,
+        caller: &Authorized<RunsWrite>,
+        agent: &Agent,
+        key: &ThreadKey<'_>,
+    ) -> Result<(SessionId, bool), ServiceError> {
+        if let Some(session) = threads::find(&self.deps.store, key).await? {
+            return Ok((session, false));
+        }
+        let (id, mut tx) = (SessionId::generate(), self.deps.store.begin().await?);
+        let new = NewSession {
+            id,
+            tenant: caller.tenant(),
+            project: agent.settings.project.as_str(),
+            backend_profile: agent.settings.profile.as_str(),
+            created_by: caller.principal,
+            expires_in: None,
+        };
+        sessions::insert(&mut tx, &new).await?;
+        if threads::insert(&mut tx, key, id).await? {
+            tx.commit().await?;
+            return Ok((id, true));
+        }
+        tx.rollback().await?;
+        let found = threads::find(&self.deps.store, key).await?.ok_or(ServiceError::NOT_FOUND)?;
+        Ok((found, false))
+    }
+
+    /// Returns the open run of a session, or creates one.
+    async fn open_run(
+        &self,
+        caller: &Authorized<RunsWrite>,
+        agent: &Agent,
+        id: SessionId,
+    ) -> Result<RunId, ServiceError> {
+        let reader = Reader { principal: caller.principal, name: "" };
+        let session = caller.load(sessions::find(&self.deps.store, id, reader).await?)?;
+        if let Some(run) = session.active_run {
+            return Ok(run);
+        }
+        let mut settings = agent.settings.clone();
+        // A conversation keeps the profile that it started with.
+        settings.profile = session.backend_profile.parse().map_err(|_| ServiceError::NOT_FOUND)?;
+        let request = CreateRun {
+            session: Some(id),
+            run: settings.run_request(),
+            agent: Some(AgentRevision { id: agent.id, revision: agent.revision }),
+        };
+        match self.runs.create(caller, &request, None).await {
+            Ok(created) => Ok(created.run.id),
+            Err(ServiceError::Run(RunError::RunOpen(Some(run)))) => Ok(run),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Returns the id of the agent that a request names, or of the default of the tenant.
+pub(super) async fn find_agent(
+    deps: &Deps,
+    tenant: TenantId,
+    key: Option<&AgentKey>,
+) -> Result<AgentId, ServiceError> {
+    match key {
+        Some(AgentKey::Id(id)) => Ok(*id),
+        Some(AgentKey::Slug(slug)) => {
+            agents::find_id_by_slug(&deps.store, tenant, slug).await?.ok_or(ServiceError::NOT_FOUND)
+        }
+        None => agents::find_default_id(&deps.store, tenant)
+            .await?
+            .ok_or_else(|| FrontError::NoDefaultAgent.into()),
+    }
+}

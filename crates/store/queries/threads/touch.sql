@@ -1,0 +1,1 @@
+UPDATE threads SET used_at = now() WHERE session = $1
