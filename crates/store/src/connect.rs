@@ -59,6 +59,8 @@ impl Store {
             .application_name("guildhall")
             // Slow statements show in our own metrics; sqlx's statement log bypasses the log filters.
             .disable_statement_logging()
+            // Statements are short: compiling one takes longer than running it.
+            .options([("jit", "off")])
             .options(limits.map(|(name, limit)| (name, format!("{}ms", limit.as_millis()))));
         let answer_timeout = options.statement_timeout + ANSWER_MARGIN;
         let pool = PgPoolOptions::new()

@@ -48,6 +48,7 @@ pub mod runners;
 pub mod runs;
 pub mod schema_state;
 pub mod service_keys;
+pub mod session_readers;
 pub mod session_storage;
 pub mod sessions;
 pub mod signing_keys;

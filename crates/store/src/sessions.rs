@@ -31,28 +31,28 @@ pub struct Reader<'a> {
     pub name: &'a str,
 }
 
-struct Row {
-    id: Uuid,
-    tenant: Uuid,
-    title: Option<String>,
-    project: String,
-    backend_profile: String,
-    created_by: Uuid,
-    created_at: Timestamp,
-    thread_id: Option<String>,
-    version: i64,
-    runs: i32,
-    running: bool,
-    active_run: Option<Uuid>,
-    active_command: Option<Uuid>,
-    last_run: Option<Uuid>,
-    storage_kind: String,
-    updated_at: Timestamp,
-    read_version: i64,
+pub(crate) struct Row {
+    pub(crate) id: Uuid,
+    pub(crate) tenant: Uuid,
+    pub(crate) title: Option<String>,
+    pub(crate) project: String,
+    pub(crate) backend_profile: String,
+    pub(crate) created_by: Uuid,
+    pub(crate) created_at: Timestamp,
+    pub(crate) thread_id: Option<String>,
+    pub(crate) version: i64,
+    pub(crate) runs: i32,
+    pub(crate) running: bool,
+    pub(crate) active_run: Option<Uuid>,
+    pub(crate) active_command: Option<Uuid>,
+    pub(crate) last_run: Option<Uuid>,
+    pub(crate) storage_kind: String,
+    pub(crate) updated_at: Timestamp,
+    pub(crate) read_version: i64,
 }
 
 impl Row {
-    fn into_session(self) -> Session {
+    pub(crate) fn into_session(self) -> Session {
         Session {
             id: SessionId::from_uuid(self.id),
             tenant: TenantId::from_uuid(self.tenant),
@@ -136,8 +136,8 @@ pub async fn find_tenant(store: &Store, id: SessionId) -> Result<Option<TenantId
     Ok(row.map(|row| TenantId::from_uuid(row.tenant)))
 }
 
-/// Lists sessions of the reader's tenants, newest first.
-pub async fn list(
+/// Lists all sessions of the reader's tenants, newest first. [`crate::session_readers::list_unread`] lists the default.
+pub async fn list_all(
     store: &Store,
     reader: Reader<'_>,
     filter: &SessionFilter<'_>,
@@ -145,13 +145,12 @@ pub async fn list(
 ) -> Result<Vec<Session>, StoreError> {
     let rows = sqlx::query_file_as!(
         Row,
-        "queries/sessions/list.sql",
+        "queries/sessions/list_all.sql",
         reader.principal.as_uuid(),
         reader.name,
         filter.before.map_or(Uuid::max(), SessionId::as_uuid),
         filter.tenant.map(TenantId::as_uuid),
         filter.backend_profile,
-        filter.all,
         i64::from(limit)
     )
     .fetch_all(&store.pool)
@@ -216,23 +215,4 @@ pub(crate) async fn list_runs(
 #[must_use]
 pub fn stream(id: SessionId) -> Stream {
     Stream { journal: Journal::Session, owner: id.as_uuid() }
-}
-
-/// Advances a reader's read marker. Returns the marker after the update, or `None` if the session does not exist.
-pub async fn mark_read(
-    store: &Store,
-    id: SessionId,
-    reader: Reader<'_>,
-    version: SessionVersion,
-) -> Result<Option<SessionVersion>, StoreError> {
-    let row = sqlx::query_file!(
-        "queries/session_reads/upsert.sql",
-        id.as_uuid(),
-        reader.principal.as_uuid(),
-        reader.name,
-        version.get()
-    )
-    .fetch_optional(&store.pool)
-    .await?;
-    Ok(row.map(|row| SessionVersion::new(row.version)))
 }

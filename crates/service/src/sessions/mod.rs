@@ -15,6 +15,7 @@ use guildhall_domain::runs::command::Command;
 use guildhall_domain::sessions::Session;
 use guildhall_domain::sessions::SessionFilter;
 use guildhall_domain::sessions::SessionVersion;
+use guildhall_store::session_readers;
 use guildhall_store::sessions::{self as rows, Reader};
 
 use crate::ServiceError;
@@ -79,7 +80,11 @@ impl Sessions {
         };
         let filter = &SessionFilter { tenant, ..*filter };
         let reader = Reader { principal: caller.principal, name: reader };
-        Ok(rows::list(&self.deps.store, reader, filter, limit.clamp(1, MAX_LISTED_SESSIONS)).await?)
+        let (store, limit) = (&self.deps.store, limit.clamp(1, MAX_LISTED_SESSIONS));
+        if filter.all {
+            return Ok(rows::list_all(store, reader, filter, limit).await?);
+        }
+        Ok(session_readers::list_unread(store, reader, filter, limit).await?)
     }
 
     /// Returns a session as a reader sees it.
@@ -127,7 +132,7 @@ impl Sessions {
         let session = self.load(caller, id, reader).await?;
         let read = version.unwrap_or(session.version);
         let by = Reader { principal: caller.principal, name: reader };
-        rows::mark_read(&self.deps.store, id, by, read).await?;
+        session_readers::mark_read(&self.deps.store, id, by, read).await?;
         self.load(caller, id, reader).await
     }
 

@@ -11,6 +11,11 @@ async fn blocks(sql: &mut SqlConnection, statement: &str, parameters: &[&str]) -
     for (number, value) in parameters.iter().enumerate().rev() {
         statement = statement.replace(&format!("${}", number + 1), value);
     }
+    buffers(sql, &statement).await
+}
+
+/// Runs a statement and returns the blocks that it read.
+pub(crate) async fn buffers(sql: &mut SqlConnection, statement: &str) -> u64 {
     let explain = format!("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, COSTS OFF) {statement}");
     let plan = sql.texts(explain).await;
     // The first line that names buffers is that of the whole statement.

@@ -10,6 +10,7 @@ mod journal_seals;
 mod rate_windows;
 mod replicas;
 mod schema_state;
+mod session_list;
 mod silent_connections;
 mod stopped_writer;
 
