@@ -285,8 +285,7 @@ async fn agui_stream_ends_with_its_run_and_is_the_same_on_the_other_replica() {
     assert_eq!(replayed, live, "the same run id");
     let events = cluster.second.url("/api/v1/agent/runs/main/events?tenantId=acme");
     let follow = cluster.second.client.get(&events).bearer_auth(token);
-    let is_finished = |frames: &[Value]| frames.last().is_some_and(|last| last["type"] == "RUN_FINISHED");
-    let (thread, _) = read_frames(follow, is_finished).await;
+    let (thread, _) = read_frames(follow, |_| false).await;
     assert_eq!(types(&thread), kinds, "the whole thread");
 }
 
@@ -300,14 +299,44 @@ async fn thread_continues_after_the_last_event_of_a_client() {
     serve_turn(&cluster.first, &tenant, "hi there").await;
     let path = format!("/api/v1/agent/runs/{THREAD}/events?tenantId=acme");
     let follow = |server: &TestServer| server.client.get(server.url(&path)).bearer_auth(token);
-    let is_finished = |frames: &[Value]| frames.last().is_some_and(|last| last["type"] == "RUN_FINISHED");
-    let (whole, _) = read_frames(follow(&cluster.first), is_finished).await;
+    let (whole, _) = read_frames(follow(&cluster.first), |_| false).await;
+    assert_eq!(types(&whole).last().map(String::as_str), Some("RUN_FINISHED"));
     for length in 1..whole.len() {
+        // More frames may arrive together.
         let (before, cursor) = read_frames(follow(&cluster.first), |frames| frames.len() >= length).await;
-        // More frames may have arrived together.
         let request = follow(&cluster.second).header("last-event-id", cursor.expect("a cursor"));
-        let after = if is_finished(&before) { Vec::new() } else { read_frames(request, is_finished).await.0 };
+        let (after, _) = read_frames(request, |_| false).await;
         assert_eq!([before, after].concat(), whole, "cut after {length}");
+    }
+}
+
+#[tokio::test]
+async fn stopped_run_is_cancelled_in_the_words_of_each_version() {
+    let cluster = Cluster::new().await;
+    tenant_with_agent(&cluster).await;
+    let token = &cluster.operator.token;
+    let stop = "/api/v1/agent/runs/main/stop?tenantId=acme";
+    cluster.first.post_as(stop, token, json!({})).await.assert_failure(404, "not-found");
+    for (run, version, expected) in [
+        ("run-1", Some("1.0"), json!(["RUN_FINISHED", { "type": "cancelled" }, null])),
+        ("run-2", None, json!(["RUN_ERROR", null, "cancelled"])),
+    ] {
+        let mut input = input_with(&json!({ "threadId": "main", "runId": run }));
+        input["messages"][0]["id"] = json!(format!("message of {run}"));
+        input["protocolVersion"] = json!(version);
+        let request = cluster.first.client.post(cluster.first.url(RUNS)).bearer_auth(token).json(&input);
+        let request = request.header("accept", "text/event-stream");
+        let ((frames, _), stopped) = tokio::join!(read_frames(request, |_| false), async {
+            loop {
+                let stopped = cluster.second.post_as(stop, token, json!({})).await;
+                if stopped.body["stopped"] == true {
+                    break stopped;
+                }
+            }
+        });
+        assert_eq!(stopped.status, 200, "{}", stopped.text);
+        let last = frames.last().expect("a last frame");
+        assert_eq!(json!([last["type"], last["outcome"], last["code"]]), expected, "{last}");
     }
 }
 

@@ -11,7 +11,7 @@ use guildhall_domain::ids::{AgentId, RunId, SessionId, TenantId};
 use guildhall_domain::runs::command::{CommandError, CommandKind};
 use guildhall_store::client_runs::{self, ClientRun};
 use guildhall_store::sessions::{self, NewSession, Reader};
-use guildhall_store::{agents, threads};
+use guildhall_store::{agents, loaded_runs, threads};
 use serde_json::Value;
 
 use super::error::FrontError;
@@ -92,6 +92,37 @@ impl AgentRuns {
             }
         }
         Err(FrontError::NoOpenRun.into())
+    }
+
+    /// Cancels the turns of a thread that have not ended, or one of them. Returns whether there were any.
+    pub async fn stop(
+        &self,
+        caller: &Authorized<RunsWrite>,
+        agent: Option<&AgentKey>,
+        thread: &str,
+        client_run: Option<&str>,
+    ) -> Result<bool, ServiceError> {
+        let agent = self.agent(caller.tenant(), agent).await?.id;
+        let key = ThreadKey { agent, owner: caller.principal, thread };
+        let session = threads::find(&self.deps.store, &key).await?.ok_or(ServiceError::NOT_FOUND)?;
+        let only = match client_run {
+            Some(id) => {
+                let turn = client_runs::find(&self.deps.store, session, id).await?;
+                Some(turn.ok_or(ServiceError::NOT_FOUND)?.command)
+            }
+            None => None,
+        };
+        let reader = Reader { principal: caller.principal, name: "" };
+        let found = caller.load(sessions::find(&self.deps.store, session, reader).await?)?;
+        let Some(run) = found.active_run else { return Ok(false) };
+        let loaded = loaded_runs::find(&self.deps.store, run, None).await?.ok_or(ServiceError::NOT_FOUND)?;
+        let turns = loaded.open.iter().filter(|command| command.kind == CommandKind::Turn);
+        let mut is_stopped = false;
+        for turn in turns.filter(|turn| only.is_none_or(|only| only == turn.id)) {
+            self.commands.cancel(caller, turn.id).await?;
+            is_stopped = true;
+        }
+        Ok(is_stopped)
     }
 
     /// Returns the session of a thread of the caller.

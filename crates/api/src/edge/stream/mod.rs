@@ -105,19 +105,15 @@ pub(crate) trait StreamSource: Send + Sync + 'static {
 
     fn topic(&self) -> StreamTopic;
 
-    /// Waits for the next event. May be called again after an error without losing events.
-    fn next(&mut self) -> impl Future<Output = Result<StreamEvent, ServiceError>> + Send;
+    /// Waits for the next event. May be called again after an error without losing events. Returns none when the log has
+    /// ended; a log that can grow never does.
+    fn next(&mut self) -> impl Future<Output = Result<Option<StreamEvent>, ServiceError>> + Send;
 
     /// Returns why the client's cursor is unknown and the log is replayed from the beginning.
     fn gap(&self) -> Option<Gap>;
 
     /// Returns the last replayed position, once the replay is complete; for sessions with the ordinal of the run.
     fn replayed(&self) -> Option<(Seq, Option<i32>)>;
-
-    /// Returns whether the last event was returned. A log that can grow has none.
-    fn is_finished(&self) -> bool {
-        false
-    }
 
     /// Returns the last frame of a stream that the server ends early; none if the client needs no such frame.
     fn last_frame(&self, notice: Notice) -> Option<Bytes> {

@@ -108,10 +108,8 @@ async fn replay<S: StreamSource>(source: &mut S, out: &Writer) {
         if let Some(replayed) = source.replayed() {
             break replayed;
         }
-        if source.is_finished() {
-            return;
-        }
-        out.push_when_ready(&next_event(source).await.encode()).await;
+        let Some(event) = next_event(source).await else { return };
+        out.push_when_ready(&event.encode()).await;
         replayed_count += 1;
     };
     if S::HAS_NOTICES {
@@ -128,8 +126,8 @@ async fn replay<S: StreamSource>(source: &mut S, out: &Writer) {
 /// is not the fault of its client.
 async fn send_live<S: StreamSource>(source: &mut S, out: &Writer, mut watch: AuthorityWatch) -> StreamEnd {
     let mut full_since = None;
-    while !source.is_finished() {
-        let frame = next_event(source).await.encode();
+    while let Some(event) = next_event(source).await {
+        let frame = event.encode();
         if out.push(&frame) == PushResult::Full {
             warn_if_slow::<S>(out);
             let mut since: Instant = *full_since.get_or_insert_with(Instant::now);
@@ -165,7 +163,7 @@ fn warn_if_slow<S: StreamSource>(out: &Writer) {
 }
 
 /// Waits for the next event. Retries on errors.
-async fn next_event<S: StreamSource>(source: &mut S) -> StreamEvent {
+async fn next_event<S: StreamSource>(source: &mut S) -> Option<StreamEvent> {
     loop {
         match source.next().await {
             Ok(event) => return event,

@@ -196,13 +196,13 @@ impl StreamSource for AuditStream {
         StreamTopic { kind: "audit", tenant, owner: self.log.stream().owner }
     }
 
-    async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
+    async fn next(&mut self) -> Result<Option<StreamEvent>, ServiceError> {
         let (entry, cursor) = self.next().await?;
-        Ok(StreamEvent {
+        Ok(Some(StreamEvent {
             name: Some(ENTRY),
             cursor: cursor.to_string(),
             data: json!(view(&entry)).to_string(),
-        })
+        }))
     }
 
     fn gap(&self) -> Option<Gap> {
@@ -224,7 +224,7 @@ impl StreamSource for InstallationAuditStream {
         self.0.topic()
     }
 
-    async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
+    async fn next(&mut self) -> Result<Option<StreamEvent>, ServiceError> {
         StreamSource::next(&mut self.0).await
     }
 

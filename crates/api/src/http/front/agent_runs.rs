@@ -16,7 +16,8 @@ use guildhall_domain::front::time_zone::event_time_zone;
 use guildhall_domain::ids::AgentId;
 use guildhall_protocol::agui::event::Dialect;
 use guildhall_protocol::rest::front::agent_runs::{
-    self, AgentRunInput, AgentRunInputError, AgentRunsQuery, RunAgentInput, TaskAcceptedResponse,
+    self, AgentRunInput, AgentRunInputError, AgentRunsQuery, RunAgentInput, StopAgentRunsQuery, StoppedView,
+    TaskAcceptedResponse,
 };
 use guildhall_service::ServiceError;
 use guildhall_service::front::agent_runs::TurnRequest;
@@ -97,7 +98,7 @@ pub(crate) async fn run_with_agui(
 
 /// Follow a conversation with AG-UI
 ///
-/// All runs of the thread from its beginning, or after `Last-Event-ID`, then live. The stream has no end.
+/// All runs of the thread from its beginning, or after `Last-Event-ID`, then live. The stream ends when no run is open.
 #[utoipa::path(
     get, path = "/api/v1/agent/runs/{thread}/events", tag = "front", operation_id = "followAgentThread",
     security(("bearer" = [])),
@@ -119,6 +120,28 @@ pub(crate) async fn follow(
     let found = app.front.agent_runs.find(&caller, agent.as_ref(), &thread).await?;
     let session = found.ok_or(ServiceError::NOT_FOUND)?;
     agui::follow(&app, caller, client, (&thread, session), Dialect::V1, after).await
+}
+
+/// Stop the runs of a conversation
+///
+/// Cancels the turns that have not ended, or the one of `runId`. Idempotent.
+#[utoipa::path(
+    post, path = "/api/v1/agent/runs/{thread}/stop", tag = "front", operation_id = "stopAgentThread",
+    security(("bearer" = [])),
+    params(("thread" = String, Path, description = "The client's id of the conversation"), StopAgentRunsQuery),
+    responses((status = 200, description = "Whether a turn is cancelled now", body = StoppedView), CommonErrors)
+)]
+pub(crate) async fn stop(
+    State(app): State<App>,
+    caller: PendingAuthorization<RunsWrite>,
+    PathIds(thread): PathIds<String>,
+    ValidatedQuery(query): ValidatedQuery<StopAgentRunsQuery>,
+) -> Result<Json<StoppedView>, ApiError> {
+    let agent = query.agent_id.as_deref().map(|agent| parse("agentId", agent)).transpose()?;
+    let caller = authorize(&app, caller, query.tenant_id.as_deref()).await?;
+    let client_run = query.run_id.as_deref();
+    let stopped = app.front.agent_runs.stop(&caller, agent.as_ref(), &thread, client_run).await?;
+    Ok(Json(StoppedView { stopped }))
 }
 
 async fn authorize<R: Right>(

@@ -33,6 +33,8 @@ use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic};
 struct AguiStream {
     events: SessionStream,
     fold: AguiFold,
+    /// Whether it has all runs of the thread.
+    is_thread: bool,
     /// Frames of events that were read, until they are sent.
     frames: VecDeque<Frame>,
 }
@@ -46,14 +48,14 @@ impl StreamSource for AguiStream {
         StreamTopic { kind: "thread", tenant: Some(self.events.tenant), owner: self.events.session.as_uuid() }
     }
 
-    async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
+    async fn next(&mut self) -> Result<Option<StreamEvent>, ServiceError> {
         loop {
             if let Some(frame) = self.frames.pop_front() {
-                return Ok(StreamEvent {
-                    name: None,
-                    cursor: frame.cursor.to_string(),
-                    data: frame.to_json(),
-                });
+                let (cursor, data) = (frame.cursor.to_string(), frame.to_json());
+                return Ok(Some(StreamEvent { name: None, cursor, data }));
+            }
+            if self.is_finished() {
+                return Ok(None);
             }
             let event = self.events.next().await?;
             self.frames.extend(self.fold.push(journal_event(event)));
@@ -69,13 +71,16 @@ impl StreamSource for AguiStream {
         replayed.map(|last| (last.seq, Some(last.ordinal)))
     }
 
-    fn is_finished(&self) -> bool {
-        self.frames.is_empty() && self.fold.is_finished()
-    }
-
     /// A stream without a last event looks like success to the official client.
     fn last_frame(&self, _: Notice) -> Option<Bytes> {
         self.fold.close().map(|event| format!("data: {}\n\n", json!(event)).into())
+    }
+}
+
+impl AguiStream {
+    /// A run ends with its last event. A thread ends when its history was sent and no run is open.
+    fn is_finished(&self) -> bool {
+        self.fold.is_finished() || (self.is_thread && self.events.replayed().is_some() && self.fold.is_idle())
     }
 }
 
@@ -126,7 +131,9 @@ pub(super) async fn run(
     };
     let mode = StreamMode::Run { run_id: input.run_id.clone(), command: turn.command };
     let fold = AguiFold::new(&input.thread_id, input.dialect, mode);
-    open(app, reader, ClientId::generate(), session, turn.start, fold).await
+    let events = app.sessions.sessions.follow_from(&reader, session, turn.start).await?;
+    let stream = AguiStream { events, fold, is_thread: false, frames: VecDeque::new() };
+    app.streams.open(&Follower { caller: reader }, ClientId::generate(), stream)
 }
 
 async fn start(
@@ -179,19 +186,10 @@ pub(super) async fn follow(
         Some(cursor) => fold.resume(cursor),
         None => fold,
     };
-    open(app, caller, client, session, SessionPosition { ordinal, seq: Seq::ZERO }, fold).await
-}
-
-async fn open(
-    app: &App,
-    caller: Authorized<RunsRead>,
-    client: ClientId,
-    session: SessionId,
-    from: SessionPosition,
-    fold: AguiFold,
-) -> Result<Response, ApiError> {
+    let from = SessionPosition { ordinal, seq: Seq::ZERO };
     let events = app.sessions.sessions.follow_from(&caller, session, from).await?;
-    app.streams.open(&Follower { caller }, client, AguiStream { events, fold, frames: VecDeque::new() })
+    let stream = AguiStream { events, fold, is_thread: true, frames: VecDeque::new() };
+    app.streams.open(&Follower { caller }, client, stream)
 }
 
 fn read_right(caller: &Authorized<RunsWrite>) -> Result<Authorized<RunsRead>, ApiError> {

@@ -12,5 +12,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(agent_runs::create))
         .routes(routes!(agent_runs::follow))
+        .routes(routes!(agent_runs::stop))
         .routes(routes!(agent_runs::run_with_agui))
 }

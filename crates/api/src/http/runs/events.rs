@@ -83,13 +83,13 @@ impl StreamSource for RunStream {
         StreamTopic { kind: "run", tenant: Some(self.tenant), owner: self.run.as_uuid() }
     }
 
-    async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
+    async fn next(&mut self) -> Result<Option<StreamEvent>, ServiceError> {
         let (entry, cursor) = self.next().await?;
-        Ok(StreamEvent {
+        Ok(Some(StreamEvent {
             name: Some(EVENT),
             cursor: cursor.to_string(),
             data: json!(view(&entry)).to_string(),
-        })
+        }))
     }
 
     fn gap(&self) -> Option<Gap> {

@@ -189,14 +189,16 @@ impl StreamSource for SessionStream {
         StreamTopic { kind: "session", tenant: Some(self.tenant), owner: self.session.as_uuid() }
     }
 
-    async fn next(&mut self) -> Result<StreamEvent, ServiceError> {
+    async fn next(&mut self) -> Result<Option<StreamEvent>, ServiceError> {
         let next = self.next().await?;
         let view = SessionEventView {
             run_id: next.run.to_string(),
             run_ordinal: next.cursor.position.ordinal,
             event: events::view(&next.entry),
         };
-        Ok(StreamEvent { name: Some(EVENT), cursor: next.cursor.to_string(), data: json!(view).to_string() })
+        let event =
+            StreamEvent { name: Some(EVENT), cursor: next.cursor.to_string(), data: json!(view).to_string() };
+        Ok(Some(event))
     }
 
     fn gap(&self) -> Option<Gap> {

@@ -167,6 +167,12 @@ impl AguiFold {
         self.filter.is_finished()
     }
 
+    /// Returns whether no run is open in the events so far.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        !self.turns.iter().any(|turn| turn.is_open)
+    }
+
     /// Returns the last event for a stream that the server ends early; none if no run is open in it. It has no cursor:
     /// clients resume after the frame before it.
     #[must_use]

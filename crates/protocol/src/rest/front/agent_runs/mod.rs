@@ -116,6 +116,29 @@ pub struct AgentRunsQuery {
     pub agent_id: Option<String>,
 }
 
+/// Query parameters of a stop.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct StopAgentRunsQuery {
+    /// Id or slug of the tenant. Optional for service keys, which belong to one tenant.
+    #[param(min_length = 1, max_length = 64)]
+    pub tenant_id: Option<String>,
+    /// Id or slug of the agent. By default the default agent of the tenant.
+    #[param(example = "helper", min_length = 1, max_length = 64)]
+    pub agent_id: Option<String>,
+    /// The client's id of one run. By default all.
+    #[param(min_length = 1, max_length = 128)]
+    pub run_id: Option<String>,
+}
+
+/// Tells whether a run was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StoppedView {
+    pub stopped: bool,
+}
+
 /// Confirms that a run was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
