@@ -299,7 +299,8 @@ async fn thread_continues_after_the_last_event_of_a_client() {
     serve_turn(&cluster.first, &tenant, "hi there").await;
     let path = format!("/api/v1/agent/runs/{THREAD}/events?tenantId=acme");
     let follow = |server: &TestServer| server.client.get(server.url(&path)).bearer_auth(token);
-    let (whole, _) = read_frames(follow(&cluster.first), |_| false).await;
+    let (whole, last) = read_frames(follow(&cluster.first), |_| false).await;
+    let last = last.expect("a cursor");
     assert_eq!(types(&whole).last().map(String::as_str), Some("RUN_FINISHED"));
     for length in 1..whole.len() {
         // More frames may arrive together.
@@ -307,6 +308,16 @@ async fn thread_continues_after_the_last_event_of_a_client() {
         let request = follow(&cluster.second).header("last-event-id", cursor.expect("a cursor"));
         let (after, _) = read_frames(request, |_| false).await;
         assert_eq!([before, after].concat(), whole, "cut after {length}");
+    }
+    // Another incarnation, a place after the end, and no cursor at all.
+    for (cursor, status, kind) in [
+        ("0000000000000001-1-1.0", 409, "conflict"),
+        (&format!("{}-1-9999.0", last.split_once('-').expect("an incarnation").0), 409, "conflict"),
+        ("1.1.0", 400, "schema-invalid"),
+    ] {
+        let refused =
+            follow(&cluster.second).header("last-event-id", cursor).send().await.expect("a response");
+        read_response(refused).await.assert_failure(status, kind);
     }
 }
 

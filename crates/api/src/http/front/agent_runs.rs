@@ -14,7 +14,6 @@ use guildhall_domain::agents::AgentKey;
 use guildhall_domain::front::RuntimeMode;
 use guildhall_domain::front::time_zone::event_time_zone;
 use guildhall_domain::ids::AgentId;
-use guildhall_protocol::agui::event::Dialect;
 use guildhall_protocol::rest::front::agent_runs::{
     self, AgentRunInput, AgentRunInputError, AgentRunsQuery, RunAgentInput, StopAgentRunsQuery, StoppedView,
     TaskAcceptedResponse,
@@ -119,7 +118,7 @@ pub(crate) async fn follow(
     let caller = authorize(&app, caller, query.tenant_id.as_deref()).await?;
     let found = app.front.agent_runs.find(&caller, agent.as_ref(), &thread).await?;
     let session = found.ok_or(ServiceError::NOT_FOUND)?;
-    agui::follow(&app, caller, client, (&thread, session), Dialect::V1, after).await
+    agui::follow(&app, caller, client, (&thread, session), after).await
 }
 
 /// Stop the runs of a conversation

@@ -2,6 +2,8 @@
 //! sends the same frames.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+use std::str::FromStr;
 
 use axum::body::Bytes;
 use axum::response::Response;
@@ -12,7 +14,7 @@ use guildhall_domain::agents::AgentKey;
 use guildhall_domain::front::ClientTurn;
 use guildhall_domain::ids::SessionId;
 use guildhall_domain::journal::follow::ClientId;
-use guildhall_domain::journal::{Gap, Seq, SessionPosition};
+use guildhall_domain::journal::{Gap, InvalidCursor, Seq, SessionCursor, SessionPosition};
 use guildhall_domain::runs::event::EventBody;
 use guildhall_protocol::agui::event::Dialect;
 use guildhall_protocol::agui::fold::{AguiFold, Cursor, Frame, JournalEvent, StreamMode, command_of};
@@ -35,8 +37,32 @@ struct AguiStream {
     fold: AguiFold,
     /// Whether it has all runs of the thread.
     is_thread: bool,
-    /// Frames of events that were read, until they are sent.
-    frames: VecDeque<Frame>,
+    /// Frames of events that were read, until they are sent, with their ids.
+    frames: VecDeque<(FrameId, Frame)>,
+}
+
+/// The id of a frame: the place of its event, and the number of the frame among those of the event. Text form:
+/// `<incarnation>-<ordinal>-<seq>.<index>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FrameId {
+    event: SessionCursor,
+    index: u32,
+}
+
+impl fmt::Display for FrameId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.event, self.index)
+    }
+}
+
+impl FromStr for FrameId {
+    type Err = InvalidCursor;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
+        let (event, index) = text.rsplit_once('.').ok_or(InvalidCursor)?;
+        let id = Self { event: event.parse()?, index: index.parse().map_err(|_| InvalidCursor)? };
+        if id.to_string() == text { Ok(id) } else { Err(InvalidCursor) }
+    }
 }
 
 impl StreamSource for AguiStream {
@@ -50,15 +76,17 @@ impl StreamSource for AguiStream {
 
     async fn next(&mut self) -> Result<Option<StreamEvent>, ServiceError> {
         loop {
-            if let Some(frame) = self.frames.pop_front() {
-                let (cursor, data) = (frame.cursor.to_string(), frame.to_json());
-                return Ok(Some(StreamEvent { name: None, cursor, data }));
+            if let Some((id, frame)) = self.frames.pop_front() {
+                return Ok(Some(StreamEvent { name: None, cursor: id.to_string(), data: frame.to_json() }));
             }
             if self.is_finished() {
                 return Ok(None);
             }
             let event = self.events.next().await?;
-            self.frames.extend(self.fold.push(journal_event(event)));
+            let place = event.cursor;
+            let frames = self.fold.push(journal_event(event)).into_iter();
+            self.frames
+                .extend(frames.map(|frame| (FrameId { event: place, index: frame.cursor.index }, frame)));
         }
     }
 
@@ -169,24 +197,27 @@ async fn start(
     Ok((accepted.session, accepted.turn))
 }
 
-/// Streams the events of a thread after a cursor, or from its beginning.
+/// Streams the events of a thread after a frame, or from its beginning.
 pub(super) async fn follow(
     app: &App,
     caller: Authorized<RunsRead>,
     client: ClientId,
     thread: (&str, SessionId),
-    dialect: Dialect,
-    after: Option<Cursor>,
+    after: Option<FrameId>,
 ) -> Result<Response, ApiError> {
     let (thread, session) = thread;
-    let fold = AguiFold::new(thread, dialect, StreamMode::Thread);
-    // A fold reads the run of its cursor from the beginning.
-    let ordinal = after.map_or(0, |cursor| cursor.ordinal);
-    let fold = match after {
-        Some(cursor) => fold.resume(cursor),
-        None => fold,
-    };
-    let from = SessionPosition { ordinal, seq: Seq::ZERO };
+    let mut fold = AguiFold::new(thread, Dialect::V1, StreamMode::Thread);
+    let mut from = SessionPosition::default();
+    if let Some(FrameId { event, index }) = after {
+        if app.sessions.sessions.follow(&caller, session, Some(event)).await?.gap().is_some() {
+            let message = "Last-Event-ID is not in the database, which was restored: connect without it";
+            return Err(ApiError::new(FailureKind::Conflict, message));
+        }
+        let SessionPosition { ordinal, seq } = event.position;
+        fold = fold.resume(Cursor { ordinal, seq: seq.get(), index });
+        // A fold reads the run of its cursor from the beginning.
+        from = SessionPosition { ordinal, seq: Seq::ZERO };
+    }
     let events = app.sessions.sessions.follow_from(&caller, session, from).await?;
     let stream = AguiStream { events, fold, is_thread: true, frames: VecDeque::new() };
     app.streams.open(&Follower { caller }, client, stream)
