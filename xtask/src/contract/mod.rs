@@ -53,7 +53,7 @@ const SKIPPED_OPERATIONS: [&str; 8] = [
 ];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 26] = [
+const STRICTER_THAN_SCHEMA: [&str; 28] = [
     "appendEvents",         // form of commandId
     "askQuestion",          // form of commandId; rules of options and kinds; lengths in bytes
     "claimNextRun",         // form of runnerId
@@ -79,7 +79,9 @@ const STRICTER_THAN_SCHEMA: [&str; 26] = [
     "setProjectSetup",      // control characters of command; form of hosts and paths
     "setRunStatus",         // failureKind depends on status; no threadId
     "setTenantBounds",      // form of patterns
+    "stopAgentThread",      // form of agentId
     "updateAgent",          // rules of workspaceRef and executionPolicy; form of projectId
+    "validateProfile",      // a runner serves the profile
 ];
 
 /// Operations that accept requests which do not fit the schema.

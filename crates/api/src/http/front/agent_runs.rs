@@ -14,6 +14,7 @@ use guildhall_domain::agents::AgentKey;
 use guildhall_domain::front::RuntimeMode;
 use guildhall_domain::front::time_zone::event_time_zone;
 use guildhall_domain::ids::AgentId;
+use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::front::agent_runs::{
     self, AgentRunInput, AgentRunInputError, AgentRunsQuery, RunAgentInput, StopAgentRunsQuery, StoppedView,
     TaskAcceptedResponse,
@@ -43,6 +44,7 @@ use crate::http::responses::CommonErrors;
         (status = 200, description = "The run was accepted", content(
             (TaskAcceptedResponse = "application/json"), (String = "text/event-stream")
         )),
+        (status = 422, description = "The input breaks a rule", body = Problem, content_type = CONTENT_TYPE),
         CommonErrors,
     )
 )]
@@ -83,7 +85,11 @@ pub(crate) async fn create(
     post, path = "/api/v1/agents/{agent}/agui", tag = "front", operation_id = "runAgentWithAgui",
     security(("bearer" = [])), params(("agent" = String, Path, description = "Agent id")),
     request_body = RunAgentInput,
-    responses((status = 200, description = "AG-UI events until the run ends", body = String, content_type = "text/event-stream"), CommonErrors)
+    responses(
+        (status = 200, description = "AG-UI events until the run ends", body = String, content_type = "text/event-stream"),
+        (status = 422, description = "The input breaks a rule", body = Problem, content_type = CONTENT_TYPE),
+        CommonErrors,
+    )
 )]
 pub(crate) async fn run_with_agui(
     State(app): State<App>,
