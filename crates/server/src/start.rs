@@ -124,7 +124,7 @@ impl Server {
             public_url: (!config.http.public_url.is_empty()).then(|| settings.public_url.origin()),
             audit_key: settings.audit_key.map(|key| key.public()),
         };
-        let (auth, runs) = (open_auth(&deps), runs::open(&deps));
+        let (auth, runs, approvals) = (open_auth(&deps), runs::open(&deps), approvals::open(&deps));
         let profiles = profiles::open(&deps, settings.address_rules.clone(), config.secrets.validate_within);
         start_group_reconcilers(config, &deps, &profiles, settings.egress, &tasks, &reconcilers);
         let starter = launcher::start(config, deps.credentials.launcher.clone(), &deps, &reconcilers, &tasks);
@@ -135,12 +135,12 @@ impl Server {
             streams: streams(config, &deps, &tasks, &accepting),
             waiting_requests: WaitingRequests::new(config.http.max_connections.get()),
             access: access::open(&deps, auth, oidc),
-            approvals: approvals::open(&deps),
             ops: ops::open(&deps, Arc::clone(&health)),
             profiles,
             runners: runners::open(&deps, &runs, starter),
             sessions: sessions::open(&deps, &runs),
-            front: front::open(&deps, &runs),
+            front: front::open(&deps, &runs, &approvals),
+            approvals,
             runs,
             agents: agents::open(&deps),
             webhooks: webhooks::open(&deps, settings.address_rules),

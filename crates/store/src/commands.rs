@@ -22,6 +22,8 @@ pub struct NewCommand<'a> {
     /// The exact payload, encrypted, if `payload` is a redacted copy.
     pub sealed_payload: Option<&'a [u8]>,
     pub target: Option<CommandId>,
+    /// The parked turn that it continues.
+    pub continues: Option<CommandId>,
     pub created_by: PrincipalId,
     /// The title of its run, if that has none.
     pub title: Option<&'a str>,
@@ -144,11 +146,19 @@ pub async fn insert(tx: &mut Tx, new: &NewCommand<'_>) -> Result<Command, StoreE
         new.sealed_payload,
         new.target.map(CommandId::as_uuid),
         new.created_by.as_uuid(),
-        new.title
+        new.title,
+        new.continues.map(CommandId::as_uuid)
     )
     .fetch_one(tx.connection())
     .await?;
     Ok(row.into_command())
+}
+
+/// Finds the turn that continues a parked one.
+pub async fn find_continuation(store: &Store, turn: &Command) -> Result<Option<CommandId>, StoreError> {
+    let (run, id) = (turn.run.as_uuid(), turn.id.as_uuid());
+    let found = sqlx::query_file_scalar!("queries/commands/find_continuation.sql", run, id);
+    Ok(found.fetch_optional(&store.pool).await?.map(CommandId::from_uuid))
 }
 
 pub async fn find(store: &Store, id: CommandId) -> Result<Option<Command>, StoreError> {

@@ -212,6 +212,18 @@ impl<R: Right> PendingAuthorization<R> {
         Ok(Authorized::new(self.caller.caller, role.tenant).map_err(ServiceError::from)?)
     }
 
+    /// Checks the right in the tenant that the request names, or in that of the caller's service key.
+    pub(crate) async fn in_named_tenant(
+        self,
+        app: &App,
+        tenant: Option<&str>,
+    ) -> Result<Authorized<R>, ApiError> {
+        match tenant {
+            Some(tenant) => Ok(self.in_tenant(app, tenant).await?),
+            None => self.in_tenant_of_key(),
+        }
+    }
+
     /// Returns the caller without a right, for a request that names no tenant.
     pub(crate) fn into_caller(self) -> Caller {
         self.caller.caller

@@ -6,6 +6,7 @@ use std::ops::Deref;
 
 use crate::access::caller::{AccessDenied, Caller, TenantRole};
 use crate::access::principal::TokenKind;
+use crate::access::role::rights::{RunsRead, RunsWrite};
 use crate::access::role::{Right, Role};
 use crate::ids::{ServiceKeyId, TenantId};
 
@@ -54,6 +55,13 @@ impl<R: Right> Authorized<R> {
     pub fn service_key(&self) -> Result<ServiceKeyId, AccessDenied> {
         let is_service = self.caller.kind == TokenKind::Service;
         self.caller.key.filter(|_| is_service).ok_or(AccessDenied::ServiceKeyRequired)
+    }
+}
+
+impl Authorized<RunsWrite> {
+    /// Returns the same caller with the right to read, which every role has that may write.
+    pub fn as_reader(&self) -> Result<Authorized<RunsRead>, AccessDenied> {
+        Authorized::new(self.caller.clone(), self.tenant())
     }
 }
 

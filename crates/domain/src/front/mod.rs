@@ -1,8 +1,11 @@
 //! The front door for applications: what a client sends with a run of an agent.
 
 pub mod client_time;
+pub mod external_id;
+pub mod interrupt_answer;
 pub mod time_zone;
 
+use self::external_id::ExternalId;
 use crate::ids::{AgentId, CommandId, PrincipalId};
 use crate::journal::SessionPosition;
 use crate::named_enum::named_enum;
@@ -12,7 +15,7 @@ use crate::named_enum::named_enum;
 pub struct ThreadKey<'a> {
     pub agent: AgentId,
     pub owner: PrincipalId,
-    pub thread: &'a str,
+    pub thread: &'a ExternalId,
 }
 
 /// A turn that a client has named.

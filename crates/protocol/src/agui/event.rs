@@ -10,15 +10,15 @@ use serde_json::Value;
 
 /// The version of AG-UI that a client understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Dialect {
+pub enum AguiVersion {
     /// 1.0: a cancelled run is an outcome.
     V1,
     /// 0.0.5x, which CopilotKit has: a cancelled run is an error with the code `cancelled`.
     V0,
 }
 
-impl Dialect {
-    /// Returns the dialect of a client by the `protocolVersion` of its input.
+impl AguiVersion {
+    /// Returns the version of a client by the `protocolVersion` of its input.
     #[must_use]
     pub fn of(protocol_version: Option<&str>) -> Self {
         match protocol_version {
@@ -51,7 +51,7 @@ pub enum AguiEvent {
         parent_run_id: Option<String>,
         /// Clients add its messages to theirs, unless they have them.
         #[serde(skip_serializing_if = "Option::is_none")]
-        input: Option<InputEcho>,
+        input: Option<RunInput>,
     },
     RunFinished {
         thread_id: String,
@@ -143,7 +143,7 @@ pub enum RunOutcome {
     Interrupt {
         interrupts: Vec<Interrupt>,
     },
-    /// Only in [`Dialect::V1`].
+    /// Only in [`AguiVersion::V1`].
     Cancelled,
 }
 
@@ -161,6 +161,9 @@ pub struct Interrupt {
     pub response_schema: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
+    /// The whole question, for readers who may see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -183,7 +186,7 @@ pub struct TokenUsage {
 /// The input that a run was started with, as far as it is repeated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct InputEcho {
+pub struct RunInput {
     pub thread_id: String,
     pub run_id: String,
     pub messages: Vec<Message>,

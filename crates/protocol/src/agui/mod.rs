@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use guildhall_domain::ids::{CommandId, RunId};
-//! use guildhall_protocol::agui::event::Dialect;
+//! use guildhall_protocol::agui::event::AguiVersion;
 //! use guildhall_protocol::agui::fold::{AguiFold, JournalEvent, StreamMode};
 //! use serde_json::json;
 //!
@@ -20,11 +20,11 @@
 //!     recorded_at: jiff::Timestamp::UNIX_EPOCH,
 //!     late: false,
 //! };
-//! let mut fold = AguiFold::new("main", Dialect::V1, StreamMode::Thread);
+//! let mut fold = AguiFold::new("main", AguiVersion::V1, StreamMode::Thread);
 //! assert!(fold.push(event(1, "command_status", json!({ "status": "pending", "type": "turn" }))).is_empty());
 //! let frames = fold.push(event(2, "assistant_message", json!({ "itemId": "m1", "text": "Hello" })));
-//! let ids: Vec<String> = frames.iter().map(|frame| frame.cursor.to_string()).collect();
-//! assert_eq!(ids, ["1.2.0", "1.2.1", "1.2.2", "1.2.3"]);
+//! let positions: Vec<(i64, u32)> = frames.iter().map(|frame| (frame.position.seq, frame.position.index)).collect();
+//! assert_eq!(positions, [(2, 0), (2, 1), (2, 2), (2, 3)]);
 //! assert!(frames[0].to_json().starts_with(r#"{"type":"RUN_STARTED","threadId":"main""#));
 //! // The server stops: a client must not take the end of the stream for the end of the run.
 //! assert!(fold.close().is_some());
@@ -33,5 +33,6 @@
 pub mod event;
 pub mod fold;
 pub mod input;
+mod interrupt;
 #[cfg(test)]
 mod tests;

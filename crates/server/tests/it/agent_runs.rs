@@ -1,35 +1,11 @@
-//! Runs of agents through the front door: the Agent Run Input Protocol and AG-UI on one route.
-
-use std::time::Duration;
+//! Runs of agents as the Agent Run Input Protocol defines them.
 
 use serde_json::{Value, json};
 
+use crate::support::agent_threads::{RUNS, THREAD, input_with, tenant_with_agent};
 use crate::support::cluster::Cluster;
-use crate::support::runs::{RunClaim, TestTenant, agent_request, run_agent_input, text};
-use crate::support::{TestResponse, TestServer, read_response};
-
-const RUNS: &str = "/api/v1/agent/runs?tenantId=acme";
-const THREAD: &str = "550e8400-e29b-41d4-a716-446655440000";
-
-/// A tenant with a default agent.
-async fn tenant_with_agent(cluster: &Cluster) -> TestTenant {
-    let tenant = cluster.create_test_tenant("acme").await;
-    let mut body = agent_request("acme", "helper");
-    body["default"] = json!(true);
-    body["instructions"] = json!("Be brief.");
-    let created = cluster.first.post_as("/api/v1/agents", &cluster.operator.token, body).await;
-    assert_eq!(created.status, 201, "{}", created.text);
-    tenant
-}
-
-/// Returns an input with other values.
-fn input_with(values: &Value) -> Value {
-    let mut input = run_agent_input("hello");
-    for (name, value) in values.as_object().expect("an object") {
-        input[name] = value.clone();
-    }
-    input
-}
+use crate::support::runs::{run_agent_input, text};
+use crate::support::{TestResponse, TestServer};
 
 async fn post(server: &TestServer, token: &str, input: &Value) -> TestResponse {
     server.post_as(RUNS, token, input.clone()).await
@@ -202,172 +178,29 @@ async fn disabled_agent_takes_no_new_turn_and_a_tenant_without_default_says_so()
     assert_eq!(replayed.body["taskId"], started.body["taskId"], "{}", replayed.text);
     let next = input_with(&json!({ "runId": "run-2" }));
     cluster.second.post_as(&by_slug, token, next).await.assert_failure(409, "conflict");
-}
-
-/// Opens a stream and reads its data until a condition holds or it ends.
-async fn read_frames(
-    request: reqwest::RequestBuilder,
-    until: impl Fn(&[Value]) -> bool,
-) -> (Vec<Value>, Option<String>) {
-    let mut response = request.send().await.expect("a response");
-    assert_eq!(response.status(), 200);
-    assert_eq!(response.headers()["content-type"], "text/event-stream");
-    let (mut buffer, mut frames, mut cursor) = (String::new(), Vec::new(), None);
-    while !until(&frames) {
-        let chunk = tokio::time::timeout(Duration::from_secs(30), response.chunk()).await.expect("in time");
-        let Some(chunk) = chunk.expect("a chunk") else { break };
-        buffer.push_str(std::str::from_utf8(&chunk).expect("UTF-8"));
-        while let Some((frame, rest)) = buffer.split_once("\n\n") {
-            for line in frame.lines() {
-                if let Some(data) = line.strip_prefix("data: ") {
-                    frames.push(serde_json::from_str(data).expect("JSON"));
-                } else if let Some(id) = line.strip_prefix("id: ") {
-                    cursor = Some(id.to_owned());
-                }
-            }
-            buffer = rest.to_owned();
-        }
-    }
-    (frames, cursor)
-}
-
-fn types(frames: &[Value]) -> Vec<String> {
-    frames.iter().map(|frame| text(frame, "type")).collect()
-}
-
-/// Serves the next turn of a tenant in place of a runner, and returns the grant.
-async fn serve_turn(server: &TestServer, tenant: &TestTenant, reply: &str) -> Value {
-    let runner = server.register_runner(tenant).await;
-    let grant = loop {
-        if let Some(grant) = server.claim_next(&tenant.enrolment, &runner).await {
-            break grant;
-        }
-    };
-    let run = text(&grant["run"], "runId");
-    let claim = RunClaim { run, runner, token: text(&grant, "runToken") };
-    let command = grant["run"]["openCommandIds"][0].as_str().expect("a command").to_owned();
-    assert_eq!(server.ack(&claim, &command).await.status, 200);
-    let (first, rest) = reply.split_at(reply.len() / 2);
-    let event = |id: &str, kind: &str, payload: Value| json!({ "id": id, "type": kind, "commandId": command, "payload": payload });
-    let events = json!([
-        event("1-1", "assistant_delta", json!({ "itemId": "m1", "text": first })),
-        event("1-2", "assistant_delta", json!({ "itemId": "m1", "text": rest })),
-        event("1-3", "assistant_message", json!({ "itemId": "m1", "text": reply, "final": true })),
-    ]);
-    let appended = server.append_events(&claim, events).await;
-    assert_eq!(appended.status, 200, "{}", appended.text);
-    assert_eq!(server.finish(&claim, &command, json!({ "status": "completed" })).await.status, 200);
-    grant
+    let other = input_with(&json!({ "threadId": "00000000-0000-0000-0000-000000000001" }));
+    cluster.second.post_as(&by_slug, token, other).await.assert_failure(409, "conflict");
+    let sessions = cluster.first.get_as("/api/v1/sessions?tenantId=acme&state=all", token).await;
+    assert_eq!(sessions.body["sessions"].as_array().map(Vec::len), Some(1), "nothing is left behind");
 }
 
 #[tokio::test]
-async fn agui_stream_ends_with_its_run_and_is_the_same_on_the_other_replica() {
-    let cluster = Cluster::new().await;
-    let tenant = tenant_with_agent(&cluster).await;
-    let token = &cluster.operator.token;
-    let open = |server: &TestServer, input: &Value| {
-        let request = server.client.post(server.url(RUNS)).bearer_auth(token).json(input);
-        request.header("accept", "text/event-stream")
-    };
-    let input = input_with(&json!({ "threadId": "main", "protocolVersion": "1.0", "forwardedProps": {} }));
-    let ((live, cursor), grant) = tokio::join!(
-        read_frames(open(&cluster.first, &input), |_| false),
-        serve_turn(&cluster.second, &tenant, "hi there")
-    );
-    assert_eq!(grant["instructions"], "Be brief.", "the agent is told its instructions");
-    let kinds = types(&live);
-    assert_eq!(kinds.first().map(String::as_str), Some("RUN_STARTED"), "{kinds:?}");
-    assert_eq!(kinds.last().map(String::as_str), Some("RUN_FINISHED"), "{kinds:?}");
-    let said: String = live.iter().filter_map(|frame| frame["delta"].as_str()).collect();
-    assert_eq!(said, "hi there");
-    assert!(cursor.is_some(), "every frame has a cursor");
-    let (replayed, _) = read_frames(open(&cluster.second, &input), |_| false).await;
-    assert_eq!(replayed, live, "the same run id");
-    let events = cluster.second.url("/api/v1/agent/runs/main/events?tenantId=acme");
-    let follow = cluster.second.client.get(&events).bearer_auth(token);
-    let (thread, _) = read_frames(follow, |_| false).await;
-    assert_eq!(types(&thread), kinds, "the whole thread");
-}
-
-#[tokio::test]
-async fn thread_continues_after_the_last_event_of_a_client() {
-    let cluster = Cluster::new().await;
-    let tenant = tenant_with_agent(&cluster).await;
-    let token = &cluster.operator.token;
-    let input = run_agent_input("hello");
-    post(&cluster.first, token, &input).await;
-    serve_turn(&cluster.first, &tenant, "hi there").await;
-    let path = format!("/api/v1/agent/runs/{THREAD}/events?tenantId=acme");
-    let follow = |server: &TestServer| server.client.get(server.url(&path)).bearer_auth(token);
-    let (whole, last) = read_frames(follow(&cluster.first), |_| false).await;
-    let last = last.expect("a cursor");
-    assert_eq!(types(&whole).last().map(String::as_str), Some("RUN_FINISHED"));
-    for length in 1..whole.len() {
-        // More frames may arrive together.
-        let (before, cursor) = read_frames(follow(&cluster.first), |frames| frames.len() >= length).await;
-        let request = follow(&cluster.second).header("last-event-id", cursor.expect("a cursor"));
-        let (after, _) = read_frames(request, |_| false).await;
-        assert_eq!([before, after].concat(), whole, "cut after {length}");
-    }
-    // Another incarnation, a place after the end, and no cursor at all.
-    for (cursor, status, kind) in [
-        ("0000000000000001-1-1.0", 409, "conflict"),
-        (&format!("{}-1-9999.0", last.split_once('-').expect("an incarnation").0), 409, "conflict"),
-        ("1.1.0", 400, "schema-invalid"),
-    ] {
-        let refused =
-            follow(&cluster.second).header("last-event-id", cursor).send().await.expect("a response");
-        read_response(refused).await.assert_failure(status, kind);
-    }
-}
-
-#[tokio::test]
-async fn stopped_run_is_cancelled_in_the_words_of_each_version() {
+async fn ids_with_control_characters_are_refused_before_the_database() {
     let cluster = Cluster::new().await;
     tenant_with_agent(&cluster).await;
-    let token = &cluster.operator.token;
-    let stop = "/api/v1/agent/runs/main/stop?tenantId=acme";
-    cluster.first.post_as(stop, token, json!({})).await.assert_failure(404, "not-found");
-    for (run, version, expected) in [
-        ("run-1", Some("1.0"), json!(["RUN_FINISHED", { "type": "cancelled" }, null])),
-        ("run-2", None, json!(["RUN_ERROR", null, "cancelled"])),
+    let message = |id: &str| json!({ "messages": [{ "id": id, "role": "user", "content": "hi" }] });
+    let problem = "must have 1 to 128 characters, none of them a control character";
+    for (name, values) in [
+        ("runId", json!({ "runId": "a\u{0}b" })),
+        ("messages[0].id", message("a\u{0}b")),
+        ("messages[0].id", message("")),
+        ("messages[0].id", message(&"m".repeat(129))),
     ] {
-        let mut input = input_with(&json!({ "threadId": "main", "runId": run }));
-        input["messages"][0]["id"] = json!(format!("message of {run}"));
-        input["protocolVersion"] = json!(version);
-        let request = cluster.first.client.post(cluster.first.url(RUNS)).bearer_auth(token).json(&input);
-        let request = request.header("accept", "text/event-stream");
-        let ((frames, _), stopped) = tokio::join!(read_frames(request, |_| false), async {
-            loop {
-                let stopped = cluster.second.post_as(stop, token, json!({})).await;
-                if stopped.body["stopped"] == true {
-                    break stopped;
-                }
-            }
-        });
-        assert_eq!(stopped.status, 200, "{}", stopped.text);
-        let last = frames.last().expect("a last frame");
-        assert_eq!(json!([last["type"], last["outcome"], last["code"]]), expected, "{last}");
+        let response = post(&cluster.first, &cluster.operator.token, &input_with(&values)).await;
+        response.assert_failure(422, "invalid-input");
+        assert_eq!(text(&response.body, "message"), format!("{name} {problem}"));
     }
-}
-
-#[tokio::test]
-async fn agui_input_that_cannot_start_a_run_is_a_problem_and_no_stream() {
-    let cluster = Cluster::new().await;
-    tenant_with_agent(&cluster).await;
-    let send = async |values: Value| {
-        let request = cluster.first.client.post(cluster.first.url(RUNS)).bearer_auth(&cluster.operator.token);
-        let request = request.header("accept", "text/event-stream").json(&input_with(&values));
-        read_response(request.send().await.expect("a response")).await
-    };
-    for values in [
-        json!({ "threadId": "" }),
-        json!({ "threadId": "a\u{0}b" }),
-        json!({ "runId": "r".repeat(129) }),
-        json!({ "messages": [] }),
-        json!({ "messages": [{ "id": "a", "role": "assistant", "content": "hi" }] }),
-        json!({ "resume": [{ "interruptId": "apr_1", "status": "resolved" }] }),
-    ] {
-        send(values).await.assert_failure(422, "invalid-input");
-    }
+    // A prompt may have any character.
+    let input = run_agent_input("a\u{0}b");
+    assert_eq!(post(&cluster.first, &cluster.operator.token, &input).await.status, 200);
 }

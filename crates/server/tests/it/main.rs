@@ -4,8 +4,11 @@
 #![allow(clippy::expect_used, reason = "a failing test helper must fail its test with a message")]
 
 mod access;
+mod agent_history;
 mod agent_runs;
 mod agents;
+mod agui;
+mod agui_resume;
 mod approval_answers;
 mod approval_page;
 mod approval_page_attacks;

@@ -8,7 +8,7 @@ use guildhall_domain::access::role::rights::{AgentsManage, AgentsRead};
 use guildhall_domain::agents::settings::AgentSettings;
 use guildhall_domain::agents::{Agent, AgentChange, MAX_AGENTS};
 use guildhall_domain::ids::{AgentId, PrincipalId, TenantId};
-use guildhall_domain::runs::policy::{PolicyRequest, WorkspaceRef};
+use guildhall_domain::runs::policy::{Approval, PolicyRequest, WorkspaceRef};
 use guildhall_store::agents::{self as rows, NewAgent};
 use guildhall_store::{Store, Tx};
 use serde_json::{Value, json};
@@ -65,7 +65,8 @@ fn demo() -> Result<CreateAgent, ServiceError> {
             provider: "local".parse().map_err(|_| invalid("provider"))?,
             profile: "demo".parse().map_err(|_| invalid("profile"))?,
             workspace: WorkspaceRef::Empty,
-            policy: PolicyRequest::default(),
+            // So that an application can try how questions are answered.
+            policy: PolicyRequest { approval: Some(Approval::OnRequest), ..PolicyRequest::default() },
         },
     })
 }

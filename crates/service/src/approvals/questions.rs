@@ -109,7 +109,7 @@ impl Questions {
         };
         let answer = self.find_answer(&mut locked, &new, question, &policy).await?;
         rows::insert(&mut locked.tx, &new).await?;
-        append_requested(&mut locked, &new, question);
+        append_requested(&mut locked, &new, question, answer.is_some());
         if let Some(found) = answer.as_ref().and_then(|answer| answer.content.as_ref()) {
             self.store_content(&mut locked, id, found, &policy).await?;
         }
@@ -351,11 +351,14 @@ impl Questions {
 }
 
 /// Appends the event of a new question. The question itself may hold secrets: readers load it with the right to see it.
-fn append_requested(locked: &mut LockedRun, new: &NewApproval<'_>, question: &Question) {
-    let payload = json!({
+fn append_requested(locked: &mut LockedRun, new: &NewApproval<'_>, question: &Question, is_answered: bool) {
+    let mut payload = json!({
         "approvalId": new.id.to_string(), "kind": question.action.kind, "tool": question.action.tool,
         "expiresAt": new.expires_at.to_string(),
     });
+    if is_answered {
+        payload["answered"] = json!(true);
+    }
     locked.append_approval_event(event::APPROVAL_REQUESTED, new.command, payload);
 }
 

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::agents::{Agent, AgentKey, AgentRevision};
+use guildhall_domain::front::external_id::ExternalId;
 use guildhall_domain::front::{ClientTurn, ThreadKey};
-use guildhall_domain::ids::{AgentId, RunId, SessionId, TenantId};
+use guildhall_domain::ids::{RunId, SessionId, TenantId};
 use guildhall_domain::runs::command::{CommandError, CommandKind};
 use guildhall_store::client_runs::{self, ClientRun};
 use guildhall_store::sessions::{self, NewSession, Reader};
@@ -28,11 +29,11 @@ const MAX_ATTEMPTS: usize = 5;
 #[derive(Debug, Clone)]
 pub struct TurnRequest<'a> {
     /// The client's id of the conversation.
-    pub thread: &'a str,
+    pub thread: &'a ExternalId,
     /// The client's id of the turn. The same id is the same turn.
-    pub client_run: &'a str,
+    pub client_run: &'a ExternalId,
     /// The client's id of the message.
-    pub message: &'a str,
+    pub message: &'a ExternalId,
     /// What the agent and later readers get: `prompt`, and what else the client sent.
     pub payload: Value,
 }
@@ -68,14 +69,20 @@ impl AgentRuns {
     ) -> Result<AcceptedTurn, ServiceError> {
         let agent = self.agent(caller.tenant(), agent).await?;
         let key = ThreadKey { agent: agent.id, owner: caller.principal, thread: request.thread };
-        let (session, is_new_thread) = self.session(caller, &agent, &key).await?;
-        let client_run = ClientRun { session, id: request.client_run, message: request.message };
-        if let Some(turn) = client_runs::find(&self.deps.store, session, client_run.id).await? {
-            return Ok(AcceptedTurn { session, turn, is_new_thread });
+        let found = threads::find(&self.deps.store, &key).await?;
+        if let Some(session) = found
+            && let Some(turn) = client_runs::find(&self.deps.store, session, request.client_run).await?
+        {
+            return Ok(AcceptedTurn { session, turn, is_new_thread: false });
         }
         if !agent.enabled {
             return Err(FrontError::AgentDisabled(agent.slug).into());
         }
+        let (session, is_new_thread) = match found {
+            Some(session) => (session, false),
+            None => self.create_session(caller, &agent, &key).await?,
+        };
+        let client_run = ClientRun { session, id: request.client_run, message: Some(request.message) };
         for _ in 0..MAX_ATTEMPTS {
             let run = self.open_run(caller, &agent, session).await?;
             let turn = CommandRequest { kind: CommandKind::Turn, payload: request.payload.clone() };
@@ -99,8 +106,8 @@ impl AgentRuns {
         &self,
         caller: &Authorized<RunsWrite>,
         agent: Option<&AgentKey>,
-        thread: &str,
-        client_run: Option<&str>,
+        thread: &ExternalId,
+        client_run: Option<&ExternalId>,
     ) -> Result<bool, ServiceError> {
         let agent = self.agent(caller.tenant(), agent).await?.id;
         let key = ThreadKey { agent, owner: caller.principal, thread };
@@ -130,7 +137,7 @@ impl AgentRuns {
         &self,
         caller: &Authorized<RunsRead>,
         agent: Option<&AgentKey>,
-        thread: &str,
+        thread: &ExternalId,
     ) -> Result<Option<SessionId>, ServiceError> {
         let agent = self.agent(caller.tenant(), agent).await?.id;
         let key = ThreadKey { agent, owner: caller.principal, thread };
@@ -141,7 +148,7 @@ impl AgentRuns {
     pub async fn known_messages(
         &self,
         session: SessionId,
-        messages: &[String],
+        messages: &[ExternalId],
     ) -> Result<BTreeSet<String>, ServiceError> {
         Ok(client_runs::list_messages(&self.deps.store, session, messages).await?)
     }
@@ -150,28 +157,36 @@ impl AgentRuns {
     pub async fn find_turn(
         &self,
         session: SessionId,
-        client_run: &str,
+        client_run: &ExternalId,
     ) -> Result<Option<ClientTurn>, ServiceError> {
         Ok(client_runs::find(&self.deps.store, session, client_run).await?)
     }
 
     /// Returns the agent that a request names, or the default of the tenant.
-    async fn agent(&self, tenant: TenantId, key: Option<&AgentKey>) -> Result<Agent, ServiceError> {
-        let id = find_agent(&self.deps, tenant, key).await?;
-        let found = agents::find(&self.deps.store, id).await?;
+    pub(super) async fn agent(
+        &self,
+        tenant: TenantId,
+        key: Option<&AgentKey>,
+    ) -> Result<Agent, ServiceError> {
+        let store = &self.deps.store;
+        let id = match key {
+            Some(AgentKey::Id(id)) => *id,
+            Some(AgentKey::Slug(slug)) => {
+                agents::find_id_by_slug(store, tenant, slug).await?.ok_or(ServiceError::NOT_FOUND)?
+            }
+            None => agents::find_default_id(store, tenant).await?.ok_or(FrontError::NoDefaultAgent)?,
+        };
+        let found = agents::find(store, id).await?;
         found.filter(|agent| agent.tenant == tenant).ok_or(ServiceError::NOT_FOUND)
     }
 
-    /// Returns the session of a thread, and whether it was created now.
-    async fn session(
+    /// Creates the session of a thread. Returns it, or the one that another request has created, and which of both.
+    async fn create_session(
         &self,
         caller: &Authorized<RunsWrite>,
         agent: &Agent,
         key: &ThreadKey<'_>,
     ) -> Result<(SessionId, bool), ServiceError> {
-        if let Some(session) = threads::find(&self.deps.store, key).await? {
-            return Ok((session, false));
-        }
         let (id, mut tx) = (SessionId::generate(), self.deps.store.begin().await?);
         let new = NewSession {
             id,
@@ -216,22 +231,5 @@ impl AgentRuns {
             Err(ServiceError::Run(RunError::RunOpen(Some(run)))) => Ok(run),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// Returns the id of the agent that a request names, or of the default of the tenant.
-pub(super) async fn find_agent(
-    deps: &Deps,
-    tenant: TenantId,
-    key: Option<&AgentKey>,
-) -> Result<AgentId, ServiceError> {
-    match key {
-        Some(AgentKey::Id(id)) => Ok(*id),
-        Some(AgentKey::Slug(slug)) => {
-            agents::find_id_by_slug(&deps.store, tenant, slug).await?.ok_or(ServiceError::NOT_FOUND)
-        }
-        None => agents::find_default_id(&deps.store, tenant)
-            .await?
-            .ok_or_else(|| FrontError::NoDefaultAgent.into()),
     }
 }

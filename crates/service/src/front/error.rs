@@ -1,5 +1,7 @@
 //! Why a request of an application fails.
 
+use guildhall_domain::front::interrupt_answer::InvalidInterruptAnswer;
+use guildhall_domain::ids::ApprovalId;
 use guildhall_domain::{Failure, FailureKind};
 
 #[derive(Debug, thiserror::Error)]
@@ -12,13 +14,30 @@ pub enum FrontError {
     AgentDisabled(String),
     #[error("the runs of this thread end as fast as they are created: try again")]
     NoOpenRun,
+    #[error("resume: the thread has no interrupt `{0}`")]
+    UnknownInterrupt(ApprovalId),
+    #[error("resume: `{0}`: {1}")]
+    InterruptAnswer(ApprovalId, InvalidInterruptAnswer),
+    #[error("resume: answer the interrupts of one run at a time")]
+    SeveralTurns,
+    #[error("resume: the agent continues when all interrupts of its turn are answered")]
+    OpenInterrupts,
+    #[error("resume: the run has ended: follow the thread to see how")]
+    RunEnded,
 }
 
 impl FrontError {
     /// Returns what a caller may know.
     pub(crate) fn failure(&self) -> Failure {
         let kind = match self {
-            Self::NoDefaultAgent | Self::AgentDisabled(_) | Self::NoOpenRun => FailureKind::Conflict,
+            Self::NoDefaultAgent
+            | Self::AgentDisabled(_)
+            | Self::NoOpenRun
+            | Self::OpenInterrupts
+            | Self::RunEnded => FailureKind::Conflict,
+            Self::UnknownInterrupt(_) | Self::InterruptAnswer(..) | Self::SeveralTurns => {
+                FailureKind::InvalidInput
+            }
         };
         Failure::new(kind, self.to_string())
     }

@@ -2,18 +2,28 @@
 
 pub mod agent_runs;
 pub mod error;
+pub mod history;
+pub mod resume;
 
 use crate::deps::Deps;
-use crate::runs;
+use crate::{approvals, runs};
 
 /// The services of this group.
 #[derive(Debug, Clone)]
 pub struct Group {
     pub agent_runs: agent_runs::AgentRuns,
+    pub history: history::History,
+    pub resume: resume::Resume,
 }
 
 /// Opens the group.
 #[must_use]
-pub fn open(deps: &Deps, runs: &runs::Group) -> Group {
-    Group { agent_runs: agent_runs::AgentRuns::new(deps.clone(), runs.runs.clone(), runs.commands.clone()) }
+pub fn open(deps: &Deps, runs: &runs::Group, approvals: &approvals::Group) -> Group {
+    let agent_runs = agent_runs::AgentRuns::new(deps.clone(), runs.runs.clone(), runs.commands.clone());
+    let (questions, votes) = (approvals.approvals.clone(), approvals.votes.clone());
+    Group {
+        history: history::History::new(deps.clone(), agent_runs.clone()),
+        resume: resume::Resume::new(deps.clone(), agent_runs.clone(), questions, votes),
+        agent_runs,
+    }
 }

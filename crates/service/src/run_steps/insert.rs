@@ -115,8 +115,17 @@ pub(crate) async fn insert_command(
     let run = locked.run.id;
     let text = message_text(payload);
     let (stored, title) = (payload.to_string(), text.and_then(title));
-    let title = title.as_deref();
-    let new = NewCommand { id, run, kind, payload: &stored, sealed_payload, target, created_by, title };
+    let new = NewCommand {
+        id,
+        run,
+        kind,
+        payload: &stored,
+        sealed_payload,
+        target,
+        continues,
+        created_by,
+        title: title.as_deref(),
+    };
     let command = commands::insert(&mut locked.tx, &new).await?;
     locked.add_command(command.clone());
     let mut status = json!({ "status": "pending", "type": kind.as_str(), "ordinal": command.ordinal });

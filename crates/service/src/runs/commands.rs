@@ -112,7 +112,7 @@ impl Commands {
         };
         let command = insert_command(&mut locked, record).await?;
         if let SubmissionKey::ClientRun(client_run) = key {
-            let mut event = json!({ "clientRunId": client_run.id });
+            let mut event = json!({ "clientRunId": client_run.id.as_str() });
             if let Some(parent) = payload.redacted.get("parentRunId").and_then(Value::as_str) {
                 event["parentRunId"] = json!(parent);
             }
@@ -252,7 +252,7 @@ async fn claim(
             let start = SessionPosition { ordinal: locked.run.ordinal, seq };
             let new = ClientTurn { command: id, start };
             let claimed = client_runs::claim(&mut locked.tx, run, new).await?;
-            Ok((claimed != new).then_some(claimed.command))
+            Ok((!claimed.is_new).then_some(claimed.turn.command))
         }
     }
 }

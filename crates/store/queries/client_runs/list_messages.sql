@@ -1,2 +1,2 @@
 -- The messages of a list that a session has had.
-SELECT message FROM client_runs WHERE session = $1 AND message = ANY($2)
+SELECT message AS "message!" FROM client_runs WHERE session = $1 AND message = ANY($2)

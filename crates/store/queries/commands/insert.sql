@@ -6,8 +6,8 @@ WITH numbered AS (
     RETURNING commands
 )
 
-INSERT INTO commands (id, run, ordinal, kind, payload, sealed_payload, target, created_by)
-SELECT $1, $2, numbered.commands, $3, $4, $5, $6, $7
+INSERT INTO commands (id, run, ordinal, kind, payload, sealed_payload, target, continues, created_by)
+SELECT $1, $2, numbered.commands, $3, $4, $5, $6, $9, $7
 FROM numbered
 RETURNING
     commands.id,

@@ -19,8 +19,8 @@ const SERVICE_EDGES: &[(&str, &[&str])] = &[
     ("run_steps", &["journal", "webhooks"]),
     ("profiles", &["access", "run_steps"]),
     ("runs", &["access", "journal", "run_steps"]),
-    ("front", &["access", "runs"]),
     ("approvals", &["access", "journal", "run_steps", "runs"]),
+    ("front", &["access", "approvals", "run_steps", "runs"]),
     ("sessions", &["access", "journal", "run_steps", "runs"]),
     ("runners", &["access", "journal", "ops", "run_steps", "runs", "sessions"]),
 ];

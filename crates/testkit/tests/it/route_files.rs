@@ -201,9 +201,10 @@ const NOUNS: &[Noun] = &[
         "front",
         "agent_runs",
         &[("*", "/api/v1/agent/runs"), ("*", "/api/v1/agents/{agent}/agui")],
-        &["front/mod.rs", "front/client_time.rs", "front/time_zone.rs"],
+        &["front/mod.rs", "front/client_time.rs", "front/interrupt_answer.rs", "front/time_zone.rs"],
         &["client_runs", "threads"],
     ),
+    noun("front", "history", &[("*", "/api/v1/agent/history")], &["front/external_id.rs"], &["threads"]),
     noun(
         "webhooks",
         "webhooks",

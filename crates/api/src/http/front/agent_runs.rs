@@ -8,10 +8,9 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
-use guildhall_domain::access::role::Right;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::agents::AgentKey;
-use guildhall_domain::front::RuntimeMode;
+use guildhall_domain::front::external_id::ExternalId;
 use guildhall_domain::front::time_zone::event_time_zone;
 use guildhall_domain::ids::AgentId;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
@@ -24,8 +23,10 @@ use guildhall_service::front::agent_runs::TurnRequest;
 use serde_json::{Value, json};
 
 use super::agui;
+use super::runtime_mode::check_mode;
 use crate::App;
 use crate::edge::caller::PendingAuthorization;
+use crate::edge::client_address::DirectConnection;
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, parse};
 use crate::edge::stream::{client_id, last_event_id};
@@ -51,6 +52,7 @@ use crate::http::responses::CommonErrors;
 pub(crate) async fn create(
     State(app): State<App>,
     caller: PendingAuthorization<RunsWrite>,
+    DirectConnection(peer): DirectConnection,
     headers: HeaderMap,
     ValidatedQuery(query): ValidatedQuery<AgentRunsQuery>,
     body: Result<Bytes, BytesRejection>,
@@ -59,20 +61,21 @@ pub(crate) async fn create(
     let agent = query.agent_id.as_deref().map(|agent| parse("agentId", agent)).transpose()?;
     if accepts_stream(&headers) {
         let input = agui::parse_input(&bytes)?;
-        let caller = authorize(&app, caller, query.tenant_id.as_deref()).await?;
-        return agui::run(&app, caller, agent.as_ref(), input).await;
+        let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+        return agui::run(&app, caller, agent.as_ref(), peer, input).await;
     }
     let input = agent_runs::parse(&bytes).map_err(|error| invalid(&error))?;
-    let caller = authorize(&app, caller, query.tenant_id.as_deref()).await?;
-    let (thread, client_run) = (input.thread_id.to_string(), input.run_id.clone());
-    let message = input.user_message.id.clone();
+    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+    let thread = new_id("threadId", &input.thread_id.to_string())?;
+    let client_run = new_id("runId", &input.run_id)?;
+    let message = new_id("messages[0].id", &input.user_message.id)?;
     let payload = payload(input)?;
     let request = TurnRequest { thread: &thread, client_run: &client_run, message: &message, payload };
     let accepted = app.front.agent_runs.start_turn(&caller, agent.as_ref(), request).await?;
     let response = TaskAcceptedResponse {
         task_id: accepted.turn.command.to_string(),
-        thread_id: thread,
-        run_id: client_run,
+        thread_id: thread.to_string(),
+        run_id: client_run.to_string(),
         created: accepted.is_new_thread,
     };
     Ok(Json(response).into_response())
@@ -95,10 +98,11 @@ pub(crate) async fn run_with_agui(
     State(app): State<App>,
     caller: Authorized<RunsWrite>,
     PathIds(agent): PathIds<AgentId>,
+    DirectConnection(peer): DirectConnection,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let input = agui::parse_input(&read_body(body)?)?;
-    agui::run(&app, caller, Some(&AgentKey::Id(agent)), input).await
+    agui::run(&app, caller, Some(&AgentKey::Id(agent)), peer, input).await
 }
 
 /// Follow a conversation with AG-UI
@@ -116,15 +120,17 @@ pub(crate) async fn follow(
     State(app): State<App>,
     caller: PendingAuthorization<RunsRead>,
     PathIds(thread): PathIds<String>,
+    DirectConnection(peer): DirectConnection,
     headers: HeaderMap,
     ValidatedQuery(query): ValidatedQuery<AgentRunsQuery>,
 ) -> Result<Response, ApiError> {
     let agent = query.agent_id.as_deref().map(|agent| parse("agentId", agent)).transpose()?;
     let (after, client) = (last_event_id(&headers)?, client_id(&headers)?);
-    let caller = authorize(&app, caller, query.tenant_id.as_deref()).await?;
+    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+    let thread = known_id(&thread)?;
     let found = app.front.agent_runs.find(&caller, agent.as_ref(), &thread).await?;
     let session = found.ok_or(ServiceError::NOT_FOUND)?;
-    agui::follow(&app, caller, client, (&thread, session), after).await
+    agui::follow(&app, caller, client, peer, (&thread, session), after).await
 }
 
 /// Stop the runs of a conversation
@@ -143,21 +149,20 @@ pub(crate) async fn stop(
     ValidatedQuery(query): ValidatedQuery<StopAgentRunsQuery>,
 ) -> Result<Json<StoppedView>, ApiError> {
     let agent = query.agent_id.as_deref().map(|agent| parse("agentId", agent)).transpose()?;
-    let caller = authorize(&app, caller, query.tenant_id.as_deref()).await?;
-    let client_run = query.run_id.as_deref();
-    let stopped = app.front.agent_runs.stop(&caller, agent.as_ref(), &thread, client_run).await?;
+    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+    let (thread, client_run) = (known_id(&thread)?, query.run_id.as_deref().map(known_id).transpose()?);
+    let stopped = app.front.agent_runs.stop(&caller, agent.as_ref(), &thread, client_run.as_ref()).await?;
     Ok(Json(StoppedView { stopped }))
 }
 
-async fn authorize<R: Right>(
-    app: &App,
-    caller: PendingAuthorization<R>,
-    tenant: Option<&str>,
-) -> Result<Authorized<R>, ApiError> {
-    match tenant {
-        Some(tenant) => Ok(caller.in_tenant(app, tenant).await?),
-        None => caller.in_tenant_of_key(),
-    }
+/// Reads the client's id of something that exists. A text that cannot be an id names nothing.
+fn known_id(text: &str) -> Result<ExternalId, ServiceError> {
+    text.parse().map_err(|_| ServiceError::NOT_FOUND)
+}
+
+/// Reads the id that the client chooses for something new.
+fn new_id(name: &str, text: &str) -> Result<ExternalId, ApiError> {
+    text.parse().map_err(|error| ApiError::new(FailureKind::InvalidInput, format!("{name} {error}")))
 }
 
 /// Returns whether the client wants a stream. Anything else is answered as JSON.
@@ -183,12 +188,7 @@ fn invalid(error: &AgentRunInputError) -> ApiError {
 /// Returns the payload of the turn: the user's text as the prompt, and the rest of the input as it came.
 fn payload(input: AgentRunInput) -> Result<Value, ApiError> {
     let refused = |message: &str| Err(ApiError::new(FailureKind::InvalidInput, message));
-    if input.runtime_mode == RuntimeMode::Automation {
-        return refused("forwardedProps.runtime_mode: this server has no stored automations: use chat");
-    }
-    if input.run_id.chars().any(char::is_control) {
-        return refused("runId must not contain control characters");
-    }
+    check_mode(input.runtime_mode)?;
     if !input.user_message.attachments.is_empty() {
         return refused("binary content url: this server takes no attachments");
     }

@@ -11,20 +11,26 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::agents::AgentKey;
+use guildhall_domain::approvals::voter::ClientConnection;
 use guildhall_domain::front::ClientTurn;
+use guildhall_domain::front::external_id::ExternalId;
+use guildhall_domain::front::time_zone::event_time_zone;
 use guildhall_domain::ids::SessionId;
 use guildhall_domain::journal::follow::ClientId;
 use guildhall_domain::journal::{Gap, InvalidCursor, Seq, SessionCursor, SessionPosition};
 use guildhall_domain::runs::event::EventBody;
-use guildhall_protocol::agui::event::Dialect;
-use guildhall_protocol::agui::fold::{AguiFold, Cursor, Frame, JournalEvent, StreamMode, command_of};
+use guildhall_protocol::agui::event::{AguiEvent, AguiVersion, RunOutcome};
+use guildhall_protocol::agui::fold::{AguiFold, Frame, FramePosition, JournalEvent, StreamMode, command_of};
 use guildhall_protocol::agui::input::{InvalidInput, RunAgentInput};
 use guildhall_protocol::stream::Notice;
 use guildhall_service::ServiceError;
+use guildhall_service::approvals::Approvals;
 use guildhall_service::front::agent_runs::TurnRequest;
+use guildhall_service::front::resume::ResumeRequest;
 use guildhall_service::sessions::follow::{SessionEvent, SessionStream};
 use serde_json::{Value, json};
 
+use super::runtime_mode::check_mode;
 use crate::App;
 use crate::edge::caller::Follower;
 use crate::edge::error::ApiError;
@@ -35,10 +41,43 @@ use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic};
 struct AguiStream {
     events: SessionStream,
     fold: AguiFold,
+    questions: QuestionReader,
     /// Whether it has all runs of the thread.
     is_thread: bool,
     /// Frames of events that were read, until they are sent, with their ids.
     frames: VecDeque<(FrameId, Frame)>,
+}
+
+/// Reads the questions of agents for someone who may see them.
+#[derive(Debug)]
+struct QuestionReader {
+    approvals: Approvals,
+    caller: Authorized<RunsRead>,
+    peer: ClientConnection,
+}
+
+impl QuestionReader {
+    fn new(app: &App, caller: &Authorized<RunsRead>, peer: ClientConnection) -> Result<Self, ServiceError> {
+        let caller = Authorized::new((**caller).clone(), caller.tenant())?;
+        Ok(Self { approvals: app.approvals.approvals.clone(), caller, peer })
+    }
+
+    /// Adds the questions to the interrupts of a frame. One that was deleted stays without words.
+    async fn describe(&self, frame: &mut Frame) -> Result<(), ServiceError> {
+        let AguiEvent::RunFinished { outcome: RunOutcome::Interrupt { interrupts }, .. } = &mut frame.event
+        else {
+            return Ok(());
+        };
+        for interrupt in interrupts {
+            let Ok(id) = interrupt.id.parse() else { continue };
+            match self.approvals.get(&self.caller, self.peer, id).await {
+                Ok(found) => interrupt.describe(&found.approval.question, &found.approval.shown),
+                Err(ServiceError::Denied(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The id of a frame: the place of its event, and the number of the frame among those of the event. Text form:
@@ -76,6 +115,9 @@ impl StreamSource for AguiStream {
 
     async fn next(&mut self) -> Result<Option<StreamEvent>, ServiceError> {
         loop {
+            if let Some((_, frame)) = self.frames.front_mut() {
+                self.questions.describe(frame).await?;
+            }
             if let Some((id, frame)) = self.frames.pop_front() {
                 return Ok(Some(StreamEvent { name: None, cursor: id.to_string(), data: frame.to_json() }));
             }
@@ -86,7 +128,7 @@ impl StreamSource for AguiStream {
             let place = event.cursor;
             let frames = self.fold.push(journal_event(event)).into_iter();
             self.frames
-                .extend(frames.map(|frame| (FrameId { event: place, index: frame.cursor.index }, frame)));
+                .extend(frames.map(|frame| (FrameId { event: place, index: frame.position.index }, frame)));
         }
     }
 
@@ -143,25 +185,66 @@ pub(super) async fn run(
     app: &App,
     caller: Authorized<RunsWrite>,
     agent: Option<&AgentKey>,
+    peer: ClientConnection,
     input: RunAgentInput,
 ) -> Result<Response, ApiError> {
-    let reader = read_right(&caller)?;
-    let session = app.front.agent_runs.find(&reader, agent, &input.thread_id).await?;
-    let known = match session {
-        Some(session) => {
-            app.front.agent_runs.find_turn(session, &input.run_id).await?.map(|turn| (session, turn))
-        }
-        None => None,
+    let reader = caller.as_reader().map_err(ServiceError::from)?;
+    let (session, turn) = if input.resume.is_empty() {
+        find_or_start(app, &caller, agent, &input).await?
+    } else {
+        resume(app, &caller, agent, peer, &input).await?
     };
-    let (session, turn) = match known {
-        Some(known) => known,
-        None => start(app, &caller, agent, session, &input).await?,
-    };
-    let mode = StreamMode::Run { run_id: input.run_id.clone(), command: turn.command };
-    let fold = AguiFold::new(&input.thread_id, input.dialect, mode);
+    let mode = StreamMode::Run { run_id: input.run_id.to_string(), command: turn.command };
+    let fold = AguiFold::new(input.thread_id.as_str(), input.version, mode);
     let events = app.sessions.sessions.follow_from(&reader, session, turn.start).await?;
-    let stream = AguiStream { events, fold, is_thread: false, frames: VecDeque::new() };
+    let questions = QuestionReader::new(app, &reader, peer)?;
+    let stream = AguiStream { events, fold, questions, is_thread: false, frames: VecDeque::new() };
     app.streams.open(&Follower { caller: reader }, ClientId::generate(), stream)
+}
+
+/// Answers the interrupts of the thread.
+async fn resume(
+    app: &App,
+    caller: &Authorized<RunsWrite>,
+    agent: Option<&AgentKey>,
+    peer: ClientConnection,
+    input: &RunAgentInput,
+) -> Result<(SessionId, ClientTurn), ApiError> {
+    let mut answers = Vec::with_capacity(input.resume.len());
+    for entry in &input.resume {
+        let id = entry.interrupt_id.parse();
+        let id = id.map_err(|_| refused("resume: interruptId is the id of an interrupt of the thread"))?;
+        answers.push((id, entry.answer.clone()));
+    }
+    let request = ResumeRequest {
+        thread: &input.thread_id,
+        client_run: &input.run_id,
+        parent_run: input.parent_run_id.as_ref(),
+        answers: &answers,
+        peer,
+    };
+    Ok(app.front.resume.resume(caller, agent, request).await?)
+}
+
+/// Finds the run of the client, or starts it.
+async fn find_or_start(
+    app: &App,
+    caller: &Authorized<RunsWrite>,
+    agent: Option<&AgentKey>,
+    input: &RunAgentInput,
+) -> Result<(SessionId, ClientTurn), ApiError> {
+    let reader = caller.as_reader().map_err(ServiceError::from)?;
+    let session = app.front.agent_runs.find(&reader, agent, &input.thread_id).await?;
+    if let Some(session) = session
+        && let Some(turn) = app.front.agent_runs.find_turn(session, &input.run_id).await?
+    {
+        return Ok((session, turn));
+    }
+    start(app, caller, agent, session, input).await
+}
+
+fn refused(message: &str) -> ApiError {
+    ApiError::new(FailureKind::InvalidInput, message)
 }
 
 async fn start(
@@ -171,27 +254,30 @@ async fn start(
     session: Option<SessionId>,
     input: &RunAgentInput,
 ) -> Result<(SessionId, ClientTurn), ApiError> {
-    let refused = |message: &str| Err(ApiError::new(FailureKind::InvalidInput, message));
-    if !input.resume.is_empty() {
-        return refused("resume: answer the questions of agents at POST /api/v1/approvals/{approval}/votes");
-    }
-    let sent: Vec<String> = input.messages.iter().map(|message| message.id.clone()).collect();
+    check_mode(input.runtime_mode)?;
+    // What cannot be an id was never stored as one.
+    let sent: Vec<ExternalId> = input.messages.iter().filter_map(|message| message.id.parse().ok()).collect();
     let known = match session {
         Some(session) => app.front.agent_runs.known_messages(session, &sent).await?,
         None => BTreeSet::new(),
     };
     let is_known = |id: &str| known.contains(id) || command_of(id).is_some();
     let Some(message) = input.new_message(is_known).map_err(|error| invalid(&error))? else {
-        return refused("messages: there is no new message of the user");
+        return Err(refused("messages: there is no new message of the user"));
     };
     if !message.images.is_empty() {
-        return refused("messages: this server takes no images");
+        return Err(refused("messages: this server takes no images"));
     }
-    let payload = json!({
-        "prompt": message.text, "clientMessageId": message.id, "runtimeMode": input.runtime_mode,
-        "input": { "state": input.state, "tools": input.tools },
+    let device = input.client_time.as_ref().map(|time| time.device_timezone.as_str());
+    let mut payload = json!({
+        "prompt": message.text, "clientMessageId": message.id.as_str(), "runtimeMode": input.runtime_mode,
+        "timeZone": event_time_zone(None, device, None).as_str(),
+        "input": { "state": input.state, "tools": input.tools, "context": input.context },
     });
-    let (thread, client_run) = (input.thread_id.as_str(), input.run_id.as_str());
+    if let Some(parent) = &input.parent_run_id {
+        payload["parentRunId"] = json!(parent.as_str());
+    }
+    let (thread, client_run) = (&input.thread_id, &input.run_id);
     let request = TurnRequest { thread, client_run, message: &message.id, payload };
     let accepted = app.front.agent_runs.start_turn(caller, agent, request).await?;
     Ok((accepted.session, accepted.turn))
@@ -202,11 +288,12 @@ pub(super) async fn follow(
     app: &App,
     caller: Authorized<RunsRead>,
     client: ClientId,
-    thread: (&str, SessionId),
+    peer: ClientConnection,
+    thread: (&ExternalId, SessionId),
     after: Option<FrameId>,
 ) -> Result<Response, ApiError> {
     let (thread, session) = thread;
-    let mut fold = AguiFold::new(thread, Dialect::V1, StreamMode::Thread);
+    let mut fold = AguiFold::new(thread.as_str(), AguiVersion::V1, StreamMode::Thread);
     let mut from = SessionPosition::default();
     if let Some(FrameId { event, index }) = after {
         if app.sessions.sessions.follow(&caller, session, Some(event)).await?.gap().is_some() {
@@ -214,16 +301,12 @@ pub(super) async fn follow(
             return Err(ApiError::new(FailureKind::Conflict, message));
         }
         let SessionPosition { ordinal, seq } = event.position;
-        fold = fold.resume(Cursor { ordinal, seq: seq.get(), index });
+        fold = fold.resume(FramePosition { ordinal, seq: seq.get(), index });
         // A fold reads the run of its cursor from the beginning.
         from = SessionPosition { ordinal, seq: Seq::ZERO };
     }
     let events = app.sessions.sessions.follow_from(&caller, session, from).await?;
-    let stream = AguiStream { events, fold, is_thread: true, frames: VecDeque::new() };
+    let questions = QuestionReader::new(app, &caller, peer)?;
+    let stream = AguiStream { events, fold, questions, is_thread: true, frames: VecDeque::new() };
     app.streams.open(&Follower { caller }, client, stream)
-}
-
-fn read_right(caller: &Authorized<RunsWrite>) -> Result<Authorized<RunsRead>, ApiError> {
-    let (tenant, caller) = (caller.tenant(), (**caller).clone());
-    Ok(Authorized::new(caller, tenant).map_err(ServiceError::from)?)
 }

@@ -2,6 +2,8 @@
 
 mod agent_runs;
 mod agui;
+mod history;
+mod runtime_mode;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -14,4 +16,5 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(agent_runs::follow))
         .routes(routes!(agent_runs::stop))
         .routes(routes!(agent_runs::run_with_agui))
+        .routes(routes!(history::get))
 }

@@ -6,8 +6,6 @@ mod validations;
 use axum::Json;
 use axum::extract::State;
 use guildhall_domain::FailureKind;
-use guildhall_domain::access::authorized::Authorized;
-use guildhall_domain::access::role::Right;
 use guildhall_domain::access::role::rights::{ProfilesManage, TenantRead};
 use guildhall_domain::profiles::ProfileOwner;
 use guildhall_domain::profiles::{BackendKind, Profile, WireApi};
@@ -41,7 +39,7 @@ pub(crate) async fn list(
     caller: PendingAuthorization<TenantRead>,
     ValidatedQuery(query): ValidatedQuery<ProfilesQuery>,
 ) -> Result<Json<ProfilesView>, ApiError> {
-    let caller = authorize_in(&app, caller, query.tenant_id.as_deref()).await?;
+    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
     let profiles = app.profiles.profiles.list(&caller).await?;
     Ok(Json(ProfilesView { profiles: profiles.iter().map(view).collect() }))
 }
@@ -58,7 +56,7 @@ pub(crate) async fn get(
     PathIds(profile): PathIds<BackendProfile>,
     ValidatedQuery(query): ValidatedQuery<ProfilesQuery>,
 ) -> Result<Json<ProfileView>, ApiError> {
-    let caller = authorize_in(&app, caller, query.tenant_id.as_deref()).await?;
+    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
     Ok(Json(view(&app.profiles.profiles.get(&caller, &profile).await?)))
 }
 
@@ -108,18 +106,6 @@ pub(crate) async fn set_credential(
     Ok(Json(view(&app.profiles.profiles.set_credential(&manager, &profile, request).await?)))
 }
 
-/// Checks the right in the tenant that the request names.
-async fn authorize_in<R: Right>(
-    app: &App,
-    caller: PendingAuthorization<R>,
-    tenant: Option<&str>,
-) -> Result<Authorized<R>, ApiError> {
-    match tenant {
-        Some(tenant) => Ok(caller.in_tenant(app, tenant).await?),
-        None => caller.in_tenant_of_key(),
-    }
-}
-
 async fn authorize_manager(
     app: &App,
     caller: PendingAuthorization<ProfilesManage>,
@@ -127,7 +113,7 @@ async fn authorize_manager(
 ) -> Result<ProfileManager, ApiError> {
     match query.scope.as_deref() {
         None | Some("tenant") => {
-            Ok(ProfileManager::Tenant(authorize_in(app, caller, query.tenant_id.as_deref()).await?))
+            Ok(ProfileManager::Tenant(caller.in_named_tenant(app, query.tenant_id.as_deref()).await?))
         }
         Some("shared") => Ok(ProfileManager::Shared(caller.into_operator()?)),
         Some(_) => Err(ApiError::new(FailureKind::SchemaInvalid, "scope: use tenant or shared")),

@@ -9,7 +9,6 @@ use guildhall_domain::profiles::validation::{Validation, ValidationOutcome};
 use guildhall_domain::runs::policy::BackendProfile;
 use guildhall_protocol::rest::profiles::{ProfilesQuery, ValidationView};
 
-use super::authorize_in;
 use crate::App;
 use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
@@ -34,7 +33,7 @@ pub(crate) async fn start(
     headers: HeaderMap,
 ) -> Result<(StatusCode, Json<ValidationView>), ApiError> {
     let key = idempotency_key(&headers)?;
-    let caller = authorize_in(&app, caller, query.tenant_id.as_deref()).await?;
+    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
     let started = app.profiles.validations.start(&caller, &profile, key.as_ref()).await?;
     Ok((StatusCode::ACCEPTED, Json(view(&started))))
 }
@@ -56,7 +55,7 @@ pub(crate) async fn get(
     PathIds((profile, validation)): PathIds<(BackendProfile, ValidationId)>,
     ValidatedQuery(query): ValidatedQuery<ProfilesQuery>,
 ) -> Result<Json<ValidationView>, ApiError> {
-    let caller = authorize_in(&app, caller, query.tenant_id.as_deref()).await?;
+    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
     let found = app.profiles.validations.get(&caller, &profile, validation).await?;
     Ok(Json(view(&found)))
 }

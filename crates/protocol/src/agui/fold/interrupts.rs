@@ -7,8 +7,8 @@ use super::calls::ToolCalls;
 use super::journal_event::JournalEvent;
 use crate::agui::event::{Interrupt, InterruptReason};
 
-/// Returns the interrupt for a question. The event does not have the question itself, which may hold secrets: a server
-/// that may show it replaces `message` and `response_schema`.
+/// Returns the interrupt for a question. The event does not have the question itself, which may hold secrets:
+/// [`Interrupt::describe`] adds it for readers who may see it.
 pub(super) fn interrupt(event: &JournalEvent, id: &str, calls: &ToolCalls) -> Interrupt {
     let tool = event.optional_text("tool").unwrap_or("a tool");
     let kind = QuestionKind::from_name(event.text("kind")).unwrap_or(QuestionKind::ToolCall);
@@ -30,6 +30,7 @@ pub(super) fn interrupt(event: &JournalEvent, id: &str, calls: &ToolCalls) -> In
         tool_call_id: event.optional_text("callId").and_then(|call| calls.running_id(call)),
         response_schema: response_schema(reason),
         expires_at: event.optional_text("expiresAt").map(str::to_owned),
+        metadata: None,
     }
 }
 

@@ -5,16 +5,16 @@
 //! first event after all listed approvals are closed, however that happened. A segment has the run id of the `client_run`
 //! event that claims it before it starts, or else `{command}.{segment}`.
 //!
-//! A [`Cursor`] names the event that caused a frame and the number of the frame among those of that event. To resume a
-//! stream, feed the journal again to [`AguiFold::resume`]: it returns only the frames after the cursor. No state crosses
-//! runs, so a thread may be fed from the start of the cursor's run. A cursor belongs to the mode of its stream.
+//! A [`FramePosition`] names the event that caused a frame and the number of the frame among those of that event. To resume a
+//! stream, feed the journal again to [`AguiFold::resume`]: it returns only the frames after the position. No state crosses
+//! runs, so a thread may be fed from the start of the run of the position. A position belongs to the mode of its stream.
 //! ADR 056 has the reasons.
 
 mod approvals;
 mod calls;
 mod client_runs;
 mod context;
-mod cursor;
+mod frame_position;
 mod ids;
 mod interrupts;
 mod items;
@@ -30,13 +30,13 @@ use guildhall_domain::runs::event;
 use serde::Serialize;
 
 use self::context::StreamContext;
-pub use self::cursor::{Cursor, InvalidCursor};
+pub use self::frame_position::FramePosition;
 pub use self::ids::command_of;
 pub use self::journal_event::JournalEvent;
 use self::outcome::SegmentEnd;
 use self::segment_filter::SegmentFilter;
 use self::turn::Turn;
-use crate::agui::event::{AguiEvent, Dialect};
+use crate::agui::event::{AguiEvent, AguiVersion};
 
 /// What a stream shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub enum StreamMode {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Frame {
     #[serde(skip)]
-    pub cursor: Cursor,
+    pub position: FramePosition,
     #[serde(flatten)]
     pub event: AguiEvent,
     /// Milliseconds since 1970.
@@ -77,7 +77,7 @@ impl Frame {
 pub struct AguiFold {
     context: StreamContext,
     filter: SegmentFilter,
-    after: Option<Cursor>,
+    after: Option<FramePosition>,
     /// Run ordinal and seq of the last event.
     last: Option<(i32, i64)>,
     /// Number of its next frame.
@@ -93,13 +93,13 @@ pub struct AguiFold {
 
 impl AguiFold {
     #[must_use]
-    pub fn new(thread_id: &str, dialect: Dialect, mode: StreamMode) -> Self {
+    pub fn new(thread_id: &str, version: AguiVersion, mode: StreamMode) -> Self {
         let run_id = match &mode {
             StreamMode::Thread => None,
             StreamMode::Run { run_id, .. } => Some(run_id.clone()),
         };
         Self {
-            context: StreamContext { thread_id: thread_id.to_owned(), dialect, run_id },
+            context: StreamContext { thread_id: thread_id.to_owned(), version, run_id },
             filter: SegmentFilter::new(mode),
             after: None,
             last: None,
@@ -111,9 +111,9 @@ impl AguiFold {
         }
     }
 
-    /// Returns a fold of the same stream that skips the frames up to a cursor.
+    /// Returns a fold of the same stream that skips the frames up to a position.
     #[must_use]
-    pub fn resume(self, after: Cursor) -> Self {
+    pub fn resume(self, after: FramePosition) -> Self {
         Self { after: Some(after), ..self }
     }
 
@@ -130,13 +130,14 @@ impl AguiFold {
         }
         (self.last, self.next_index) = (Some((ordinal, seq)), 0);
         let mut events = Vec::new();
-        if !event.late {
+        // A late answer of a client has a name for what was shown without one.
+        if !event.late || event.kind == event::CLIENT_RUN {
             self.route(event, &mut events);
             self.show(&mut events);
         }
         frames.extend(self.number(events, timestamp));
         self.has_sent |= !frames.is_empty();
-        frames.retain(|frame| self.after.is_none_or(|after| frame.cursor > after));
+        frames.retain(|frame| self.after.is_none_or(|after| frame.position > after));
         frames
     }
 
@@ -150,13 +151,13 @@ impl AguiFold {
         self.number(events, timestamp)
     }
 
-    /// Gives cursors to the next events that follow from the last event of the journal.
+    /// Gives positions to the next events that follow from the last event of the journal.
     fn number(&mut self, events: Vec<AguiEvent>, timestamp: i64) -> Vec<Frame> {
         let (ordinal, seq) = self.last.unwrap_or_default();
         let frame = |event| {
-            let cursor = Cursor { ordinal, seq, index: self.next_index };
+            let position = FramePosition { ordinal, seq, index: self.next_index };
             self.next_index += 1;
-            Frame { cursor, event, timestamp }
+            Frame { position, event, timestamp }
         };
         events.into_iter().map(frame).collect()
     }
@@ -173,7 +174,7 @@ impl AguiFold {
         !self.turns.iter().any(|turn| turn.is_open)
     }
 
-    /// Returns the last event for a stream that the server ends early; none if no run is open in it. It has no cursor:
+    /// Returns the last event for a stream that the server ends early; none if no run is open in it. It has no position:
     /// clients resume after the frame before it.
     #[must_use]
     pub fn close(&self) -> Option<AguiEvent> {

@@ -15,7 +15,7 @@ use super::interrupts::interrupt;
 use super::items::{TextItems, TextKind};
 use super::journal_event::JournalEvent;
 use super::outcome::{self, SegmentEnd};
-use crate::agui::event::{AguiEvent, Dialect, InputEcho, Message, RunOutcome};
+use crate::agui::event::{AguiEvent, AguiVersion, Message, RunInput, RunOutcome};
 
 /// The step of a run that no runner has started.
 const WAITING_STEP: &str = "waiting";
@@ -160,9 +160,9 @@ impl Turn {
         let run_id = self.client_runs.run_id(self.started, context);
         events.push(AguiEvent::RunStarted {
             thread_id: context.thread_id.clone(),
-            protocol_version: context.dialect.protocol_version(),
+            protocol_version: context.version.protocol_version(),
             parent_run_id: self.client_runs.parent(self.started),
-            input: self.input_echo(context, &run_id),
+            input: self.run_input(context, &run_id),
             run_id,
         });
         self.started += 1;
@@ -257,7 +257,7 @@ impl Turn {
                 let (command, run) = (self.command.to_string(), self.run.to_string());
                 finished(RunOutcome::Success, Some(json!({ "commandId": command, "runId": run })))
             }
-            SegmentEnd::Cancelled { .. } if context.dialect == Dialect::V1 => {
+            SegmentEnd::Cancelled { .. } if context.version == AguiVersion::V1 => {
                 finished(RunOutcome::Cancelled, None)
             }
             SegmentEnd::Cancelled { message } => outcome::run_error("cancelled", message, usage),
@@ -282,7 +282,7 @@ impl Turn {
 
     /// Returns the messages that the turn was created with, for its first segment. A client's own id is used only if the
     /// client created the turn: ids of other protocols may repeat.
-    fn input_echo(&mut self, context: &StreamContext, run_id: &str) -> Option<InputEcho> {
+    fn run_input(&mut self, context: &StreamContext, run_id: &str) -> Option<RunInput> {
         let is_claimed = self.client_runs.has_claim(0);
         let user_messages = std::mem::take(&mut self.user_messages);
         let message = |(number, message): (u32, UserMessage)| {
@@ -291,7 +291,7 @@ impl Turn {
             Message::User { id, content: message.text }
         };
         let messages: Vec<Message> = (1..).zip(user_messages).map(message).collect();
-        (self.started == 0 && !messages.is_empty()).then(|| InputEcho {
+        (self.started == 0 && !messages.is_empty()).then(|| RunInput {
             thread_id: context.thread_id.clone(),
             run_id: run_id.to_owned(),
             messages,

@@ -6,25 +6,28 @@
 mod content;
 mod error;
 mod reader;
+mod resume;
 
 use guildhall_domain::front::RuntimeMode;
+use guildhall_domain::front::client_time::ClientTime;
+use guildhall_domain::front::external_id::ExternalId;
+use serde::Serialize;
 use serde_json::Value;
 
 pub use self::content::{ImageReference, MessagePart};
 pub use self::error::InvalidInput;
 use self::reader::Reader;
-use crate::agui::event::Dialect;
-
-/// Longest thread id and run id, in characters.
-pub const MAX_ID_CHARS: usize = 128;
+pub use self::resume::{MAX_RESUMED, ResumeEntry};
+use crate::agui::event::AguiVersion;
+use crate::rest::front::agent_runs::parse_client_time;
 
 /// The input of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunAgentInput {
-    pub thread_id: String,
-    pub run_id: String,
-    pub parent_run_id: Option<String>,
-    pub dialect: Dialect,
+    pub thread_id: ExternalId,
+    pub run_id: ExternalId,
+    pub parent_run_id: Option<ExternalId>,
+    pub version: AguiVersion,
     /// Any JSON; none if it is empty.
     pub state: Option<Value>,
     pub messages: Vec<InputMessage>,
@@ -32,8 +35,8 @@ pub struct RunAgentInput {
     pub tools: Vec<Value>,
     pub context: Vec<ContextItem>,
     pub runtime_mode: RuntimeMode,
-    /// `forwardedProps.client_time`, unchecked.
-    pub client_time: Option<String>,
+    /// None if it is missing or not valid: AG-UI does not define it.
+    pub client_time: Option<ClientTime>,
     pub resume: Vec<ResumeEntry>,
 }
 
@@ -55,34 +58,17 @@ pub enum InputRole {
     Agent,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ContextItem {
     pub description: String,
     pub value: String,
-}
-
-/// An answer to an interrupt.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ResumeEntry {
-    /// The id of the approval.
-    pub interrupt_id: String,
-    pub answer: ResumeAnswer,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum ResumeAnswer {
-    Resolved {
-        payload: Option<Value>,
-    },
-    /// The person did not answer.
-    Cancelled,
 }
 
 /// The text of a new turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
     /// The id of the last message in it.
-    pub id: String,
+    pub id: ExternalId,
     pub text: String,
     pub images: Vec<ImageReference>,
 }
@@ -100,11 +86,20 @@ impl RunAgentInput {
             None => RuntimeMode::Chat,
             Some(name) => RuntimeMode::from_name(&name).map_err(|_| InvalidInput::RuntimeMode)?,
         };
+        let client_time = forwarded.as_ref().and_then(|forwarded| forwarded.get("clientTime"));
+        let client_time = client_time.and_then(|time| parse_client_time(time).ok());
+        let resume = input.list("resume", resume::resume_entry)?;
+        if resume.len() > MAX_RESUMED {
+            return Err(InvalidInput::TooManyAnswers);
+        }
         Ok(Self {
             thread_id: visible("threadId", input.required_text("threadId")?)?,
             run_id: visible("runId", input.required_text("runId")?)?,
-            parent_run_id: input.optional_text("parentRunId")?,
-            dialect: Dialect::of(input.optional_text("protocolVersion")?.as_deref()),
+            parent_run_id: input
+                .optional_text("parentRunId")?
+                .map(|id| visible("parentRunId", id))
+                .transpose()?,
+            version: AguiVersion::of(input.optional_text("protocolVersion")?.as_deref()),
             state: input.get("state").filter(|state| **state != serde_json::json!({})).cloned(),
             messages: input.list("messages", message)?,
             tools: input.list("tools", |tool| {
@@ -116,8 +111,8 @@ impl RunAgentInput {
                 Ok(ContextItem { description, value })
             })?,
             runtime_mode,
-            client_time: forwarded_text("clientTime")?,
-            resume: input.list("resume", resume_entry)?,
+            client_time,
+            resume,
         })
     }
 
@@ -131,12 +126,13 @@ impl RunAgentInput {
         let start = self.messages.iter().rposition(is_old).map_or(0, |last| last + 1);
         let mut new: Option<NewMessage> = None;
         for message in self.messages[start..].iter().filter(|message| message.role == InputRole::User) {
+            let id: ExternalId = message.id.parse().map_err(|_| InvalidInput::MessageId)?;
             let new = new.get_or_insert_with(|| NewMessage {
-                id: String::new(),
+                id: id.clone(),
                 text: String::new(),
                 images: Vec::new(),
             });
-            new.id.clone_from(&message.id);
+            new.id = id;
             for part in content::parts(&message.content)? {
                 match part {
                     MessagePart::Text(text) => append_paragraph(&mut new.text, &text),
@@ -160,14 +156,9 @@ fn append_paragraph(text: &mut String, paragraph: &str) {
     text.push_str(paragraph);
 }
 
-fn visible(name: &'static str, text: String) -> Result<String, InvalidInput> {
-    let is_visible = |character: char| !character.is_control() && !character.is_whitespace();
-    let count = text.chars().count();
-    if (1..=MAX_ID_CHARS).contains(&count) && text.chars().all(is_visible) {
-        Ok(text)
-    } else {
-        Err(InvalidInput::Id(name))
-    }
+fn visible(name: &'static str, text: String) -> Result<ExternalId, InvalidInput> {
+    let is_visible = !text.chars().any(char::is_whitespace);
+    text.parse().ok().filter(|_| is_visible).ok_or(InvalidInput::Id(name))
 }
 
 fn message(message: &Reader<'_>) -> Result<InputMessage, InvalidInput> {
@@ -182,13 +173,4 @@ fn message(message: &Reader<'_>) -> Result<InputMessage, InvalidInput> {
         InputRole::Instruction | InputRole::Agent => Value::Null,
     };
     Ok(InputMessage { id: message.required_text("id")?, role, content })
-}
-
-fn resume_entry(entry: &Reader<'_>) -> Result<ResumeEntry, InvalidInput> {
-    let answer = match entry.required_text("status")?.as_str() {
-        "resolved" => ResumeAnswer::Resolved { payload: entry.get("payload").cloned() },
-        "cancelled" => ResumeAnswer::Cancelled,
-        _ => return Err(InvalidInput::ResumeStatus),
-    };
-    Ok(ResumeEntry { interrupt_id: entry.required_text("interruptId")?, answer })
 }

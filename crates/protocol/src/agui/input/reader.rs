@@ -39,6 +39,14 @@ impl<'a> Reader<'a> {
         self.optional_text(name)?.ok_or_else(|| InvalidInput::Missing { path: self.path_of(name) })
     }
 
+    pub(super) fn optional_flag(&self, name: &str) -> Result<Option<bool>, InvalidInput> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(_) => Err(InvalidInput::Type { path: self.path_of(name), expected: "true or false" }),
+        }
+    }
+
     pub(super) fn optional_object(&self, name: &str) -> Result<Option<Reader<'a>>, InvalidInput> {
         self.get(name).map(|value| Reader::of(value, &self.path_of(name))).transpose()
     }

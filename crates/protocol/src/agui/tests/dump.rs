@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::generated::{journal, steps};
 use super::properties::folds;
-use crate::agui::event::Dialect;
+use crate::agui::event::AguiVersion;
 
-/// Writes one JSON line for each stream, `{"dialect", "events"}`, to the file that `AGUI_DUMP` names; the number of
+/// Writes one JSON line for each stream, `{"version", "events"}`, to the file that `AGUI_DUMP` names; the number of
 /// journals is in `AGUI_DUMP_JOURNALS`. Without them it does nothing.
 #[test]
 fn streams_of_generated_journals_can_be_dumped() {
@@ -23,11 +23,11 @@ fn streams_of_generated_journals_can_be_dumped() {
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     for _ in 0..count {
         let journal = journal(&steps().new_tree(&mut runner).expect("a journal").current());
-        for (name, dialect) in [("1.0", Dialect::V1), ("0.0", Dialect::V0)] {
-            for fold in folds(&journal, dialect) {
+        for (name, version) in [("1.0", AguiVersion::V1), ("0.0", AguiVersion::V0)] {
+            for fold in folds(&journal, version) {
                 let events = journal.fold(fold);
                 let events: Vec<Value> = events.iter().map(|frame| json!(frame)).collect();
-                writeln!(file, "{}", json!({ "dialect": name, "events": events })).expect("written");
+                writeln!(file, "{}", json!({ "version": name, "events": events })).expect("written");
             }
         }
     }

@@ -1,12 +1,12 @@
 //! What clients send.
 
 use guildhall_domain::front::RuntimeMode;
+use guildhall_domain::front::interrupt_answer::InterruptAnswer;
 use serde_json::{Value, json};
 
-use crate::agui::event::Dialect;
+use crate::agui::event::AguiVersion;
 use crate::agui::input::{
-    ContextItem, ImageReference, InputRole, InvalidInput, NewMessage, ResumeAnswer, ResumeEntry,
-    RunAgentInput,
+    ContextItem, ImageReference, InputRole, InvalidInput, NewMessage, ResumeEntry, RunAgentInput,
 };
 
 fn parse(input: &Value) -> Result<RunAgentInput, InvalidInput> {
@@ -32,17 +32,21 @@ fn new_message(messages: Value, known: &[&str]) -> Result<Option<NewMessage>, In
 }
 
 fn text(id: &str, text: &str) -> NewMessage {
-    NewMessage { id: id.to_owned(), text: text.to_owned(), images: Vec::new() }
+    NewMessage { id: id.parse().expect("an id"), text: text.to_owned(), images: Vec::new() }
 }
 
 #[test]
 fn input_is_read_in_both_spellings_and_with_nulls() {
+    let time = json!({
+        "device_timezone": "Asia/Tokyo", "client_now_iso": "2026-03-16T09:12:33+09:00",
+        "client_epoch_ms": 1_773_619_953_000_i64,
+    });
     let camel = json!({
         "threadId": "main", "runId": "r1", "parentRunId": "r0", "state": { "a": 1 },
         "messages": [{ "id": "a1", "role": "assistant", "content": null }],
         "tools": [{ "name": "map", "description": "d", "parameters": null }],
         "context": [{ "description": "page", "value": "home" }],
-        "forwardedProps": { "runtimeMode": "automation", "clientTime": "t", "a2uiCatalogAvailable": true },
+        "forwardedProps": { "runtimeMode": "automation", "clientTime": time, "a2uiCatalogAvailable": true },
         "resume": [{ "interruptId": "apr_1", "status": "resolved", "payload": { "approved": true } },
                    { "interruptId": "apr_2", "status": "cancelled", "payload": null }],
         "protocolVersion": null, "unknown": 7,
@@ -66,24 +70,22 @@ fn input_is_read_in_both_spellings_and_with_nulls() {
     let parsed = parse(&camel).expect("a valid input");
     assert_eq!(parse(&snake), Ok(parsed.clone()));
     assert_eq!((parsed.thread_id.as_str(), parsed.run_id.as_str()), ("main", "r1"));
-    assert_eq!((parsed.parent_run_id.as_deref(), parsed.dialect), (Some("r0"), Dialect::V0));
+    assert_eq!((parsed.parent_run_id, parsed.version), ("r0".parse().ok(), AguiVersion::V0));
     assert_eq!((parsed.state, parsed.runtime_mode), (Some(json!({ "a": 1 })), RuntimeMode::Automation));
     assert_eq!(parsed.messages[0].role, InputRole::Agent);
-    assert_eq!(parsed.client_time.as_deref(), Some("t"));
+    let zone = parsed.client_time.map(|time| time.device_timezone.as_str().to_owned());
+    assert_eq!(zone.as_deref(), Some("Asia/Tokyo"));
     assert_eq!(parsed.tools, [json!({ "name": "map", "description": "d", "parameters": null })]);
     assert_eq!(parsed.context, [ContextItem { description: "page".to_owned(), value: "home".to_owned() }]);
-    let payload = Some(json!({ "approved": true }));
+    let approved = InterruptAnswer { approved: Some(true), ..InterruptAnswer::default() };
     let entry = |id: &str, answer| ResumeEntry { interrupt_id: id.to_owned(), answer };
-    assert_eq!(
-        parsed.resume,
-        [entry("apr_1", ResumeAnswer::Resolved { payload }), entry("apr_2", ResumeAnswer::Cancelled)]
-    );
+    assert_eq!(parsed.resume, [entry("apr_1", approved), entry("apr_2", InterruptAnswer::denial())]);
 }
 
 #[test]
-fn version_decides_the_dialect() {
-    for (version, dialect) in [("1.0", Dialect::V1), ("2.0", Dialect::V1), ("0.0.59", Dialect::V0)] {
-        assert_eq!(parse(&with("protocolVersion", json!(version))).map(|input| input.dialect), Ok(dialect));
+fn protocol_version_decides_the_words() {
+    for (name, version) in [("1.0", AguiVersion::V1), ("2.0", AguiVersion::V1), ("0.0.59", AguiVersion::V0)] {
+        assert_eq!(parse(&with("protocolVersion", json!(name))).map(|input| input.version), Ok(version));
     }
 }
 
@@ -115,6 +117,34 @@ fn wrong_inputs_have_plain_messages() {
     );
     let resume = json!([{ "interruptId": "a", "status": "maybe" }]);
     assert_eq!(message(&with("resume", resume)), "resume: status must be `resolved` or `cancelled`");
+    let edited = json!([{ "interruptId": "a", "status": "resolved", "payload": { "approved": true, "editedArgs": {} } }]);
+    assert_eq!(
+        message(&with("resume", edited)),
+        "resume: arguments cannot be edited: answer with `approved` or `optionId`"
+    );
+    let many = vec![json!({ "interruptId": "a", "status": "cancelled" }); 17];
+    assert_eq!(message(&with("resume", json!(many))), "resume: use at most 16 answers");
+}
+
+#[test]
+fn time_that_is_not_valid_is_as_if_it_were_missing() {
+    for time in [json!("now"), json!({ "device_timezone": "Mars/Base" }), json!(7)] {
+        let parsed = parse(&with("forwardedProps", json!({ "client_time": time })));
+        assert_eq!(parsed.map(|input| input.client_time), Ok(None));
+    }
+}
+
+#[test]
+fn id_of_a_new_message_is_bounded() {
+    let message = |id: &str| json!([{ "id": id, "role": "user", "content": "hi" }]);
+    for id in ["", "a\u{0}b", &"m".repeat(129)] {
+        assert_eq!(new_message(message(id), &[]), Err(InvalidInput::MessageId), "{id:?}");
+        assert_eq!(
+            new_message(message(id), &[id]),
+            Ok(None),
+            "a message that the server knows is not looked at"
+        );
+    }
 }
 
 #[test]
@@ -149,7 +179,7 @@ fn parts_that_no_agent_gets_are_refused_by_kind_in_new_messages_only() {
     let empty = json!({ "type": "text", "text": " " });
     assert_eq!(new_message(part(empty), &[]), Err(InvalidInput::EmptyMessage));
     let image = ImageReference { url: "https://a/b".to_owned(), mime_type: Some("image/png".to_owned()) };
-    let expected = NewMessage { id: "u1".to_owned(), text: String::new(), images: vec![image] };
+    let expected = NewMessage { id: "u1".parse().expect("an id"), text: String::new(), images: vec![image] };
     for sent in [
         json!({ "type": "image", "source": { "type": "url", "value": "https://a/b", "mimeType": "image/png" } }),
         json!({ "type": "binary", "mime_type": "image/png", "url": "https://a/b" }),

@@ -4,7 +4,7 @@ use guildhall_domain::ids::{CommandId, RunId};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::agui::event::Dialect;
+use crate::agui::event::AguiVersion;
 use crate::agui::fold::{AguiFold, Frame, JournalEvent, StreamMode};
 
 /// The journal of a session.
@@ -98,14 +98,14 @@ impl Journal {
     }
 
     /// Returns the frames of the thread, readable.
-    pub(super) fn thread(&self, dialect: Dialect) -> Vec<String> {
-        readable(&self.fold(AguiFold::new("main", dialect, StreamMode::Thread)))
+    pub(super) fn thread(&self, version: AguiVersion) -> Vec<String> {
+        readable(&self.fold(AguiFold::new("main", version, StreamMode::Thread)))
     }
 
     /// Returns the frames of a client's run, readable.
     pub(super) fn run(&self, run_id: &str, letter: char) -> Vec<String> {
         let mode = StreamMode::Run { run_id: run_id.to_owned(), command: command(letter) };
-        readable(&self.fold(AguiFold::new("main", Dialect::V1, mode)))
+        readable(&self.fold(AguiFold::new("main", AguiVersion::V1, mode)))
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::journal::{Journal, command};
-use crate::agui::event::Dialect;
+use crate::agui::event::AguiVersion;
 
 /// Returns the frames between the start and the end of a turn with these events.
 fn shown(events: &[(&str, Value)]) -> Vec<String> {
@@ -11,7 +11,7 @@ fn shown(events: &[(&str, Value)]) -> Vec<String> {
     for (kind, payload) in events {
         journal = journal.add('A', kind, payload.clone());
     }
-    let mut frames = journal.end('A', "completed").thread(Dialect::V1);
+    let mut frames = journal.end('A', "completed").thread(AguiVersion::V1);
     assert!(frames.first().is_some_and(|frame| frame.starts_with("RUN_STARTED")), "{frames:?}");
     assert!(frames.last().is_some_and(|frame| frame.starts_with("RUN_FINISHED")), "{frames:?}");
     frames.pop();
@@ -23,19 +23,19 @@ fn turn_of_a_client_starts_at_once_with_its_message() {
     let journal = Journal::new().turn('A', "hi", Some("r1"));
     let echo = r#"{"context":[],"messages":[{"content":"hi","id":"own-A","role":"user"}],"runId":"r1","threadId":"main","tools":[]}"#;
     assert_eq!(
-        journal.thread(Dialect::V1),
+        journal.thread(AguiVersion::V1),
         [format!("RUN_STARTED input={echo} runId=r1"), "STEP_STARTED stepName=waiting".to_owned()]
     );
-    assert_eq!(journal.thread(Dialect::V1), journal.run("r1", 'A'));
+    assert_eq!(journal.thread(AguiVersion::V1), journal.run("r1", 'A'));
     assert_eq!(journal.running('A').run("r1", 'A').last().expect("frames"), "STEP_FINISHED stepName=waiting");
 }
 
 #[test]
 fn turn_of_another_door_starts_with_its_first_event() {
     let journal = Journal::new().turn('A', "hi", None);
-    assert_eq!(journal.thread(Dialect::V1), [""; 0]);
+    assert_eq!(journal.thread(AguiVersion::V1), [""; 0]);
     let echo = r#"{"context":[],"messages":[{"content":"hi","id":"A:u1:","role":"user"}],"runId":"A.0","threadId":"main","tools":[]}"#;
-    assert_eq!(journal.running('A').thread(Dialect::V1), [format!("RUN_STARTED input={echo} runId=A.0")]);
+    assert_eq!(journal.running('A').thread(AguiVersion::V1), [format!("RUN_STARTED input={echo} runId=A.0")]);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn artifacts_errors_and_steers_have_names_of_ours_and_no_nulls() {
         .add('B', "user_message", json!({ "type": "steer", "text": "faster", "by": "prn_1" }))
         .end('B', "completed");
     assert_eq!(
-        journal.thread(Dialect::V1)[1..],
+        journal.thread(AguiVersion::V1)[1..],
         [
             r#"CUSTOM name=guildhall.artifact value={"kind":"file","path":"a.md"}"#,
             r#"CUSTOM name=guildhall.error value={"failureKind":"provider-unavailable","message":"again"}"#,
@@ -158,7 +158,7 @@ fn usage_is_the_sum_of_the_reports_of_a_run() {
     let journal = Journal::new().turn('A', "hi", None);
     let journal = journal.add('A', "usage", usage.clone()).add('A', "usage", usage).end('A', "completed");
     assert_eq!(
-        journal.thread(Dialect::V1).last().map(String::as_str),
+        journal.thread(AguiVersion::V1).last().map(String::as_str),
         Some(
             r#"RUN_FINISHED outcome={"type":"success"} runId=A.0 usage=[{"cachedInputTokens":4,"inputTokens":22,"outputTokens":14}]"#
         )
@@ -167,20 +167,20 @@ fn usage_is_the_sum_of_the_reports_of_a_run() {
 
 #[test]
 fn each_end_of_a_turn_has_its_event_in_each_dialect() {
-    let last = |status: &str, dialect| {
+    let last = |status: &str, version| {
         let journal = Journal::new().turn('A', "hi", Some("r1")).running('A').end('A', status);
-        journal.thread(dialect).pop().expect("a frame")
+        journal.thread(version).pop().expect("a frame")
     };
     let success = r#"RUN_FINISHED outcome={"type":"success"} runId=r1"#;
     let failed = "RUN_ERROR code=provider-unavailable message=the provider failed";
     let blocked = "RUN_ERROR code=blocked message=the turn was blocked";
-    for dialect in [Dialect::V1, Dialect::V0] {
-        assert_eq!(last("completed", dialect), success);
-        assert_eq!(last("failed", dialect), failed);
-        assert_eq!(last("blocked", dialect), blocked);
+    for version in [AguiVersion::V1, AguiVersion::V0] {
+        assert_eq!(last("completed", version), success);
+        assert_eq!(last("failed", version), failed);
+        assert_eq!(last("blocked", version), blocked);
     }
-    assert_eq!(last("cancelled", Dialect::V1), r#"RUN_FINISHED outcome={"type":"cancelled"} runId=r1"#);
-    assert_eq!(last("cancelled", Dialect::V0), "RUN_ERROR code=cancelled message=the turn was cancelled");
+    assert_eq!(last("cancelled", AguiVersion::V1), r#"RUN_FINISHED outcome={"type":"cancelled"} runId=r1"#);
+    assert_eq!(last("cancelled", AguiVersion::V0), "RUN_ERROR code=cancelled message=the turn was cancelled");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn unknown_and_late_events_are_skipped() {
     journal = journal.add('A', "backend_event", json!({})).add('A', "a_new_type", json!({ "text": "x" }));
     journal = journal.message('A', "m1", "late");
     journal.events.last_mut().expect("an event").late = true;
-    assert_eq!(journal.thread(Dialect::V1).len(), 1);
+    assert_eq!(journal.thread(AguiVersion::V1).len(), 1);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn erased_end_of_a_turn_ends_its_run() {
     let expected = "RUN_ERROR code=erased message=how the turn ended was erased";
     assert_eq!(journal.run("r1", 'A').last().map(String::as_str), Some(expected));
     let next = journal.turn('B', "next", Some("r2"));
-    assert_eq!(next.thread(Dialect::V1).len(), 4 + 2);
+    assert_eq!(next.thread(AguiVersion::V1).len(), 4 + 2);
     assert_eq!(next.run("r2", 'B').len(), 2);
     assert_eq!(next.events.last().and_then(|event| event.command), Some(command('B')));
 }

@@ -8,17 +8,17 @@ use serde_json::Value;
 use super::generated::{journal, steps};
 use super::journal::Journal;
 use super::verifier::Verifier;
-use crate::agui::event::{AguiEvent, Dialect, Message};
+use crate::agui::event::{AguiEvent, AguiVersion, Message};
 use crate::agui::fold::{AguiFold, Frame, StreamMode};
 
 /// Returns a fold for the thread, and one for each client's run.
-pub(super) fn folds(journal: &Journal, dialect: Dialect) -> Vec<AguiFold> {
+pub(super) fn folds(journal: &Journal, version: AguiVersion) -> Vec<AguiFold> {
     let runs = journal.events.iter().filter(|event| event.kind == "client_run").filter_map(|event| {
         let run_id = event.payload.as_ref()?.get("clientRunId")?.as_str()?.to_owned();
         Some(StreamMode::Run { run_id, command: event.command? })
     });
     let modes = std::iter::once(StreamMode::Thread).chain(runs);
-    modes.map(|mode| AguiFold::new("main", dialect, mode)).collect()
+    modes.map(|mode| AguiFold::new("main", version, mode)).collect()
 }
 
 fn json(frame: &Frame) -> Value {
@@ -76,45 +76,45 @@ proptest! {
     #[test]
     fn every_prefix_of_every_journal_is_a_legal_stream(steps in steps()) {
         let journal = journal(&steps);
-        for dialect in [Dialect::V1, Dialect::V0] {
-            for fold in folds(&journal, dialect) {
+        for version in [AguiVersion::V1, AguiVersion::V0] {
+            for fold in folds(&journal, version) {
                 check_prefixes(&journal, fold)?;
             }
         }
     }
 
     #[test]
-    fn stream_that_is_resumed_at_any_cursor_is_the_whole_stream(steps in steps(), cut: prop::sample::Index) {
+    fn stream_that_is_resumed_at_any_position_is_the_whole_stream(steps in steps(), cut: prop::sample::Index) {
         let journal = journal(&steps);
-        for index in 0..folds(&journal, Dialect::V1).len() {
-            let fold = || folds(&journal, Dialect::V1).swap_remove(index);
+        for index in 0..folds(&journal, AguiVersion::V1).len() {
+            let fold = || folds(&journal, AguiVersion::V1).swap_remove(index);
             let whole = journal.fold(fold());
-            prop_assert!(whole.iter().map(|frame| frame.cursor).is_sorted_by(|one, next| one < next));
+            prop_assert!(whole.iter().map(|frame| frame.position).is_sorted_by(|one, next| one < next));
             if !whole.is_empty() {
                 let at = cut.index(whole.len());
-                let rest = journal.fold(fold().resume(whole[at].cursor));
+                let rest = journal.fold(fold().resume(whole[at].position));
                 prop_assert_eq!(&rest, &whole[at + 1..]);
             }
         }
     }
 
     #[test]
-    fn thread_can_be_resumed_from_the_run_of_the_cursor(steps in steps(), cut: prop::sample::Index) {
+    fn thread_can_be_resumed_from_the_run_of_its_position(steps in steps(), cut: prop::sample::Index) {
         let journal = journal(&steps);
-        let fold = || AguiFold::new("main", Dialect::V1, StreamMode::Thread);
+        let fold = || AguiFold::new("main", AguiVersion::V1, StreamMode::Thread);
         let whole = journal.fold(fold());
         if !whole.is_empty() {
             let at = cut.index(whole.len());
-            let (cursor, mut recent) = (whole[at].cursor, journal);
-            recent.events.retain(|event| event.ordinal >= cursor.ordinal);
-            prop_assert_eq!(&recent.fold(fold().resume(cursor)), &whole[at + 1..]);
+            let (position, mut recent) = (whole[at].position, journal);
+            recent.events.retain(|event| event.ordinal >= position.ordinal);
+            prop_assert_eq!(&recent.fold(fold().resume(position)), &whole[at + 1..]);
         }
     }
 
     #[test]
     fn ids_are_unique_in_a_thread(steps in steps()) {
         let journal = journal(&steps);
-        let frames = journal.fold(AguiFold::new("main", Dialect::V1, StreamMode::Thread));
+        let frames = journal.fold(AguiFold::new("main", AguiVersion::V1, StreamMode::Thread));
         let mut seen = BTreeSet::new();
         for id in frames.iter().flat_map(|frame| new_ids(&frame.event)) {
             prop_assert!(seen.insert(id.clone()), "{} comes twice", id);
@@ -124,7 +124,7 @@ proptest! {
     #[test]
     fn stream_of_a_run_has_one_run_with_its_id(steps in steps()) {
         let journal = journal(&steps);
-        for mut fold in folds(&journal, Dialect::V1).into_iter().skip(1) {
+        for mut fold in folds(&journal, AguiVersion::V1).into_iter().skip(1) {
             let frames: Vec<Frame> = journal.events.iter().cloned().flat_map(|event| fold.push(event)).collect();
             let ends = frames.iter().filter(|frame| frame.event.is_end()).count();
             let starts = frames.iter().filter(|frame| matches!(frame.event, AguiEvent::RunStarted { .. })).count();

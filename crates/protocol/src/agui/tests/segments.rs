@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::journal::{Journal, command};
-use crate::agui::event::Dialect;
+use crate::agui::event::AguiVersion;
 use crate::agui::fold::{AguiFold, StreamMode};
 
 const INTERRUPT: &str = r#"RUN_FINISHED outcome={"interrupts":[{"expiresAt":"2027-01-01T00:00:00Z","id":"apr_1","message":"Allow the agent to use shell?","reason":"tool_call","responseSchema":{"properties":{"approved":{"type":"boolean"},"optionId":{"type":"string"}},"required":["approved"],"type":"object"},"toolCallId":"A:c1:c1"}],"type":"interrupt"} runId=r1"#;
@@ -46,7 +46,7 @@ fn rest(run_id: &str) -> Vec<String> {
 fn question_ends_the_run_with_an_interrupt_and_closes_what_is_open() {
     let frames = asked().run("r1", 'A');
     assert_eq!(frames[frames.len() - 2..], ["TEXT_MESSAGE_END messageId=A:t1:m1", INTERRUPT]);
-    assert_eq!(asked().thread(Dialect::V1), frames);
+    assert_eq!(asked().thread(AguiVersion::V1), frames);
 }
 
 #[test]
@@ -58,18 +58,18 @@ fn resume_is_a_new_run_with_the_rest_of_the_turn() {
     let frames = journal.run("r2", 'A');
     assert_eq!(frames[1..], rest("r2"));
     assert_eq!(journal.run("r1", 'A'), asked().run("r1", 'A'));
-    assert_eq!(journal.thread(Dialect::V1), [asked().run("r1", 'A'), frames].concat());
+    assert_eq!(journal.thread(AguiVersion::V1), [asked().run("r1", 'A'), frames].concat());
 }
 
 #[test]
 fn answer_from_elsewhere_continues_the_thread_and_a_later_resume_gets_all() {
     let journal = answered(asked().approval_status('A', "apr_1", "decided"));
-    let thread = journal.thread(Dialect::V1);
+    let thread = journal.thread(AguiVersion::V1);
     let first = asked().run("r1", 'A');
     assert_eq!(thread[first.len()], "RUN_STARTED runId=A.1");
     assert_eq!(thread[first.len() + 1..], rest("A.1"));
     let resumed = journal.resume('A', "r2", "apr_1");
-    assert_eq!(resumed.thread(Dialect::V1), thread);
+    assert_eq!(resumed.thread(AguiVersion::V1), thread);
     let frames = resumed.run("r2", 'A');
     assert_eq!(frames[0], "RUN_STARTED runId=r2");
     assert_eq!(frames[1..], rest("r2"));
@@ -88,9 +88,9 @@ fn resume_in_the_middle_of_a_continued_turn_gets_its_start() {
 #[test]
 fn events_during_a_question_are_shown_after_its_answer() {
     let journal = asked().message('A', "m2", "meanwhile");
-    assert_eq!(journal.thread(Dialect::V1), asked().thread(Dialect::V1));
+    assert_eq!(journal.thread(AguiVersion::V1), asked().thread(AguiVersion::V1));
     let journal = journal.approval_status('A', "apr_1", "decided");
-    let frames = journal.thread(Dialect::V1).split_off(asked().thread(Dialect::V1).len());
+    let frames = journal.thread(AguiVersion::V1).split_off(asked().thread(AguiVersion::V1).len());
     assert_eq!(frames[..2], ["RUN_STARTED runId=A.1", DECISION]);
     assert_eq!(frames[3], "TEXT_MESSAGE_CONTENT delta=meanwhile messageId=A:t1:m2");
 }
@@ -99,13 +99,13 @@ fn events_during_a_question_are_shown_after_its_answer() {
 fn question_that_a_rule_answers_is_no_interrupt() {
     let payload = json!({ "approvalId": "apr_2", "kind": "command", "tool": "shell", "answered": true });
     let journal = Journal::new().turn('A', "hi", None).running('A').add('A', "approval_requested", payload);
-    assert_eq!(journal.approval_status('A', "apr_2", "decided").thread(Dialect::V1).len(), 1);
+    assert_eq!(journal.approval_status('A', "apr_2", "decided").thread(AguiVersion::V1).len(), 1);
 }
 
 #[test]
 fn second_question_is_the_interrupt_of_the_next_run() {
     let journal = asked().ask('A', "apr_2").approval_status('A', "apr_1", "decided");
-    let frames = journal.thread(Dialect::V1).split_off(asked().thread(Dialect::V1).len());
+    let frames = journal.thread(AguiVersion::V1).split_off(asked().thread(AguiVersion::V1).len());
     assert_eq!(frames.len(), 3, "{frames:?}");
     assert!(frames[2].contains(r#""id":"apr_2""#) && !frames[2].contains("apr_1"), "{}", frames[2]);
 }
@@ -113,7 +113,7 @@ fn second_question_is_the_interrupt_of_the_next_run() {
 #[test]
 fn turn_that_is_parked_ends_without_another_run() {
     let journal = asked().approval_status('A', "apr_1", "pending").end('A', "blocked");
-    assert_eq!(journal.thread(Dialect::V1), asked().thread(Dialect::V1));
+    assert_eq!(journal.thread(AguiVersion::V1), asked().thread(AguiVersion::V1));
     let resumed = asked().resume('A', "r2", "apr_1").end('A', "blocked");
     let frames = resumed.run("r2", 'A');
     assert_eq!(frames, ["RUN_STARTED runId=r2".to_owned(), INTERRUPT.replace("runId=r1", "runId=r2")]);
@@ -141,9 +141,20 @@ fn resume_of_a_turn_that_has_ended_is_a_conflict() {
 }
 
 #[test]
+fn resume_after_the_turn_shows_what_followed_the_answer_of_another() {
+    let answered = asked().approval_status('A', "apr_1", "decided").message('A', "m2", "done");
+    let mut journal = answered.end('A', "completed").resume('A', "r2", "apr_1");
+    journal.events.last_mut().expect("the resume").late = true;
+    let frames = journal.run("r2", 'A');
+    assert_eq!(frames[0], "RUN_STARTED runId=r2");
+    assert_eq!(frames[3], "TEXT_MESSAGE_CONTENT delta=done messageId=A:t1:m2");
+    assert!(frames.last().is_some_and(|frame| frame.starts_with("RUN_FINISHED")), "{frames:?}");
+}
+
+#[test]
 fn cancelled_question_is_a_cancelled_run() {
     let journal = asked().approval_status('A', "apr_1", "withdrawn").end('A', "cancelled");
-    let frames = journal.thread(Dialect::V1);
+    let frames = journal.thread(AguiVersion::V1);
     assert_eq!(
         frames.last().map(String::as_str),
         Some(r#"RUN_FINISHED outcome={"type":"cancelled"} runId=A.1"#)
@@ -153,16 +164,16 @@ fn cancelled_question_is_a_cancelled_run() {
 #[test]
 fn queued_turn_starts_in_the_thread_when_the_turn_before_it_has_ended() {
     let journal = Journal::new().turn('A', "one", Some("r1")).running('A').turn('B', "two", Some("r2"));
-    assert_eq!(journal.thread(Dialect::V1).len(), 3);
+    assert_eq!(journal.thread(AguiVersion::V1).len(), 3);
     assert_eq!(journal.run("r2", 'B').len(), 2, "its own stream starts at once");
-    let frames = journal.end('A', "completed").thread(Dialect::V1);
+    let frames = journal.end('A', "completed").thread(AguiVersion::V1);
     assert!(frames[3].starts_with("RUN_FINISHED") && frames[4].ends_with("runId=r2"), "{frames:?}");
 }
 
 #[test]
 fn closed_stream_has_an_explicit_last_event_while_a_run_is_open() {
     let close = |journal: &Journal, mode: StreamMode| {
-        let mut fold = AguiFold::new("main", Dialect::V1, mode);
+        let mut fold = AguiFold::new("main", AguiVersion::V1, mode);
         for event in journal.events.clone() {
             fold.push(event);
         }

@@ -6,6 +6,8 @@
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::rest::front::ui_schema::UiHints;
+
 /// A change of the status of a run. The end of a run is a `terminal_status`.
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -124,6 +126,9 @@ pub struct AssistantMessagePayload {
     pub text_truncated: bool,
     #[schema(required = false)]
     pub output_truncated: bool,
+    /// How to show the message: the history of applications has a UiSchema that is compiled from it.
+    #[schema(required = false)]
+    pub ui_hints: UiHints,
 }
 
 /// A chunk of the agent's reasoning in progress. The complete text follows.

@@ -1,5 +1,6 @@
 //! Test servers.
 
+pub(crate) mod agent_threads;
 pub(crate) mod browser;
 pub(crate) mod cluster;
 pub(crate) mod events;

@@ -2,7 +2,7 @@
 
 use guildhall_domain::front::RuntimeMode;
 use guildhall_domain::front::client_time::ClientTime;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::error::AgentRunInputError;
 
@@ -20,20 +20,15 @@ pub(super) fn parse_forwarded_props(
     if !props.is_empty() {
         return Err(AgentRunInputError::ForwardedProps);
     }
-    let client_time = match client_time {
-        Value::Null => None,
-        Value::Object(fields) => Some(parse_client_time(&fields)?),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            return Err(AgentRunInputError::ForwardedProps);
-        }
-    };
+    let client_time = (!client_time.is_null()).then(|| parse_client_time(&client_time)).transpose()?;
     Ok((runtime_mode, client_time))
 }
 
 /// Parses the time. Further fields are ignored: the protocol forbids them in `forwardedProps` alone.
 ///
 /// `1.0` and `1e3` are not integers here, because serde_json does not tell them from fractions that were rounded.
-fn parse_client_time(fields: &Map<String, Value>) -> Result<ClientTime, AgentRunInputError> {
+pub fn parse_client_time(value: &Value) -> Result<ClientTime, AgentRunInputError> {
+    let fields = value.as_object().ok_or(AgentRunInputError::ForwardedProps)?;
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let epoch_ms = fields.get("client_epoch_ms").and_then(Value::as_i64);
     Ok(ClientTime::new(text("device_timezone"), text("client_now_iso"), epoch_ms)?)

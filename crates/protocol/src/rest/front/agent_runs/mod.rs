@@ -42,6 +42,7 @@ mod shape_tests;
 
 pub use content::{AgentAttachment, MAX_ATTACHMENTS, MAX_USER_TEXT_CHARS};
 pub use error::{AgentRunInputError, ShapeProblem};
+pub use forwarded_props::parse_client_time;
 pub use messages::{
     AgentActivityMessage, AgentAssistantMessage, AgentDeveloperMessage, AgentReasoningMessage,
     AgentSystemMessage, AgentToolCall, AgentToolCallFunction, AgentToolCallType, AgentToolMessage,
@@ -180,8 +181,13 @@ pub fn parse(bytes: &[u8]) -> Result<AgentRunInput, AgentRunInputError> {
 }
 
 fn parse_thread_id(value: Option<&Value>) -> Result<Uuid, AgentRunInputError> {
-    let id = value.and_then(Value::as_str).and_then(super::parse_hyphenated_uuid);
+    let id = value.and_then(Value::as_str).and_then(parse_hyphenated_uuid);
     id.ok_or(AgentRunInputError::ThreadIdNotUuid)
+}
+
+/// Parses the form with hyphens of RFC 9562, in any case. `uuid` also takes others.
+fn parse_hyphenated_uuid(text: &str) -> Option<Uuid> {
+    (text.len() == uuid::fmt::Hyphenated::LENGTH).then(|| Uuid::try_parse(text).ok())?
 }
 
 fn parse_run_id(fields: &mut Fields) -> Result<String, AgentRunInputError> {

@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use uuid::Uuid;
 
 use super::{
     HistoryAttachment, HistoryMessage, HistoryMessageAssistant, HistoryMessageUser, HistoryScope,
@@ -40,7 +39,7 @@ pub enum HistoryBody {
 /// The `seq` of a message is its position in the thread, from 1, so that it is the same on each page. A client that
 /// repeats the request with `before` = `day` until `hasMore` is false reads every message once.
 #[must_use]
-pub fn day_page(thread_id: Uuid, session: SessionMessages, before: Option<Date>) -> HistorySnapshotResponse {
+pub fn day_page(thread_id: &str, session: SessionMessages, before: Option<Date>) -> HistorySnapshotResponse {
     let SessionMessages { mut messages, older } = session;
     messages.sort_by_key(|entry| entry.timestamp);
     messages.retain(|entry| before.is_none_or(|before| utc_day(entry.timestamp) < before));
@@ -49,7 +48,7 @@ pub fn day_page(thread_id: Uuid, session: SessionMessages, before: Option<Date>)
     let seqs = (older + 1..).skip(start);
     HistorySnapshotResponse {
         scope: HistoryScope::HistoryDay,
-        thread_id: Some(thread_id),
+        thread_id: Some(thread_id.to_owned()),
         day,
         has_more: day.is_some() && (start > 0 || older > 0),
         messages: messages.drain(start..).zip(seqs).map(|(entry, seq)| entry.into_message(seq)).collect(),
@@ -80,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    const THREAD: Uuid = Uuid::from_u128(0x550e_8400_e29b_41d4_a716_4466_5544_0000);
+    const THREAD: &str = "550e8400-e29b-41d4-a716-446655440000";
 
     fn entry(id: &str, timestamp: &str) -> HistoryEntry {
         let body = if id.starts_with('u') {
@@ -105,7 +104,7 @@ mod tests {
     fn page(day: Option<&str>, has_more: bool, entries: &[(u64, HistoryEntry)]) -> HistorySnapshotResponse {
         HistorySnapshotResponse {
             scope: HistoryScope::HistoryDay,
-            thread_id: Some(THREAD),
+            thread_id: Some(THREAD.to_owned()),
             day: day.map(|day| day.parse().unwrap()),
             has_more,
             messages: entries.iter().map(|(seq, entry)| entry.clone().into_message(*seq)).collect(),

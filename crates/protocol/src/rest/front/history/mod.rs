@@ -13,7 +13,6 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
-use uuid::Uuid;
 
 use super::ui_schema::UiSchemaRenderer;
 use crate::tagged_union::{NamedSchemas, TaggedUnion};
@@ -25,7 +24,7 @@ pub struct HistorySnapshotResponse {
     pub scope: HistoryScope,
     /// Null if there is no thread.
     #[schema(example = "550e8400-e29b-41d4-a716-446655440000")]
-    pub thread_id: Option<Uuid>,
+    pub thread_id: Option<String>,
     /// The day, in UTC; null if there is no message. It is the `before` of the next older page.
     #[schema(example = "2026-03-15")]
     pub day: Option<Date>,

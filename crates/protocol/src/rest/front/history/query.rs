@@ -1,40 +1,41 @@
 //! Query parameters of the history.
 
+use guildhall_domain::front::external_id::ExternalId;
 use jiff::civil::Date;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use uuid::Uuid;
-
-use crate::rest::front::parse_hyphenated_uuid;
 
 /// Query parameters of the history, as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct HistoryQuery {
-    /// A thread. Defaults to the newest one of the caller.
-    #[param(
-        example = "550e8400-e29b-41d4-a716-446655440000",
-        pattern = "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$"
-    )]
+    /// Id or slug of the tenant. Optional for service keys, which belong to one tenant.
+    #[param(min_length = 1, max_length = 64)]
+    pub tenant_id: Option<String>,
+    /// Id or slug of the agent. By default, with `threadId`, the default agent of the tenant.
+    #[param(example = "helper", min_length = 1, max_length = 64)]
+    pub agent_id: Option<String>,
+    /// A thread. By default the one that the caller has used last.
+    #[param(example = "550e8400-e29b-41d4-a716-446655440000", min_length = 1, max_length = 128)]
     pub thread_id: Option<String>,
-    /// Returns the newest day before this one, in UTC. Defaults to the newest day.
+    /// Returns the newest day before this one, in UTC. By default the newest day.
     #[param(example = "2026-03-15", pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
     pub before: Option<String>,
 }
 
 /// Valid query parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryFilter {
-    pub thread_id: Option<Uuid>,
+    pub thread_id: Option<ExternalId>,
     pub before: Option<Date>,
 }
 
 /// A query parameter that is not valid. The protocol has no messages for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryQueryError {
-    /// In the words that the protocol has for a body.
-    #[error("threadId must be a valid UUID")]
+    /// No thread can have it.
+    #[error("threadId must have 1 to 128 characters, none of them a control character")]
     ThreadId,
     #[error("before must be a date YYYY-MM-DD")]
     Before,
@@ -43,9 +44,8 @@ pub enum HistoryQueryError {
 impl HistoryQuery {
     pub fn parse(&self) -> Result<HistoryFilter, HistoryQueryError> {
         let thread_id = self.thread_id.as_deref();
-        let thread_id = thread_id
-            .map(|text| parse_hyphenated_uuid(text).ok_or(HistoryQueryError::ThreadId))
-            .transpose()?;
+        let thread_id =
+            thread_id.map(|text| text.parse().map_err(|_| HistoryQueryError::ThreadId)).transpose()?;
         let before = self.before.as_deref();
         let before = before.map(|text| parse_date(text).ok_or(HistoryQueryError::Before)).transpose()?;
         Ok(HistoryFilter { thread_id, before })
@@ -65,7 +65,8 @@ mod tests {
     use super::*;
 
     fn parse(thread_id: Option<&str>, before: Option<&str>) -> Result<HistoryFilter, HistoryQueryError> {
-        HistoryQuery { thread_id: thread_id.map(str::to_owned), before: before.map(str::to_owned) }.parse()
+        let (thread_id, before) = (thread_id.map(str::to_owned), before.map(str::to_owned));
+        HistoryQuery { thread_id, before, ..HistoryQuery::default() }.parse()
     }
 
     #[test]
@@ -81,8 +82,7 @@ mod tests {
 
     #[test]
     fn invalid_thread_id_is_refused() {
-        for text in ["", "main", "550e8400e29b41d4a716446655440000", "{550e8400-e29b-41d4-a716-446655440000}"]
-        {
+        for text in ["", "a\0b", &"t".repeat(129)] {
             assert_eq!(parse(Some(text), None), Err(HistoryQueryError::ThreadId), "{text}");
         }
     }
