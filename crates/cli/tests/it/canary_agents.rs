@@ -39,11 +39,11 @@ impl AgentSecrets {
         Self { canaries, credential, prompt, tool }
     }
 
-    /// A prompt full of things that look like secrets.
+    /// A prompt full of things that look like secrets. The model repeats it in its reasoning and in its reply.
     fn prompt_text(&self) -> String {
         let secret = &self.prompt;
         format!(
-            "remember {secret}\n\tpassword: {secret}\nexport API_TOKEN='{secret}'\n\
+            "think: remember {secret}\n\tpassword: {secret}\nexport API_TOKEN='{secret}'\n\
              Authorization: Bearer {secret}\npostgres://app:{secret}@db/app  \u{1F511}"
         )
     }
@@ -172,7 +172,8 @@ async fn assert_no_secret_leaks(
         let prompt = secrets.prompt_text();
         send_turn(&fixture, &mut channels, &run, &prompt);
         assert!(model_received(&fixture, &prompt), "the model gets the prompt byte for byte");
-        send_turn(&fixture, &mut channels, &run, "run:cat \"$HOME/leak\"; echo it was printed");
+        let command = format!("KEY={} cat \"$HOME/leak\"; echo it was printed", secrets.prompt);
+        send_turn(&fixture, &mut channels, &run, &format!("run:{command}"));
         send_turn(&fixture, &mut channels, &run, "r401");
         assert_eq!(fixture.result(&run)["failureKind"], "provider-auth-failed");
         kill_agent_during_turn(&fixture, &mut channels, &run, marker);
@@ -193,6 +194,8 @@ async fn assert_no_secret_leaks(
         ("responses", "held-by-the-model-proxy\\n[redacted:"),
         ("responses", "]\\nit was printed"),
         ("responses", "the key is held-by-the-model-proxy"),
+        ("responses", "The user wants:\\n\\nthink: remember [redacted:"),
+        ("responses", "\"arguments\":{\"command\":\""),
         ("command", "it was printed"),
         ("logs", "failure.kind"),
         ("messages", &prefix),

@@ -1,6 +1,7 @@
 //! The runner binary with a real Agent Client Protocol agent, controlled through the CLI.
 
 use guildhall_domain::profiles::{BackendKind, Profile};
+use serde_json::json;
 
 use crate::support::agent::{AgentFixture, stop_runner};
 use crate::support::user::{stderr, stdout};
@@ -28,10 +29,17 @@ fn acp_run_streams_the_reply_and_the_next_runner_resumes_it() {
     assert!(output.contains("Echo: tidy my notes") && output.trim_end().ends_with("completed"), "{output}");
     stop_runner(runner);
     let runner = fixture.start_runner();
-    let tool_turn = fixture.send_and_watch(&run, "run:echo it was here > made; cat made");
+    let prompt = "think: run:echo it was here > made; cat made";
+    let tool_turn = fixture.send_and_watch(&run, prompt);
     assert!(stdout(&tool_turn).contains("it was here"), "{} {}", stdout(&tool_turn), stderr(&tool_turn));
     let result = fixture.result(&run);
-    assert_eq!(result["reply"], "Echo: run:echo it was here > made; cat made", "{result}");
+    assert_eq!(result["reply"], format!("Echo: {prompt}"), "{result}");
+    let command = "echo it was here > made; cat made";
+    let arguments = json!({
+        "command": command, "description": "requested by the test", "is_background": false, "kind": "execute",
+        "title": format!("{command} (requested by the test)"),
+    });
+    fixture.assert_reasoning_and_arguments(&run, prompt, &arguments);
     stop_runner(runner);
     let requests = fixture.model.requests();
     let last = requests.last().expect("a request");

@@ -1,6 +1,7 @@
 //! The runner binary with a real Codex, controlled through the CLI.
 
 use guildhall_domain::profiles::{BackendKind, Profile};
+use serde_json::{Value, json};
 
 use crate::support::agent::{AgentFixture, stop_runner};
 use crate::support::terminal::TerminalSession;
@@ -26,11 +27,19 @@ fn codex_run_streams_the_reply_of_its_model() {
     let output = stdout(&watched);
     assert_eq!(watched.status.code(), Some(0), "{output} {}", stderr(&watched));
     assert!(output.contains("Echo: tidy my notes") && output.trim_end().ends_with("completed"), "{output}");
-    let tool_turn = fixture.send_and_watch(&run, "run:echo it was here");
+    let prompt = "think: run:echo it was here";
+    let tool_turn = fixture.send_and_watch(&run, prompt);
     assert!(stdout(&tool_turn).contains("it was here"), "{} {}", stdout(&tool_turn), stderr(&tool_turn));
     let result = fixture.result(&run);
-    assert_eq!(result["reply"], "Echo: run:echo it was here", "{result}");
+    assert_eq!(result["reply"], format!("Echo: {prompt}"), "{result}");
     assert_eq!(result["toolCallSummary"]["exitCodeCounts"]["0"], 1, "{result}");
+    let call = &fixture.payloads(&run, "tool_call")[0];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (command, cwd) = (text(&call["command"]), text(&call["arguments"]["cwd"]));
+    assert!(command.ends_with("sh -lc 'echo it was here'"), "{call}");
+    assert!(cwd.contains("/.guildhall-runner/workspaces/ses_"), "{call}");
+    let arguments = json!({ "command": command, "cwd": cwd });
+    fixture.assert_reasoning_and_arguments(&run, prompt, &arguments);
     stop_runner(runner);
     let requests = fixture.model.requests();
     assert!(requests.iter().any(|request| request.authorization == Some(format!("Bearer {CREDENTIAL}"))));

@@ -12,64 +12,46 @@ use super::question::{AnswerDelivery, PendingQuestion};
 #[derive(Debug, Clone, PartialEq)]
 pub enum BackendEvent {
     /// A chunk of the agent's text.
-    TextDelta {
-        item: String,
-        text: String,
-    },
+    TextDelta { item: String, text: String },
     /// The complete text of one item; `is_final` when the backend marks it as the answer of the turn.
-    Text {
-        item: String,
-        text: String,
-        is_final: bool,
-    },
+    Text { item: String, text: String, is_final: bool },
+    /// A chunk of the agent's reasoning.
+    ReasoningDelta { item: String, text: String },
+    /// The complete reasoning of one item; `truncated` when the backend dropped the end of it.
+    Reasoning { item: String, text: String, truncated: bool },
     ToolStarted {
         call: String,
         tool: String,
         command: Option<String>,
+        /// All arguments, as an object.
+        arguments: Option<Value>,
     },
     /// A chunk of a tool's output.
-    ToolOutput {
-        call: String,
-        text: String,
-    },
+    ToolOutput { call: String, text: String },
     /// The complete output of a tool call, up to a limit. Sent when the chunks were incomplete or missing; it replaces
     /// them.
-    ToolFullOutput {
-        call: String,
-        text: String,
-        truncated: bool,
-    },
+    ToolFullOutput { call: String, text: String, truncated: bool },
     ToolFinished {
         call: String,
         tool: String,
         status: String,
         exit_code: Option<i64>,
         command: Option<String>,
+        /// The arguments, if they are not those of the start.
+        arguments: Option<Value>,
     },
     /// Usage since the last report.
     Usage(Usage),
     /// A status of the backend itself, such as a lost connection to its model.
-    Status {
-        phase: String,
-        detail: Value,
-    },
+    Status { phase: String, detail: Value },
     /// An error that did not end the turn.
-    Error {
-        kind: FailureKind,
-        message: String,
-    },
+    Error { kind: FailureKind, message: String },
     /// The backend asked for permission and was declined.
-    ApprovalDeclined {
-        what: String,
-        detail: Value,
-    },
+    ApprovalDeclined { what: String, detail: Value },
     /// A file that the turn changed, or a summary of the remaining ones.
     Artifact(Value),
     /// An event that we do not know; passed through unchanged.
-    Other {
-        kind: String,
-        payload: Value,
-    },
+    Other { kind: String, payload: Value },
 }
 
 /// Where a backend reports its events, and asks its questions. The queue is bounded: a backend that is faster than the

@@ -6,6 +6,7 @@
 //! are rejected.
 
 pub mod acp;
+mod arguments;
 pub mod codex;
 mod control;
 mod elicitation;

@@ -5,17 +5,22 @@ use std::collections::HashMap;
 use guildhall_domain::runs::event;
 use serde_json::{Value, json};
 
+use super::arguments::bound_arguments;
+use super::bounded_stream::BoundedStream;
 use super::redact::{RunSecrets, StreamRedactor};
 use crate::backend::BackendEvent;
 
-/// Bytes of one message to send; the rest is dropped and the message is marked as truncated.
-const MAX_MESSAGE_BYTES: usize = 256 * 1024;
+/// Bytes of one message or one text of reasoning to send; the rest is dropped and the text is marked as truncated.
+const MAX_TEXT_BYTES: usize = 256 * 1024;
 
 /// Bytes of output of one tool call to send.
 const MAX_CALL_OUTPUT_BYTES: usize = 256 * 1024;
 
 /// Bytes of output of all tool calls of one turn to send.
 const MAX_TURN_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
+
+/// Bytes of reasoning of one turn to send.
+const MAX_TURN_REASONING_BYTES: usize = 4 * 1024 * 1024;
 
 /// Deltas are coalesced up to this size; then a new event starts.
 const MAX_DELTA_BYTES: usize = 32 * 1024;
@@ -39,23 +44,17 @@ impl OutgoingEvent {
     }
 }
 
-/// A redacted text stream with a size limit.
-#[derive(Debug)]
-struct BoundedStream {
-    redactor: StreamRedactor,
-    sent: usize,
-    dropped: usize,
-}
-
 /// Coalesces the text deltas of one turn and passes on its other events in order.
 #[derive(Debug)]
 pub struct DeltaCoalescer {
     secrets: RunSecrets,
-    texts: HashMap<String, BoundedStream>,
+    messages: HashMap<String, BoundedStream>,
+    reasoning: HashMap<String, BoundedStream>,
     outputs: HashMap<String, BoundedStream>,
     /// The delta that later ones of the same item are appended to.
     pending: Option<PendingDelta>,
     turn_output: usize,
+    turn_reasoning: usize,
 }
 
 #[derive(Debug)]
@@ -66,45 +65,54 @@ struct PendingDelta {
     text: String,
 }
 
-const DELTA: &str = event::ASSISTANT_DELTA;
-
 impl DeltaCoalescer {
     #[must_use]
     pub fn new(secrets: RunSecrets) -> Self {
-        Self { secrets, texts: HashMap::new(), outputs: HashMap::new(), pending: None, turn_output: 0 }
+        Self {
+            secrets,
+            messages: HashMap::new(),
+            reasoning: HashMap::new(),
+            outputs: HashMap::new(),
+            pending: None,
+            turn_output: 0,
+            turn_reasoning: 0,
+        }
     }
 
     /// Adds an event. Returns the events that are ready to send.
     pub fn push(&mut self, event: BackendEvent) -> Vec<OutgoingEvent> {
         match event {
-            BackendEvent::TextDelta { item, text } => self.push_text(item, &text),
+            BackendEvent::TextDelta { item, text } => self.push_message(item, &text),
+            BackendEvent::ReasoningDelta { item, text } => self.push_reasoning(item, &text),
             BackendEvent::ToolOutput { call, text } => self.push_output(call, &text),
             BackendEvent::Text { item, text, is_final } => {
                 let mut ready = self.flush();
-                ready.extend(self.finish_text(&item));
+                ready.extend(self.finish_message(&item));
                 ready.push(self.message(&item, &text, is_final));
                 ready
             }
-            BackendEvent::ToolFinished { call, tool, status, exit_code, command } => {
+            BackendEvent::Reasoning { item, text, truncated } => {
+                let mut ready = self.flush();
+                ready.extend(self.finish_reasoning(&item));
+                ready.push(self.complete_reasoning(&item, &text, truncated));
+                ready
+            }
+            BackendEvent::ToolFinished { call, tool, status, exit_code, command, arguments } => {
                 let mut ready = self.flush();
                 let (rest, dropped) = self.finish_output(&call);
                 ready.extend(rest);
-                let command = command.map(|command| self.secrets.redact(&command));
-                ready.push(OutgoingEvent::new(
-                    event::TOOL_CALL,
-                    json!({
-                        "callId": call, "toolName": tool, "status": status, "exitCode": exit_code,
-                        "command": command, "outputDroppedBytes": dropped,
-                    }),
-                ));
+                let end = json!({
+                    "callId": call, "toolName": tool, "status": status, "exitCode": exit_code,
+                    "outputDroppedBytes": dropped,
+                });
+                ready.push(self.tool_call(end, command, arguments));
                 ready
             }
-            BackendEvent::ToolStarted { call, tool, command } => {
-                let command = command.map(|command| self.secrets.redact(&command));
-                self.flush_then(
-                    event::TOOL_CALL,
-                    json!({ "callId": call, "toolName": tool, "status": "started", "command": command }),
-                )
+            BackendEvent::ToolStarted { call, tool, command, arguments } => {
+                let mut ready = self.flush();
+                let start = json!({ "callId": call, "toolName": tool, "status": "started" });
+                ready.push(self.tool_call(start, command, arguments));
+                ready
             }
             BackendEvent::ToolFullOutput { call, text, truncated } => {
                 self.full_output(&call, &text, truncated)
@@ -143,14 +151,13 @@ impl DeltaCoalescer {
     /// Ends the turn. Returns everything that was held back.
     pub fn finish(&mut self) -> Vec<OutgoingEvent> {
         let mut ready = self.flush();
-        let mut items: Vec<String> = self.texts.keys().cloned().collect();
-        items.sort_unstable();
-        for item in items {
-            ready.extend(self.finish_text(&item));
+        for item in sorted_keys(&self.reasoning) {
+            ready.extend(self.finish_reasoning(&item));
         }
-        let mut calls: Vec<String> = self.outputs.keys().cloned().collect();
-        calls.sort_unstable();
-        for call in calls {
+        for item in sorted_keys(&self.messages) {
+            ready.extend(self.finish_message(&item));
+        }
+        for call in sorted_keys(&self.outputs) {
             ready.extend(self.finish_output(&call).0);
         }
         ready
@@ -179,11 +186,19 @@ impl DeltaCoalescer {
         ready
     }
 
-    fn push_text(&mut self, item: String, text: &str) -> Vec<OutgoingEvent> {
+    fn push_message(&mut self, item: String, text: &str) -> Vec<OutgoingEvent> {
         let secrets = &self.secrets;
-        let stream = self.texts.entry(item.clone()).or_insert_with(|| BoundedStream::new(secrets));
-        let redacted = stream.push(text, MAX_MESSAGE_BYTES);
-        self.coalesce(DELTA, item, redacted)
+        let stream = self.messages.entry(item.clone()).or_insert_with(|| BoundedStream::new(secrets));
+        let redacted = stream.push(text, MAX_TEXT_BYTES);
+        self.coalesce(event::ASSISTANT_DELTA, item, redacted)
+    }
+
+    fn push_reasoning(&mut self, item: String, text: &str) -> Vec<OutgoingEvent> {
+        let (secrets, budget) = (&self.secrets, self.turn_reasoning_budget());
+        let stream = self.reasoning.entry(item.clone()).or_insert_with(|| BoundedStream::new(secrets));
+        let redacted = stream.push(text, MAX_TEXT_BYTES.min(stream.sent + budget));
+        self.turn_reasoning += redacted.len();
+        self.coalesce(event::REASONING_DELTA, item, redacted)
     }
 
     fn push_output(&mut self, call: String, text: &str) -> Vec<OutgoingEvent> {
@@ -196,6 +211,10 @@ impl DeltaCoalescer {
 
     fn turn_output_budget(&self) -> usize {
         MAX_TURN_OUTPUT_BYTES.saturating_sub(self.turn_output)
+    }
+
+    fn turn_reasoning_budget(&self) -> usize {
+        MAX_TURN_REASONING_BYTES.saturating_sub(self.turn_reasoning)
     }
 
     /// Appends a delta to the pending one of the same source. A delta of another source flushes it, to keep the order.
@@ -220,10 +239,16 @@ impl DeltaCoalescer {
         }
     }
 
-    fn finish_text(&mut self, item: &str) -> Option<OutgoingEvent> {
-        let text = self.texts.remove(item)?.finish(MAX_MESSAGE_BYTES);
-        let source = item.to_owned();
-        (!text.is_empty()).then(|| PendingDelta { kind: DELTA, source, text }.into_event())
+    fn finish_message(&mut self, item: &str) -> Option<OutgoingEvent> {
+        let text = self.messages.remove(item)?.finish(MAX_TEXT_BYTES);
+        last_delta(event::ASSISTANT_DELTA, item, text)
+    }
+
+    fn finish_reasoning(&mut self, item: &str) -> Option<OutgoingEvent> {
+        let mut stream = self.reasoning.remove(item)?;
+        let text = stream.finish(MAX_TEXT_BYTES.min(stream.sent + self.turn_reasoning_budget()));
+        self.turn_reasoning += text.len();
+        last_delta(event::REASONING_DELTA, item, text)
     }
 
     /// Ends the output of a call. Returns its last events and the number of bytes that were dropped.
@@ -231,11 +256,7 @@ impl DeltaCoalescer {
         let Some(mut stream) = self.outputs.remove(call) else { return (Vec::new(), 0) };
         let text = stream.finish(MAX_CALL_OUTPUT_BYTES.min(stream.sent + self.turn_output_budget()));
         self.turn_output += text.len();
-        let mut ready = Vec::new();
-        if !text.is_empty() {
-            let source = call.to_owned();
-            ready.push(PendingDelta { kind: event::COMMAND_OUTPUT, source, text }.into_event());
-        }
+        let mut ready: Vec<_> = last_delta(event::COMMAND_OUTPUT, call, text).into_iter().collect();
         if stream.dropped > 0 {
             let payload = json!({ "callId": call, "text": "", "outputTruncated": true, "droppedBytes": stream.dropped });
             ready.push(OutgoingEvent::new(event::COMMAND_OUTPUT, payload));
@@ -245,7 +266,7 @@ impl DeltaCoalescer {
 
     fn message(&self, item: &str, text: &str, is_final: bool) -> OutgoingEvent {
         let redacted = self.secrets.redact(text);
-        let cut = redacted.floor_char_boundary(MAX_MESSAGE_BYTES);
+        let cut = redacted.floor_char_boundary(MAX_TEXT_BYTES);
         let truncated = cut < redacted.len();
         OutgoingEvent::new(
             event::ASSISTANT_MESSAGE,
@@ -254,6 +275,38 @@ impl DeltaCoalescer {
                 "textTruncated": truncated,
             }),
         )
+    }
+
+    /// Returns the complete reasoning of an item. The end of a truncated text may be a part of a secret: it is left out.
+    fn complete_reasoning(&mut self, item: &str, text: &str, truncated: bool) -> OutgoingEvent {
+        let redacted = if truncated {
+            StreamRedactor::new(self.secrets.clone()).push(text)
+        } else {
+            self.secrets.redact(text)
+        };
+        let cut = redacted.floor_char_boundary(self.turn_reasoning_budget().min(MAX_TEXT_BYTES));
+        self.turn_reasoning += cut;
+        let truncated = truncated || cut < redacted.len();
+        let payload = json!({ "itemId": item, "text": &redacted[..cut], "textTruncated": truncated });
+        OutgoingEvent::new(event::REASONING, payload)
+    }
+
+    /// Adds the command and the arguments to the start or the end of a call. Arguments that are not known are left out.
+    fn tool_call(
+        &self,
+        mut payload: Value,
+        command: Option<String>,
+        arguments: Option<Value>,
+    ) -> OutgoingEvent {
+        payload["command"] = json!(command.map(|command| self.secrets.redact(&command)));
+        if let Some(arguments) = arguments {
+            let (arguments, is_cut) = bound_arguments(self.redact_json(arguments));
+            payload["arguments"] = arguments;
+            if is_cut {
+                payload["argumentsTruncated"] = json!(true);
+            }
+        }
+        OutgoingEvent::new(event::TOOL_CALL, payload)
     }
 
     fn redact_json(&self, value: Value) -> Value {
@@ -270,145 +323,25 @@ impl DeltaCoalescer {
     }
 }
 
-impl BoundedStream {
-    fn new(secrets: &RunSecrets) -> Self {
-        Self { redactor: StreamRedactor::new(secrets.clone()), sent: 0, dropped: 0 }
-    }
-
-    fn push(&mut self, text: &str, max_bytes: usize) -> String {
-        let redacted = self.redactor.push(text);
-        self.truncate(redacted, max_bytes)
-    }
-
-    fn finish(&mut self, max_bytes: usize) -> String {
-        let redacted = self.redactor.finish();
-        self.truncate(redacted, max_bytes)
-    }
-
-    fn truncate(&mut self, mut text: String, max_bytes: usize) -> String {
-        let cut = text.floor_char_boundary(max_bytes.saturating_sub(self.sent));
-        self.dropped += text.len() - cut;
-        text.truncate(cut);
-        self.sent += cut;
-        text
-    }
-}
-
 impl PendingDelta {
     fn into_event(self) -> OutgoingEvent {
-        let id = if self.kind == DELTA { "itemId" } else { "callId" };
+        let id = if self.kind == event::COMMAND_OUTPUT { "callId" } else { "itemId" };
         OutgoingEvent::new(self.kind, json!({ id: self.source, "text": self.text }))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use secrecy::SecretString;
-
-    use super::*;
-
-    fn coalescer() -> DeltaCoalescer {
-        DeltaCoalescer::new(RunSecrets::new([SecretString::from("canary-0123456789")]))
-    }
-
-    fn delta(item: &str, text: &str) -> BackendEvent {
-        BackendEvent::TextDelta { item: item.into(), text: text.into() }
-    }
-
-    fn run(
-        coalescer: &mut DeltaCoalescer,
-        events: impl IntoIterator<Item = BackendEvent>,
-    ) -> Vec<OutgoingEvent> {
-        let mut events: Vec<OutgoingEvent> =
-            events.into_iter().flat_map(|event| coalescer.push(event)).collect();
-        events.extend(coalescer.finish());
-        events
-    }
-
-    #[test]
-    fn deltas_of_one_item_are_coalesced_in_order() {
-        let started = BackendEvent::ToolStarted { call: "c".into(), tool: "shell".into(), command: None };
-        let events =
-            run(&mut coalescer(), [delta("a", "one "), delta("a", "two "), started, delta("a", "three ")]);
-        let kinds: Vec<_> =
-            events.iter().map(|event| (event.kind.as_str(), &event.payload["text"])).collect();
-        assert_eq!(
-            kinds,
-            [
-                ("assistant_delta", &json!("one two ")),
-                ("tool_call", &Value::Null),
-                ("assistant_delta", &json!("three ")),
-            ]
-        );
-    }
-
-    #[test]
-    fn output_over_the_limit_is_dropped_and_marked() {
-        let chunk = BackendEvent::ToolOutput { call: "c".into(), text: "x\n".repeat(50_000) };
-        let finished = BackendEvent::ToolFinished {
-            call: "c".into(),
-            tool: "shell".into(),
-            status: "completed".into(),
-            exit_code: Some(0),
-            command: None,
-        };
-        let events = run(&mut coalescer(), std::iter::repeat_n(chunk, 100).chain([finished]));
-        let sent: usize =
-            events.iter().filter_map(|event| event.payload["text"].as_str()).map(str::len).sum();
-        assert!(sent <= MAX_CALL_OUTPUT_BYTES, "{sent}");
-        assert!(events.iter().any(|event| event.payload["outputTruncated"] == true));
-        assert_eq!(
-            events.last().map(|last| last.payload["outputDroppedBytes"].clone()),
-            Some(json!(10_000_000 - sent))
-        );
-    }
-
-    #[test]
-    fn no_event_kind_leaks_a_secret() {
-        let secret = "canary-0123456789";
-        let mut coalescer = coalescer();
-        let (first, second) = secret.split_at(7);
-        let events = run(
-            &mut coalescer,
-            [
-                delta("a", first),
-                delta("a", second),
-                BackendEvent::Text { item: "a".into(), text: format!("it is {secret}."), is_final: true },
-                BackendEvent::ToolStarted {
-                    call: "c".into(),
-                    tool: "sh".into(),
-                    command: Some(format!("echo {secret}")),
-                },
-                BackendEvent::ToolOutput { call: "c".into(), text: first.into() },
-                BackendEvent::ToolOutput { call: "c".into(), text: second.into() },
-                BackendEvent::Status { phase: "x".into(), detail: json!({ secret: [secret] }) },
-                BackendEvent::Error {
-                    kind: guildhall_domain::FailureKind::BackendFailed,
-                    message: secret.into(),
-                },
-                BackendEvent::Other { kind: secret.into(), payload: json!({ "deep": { "er": secret } }) },
-                BackendEvent::ApprovalDeclined { what: "run".into(), detail: json!(secret) },
-            ],
-        );
-        let printed = format!("{events:?}");
-        assert!(!printed.contains(secret) && printed.contains("[redacted:known]"), "{printed}");
-    }
-
-    proptest! {
-        #[test]
-        fn short_text_is_complete_however_it_is_chunked(
-            deltas in proptest::collection::vec(("[ab]", "[a-z ]{0,9}"), 0..30),
-        ) {
-            let input = deltas.iter().map(|(item, text)| delta(item, text));
-            let events = run(&mut coalescer(), input);
-            for item in ["a", "b"] {
-                let of_item = deltas.iter().filter(|(source, _)| source == item);
-                let expected: String = of_item.map(|(_, text)| text.as_str()).collect();
-                let sent: String = events.iter().filter(|event| event.payload["itemId"] == item)
-                    .filter_map(|event| event.payload["text"].as_str()).collect();
-                prop_assert_eq!(sent, expected);
-            }
-        }
-    }
+/// Returns the delta of what was held back, if there is something.
+fn last_delta(kind: &'static str, source: &str, text: String) -> Option<OutgoingEvent> {
+    let source = source.to_owned();
+    (!text.is_empty()).then(|| PendingDelta { kind, source, text }.into_event())
 }
+
+fn sorted_keys(streams: &HashMap<String, BoundedStream>) -> Vec<String> {
+    let mut keys: Vec<String> = streams.keys().cloned().collect();
+    keys.sort_unstable();
+    keys
+}
+
+#[cfg(test)]
+#[path = "coalesce_tests.rs"]
+mod tests;

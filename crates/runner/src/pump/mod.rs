@@ -1,5 +1,7 @@
 //! The path of a backend's events to the server: redacted, coalesced, batched, and sent until acknowledged.
 
+mod arguments;
+mod bounded_stream;
 pub mod coalesce;
 pub mod event_pump;
 pub mod redact;

@@ -33,7 +33,14 @@ fn backend_events() -> Vec<BackendEvent> {
     vec![
         BackendEvent::TextDelta { item: item(), text: text() },
         BackendEvent::Text { item: item(), text: text(), is_final: true },
-        BackendEvent::ToolStarted { call: call(), tool: "shell".into(), command: command() },
+        BackendEvent::ReasoningDelta { item: item(), text: text() },
+        BackendEvent::Reasoning { item: item(), text: text(), truncated: true },
+        BackendEvent::ToolStarted {
+            call: call(),
+            tool: "shell".into(),
+            command: command(),
+            arguments: Some(json!({ "command": "x".repeat(1 << 20) })),
+        },
         BackendEvent::ToolOutput { call: call(), text: "x".repeat(2 << 20) },
         BackendEvent::ToolFullOutput { call: call(), text: text(), truncated: true },
         BackendEvent::ToolFinished {
@@ -42,6 +49,7 @@ fn backend_events() -> Vec<BackendEvent> {
             status: "failed".into(),
             exit_code: None,
             command: None,
+            arguments: None,
         },
         BackendEvent::Usage(Usage { input_tokens: 7, ..Usage::default() }),
         BackendEvent::Status { phase: "warning".into(), detail: json!({ "message": "careful" }) },
@@ -98,5 +106,5 @@ fn events_of_a_runner_fit_the_api_document() {
         assert_eq!(undocumented(&document, event), Vec::<String>::new(), "{}", event.kind);
     }
     let sent: BTreeSet<&str> = events.iter().map(|event| event.kind.as_str()).collect();
-    assert_eq!(sent.len(), 10, "{sent:?}");
+    assert_eq!(sent.len(), 12, "{sent:?}");
 }

@@ -96,8 +96,9 @@ async fn call_of_an_mcp_tool_runs_only_if_a_person_allows_it() {
     assert_eq!(calls(&harness), "");
     // It is asked again each time: Codex remembers nothing.
     for count in 1..=2 {
-        call_tool(&mut harness, &mut asked, call, OptionEffect::Allow, Value::Null).await;
+        let (_, report) = call_tool(&mut harness, &mut asked, call, OptionEffect::Allow, Value::Null).await;
         assert_eq!(calls(&harness), "called\n".repeat(count));
+        assert_eq!(report.tool_arguments(), json!({ "title": "a; rm -rf ~" }));
     }
     harness.finish();
 }

@@ -19,7 +19,13 @@ fn reported_events(command: &str) -> Value {
         ),
         ("reasoning_delta", json!({ "itemId": "r1", "text": "Fir" })),
         ("reasoning", json!({ "itemId": "r1", "text": "First", "textTruncated": false })),
-        ("tool_call", json!({ "callId": "c1", "toolName": "shell", "status": "started", "command": "ls" })),
+        (
+            "tool_call",
+            json!({
+                "callId": "c1", "toolName": "shell", "status": "started", "command": "ls",
+                "arguments": { "command": "ls", "cwd": "/w" }, "argumentsTruncated": true,
+            }),
+        ),
         ("command_output", json!({ "callId": "c1", "text": "notes.md", "outputTruncated": false })),
         ("artifact", json!({ "kind": "file", "path": "notes.md", "change": "added", "bytes": 25 })),
         ("backend_status", json!({ "phase": "transport-connected", "detail": null })),

@@ -94,6 +94,18 @@ impl Behaviour {
     }
 }
 
+/// Makes the model reason before each of its responses to the prompt.
+const REASONING_WORD: &str = "think:";
+
+/// Returns the parts of the model's reasoning about a prompt, each in chunks. It repeats the prompt.
+pub(super) fn reasoning_about(prompt: &str) -> Vec<Vec<String>> {
+    if prompt.split_whitespace().any(|word| word == REASONING_WORD) {
+        vec![chunks_of("The user wants:"), chunks_of(prompt)]
+    } else {
+        Vec::new()
+    }
+}
+
 enum Trigger {
     Always(Behaviour),
     /// Only until the tool result arrives.

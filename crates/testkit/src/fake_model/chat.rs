@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::behaviour::{Behaviour, SLOW_INTERVAL, current_prompt, user_text};
+use super::behaviour::{Behaviour, SLOW_INTERVAL, current_prompt, reasoning_about, user_text};
 use super::reply::{Reply, Step};
 
 /// Names of the shell tools of known agents.
@@ -15,7 +15,8 @@ pub(super) fn respond(body: &Value) -> Reply {
     let prompts = messages.iter().rev().filter(is_user).map(|message| user_text(&message["content"]));
     let since_prompt = messages.iter().rev().take_while(|message| message["role"] != "user");
     let tool_results = since_prompt.filter(|message| message["role"] == "tool").count();
-    let completion = match Behaviour::for_prompt(&current_prompt(prompts), tool_results) {
+    let prompt = current_prompt(prompts);
+    let mut completion = match Behaviour::for_prompt(&prompt, tool_results) {
         Behaviour::HttpError(status) => return Reply::error(status),
         Behaviour::ToolCall { command, .. } => Completion::shell_call(&body["tools"], &command),
         Behaviour::NamedToolCall { name, arguments } => Completion::tool_call(&name, &arguments),
@@ -23,6 +24,7 @@ pub(super) fn respond(body: &Value) -> Reply {
         Behaviour::SlowText(chunks) => Completion::text(chunks, StreamEnd::StopWithPauses),
         Behaviour::TruncatedText(chunks) => Completion::text(chunks, StreamEnd::Disconnect),
     };
+    completion.reasoning = reasoning_about(&prompt).join(&"\n\n".to_owned());
     let head = json!({
         "id": format!("chatcmpl-{}", Uuid::now_v7().simple()), "created": 1, "model": body["model"],
     });
@@ -31,6 +33,8 @@ pub(super) fn respond(body: &Value) -> Reply {
 
 /// A completion, before it is encoded as a stream or as one JSON body.
 struct Completion {
+    /// Chunks of the reasoning before the response.
+    reasoning: Vec<String>,
     chunks: Vec<String>,
     tool_call: Option<Value>,
     end: StreamEnd,
@@ -45,7 +49,7 @@ enum StreamEnd {
 
 impl Completion {
     fn text(chunks: Vec<String>, end: StreamEnd) -> Self {
-        Self { chunks, tool_call: None, end }
+        Self { reasoning: Vec::new(), chunks, tool_call: None, end }
     }
 
     fn shell_call(tools: &Value, command: &str) -> Self {
@@ -71,7 +75,7 @@ impl Completion {
             "id": format!("call_{}", Uuid::now_v7().simple()), "type": "function",
             "function": { "name": name, "arguments": arguments },
         });
-        Self { chunks: Vec::new(), tool_call: Some(tool_call), end: StreamEnd::Stop }
+        Self { tool_call: Some(tool_call), ..Self::text(Vec::new(), StreamEnd::Stop) }
     }
 
     fn finish_reason(&self) -> &'static str {
@@ -97,7 +101,9 @@ impl Completion {
         let choice = |delta: Value, finish: Option<&str>| {
             chunk(json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }] }))
         };
-        let mut steps = Vec::new();
+        let reasoning_delta =
+            |chunk: &String| choice(json!({ "role": "assistant", "reasoning_content": chunk }), None);
+        let mut steps: Vec<Step> = self.reasoning.iter().map(reasoning_delta).collect();
         if let Some(tool_call) = &self.tool_call {
             let tool_call = merged(tool_call, json!({ "index": 0 }));
             steps.push(choice(json!({ "role": "assistant", "tool_calls": [tool_call] }), None));

@@ -13,6 +13,7 @@
 //! | `loop:<command>` | the same tool call in every response |
 //! | `boom`, `r429`, `r401` | HTTP 500, 429, 401; the 401 body repeats the rejected key |
 //! | `cut` | a response whose connection is closed in the middle |
+//! | `think:` | reasoning in two parts, `The user wants:` and the prompt, before the response to the rest |
 //! | none of these | an echo of the prompt |
 //!
 //! A prompt that tells it to ask again repeats the last `ask:` or `tool:` of the thread.

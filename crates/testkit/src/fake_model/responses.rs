@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::behaviour::{Behaviour, SLOW_INTERVAL, current_prompt, message_text};
+use super::behaviour::{Behaviour, SLOW_INTERVAL, current_prompt, message_text, reasoning_about};
 use super::reply::{Reply, Step};
 
 /// How long Codex waits for a tool before it leaves the tool running and returns, in milliseconds. Its maximum; by default
@@ -17,7 +17,8 @@ pub(super) fn respond(body: &Value) -> Reply {
     let is_result = |item: &&Value| item["type"].as_str().is_some_and(|name| name.ends_with("_output"));
     let since_prompt = items.iter().rev().take_while(|item| item["role"] != "user");
     let tool_results = since_prompt.filter(is_result).count();
-    let steps = match Behaviour::for_prompt(&current_prompt(prompts), tool_results) {
+    let prompt = current_prompt(prompts);
+    let steps = match Behaviour::for_prompt(&prompt, tool_results) {
         Behaviour::HttpError(status) => return Reply::error(status),
         Behaviour::ToolCall { command, escalated } => vec![shell_call(&body["tools"], &command, escalated)],
         Behaviour::NamedToolCall { name, arguments } => vec![tool_call(&name, &arguments)],
@@ -31,7 +32,34 @@ pub(super) fn respond(body: &Value) -> Reply {
             steps
         }
     };
-    Reply::Stream(with_envelope(steps))
+    Reply::Stream(with_envelope(reasoning(&reasoning_about(&prompt)).into_iter().chain(steps).collect()))
+}
+
+/// Streams a summary of the reasoning, part by part.
+fn reasoning(parts: &[Vec<String>]) -> Vec<Step> {
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    let id = new_id("rs");
+    let item = |summary: Value| json!({ "type": "reasoning", "id": id, "summary": summary });
+    let event = |kind: &str, mut fields: Value| {
+        (fields["type"], fields["output_index"]) = (json!(format!("response.{kind}")), json!(0));
+        Step::Event(fields)
+    };
+    let mut steps = vec![event("output_item.added", json!({ "item": item(json!([])) }))];
+    for (index, chunks) in parts.iter().enumerate() {
+        let empty = json!({ "type": "summary_text", "text": "" });
+        let added = json!({ "item_id": id, "summary_index": index, "part": empty });
+        steps.push(event("reasoning_summary_part.added", added));
+        steps.extend(chunks.iter().map(|chunk| {
+            let delta = json!({ "item_id": id, "summary_index": index, "delta": chunk });
+            event("reasoning_summary_text.delta", delta)
+        }));
+    }
+    let summary =
+        parts.iter().map(|chunks| json!({ "type": "summary_text", "text": chunks.concat() })).collect();
+    steps.push(event("output_item.done", json!({ "item": item(summary) })));
+    steps
 }
 
 /// Adds the `created` and `completed` events.

@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 
 use super::ChildProcess;
 use super::runner::{TenantFixture, string_field};
-use super::user::DevServer;
+use super::user::{DevServer, stdout};
 
 /// Name of the profile.
 const PROFILE: &str = "mine";
@@ -116,6 +116,35 @@ impl AgentFixture {
     /// Sends a prompt to a run and watches the turn until it ends.
     pub(crate) fn send_and_watch(&self, run: &str, prompt: &str) -> Output {
         self.tenant.user.run(&["runs", "send", run, prompt, "--watch"])
+    }
+
+    /// Returns the payloads of the events of one type.
+    pub(crate) fn payloads(&self, run: &str, kind: &str) -> Vec<Value> {
+        let events = self.tenant.user.run(&["runs", "events", run, "--json"]);
+        let events = stdout(&events);
+        let events = events.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        events.filter(|event| event["type"] == kind).map(|event| event["payload"].clone()).collect()
+    }
+
+    /// Asserts that the last turn reasoned about its prompt before each of its two responses, and that its tool call has
+    /// these arguments.
+    pub(crate) fn assert_reasoning_and_arguments(&self, run: &str, prompt: &str, arguments: &Value) {
+        let reasoning = self.payloads(run, "reasoning");
+        let text = format!("The user wants:\n\n{prompt}");
+        let expected = |id: &Value| json!({ "itemId": id, "text": text, "textTruncated": false });
+        let ids: Vec<_> = reasoning.iter().map(|payload| &payload["itemId"]).collect();
+        assert_eq!(reasoning, ids.iter().map(|id| expected(id)).collect::<Vec<_>>());
+        assert!(ids.len() == 2 && ids[0] != ids[1], "{ids:?}");
+        for id in ids {
+            let deltas = self.payloads(run, "reasoning_delta").into_iter();
+            let deltas = deltas.filter(|payload| payload["itemId"] == *id);
+            let streamed: String =
+                deltas.filter_map(|payload| payload["text"].as_str().map(str::to_owned)).collect();
+            assert_eq!(streamed, text);
+        }
+        let calls = self.payloads(run, "tool_call");
+        let start = calls.iter().rfind(|payload| payload["status"] == "started").expect("a tool call");
+        assert_eq!(&start["arguments"], arguments, "{calls:?}");
     }
 
     pub(crate) fn result(&self, run: &str) -> Value {

@@ -116,8 +116,10 @@ fn call_name(event: &JournalEvent) -> String {
 fn start(tool_call_id: String, event: &JournalEvent, events: &mut Vec<AguiEvent>) {
     let arguments = match (event.field("arguments"), event.optional_text("command")) {
         (Some(arguments @ Value::Object(_)), _) => arguments.clone(),
-        (_, Some(command)) => json!({ "command": command }),
-        (_, None) => json!({}),
+        (None | Some(Value::Null), Some(command)) => json!({ "command": command }),
+        (None | Some(Value::Null), None) => json!({}),
+        // Clients expect an object.
+        (Some(arguments), _) => json!({ "input": arguments }),
     };
     let tool_call_name = event.optional_text("toolName").unwrap_or("tool").to_owned();
     events.push(AguiEvent::ToolCallStart { tool_call_id: tool_call_id.clone(), tool_call_name });

@@ -66,6 +66,17 @@ fn letter(ordinal: i32, turn: u8) -> char {
     char::from_u32(u32::from('A') + run * 8 + u32::from(turn)).unwrap_or('A')
 }
 
+/// Returns arguments of any JSON; null for those of an old event.
+fn arguments(step: &Step) -> Value {
+    let text = &step.text;
+    match step.turn % 4 {
+        0 => Value::Null,
+        1 => json!({ "path": text, "line": null, "list": [text] }),
+        2 => json!([text]),
+        _ => json!(text),
+    }
+}
+
 /// Returns the event of a step; none for a new run or a new turn.
 fn event(step: &Step, number: usize) -> Option<(&'static str, Value)> {
     let (item, text) = (format!("i{}", step.item), &step.text);
@@ -79,7 +90,10 @@ fn event(step: &Step, number: usize) -> Option<(&'static str, Value)> {
         15 => ("reasoning", json!({ "itemId": item, "text": text })),
         16..=18 => (
             "tool_call",
-            json!({ "callId": item, "toolName": "shell", "status": "started", "command": text }),
+            json!({
+                "callId": item, "toolName": "shell", "status": "started", "command": text,
+                "arguments": arguments(step),
+            }),
         ),
         19..=20 => (
             "tool_call",

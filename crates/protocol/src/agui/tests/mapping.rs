@@ -108,6 +108,33 @@ fn tool_call_has_one_result_with_output_and_exit_code() {
 }
 
 #[test]
+fn arguments_are_sent_whole_as_one_object() {
+    let sent = |arguments: Value| {
+        let call = json!({ "callId": "c1", "status": "started", "command": "ls", "arguments": arguments });
+        shown(&[("tool_call", call)])[1].clone()
+    };
+    let arguments = |json: &str| format!("TOOL_CALL_ARGS delta={json} toolCallId=A:c1:c1");
+    let nested = json!({ "command": "ls", "cwd": "/w", "list": [1, { "text": "a\"\n" }] });
+    assert_eq!(sent(nested.clone()), arguments(&nested.to_string()));
+    assert_eq!(sent(json!({})), arguments("{}"));
+    assert_eq!(sent(json!([1, "a"])), arguments(r#"{"input":[1,"a"]}"#));
+    assert_eq!(sent(Value::Null), arguments(r#"{"command":"ls"}"#));
+}
+
+#[test]
+fn arguments_of_the_end_are_sent_only_if_the_start_is_missing() {
+    let end =
+        ("tool_call", json!({ "callId": "c1", "status": "completed", "arguments": { "query": "weather" } }));
+    let start = ("tool_call", json!({ "callId": "c1", "status": "started", "arguments": { "query": "" } }));
+    let sent = |events: &[(&str, Value)]| {
+        let frames = shown(events).into_iter().filter(|frame| frame.starts_with("TOOL_CALL_ARGS"));
+        frames.collect::<Vec<_>>()
+    };
+    assert_eq!(sent(&[end.clone()]), [r#"TOOL_CALL_ARGS delta={"query":"weather"} toolCallId=A:c1:c1"#]);
+    assert_eq!(sent(&[start, end]), [r#"TOOL_CALL_ARGS delta={"query":""} toolCallId=A:c1:c1"#]);
+}
+
+#[test]
 fn whole_output_replaces_its_chunks_and_is_cut_at_the_bound() {
     let result = |text: &str| {
         let frames = shown(&[

@@ -31,6 +31,10 @@ fn check_prefixes(journal: &Journal, mut fold: AguiFold) -> Result<(), TestCaseE
     for event in journal.events.clone() {
         for frame in fold.push(event) {
             prop_assert_eq!(verifier.check(&json(&frame)), Ok(()));
+            if let AguiEvent::ToolCallArgs { delta, .. } = &frame.event {
+                let arguments = serde_json::from_str::<Value>(delta);
+                prop_assert!(arguments.is_ok_and(|arguments| arguments.is_object()), "{}", delta);
+            }
         }
         if let Some(close) = fold.close() {
             let close = serde_json::to_value(close).expect("valid JSON");

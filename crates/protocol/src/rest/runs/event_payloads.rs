@@ -166,9 +166,13 @@ pub struct ToolCallPayload {
     #[schema(required = false, example = "started")]
     pub status: String,
     pub command: Option<String>,
-    /// Arguments of the call, if the backend gives them; any JSON.
+    /// Arguments of the call, if the backend gives them; any JSON. Our runners send an object, when the call starts, and
+    /// again at its end if they changed.
     #[schema(required = false)]
     pub arguments: Value,
+    /// Whether the runner cut long arguments.
+    #[schema(required = false)]
+    pub arguments_truncated: bool,
     pub exit_code: Option<i64>,
     /// Output that the runner dropped because of its limits.
     #[schema(required = false)]

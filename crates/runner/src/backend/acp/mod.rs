@@ -16,6 +16,7 @@ mod profile;
 mod question;
 mod qwen;
 mod session;
+mod thought;
 mod tool_call;
 mod translate;
 mod turn;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::claude;
 use crate::backend::BackendEvent;
+use crate::backend::arguments::arguments_object;
 use crate::backend::passthrough::bound_payload;
 use crate::backend::tool_output::ToolOutputBuffer;
 
@@ -19,6 +20,7 @@ pub(super) struct ToolCallUpdate {
     content: Option<Vec<Value>>,
     raw_input: Value,
     raw_output: Value,
+    locations: Value,
     #[serde(rename = "_meta")]
     meta: Value,
 }
@@ -29,7 +31,13 @@ pub(super) struct ToolCall {
     kind: Option<String>,
     title: Option<String>,
     command: Option<String>,
+    /// The input of the tool; null until it is known.
+    input: Value,
+    /// The files that the call works on.
+    locations: Vec<Value>,
     is_reported: bool,
+    /// The arguments that were reported.
+    reported: Option<Value>,
     content_text: Option<String>,
     changes: Vec<Value>,
     output: ToolOutputBuffer,
@@ -42,6 +50,12 @@ impl ToolCall {
         self.kind = update.kind.or(self.kind.take());
         self.title = update.title.or(self.title.take());
         self.command = command_in(&update.raw_input).or(self.command.take());
+        if let Value::Array(locations) = update.locations {
+            self.locations = locations;
+        }
+        if !update.raw_input.is_null() {
+            self.input = update.raw_input;
+        }
         let status = update.status.unwrap_or_default();
         let has_ended = matches!(status.as_str(), "completed" | "failed");
         let mut events = Vec::new();
@@ -70,11 +84,15 @@ impl ToolCall {
 
     /// Returns the start event, once per call.
     pub(super) fn report_start(&mut self, id: &str) -> Option<BackendEvent> {
-        let is_first = !std::mem::replace(&mut self.is_reported, true);
-        is_first.then(|| BackendEvent::ToolStarted {
+        if std::mem::replace(&mut self.is_reported, true) {
+            return None;
+        }
+        self.reported = self.arguments();
+        Some(BackendEvent::ToolStarted {
             call: id.to_owned(),
             tool: self.tool_name(),
             command: self.command_or_title(),
+            arguments: self.reported.clone(),
         })
     }
 
@@ -112,6 +130,7 @@ impl ToolCall {
             status,
             exit_code: raw_output["exitCode"].as_i64(),
             command: self.command_or_title(),
+            arguments: self.arguments().filter(|arguments| Some(arguments) != self.reported.as_ref()),
             call: id,
         };
         output.into_iter().chain(changes).chain([finished]).collect()
@@ -124,6 +143,19 @@ impl ToolCall {
             Some(kind) => kind.to_owned(),
             None => "tool".to_owned(),
         }
+    }
+
+    /// Returns the input, with what the agent says about the call. A field of the input has priority.
+    fn arguments(&self) -> Option<Value> {
+        let mut arguments = arguments_object(self.input.clone());
+        let fields = arguments.as_object_mut()?;
+        let texts = [("title", &self.title), ("kind", &self.kind)];
+        let texts = texts.into_iter().filter_map(|(name, text)| Some((name, json!(text.as_ref()?))));
+        let locations = (!self.locations.is_empty()).then(|| ("locations", json!(self.locations)));
+        for (name, value) in texts.chain(locations) {
+            fields.entry(name).or_insert(value);
+        }
+        (!fields.is_empty()).then_some(arguments)
     }
 
     fn command_or_title(&self) -> Option<String> {

@@ -6,6 +6,7 @@ use guildhall_domain::runs::event::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::thought::Thoughts;
 use super::tool_call::{ToolCall, ToolCallUpdate};
 use crate::backend::BackendEvent;
 use crate::backend::jsonl::{Reply, Translate};
@@ -42,6 +43,7 @@ pub struct Translator {
     items: u32,
     /// The text of the current item.
     text: String,
+    thoughts: Thoughts,
     tool_calls: BTreeMap<String, ToolCall>,
     /// Whether usage was reported in this turn.
     has_usage: bool,
@@ -75,10 +77,7 @@ impl Translate for Translator {
                 Ok(update) => self.tool_call(update),
                 Err(_) => vec![passthrough_event(EVENT_PREFIX, "tool_call", params)],
             },
-            "agent_thought_chunk" => {
-                self.record_activity();
-                Vec::new()
-            }
+            "agent_thought_chunk" => self.thought_chunk(update),
             known if IGNORED_UPDATES.contains(&known) => Vec::new(),
             "" => vec![passthrough_event(EVENT_PREFIX, method, params)],
             unknown => vec![passthrough_event(EVENT_PREFIX, unknown, update.clone())],
@@ -105,6 +104,7 @@ impl Translator {
         self.turns += 1;
         self.items = 0;
         self.text.clear();
+        self.thoughts = Thoughts::default();
         self.tool_calls.clear();
         self.has_usage = false;
         self.is_waiting = true;
@@ -113,9 +113,10 @@ impl Translator {
     /// Returns the last events of a turn. `usage` is the agent's total for the turn, which counts only when there was
     /// no other report.
     pub(super) fn end_turn(&mut self, is_final: bool, usage: &Value) -> Vec<BackendEvent> {
+        let thought = self.thoughts.finish(self.turns);
         let text = self.finish_item(is_final);
         let usage = if self.has_usage { None } else { usage_event(usage) };
-        text.into_iter().chain(usage).collect()
+        thought.into_iter().chain(text).chain(usage).collect()
     }
 
     /// Returns whether a tool runs: then the agent does not wait for the model.
@@ -151,13 +152,21 @@ impl Translator {
         let text = update["content"]["text"].as_str().unwrap_or_default();
         let usage = usage_event(&update["_meta"]["usage"]);
         self.has_usage |= usage.is_some();
-        if !text.is_empty() {
-            self.record_activity();
+        if text.is_empty() {
+            return usage.into_iter().collect();
         }
+        self.record_activity();
+        let thought = self.thoughts.finish(self.turns);
         self.text.push_str(text);
-        let delta = (!text.is_empty())
-            .then(|| BackendEvent::TextDelta { item: self.item_id(), text: text.to_owned() });
-        delta.into_iter().chain(usage).collect()
+        let delta = BackendEvent::TextDelta { item: self.item_id(), text: text.to_owned() };
+        thought.into_iter().chain([delta]).chain(usage).collect()
+    }
+
+    /// A thought does not end the message before it: the reply is complete in one item.
+    fn thought_chunk(&mut self, update: &Value) -> Vec<BackendEvent> {
+        self.record_activity();
+        let text = update["content"]["text"].as_str().unwrap_or_default();
+        self.thoughts.add(self.turns, text).into_iter().collect()
     }
 
     fn tool_call(&mut self, update: ToolCallUpdate) -> Vec<BackendEvent> {
@@ -167,7 +176,8 @@ impl Translator {
             self.tool_calls.clear();
         }
         // The text before a tool call is an item of its own.
-        let mut events: Vec<_> = self.finish_item(false).into_iter().collect();
+        let thought = self.thoughts.finish(self.turns);
+        let mut events: Vec<_> = thought.into_iter().chain(self.finish_item(false)).collect();
         let (updates, has_ended) = self.tool_calls.entry(id.clone()).or_default().update(update);
         events.extend(updates);
         if has_ended {

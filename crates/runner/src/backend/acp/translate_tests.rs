@@ -58,8 +58,12 @@ fn tool_call_is_reported_once_when_its_command_is_known() {
     assert_eq!(update(&mut translator, call), []);
     let request =
         json!({ "toolCallId": "c", "title": "ls", "kind": "execute", "rawInput": { "command": "ls -la" } });
-    let started =
-        BackendEvent::ToolStarted { call: "c".into(), tool: "shell".into(), command: Some("ls -la".into()) };
+    let started = BackendEvent::ToolStarted {
+        call: "c".into(),
+        tool: "shell".into(),
+        command: Some("ls -la".into()),
+        arguments: Some(json!({ "command": "ls -la", "title": "ls", "kind": "execute" })),
+    };
     assert_eq!(translator.permission_requested(&request), [started]);
     assert!(translator.is_tool_running());
     let ended = json!({
@@ -75,9 +79,104 @@ fn tool_call_is_reported_once_when_its_command_is_known() {
         status: "failed".into(),
         exit_code: Some(3),
         command: Some("ls -la".into()),
+        arguments: None,
     };
     assert_eq!(events, [output, finished]);
     assert!(translator.is_waiting_for_model());
+}
+
+#[test]
+fn arguments_are_the_input_with_title_kind_and_locations() {
+    let call = |input: Value, locations: Value| {
+        let mut translator = new_translator();
+        let call = json!({
+            "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Edit a.txt", "kind": "edit",
+            "status": "in_progress", "rawInput": input, "locations": locations,
+        });
+        let events = update(&mut translator, call);
+        let [BackendEvent::ToolStarted { arguments: Some(arguments), .. }] = &events[..] else {
+            panic!("a start with arguments: {events:?}")
+        };
+        arguments.clone()
+    };
+    let places = json!([{ "path": "/w/a.txt", "line": 3 }]);
+    let input = json!({ "file_path": "/w/a.txt", "title": "of the tool" });
+    let expected =
+        json!({ "file_path": "/w/a.txt", "title": "of the tool", "kind": "edit", "locations": places });
+    assert_eq!(call(input, places.clone()), expected);
+    let described = json!({ "title": "Edit a.txt", "kind": "edit", "locations": places });
+    assert_eq!(call(Value::Null, places), described);
+    let list = json!({ "input": ["a"], "title": "Edit a.txt", "kind": "edit" });
+    assert_eq!(call(json!(["a"]), json!("a new form")), list);
+}
+
+#[test]
+fn arguments_that_arrive_after_the_start_are_reported_at_the_end() {
+    let mut translator = new_translator();
+    let start =
+        json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "kind": "read", "status": "in_progress" });
+    let mut events = update(&mut translator, start);
+    let input = json!({ "path": "a" });
+    events.extend(update(
+        &mut translator,
+        json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "rawInput": input }),
+    ));
+    let expected = [
+        BackendEvent::ToolStarted {
+            call: "c".into(),
+            tool: "read".into(),
+            command: None,
+            arguments: Some(json!({ "kind": "read" })),
+        },
+        BackendEvent::ToolFinished {
+            call: "c".into(),
+            tool: "read".into(),
+            status: "completed".into(),
+            exit_code: None,
+            command: None,
+            arguments: Some(json!({ "path": "a", "kind": "read" })),
+        },
+    ];
+    assert_eq!(events, expected);
+}
+
+#[test]
+fn thoughts_are_items_that_end_with_what_follows() {
+    let mut translator = new_translator();
+    let thought = |text: &str| json!({ "sessionUpdate": "agent_thought_chunk", "content": { "type": "text", "text": text } });
+    let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "x" });
+    let updates =
+        [thought("First "), thought("look"), call, thought("Now"), thought(""), chunk("do"), thought("Hm")];
+    let mut events: Vec<_> = updates.into_iter().flat_map(|params| update(&mut translator, params)).collect();
+    events.extend(update(&mut translator, chunk("ne")));
+    events.extend(update(&mut translator, thought("End")));
+    events.extend(translator.end_turn(true, &Value::Null));
+    let thinks =
+        |item: &str, text: &str| BackendEvent::ReasoningDelta { item: item.into(), text: text.into() };
+    let thought = |item: &str, text: &str| BackendEvent::Reasoning {
+        item: item.into(),
+        text: text.into(),
+        truncated: false,
+    };
+    let says = |text: &str| BackendEvent::TextDelta { item: "t1-m1".into(), text: text.into() };
+    let expected = [
+        thinks("t1-r1", "First "),
+        thinks("t1-r1", "look"),
+        thought("t1-r1", "First look"),
+        thinks("t1-r2", "Now"),
+        thought("t1-r2", "Now"),
+        says("do"),
+        thinks("t1-r3", "Hm"),
+        thought("t1-r3", "Hm"),
+        says("ne"),
+        thinks("t1-r4", "End"),
+        thought("t1-r4", "End"),
+        BackendEvent::Text { item: "t1-m1".into(), text: "done".into(), is_final: true },
+    ];
+    assert_eq!(events, expected);
+    translator.start_turn();
+    let next = json!({ "sessionUpdate": "agent_thought_chunk", "content": { "type": "text", "text": "x" } });
+    assert_eq!(update(&mut translator, next), [thinks("t2-r1", "x")]);
 }
 
 #[test]

@@ -11,6 +11,8 @@ mod permission;
 mod policy;
 mod profile;
 mod question;
+mod reasoning;
+mod running_calls;
 mod session;
 mod translate;
 mod turn;

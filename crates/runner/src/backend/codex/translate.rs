@@ -1,7 +1,5 @@
 //! Translates the notifications of Codex into backend events. Pure.
 
-use std::collections::BTreeMap;
-
 use guildhall_domain::runs::event::Usage;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,17 +7,18 @@ use serde_json::{Value, json};
 use super::error::CodexError;
 use super::item::Item;
 use super::permission;
+use super::reasoning::{OpenReasoning, ReasoningDelta, ReasoningText};
+use super::running_calls::RunningCalls;
 use crate::backend::BackendEvent;
 use crate::backend::jsonl::{Reply, Translate};
 use crate::backend::passthrough::{bound_payload, passthrough_event};
-use crate::backend::tool_output::ToolOutputBuffer;
 
 /// Prefix of the event types of passed-through notifications.
 pub(super) const EVENT_PREFIX: &str = "codex";
 
 /// Notifications that we do not use: redundant, or internal to the agent. Codex is told not to send these; a version
 /// that sends them anyway does no harm.
-pub(super) const IGNORED_NOTIFICATIONS: [&str; 13] = [
+pub(super) const IGNORED_NOTIFICATIONS: [&str; 11] = [
     "account/rateLimits/updated",
     "account/updated",
     "app/list/updated",
@@ -27,8 +26,6 @@ pub(super) const IGNORED_NOTIFICATIONS: [&str; 13] = [
     "item/fileChange/outputDelta",
     "item/fileChange/patchUpdated",
     "item/reasoning/summaryPartAdded",
-    "item/reasoning/summaryTextDelta",
-    "item/reasoning/textDelta",
     "remoteControl/status/changed",
     "skills/changed",
     "thread/started",
@@ -42,7 +39,8 @@ pub struct Translator {
     reported: ReportedUsage,
     /// Whether a turn has started in this process.
     has_worked: bool,
-    outputs: BTreeMap<String, ToolOutputBuffer>,
+    calls: RunningCalls,
+    reasoning: OpenReasoning,
     /// Whether the connection to the model works, as far as Codex reported.
     is_connected: bool,
 }
@@ -95,6 +93,12 @@ impl Translate for Translator {
             "item/agentMessage/delta" => {
                 parse(&params).map(|delta: DeltaParams| self.text_delta(delta, &params))
             }
+            "item/reasoning/summaryTextDelta" => {
+                parse(&params).map(|delta| self.reasoning_delta(ReasoningText::Summary, delta, &params))
+            }
+            "item/reasoning/textDelta" => {
+                parse(&params).map(|delta| self.reasoning_delta(ReasoningText::Content, delta, &params))
+            }
             "item/commandExecution/outputDelta" => parse(&params).map(|delta| self.output_delta(delta)),
             "item/started" => Item::parse(&params["item"]).map(|item| self.item_started(&item)),
             "item/completed" => Item::parse(&params["item"]).map(|item| self.item_completed(&item, &params)),
@@ -123,8 +127,14 @@ impl Translator {
     pub(super) fn new(is_resumed: bool) -> Self {
         let reported =
             if is_resumed { ReportedUsage::Unknown } else { ReportedUsage::Total(TokenTotals::default()) };
-        let outputs = BTreeMap::new();
-        Self { thread: String::new(), reported, has_worked: false, outputs, is_connected: true }
+        Self {
+            thread: String::new(),
+            reported,
+            has_worked: false,
+            calls: RunningCalls::default(),
+            reasoning: OpenReasoning::default(),
+            is_connected: true,
+        }
     }
 
     pub(super) fn set_thread(&mut self, thread: String) {
@@ -138,7 +148,8 @@ impl Translator {
 
     /// Discards what the last turn left incomplete.
     pub(super) fn start_turn(&mut self) {
-        self.outputs.clear();
+        self.calls.clear();
+        self.reasoning.clear();
     }
 
     fn turn_started(&mut self) -> Vec<BackendEvent> {
@@ -161,20 +172,28 @@ impl Translator {
         events
     }
 
+    /// The reasoning of a subagent is not shown.
+    fn reasoning_delta(
+        &mut self,
+        text: ReasoningText,
+        delta: ReasoningDelta,
+        params: &Value,
+    ) -> Vec<BackendEvent> {
+        let mut events = self.reconnected();
+        if self.is_our_thread(params) {
+            events.extend(self.reasoning.delta(text, delta));
+        }
+        events
+    }
+
     fn output_delta(&mut self, delta: DeltaParams) -> Vec<BackendEvent> {
-        let chunk = self.outputs.entry(delta.item_id.clone()).or_default().push(delta.delta);
-        chunk.map(|text| BackendEvent::ToolOutput { call: delta.item_id, text }).into_iter().collect()
+        self.calls.add_output(delta.item_id, delta.delta).into_iter().collect()
     }
 
     fn item_started(&mut self, item: &Item) -> Vec<BackendEvent> {
         let mut events = self.reconnected();
         if let Item::ToolCall(call) = item {
-            self.outputs.insert(call.id.clone(), ToolOutputBuffer::default());
-            events.push(BackendEvent::ToolStarted {
-                call: call.id.clone(),
-                tool: call.tool.clone(),
-                command: call.command.clone(),
-            });
+            events.extend(self.calls.start(call));
         }
         events
     }
@@ -184,25 +203,11 @@ impl Translator {
             Item::Message { id, text, is_final } if self.is_our_thread(params) => {
                 vec![BackendEvent::Text { item: id.clone(), text: text.clone(), is_final: *is_final }]
             }
-            Item::ToolCall(call) => {
-                let chunks = self.outputs.remove(&call.id).unwrap_or_default();
-                let output = chunks.finish(&call.id, call.output.as_deref());
-                let changes = call.changes.clone().map(|changes| BackendEvent::Other {
-                    kind: "file_change".to_owned(),
-                    payload: bound_payload(json!({ "itemId": call.id, "changes": changes })),
-                });
-                let finished = BackendEvent::ToolFinished {
-                    call: call.id.clone(),
-                    tool: call.tool.clone(),
-                    status: call.status.clone(),
-                    exit_code: call.exit_code,
-                    command: call.command.clone(),
-                };
-                output.into_iter().chain(changes).chain([finished]).collect()
-            }
+            Item::Reasoning(item) if self.is_our_thread(params) => self.reasoning.complete(item),
+            Item::ToolCall(call) => self.calls.finish(call),
             // Our own prompt.
             Item::UserMessage => Vec::new(),
-            Item::Message { .. } | Item::Unknown => {
+            Item::Message { .. } | Item::Reasoning(_) | Item::Unknown => {
                 vec![passthrough_event(EVENT_PREFIX, "item/completed", params.clone())]
             }
         }

@@ -148,13 +148,18 @@ impl<'a> ScriptTurn<'a> {
     /// Runs a shell command in the workspace. Its descendants end with it.
     pub(super) async fn run_tool(&mut self, call: &str, command: &str) -> Result<i64, TurnAbort> {
         let (call, tool, command) = (call.to_owned(), "shell".to_owned(), Some(command.to_owned()));
-        let started =
-            BackendEvent::ToolStarted { call: call.clone(), tool: tool.clone(), command: command.clone() };
+        let started = BackendEvent::ToolStarted {
+            call: call.clone(),
+            tool: tool.clone(),
+            command: command.clone(),
+            arguments: None,
+        };
         self.report(started).await;
         let command_line = command.as_deref().unwrap_or_default();
         let code = self.run_command(&call, command_line).await?.unwrap_or(-1);
         let status = if code == 0 { "completed" } else { "failed" }.to_owned();
-        self.report(BackendEvent::ToolFinished { call, tool, status, exit_code: Some(code), command }).await;
+        let (exit_code, arguments) = (Some(code), None);
+        self.report(BackendEvent::ToolFinished { call, tool, status, exit_code, command, arguments }).await;
         self.check_control()?;
         Ok(code)
     }

@@ -185,12 +185,14 @@ impl WorkspaceSetup {
             call: call.clone(),
             tool: tool.clone(),
             command: shown.clone(),
+            arguments: None,
         })
         .await;
         let result = run_shell(&config, &command, sink).await;
         let status = if matches!(result, Ok(Some(0))) { "completed" } else { "failed" }.to_owned();
         let exit_code = result.as_ref().ok().copied().flatten().map(i64::from);
-        sink.report(BackendEvent::ToolFinished { call, tool, status, exit_code, command: shown }).await;
+        let (command, arguments) = (shown, None);
+        sink.report(BackendEvent::ToolFinished { call, tool, status, exit_code, command, arguments }).await;
         match result? {
             Some(0) => Ok(()),
             Some(code) => Err(failed(format!("the setup of the project ended with exit code {code}"))),

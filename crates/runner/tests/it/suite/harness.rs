@@ -259,6 +259,14 @@ impl TurnReport {
         self.events.iter().filter_map(text).collect()
     }
 
+    /// Returns the arguments of the first tool call.
+    pub(crate) fn tool_arguments(&self) -> Value {
+        let arguments = self.events.iter().find_map(|event| {
+            if let BackendEvent::ToolStarted { arguments, .. } = event { arguments.clone() } else { None }
+        });
+        arguments.unwrap_or_default()
+    }
+
     /// Returns the output of tools, and whether it was truncated: the complete output if reported, else the chunks.
     pub(crate) fn tool_output(&self) -> (String, bool) {
         let complete = self.events.iter().find_map(|event| {

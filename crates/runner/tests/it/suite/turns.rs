@@ -48,6 +48,10 @@ pub(crate) async fn tool_call_is_reported_with_its_output(fixture: &BackendFixtu
     let report = harness.turn("run:echo first; sleep 0.3; echo second; echo done > made; exit 3").await;
     assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
     assert_eq!(report.count(|event| matches!(event, BackendEvent::ToolStarted { .. })), 1);
+    if fixture.capabilities.is_separate_process {
+        let command = report.tool_arguments()["command"].to_string();
+        assert!(command.contains("echo first; sleep 0.3"), "{report:?}");
+    }
     let (output, truncated) = report.tool_output();
     assert!(output.contains("first\nsecond") && !truncated, "{truncated} {output:?}");
     let tools = report.finished_tools();
