@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::command::{build_workspace, cargo, program, root, step};
 use crate::engines::Engines;
-use crate::{attack, contract, docs, doctests, junit, ledger, schemas, sqlx};
+use crate::{attack, contract, docs, doctests, junit, ledger, schemas, sdks, sqlx};
 
 #[derive(Args)]
 pub(crate) struct CiArgs {
@@ -31,7 +31,7 @@ type Step = (&'static str, fn() -> Result<()>);
 /// The steps that run beside each other, each as a process of its own: they mostly wait for agents and servers.
 const SIDE_BY_SIDE: [&str; 2] = ["attack", "contract"];
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     ("format", || step("format", &mut cargo(["fmt", "--all", "--check"]))),
     ("deny", check_dependency_policy),
     ("machete", check_unused_dependencies),
@@ -44,6 +44,7 @@ const STEPS: [Step; 13] = [
     ("doctest", doctests::run),
     ("schemas", || schemas::run(&schemas::SchemasArgs { check: true, update_baseline: false })),
     ("docs", || docs::run(&docs::DocsArgs::default())),
+    ("sdks", || sdks::run(&sdks::SdksArgs::default())),
     ("test", test_workspace),
     ("ledger", || ledger::run(&ledger::LedgerArgs { check: true })),
     ("attack", attack::run_ci),

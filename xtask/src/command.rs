@@ -31,7 +31,7 @@ pub(crate) fn build_workspace() -> Result<()> {
 }
 
 /// Returns the folder in which `.ci/setup` installs tools.
-fn tools() -> Option<PathBuf> {
+pub(crate) fn tools() -> Option<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
     Some(cache.join("guildhall/tools"))

@@ -19,6 +19,7 @@ mod ledger;
 mod long;
 mod record;
 mod schemas;
+mod sdks;
 mod sqlx;
 
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ enum Task {
     Ledger(ledger::LedgerArgs),
     /// Write the API document and the example configuration, and check the API for breaking changes
     Schemas(schemas::SchemasArgs),
+    /// Check, build and test the client libraries and examples
+    Sdks(sdks::SdksArgs),
     /// Test a running server against the API document with generated requests
     Contract(contract::ContractArgs),
     /// Attack the sandbox of agents from inside of a run
@@ -75,6 +78,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Engines(args) => engines::run(&args),
         Task::Ledger(args) => ledger::run(&args),
         Task::Schemas(args) => schemas::run(&args),
+        Task::Sdks(args) => sdks::run(&args),
         Task::Contract(args) => contract::run(&args),
         Task::Attack(args) => attack::run(&args),
         Task::Sqlx(args) => sqlx::run(&args),

@@ -16,7 +16,7 @@ def test_wheel_has_the_sources_the_type_marker_and_the_licence() -> None:
     if wheel is None:
         pytest.skip("only `cargo xtask sdks` builds the wheel")
     names = {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
-    info = "guildhall_client-0.1.0.dist-info"
+    info = "-".join(Path(wheel).name.split("-")[:2]) + ".dist-info"
     metadata = {f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "licenses/LICENSE")}
     assert names == metadata | {f"guildhall_client/{file.name}" for file in SOURCES.iterdir() if file.is_file()}
     assert "py.typed" in {file.name for file in SOURCES.iterdir()}

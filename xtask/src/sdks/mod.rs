@@ -1,0 +1,152 @@
+//! Client libraries and examples: compares what is generated with the API document, builds the packages as they are
+//! published, and tests them against a real server.
+
+mod chain;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use tempfile::TempDir;
+
+use crate::command::{build_workspace, program, root, step, tools};
+use crate::dev_server::DevServer;
+use chain::{Chain, run_chains};
+
+#[derive(Args, Default)]
+pub(crate) struct SdksArgs {
+    /// Write the generated files instead of checking and testing them
+    #[arg(long)]
+    write: bool,
+}
+
+/// The generated files, below `sdks`.
+const TYPESCRIPT_SCHEMA: &str = "typescript/src/schema.ts";
+const PYTHON_PACKAGE: &str = "python/src/guildhall_client";
+const PYTHON_GENERATED: [&str; 2] = ["models.py", "operations.py"];
+
+const MISSING_TOOLS: &str = "`.ci/setup` installs what the client libraries need";
+
+pub(crate) fn run(args: &SdksArgs) -> Result<()> {
+    if args.write {
+        return write_generated().context(MISSING_TOOLS);
+    }
+    check_generated()?;
+    build_workspace()?;
+    let server = DevServer::start(&mut Command::new(program("guildhall")))?;
+    let output = tempfile::tempdir()?;
+    run_chains(vec![typescript(&server)?, python(&server, &output)?, chat_web(&server)?])
+        .context(MISSING_TOOLS)
+}
+
+fn sdks() -> PathBuf {
+    root().join("sdks")
+}
+
+fn write_generated() -> Result<()> {
+    step("typescript: generate", &mut generate_typescript(&sdks().join(TYPESCRIPT_SCHEMA)))?;
+    step("python: generate", &mut generate_python(&sdks().join(PYTHON_PACKAGE)))
+}
+
+/// Generates into another folder and compares the files.
+fn check_generated() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut chains = [Chain::new("typescript: generate"), Chain::new("python: generate")];
+    chains[0].push(generate_typescript(&folder.path().join("schema.ts")));
+    chains[1].push(generate_python(folder.path()));
+    run_chains(chains.into()).context(MISSING_TOOLS)?;
+    let python = PYTHON_GENERATED.map(|name| (format!("{PYTHON_PACKAGE}/{name}"), name));
+    for (committed, generated) in [(TYPESCRIPT_SCHEMA.to_owned(), "schema.ts")].into_iter().chain(python) {
+        let is_current =
+            fs::read(sdks().join(&committed)).ok() == Some(fs::read(folder.path().join(generated))?);
+        ensure!(is_current, "sdks/{committed} is out of date: run `cargo xtask sdks --write`");
+    }
+    Ok(())
+}
+
+fn generate_typescript(output: &Path) -> Command {
+    let mut command = Command::new("node");
+    command.arg("scripts/generate.mjs").arg(output).current_dir(sdks().join("typescript"));
+    command
+}
+
+fn generate_python(folder: &Path) -> Command {
+    let mut command = python_command(["scripts/generate.py"]);
+    command.arg(folder);
+    command
+}
+
+fn typescript(server: &DevServer) -> Result<Chain> {
+    let mut chain = Chain::new("typescript");
+    for script in ["build", "test"] {
+        chain.push(npm(&sdks().join("typescript"), script, server)?);
+    }
+    Ok(chain)
+}
+
+/// The tests import the wheel, not the sources.
+fn python(server: &DevServer, output: &TempDir) -> Result<Chain> {
+    let (dist, installed) = (output.path().join("dist"), output.path().join("installed"));
+    let mut chain = Chain::new("python");
+    let mut mypy = python_command(["-m", "mypy", "--cache-dir"]);
+    mypy.arg(output.path().join("mypy"));
+    chain.push(mypy);
+    let mut build = python_command(["-m", "hatchling", "build", "-t", "wheel", "-d"]);
+    build.arg(&dist);
+    chain.push(build);
+    let wheel = dist.join(format!("guildhall_client-{}-py3-none-any.whl", env!("CARGO_PKG_VERSION")));
+    let mut install =
+        python_command(["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target"]);
+    install.arg(&installed).arg(&wheel);
+    chain.push(install);
+    let mut test = python_command(["-m", "pytest"]);
+    set_server(&mut test, server)?.env("GUILDHALL_TEST_WHEEL", wheel).env("PYTHONPATH", installed);
+    chain.push(test);
+    Ok(chain)
+}
+
+fn chat_web(server: &DevServer) -> Result<Chain> {
+    let mut chain = Chain::new("chat-web");
+    chain.push(npm(&root().join("examples/chat-web"), "test", server)?);
+    Ok(chain)
+}
+
+fn npm(package: &Path, script: &str, server: &DevServer) -> Result<Command> {
+    let mut command = Command::new("npm");
+    command.args(["run", "--silent", script]).current_dir(package);
+    set_server(&mut command, server)?;
+    Ok(command)
+}
+
+fn set_server<'a>(command: &'a mut Command, server: &DevServer) -> Result<&'a mut Command> {
+    Ok(command.env("GUILDHALL_TEST_URL", server.url()).env("GUILDHALL_TEST_PASSWORD", server.password()?))
+}
+
+/// Prepares a Python command with the packages of `sdks/python/requirements-dev.txt`, or else of the one on the PATH.
+fn python_command<const N: usize>(args: [&str; N]) -> Command {
+    let installed = tools().map(|tools| tools.join("sdk-python/bin/python")).filter(|path| path.exists());
+    let mut command = Command::new(installed.unwrap_or_else(|| "python3".into()));
+    command.args(args).current_dir(sdks().join("python")).env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A release sets the version in `Cargo.toml`.
+    #[test]
+    fn packages_have_the_version_of_the_workspace() {
+        let version = env!("CARGO_PKG_VERSION");
+        for (file, line) in [
+            ("typescript/package.json", format!("\"version\": \"{version}\"")),
+            ("typescript/package-lock.json", format!("\"version\": \"{version}\"")),
+            ("python/pyproject.toml", format!("version = \"{version}\"")),
+        ] {
+            let text = fs::read_to_string(sdks().join(file)).unwrap();
+            assert!(text.contains(&line), "{file}");
+        }
+    }
+}
