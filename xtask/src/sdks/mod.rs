@@ -37,8 +37,9 @@ pub(crate) fn run(args: &SdksArgs) -> Result<()> {
     build_workspace()?;
     let server = DevServer::start(&mut Command::new(program("guildhall")))?;
     let output = tempfile::tempdir()?;
-    run_chains(vec![typescript(&server)?, python(&server, &output)?, chat_web(&server)?])
-        .context(MISSING_TOOLS)
+    let chains =
+        vec![typescript(&server)?, python(&server, &output)?, python_types(&output), chat_web(&server)?];
+    run_chains(chains).context(MISSING_TOOLS)
 }
 
 fn sdks() -> PathBuf {
@@ -90,9 +91,6 @@ fn typescript(server: &DevServer) -> Result<Chain> {
 fn python(server: &DevServer, output: &TempDir) -> Result<Chain> {
     let (dist, installed) = (output.path().join("dist"), output.path().join("installed"));
     let mut chain = Chain::new("python");
-    let mut mypy = python_command(["-m", "mypy", "--cache-dir"]);
-    mypy.arg(output.path().join("mypy"));
-    chain.push(mypy);
     let mut build = python_command(["-m", "hatchling", "build", "-t", "wheel", "-d"]);
     build.arg(&dist);
     chain.push(build);
@@ -105,6 +103,14 @@ fn python(server: &DevServer, output: &TempDir) -> Result<Chain> {
     set_server(&mut test, server)?.env("GUILDHALL_TEST_WHEEL", wheel).env("PYTHONPATH", installed);
     chain.push(test);
     Ok(chain)
+}
+
+fn python_types(output: &TempDir) -> Chain {
+    let mut chain = Chain::new("python: types");
+    let mut mypy = python_command(["-m", "mypy", "--cache-dir"]);
+    mypy.arg(output.path().join("mypy"));
+    chain.push(mypy);
+    chain
 }
 
 fn chat_web(server: &DevServer) -> Result<Chain> {
