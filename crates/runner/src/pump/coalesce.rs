@@ -92,10 +92,7 @@ impl DeltaCoalescer {
                 ready
             }
             BackendEvent::Reasoning { item, text, truncated } => {
-                let mut ready = self.flush();
-                ready.extend(self.finish_reasoning(&item));
-                ready.push(self.complete_reasoning(&item, &text, truncated));
-                ready
+                self.complete_reasoning(&item, &text, truncated)
             }
             BackendEvent::ToolFinished { call, tool, status, exit_code, command, arguments } => {
                 let mut ready = self.flush();
@@ -278,7 +275,9 @@ impl DeltaCoalescer {
     }
 
     /// Returns the complete reasoning of an item. The end of a truncated text may be a part of a secret: it is left out.
-    fn complete_reasoning(&mut self, item: &str, text: &str, truncated: bool) -> OutgoingEvent {
+    fn complete_reasoning(&mut self, item: &str, text: &str, truncated: bool) -> Vec<OutgoingEvent> {
+        let mut ready = self.flush();
+        ready.extend(self.finish_reasoning(item));
         let redacted = if truncated {
             StreamRedactor::new(self.secrets.clone()).push(text)
         } else {
@@ -288,7 +287,8 @@ impl DeltaCoalescer {
         self.turn_reasoning += cut;
         let truncated = truncated || cut < redacted.len();
         let payload = json!({ "itemId": item, "text": &redacted[..cut], "textTruncated": truncated });
-        OutgoingEvent::new(event::REASONING, payload)
+        ready.push(OutgoingEvent::new(event::REASONING, payload));
+        ready
     }
 
     /// Adds the command and the arguments to the start or the end of a call. Arguments that are not known are left out.

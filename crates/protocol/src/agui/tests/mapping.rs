@@ -130,7 +130,10 @@ fn arguments_of_the_end_are_sent_only_if_the_start_is_missing() {
         let frames = shown(events).into_iter().filter(|frame| frame.starts_with("TOOL_CALL_ARGS"));
         frames.collect::<Vec<_>>()
     };
-    assert_eq!(sent(&[end.clone()]), [r#"TOOL_CALL_ARGS delta={"query":"weather"} toolCallId=A:c1:c1"#]);
+    assert_eq!(
+        sent(std::slice::from_ref(&end)),
+        [r#"TOOL_CALL_ARGS delta={"query":"weather"} toolCallId=A:c1:c1"#]
+    );
     assert_eq!(sent(&[start, end]), [r#"TOOL_CALL_ARGS delta={"query":""} toolCallId=A:c1:c1"#]);
 }
 

@@ -77,10 +77,14 @@ fn command_is_reported_as_tool_call_with_output() {
 
 /// Returns the arguments of each event about a tool call.
 fn reported_arguments(events: &[BackendEvent]) -> Vec<(&str, Option<Value>)> {
-    let arguments = |event: &BackendEvent| match event {
-        BackendEvent::ToolStarted { arguments, .. } => Some(("start", arguments.clone())),
-        BackendEvent::ToolFinished { arguments, .. } => Some(("end", arguments.clone())),
-        _ => None,
+    let arguments = |event: &BackendEvent| {
+        if let BackendEvent::ToolStarted { arguments, .. } = event {
+            Some(("start", arguments.clone()))
+        } else if let BackendEvent::ToolFinished { arguments, .. } = event {
+            Some(("end", arguments.clone()))
+        } else {
+            None
+        }
     };
     events.iter().filter_map(arguments).collect()
 }
@@ -90,7 +94,7 @@ fn each_kind_of_tool_call_is_reported_with_its_arguments() {
     let change = json!({ "path": "/w/a.txt", "kind": { "type": "add" } });
     let mut with_diff = change.clone();
     with_diff["diff"] = json!("+secret");
-    for (item, arguments) in [
+    for (mut item, arguments) in [
         (json!({ "type": "fileChange", "changes": [with_diff] }), json!({ "changes": [change] })),
         (
             json!({ "type": "mcpToolCall", "server": "s", "tool": "add", "arguments": { "a": 1 } }),
@@ -103,7 +107,6 @@ fn each_kind_of_tool_call_is_reported_with_its_arguments() {
             json!({ "prompt": "look" }),
         ),
     ] {
-        let mut item = item;
         (item["id"], item["status"]) = (json!("c"), json!("inProgress"));
         let mut translator = new_translator();
         let params = json!({ "threadId": "t", "item": item });
