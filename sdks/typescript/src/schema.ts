@@ -17,6 +17,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agent/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the history of a conversation */
+        get: operations["getAgentHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agent/runs": {
         parameters: {
             query?: never;
@@ -2592,6 +2609,8 @@ export interface components {
             replyAuthority?: boolean;
             text?: string;
             textTruncated?: boolean;
+            /** @description How to show the message: the history of applications has a UiSchema that is compiled from it. */
+            uiHints?: components["schemas"]["UiHints"];
         };
         /** @description An entry of an audit log. The same in pages and in streams. */
         AuditEntryView: {
@@ -3654,6 +3673,69 @@ export interface components {
             lastAt: string;
             /** @description Whether the lease has expired. */
             stale: boolean;
+        };
+        /** @description An image of a user message. */
+        HistoryAttachment: {
+            /** @example image/png */
+            mimeType: string;
+            /** @description A signed URL. */
+            url: string;
+        };
+        /** @description A message of the history, by `role`. */
+        HistoryMessage: components["schemas"]["HistoryMessageUser"] | components["schemas"]["HistoryMessageAssistant"];
+        /** @description A reply of the agent. */
+        HistoryMessageAssistant: {
+            content: string;
+            id: string;
+            /** @enum {string} */
+            role: "assistant";
+            /**
+             * Format: int64
+             * @description Position in the thread, from 1.
+             */
+            seq: number;
+            /** Format: date-time */
+            timestamp: string;
+            ui_schema?: components["schemas"]["UiSchemaRenderer"] | null;
+        };
+        /** @description A message of the user. */
+        HistoryMessageUser: {
+            attachments: components["schemas"]["HistoryAttachment"][];
+            content: string;
+            id: string;
+            /** @enum {string} */
+            role: "user";
+            /**
+             * Format: int64
+             * @description Position in the thread, from 1.
+             */
+            seq: number;
+            /** Format: date-time */
+            timestamp: string;
+        };
+        /**
+         * @description What a snapshot covers: always one day.
+         * @enum {string}
+         */
+        HistoryScope: "history_day";
+        /** @description The messages of one day. */
+        HistorySnapshotResponse: {
+            /**
+             * Format: date
+             * @description The day, in UTC; null if there is no message. It is the `before` of the next older page.
+             * @example 2026-03-15
+             */
+            day?: string | null;
+            /** @description Whether there are messages of earlier days. */
+            hasMore: boolean;
+            /** @description Oldest first. */
+            messages: components["schemas"]["HistoryMessage"][];
+            scope: components["schemas"]["HistoryScope"];
+            /**
+             * @description Null if there is no thread.
+             * @example 550e8400-e29b-41d4-a716-446655440000
+             */
+            threadId?: string | null;
         };
         /** @description A background task. */
         HousekeepingView: {
@@ -5020,8 +5102,13 @@ export interface components {
         };
         /** @description The start or end of a tool call. */
         ToolCallPayload: {
-            /** @description Arguments of the call, if the backend gives them; any JSON. */
+            /**
+             * @description Arguments of the call, if the backend gives them; any JSON. Our runners send an object, when the call starts, and
+             *     again at its end if they changed.
+             */
             arguments?: unknown;
+            /** @description Whether the runner cut long arguments. */
+            argumentsTruncated?: boolean;
             callId?: string;
             command?: string | null;
             /** Format: int64 */
@@ -5064,6 +5151,196 @@ export interface components {
             toolName?: string | null;
             type?: string | null;
         };
+        /** @description What a button does, by `type`. */
+        UiAction: components["schemas"]["UiOpenUrl"];
+        /**
+         * @description The frame of a stack.
+         * @enum {string}
+         */
+        UiAppearance: "card";
+        /** @description A short label with the colour of a status. */
+        UiBadge: {
+            /** @example SUCCESS */
+            label: string;
+            status: components["schemas"]["UiStatus"];
+            /** @enum {string} */
+            type: "badge";
+        };
+        /** @description A badge. */
+        UiBadgeHint: {
+            label: string;
+            /** @description Defaults to info. */
+            status?: components["schemas"]["UiStatus"];
+        };
+        /** @description A button. */
+        UiButton: {
+            action: components["schemas"]["UiAction"];
+            label: string;
+            /** @enum {string} */
+            type: "button";
+            variant: components["schemas"]["UiButtonVariant"];
+        };
+        /** @description A button that opens a page. */
+        UiButtonHint: {
+            label: string;
+            /** @description An https URL. */
+            url: string;
+            /** @description Defaults to secondary. */
+            variant?: components["schemas"]["UiButtonVariant"];
+        };
+        /** @enum {string} */
+        UiButtonVariant: "primary" | "secondary" | "ghost" | "danger";
+        /** @description A name and its value. */
+        UiFactHint: {
+            label: string;
+            value: string;
+        };
+        /** @description Nodes in rows of `columns`. */
+        UiGrid: {
+            children: components["schemas"]["UiNode"][];
+            /** Format: int32 */
+            columns: number;
+            /** @enum {string} */
+            type: "grid";
+        };
+        /**
+         * @description How to show a reply. Every field is optional, but at least one of `title`, `subtitle`, `body`, `code`, `facts` and
+         *     `caption` has text.
+         *
+         *     Hints with an unknown field, an unknown value or more than a limit allows are not used at all: the reply is then
+         *     shown without them.
+         */
+        UiHints: {
+            /**
+             * @description Shown after the title. Absent: one badge with the status. Empty: none.
+             * @default null
+             */
+            badges?: components["schemas"]["UiBadgeHint"][] | null;
+            /** @default null */
+            body?: string | null;
+            /** @default [] */
+            buttons?: components["schemas"]["UiButtonHint"][];
+            /** @default null */
+            caption?: string | null;
+            /** @default null */
+            code?: string | null;
+            /**
+             * @description Shown as a table of two columns.
+             * @default []
+             */
+            facts?: components["schemas"]["UiFactHint"][];
+            /**
+             * @description The format of `body`. Defaults to plain.
+             * @default plain
+             */
+            format?: components["schemas"]["UiTextFormat"];
+            /** @default null */
+            icon?: components["schemas"]["UiIconHint"] | null;
+            /**
+             * @description Language of the texts, such as zh-CN. Defaults to the locale of the reader.
+             * @default null
+             */
+            locale?: string | null;
+            /**
+             * @description Defaults to info.
+             * @default info
+             */
+            status?: components["schemas"]["UiStatus"];
+            /** @default null */
+            subtitle?: string | null;
+            /**
+             * @description Defaults to default.
+             * @default default
+             */
+            theme?: components["schemas"]["UiTheme"];
+            /** @default null */
+            title?: string | null;
+        };
+        /** @description A symbol. */
+        UiIcon: {
+            source: components["schemas"]["UiIconSource"];
+            /** @enum {string} */
+            type: "icon";
+            /** @description The name of an icon, an emoji, or an https URL. */
+            value: string;
+        };
+        /** @description A symbol. */
+        UiIconHint: {
+            source: components["schemas"]["UiIconSource"];
+            /**
+             * @description The name of an icon (1 to 64 of `a-z`, `0-9`, `-` and `_`), an emoji (at most 16 characters), or an https URL (at
+             *     most 2048).
+             */
+            value: string;
+        };
+        /** @enum {string} */
+        UiIconSource: "icon" | "emoji" | "url";
+        /** @description A node that contains others, by `type`. */
+        UiLayoutNode: components["schemas"]["UiStack"] | components["schemas"]["UiGrid"];
+        /** @description Where a reply comes from. Set by the server, never by the agent. */
+        UiMeta: {
+            requestId?: string | null;
+            toolId?: string | null;
+            traceId?: string | null;
+            userId?: string | null;
+        };
+        /** @description A node, by `type`. */
+        UiNode: components["schemas"]["UiStack"] | components["schemas"]["UiGrid"] | components["schemas"]["UiText"] | components["schemas"]["UiBadge"] | components["schemas"]["UiIcon"] | components["schemas"]["UiButton"];
+        /** @description Opens a page. */
+        UiOpenUrl: {
+            /** @enum {string} */
+            type: "url";
+            /** @description https. */
+            url: string;
+        };
+        /** @description What to show, as a tree of nodes. */
+        UiSchemaRenderer: {
+            /**
+             * @description Language of the texts.
+             * @example zh-CN
+             */
+            locale: string;
+            meta?: components["schemas"]["UiMeta"] | null;
+            root: components["schemas"]["UiLayoutNode"];
+            status: components["schemas"]["UiStatus"];
+            theme: components["schemas"]["UiTheme"];
+            version: components["schemas"]["UiSchemaVersion"];
+        };
+        /**
+         * @description The version of the format.
+         * @enum {string}
+         */
+        UiSchemaVersion: "2.0";
+        /** @description Nodes below each other. */
+        UiStack: {
+            appearance?: components["schemas"]["UiAppearance"] | null;
+            children: components["schemas"]["UiNode"][];
+            /** @enum {string} */
+            type: "stack";
+        };
+        /**
+         * @description The outcome that a reply or a badge tells.
+         * @enum {string}
+         */
+        UiStatus: "info" | "success" | "warning" | "error" | "pending";
+        /** @description A text. */
+        UiText: {
+            content: string;
+            /** @description Absent for plain. */
+            format?: components["schemas"]["UiTextFormat"];
+            role: components["schemas"]["UiTextRole"];
+            /** @enum {string} */
+            type: "text";
+        };
+        /** @enum {string} */
+        UiTextFormat: "plain" | "markdown";
+        /** @enum {string} */
+        UiTextRole: "title" | "subtitle" | "body" | "caption" | "code";
+        /**
+         * @description The colours of a reply.
+         * @enum {string}
+         */
+        UiTheme: "default" | "light" | "dark";
         /** @description A change of an agent. Omitted values stay as they are. */
         UpdateAgent: {
             backendProfile?: string | null;
@@ -5410,6 +5687,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAgentHistory: {
+        parameters: {
+            query?: {
+                /** @description Id or slug of the tenant. Optional for service keys, which belong to one tenant. */
+                tenantId?: string;
+                /**
+                 * @description Id or slug of the agent. By default, with `threadId`, the default agent of the tenant.
+                 * @example helper
+                 */
+                agentId?: string;
+                /**
+                 * @description A thread. By default the one that the caller has used last.
+                 * @example 550e8400-e29b-41d4-a716-446655440000
+                 */
+                threadId?: string;
+                /**
+                 * @description Returns the newest day before this one, in UTC. By default the newest day.
+                 * @example 2026-03-15
+                 */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The messages of one day */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistorySnapshotResponse"];
                 };
             };
             /** @description A failure */

@@ -1,4 +1,4 @@
-//! Client libraries and examples: compares what is generated with the API document, builds the packages as they are
+//! Client libraries, examples and official clients of other projects: compares what is generated with the API document, builds the packages as they are
 //! published, and tests them against a real server.
 
 mod chain;
@@ -37,8 +37,10 @@ pub(crate) fn run(args: &SdksArgs) -> Result<()> {
     build_workspace()?;
     let server = DevServer::start(&mut Command::new(program("guildhall")))?;
     let output = tempfile::tempdir()?;
-    let chains =
-        vec![typescript(&server)?, python(&server, &output)?, python_types(&output), chat_web(&server)?];
+    let mut chains = vec![typescript(&server)?, python(&server, &output)?, python_types(&output)];
+    for folder in ["examples/chat-web", "interop/agui"] {
+        chains.push(npm_test(folder, &server)?);
+    }
     run_chains(chains).context(MISSING_TOOLS)
 }
 
@@ -113,9 +115,10 @@ fn python_types(output: &TempDir) -> Chain {
     chain
 }
 
-fn chat_web(server: &DevServer) -> Result<Chain> {
-    let mut chain = Chain::new("chat-web");
-    chain.push(npm(&root().join("examples/chat-web"), "test", server)?);
+/// Examples, and the official clients of the protocols that we speak.
+fn npm_test(folder: &'static str, server: &DevServer) -> Result<Chain> {
+    let mut chain = Chain::new(folder);
+    chain.push(npm(&root().join(folder), "test", server)?);
     Ok(chain)
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, Union
 
 from typing_extensions import NotRequired
 
@@ -316,19 +316,6 @@ class AssistantDeltaPayload(TypedDict):
 
     itemId: NotRequired[str]
     text: NotRequired[str]
-
-
-class AssistantMessagePayload(TypedDict):
-    """
-    A complete message of the agent.
-    """
-
-    final: NotRequired[bool]
-    itemId: NotRequired[str]
-    outputTruncated: NotRequired[bool]
-    replyAuthority: NotRequired[bool]
-    text: NotRequired[str]
-    textTruncated: NotRequired[bool]
 
 
 class AuditPublicKeyView(TypedDict):
@@ -935,6 +922,31 @@ class HeartbeatView(TypedDict):
     ageMs: int
     lastAt: str
     stale: bool
+
+
+class HistoryAttachment(TypedDict):
+    """
+    An image of a user message.
+    """
+
+    mimeType: str
+    url: str
+
+
+class HistoryMessageUser(TypedDict):
+    """
+    A message of the user.
+    """
+
+    attachments: list[HistoryAttachment]
+    content: str
+    id: str
+    role: Literal['user']
+    seq: int
+    timestamp: str
+
+
+HistoryScope: TypeAlias = Literal['history_day']
 
 
 class HousekeepingView(TypedDict):
@@ -1785,6 +1797,7 @@ class ToolCallPayload(TypedDict):
     """
 
     arguments: NotRequired[Any]
+    argumentsTruncated: NotRequired[bool]
     callId: NotRequired[str]
     command: NotRequired[str | None]
     exitCode: NotRequired[int | None]
@@ -1801,6 +1814,59 @@ class ToolCallView(TypedDict):
     status: NotRequired[str | None]
     toolName: NotRequired[str | None]
     type: NotRequired[str | None]
+
+
+UiAppearance: TypeAlias = Literal['card']
+
+
+UiButtonVariant: TypeAlias = Literal['primary', 'secondary', 'ghost', 'danger']
+
+
+class UiFactHint(TypedDict):
+    """
+    A name and its value.
+    """
+
+    label: str
+    value: str
+
+
+UiIconSource: TypeAlias = Literal['icon', 'emoji', 'url']
+
+
+class UiMeta(TypedDict):
+    """
+    Where a reply comes from. Set by the server, never by the agent.
+    """
+
+    requestId: NotRequired[str | None]
+    toolId: NotRequired[str | None]
+    traceId: NotRequired[str | None]
+    userId: NotRequired[str | None]
+
+
+class UiOpenUrl(TypedDict):
+    """
+    Opens a page.
+    """
+
+    type: Literal['url']
+    url: str
+
+
+UiSchemaVersion: TypeAlias = Literal['2.0']
+
+
+UiStatus: TypeAlias = Literal['info', 'success', 'warning', 'error', 'pending']
+
+
+UiTextFormat: TypeAlias = Literal['plain', 'markdown']
+
+
+UiTextRole: TypeAlias = Literal['title', 'subtitle', 'body', 'caption', 'code']
+
+
+UiTheme: TypeAlias = Literal['default', 'light', 'dark']
 
 
 class UsagePayload(TypedDict):
@@ -2136,22 +2202,6 @@ class AssistantDeltaEvent(TypedDict):
     recordedAt: str
     seq: int
     type: Literal['assistant_delta']
-    v: int
-
-
-class AssistantMessageEvent(TypedDict):
-    """
-    An event of a run.
-    """
-
-    commandId: NotRequired[str | None]
-    erased: bool
-    eventId: NotRequired[str | None]
-    late: NotRequired[bool]
-    payload: NotRequired[AssistantMessagePayload | None]
-    recordedAt: str
-    seq: int
-    type: Literal['assistant_message']
     v: int
 
 
@@ -2526,6 +2576,79 @@ class ToolCallSummaryView(TypedDict):
     statusCounts: dict[str, int]
 
 
+UiAction: TypeAlias = UiOpenUrl
+
+
+class UiBadge(TypedDict):
+    """
+    A short label with the colour of a status.
+    """
+
+    label: str
+    status: UiStatus
+    type: Literal['badge']
+
+
+class UiBadgeHint(TypedDict):
+    """
+    A badge.
+    """
+
+    label: str
+    status: NotRequired[UiStatus]
+
+
+class UiButton(TypedDict):
+    """
+    A button.
+    """
+
+    action: UiAction
+    label: str
+    type: Literal['button']
+    variant: UiButtonVariant
+
+
+class UiButtonHint(TypedDict):
+    """
+    A button that opens a page.
+    """
+
+    label: str
+    url: str
+    variant: NotRequired[UiButtonVariant]
+
+
+class UiIcon(TypedDict):
+    """
+    A symbol.
+    """
+
+    source: UiIconSource
+    type: Literal['icon']
+    value: str
+
+
+class UiIconHint(TypedDict):
+    """
+    A symbol.
+    """
+
+    source: UiIconSource
+    value: str
+
+
+class UiText(TypedDict):
+    """
+    A text.
+    """
+
+    content: str
+    format: NotRequired[UiTextFormat]
+    role: UiTextRole
+    type: Literal['text']
+
+
 class UsageEvent(TypedDict):
     """
     An event of a run.
@@ -2570,9 +2693,6 @@ class WhoamiView(TypedDict):
 
 
 WorkspaceRef: TypeAlias = EmptyWorkspace | DirectoryWorkspace | CopyWorkspace | GitWorkspace | GitBundleWorkspace | BundleWorkspace
-
-
-KnownRunEvent: TypeAlias = ApprovalDeclinedEvent | ApprovalRequestedEvent | ApprovalStatusEvent | ApprovalVoteEvent | ArtifactEvent | AssistantDeltaEvent | AssistantMessageEvent | BackendEvent | BackendStatusEvent | ClientRunEvent | CommandOutputEvent | CommandStatusEvent | ErrorEvent | ReasoningEvent | ReasoningDeltaEvent | RunStatusEvent | TerminalStatusEvent | ToolCallEvent | UsageEvent | UserMessageEvent
 
 
 class AgentAssistantMessage(TypedDict):
@@ -2753,9 +2873,6 @@ class RunAgentInput(TypedDict):
     tools: NotRequired[list[AgentTool] | None]
 
 
-RunEvent: TypeAlias = RunStatusEvent | CommandStatusEvent | UserMessageEvent | ClientRunEvent | TerminalStatusEvent | AssistantDeltaEvent | AssistantMessageEvent | ReasoningDeltaEvent | ReasoningEvent | ToolCallEvent | CommandOutputEvent | ArtifactEvent | BackendStatusEvent | ErrorEvent | UsageEvent | ApprovalDeclinedEvent | ApprovalRequestedEvent | ApprovalStatusEvent | ApprovalVoteEvent | BackendEvent | OtherEvent
-
-
 class RunView(TypedDict):
     """
     A run.
@@ -2821,6 +2938,30 @@ class SessionsView(TypedDict):
     sessions: list[SessionView]
 
 
+class UiHints(TypedDict):
+    """
+    How to show a reply. Every field is optional, but at least one of `title`, `subtitle`, `body`, `code`, `facts` and
+    `caption` has text.
+
+    Hints with an unknown field, an unknown value or more than a limit allows are not used at all: the reply is then
+    shown without them.
+    """
+
+    badges: NotRequired[list[UiBadgeHint] | None]
+    body: NotRequired[str | None]
+    buttons: NotRequired[list[UiButtonHint]]
+    caption: NotRequired[str | None]
+    code: NotRequired[str | None]
+    facts: NotRequired[list[UiFactHint]]
+    format: NotRequired[UiTextFormat]
+    icon: NotRequired[UiIconHint | None]
+    locale: NotRequired[str | None]
+    status: NotRequired[UiStatus]
+    subtitle: NotRequired[str | None]
+    theme: NotRequired[UiTheme]
+    title: NotRequired[str | None]
+
+
 class UpdateAgent(TypedDict):
     """
     A change of an agent. Omitted values stay as they are.
@@ -2839,12 +2980,18 @@ class UpdateAgent(TypedDict):
     workspaceRef: NotRequired[WorkspaceRef | None]
 
 
-class EventsView(TypedDict):
-    events: list[RunEvent]
-    hasMore: bool
-    lastSeq: int
-    nextAfterSeq: int
-    runId: NotRequired[str | None]
+class AssistantMessagePayload(TypedDict):
+    """
+    A complete message of the agent.
+    """
+
+    final: NotRequired[bool]
+    itemId: NotRequired[str]
+    outputTruncated: NotRequired[bool]
+    replyAuthority: NotRequired[bool]
+    text: NotRequired[str]
+    textTruncated: NotRequired[bool]
+    uiHints: NotRequired[UiHints]
 
 
 class GrantView(TypedDict):
@@ -2872,9 +3019,106 @@ class LeaseChangedView(TypedDict):
     released: bool
 
 
+class AssistantMessageEvent(TypedDict):
+    """
+    An event of a run.
+    """
+
+    commandId: NotRequired[str | None]
+    erased: bool
+    eventId: NotRequired[str | None]
+    late: NotRequired[bool]
+    payload: NotRequired[AssistantMessagePayload | None]
+    recordedAt: str
+    seq: int
+    type: Literal['assistant_message']
+    v: int
+
+
 class ClaimedView(TypedDict):
     """
     The claimed run; null if none was available in time.
     """
 
     grant: NotRequired[GrantView | None]
+
+
+RunEvent: TypeAlias = RunStatusEvent | CommandStatusEvent | UserMessageEvent | ClientRunEvent | TerminalStatusEvent | AssistantDeltaEvent | AssistantMessageEvent | ReasoningDeltaEvent | ReasoningEvent | ToolCallEvent | CommandOutputEvent | ArtifactEvent | BackendStatusEvent | ErrorEvent | UsageEvent | ApprovalDeclinedEvent | ApprovalRequestedEvent | ApprovalStatusEvent | ApprovalVoteEvent | BackendEvent | OtherEvent
+
+
+KnownRunEvent: TypeAlias = ApprovalDeclinedEvent | ApprovalRequestedEvent | ApprovalStatusEvent | ApprovalVoteEvent | ArtifactEvent | AssistantDeltaEvent | AssistantMessageEvent | BackendEvent | BackendStatusEvent | ClientRunEvent | CommandOutputEvent | CommandStatusEvent | ErrorEvent | ReasoningEvent | ReasoningDeltaEvent | RunStatusEvent | TerminalStatusEvent | ToolCallEvent | UsageEvent | UserMessageEvent
+
+
+class EventsView(TypedDict):
+    events: list[RunEvent]
+    hasMore: bool
+    lastSeq: int
+    nextAfterSeq: int
+    runId: NotRequired[str | None]
+
+
+HistoryMessage: TypeAlias = Union[HistoryMessageUser, "HistoryMessageAssistant"]
+
+
+class HistoryMessageAssistant(TypedDict):
+    """
+    A reply of the agent.
+    """
+
+    content: str
+    id: str
+    role: Literal['assistant']
+    seq: int
+    timestamp: str
+    ui_schema: NotRequired[UiSchemaRenderer | None]
+
+
+class HistorySnapshotResponse(TypedDict):
+    """
+    The messages of one day.
+    """
+
+    day: NotRequired[str | None]
+    hasMore: bool
+    messages: list[HistoryMessage]
+    scope: HistoryScope
+    threadId: NotRequired[str | None]
+
+
+class UiGrid(TypedDict):
+    """
+    Nodes in rows of `columns`.
+    """
+
+    children: list[UiNode]
+    columns: int
+    type: Literal['grid']
+
+
+UiLayoutNode: TypeAlias = Union["UiStack", UiGrid]
+
+
+UiNode: TypeAlias = Union["UiStack", UiGrid, UiText, UiBadge, UiIcon, UiButton]
+
+
+class UiSchemaRenderer(TypedDict):
+    """
+    What to show, as a tree of nodes.
+    """
+
+    locale: str
+    meta: NotRequired[UiMeta | None]
+    root: UiLayoutNode
+    status: UiStatus
+    theme: UiTheme
+    version: UiSchemaVersion
+
+
+class UiStack(TypedDict):
+    """
+    Nodes below each other.
+    """
+
+    appearance: NotRequired[UiAppearance | None]
+    children: list[UiNode]
+    type: Literal['stack']

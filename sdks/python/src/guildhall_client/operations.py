@@ -28,6 +28,17 @@ class Operations:
         """Get the public keys that verify access tokens (JWKS)"""
         return await self._call('GET', '/.well-known/jwks.json')
 
+    async def get_agent_history(
+        self,
+        *,
+        tenant_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        before: str | None = None,
+    ) -> models.HistorySnapshotResponse:
+        """Get the history of a conversation"""
+        return await self._call('GET', '/api/v1/agent/history', query={'tenantId': tenant_id, 'agentId': agent_id, 'threadId': thread_id, 'before': before})
+
     async def create_agent_run(
         self,
         body: models.RunAgentInput,
