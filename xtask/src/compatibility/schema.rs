@@ -67,6 +67,8 @@ impl<'a> Comparison<'a> {
 
     fn is_compatible_variant(&self, direction: Direction, old: &Node<'a>, new: &Node<'a>) -> bool {
         let mut trial = Comparison::new(self.baseline, self.current);
+        // A schema may contain itself: what is being compared further up is not compared again.
+        trial.compared.clone_from(&self.compared);
         trial.compare_schemas(direction, old.clone(), new.clone());
         trial.changes.is_empty()
     }

@@ -116,6 +116,29 @@ fn identical_documents_are_compatible() {
 }
 
 #[test]
+fn variants_may_contain_their_own_union() {
+    let with_tree = |leaf: Value| {
+        let children = json!({ "type": "array", "items": { "$ref": "#/components/schemas/Tree" } });
+        let branch =
+            json!({ "type": "object", "required": ["children"], "properties": { "children": children } });
+        let mut document = document();
+        document["components"]["schemas"]["Tree"] = json!({ "oneOf": [leaf, branch] });
+        let tree = json!({ "$ref": "#/components/schemas/Tree" });
+        document["components"]["schemas"]["Run"]["properties"]["tree"] = tree;
+        document
+    };
+    let leaf =
+        json!({ "type": "object", "required": ["text"], "properties": { "text": { "type": "string" } } });
+    let baseline = with_tree(leaf);
+    assert_eq!(breaking_changes(&baseline, &baseline), []);
+    let changed =
+        json!({ "type": "object", "required": ["text"], "properties": { "text": { "type": "integer" } } });
+    let changes = breaking_changes(&baseline, &with_tree(changed));
+    let changes: Vec<&str> = changes.iter().map(|change| change.problem.as_str()).collect();
+    assert_eq!(changes, ["type changed from string to integer"]);
+}
+
+#[test]
 fn removed_operations_and_responses_are_breaking() {
     let json_body = "content/application~1json";
     assert_breaking([
