@@ -53,7 +53,7 @@ const SKIPPED_OPERATIONS: [&str; 8] = [
 ];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 28] = [
+const STRICTER_THAN_SCHEMA: [&str; 29] = [
     "appendEvents",         // form of commandId
     "askQuestion",          // form of commandId; rules of options and kinds; lengths in bytes
     "claimNextRun",         // form of runnerId
@@ -65,6 +65,7 @@ const STRICTER_THAN_SCHEMA: [&str; 28] = [
     "createRun",            // rules of workspaceRef, executionPolicy and traceSink; form of projectId
     "createSession",        // form of projectId and backendProfile
     "createWebhook",        // form of url
+    "getAgentHistory",      // form of agentId; days of a month
     "listApprovals",        // runId and sessionId exclude each other; form of after
     "listUsers",            // name and namePrefix exclude each other
     "markSessionRead",      // form of readerId
