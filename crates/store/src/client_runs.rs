@@ -21,14 +21,14 @@ pub struct ClientRun<'a> {
 
 /// The turn that has an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClaimedTurn {
+pub struct ClaimResult {
     pub turn: ClientTurn,
     /// Whether it was recorded now.
     pub is_new: bool,
 }
 
-fn turn(command: Uuid, run_ordinal: i32, after_seq: i64) -> ClientTurn {
-    ClientTurn { command: CommandId::from_uuid(command), start: position(run_ordinal, after_seq) }
+fn turn(command: Uuid, start: SessionPosition, is_resume: bool) -> ClientTurn {
+    ClientTurn { command: CommandId::from_uuid(command), start, is_resume }
 }
 
 fn position(run_ordinal: i32, after_seq: i64) -> SessionPosition {
@@ -44,12 +44,12 @@ pub async fn find(
     let row = sqlx::query_file!("queries/client_runs/find.sql", session.as_uuid(), id.as_str())
         .fetch_optional(&store.pool)
         .await?;
-    Ok(row.map(|row| turn(row.command, row.run_ordinal, row.after_seq)))
+    Ok(row.map(|row| turn(row.command, position(row.run_ordinal, row.after_seq), row.is_resume)))
 }
 
 /// Records a turn under an id, and that its thread was used. Returns the turn that has the id: another one if it was
 /// recorded before.
-pub async fn claim(tx: &mut Tx, run: ClientRun<'_>, new: ClientTurn) -> Result<ClaimedTurn, StoreError> {
+pub async fn claim(tx: &mut Tx, run: ClientRun<'_>, new: ClientTurn) -> Result<ClaimResult, StoreError> {
     let session = run.session.as_uuid();
     let row = sqlx::query_file!(
         "queries/client_runs/insert.sql",
@@ -63,7 +63,10 @@ pub async fn claim(tx: &mut Tx, run: ClientRun<'_>, new: ClientTurn) -> Result<C
     .fetch_one(tx.connection())
     .await?;
     sqlx::query_file!("queries/threads/touch.sql", session).execute(tx.connection()).await?;
-    Ok(ClaimedTurn { turn: turn(row.command, row.run_ordinal, row.after_seq), is_new: row.is_new })
+    Ok(ClaimResult {
+        turn: turn(row.command, position(row.run_ordinal, row.after_seq), row.is_resume),
+        is_new: row.is_new,
+    })
 }
 
 /// Returns the place in a session before the first event of a turn; none if no client has started the turn.

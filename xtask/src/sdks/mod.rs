@@ -1,7 +1,7 @@
 //! Client libraries, examples and official clients of other projects: compares what is generated with the API document, builds the packages as they are
 //! published, and tests them against a real server.
 
-mod chain;
+mod command_sequence;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::command::{build_workspace, program, root, step, tools};
 use crate::dev_server::DevServer;
-use chain::{Chain, run_chains};
+use command_sequence::{CommandSequence, run_sequences};
 
 #[derive(Args, Default)]
 pub(crate) struct SdksArgs {
@@ -37,11 +37,11 @@ pub(crate) fn run(args: &SdksArgs) -> Result<()> {
     build_workspace()?;
     let server = DevServer::start(&mut Command::new(program("guildhall")))?;
     let output = tempfile::tempdir()?;
-    let mut chains = vec![typescript(&server)?, python(&server, &output)?, python_types(&output)];
+    let mut sequences = vec![typescript(&server)?, python(&server, &output)?, python_types(&output)];
     for folder in ["examples/chat-web", "interop/agui"] {
-        chains.push(npm_test(folder, &server)?);
+        sequences.push(npm_test(folder, &server)?);
     }
-    run_chains(chains).context(MISSING_TOOLS)
+    run_sequences(sequences).context(MISSING_TOOLS)
 }
 
 fn sdks() -> PathBuf {
@@ -56,10 +56,11 @@ fn write_generated() -> Result<()> {
 /// Generates into another folder and compares the files.
 fn check_generated() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let mut chains = [Chain::new("typescript: generate"), Chain::new("python: generate")];
-    chains[0].push(generate_typescript(&folder.path().join("schema.ts")));
-    chains[1].push(generate_python(folder.path()));
-    run_chains(chains.into()).context(MISSING_TOOLS)?;
+    let mut sequences =
+        [CommandSequence::new("typescript: generate"), CommandSequence::new("python: generate")];
+    sequences[0].push(generate_typescript(&folder.path().join("schema.ts")));
+    sequences[1].push(generate_python(folder.path()));
+    run_sequences(sequences.into()).context(MISSING_TOOLS)?;
     let python = PYTHON_GENERATED.map(|name| (format!("{PYTHON_PACKAGE}/{name}"), name));
     for (committed, generated) in [(TYPESCRIPT_SCHEMA.to_owned(), "schema.ts")].into_iter().chain(python) {
         let is_current =
@@ -81,45 +82,45 @@ fn generate_python(folder: &Path) -> Command {
     command
 }
 
-fn typescript(server: &DevServer) -> Result<Chain> {
-    let mut chain = Chain::new("typescript");
+fn typescript(server: &DevServer) -> Result<CommandSequence> {
+    let mut sequence = CommandSequence::new("typescript");
     for script in ["build", "test"] {
-        chain.push(npm(&sdks().join("typescript"), script, server)?);
+        sequence.push(npm(&sdks().join("typescript"), script, server)?);
     }
-    Ok(chain)
+    Ok(sequence)
 }
 
 /// The tests import the wheel, not the sources.
-fn python(server: &DevServer, output: &TempDir) -> Result<Chain> {
+fn python(server: &DevServer, output: &TempDir) -> Result<CommandSequence> {
     let (dist, installed) = (output.path().join("dist"), output.path().join("installed"));
-    let mut chain = Chain::new("python");
+    let mut sequence = CommandSequence::new("python");
     let mut build = python_command(["-m", "hatchling", "build", "-t", "wheel", "-d"]);
     build.arg(&dist);
-    chain.push(build);
+    sequence.push(build);
     let wheel = dist.join(format!("guildhall_client-{}-py3-none-any.whl", env!("CARGO_PKG_VERSION")));
     let mut install =
         python_command(["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target"]);
     install.arg(&installed).arg(&wheel);
-    chain.push(install);
+    sequence.push(install);
     let mut test = python_command(["-m", "pytest"]);
     set_server(&mut test, server)?.env("GUILDHALL_TEST_WHEEL", wheel).env("PYTHONPATH", installed);
-    chain.push(test);
-    Ok(chain)
+    sequence.push(test);
+    Ok(sequence)
 }
 
-fn python_types(output: &TempDir) -> Chain {
-    let mut chain = Chain::new("python: types");
+fn python_types(output: &TempDir) -> CommandSequence {
+    let mut sequence = CommandSequence::new("python: types");
     let mut mypy = python_command(["-m", "mypy", "--cache-dir"]);
     mypy.arg(output.path().join("mypy"));
-    chain.push(mypy);
-    chain
+    sequence.push(mypy);
+    sequence
 }
 
 /// Examples, and the official clients of the protocols that we speak.
-fn npm_test(folder: &'static str, server: &DevServer) -> Result<Chain> {
-    let mut chain = Chain::new(folder);
-    chain.push(npm(&root().join(folder), "test", server)?);
-    Ok(chain)
+fn npm_test(folder: &'static str, server: &DevServer) -> Result<CommandSequence> {
+    let mut sequence = CommandSequence::new(folder);
+    sequence.push(npm(&root().join(folder), "test", server)?);
+    Ok(sequence)
 }
 
 fn npm(package: &Path, script: &str, server: &DevServer) -> Result<Command> {

@@ -19,6 +19,7 @@ use sha2::{Digest as _, Sha256};
 use crate::App;
 use crate::edge::access_rules::host_of;
 use crate::edge::error::ApiError;
+use crate::edge::languages::accepted_languages;
 
 /// A language of the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,16 +31,13 @@ pub(crate) enum Language {
 impl Language {
     /// Returns the language that the browser prefers. English unless Chinese comes first.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-        let known = |language: &str| {
-            // `zh-CN;q=0.9`: the language is the first part.
-            match language.trim().split(['-', ';']).next().unwrap_or_default().to_ascii_lowercase().as_str() {
-                "zh" => Some(Self::Chinese),
-                "en" => Some(Self::English),
-                _ => None,
-            }
+        let known = |tag: &str| match tag.split('-').next().unwrap_or_default().to_ascii_lowercase().as_str()
+        {
+            "zh" => Some(Self::Chinese),
+            "en" => Some(Self::English),
+            _ => None,
         };
-        accepted.unwrap_or_default().split(',').find_map(known).unwrap_or(Self::English)
+        accepted_languages(headers).find_map(known).unwrap_or(Self::English)
     }
 
     /// Chooses between the texts of both languages.

@@ -13,6 +13,7 @@ pub(crate) mod denials;
 pub(crate) mod error;
 pub(crate) mod html;
 pub(crate) mod input;
+pub(crate) mod languages;
 pub(crate) mod layers;
 pub(crate) mod long_poll;
 pub(crate) mod rates;

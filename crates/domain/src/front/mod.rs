@@ -24,6 +24,8 @@ pub struct ClientTurn {
     pub command: CommandId,
     /// The place in the session before its first event.
     pub start: SessionPosition,
+    /// Whether the client named what follows its answers in the turn, and not the turn itself.
+    pub is_resume: bool,
 }
 
 named_enum! {

@@ -6,16 +6,16 @@ use serde_json::{Map, Value, json};
 const MAX_BYTES: usize = 32 * 1024;
 
 /// How much is kept of long strings and lists. The first one that is enough applies.
-const LIMITS: [Limits; 5] = [
-    Limits { string_bytes: 16 * 1024, items: 1024 },
-    Limits { string_bytes: 4 * 1024, items: 256 },
-    Limits { string_bytes: 1024, items: 64 },
-    Limits { string_bytes: 256, items: 32 },
-    Limits { string_bytes: 64, items: 16 },
+const LIMITS: [ArgumentLimits; 5] = [
+    ArgumentLimits { string_bytes: 16 * 1024, items: 1024 },
+    ArgumentLimits { string_bytes: 4 * 1024, items: 256 },
+    ArgumentLimits { string_bytes: 1024, items: 64 },
+    ArgumentLimits { string_bytes: 256, items: 32 },
+    ArgumentLimits { string_bytes: 64, items: 16 },
 ];
 
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct ArgumentLimits {
     string_bytes: usize,
     items: usize,
 }
@@ -36,7 +36,7 @@ fn size(arguments: &Value) -> usize {
     arguments.to_string().len()
 }
 
-impl Limits {
+impl ArgumentLimits {
     fn shorten(self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.shorten_text(text)),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::agent_threads::{RUNS, ServedTurn, THREAD, input_with, tenant_with_agent};
+use crate::support::agent_threads::{RUNS, THREAD, TestTurn, input_with, tenant_with_agent};
 use crate::support::cluster::Cluster;
 use crate::support::runs::{command_event, run_agent_input, text};
 
@@ -45,7 +45,7 @@ async fn history_is_read_a_day_at_a_time_from_the_newest() {
         json!({ "scope": "history_day", "threadId": null, "day": null, "hasMore": false, "messages": [] });
     assert_eq!(history(&cluster, "").await, nothing);
     let first = cluster.first.post_as(RUNS, token, run_agent_input("good morning")).await;
-    let mut turn = ServedTurn::claim(&cluster.first, &tenant).await;
+    let mut turn = TestTurn::claim(&cluster.first, &tenant).await;
     turn.say(&cluster.first, "m1", "hello").await;
     turn.complete(&cluster.first).await;
     shift_turns(&cluster, -40).await;
@@ -84,7 +84,7 @@ async fn hints_of_the_agent_are_compiled_for_the_reader() {
     let cluster = Cluster::new().await;
     let tenant = tenant_with_agent(&cluster).await;
     cluster.first.post_as(RUNS, &cluster.operator.token, run_agent_input("create it")).await;
-    let turn = ServedTurn::claim(&cluster.first, &tenant).await;
+    let turn = TestTurn::claim(&cluster.first, &tenant).await;
     let hints = json!({ "status": "success", "title": "Created", "body": "The meeting is created." });
     let reply = json!({ "itemId": "m1", "text": "Done.", "final": true, "uiHints": hints });
     let event = command_event("1-1", "assistant_message", &turn.command, reply);

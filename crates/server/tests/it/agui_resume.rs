@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::agent_threads::{
-    RUNS, ServedTurn, THREAD, agui_request, input_with, read_frames, tenant_with_agent, types,
+    RUNS, THREAD, TestTurn, agui_request, input_with, read_frames, tenant_with_agent, types,
 };
 use crate::support::cluster::Cluster;
 use crate::support::runs::{TestTenant, command_question, run_agent_input, text};
@@ -15,11 +15,11 @@ use crate::support::{TestResponse, TestServer, read_response};
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An application whose agent has a question.
-struct Interrupted {
+struct InterruptFixture {
     cluster: Cluster,
     tenant: TestTenant,
     /// The turn that asks, served at the second replica.
-    turn: ServedTurn,
+    turn: TestTurn,
     /// The last frame of the application's run, of the type `RUN_FINISHED`.
     last: Value,
     approval: String,
@@ -44,14 +44,14 @@ fn approved(approved: bool) -> Value {
     json!({ "status": "resolved", "payload": { "approved": approved } })
 }
 
-impl Interrupted {
+impl InterruptFixture {
     /// Opens the thread `main` with the run `run-1`, whose agent asks at the second replica.
     async fn new() -> Self {
         let cluster = Cluster::new().await;
         let tenant = tenant_with_agent(&cluster).await;
         let input = run_input("run-1", &json!({}));
         let asks = async {
-            let turn = ServedTurn::claim(&cluster.second, &tenant).await;
+            let turn = TestTurn::claim(&cluster.second, &tenant).await;
             let question = command_question("rm -r build");
             let approval = cluster.second.ask(&turn.claim, &turn.command, "1", question).await;
             (approval, turn)
@@ -136,7 +136,7 @@ fn run_ids(frames: &[Value]) -> Vec<String> {
 
 #[tokio::test]
 async fn interrupt_shows_the_whole_question() {
-    let app = Interrupted::new().await;
+    let app = InterruptFixture::new().await;
     assert_eq!(app.last["type"], "RUN_FINISHED");
     let interrupt = &app.last["outcome"]["interrupts"][0];
     assert_eq!((&app.last["outcome"]["type"], &interrupt["id"]), (&json!("interrupt"), &json!(app.approval)));
@@ -153,7 +153,7 @@ async fn interrupt_shows_the_whole_question() {
 #[tokio::test]
 async fn resume_answers_the_question_and_shows_the_rest_of_the_turn() {
     for (entry, option) in [(approved(true), "yes"), (json!({ "status": "cancelled" }), "no")] {
-        let app = Interrupted::new().await;
+        let app = InterruptFixture::new().await;
         let (frames, ()) = tokio::join!(app.resume(&app.cluster.first, "run-2", &entry), app.finish_turn());
         assert_eq!(run_ids(&frames), ["run-2"], "{frames:?}");
         assert_eq!(said(&frames), format!("the answer is {option}"));
@@ -171,7 +171,7 @@ async fn resume_answers_the_question_and_shows_the_rest_of_the_turn() {
 
 #[tokio::test]
 async fn resume_at_two_replicas_at_once_is_one_answer() {
-    let app = Interrupted::new().await;
+    let app = InterruptFixture::new().await;
     let entry = approved(true);
     let (one, two, ()) = tokio::join!(
         app.resume(&app.cluster.first, "run-2", &entry),
@@ -186,7 +186,7 @@ async fn resume_at_two_replicas_at_once_is_one_answer() {
 
 #[tokio::test]
 async fn answer_that_another_person_has_given_counts_if_it_is_the_same() {
-    let app = Interrupted::new().await;
+    let app = InterruptFixture::new().await;
     let voted = app.cluster.second.vote(&app.approval, app.token(), "yes").await;
     assert_eq!(voted.status, 200, "{}", voted.text);
     let denial = resume_input("run-2", &app.approval, &approved(false));
@@ -201,10 +201,10 @@ async fn answer_that_another_person_has_given_counts_if_it_is_the_same() {
 
 #[tokio::test]
 async fn resume_of_a_parked_turn_shows_the_turn_that_continues_it() {
-    let app = Interrupted::new().await;
+    let app = InterruptFixture::new().await;
     app.park().await;
     let serve = async {
-        let turn = ServedTurn::claim(&app.cluster.second, &app.tenant).await;
+        let turn = TestTurn::claim(&app.cluster.second, &app.tenant).await;
         turn.say(&app.cluster.second, "m1", "done after the pause").await;
         turn.complete(&app.cluster.second).await;
     };
@@ -224,7 +224,7 @@ async fn resume_of_a_parked_turn_shows_the_turn_that_continues_it() {
 
 #[tokio::test]
 async fn resume_that_may_not_answer_changes_nothing() {
-    let app = Interrupted::new().await;
+    let app = InterruptFixture::new().await;
     let (cluster, approval) = (&app.cluster, &app.approval);
     let mut wrong_digest = approved(true);
     wrong_digest["payload"]["shownDigest"] = json!("00".repeat(32));
@@ -242,6 +242,8 @@ async fn resume_that_may_not_answer_changes_nothing() {
         let input = resume_input("run-2", approval, &entry);
         app.refused(app.token(), &input).await.assert_failure(status, kind);
     }
+    let used_id = resume_input("run-1", approval, &approved(true));
+    app.refused(app.token(), &used_id).await.assert_failure(409, "conflict");
     let unknown = resume_input("run-2", "apr_01920000000070008000000000000000", &approved(true));
     app.refused(app.token(), &unknown).await.assert_failure(422, "invalid-input");
     // Another person has no such thread, and their own thread has no such interrupt.
@@ -257,4 +259,28 @@ async fn resume_that_may_not_answer_changes_nothing() {
     assert_eq!(app.status().await, "pending");
     let thread = app.thread(&cluster.first).await;
     assert_eq!(run_ids(&thread), ["run-1"]);
+    let events = cluster.list_events(&app.turn.claim.run).await;
+    let named = events.iter().filter(|event| event["type"] == "client_run").count();
+    assert_eq!(named, 1, "no refused resume has a name in the journal");
+}
+
+/// The state that a server leaves behind that is killed between the name of the run and the answer.
+#[tokio::test]
+async fn repeated_resume_gives_the_answer_that_is_missing() {
+    let app = InterruptFixture::new().await;
+    let mut sql = app.cluster.db.sql().await;
+    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$; \
+                  CREATE TRIGGER refuse BEFORE INSERT ON approval_votes FOR EACH ROW EXECUTE FUNCTION refuse()";
+    sql.execute(refuse.to_owned()).await;
+    let entry = approved(true);
+    let input = resume_input("run-2", &app.approval, &entry);
+    let failed = app.refused(app.token(), &input).await;
+    assert!(failed.status.is_server_error(), "{}", failed.text);
+    assert_eq!(app.status().await, "pending");
+    sql.execute("DROP TRIGGER refuse ON approval_votes".to_owned()).await;
+    let (frames, ()) = tokio::join!(app.resume(&app.cluster.first, "run-2", &entry), app.finish_turn());
+    assert_eq!((run_ids(&frames), said(&frames)), (vec!["run-2".to_owned()], "the answer is yes".to_owned()));
+    let events = app.cluster.list_events(&app.turn.claim.run).await;
+    let named = events.iter().filter(|event| event["payload"]["clientRunId"] == "run-2").count();
+    assert_eq!(named, 1, "the run has its name once");
 }

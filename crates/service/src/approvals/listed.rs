@@ -49,13 +49,23 @@ pub struct PageRequest {
 }
 
 impl Approvals {
+    /// Returns an approval of the caller's tenant.
+    pub async fn read(
+        &self,
+        caller: &Authorized<RunsRead>,
+        id: ApprovalId,
+    ) -> Result<Approval, ServiceError> {
+        Ok(caller.load(self.find(id).await?)?)
+    }
+
+    /// Returns an approval with whether the caller may answer it.
     pub async fn get(
         &self,
         caller: &Authorized<RunsRead>,
         peer: ClientConnection,
         id: ApprovalId,
     ) -> Result<ListedApproval, ServiceError> {
-        let approval = caller.load(self.find(id).await?)?;
+        let approval = self.read(caller, id).await?;
         let mut listed = self.check_answerable(caller, peer, vec![approval]).await?;
         listed.pop().ok_or(ServiceError::NOT_FOUND)
     }

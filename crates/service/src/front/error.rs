@@ -22,6 +22,8 @@ pub enum FrontError {
     SeveralTurns,
     #[error("resume: the agent continues when all interrupts of its turn are answered")]
     OpenInterrupts,
+    #[error("resume: `runId` is the id of another run of the thread: choose a new one")]
+    RunIdUsed,
     #[error("resume: the run has ended: follow the thread to see how")]
     RunEnded,
 }
@@ -34,6 +36,7 @@ impl FrontError {
             | Self::AgentDisabled(_)
             | Self::NoOpenRun
             | Self::OpenInterrupts
+            | Self::RunIdUsed
             | Self::RunEnded => FailureKind::Conflict,
             Self::UnknownInterrupt(_) | Self::InterruptAnswer(..) | Self::SeveralTurns => {
                 FailureKind::InvalidInput

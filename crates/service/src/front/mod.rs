@@ -3,7 +3,7 @@
 pub mod agent_runs;
 pub mod error;
 pub mod history;
-pub mod resume;
+pub mod interrupt_answers;
 
 use crate::deps::Deps;
 use crate::{approvals, runs};
@@ -13,7 +13,7 @@ use crate::{approvals, runs};
 pub struct Group {
     pub agent_runs: agent_runs::AgentRuns,
     pub history: history::History,
-    pub resume: resume::Resume,
+    pub interrupt_answers: interrupt_answers::InterruptAnswers,
 }
 
 /// Opens the group.
@@ -23,7 +23,12 @@ pub fn open(deps: &Deps, runs: &runs::Group, approvals: &approvals::Group) -> Gr
     let (questions, votes) = (approvals.approvals.clone(), approvals.votes.clone());
     Group {
         history: history::History::new(deps.clone(), agent_runs.clone()),
-        resume: resume::Resume::new(deps.clone(), agent_runs.clone(), questions, votes),
+        interrupt_answers: interrupt_answers::InterruptAnswers::new(
+            deps.clone(),
+            agent_runs.clone(),
+            questions,
+            votes,
+        ),
         agent_runs,
     }
 }

@@ -120,7 +120,6 @@ pub(crate) async fn follow(
     State(app): State<App>,
     caller: PendingAuthorization<RunsRead>,
     PathIds(thread): PathIds<String>,
-    DirectConnection(peer): DirectConnection,
     headers: HeaderMap,
     ValidatedQuery(query): ValidatedQuery<AgentRunsQuery>,
 ) -> Result<Response, ApiError> {
@@ -130,7 +129,7 @@ pub(crate) async fn follow(
     let thread = known_id(&thread)?;
     let found = app.front.agent_runs.find(&caller, agent.as_ref(), &thread).await?;
     let session = found.ok_or(ServiceError::NOT_FOUND)?;
-    agui::follow(&app, caller, client, peer, (&thread, session), after).await
+    agui::follow(&app, caller, client, (&thread, session), after).await
 }
 
 /// Stop the runs of a conversation

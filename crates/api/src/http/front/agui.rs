@@ -19,17 +19,17 @@ use guildhall_domain::ids::SessionId;
 use guildhall_domain::journal::follow::ClientId;
 use guildhall_domain::journal::{Gap, InvalidCursor, Seq, SessionCursor, SessionPosition};
 use guildhall_domain::runs::event::EventBody;
-use guildhall_protocol::agui::event::{AguiEvent, AguiVersion, RunOutcome};
+use guildhall_protocol::agui::event::AguiVersion;
 use guildhall_protocol::agui::fold::{AguiFold, Frame, FramePosition, JournalEvent, StreamMode, command_of};
 use guildhall_protocol::agui::input::{InvalidInput, RunAgentInput};
 use guildhall_protocol::stream::Notice;
 use guildhall_service::ServiceError;
-use guildhall_service::approvals::Approvals;
 use guildhall_service::front::agent_runs::TurnRequest;
-use guildhall_service::front::resume::ResumeRequest;
+use guildhall_service::front::interrupt_answers::ResumeRequest;
 use guildhall_service::sessions::follow::{SessionEvent, SessionStream};
 use serde_json::{Value, json};
 
+use super::interrupt_questions::InterruptQuestions;
 use super::runtime_mode::check_mode;
 use crate::App;
 use crate::edge::caller::Follower;
@@ -41,43 +41,11 @@ use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic};
 struct AguiStream {
     events: SessionStream,
     fold: AguiFold,
-    questions: QuestionReader,
+    questions: InterruptQuestions,
     /// Whether it has all runs of the thread.
     is_thread: bool,
     /// Frames of events that were read, until they are sent, with their ids.
     frames: VecDeque<(FrameId, Frame)>,
-}
-
-/// Reads the questions of agents for someone who may see them.
-#[derive(Debug)]
-struct QuestionReader {
-    approvals: Approvals,
-    caller: Authorized<RunsRead>,
-    peer: ClientConnection,
-}
-
-impl QuestionReader {
-    fn new(app: &App, caller: &Authorized<RunsRead>, peer: ClientConnection) -> Result<Self, ServiceError> {
-        let caller = Authorized::new((**caller).clone(), caller.tenant())?;
-        Ok(Self { approvals: app.approvals.approvals.clone(), caller, peer })
-    }
-
-    /// Adds the questions to the interrupts of a frame. One that was deleted stays without words.
-    async fn describe(&self, frame: &mut Frame) -> Result<(), ServiceError> {
-        let AguiEvent::RunFinished { outcome: RunOutcome::Interrupt { interrupts }, .. } = &mut frame.event
-        else {
-            return Ok(());
-        };
-        for interrupt in interrupts {
-            let Ok(id) = interrupt.id.parse() else { continue };
-            match self.approvals.get(&self.caller, self.peer, id).await {
-                Ok(found) => interrupt.describe(&found.approval.question, &found.approval.shown),
-                Err(ServiceError::Denied(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The id of a frame: the place of its event, and the number of the frame among those of the event. Text form:
@@ -197,7 +165,7 @@ pub(super) async fn run(
     let mode = StreamMode::Run { run_id: input.run_id.to_string(), command: turn.command };
     let fold = AguiFold::new(input.thread_id.as_str(), input.version, mode);
     let events = app.sessions.sessions.follow_from(&reader, session, turn.start).await?;
-    let questions = QuestionReader::new(app, &reader, peer)?;
+    let questions = InterruptQuestions::new(app, &reader)?;
     let stream = AguiStream { events, fold, questions, is_thread: false, frames: VecDeque::new() };
     app.streams.open(&Follower { caller: reader }, ClientId::generate(), stream)
 }
@@ -223,7 +191,7 @@ async fn resume(
         answers: &answers,
         peer,
     };
-    Ok(app.front.resume.resume(caller, agent, request).await?)
+    Ok(app.front.interrupt_answers.resume(caller, agent, request).await?)
 }
 
 /// Finds the run of the client, or starts it.
@@ -288,7 +256,6 @@ pub(super) async fn follow(
     app: &App,
     caller: Authorized<RunsRead>,
     client: ClientId,
-    peer: ClientConnection,
     thread: (&ExternalId, SessionId),
     after: Option<FrameId>,
 ) -> Result<Response, ApiError> {
@@ -306,7 +273,7 @@ pub(super) async fn follow(
         from = SessionPosition { ordinal, seq: Seq::ZERO };
     }
     let events = app.sessions.sessions.follow_from(&caller, session, from).await?;
-    let questions = QuestionReader::new(app, &caller, peer)?;
+    let questions = InterruptQuestions::new(app, &caller)?;
     let stream = AguiStream { events, fold, questions, is_thread: true, frames: VecDeque::new() };
     app.streams.open(&Follower { caller }, client, stream)
 }

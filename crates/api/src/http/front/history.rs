@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::role::rights::RunsRead;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
@@ -16,6 +16,7 @@ use crate::App;
 use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
 use crate::edge::input::{ValidatedQuery, parse};
+use crate::edge::languages::accepted_languages;
 use crate::http::responses::CommonErrors;
 
 /// The language of a reply that names none, for a reader who names none.
@@ -71,10 +72,8 @@ fn entry(message: DayMessage, context: &UiContext) -> HistoryEntry {
 
 /// Returns the first language that the reader prefers.
 fn locale(headers: &HeaderMap) -> String {
-    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    let first = accepted.and_then(|value| value.split([',', ';']).next()).map(str::trim);
     let is_tag = |tag: &&str| {
         (2..=35).contains(&tag.len()) && tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
-    first.filter(is_tag).unwrap_or(DEFAULT_LOCALE).to_owned()
+    accepted_languages(headers).next().filter(is_tag).unwrap_or(DEFAULT_LOCALE).to_owned()
 }

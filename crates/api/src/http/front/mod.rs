@@ -3,6 +3,7 @@
 mod agent_runs;
 mod agui;
 mod history;
+mod interrupt_questions;
 mod runtime_mode;
 
 use utoipa_axum::router::OpenApiRouter;

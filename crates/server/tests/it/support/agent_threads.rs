@@ -73,14 +73,14 @@ pub(crate) fn types(frames: &[Value]) -> Vec<String> {
 }
 
 /// A turn that a test serves in place of a runner.
-pub(crate) struct ServedTurn {
+pub(crate) struct TestTurn {
     pub(crate) claim: RunClaim,
     pub(crate) command: String,
     /// What the runner was told.
     pub(crate) grant: Value,
 }
 
-impl ServedTurn {
+impl TestTurn {
     /// Claims the next turn of a tenant.
     pub(crate) async fn claim(server: &TestServer, tenant: &TestTenant) -> Self {
         let runner = server.register_runner(tenant).await;
@@ -126,7 +126,7 @@ impl ServedTurn {
 
 /// Serves the next turn of a tenant with a reply, and returns the grant.
 pub(crate) async fn serve_turn(server: &TestServer, tenant: &TestTenant, reply: &str) -> Value {
-    let turn = ServedTurn::claim(server, tenant).await;
+    let turn = TestTurn::claim(server, tenant).await;
     turn.say(server, "m1", reply).await;
     turn.complete(server).await;
     turn.grant

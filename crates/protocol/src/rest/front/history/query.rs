@@ -20,7 +20,7 @@ pub struct HistoryQuery {
     #[param(example = "550e8400-e29b-41d4-a716-446655440000", min_length = 1, max_length = 128)]
     pub thread_id: Option<String>,
     /// Returns the newest day before this one, in UTC. By default the newest day.
-    #[param(example = "2026-03-15", pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+    #[param(example = "2026-03-15", format = Date)]
     pub before: Option<String>,
 }
 

@@ -40,7 +40,7 @@ pub struct ResumeRequest<'a> {
 
 /// Gives the answers of applications to agents.
 #[derive(Debug, Clone)]
-pub struct Resume {
+pub struct InterruptAnswers {
     deps: Deps,
     agent_runs: AgentRuns,
     approvals: Approvals,
@@ -48,13 +48,13 @@ pub struct Resume {
 }
 
 /// An answer with its question.
-struct CheckedAnswer {
+struct ApprovalAnswer {
     approval: Approval,
     /// None if the question has this answer already.
     vote: Option<Answer>,
 }
 
-impl Resume {
+impl InterruptAnswers {
     pub(super) fn new(deps: Deps, agent_runs: AgentRuns, approvals: Approvals, votes: Votes) -> Self {
         Self { deps, agent_runs, approvals, votes }
     }
@@ -71,6 +71,9 @@ impl Resume {
         let session = self.agent_runs.find(&caller.as_reader()?, agent, request.thread).await?;
         let session = session.ok_or(ServiceError::NOT_FOUND)?;
         let claimed = client_runs::find(&self.deps.store, session, request.client_run).await?;
+        if claimed.is_some_and(|claimed| !claimed.is_resume) {
+            return Err(FrontError::RunIdUsed.into());
+        }
         let mut checked = Vec::with_capacity(request.answers.len());
         for (id, answer) in request.answers {
             checked.push(self.check(caller, session, request.peer, *id, answer, claimed.is_some()).await?);
@@ -84,7 +87,7 @@ impl Resume {
             None if is_parked => None,
             None => Some(self.name(session, turn, &request).await?),
         };
-        for CheckedAnswer { approval, vote } in &checked {
+        for ApprovalAnswer { approval, vote } in &checked {
             if let Some(vote) = vote {
                 self.vote(caller, approval.id, vote).await?;
             }
@@ -107,7 +110,7 @@ impl Resume {
         id: ApprovalId,
         answer: &InterruptAnswer,
         is_repeated: bool,
-    ) -> Result<CheckedAnswer, ServiceError> {
+    ) -> Result<ApprovalAnswer, ServiceError> {
         let unknown = || ServiceError::from(FrontError::UnknownInterrupt(id));
         let listed = match self.approvals.get(&caller.as_reader()?, peer, id).await {
             Err(ServiceError::Denied(_)) => return Err(unknown()),
@@ -117,11 +120,15 @@ impl Resume {
         if approval.session != session {
             return Err(unknown());
         }
+        let shown_digest = approval.shown.to_string();
+        if answer.shown_digest.as_ref().is_some_and(|seen| *seen != shown_digest) {
+            return Err(ApprovalError::NotShown.into());
+        }
         let option = answer.choose(&approval.question);
         let option = option.map_err(|error| FrontError::InterruptAnswer(id, error))?;
         let vote = Answer {
             option: option.id.clone(),
-            shown_digest: answer.shown_digest.clone().unwrap_or_else(|| approval.shown.to_string()),
+            shown_digest,
             peer,
             remember: None,
             content: answer.content.clone(),
@@ -131,11 +138,11 @@ impl Resume {
                 // Before anything is named: it says why not, unless the caller has given the same answer before.
                 self.vote(caller, id, &vote).await?;
             }
-            return Ok(CheckedAnswer { vote: listed.can_answer.then_some(vote), approval });
+            return Ok(ApprovalAnswer { vote: listed.can_answer.then_some(vote), approval });
         }
         let is_same = approval.state.decision().is_some_and(|decision| decision.effect() == option.effect);
         if is_same || is_repeated {
-            return Ok(CheckedAnswer { approval, vote: None });
+            return Ok(ApprovalAnswer { approval, vote: None });
         }
         Err(ApprovalError::AlreadyDecided(Box::new(approval.state)).into())
     }
@@ -172,12 +179,13 @@ impl Resume {
         }
         let start = client_runs::load_start(&mut locked.tx, session, turn).await?;
         let run_start = SessionPosition { ordinal: locked.run.ordinal, seq: Seq::ZERO };
-        let new = ClientTurn { command: turn, start: start.unwrap_or(run_start) };
+        let new = ClientTurn { command: turn, start: start.unwrap_or(run_start), is_resume: true };
         let client_run = ClientRun { session, id: request.client_run, message: None };
         let claimed = client_runs::claim(&mut locked.tx, client_run, new).await?;
         if !claimed.is_new {
             locked.tx.rollback().await?;
-            return Ok(claimed.turn);
+            let is_same = claimed.turn.is_resume;
+            return if is_same { Ok(claimed.turn) } else { Err(FrontError::RunIdUsed.into()) };
         }
         let resumed: Vec<String> = request.answers.iter().map(|(id, _)| id.to_string()).collect();
         let mut payload = json!({ "clientRunId": request.client_run.as_str(), "resumed": resumed });
@@ -192,7 +200,7 @@ impl Resume {
     /// Finds the turn that follows the answers: the one that continues a parked turn, or the turn itself.
     async fn find_continuation(
         &self,
-        checked: &[CheckedAnswer],
+        checked: &[ApprovalAnswer],
         turn: CommandId,
     ) -> Result<CommandId, ServiceError> {
         let store = &self.deps.store;
@@ -201,7 +209,7 @@ impl Resume {
             return Ok(next);
         }
         let was_parked =
-            |answer: &CheckedAnswer| answer.approval.state == ApprovalState::Pending { is_parked: true };
+            |answer: &ApprovalAnswer| answer.approval.state == ApprovalState::Pending { is_parked: true };
         if checked.iter().any(was_parked) {
             return Err(FrontError::OpenInterrupts.into());
         }
@@ -215,7 +223,7 @@ fn is_held(approval: &Approval) -> bool {
 }
 
 /// Returns the turn of all answers.
-fn one_turn(checked: &[CheckedAnswer]) -> Result<CommandId, ServiceError> {
+fn one_turn(checked: &[ApprovalAnswer]) -> Result<CommandId, ServiceError> {
     let mut turns = checked.iter().map(|answer| answer.approval.command);
     let first = turns.next().ok_or(FrontError::SeveralTurns)?;
     if turns.all(|turn| turn == first) { Ok(first) } else { Err(FrontError::SeveralTurns.into()) }

@@ -1,4 +1,4 @@
-//! Commands that depend on each other, beside other such chains.
+//! Commands that depend on each other, beside other such sequences.
 
 use std::fs::File;
 use std::io::{self, Seek};
@@ -9,12 +9,12 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, ensure};
 
 /// Commands that run one after the other, until one fails.
-pub(super) struct Chain {
+pub(super) struct CommandSequence {
     name: &'static str,
     commands: Vec<Command>,
 }
 
-impl Chain {
+impl CommandSequence {
     pub(super) fn new(name: &'static str) -> Self {
         Self { name, commands: Vec::new() }
     }
@@ -33,16 +33,16 @@ impl Chain {
     }
 }
 
-/// Runs chains at the same time, and prints what each of them printed after all have ended.
-pub(super) fn run_chains(chains: Vec<Chain>) -> Result<()> {
-    let started: Vec<_> = chains
+/// Runs sequences at the same time, and prints what each of them printed after all have ended.
+pub(super) fn run_sequences(sequences: Vec<CommandSequence>) -> Result<()> {
+    let started: Vec<_> = sequences
         .into_iter()
-        .map(|chain| {
+        .map(|sequence| {
             let start = Instant::now();
-            let name = chain.name;
+            let name = sequence.name;
             let output = thread::spawn(move || -> Result<(File, Result<()>, u64)> {
                 let printed = tempfile::tempfile()?;
-                let result = chain.run(&printed);
+                let result = sequence.run(&printed);
                 Ok((printed, result, start.elapsed().as_secs()))
             });
             (name, output)

@@ -1,0 +1,41 @@
+//! The questions of agents in the interrupts of a stream.
+
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::RunsRead;
+use guildhall_protocol::agui::event::{AguiEvent, RunOutcome};
+use guildhall_protocol::agui::fold::Frame;
+use guildhall_service::ServiceError;
+use guildhall_service::approvals::Approvals;
+
+use crate::App;
+
+/// Reads the questions of agents for someone who may see them.
+#[derive(Debug)]
+pub(super) struct InterruptQuestions {
+    approvals: Approvals,
+    caller: Authorized<RunsRead>,
+}
+
+impl InterruptQuestions {
+    pub(super) fn new(app: &App, caller: &Authorized<RunsRead>) -> Result<Self, ServiceError> {
+        let caller = Authorized::new((**caller).clone(), caller.tenant())?;
+        Ok(Self { approvals: app.approvals.approvals.clone(), caller })
+    }
+
+    /// Adds the questions to the interrupts of a frame. One that was deleted stays without words.
+    pub(super) async fn describe(&self, frame: &mut Frame) -> Result<(), ServiceError> {
+        let AguiEvent::RunFinished { outcome: RunOutcome::Interrupt { interrupts }, .. } = &mut frame.event
+        else {
+            return Ok(());
+        };
+        for interrupt in interrupts {
+            let Ok(id) = interrupt.id.parse() else { continue };
+            match self.approvals.read(&self.caller, id).await {
+                Ok(approval) => interrupt.describe(&approval.question, &approval.shown),
+                Err(ServiceError::Denied(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
