@@ -26,7 +26,8 @@ use std::process;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use client::{
-    access, agents, approvals, completions, context, profiles, retention, runners, runs, sessions, webhooks,
+    access, agents, approvals, automations, completions, context, profiles, retention, runners, runs,
+    sessions, webhooks,
 };
 use exit::ErrorFormat;
 use exit_code::ExitCode;
@@ -71,6 +72,8 @@ enum Command {
     Logout(access::logout::LogoutArgs),
     /// Change your password
     Passwd(access::passwd::PasswdArgs),
+    /// Show and change your own settings, such as the time zone
+    Settings(access::settings::SettingsArgs),
     /// Show the signed-in user
     Whoami(access::whoami::WhoamiArgs),
     /// List, select and remove contexts (saved servers)
@@ -89,6 +92,8 @@ enum Command {
     Projects(access::projects::ProjectsArgs),
     /// Create, list and change agents
     Agents(agents::AgentsArgs),
+    /// Create, list, change and run automations (stored messages to an agent)
+    Automations(automations::AutomationsArgs),
     /// Create, list and revoke runner enrolment tokens
     Enrolments(runners::enrolments::EnrolmentsArgs),
     /// List and drain runners
@@ -170,6 +175,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Login(args) => access::login::run(args),
         Command::Logout(args) => access::logout::run(args),
         Command::Passwd(args) => access::passwd::run(args),
+        Command::Settings(args) => access::settings::run(args),
         Command::Whoami(args) => access::whoami::run(args),
         Command::Context(args) => context::run(args),
         Command::Tenants(args) => access::tenants::run(args),
@@ -179,6 +185,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Keys(args) => access::keys::run(args),
         Command::Projects(args) => access::projects::run(args),
         Command::Agents(args) => agents::run(args),
+        Command::Automations(args) => automations::run(args),
         Command::Enrolments(args) => runners::enrolments::run(args),
         Command::Runners(args) => runners::registrations::run(args),
         Command::Profiles(args) => profiles::run(args),

@@ -119,6 +119,11 @@ typed_id! {
 }
 
 typed_id! {
+    /// A stored automation of a tenant.
+    AutomationId, "automation", "aut"
+}
+
+typed_id! {
     /// A login: one family of refresh tokens, or one browser session.
     LoginId, "login", "lgn"
 }

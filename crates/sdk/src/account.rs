@@ -1,6 +1,6 @@
 //! The account of the signed-in user.
 
-use guildhall_protocol::rest::access::account::EndedLoginsView;
+use guildhall_protocol::rest::access::account::{AccountSettings, EndedLoginsView};
 use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
@@ -26,6 +26,19 @@ impl Client {
             new_password: new.expose_secret(),
         };
         self.call(self.request(Method::PUT, &["auth", "password"]).json(&body)).await
+    }
+
+    /// Returns the settings of the caller.
+    pub async fn account_settings(&self) -> Result<AccountSettings, ClientError> {
+        self.call(self.request(Method::GET, &["account", "settings"])).await
+    }
+
+    /// Replaces the settings of the caller.
+    pub async fn set_account_settings(
+        &self,
+        settings: &AccountSettings,
+    ) -> Result<AccountSettings, ClientError> {
+        self.call(self.request(Method::PUT, &["account", "settings"]).json(settings)).await
     }
 
     /// Ends all logins of the signed-in user, including the current one.

@@ -13,6 +13,7 @@ mod agents;
 mod approvals;
 mod audit;
 mod auth;
+mod automations;
 mod backends;
 mod backoff;
 mod bounds;

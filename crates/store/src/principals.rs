@@ -6,6 +6,7 @@ use guildhall_domain::access::lockout::{SignInAttempts, SignInDecision};
 use guildhall_domain::access::principal::PrincipalKind;
 use guildhall_domain::access::role::Role;
 use guildhall_domain::access::user::{User, UserFilter};
+use guildhall_domain::front::time_zone::TimeZoneName;
 use guildhall_domain::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
 use jiff_sqlx::Timestamp;
 use uuid::Uuid;
@@ -80,6 +81,26 @@ pub async fn is_operator(tx: &mut Tx, id: PrincipalId) -> Result<bool, StoreErro
         .fetch_one(tx.connection())
         .await?;
     Ok(row.exists)
+}
+
+/// Returns the time zone that a principal has set.
+pub async fn find_time_zone(store: &Store, id: PrincipalId) -> Result<Option<String>, StoreError> {
+    let row = sqlx::query_file!("queries/principals/find_time_zone.sql", id.as_uuid())
+        .fetch_optional(&store.pool)
+        .await?;
+    Ok(row.and_then(|row| row.time_zone))
+}
+
+/// Sets the time zone of a principal, or removes it.
+pub async fn set_time_zone(
+    store: &Store,
+    id: PrincipalId,
+    zone: Option<&TimeZoneName>,
+) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/principals/set_time_zone.sql", id.as_uuid(), zone.map(TimeZoneName::as_str))
+        .execute(&store.pool)
+        .await?;
+    Ok(())
 }
 
 /// Finds the kind of a principal that is not disabled.

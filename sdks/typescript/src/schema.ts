@@ -17,6 +17,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/account/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get your settings */
+        get: operations["getAccountSettings"];
+        /** Change your settings */
+        put: operations["setAccountSettings"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agent/history": {
         parameters: {
             query?: never;
@@ -439,6 +457,59 @@ export interface paths {
         put?: never;
         /** Exchange a refresh token for new tokens */
         post: operations["refreshTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/automations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the automations of a tenant */
+        get: operations["listAutomations"];
+        put?: never;
+        /** Create an automation */
+        post: operations["createAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/automations/{automation}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an automation */
+        get: operations["getAutomation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change an automation */
+        patch: operations["updateAutomation"];
+        trace?: never;
+    };
+    "/api/v1/automations/{automation}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a run of an automation */
+        post: operations["startAutomation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1968,6 +2039,14 @@ export interface components {
             /** @example ten_01920000000070008000000000000000 */
             tenant: string;
         };
+        /** @description What the caller has chosen for itself. */
+        AccountSettings: {
+            /**
+             * @description IANA name of the zone of the caller's events, for clients that send no `client_time`. Null: UTC.
+             * @example Europe/Berlin
+             */
+            timeZone?: string | null;
+        };
         /** @description What would be executed, whole. */
         ActionBody: {
             /** @description Null if the agent does not give them. */
@@ -2134,6 +2213,7 @@ export interface components {
             id: string;
             instructions?: string | null;
             name: string;
+            pipeline: components["schemas"]["PipelineBody"];
             projectId: string;
             providerId: string;
             /**
@@ -2665,6 +2745,32 @@ export interface components {
             /** @description The 32 bytes of the key in hexadecimal digits. */
             publicKey: string;
         };
+        /** @description An automation. */
+        AutomationView: {
+            agentId: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Whether it starts new runs. */
+            enabled: boolean;
+            /** @example aut_01920000000070008000000000000000 */
+            id: string;
+            name: string;
+            pipeline: components["schemas"]["PipelineBody"];
+            prompt: string;
+            /**
+             * Format: int64
+             * @description Incremented by every change of the prompt or the pipeline.
+             */
+            revision: number;
+            slug: string;
+            tenantId: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /** @description Automations sorted by slug, at most 1000. */
+        AutomationsView: {
+            automations: components["schemas"]["AutomationView"][];
+        };
         /** @description An event of a run. */
         BackendEvent: {
             commandId?: string | null;
@@ -2953,6 +3059,11 @@ export interface components {
             parentRunId?: string;
             /** @description Approvals that the client answered to continue the turn. */
             resumed?: string[];
+            /**
+             * @description The worker that the router of the turn picked.
+             * @example default
+             */
+            worker?: string;
         };
         /** @description The time of the device. */
         ClientTimeBody: {
@@ -3106,6 +3217,13 @@ export interface components {
             /** @description The process that asked. */
             process: string;
         };
+        /** @description A fact for the agent. */
+        ContextEntryBody: {
+            /** @example Team */
+            description: string;
+            /** @example web */
+            value: string;
+        };
         /** @description A control action on a session. */
         ControlSession: {
             /**
@@ -3146,6 +3264,7 @@ export interface components {
             instructions?: string | null;
             /** @example Helper */
             name: string;
+            pipeline?: components["schemas"]["PipelineBody"] | null;
             /**
              * @description Slug of a project, or another name that the tenant's policy allows.
              * @example acme/web
@@ -3165,6 +3284,32 @@ export interface components {
             tenantId: string;
             /** @description The workspace of a new conversation: any kind but `bundle`, which is uploaded for one run. */
             workspaceRef: components["schemas"]["WorkspaceRef"];
+        };
+        /** @description An automation to create. */
+        CreateAutomation: {
+            /**
+             * @description Id or slug of the agent that it talks to.
+             * @example helper
+             */
+            agentId: string;
+            /** @example Daily report */
+            name: string;
+            pipeline?: components["schemas"]["PipelineBody"] | null;
+            /**
+             * @description The message of a run that has none of its own. Every member of the tenant can read it: it must contain no secret.
+             * @example Summarise what changed since yesterday.
+             */
+            prompt: string;
+            /**
+             * @description Short name, unique in the tenant: lower-case letters, digits and inner dashes.
+             * @example daily-report
+             */
+            slug: string;
+            /**
+             * @description Id or slug of one of your tenants.
+             * @example acme
+             */
+            tenantId: string;
         };
         /** @description A command to create. The text of a turn or steer is the `prompt`, `message` or `text` of `payload`. */
         CreateCommand: {
@@ -4032,6 +4177,15 @@ export interface components {
          * @enum {string}
          */
         PermissionPolicy: "first-responder" | "designated" | "consensus" | "local-only";
+        /** @description How turns are done: a router picks a worker for each message. At most 64 KiB. */
+        PipelineBody: {
+            /** @description What the agent is told with each turn. */
+            context?: components["schemas"]["ContextEntryBody"][];
+            /** @description Tools that the agent may ask to use. A question about another tool is denied without asking people. Omitted: all. */
+            enabledTools?: string[];
+            /** @description At most 16, each with a name of its own. */
+            workers?: components["schemas"]["WorkerBody"][];
+        };
         /** @description Policies of the server. */
         PolicyView: {
             permission: components["schemas"]["PermissionPolicy"];
@@ -4867,6 +5021,22 @@ export interface components {
             /** @description Always true. */
             signedOut: boolean;
         };
+        /** @description A run of an automation to start. */
+        StartAutomation: {
+            /** @description The message, instead of the prompt of the automation. */
+            message?: string | null;
+            /**
+             * @description An id of your own: in the same thread, the same id is the same run. By default a new one.
+             * @example run-1
+             */
+            runId?: string | null;
+            /**
+             * Format: uuid
+             * @description A conversation of the caller to continue. By default a new one.
+             * @example 550e8400-e29b-41d4-a716-446655440000
+             */
+            threadId?: string | null;
+        };
         /** @description Delivery state of a steer. */
         SteerDeliveryView: {
             /** @description The backend accepted it for the turn. */
@@ -5352,6 +5522,7 @@ export interface components {
             /** @description Null removes the instructions. */
             instructions?: string | null;
             name?: string | null;
+            pipeline?: components["schemas"]["PipelineBody"] | null;
             projectId?: string | null;
             providerId?: string | null;
             /**
@@ -5360,6 +5531,19 @@ export interface components {
              */
             revision?: number | null;
             workspaceRef?: components["schemas"]["WorkspaceRef"] | null;
+        };
+        /** @description A change of an automation. Omitted values stay as they are. */
+        UpdateAutomation: {
+            /** @description Whether it starts new runs. */
+            enabled?: boolean | null;
+            name?: string | null;
+            pipeline?: components["schemas"]["PipelineBody"] | null;
+            prompt?: string | null;
+            /**
+             * Format: int64
+             * @description The revision that you have read. If the automation has another, nothing changes and the status is 409.
+             */
+            revision?: number | null;
         };
         /** @description An event of a run. */
         UsageEvent: {
@@ -5569,6 +5753,25 @@ export interface components {
             /** @description Input for the running turn, not turns of their own. */
             steers: components["schemas"]["CommandView"][];
         };
+        /** @description What a worker is told, and which turns it is for. */
+        WorkerBody: {
+            /**
+             * @description What the agent is told with each turn of this worker.
+             * @example Write a test first.
+             */
+            instructions?: string;
+            /**
+             * @description The router picks the first worker with a keyword that the message contains. A worker without keywords takes what
+             *     no other takes.
+             * @example [
+             *       "bug",
+             *       "pull request"
+             *     ]
+             */
+            keywords?: string[];
+            /** @example code */
+            name: string;
+        };
         /** @description A directory of a repository and its path in the workspace. Both paths are relative. */
         WorkspaceBundle: {
             /** @example docs */
@@ -5700,6 +5903,68 @@ export interface operations {
             };
         };
     };
+    getAccountSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings of the caller */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountSettings"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setAccountSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountSettings"];
+            };
+        };
+        responses: {
+            /** @description The settings have changed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountSettings"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getAgentHistory: {
         parameters: {
             query?: {
@@ -5753,10 +6018,15 @@ export interface operations {
                 /** @description Id or slug of the tenant. Optional for service keys, which belong to one tenant. */
                 tenantId?: string;
                 /**
-                 * @description Id or slug of the agent. By default the default agent of the tenant.
+                 * @description Id or slug of the agent. By default the default agent of the tenant, or that of the automation.
                  * @example helper
                  */
                 agentId?: string;
+                /**
+                 * @description Id or slug of the automation: required with `runtime_mode` `automation`, and only with it.
+                 * @example daily-report
+                 */
+                automationId?: string;
             };
             header?: never;
             path?: never;
@@ -6688,6 +6958,184 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TokensView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAutomations: {
+        parameters: {
+            query: {
+                /**
+                 * @description Id or slug of one of your tenants.
+                 * @example acme
+                 */
+                tenantId: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sorted by slug */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationsView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createAutomation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: the same key with the same body returns the same object, for 24 hours. Another body gets
+                 *     409 `idempotency-conflict`.
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAutomation"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Automation id */
+                automation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The automation */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Automation id */
+                automation: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateAutomation"];
+            };
+        };
+        responses: {
+            /** @description The changed automation */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    startAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Automation id */
+                automation: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartAutomation"];
+            };
+        };
+        responses: {
+            /** @description The run was accepted */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskAcceptedResponse"];
                 };
             };
             /** @description A failure */

@@ -409,6 +409,7 @@ async fn tenant_in_path(parts: &mut Parts, app: &App) -> Result<Option<TenantId>
             "run" => tenant_by_id(value, |id| app.runs.runs.tenant_of(id)).await,
             "command" => tenant_by_id(value, |id| app.runs.commands.tenant_of(id)).await,
             "agent" => tenant_by_id(value, |id| app.agents.agents.tenant_of(id)).await,
+            "automation" => tenant_by_id(value, |id| app.agents.automations.tenant_of(id)).await,
             "approval" => tenant_by_id(value, |id| app.approvals.approvals.tenant_of(id)).await,
             "rule" => tenant_by_id(value, |id| app.approvals.rules.tenant_of(id)).await,
             "session" => tenant_by_id(value, |id| app.sessions.sessions.tenant_of(id)).await,

@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod agents;
 pub(crate) mod approvals;
+pub(crate) mod automations;
 pub(crate) mod completions;
 pub(crate) mod connection;
 pub(crate) mod context;

@@ -1,6 +1,11 @@
 //! Agents: principals that a tenant owns, with the settings that their conversations start with.
 
+pub mod automation;
+pub mod instructions;
+pub mod pipeline;
+pub mod pipeline_text;
 pub mod settings;
+pub mod turn_pipeline;
 
 use std::str::FromStr;
 
@@ -8,7 +13,7 @@ use jiff::Timestamp;
 
 use crate::access::authorized::TenantObject;
 use crate::access::principal::{InvalidSlug, Slug};
-use crate::ids::{AgentId, PrincipalId, TenantId};
+use crate::ids::{AgentId, AutomationId, PrincipalId, TenantId};
 use settings::{AgentSettings, AgentSettingsChange};
 
 /// Agents of a tenant.
@@ -94,14 +99,18 @@ impl AgentChange {
     }
 }
 
-/// An agent as a request names it. An id contains `_`, which a slug cannot.
+/// An object of a tenant as a request names it. An id contains `_`, which a slug cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AgentKey {
-    Id(AgentId),
+pub enum IdOrSlug<I> {
+    Id(I),
     Slug(Slug),
 }
 
-impl FromStr for AgentKey {
+pub type AgentKey = IdOrSlug<AgentId>;
+
+pub type AutomationKey = IdOrSlug<AutomationId>;
+
+impl<I: FromStr> FromStr for IdOrSlug<I> {
     type Err = InvalidSlug;
 
     fn from_str(text: &str) -> Result<Self, InvalidSlug> {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::instructions::Instructions;
+use super::pipeline::{InvalidPipeline, Pipeline};
 use crate::runs::policy::{
     BackendProfile, PolicyRequest, ProjectName, ProviderName, RunRequest, SecretRef, SecretScope, TraceSink,
     WorkspaceRef,
@@ -19,6 +21,8 @@ pub struct AgentSettings {
     pub profile: BackendProfile,
     pub workspace: WorkspaceRef,
     pub policy: PolicyRequest,
+    #[serde(default, skip_serializing_if = "Pipeline::is_default")]
+    pub pipeline: Pipeline,
 }
 
 impl AgentSettings {
@@ -27,7 +31,8 @@ impl AgentSettings {
     /// Checks what the types of the fields do not.
     pub fn validate(&self) -> Result<(), InvalidAgentSettings> {
         check_description(&self.description)?;
-        check_workspace(&self.workspace)
+        check_workspace(&self.workspace)?;
+        Ok(self.pipeline.validate()?)
     }
 
     /// Returns the run that a conversation starts with. It is checked against the bounds of the tenant each time. A policy
@@ -69,6 +74,7 @@ pub struct AgentSettingsChange {
     pub profile: Option<BackendProfile>,
     pub workspace: Option<WorkspaceRef>,
     pub policy: Option<PolicyRequest>,
+    pub pipeline: Option<Pipeline>,
 }
 
 impl AgentSettingsChange {
@@ -82,40 +88,8 @@ impl AgentSettingsChange {
             profile: self.profile.unwrap_or_else(|| settings.profile.clone()),
             workspace: self.workspace.unwrap_or_else(|| settings.workspace.clone()),
             policy: self.policy.unwrap_or_else(|| settings.policy.clone()),
+            pipeline: self.pipeline.unwrap_or_else(|| settings.pipeline.clone()),
         }
-    }
-}
-
-/// What an agent is told before the first turn of a conversation. Members of the tenant can read it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Instructions(String);
-
-impl Instructions {
-    pub const MAX_BYTES: usize = 32 * 1024;
-
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for Instructions {
-    type Error = InvalidAgentSettings;
-
-    fn try_from(text: String) -> Result<Self, InvalidAgentSettings> {
-        let is_allowed = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r');
-        if text.len() <= Self::MAX_BYTES && !text.trim().is_empty() && text.chars().all(is_allowed) {
-            Ok(Self(text))
-        } else {
-            Err(InvalidAgentSettings::Instructions)
-        }
-    }
-}
-
-impl From<Instructions> for String {
-    fn from(instructions: Instructions) -> Self {
-        instructions.0
     }
 }
 
@@ -127,13 +101,10 @@ pub enum InvalidAgentSettings {
         AgentSettings::MAX_DESCRIPTION_CHARS
     )]
     Description,
-    #[error(
-        "instructions: use 1 to {} bytes, not only white space, and no control characters except tabs and line breaks",
-        Instructions::MAX_BYTES
-    )]
-    Instructions,
     #[error("workspaceRef: a `bundle` is uploaded for one run: use another kind of workspace")]
     UploadedWorkspace,
+    #[error(transparent)]
+    Pipeline(#[from] InvalidPipeline),
 }
 
 /// Returns the secrets of an agent that names none: the credential of its profile, if that needs one.
@@ -176,6 +147,7 @@ pub(super) mod test_settings {
             profile: "demo".parse().expect("valid"),
             workspace: WorkspaceRef::Empty,
             policy: PolicyRequest::default(),
+            pipeline: Pipeline::default(),
         }
     }
 }
@@ -198,17 +170,6 @@ mod tests {
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), expected);
         assert_eq!(AgentSettings::from_json(&text).expect("settings"), settings());
         assert!(AgentSettings::from_json(&text.replace("provider", "ofANewerVersion")).is_err());
-    }
-
-    #[test]
-    fn instructions_have_text_within_their_length() {
-        for valid in ["x", "two\n\tlines\r\n", &"x".repeat(32 * 1024)] {
-            assert!(Instructions::try_from(valid.to_owned()).is_ok(), "{valid:.20}");
-        }
-        for invalid in ["", " \n", "a\0b", "a\u{1b}[2J", &"x".repeat(32 * 1024 + 1)] {
-            let error = Instructions::try_from(invalid.to_owned());
-            assert_eq!(error, Err(InvalidAgentSettings::Instructions), "{invalid:.20}");
-        }
     }
 
     #[test]

@@ -24,6 +24,17 @@ named_enum! {
     ElicitationUrl = "elicitation_url",
 }
 
+impl QuestionKind {
+    /// Returns whether a tool acts if the answer allows it. The others only ask the user something.
+    #[must_use]
+    pub const fn uses_tool(self) -> bool {
+        match self {
+            Self::Command | Self::FileChange | Self::Permissions | Self::McpTool | Self::ToolCall => true,
+            Self::Plan | Self::Question | Self::ElicitationForm | Self::ElicitationUrl => false,
+        }
+    }
+}
+
 named_enum! {
     /// What an option of an answer does.
     OptionEffect, "option effect";

@@ -45,6 +45,8 @@ pub enum DecidedBy {
     Expiry,
     /// The quorum could not be reached any more.
     UnreachableQuorum,
+    /// The pipeline of the turn does not enable the tool.
+    DisabledTool,
 }
 
 impl DecidedBy {
@@ -54,7 +56,7 @@ impl DecidedBy {
         match self {
             Self::People(people) => !people.is_empty(),
             Self::Rule(_) | Self::EarlierApproval(_) => true,
-            Self::Expiry | Self::UnreachableQuorum => false,
+            Self::Expiry | Self::UnreachableQuorum | Self::DisabledTool => false,
         }
     }
 }
@@ -69,6 +71,7 @@ impl DecidedBy {
             Self::EarlierApproval(approval) => vec![approval.to_string()],
             Self::Expiry => vec!["expiry".to_owned()],
             Self::UnreachableQuorum => vec!["quorum".to_owned()],
+            Self::DisabledTool => vec!["disabled-tool".to_owned()],
         }
     }
 }
@@ -354,7 +357,10 @@ impl ApprovalState {
         match decision.by() {
             // Too few were left after the last answer of a person.
             DecidedBy::People(_) | DecidedBy::UnreachableQuorum => true,
-            DecidedBy::Rule(_) | DecidedBy::EarlierApproval(_) | DecidedBy::Expiry => false,
+            DecidedBy::Rule(_)
+            | DecidedBy::EarlierApproval(_)
+            | DecidedBy::Expiry
+            | DecidedBy::DisabledTool => false,
         }
     }
 

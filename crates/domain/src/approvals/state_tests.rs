@@ -45,6 +45,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         Just(DecidedBy::EarlierApproval(ApprovalId::generate())),
         Just(DecidedBy::Expiry),
         Just(DecidedBy::UnreachableQuorum),
+        Just(DecidedBy::DisabledTool),
     ];
     let reason = prop_oneof![
         Just(EndReason::TurnEnded),
@@ -152,7 +153,12 @@ fn withdrawn_question_has_no_answer_and_takes_none() {
 
 #[test]
 fn nothing_but_a_person_or_a_rule_allows() {
-    for by in [DecidedBy::Expiry, DecidedBy::UnreachableQuorum, DecidedBy::People(Vec::new())] {
+    for by in [
+        DecidedBy::Expiry,
+        DecidedBy::UnreachableQuorum,
+        DecidedBy::DisabledTool,
+        DecidedBy::People(Vec::new()),
+    ] {
         for effect in [OptionEffect::Allow, OptionEffect::Answer] {
             assert_eq!(Decision::new(&option(effect), by.clone(), now()), Err(DecisionError), "{by:?}");
         }

@@ -16,6 +16,7 @@ pub mod result;
 mod run;
 #[cfg(test)]
 mod state_machine_tests;
+pub mod turn_prompt;
 
 pub use run::{Run, RunFilter};
 

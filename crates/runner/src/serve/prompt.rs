@@ -1,9 +1,9 @@
 //! The prompt of a command.
 
-use guildhall_domain::runs::message::message_text;
+use guildhall_domain::runs::turn_prompt::turn_prompt;
 use serde_json::Value;
 
-/// Returns the text of a command's payload.
+/// Returns the text for the agent in a command's payload.
 pub(super) fn prompt_text(payload: &Value) -> String {
-    message_text(payload).unwrap_or_default().to_owned()
+    turn_prompt(payload)
 }

@@ -215,6 +215,13 @@ async fn resume_of_a_parked_turn_shows_the_turn_that_continues_it() {
         (vec!["run-2".to_owned()], "done after the pause".to_owned())
     );
     assert_eq!(app.resume(&app.cluster.second, "run-2", &entry).await, frames);
+    let sent = "SELECT payload FROM commands WHERE continues IS NOT NULL";
+    let sent: Value = serde_json::from_str(&app.cluster.db.sql().await.texts(sent).await[0]).expect("JSON");
+    assert_eq!(
+        sent["pipeline"],
+        json!({ "worker": "default", "enabledTools": ["shell"] }),
+        "as the parked turn"
+    );
     let history = "/api/v1/agent/history?tenantId=acme&threadId=main";
     let history = app.cluster.first.get_as(history, app.token()).await.body;
     let said = |message: &Value| text(message, "content");

@@ -155,7 +155,7 @@ async fn token_of_the_wrong_kind_gets_the_same_401_as_no_token() {
 }
 
 /// The audit log of the other tenant after all its objects were created.
-const EXPECTED_ACTIONS: [&str; 13] = [
+const EXPECTED_ACTIONS: [&str; 14] = [
     "tenant.created",
     "key.created",
     "enrolment.created",
@@ -163,6 +163,7 @@ const EXPECTED_ACTIONS: [&str; 13] = [
     "invitation.created",
     "webhook.created",
     "agent.created",
+    "automation.created",
     "run.created",
     "command.created",
     "profile.credential_set",
@@ -189,6 +190,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
     let (invitation, _) = cluster.create_invitation(&theirs, "viewer").await;
     let (webhook, _) = cluster.create_webhook(&theirs, "https://hooks.example.org/").await;
     let agent = cluster.create_agent(&theirs, "helper").await;
+    let automation = cluster.create_automation(&theirs, "helper").await;
     let mallory = cluster.create_user("mallory").await;
     cluster.set_role(&ours, &mallory, "owner").await;
     let (_, service_key) = cluster.create_key(&ours, "operator").await;
@@ -224,6 +226,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         rule,
         webhook,
         agent,
+        automation,
     ];
     let mut tried = 0;
     for (method, template) in operations(&cluster.first).await {
@@ -234,7 +237,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         let real = fill(&template, existing_ids.each_ref().map(|id| id.as_str()));
         let named = template.replace("{tenant}", "theirs").replace("{project}", "website");
         let named = fill(&named, existing_ids.each_ref().map(|id| id.as_str()));
-        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 17]));
+        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 18]));
         assert!(!real.contains('{'), "{template} has a parameter that this test does not know");
         for bearer in [&mallory.token, &service_key] {
             let mut responses = Vec::new();

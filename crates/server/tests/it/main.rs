@@ -24,6 +24,7 @@ mod audit_anchors;
 mod audit_owner;
 mod audit_seal;
 mod authorization;
+mod automations;
 mod backends;
 mod browser_session;
 mod claim_race;

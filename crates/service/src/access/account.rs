@@ -1,10 +1,11 @@
-//! What users do with their own account: change the password, end all logins.
+//! What users do with their own account: change the password, end all logins, choose settings.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::user::UserError;
+use guildhall_domain::front::time_zone::TimeZoneName;
 use guildhall_store::{passwords, principals};
 use secrecy::SecretString;
 use serde_json::json;
@@ -26,6 +27,13 @@ pub struct PasswordChange {
     pub new: SecretString,
     /// The address of the client.
     pub client: IpAddr,
+}
+
+/// What a principal has chosen for itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountSettings {
+    /// The zone of its events, for clients that name none.
+    pub time_zone: Option<TimeZoneName>,
 }
 
 /// Changes the account of the caller.
@@ -63,6 +71,22 @@ impl Account {
         audit::record(&mut tx, &event(caller, "user.password_changed", ended)).await?;
         tx.commit().await?;
         Ok(ended)
+    }
+
+    /// Returns the settings of the caller.
+    pub async fn settings(&self, caller: &Caller) -> Result<AccountSettings, ServiceError> {
+        let zone = principals::find_time_zone(&self.auth.store, caller.principal).await?;
+        Ok(AccountSettings { time_zone: zone.and_then(|name| TimeZoneName::parse(&name).ok()) })
+    }
+
+    /// Replaces the settings of the caller.
+    pub async fn set_settings(
+        &self,
+        caller: &Caller,
+        settings: &AccountSettings,
+    ) -> Result<(), ServiceError> {
+        let zone = settings.time_zone.as_ref();
+        Ok(principals::set_time_zone(&self.auth.store, caller.principal, zone).await?)
     }
 
     /// Ends all logins of the caller, including the current one. Returns their number.

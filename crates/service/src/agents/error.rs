@@ -1,5 +1,6 @@
 //! Why a request about an agent fails.
 
+use guildhall_domain::agents::automation::{AutomationConflict, InvalidAutomation, MAX_AUTOMATIONS};
 use guildhall_domain::agents::settings::InvalidAgentSettings;
 use guildhall_domain::agents::{AgentChangeError, MAX_AGENTS};
 use guildhall_domain::{Failure, FailureKind};
@@ -12,6 +13,14 @@ pub enum AgentError {
     Settings(#[from] InvalidAgentSettings),
     #[error("the tenant has {MAX_AGENTS} agents already, which is the limit: change one that is not used")]
     TooMany,
+    #[error(transparent)]
+    AutomationChange(#[from] AutomationConflict),
+    #[error(transparent)]
+    Automation(#[from] InvalidAutomation),
+    #[error(
+        "the tenant has {MAX_AUTOMATIONS} automations already, which is the limit: change one that is not used"
+    )]
+    TooManyAutomations,
 }
 
 impl AgentError {
@@ -19,8 +28,10 @@ impl AgentError {
     pub(crate) fn failure(&self) -> Failure {
         let kind = match self {
             Self::Change(AgentChangeError::RevisionConflict { .. } | AgentChangeError::DefaultDisabled)
-            | Self::TooMany => FailureKind::Conflict,
-            Self::Settings(_) => FailureKind::SchemaInvalid,
+            | Self::TooMany
+            | Self::AutomationChange(_)
+            | Self::TooManyAutomations => FailureKind::Conflict,
+            Self::Settings(_) | Self::Automation(_) => FailureKind::SchemaInvalid,
         };
         Failure::new(kind, self.to_string())
     }

@@ -1,10 +1,12 @@
 //! Agents: principals of a tenant that people talk to.
 
+pub mod automations;
 pub mod error;
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::role::rights::{AgentsManage, AgentsRead};
+use guildhall_domain::agents::pipeline::Pipeline;
 use guildhall_domain::agents::settings::AgentSettings;
 use guildhall_domain::agents::{Agent, AgentChange, MAX_AGENTS};
 use guildhall_domain::ids::{AgentId, PrincipalId, TenantId};
@@ -23,12 +25,14 @@ use crate::idempotency::{self, Claim, IdempotencyKey};
 #[derive(Debug, Clone)]
 pub struct Group {
     pub agents: Agents,
+    pub automations: automations::Automations,
 }
 
 /// Opens the group.
 #[must_use]
 pub fn open(deps: &Deps) -> Group {
-    Group { agents: Agents { deps: deps.clone() } }
+    let automations = automations::Automations::new(deps.clone());
+    Group { agents: Agents { deps: deps.clone() }, automations }
 }
 
 /// An agent to create.
@@ -67,6 +71,7 @@ fn demo() -> Result<CreateAgent, ServiceError> {
             workspace: WorkspaceRef::Empty,
             // So that an application can try how questions are answered.
             policy: PolicyRequest { approval: Some(Approval::OnRequest), ..PolicyRequest::default() },
+            pipeline: Pipeline::default(),
         },
     })
 }

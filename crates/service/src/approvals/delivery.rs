@@ -21,7 +21,10 @@ pub(super) async fn may_still_decide(
     let people = match origin.by {
         DecidedBy::People(people) => people,
         DecidedBy::Rule(rule) => return rules::is_valid(locked, rule, voter_rules).await,
-        DecidedBy::Expiry | DecidedBy::UnreachableQuorum | DecidedBy::EarlierApproval(_) => return Ok(true),
+        DecidedBy::Expiry
+        | DecidedBy::UnreachableQuorum
+        | DecidedBy::DisabledTool
+        | DecidedBy::EarlierApproval(_) => return Ok(true),
     };
     let tenant = locked.run.tenant;
     for person in people {

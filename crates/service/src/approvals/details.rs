@@ -82,7 +82,8 @@ fn mentioned(approval: &Approval, policy: &ApprovalPolicy, others: [PrincipalId;
             DecidedBy::Rule(_)
             | DecidedBy::EarlierApproval(_)
             | DecidedBy::Expiry
-            | DecidedBy::UnreachableQuorum,
+            | DecidedBy::UnreachableQuorum
+            | DecidedBy::DisabledTool,
         )
         | None => Vec::new(),
     };

@@ -1,5 +1,6 @@
 //! Questions whose process has ended: their answers continue the work in a new turn.
 
+use guildhall_domain::agents::turn_pipeline::TurnPipeline;
 use guildhall_domain::approvals::approval::Approval;
 use guildhall_domain::approvals::question::OptionEffect;
 use guildhall_domain::approvals::state::{ApprovalState, Decision, EndReason};
@@ -86,11 +87,17 @@ async fn send_next_turn(
 ) -> Result<(), ServiceError> {
     let turn = commands::load(&mut locked.tx, approval.command).await?.ok_or(ServiceError::NOT_FOUND)?;
     let effect = approval.state.decision().map_or(OptionEffect::Deny, Decision::effect);
-    let payload = json!({
+    let mut payload = json!({
         "prompt": prompt(&approval.question.action.tool, effect),
         "continues": approval.command.to_string(),
         "approvalId": approval.id.to_string(),
     });
+    // The agent knows its instructions from the parked turn; what it may use stays the same.
+    let parked = serde_json::from_str(&turn.payload).ok().and_then(|sent| TurnPipeline::of_payload(&sent));
+    if let Some(TurnPipeline { worker, enabled_tools, .. }) = parked {
+        payload[TurnPipeline::FIELD] =
+            json!(TurnPipeline { worker, enabled_tools, ..TurnPipeline::default() });
+    }
     let id = CommandId::generate();
     let record = CommandRecord {
         id,

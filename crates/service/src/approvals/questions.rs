@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use guildhall_domain::agents::turn_pipeline::TurnPipeline;
 use guildhall_domain::approvals::form::AnswerContent;
 use guildhall_domain::approvals::policy::ApprovalPolicy;
 use guildhall_domain::approvals::question::{OptionEffect, Question};
 use guildhall_domain::approvals::state::{
-    ApprovalState, ApprovalStatus, Decision, DeliveryCheck, DeliveryDecision,
+    ApprovalState, ApprovalStatus, DecidedBy, Decision, DeliveryCheck, DeliveryDecision,
 };
 use guildhall_domain::ids::{ApprovalId, CommandId};
 use guildhall_domain::runners::enrolment::RunGrant;
@@ -331,6 +332,9 @@ impl Questions {
         question: &Question,
         policy: &ApprovalPolicy,
     ) -> Result<Option<ReusableAnswer>, ServiceError> {
+        if let Some(denial) = deny_disabled_tool(locked, new.command, question)? {
+            return Ok(Some(denial.into()));
+        }
         let sealer = &self.approvals.deps.payload_sealer;
         let answer = repeated::find_answer(locked, sealer, new.command, question, policy).await?;
         if answer.is_some() {
@@ -348,6 +352,24 @@ impl Questions {
     async fn lock(&self, grant: &RunGrant) -> Result<LockedRun, ServiceError> {
         Ok(LockedRun::fenced(&self.approvals.deps.store, grant).await?.ok_or(RunError::LeaseLost)?)
     }
+}
+
+/// Returns the denial of a question about a tool that the pipeline of its turn does not enable.
+fn deny_disabled_tool(
+    locked: &LockedRun,
+    command: CommandId,
+    question: &Question,
+) -> Result<Option<Decision>, ServiceError> {
+    let command = locked.open.iter().find(|open| open.id == command);
+    let payload = command.and_then(|command| serde_json::from_str(&command.payload).ok());
+    let pipeline = payload.as_ref().and_then(TurnPipeline::of_payload);
+    let is_enabled = pipeline.is_none_or(|pipeline| pipeline.is_enabled(&question.action.tool));
+    if is_enabled || !question.action.kind.uses_tool() {
+        return Ok(None);
+    }
+    let denial = question.denial().ok_or(ApprovalError::UnreadableQuestion)?;
+    let decision = Decision::new(denial, DecidedBy::DisabledTool, locked.run.now);
+    Ok(Some(decision.map_err(ApprovalError::from)?))
 }
 
 /// Appends the event of a new question. The question itself may hold secrets: readers load it with the right to see it.

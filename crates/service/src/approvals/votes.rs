@@ -195,6 +195,7 @@ pub(super) fn count_decision(question: &Question, decision: &Decision) {
         DecidedBy::EarlierApproval(_) => "earlier",
         DecidedBy::Expiry => "expiry",
         DecidedBy::UnreachableQuorum => "quorum",
+        DecidedBy::DisabledTool => "disabled-tool",
     };
     let (effect, kind) = (decision.effect().as_str(), question.action.kind.as_str());
     counter!("guildhall_approvals_decided_total", "effect" => effect, "by" => by, "kind" => kind)

@@ -7,15 +7,17 @@ use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::agents::{Agent, AgentKey, AgentRevision};
 use guildhall_domain::front::external_id::ExternalId;
+use guildhall_domain::front::time_zone::TimeZoneName;
 use guildhall_domain::front::{ClientTurn, ThreadKey};
 use guildhall_domain::ids::{RunId, SessionId, TenantId};
 use guildhall_domain::runs::command::{CommandError, CommandKind};
 use guildhall_store::client_runs::{self, ClientRun};
 use guildhall_store::sessions::{self, NewSession, Reader};
-use guildhall_store::{agents, loaded_runs, threads};
+use guildhall_store::{loaded_runs, threads};
 use serde_json::Value;
 
 use super::error::FrontError;
+use super::pipelines::{self, PipelineSource};
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::runs::commands::{CommandRequest, Commands};
@@ -34,6 +36,9 @@ pub struct TurnRequest<'a> {
     pub client_run: &'a ExternalId,
     /// The client's id of the message.
     pub message: &'a ExternalId,
+    pub source: PipelineSource<'a>,
+    /// The time zone of the client's device.
+    pub device_zone: Option<&'a TimeZoneName>,
     /// What the agent and later readers get: `prompt`, and what else the client sent.
     pub payload: Value,
 }
@@ -67,7 +72,8 @@ impl AgentRuns {
         agent: Option<&AgentKey>,
         request: TurnRequest<'_>,
     ) -> Result<AcceptedTurn, ServiceError> {
-        let agent = self.agent(caller.tenant(), agent).await?;
+        let setup = pipelines::load(&self.deps, caller.tenant(), agent, request.source).await?;
+        let agent = &setup.agent;
         let key = ThreadKey { agent: agent.id, owner: caller.principal, thread: request.thread };
         let found = threads::find(&self.deps.store, &key).await?;
         if let Some(session) = found
@@ -76,16 +82,19 @@ impl AgentRuns {
             return Ok(AcceptedTurn { session, turn, is_new_thread: false });
         }
         if !agent.enabled {
-            return Err(FrontError::AgentDisabled(agent.slug).into());
+            return Err(FrontError::AgentDisabled(agent.slug.clone()).into());
         }
+        let zone = pipelines::time_zone(&self.deps, caller, request.device_zone).await?;
+        let mut payload = request.payload;
+        setup.complete(&mut payload, &zone)?;
         let (session, is_new_thread) = match found {
             Some(session) => (session, false),
-            None => self.create_session(caller, &agent, &key).await?,
+            None => self.create_session(caller, agent, &key).await?,
         };
         let client_run = ClientRun { session, id: request.client_run, message: Some(request.message) };
         for _ in 0..MAX_ATTEMPTS {
-            let run = self.open_run(caller, &agent, session).await?;
-            let turn = CommandRequest { kind: CommandKind::Turn, payload: request.payload.clone() };
+            let run = self.open_run(caller, agent, session).await?;
+            let turn = CommandRequest { kind: CommandKind::Turn, payload: payload.clone() };
             match self.commands.submit_client_run(caller, run, turn, client_run).await {
                 Ok(_) => {
                     let turn = client_runs::find(&self.deps.store, session, client_run.id).await?;
@@ -144,6 +153,19 @@ impl AgentRuns {
         Ok(threads::find(&self.deps.store, &key).await?)
     }
 
+    /// Returns the session of a thread of the caller with the agent of a pipeline.
+    pub async fn find_for(
+        &self,
+        caller: &Authorized<RunsRead>,
+        agent: Option<&AgentKey>,
+        source: PipelineSource<'_>,
+        thread: &ExternalId,
+    ) -> Result<Option<SessionId>, ServiceError> {
+        let agent = pipelines::load(&self.deps, caller.tenant(), agent, source).await?.agent.id;
+        let key = ThreadKey { agent, owner: caller.principal, thread };
+        Ok(threads::find(&self.deps.store, &key).await?)
+    }
+
     /// Returns which messages of a client a session has had.
     pub async fn known_messages(
         &self,
@@ -168,16 +190,7 @@ impl AgentRuns {
         tenant: TenantId,
         key: Option<&AgentKey>,
     ) -> Result<Agent, ServiceError> {
-        let store = &self.deps.store;
-        let id = match key {
-            Some(AgentKey::Id(id)) => *id,
-            Some(AgentKey::Slug(slug)) => {
-                agents::find_id_by_slug(store, tenant, slug).await?.ok_or(ServiceError::NOT_FOUND)?
-            }
-            None => agents::find_default_id(store, tenant).await?.ok_or(FrontError::NoDefaultAgent)?,
-        };
-        let found = agents::find(store, id).await?;
-        found.filter(|agent| agent.tenant == tenant).ok_or(ServiceError::NOT_FOUND)
+        pipelines::load_agent(&self.deps, tenant, key).await
     }
 
     /// Creates the session of a thread. Returns it, or the one that another request has created, and which of both.

@@ -12,6 +12,12 @@ pub enum FrontError {
     NoDefaultAgent,
     #[error("the agent `{0}` is disabled: it takes no new turns")]
     AgentDisabled(String),
+    #[error("the automation `{0}` is disabled: it starts no runs")]
+    AutomationDisabled(String),
+    #[error("agentId: the automation is for another agent: leave it out")]
+    OtherAgent,
+    #[error("the turn has no message")]
+    NoMessage,
     #[error("the runs of this thread end as fast as they are created: try again")]
     NoOpenRun,
     #[error("resume: the thread has no interrupt `{0}`")]
@@ -34,13 +40,16 @@ impl FrontError {
         let kind = match self {
             Self::NoDefaultAgent
             | Self::AgentDisabled(_)
+            | Self::AutomationDisabled(_)
             | Self::NoOpenRun
             | Self::OpenInterrupts
             | Self::RunIdUsed
             | Self::RunEnded => FailureKind::Conflict,
-            Self::UnknownInterrupt(_) | Self::InterruptAnswer(..) | Self::SeveralTurns => {
-                FailureKind::InvalidInput
-            }
+            Self::UnknownInterrupt(_)
+            | Self::InterruptAnswer(..)
+            | Self::SeveralTurns
+            | Self::OtherAgent
+            | Self::NoMessage => FailureKind::InvalidInput,
         };
         Failure::new(kind, self.to_string())
     }

@@ -1,9 +1,11 @@
 //! The front door for applications: threads and turns under the ids of clients.
 
 pub mod agent_runs;
+pub mod automation_runs;
 pub mod error;
 pub mod history;
 pub mod interrupt_answers;
+pub mod pipelines;
 
 use crate::deps::Deps;
 use crate::{approvals, runs};
@@ -12,6 +14,7 @@ use crate::{approvals, runs};
 #[derive(Debug, Clone)]
 pub struct Group {
     pub agent_runs: agent_runs::AgentRuns,
+    pub automation_runs: automation_runs::AutomationRuns,
     pub history: history::History,
     pub interrupt_answers: interrupt_answers::InterruptAnswers,
 }
@@ -22,6 +25,7 @@ pub fn open(deps: &Deps, runs: &runs::Group, approvals: &approvals::Group) -> Gr
     let agent_runs = agent_runs::AgentRuns::new(deps.clone(), runs.runs.clone(), runs.commands.clone());
     let (questions, votes) = (approvals.approvals.clone(), approvals.votes.clone());
     Group {
+        automation_runs: automation_runs::AutomationRuns::new(agent_runs.clone()),
         history: history::History::new(deps.clone(), agent_runs.clone()),
         interrupt_answers: interrupt_answers::InterruptAnswers::new(
             deps.clone(),

@@ -2,6 +2,7 @@
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
+use guildhall_domain::agents::turn_pipeline::TurnPipeline;
 use guildhall_domain::front::ClientTurn;
 use guildhall_domain::ids::{CommandId, RunId, TenantId};
 use guildhall_domain::journal::{Seq, SessionPosition};
@@ -115,6 +116,9 @@ impl Commands {
             let mut event = json!({ "clientRunId": client_run.id.as_str() });
             if let Some(parent) = payload.redacted.get("parentRunId").and_then(Value::as_str) {
                 event["parentRunId"] = json!(parent);
+            }
+            if let Some(pipeline) = TurnPipeline::of_payload(&payload.redacted) {
+                event["worker"] = json!(pipeline.worker);
             }
             locked.append_event(event::CLIENT_RUN, Some(id), event);
         }

@@ -111,6 +111,7 @@ impl Row {
             "earlier" => DecidedBy::EarlierApproval(ApprovalId::from_uuid(first()?)),
             "expiry" => DecidedBy::Expiry,
             "quorum" => DecidedBy::UnreachableQuorum,
+            "disabled-tool" => DecidedBy::DisabledTool,
             _ => return None,
         };
         let option = AnswerOption {
@@ -131,5 +132,6 @@ pub(super) fn decided_by(by: &DecidedBy) -> (&'static str, Vec<Uuid>) {
         DecidedBy::EarlierApproval(approval) => ("earlier", vec![approval.as_uuid()]),
         DecidedBy::Expiry => ("expiry", Vec::new()),
         DecidedBy::UnreachableQuorum => ("quorum", Vec::new()),
+        DecidedBy::DisabledTool => ("disabled-tool", Vec::new()),
     }
 }

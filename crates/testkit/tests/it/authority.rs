@@ -21,6 +21,8 @@ const AUTHORIZATION_EXTRACTORS: &[&str] = &[
 const OWN: &[&str] = &[
     "access/account.rs::change_password",
     "access/account.rs::end_logins",
+    "access/account.rs::get_settings",
+    "access/account.rs::set_settings",
     "access/audit.rs::public_key",
     "access/auth.rs::logout",
     "access/auth.rs::whoami",
@@ -60,6 +62,8 @@ const UNLIMITED: &[&str] = &[
 const OWN_METHODS: &[&str] = &[
     "access/account.rs::change_password",
     "access/account.rs::end_logins",
+    "access/account.rs::set_settings",
+    "access/account.rs::settings",
     "access/auth.rs::sign_out",
     "access/authority.rs::watch",
     "access/invitations.rs::accept",

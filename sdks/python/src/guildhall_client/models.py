@@ -24,6 +24,14 @@ class AcceptedInvitationView(TypedDict):
     tenant: str
 
 
+class AccountSettings(TypedDict):
+    """
+    What the caller has chosen for itself.
+    """
+
+    timeZone: NotRequired[str | None]
+
+
 class ActionView(TypedDict):
     about: str
     action: str
@@ -496,6 +504,7 @@ class ClientRunPayload(TypedDict):
     clientRunId: str
     parentRunId: NotRequired[str]
     resumed: NotRequired[list[str]]
+    worker: NotRequired[str]
 
 
 class ClientTimeBody(TypedDict):
@@ -577,6 +586,15 @@ class ConfirmAnswer(TypedDict):
     """
 
     process: str
+
+
+class ContextEntryBody(TypedDict):
+    """
+    A fact for the agent.
+    """
+
+    description: str
+    value: str
 
 
 class ControlSession(TypedDict):
@@ -1641,6 +1659,16 @@ class SignedOutView(TypedDict):
     signedOut: bool
 
 
+class StartAutomation(TypedDict):
+    """
+    A run of an automation to start.
+    """
+
+    message: NotRequired[str | None]
+    runId: NotRequired[str | None]
+    threadId: NotRequired[str | None]
+
+
 class SteerDeliveryView(TypedDict):
     """
     Delivery state of a steer.
@@ -1980,6 +2008,16 @@ class WorkView(TypedDict):
     runStatus: str
     shouldRelease: NotRequired[bool]
     steers: list[CommandView]
+
+
+class WorkerBody(TypedDict):
+    """
+    What a worker is told, and which turns it is for.
+    """
+
+    instructions: NotRequired[str]
+    keywords: NotRequired[list[str]]
+    name: str
 
 
 class WorkspaceBundle(TypedDict):
@@ -2409,6 +2447,16 @@ class MembershipView(TypedDict):
 Notice: TypeAlias = HelloNotice | ReplayCompleteNotice | GapNotice | SlowClientWarningNotice | ClientEvictedNotice | ClosedNotice
 
 
+class PipelineBody(TypedDict):
+    """
+    How turns are done: a router picks a worker for each message. At most 64 KiB.
+    """
+
+    context: NotRequired[list[ContextEntryBody]]
+    enabledTools: NotRequired[list[str]]
+    workers: NotRequired[list[WorkerBody]]
+
+
 class ProfileView(TypedDict):
     """
     A provider profile, without its credential.
@@ -2649,6 +2697,18 @@ class UiText(TypedDict):
     type: Literal['text']
 
 
+class UpdateAutomation(TypedDict):
+    """
+    A change of an automation. Omitted values stay as they are.
+    """
+
+    enabled: NotRequired[bool | None]
+    name: NotRequired[str | None]
+    pipeline: NotRequired[PipelineBody | None]
+    prompt: NotRequired[str | None]
+    revision: NotRequired[int | None]
+
+
 class UsageEvent(TypedDict):
     """
     An event of a run.
@@ -2725,6 +2785,7 @@ class AgentView(TypedDict):
     id: str
     instructions: NotRequired[str | None]
     name: str
+    pipeline: PipelineBody
     projectId: str
     providerId: str
     revision: int
@@ -2790,6 +2851,32 @@ class AskQuestion(TypedDict):
     request: str
 
 
+class AutomationView(TypedDict):
+    """
+    An automation.
+    """
+
+    agentId: str
+    createdAt: str
+    enabled: bool
+    id: str
+    name: str
+    pipeline: PipelineBody
+    prompt: str
+    revision: int
+    slug: str
+    tenantId: str
+    updatedAt: str
+
+
+class AutomationsView(TypedDict):
+    """
+    Automations sorted by slug, at most 1000.
+    """
+
+    automations: list[AutomationView]
+
+
 class CreateAgent(TypedDict):
     """
     An agent to create.
@@ -2801,11 +2888,25 @@ class CreateAgent(TypedDict):
     executionPolicy: NotRequired[ExecutionPolicyRequest | None]
     instructions: NotRequired[str | None]
     name: str
+    pipeline: NotRequired[PipelineBody | None]
     projectId: str
     providerId: str
     slug: str
     tenantId: str
     workspaceRef: WorkspaceRef
+
+
+class CreateAutomation(TypedDict):
+    """
+    An automation to create.
+    """
+
+    agentId: str
+    name: str
+    pipeline: NotRequired[PipelineBody | None]
+    prompt: str
+    slug: str
+    tenantId: str
 
 
 class CreateRun(TypedDict):
@@ -2974,6 +3075,7 @@ class UpdateAgent(TypedDict):
     executionPolicy: NotRequired[ExecutionPolicyRequest | None]
     instructions: NotRequired[str | None]
     name: NotRequired[str | None]
+    pipeline: NotRequired[PipelineBody | None]
     projectId: NotRequired[str | None]
     providerId: NotRequired[str | None]
     revision: NotRequired[int | None]

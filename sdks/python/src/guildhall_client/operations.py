@@ -28,6 +28,19 @@ class Operations:
         """Get the public keys that verify access tokens (JWKS)"""
         return await self._call('GET', '/.well-known/jwks.json')
 
+    async def get_account_settings(
+        self,
+    ) -> models.AccountSettings:
+        """Get your settings"""
+        return await self._call('GET', '/api/v1/account/settings')
+
+    async def set_account_settings(
+        self,
+        body: models.AccountSettings,
+    ) -> models.AccountSettings:
+        """Change your settings"""
+        return await self._call('PUT', '/api/v1/account/settings', body=body)
+
     async def get_agent_history(
         self,
         *,
@@ -45,9 +58,10 @@ class Operations:
         *,
         tenant_id: str | None = None,
         agent_id: str | None = None,
+        automation_id: str | None = None,
     ) -> models.TaskAcceptedResponse:
         """Start a run of an agent"""
-        return await self._call('POST', '/api/v1/agent/runs', query={'tenantId': tenant_id, 'agentId': agent_id}, body=body)
+        return await self._call('POST', '/api/v1/agent/runs', query={'tenantId': tenant_id, 'agentId': agent_id, 'automationId': automation_id}, body=body)
 
     async def stop_agent_thread(
         self,
@@ -215,6 +229,46 @@ class Operations:
     ) -> models.TokensView:
         """Exchange a refresh token for new tokens"""
         return await self._call('POST', '/api/v1/auth/refresh', body=body)
+
+    async def list_automations(
+        self,
+        *,
+        tenant_id: str,
+    ) -> models.AutomationsView:
+        """List the automations of a tenant"""
+        return await self._call('GET', '/api/v1/automations', query={'tenantId': tenant_id})
+
+    async def create_automation(
+        self,
+        body: models.CreateAutomation,
+        *,
+        idempotency_key: str | None = None,
+    ) -> models.AutomationView:
+        """Create an automation"""
+        return await self._call('POST', '/api/v1/automations', headers={'Idempotency-Key': idempotency_key}, body=body)
+
+    async def get_automation(
+        self,
+        automation: str,
+    ) -> models.AutomationView:
+        """Get an automation"""
+        return await self._call('GET', f'/api/v1/automations/{quote(automation)}')
+
+    async def update_automation(
+        self,
+        automation: str,
+        body: models.UpdateAutomation,
+    ) -> models.AutomationView:
+        """Change an automation"""
+        return await self._call('PATCH', f'/api/v1/automations/{quote(automation)}', body=body)
+
+    async def start_automation(
+        self,
+        automation: str,
+        body: models.StartAutomation,
+    ) -> models.TaskAcceptedResponse:
+        """Start a run of an automation"""
+        return await self._call('POST', f'/api/v1/automations/{quote(automation)}/runs', body=body)
 
     async def list_backends(
         self,

@@ -2,9 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
+use guildhall_domain::FailureKind;
+use guildhall_domain::front::time_zone::TimeZoneName;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
-use guildhall_protocol::rest::access::account::{ChangePassword, EndedLoginsView};
-use guildhall_service::access::account::PasswordChange;
+use guildhall_protocol::rest::access::account::{AccountSettings, ChangePassword, EndedLoginsView};
+use guildhall_service::access::account::{self, PasswordChange};
 
 use super::users::check_password;
 use crate::App;
@@ -52,4 +54,42 @@ pub(crate) async fn end_logins(
 ) -> Result<Json<EndedLoginsView>, ApiError> {
     let ended_logins = app.access.account.end_logins(&caller.caller).await?;
     Ok(Json(EndedLoginsView { ended_logins }))
+}
+
+/// Get your settings
+#[utoipa::path(
+    get, path = "/api/v1/account/settings", tag = "auth", operation_id = "getAccountSettings", security(("bearer" = [])),
+    responses((status = 200, description = "The settings of the caller", body = AccountSettings), CommonErrors)
+)]
+pub(crate) async fn get_settings(
+    State(app): State<App>,
+    caller: AuthenticatedCaller,
+) -> Result<Json<AccountSettings>, ApiError> {
+    Ok(Json(settings_view(app.access.account.settings(&caller.caller).await?)))
+}
+
+/// Change your settings
+///
+/// The time zone is that of the turns of clients that send no `client_time`.
+#[utoipa::path(
+    put, path = "/api/v1/account/settings", tag = "auth", operation_id = "setAccountSettings", security(("bearer" = [])),
+    request_body = AccountSettings,
+    responses((status = 200, description = "The settings have changed", body = AccountSettings), CommonErrors)
+)]
+pub(crate) async fn set_settings(
+    State(app): State<App>,
+    caller: AuthenticatedCaller,
+    Body(body): Body<AccountSettings>,
+) -> Result<Json<AccountSettings>, ApiError> {
+    let parse = |name: String| {
+        let invalid = |error| ApiError::new(FailureKind::SchemaInvalid, format!("timeZone: {error}"));
+        TimeZoneName::parse(&name).map_err(invalid)
+    };
+    let settings = account::AccountSettings { time_zone: body.time_zone.map(parse).transpose()? };
+    app.access.account.set_settings(&caller.caller, &settings).await?;
+    Ok(Json(settings_view(settings)))
+}
+
+fn settings_view(settings: account::AccountSettings) -> AccountSettings {
+    AccountSettings { time_zone: settings.time_zone.map(|zone| zone.to_string()) }
 }

@@ -45,6 +45,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(signing::jwks))
         .routes(routes!(account::change_password))
         .routes(routes!(account::end_logins))
+        .routes(routes!(account::get_settings, account::set_settings))
         .routes(routes!(users::create, users::list))
         .routes(routes!(users::get))
         .routes(routes!(users::disable))

@@ -1,12 +1,16 @@
 //! Agents.
 
+mod automations;
+mod pipeline;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{AgentsManage, AgentsRead};
-use guildhall_domain::agents::settings::{AgentSettings, AgentSettingsChange, Instructions};
+use guildhall_domain::agents::instructions::{Instructions, InvalidInstructions};
+use guildhall_domain::agents::settings::{AgentSettings, AgentSettingsChange};
 use guildhall_domain::agents::{Agent, AgentChange};
 use guildhall_domain::ids::AgentId;
 use guildhall_domain::runs::policy::PolicyRequest;
@@ -53,6 +57,7 @@ pub(crate) async fn create(
             profile: parse("backendProfile", &body.backend_profile)?,
             workspace: parse_part("workspaceRef", body.workspace_ref)?,
             policy: policy(&app, body.execution_policy.unwrap_or_else(|| json!({})))?,
+            pipeline: pipeline::parse(body.pipeline)?.unwrap_or_default(),
         },
     };
     let agent = app.agents.agents.create(&caller, &request, key.as_ref()).await?;
@@ -119,15 +124,15 @@ pub(crate) async fn update(
             profile: body.backend_profile.map(|text| parse("backendProfile", &text)).transpose()?,
             workspace: body.workspace_ref.map(|value| parse_part("workspaceRef", value)).transpose()?,
             policy: body.execution_policy.map(|value| policy(&app, value)).transpose()?,
+            pipeline: pipeline::parse(body.pipeline)?,
         },
     };
     Ok(Json(view(app.agents.agents.update(&caller, agent, change).await?)))
 }
 
 fn instructions(text: String) -> Result<Instructions, ApiError> {
-    text.try_into().map_err(|error: guildhall_domain::agents::settings::InvalidAgentSettings| {
-        ApiError::new(FailureKind::SchemaInvalid, error.to_string())
-    })
+    text.try_into()
+        .map_err(|error: InvalidInstructions| ApiError::new(FailureKind::SchemaInvalid, error.to_string()))
 }
 
 fn policy(app: &App, mut requested: Value) -> Result<PolicyRequest, ApiError> {
@@ -149,6 +154,7 @@ fn view(agent: Agent) -> AgentView {
         provider_id: settings.provider.to_string(),
         backend_profile: settings.profile.to_string(),
         execution_policy: json!(settings.policy),
+        pipeline: json!(settings.pipeline),
         enabled: agent.enabled,
         default: agent.is_default,
         revision: agent.revision,
@@ -158,5 +164,9 @@ fn view(agent: Agent) -> AgentView {
 }
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(get, update))
+    OpenApiRouter::new()
+        .routes(routes!(create, list))
+        .routes(routes!(get, update))
+        .routes(routes!(automations::create, automations::list))
+        .routes(routes!(automations::get, automations::update))
 }

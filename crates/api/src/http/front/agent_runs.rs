@@ -10,20 +10,20 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::agents::AgentKey;
-use guildhall_domain::front::external_id::ExternalId;
-use guildhall_domain::front::time_zone::event_time_zone;
 use guildhall_domain::ids::AgentId;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::front::agent_runs::{
-    self, AgentRunInput, AgentRunInputError, AgentRunsQuery, RunAgentInput, StopAgentRunsQuery, StoppedView,
-    TaskAcceptedResponse,
+    self, AgentRunInput, AgentRunInputError, AgentRunsQuery, NewAgentRunQuery, RunAgentInput,
+    StopAgentRunsQuery, StoppedView, TaskAcceptedResponse,
 };
 use guildhall_service::ServiceError;
 use guildhall_service::front::agent_runs::TurnRequest;
 use serde_json::{Value, json};
 
+use super::agent_names::AgentNames;
 use super::agui;
-use super::runtime_mode::check_mode;
+use super::client_ids::{known_id, new_id};
+use super::runtime_mode::pipeline_source;
 use crate::App;
 use crate::edge::caller::PendingAuthorization;
 use crate::edge::client_address::DirectConnection;
@@ -40,7 +40,7 @@ use crate::http::responses::CommonErrors;
 /// is read as AG-UI defines it, and the response is a stream of AG-UI events that ends with the run.
 #[utoipa::path(
     post, path = "/api/v1/agent/runs", tag = "front", operation_id = "createAgentRun", security(("bearer" = [])),
-    params(AgentRunsQuery), request_body = RunAgentInput,
+    params(NewAgentRunQuery), request_body = RunAgentInput,
     responses(
         (status = 200, description = "The run was accepted", content(
             (TaskAcceptedResponse = "application/json"), (String = "text/event-stream")
@@ -54,23 +54,34 @@ pub(crate) async fn create(
     caller: PendingAuthorization<RunsWrite>,
     DirectConnection(peer): DirectConnection,
     headers: HeaderMap,
-    ValidatedQuery(query): ValidatedQuery<AgentRunsQuery>,
+    ValidatedQuery(query): ValidatedQuery<NewAgentRunQuery>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let bytes = read_body(body)?;
     let agent = query.agent_id.as_deref().map(|agent| parse("agentId", agent)).transpose()?;
+    let automation = query.automation_id.as_deref().map(|name| parse("automationId", name)).transpose()?;
     if accepts_stream(&headers) {
         let input = agui::parse_input(&bytes)?;
         let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
-        return agui::run(&app, caller, agent.as_ref(), peer, input).await;
+        let names = AgentNames { agent: agent.as_ref(), automation: automation.as_ref() };
+        return agui::run(&app, caller, names, peer, input).await;
     }
     let input = agent_runs::parse(&bytes).map_err(|error| invalid(&error))?;
     let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
     let thread = new_id("threadId", &input.thread_id.to_string())?;
     let client_run = new_id("runId", &input.run_id)?;
     let message = new_id("messages[0].id", &input.user_message.id)?;
+    let source = pipeline_source(input.runtime_mode, automation.as_ref())?;
+    let device_zone = input.client_time.as_ref().map(|time| time.device_timezone.clone());
     let payload = payload(input)?;
-    let request = TurnRequest { thread: &thread, client_run: &client_run, message: &message, payload };
+    let request = TurnRequest {
+        thread: &thread,
+        client_run: &client_run,
+        message: &message,
+        source,
+        device_zone: device_zone.as_ref(),
+        payload,
+    };
     let accepted = app.front.agent_runs.start_turn(&caller, agent.as_ref(), request).await?;
     let response = TaskAcceptedResponse {
         task_id: accepted.turn.command.to_string(),
@@ -102,7 +113,8 @@ pub(crate) async fn run_with_agui(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let input = agui::parse_input(&read_body(body)?)?;
-    agui::run(&app, caller, Some(&AgentKey::Id(agent)), peer, input).await
+    let names = AgentNames { agent: Some(&AgentKey::Id(agent)), automation: None };
+    agui::run(&app, caller, names, peer, input).await
 }
 
 /// Follow a conversation with AG-UI
@@ -154,16 +166,6 @@ pub(crate) async fn stop(
     Ok(Json(StoppedView { stopped }))
 }
 
-/// Reads the client's id of something that exists. A text that cannot be an id names nothing.
-fn known_id(text: &str) -> Result<ExternalId, ServiceError> {
-    text.parse().map_err(|_| ServiceError::NOT_FOUND)
-}
-
-/// Reads the id that the client chooses for something new.
-fn new_id(name: &str, text: &str) -> Result<ExternalId, ApiError> {
-    text.parse().map_err(|error| ApiError::new(FailureKind::InvalidInput, format!("{name} {error}")))
-}
-
 /// Returns whether the client wants a stream. Anything else is answered as JSON.
 fn accepts_stream(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
@@ -187,25 +189,25 @@ fn invalid(error: &AgentRunInputError) -> ApiError {
 /// Returns the payload of the turn: the user's text as the prompt, and the rest of the input as it came.
 fn payload(input: AgentRunInput) -> Result<Value, ApiError> {
     let refused = |message: &str| Err(ApiError::new(FailureKind::InvalidInput, message));
-    check_mode(input.runtime_mode)?;
     if !input.user_message.attachments.is_empty() {
         return refused("binary content url: this server takes no attachments");
     }
     if input.user_message.text.trim().is_empty() {
         return refused("RunAgentInput user message has no text");
     }
-    let device = input.client_time.as_ref().map(|time| time.device_timezone.as_str());
     let mut payload = json!({
         "prompt": input.user_message.text,
         "clientMessageId": input.user_message.id,
         "runtimeMode": input.runtime_mode,
-        "timeZone": event_time_zone(None, device, None).as_str(),
         "input": {
             "state": input.state, "messages": input.other_messages, "tools": input.tools, "context": input.context,
         },
     });
     if let Some(parent) = input.parent_run_id {
         payload["parentRunId"] = json!(parent);
+    }
+    if let Some(time) = input.client_time {
+        payload["clientTime"] = json!(time.client_now_iso);
     }
     Ok(payload)
 }

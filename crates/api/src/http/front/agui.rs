@@ -14,7 +14,6 @@ use guildhall_domain::agents::AgentKey;
 use guildhall_domain::approvals::voter::ClientConnection;
 use guildhall_domain::front::ClientTurn;
 use guildhall_domain::front::external_id::ExternalId;
-use guildhall_domain::front::time_zone::event_time_zone;
 use guildhall_domain::ids::SessionId;
 use guildhall_domain::journal::follow::ClientId;
 use guildhall_domain::journal::{Gap, InvalidCursor, Seq, SessionCursor, SessionPosition};
@@ -26,11 +25,13 @@ use guildhall_protocol::stream::Notice;
 use guildhall_service::ServiceError;
 use guildhall_service::front::agent_runs::TurnRequest;
 use guildhall_service::front::interrupt_answers::ResumeRequest;
+use guildhall_service::front::pipelines::PipelineSource;
 use guildhall_service::sessions::follow::{SessionEvent, SessionStream};
 use serde_json::{Value, json};
 
+use super::agent_names::AgentNames;
 use super::interrupt_questions::InterruptQuestions;
-use super::runtime_mode::check_mode;
+use super::runtime_mode::pipeline_source;
 use crate::App;
 use crate::edge::caller::Follower;
 use crate::edge::error::ApiError;
@@ -152,15 +153,15 @@ fn invalid(error: &InvalidInput) -> ApiError {
 pub(super) async fn run(
     app: &App,
     caller: Authorized<RunsWrite>,
-    agent: Option<&AgentKey>,
+    names: AgentNames<'_>,
     peer: ClientConnection,
     input: RunAgentInput,
 ) -> Result<Response, ApiError> {
     let reader = caller.as_reader().map_err(ServiceError::from)?;
     let (session, turn) = if input.resume.is_empty() {
-        find_or_start(app, &caller, agent, &input).await?
+        find_or_start(app, &caller, names, &input).await?
     } else {
-        resume(app, &caller, agent, peer, &input).await?
+        resume(app, &caller, names.agent, peer, &input).await?
     };
     let mode = StreamMode::Run { run_id: input.run_id.to_string(), command: turn.command };
     let fold = AguiFold::new(input.thread_id.as_str(), input.version, mode);
@@ -198,17 +199,18 @@ async fn resume(
 async fn find_or_start(
     app: &App,
     caller: &Authorized<RunsWrite>,
-    agent: Option<&AgentKey>,
+    names: AgentNames<'_>,
     input: &RunAgentInput,
 ) -> Result<(SessionId, ClientTurn), ApiError> {
     let reader = caller.as_reader().map_err(ServiceError::from)?;
-    let session = app.front.agent_runs.find(&reader, agent, &input.thread_id).await?;
+    let source = pipeline_source(input.runtime_mode, names.automation)?;
+    let session = app.front.agent_runs.find_for(&reader, names.agent, source, &input.thread_id).await?;
     if let Some(session) = session
         && let Some(turn) = app.front.agent_runs.find_turn(session, &input.run_id).await?
     {
         return Ok((session, turn));
     }
-    start(app, caller, agent, session, input).await
+    start(app, caller, names.agent, (session, source), input).await
 }
 
 fn refused(message: &str) -> ApiError {
@@ -219,10 +221,9 @@ async fn start(
     app: &App,
     caller: &Authorized<RunsWrite>,
     agent: Option<&AgentKey>,
-    session: Option<SessionId>,
+    (session, source): (Option<SessionId>, PipelineSource<'_>),
     input: &RunAgentInput,
 ) -> Result<(SessionId, ClientTurn), ApiError> {
-    check_mode(input.runtime_mode)?;
     // What cannot be an id was never stored as one.
     let sent: Vec<ExternalId> = input.messages.iter().filter_map(|message| message.id.parse().ok()).collect();
     let known = match session {
@@ -236,17 +237,24 @@ async fn start(
     if !message.images.is_empty() {
         return Err(refused("messages: this server takes no images"));
     }
-    let device = input.client_time.as_ref().map(|time| time.device_timezone.as_str());
     let mut payload = json!({
         "prompt": message.text, "clientMessageId": message.id.as_str(), "runtimeMode": input.runtime_mode,
-        "timeZone": event_time_zone(None, device, None).as_str(),
         "input": { "state": input.state, "tools": input.tools, "context": input.context },
     });
     if let Some(parent) = &input.parent_run_id {
         payload["parentRunId"] = json!(parent.as_str());
     }
-    let (thread, client_run) = (&input.thread_id, &input.run_id);
-    let request = TurnRequest { thread, client_run, message: &message.id, payload };
+    if let Some(time) = &input.client_time {
+        payload["clientTime"] = json!(time.client_now_iso);
+    }
+    let request = TurnRequest {
+        thread: &input.thread_id,
+        client_run: &input.run_id,
+        message: &message.id,
+        source,
+        device_zone: input.client_time.as_ref().map(|time| &time.device_timezone),
+        payload,
+    };
     let accepted = app.front.agent_runs.start_turn(caller, agent, request).await?;
     Ok((accepted.session, accepted.turn))
 }

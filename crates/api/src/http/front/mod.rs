@@ -1,7 +1,10 @@
 //! The front door for applications.
 
+mod agent_names;
 mod agent_runs;
 mod agui;
+mod automation_runs;
+mod client_ids;
 mod history;
 mod interrupt_questions;
 mod runtime_mode;
@@ -17,5 +20,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(agent_runs::follow))
         .routes(routes!(agent_runs::stop))
         .routes(routes!(agent_runs::run_with_agui))
+        .routes(routes!(automation_runs::start))
         .routes(routes!(history::get))
 }

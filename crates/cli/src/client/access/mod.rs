@@ -11,6 +11,7 @@ pub(crate) mod members;
 mod operators;
 pub(crate) mod passwd;
 pub(crate) mod projects;
+pub(crate) mod settings;
 pub(crate) mod tenants;
 pub(crate) mod users;
 pub(crate) mod whoami;

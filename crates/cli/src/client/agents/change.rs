@@ -5,6 +5,7 @@ use clap::Args;
 use guildhall_protocol::rest::agents::UpdateAgent;
 use serde_json::json;
 
+use super::pipeline_file::PipelineArg;
 use super::{PolicyArgs, fields, resolve};
 use crate::client::connection::{CommonArgs, TenantArg};
 use crate::client::runs::workspace;
@@ -40,6 +41,8 @@ pub(super) struct UpdateArgs {
     workspace: Option<String>,
     #[command(flatten)]
     policy: PolicyArgs,
+    #[command(flatten)]
+    pipeline: PipelineArg,
     /// Make it the agent for requests that name none
     #[arg(long)]
     default: bool,
@@ -60,6 +63,7 @@ pub(super) struct UpdateArgs {
 
 pub(super) async fn run(args: &UpdateArgs) -> Result<()> {
     let workspace_ref = args.workspace.as_deref().map(workspace::parse).transpose()?;
+    let pipeline = args.pipeline.read()?;
     let (client, tenant) = args.tenant.connect(&args.common).await?;
     let agent = resolve(&client, tenant, &args.agent).await?;
     let instructions = args.instructions.clone().map(Some);
@@ -73,6 +77,7 @@ pub(super) async fn run(args: &UpdateArgs) -> Result<()> {
         provider_id: args.provider.clone(),
         backend_profile: args.profile.clone(),
         execution_policy: args.policy.value(),
+        pipeline,
         enabled: (args.enable || args.disable).then_some(args.enable),
         default: args.default.then_some(true),
     };

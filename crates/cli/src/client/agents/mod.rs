@@ -1,6 +1,7 @@
 //! `guildhall agents`.
 
 mod change;
+pub(crate) mod pipeline_file;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -11,6 +12,7 @@ use guildhall_protocol::rest::agents::{AgentView, CreateAgent};
 use guildhall_sdk::Client;
 use serde_json::{Value, json};
 
+use self::pipeline_file::PipelineArg;
 use crate::async_runtime::block_on;
 use crate::client::connection::{CommonArgs, TenantArg};
 use crate::client::runs::workspace;
@@ -58,6 +60,8 @@ struct CreateArgs {
     workspace: String,
     #[command(flatten)]
     policy: PolicyArgs,
+    #[command(flatten)]
+    pipeline: PipelineArg,
     /// Make it the agent for requests that name none
     #[arg(long)]
     default: bool,
@@ -133,6 +137,7 @@ pub(crate) fn run(args: &AgentsArgs) -> Result<()> {
 
 async fn create(args: &CreateArgs) -> Result<()> {
     let workspace_ref = workspace::parse(&args.workspace)?;
+    let pipeline = args.pipeline.read()?;
     let (client, tenant) = args.tenant.connect(&args.common).await?;
     let agent = CreateAgent {
         tenant_id: tenant.to_string(),
@@ -145,6 +150,7 @@ async fn create(args: &CreateArgs) -> Result<()> {
         provider_id: args.provider.clone(),
         backend_profile: args.profile.clone(),
         execution_policy: args.policy.value(),
+        pipeline,
         default: args.default,
     };
     let agent = client.create_agent(&agent, args.idempotency_key.as_deref()).await?;
@@ -183,7 +189,7 @@ async fn show(agent: &str, tenant: &TenantArg, common: &CommonArgs) -> Result<()
 }
 
 /// Returns the id of an agent that is named by slug or id.
-async fn resolve(client: &Client, tenant: TenantId, given: &str) -> Result<AgentId> {
+pub(crate) async fn resolve(client: &Client, tenant: TenantId, given: &str) -> Result<AgentId> {
     if let Ok(id) = given.parse() {
         return Ok(id);
     }
@@ -208,6 +214,7 @@ fn fields(agent: &AgentView) -> String {
         ("provider", agent.provider_id.clone()),
         ("workspace", agent.workspace_ref.to_string()),
         ("policy", agent.execution_policy.to_string()),
+        ("pipeline", agent.pipeline.to_string()),
         ("state", state(agent).to_owned()),
         ("revision", agent.revision.to_string()),
         ("updated", format_time(agent.updated_at)),

@@ -19,6 +19,7 @@ pub(super) struct ClientRuns {
 struct ClientRun {
     id: String,
     parent: Option<String>,
+    worker: Option<String>,
 }
 
 impl ClientRuns {
@@ -30,12 +31,18 @@ impl ClientRuns {
     pub(super) fn claim(&mut self, segment: u32, event: &JournalEvent) {
         if let Some(id) = event.optional_text("clientRunId") {
             let parent = event.optional_text("parentRunId").map(str::to_owned);
-            self.claims.entry(segment).or_insert(ClientRun { id: id.to_owned(), parent });
+            let worker = event.optional_text("worker").map(str::to_owned);
+            self.claims.entry(segment).or_insert(ClientRun { id: id.to_owned(), parent, worker });
         }
     }
 
     pub(super) fn has_claim(&self, segment: u32) -> bool {
         self.claims.contains_key(&segment)
+    }
+
+    /// Returns the worker that the router of the turn picked, if the turn has a router.
+    pub(super) fn worker(&self) -> Option<&str> {
+        self.claims.get(&0)?.worker.as_deref()
     }
 
     pub(super) fn parent(&self, segment: u32) -> Option<String> {

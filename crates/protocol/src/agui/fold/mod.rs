@@ -21,6 +21,7 @@ mod items;
 mod journal_event;
 mod outcome;
 mod segment_filter;
+mod steps;
 mod turn;
 
 use std::collections::BTreeSet;

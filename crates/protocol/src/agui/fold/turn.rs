@@ -15,10 +15,8 @@ use super::interrupts::interrupt;
 use super::items::{TextItems, TextKind};
 use super::journal_event::JournalEvent;
 use super::outcome::{self, SegmentEnd};
+use super::steps::{Step, Steps};
 use crate::agui::event::{AguiEvent, AguiVersion, Message, RunInput, RunOutcome};
-
-/// The step of a run that no runner has started.
-const WAITING_STEP: &str = "waiting";
 
 /// A turn command. Its segments are the runs that clients see: an approval ends one, and the next one starts when the
 /// approval is closed.
@@ -43,7 +41,7 @@ pub(super) struct Turn {
     calls: ToolCalls,
     /// Usage of the open segment.
     usage: Usage,
-    is_waiting_step_open: bool,
+    steps: Steps,
 }
 
 #[derive(Debug)]
@@ -70,7 +68,7 @@ impl Turn {
             reasoning: TextItems::new(command, TextKind::Reasoning),
             calls: ToolCalls::new(command),
             usage: Usage::default(),
-            is_waiting_step_open: false,
+            steps: Steps::default(),
         }
     }
 
@@ -144,9 +142,14 @@ impl Turn {
         for value in self.approvals.take_decisions() {
             events.push(AguiEvent::Custom { name: "guildhall.approval".to_owned(), value });
         }
+        let worker = self.client_runs.worker();
+        if self.started == 1 {
+            self.steps.route(worker, events);
+        }
         if self.started == 1 && self.queue.is_empty() {
-            self.is_waiting_step_open = true;
-            events.push(AguiEvent::StepStarted { step_name: WAITING_STEP.to_owned() });
+            self.steps.open(Step::Waiting, events);
+        } else if worker.is_some() {
+            self.steps.open(Step::Worker, events);
         }
     }
 
@@ -184,7 +187,7 @@ impl Turn {
     pub(super) fn advance(&mut self, context: &StreamContext, events: &mut Vec<AguiEvent>) {
         while self.is_open {
             let Some(event) = self.queue.pop_front() else { return };
-            self.close_waiting_step(events);
+            self.steps.end_waiting(self.client_runs.worker(), events);
             self.apply(&event, context, events);
         }
     }
@@ -271,13 +274,7 @@ impl Turn {
     fn close_open_items(&mut self, events: &mut Vec<AguiEvent>) {
         self.messages.close(events);
         self.reasoning.close(events);
-        self.close_waiting_step(events);
-    }
-
-    fn close_waiting_step(&mut self, events: &mut Vec<AguiEvent>) {
-        if std::mem::take(&mut self.is_waiting_step_open) {
-            events.push(AguiEvent::StepFinished { step_name: WAITING_STEP.to_owned() });
-        }
+        self.steps.close(events);
     }
 
     /// Returns the messages that the turn was created with, for its first segment. A client's own id is used only if the

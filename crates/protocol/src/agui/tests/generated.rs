@@ -37,7 +37,8 @@ pub(super) fn journal(steps: &[Step]) -> Journal {
             None => {
                 current = (current + 1) % 5;
                 let text = &step.text;
-                let client = (step.item > 0).then(|| format!("run-{number}"));
+                let client = (step.item > 0)
+                    .then(|| format!("run-{number}{}", ["", "", "-routed"][usize::from(step.item)]));
                 let turn = letter(journal.ordinal, current);
                 journal = journal.turn(turn, text, client.as_deref());
                 continue;

@@ -24,7 +24,8 @@ impl Journal {
         Self { events: Vec::new(), ordinal: 1 }
     }
 
-    /// Starts a turn as the server does, with the id of a client's run if it came through this door.
+    /// Starts a turn as the server does, with the id of a client's run if it came through this door. A run whose id ends with
+    /// `-routed` has a router.
     pub(super) fn turn(mut self, letter: char, text: &str, client_run: Option<&str>) -> Self {
         self =
             self.add(letter, "command_status", json!({ "status": "pending", "type": "turn", "ordinal": 1 }));
@@ -34,6 +35,9 @@ impl Journal {
         }
         self = self.add(letter, "user_message", message);
         match client_run {
+            Some(run) if run.ends_with("-routed") => {
+                self.add(letter, "client_run", json!({ "clientRunId": run, "worker": "code" }))
+            }
             Some(run) => self.add(letter, "client_run", json!({ "clientRunId": run })),
             None => self,
         }

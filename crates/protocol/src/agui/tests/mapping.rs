@@ -31,6 +31,35 @@ fn turn_of_a_client_starts_at_once_with_its_message() {
 }
 
 #[test]
+fn run_with_a_router_has_a_worker_step_in_each_of_its_segments() {
+    let journal = Journal::new().turn('A', "hi", Some("r1-routed")).running('A').ask('A', "apr_1");
+    let journal =
+        journal.resume('A', "r2", "apr_1").approval_status('A', "apr_1", "decided").end('A', "completed");
+    let is_shown =
+        |frame: &String| frame.starts_with("STEP") || frame.starts_with("RUN") || frame.contains("route");
+    let frames = journal.thread(AguiVersion::V1).into_iter().filter(is_shown);
+    let frames: Vec<_> = frames
+        .map(|frame| frame.split_once(" input=").map_or(frame.clone(), |(kind, _)| kind.to_owned()))
+        .collect();
+    assert_eq!(
+        frames[..8],
+        [
+            "RUN_STARTED",
+            "STEP_STARTED stepName=router",
+            "CUSTOM name=guildhall.route value={\"worker\":\"code\"}",
+            "STEP_FINISHED stepName=router",
+            "STEP_STARTED stepName=waiting",
+            "STEP_FINISHED stepName=waiting",
+            "STEP_STARTED stepName=worker",
+            "STEP_FINISHED stepName=worker",
+        ]
+    );
+    assert!(frames[8].starts_with("RUN_FINISHED") && frames[9].starts_with("RUN_STARTED"), "{frames:?}");
+    assert_eq!(frames[10..12], ["STEP_STARTED stepName=worker", "STEP_FINISHED stepName=worker"]);
+    assert!(frames[12].starts_with("RUN_FINISHED"), "{frames:?}");
+}
+
+#[test]
 fn turn_of_another_door_starts_with_its_first_event() {
     let journal = Journal::new().turn('A', "hi", None);
     assert_eq!(journal.thread(AguiVersion::V1), [""; 0]);

@@ -14,6 +14,15 @@ pub struct ChangePassword {
     pub new_password: String,
 }
 
+/// What the caller has chosen for itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AccountSettings {
+    /// IANA name of the zone of the caller's events, for clients that send no `client_time`. Null: UTC.
+    #[schema(example = "Europe/Berlin", min_length = 1, max_length = 64)]
+    pub time_zone: Option<String>,
+}
+
 /// The number of ended logins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

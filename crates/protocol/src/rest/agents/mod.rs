@@ -1,10 +1,14 @@
 //! Agents.
 
+pub mod automations;
+pub mod pipeline;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
+use self::pipeline::PipelineBody;
 use super::runs::policy::ExecutionPolicyRequest;
 use super::runs::workspace::WorkspaceRef;
 
@@ -48,6 +52,10 @@ pub struct CreateAgent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<ExecutionPolicyRequest>, example = json!({ "sandbox": "read-only" }))]
     pub execution_policy: Option<Value>,
+    /// How its turns are done. By default one worker, with no context and all tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PipelineBody>)]
+    pub pipeline: Option<Value>,
     /// Whether requests that name no agent are for this one. It replaces the earlier default.
     #[serde(default)]
     pub default: bool,
@@ -86,6 +94,10 @@ pub struct UpdateAgent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<ExecutionPolicyRequest>)]
     pub execution_policy: Option<Value>,
+    /// Replaces the whole pipeline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PipelineBody>)]
+    pub pipeline: Option<Value>,
     /// Whether it takes new turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
@@ -117,6 +129,8 @@ pub struct AgentView {
     /// The requested values. Each run shows those that were filled in.
     #[schema(value_type = ExecutionPolicyRequest)]
     pub execution_policy: Value,
+    #[schema(value_type = PipelineBody)]
+    pub pipeline: Value,
     /// Whether it takes new turns.
     pub enabled: bool,
     /// Whether requests that name no agent are for this one.

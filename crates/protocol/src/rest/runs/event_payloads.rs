@@ -78,6 +78,9 @@ pub struct ClientRunPayload {
     /// The client's run that this one follows.
     #[schema(required = false)]
     pub parent_run_id: String,
+    /// The worker that the router of the turn picked.
+    #[schema(required = false, example = "default")]
+    pub worker: String,
     /// Approvals that the client answered to continue the turn.
     #[schema(required = false)]
     pub resumed: Vec<String>,

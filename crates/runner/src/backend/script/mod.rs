@@ -13,6 +13,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use guildhall_domain::FailureKind;
+use guildhall_domain::runs::turn_prompt::prompt_message;
 use tokio::sync::mpsc;
 
 use super::control::reject_pending;
@@ -204,7 +205,8 @@ impl Backend for ScriptBackend {
         sink: &'a EventSink,
         control: &'a mut mpsc::Receiver<TurnControl>,
     ) -> BoxFuture<'a, TurnOutcome> {
-        self.work(prompt, sink, control).boxed()
+        // A script knows commands, and no context.
+        self.work(prompt_message(prompt), sink, control).boxed()
     }
 
     fn shutdown(self: Box<Self>) -> BoxFuture<'static, ()> {

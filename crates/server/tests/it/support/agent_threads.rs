@@ -21,6 +21,8 @@ pub(crate) async fn tenant_with_agent(cluster: &Cluster) -> TestTenant {
     let mut body = agent_request("acme", "helper");
     body["default"] = json!(true);
     body["instructions"] = json!("Be brief.");
+    body["pipeline"] =
+        json!({ "enabledTools": ["shell"], "context": [{ "description": "Team", "value": "web" }] });
     let created = cluster.first.post_as("/api/v1/agents", &cluster.operator.token, body).await;
     assert_eq!(created.status, 201, "{}", created.text);
     tenant

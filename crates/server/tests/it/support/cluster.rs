@@ -182,6 +182,14 @@ impl Cluster {
         response.body["id"].as_str().expect("an id").to_owned()
     }
 
+    /// Creates an automation of an agent, and returns its id.
+    pub(crate) async fn create_automation(&self, tenant: &str, agent: &str) -> String {
+        let body = json!({ "tenantId": tenant, "agentId": agent, "slug": "daily", "name": "Daily", "prompt": "report" });
+        let response = self.first.post_as("/api/v1/automations", &self.operator.token, body).await;
+        assert_eq!(response.status, 201, "{}", response.text);
+        response.body["id"].as_str().expect("an id").to_owned()
+    }
+
     /// Creates an invitation, and returns its id and its secret.
     pub(crate) async fn create_invitation(&self, tenant: &str, role: &str) -> (String, String) {
         let path = format!("/api/v1/tenants/{tenant}/invitations");

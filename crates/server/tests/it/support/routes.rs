@@ -108,6 +108,13 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/tenants/{tenant}/subject-tokens"), json!({ "subject": "victim" })),
         (("POST", "/api/v1/agents"), agent_request("acme", "mallory")),
         (("PATCH", "/api/v1/agents/{agent}"), json!({ "name": "Mallory" })),
+        (
+            ("POST", "/api/v1/automations"),
+            json!({ "tenantId": "acme", "agentId": "helper", "slug": "mallory", "name": "M", "prompt": "leak" }),
+        ),
+        (("PATCH", "/api/v1/automations/{automation}"), json!({ "prompt": "leak" })),
+        (("POST", "/api/v1/automations/{automation}/runs"), json!({})),
+        (("PUT", "/api/v1/account/settings"), json!({ "timeZone": "Asia/Tokyo" })),
         (("POST", "/api/v1/agent/runs"), run_agent_input("leak")),
         (("POST", "/api/v1/agents/{agent}/agui"), run_agent_input("leak")),
         (("POST", "/api/v1/runs"), run_request("acme")),
@@ -185,7 +192,7 @@ pub(crate) async fn send(
 }
 
 /// The path parameters, in the order of the lists below.
-pub(crate) const PARAMETERS: [&str; 17] = [
+pub(crate) const PARAMETERS: [&str; 18] = [
     "{tenant}",
     "{key}",
     "{principal}",
@@ -203,10 +210,11 @@ pub(crate) const PARAMETERS: [&str; 17] = [
     "{rule}",
     "{webhook}",
     "{agent}",
+    "{automation}",
 ];
 
 /// Well-formed ids that do not exist.
-pub(crate) const MISSING_IDS: [&str; 17] = [
+pub(crate) const MISSING_IDS: [&str; 18] = [
     "ten_01920000000070008000000000000000",
     "key_01920000000070008000000000000000",
     "prn_01920000000070008000000000000000",
@@ -224,9 +232,10 @@ pub(crate) const MISSING_IDS: [&str; 17] = [
     "apl_01920000000070008000000000000000",
     "whk_01920000000070008000000000000000",
     "agt_01920000000070008000000000000000",
+    "aut_01920000000070008000000000000000",
 ];
 
-pub(crate) fn fill(template: &str, values: [&str; 17]) -> String {
+pub(crate) fn fill(template: &str, values: [&str; 18]) -> String {
     let mut template = template.replace("{seq}", "1").replace("{number}", "0");
     // The tenant and the agent of a thread are query parameters.
     if template.contains("{thread}") {

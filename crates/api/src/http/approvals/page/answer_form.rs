@@ -60,6 +60,9 @@ fn add_decision(html: &mut Html, view: &PageView<'_>, decision: &Decision) {
                 "策略：已不可能得到足够的相同回应",
             ));
         }
+        DecidedBy::DisabledTool => {
+            html.text(language.pick("the agent: the tool is not enabled", "智能体设置：该工具未启用"));
+        }
     }
     html.text(language.pick(", ", "，"));
     add_time(html, decision.at());

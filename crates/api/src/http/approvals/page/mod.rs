@@ -175,7 +175,8 @@ fn is_own_decision(error: &ApprovalError, caller: PrincipalId, answer: &Answer) 
         DecidedBy::Rule(_)
         | DecidedBy::EarlierApproval(_)
         | DecidedBy::Expiry
-        | DecidedBy::UnreachableQuorum => false,
+        | DecidedBy::UnreachableQuorum
+        | DecidedBy::DisabledTool => false,
     })
 }
 

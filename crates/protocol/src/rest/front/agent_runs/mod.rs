@@ -108,6 +108,22 @@ pub struct UserMessage {
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
+pub struct NewAgentRunQuery {
+    /// Id or slug of the tenant. Optional for service keys, which belong to one tenant.
+    #[param(min_length = 1, max_length = 64)]
+    pub tenant_id: Option<String>,
+    /// Id or slug of the agent. By default the default agent of the tenant, or that of the automation.
+    #[param(example = "helper", min_length = 1, max_length = 64)]
+    pub agent_id: Option<String>,
+    /// Id or slug of the automation: required with `runtime_mode` `automation`, and only with it.
+    #[param(example = "daily-report", min_length = 1, max_length = 64)]
+    pub automation_id: Option<String>,
+}
+
+/// Query parameters of a thread.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct AgentRunsQuery {
     /// Id or slug of the tenant. Optional for service keys, which belong to one tenant.
     #[param(min_length = 1, max_length = 64)]

@@ -1,0 +1,55 @@
+//! Runs of stored automations.
+
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::RunsWrite;
+use guildhall_domain::agents::AutomationKey;
+use guildhall_domain::front::RuntimeMode;
+use guildhall_domain::front::external_id::ExternalId;
+use serde_json::json;
+
+use super::agent_runs::{AcceptedTurn, AgentRuns, TurnRequest};
+use super::pipelines::PipelineSource;
+use crate::ServiceError;
+
+/// A run of an automation to start.
+#[derive(Debug, Clone)]
+pub struct StartAutomation<'a> {
+    pub automation: AutomationKey,
+    pub thread: &'a ExternalId,
+    /// The same id is the same run.
+    pub client_run: &'a ExternalId,
+    /// The id of the message, which the caller cannot choose.
+    pub message_id: &'a ExternalId,
+    /// The message, instead of the prompt of the automation.
+    pub message: Option<&'a str>,
+}
+
+/// Starts runs of automations.
+#[derive(Debug, Clone)]
+pub struct AutomationRuns {
+    agent_runs: AgentRuns,
+}
+
+impl AutomationRuns {
+    pub(super) const fn new(agent_runs: AgentRuns) -> Self {
+        Self { agent_runs }
+    }
+
+    /// Starts a turn with the agent of an automation, in a thread of the caller.
+    pub async fn start(
+        &self,
+        caller: &Authorized<RunsWrite>,
+        start: StartAutomation<'_>,
+    ) -> Result<AcceptedTurn, ServiceError> {
+        let StartAutomation { automation, thread, client_run, message_id, message } = start;
+        let mut payload =
+            json!({ "clientMessageId": message_id.as_str(), "runtimeMode": RuntimeMode::Automation });
+        if let Some(text) = message {
+            payload["prompt"] = json!(text);
+        }
+        let source = PipelineSource::Automation(&automation);
+        let request =
+            TurnRequest { thread, client_run, message: message_id, source, device_zone: None, payload };
+        self.agent_runs.start_turn(caller, None, request).await
+    }
+}

@@ -1,0 +1,1 @@
+SELECT id FROM automations WHERE tenant = $1 AND slug = $2

@@ -1,0 +1,1 @@
+SELECT tenant FROM automations WHERE id = $1

@@ -1,0 +1,1 @@
+SELECT time_zone FROM principals WHERE id = $1
