@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use guildhall_domain::front::ClientTurn;
 use guildhall_domain::front::external_id::ExternalId;
-use guildhall_domain::ids::{CommandId, SessionId};
+use guildhall_domain::ids::{ApprovalId, CommandId, SessionId};
 use guildhall_domain::journal::{Seq, SessionPosition};
 use uuid::Uuid;
 
@@ -17,6 +17,16 @@ pub struct ClientRun<'a> {
     pub id: &'a ExternalId,
     /// The client's id of the message; none if the run answers the questions of a turn.
     pub message: Option<&'a ExternalId>,
+    /// The newest question that the run answers; none if it starts a turn.
+    pub resumed: Option<ApprovalId>,
+}
+
+/// A run that has an id, beside a request that answers a question under the same id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundResume {
+    pub turn: ClientTurn,
+    /// Whether the run answers that question. If not, the run comes before the question.
+    pub is_same: bool,
 }
 
 /// The turn that has an id.
@@ -27,8 +37,8 @@ pub struct ClaimResult {
     pub is_new: bool,
 }
 
-fn turn(command: Uuid, start: SessionPosition, is_resume: bool) -> ClientTurn {
-    ClientTurn { command: CommandId::from_uuid(command), start, is_resume }
+fn turn(command: Uuid, run_ordinal: i32, after_seq: i64) -> ClientTurn {
+    ClientTurn { command: CommandId::from_uuid(command), start: position(run_ordinal, after_seq) }
 }
 
 fn position(run_ordinal: i32, after_seq: i64) -> SessionPosition {
@@ -44,7 +54,22 @@ pub async fn find(
     let row = sqlx::query_file!("queries/client_runs/find.sql", session.as_uuid(), id.as_str())
         .fetch_optional(&store.pool)
         .await?;
-    Ok(row.map(|row| turn(row.command, position(row.run_ordinal, row.after_seq), row.is_resume)))
+    Ok(row.map(|row| turn(row.command, row.run_ordinal, row.after_seq)))
+}
+
+/// Returns the run of an id, for a request that answers a question under this id.
+pub async fn find_resume(
+    store: &Store,
+    session: SessionId,
+    id: &ExternalId,
+    resumed: ApprovalId,
+) -> Result<Option<FoundResume>, StoreError> {
+    let (session, resumed) = (session.as_uuid(), resumed.as_uuid());
+    let row = sqlx::query_file!("queries/client_runs/find_resume.sql", session, id.as_str(), resumed)
+        .fetch_optional(&store.pool)
+        .await?;
+    let found = |turn, is_same| FoundResume { turn, is_same };
+    Ok(row.map(|row| found(turn(row.command, row.run_ordinal, row.after_seq), row.is_same)))
 }
 
 /// Records a turn under an id, and that its thread was used. Returns the turn that has the id: another one if it was
@@ -58,15 +83,13 @@ pub async fn claim(tx: &mut Tx, run: ClientRun<'_>, new: ClientTurn) -> Result<C
         run.message.map(ExternalId::as_str),
         new.command.as_uuid(),
         new.start.ordinal,
-        new.start.seq.get()
+        new.start.seq.get(),
+        run.resumed.map(|approval| approval.as_uuid())
     )
     .fetch_one(tx.connection())
     .await?;
     sqlx::query_file!("queries/threads/touch.sql", session).execute(tx.connection()).await?;
-    Ok(ClaimResult {
-        turn: turn(row.command, position(row.run_ordinal, row.after_seq), row.is_resume),
-        is_new: row.is_new,
-    })
+    Ok(ClaimResult { turn: turn(row.command, row.run_ordinal, row.after_seq), is_new: row.is_new })
 }
 
 /// Returns the place in a session before the first event of a turn; none if no client has started the turn.

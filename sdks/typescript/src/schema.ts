@@ -584,6 +584,74 @@ export interface paths {
         patch: operations["setCommandStatus"];
         trace?: never;
     };
+    "/api/v1/copilotkit/agent/{agent}/connect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Connect CopilotKit to a conversation */
+        post: operations["connectCopilotKitAgent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/copilotkit/agent/{agent}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run an agent for CopilotKit */
+        post: operations["runCopilotKitAgent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/copilotkit/agent/{agent}/stop/{thread}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop the runs of a conversation for CopilotKit */
+        post: operations["stopCopilotKitThread"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/copilotkit/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Describe the agents for CopilotKit */
+        get: operations["getCopilotKitInfo"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/invitations/accept": {
         parameters: {
             query?: never;
@@ -3232,6 +3300,42 @@ export interface components {
              */
             action: string;
         };
+        /** @description An agent. */
+        CopilotKitAgent: {
+            /**
+             * @description Always `HttpAgent`.
+             * @example HttpAgent
+             */
+            className: string;
+            description: string;
+            name: string;
+        };
+        /** @description What the server offers to CopilotKit. */
+        CopilotKitInfo: {
+            /** @description The agents that take turns, by name. `default` is the default agent of the tenant. */
+            agents: {
+                [key: string]: components["schemas"]["CopilotKitAgent"];
+            };
+            /** @description Always false. */
+            audioFileTranscriptionEnabled: boolean;
+            /**
+             * @description Always `sse`.
+             * @example sse
+             */
+            mode: string;
+            /** @description Always true: front ends send nothing to CopilotKit. */
+            telemetryDisabled: boolean;
+            threadEndpoints: components["schemas"]["CopilotKitThreadEndpoints"];
+            /** @description The version of this server. */
+            version: string;
+        };
+        /** @description Which routes there are for lists of threads. None: `connect` reads one thread. */
+        CopilotKitThreadEndpoints: {
+            inspect: boolean;
+            list: boolean;
+            mutations: boolean;
+            realtimeMetadata: boolean;
+        };
         /**
          * @description A private copy of a Git repository on the runner's machine: its working tree as it is, with changes that are not
          *     committed and untracked files that are not ignored.
@@ -5046,6 +5150,11 @@ export interface components {
             targetCommandId?: string | null;
             /** @description The turn has produced events since the delivery. */
             targetEventsObserved: boolean;
+        };
+        /** @description The run to stop. */
+        StopCopilotKitRun: {
+            /** @description The client's id of one run. By default all. */
+            runId?: string | null;
         };
         /** @description Tells whether a run was stopped. */
         StoppedView: {
@@ -7268,6 +7377,157 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CommandView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    connectCopilotKitAgent: {
+        parameters: {
+            query?: {
+                /** @description Id or slug of the tenant. Optional for service keys, which belong to one tenant. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Name or id of the agent */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunAgentInput"];
+            };
+        };
+        responses: {
+            /** @description AG-UI events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runCopilotKitAgent: {
+        parameters: {
+            query?: {
+                /** @description Id or slug of the tenant. Optional for service keys, which belong to one tenant. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Name or id of the agent */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunAgentInput"];
+            };
+        };
+        responses: {
+            /** @description AG-UI events until the run ends */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stopCopilotKitThread: {
+        parameters: {
+            query?: {
+                /** @description Id or slug of the tenant. Optional for service keys, which belong to one tenant. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Name or id of the agent */
+                agent: string;
+                /** @description The client's id of the conversation */
+                thread: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["StopCopilotKitRun"] | null;
+            };
+        };
+        responses: {
+            /** @description Whether a turn is cancelled now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoppedView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCopilotKitInfo: {
+        parameters: {
+            query?: {
+                /** @description Id or slug of the tenant. Optional for service keys, which belong to one tenant. */
+                tenantId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agents */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CopilotKitInfo"];
                 };
             };
             /** @description A failure */

@@ -41,7 +41,8 @@ const RUNNER_OPERATIONS: [&str; 17] = [
 const ACCOUNT_OPERATIONS: [&str; 1] = ["changePassword"];
 
 /// Streams never end, and signing out would revoke the token of the pass.
-const SKIPPED_OPERATIONS: [&str; 8] = [
+const SKIPPED_OPERATIONS: [&str; 10] = [
+    "connectCopilotKitAgent",
     "followAgentThread",
     "followApprovals",
     "followAudit",
@@ -49,6 +50,7 @@ const SKIPPED_OPERATIONS: [&str; 8] = [
     "followRun",
     "followSession",
     "runAgentWithAgui",
+    "runCopilotKitAgent",
     "signOut",
 ];
 

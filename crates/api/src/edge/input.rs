@@ -37,17 +37,18 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
                 ),
                 _ => ApiError::new(FailureKind::SchemaInvalid, "the body is incomplete"),
             })?;
-        // Deserialization would accept an array of values in place of an object.
-        if bytes.trim_ascii_start().starts_with(b"[") {
-            return Err(ApiError::new(
-                FailureKind::SchemaInvalid,
-                "the body must be an object, not an array",
-            ));
-        }
-        let body = serde_json::from_slice(&bytes);
-        body.map(Self)
-            .map_err(|error| ApiError::new(FailureKind::SchemaInvalid, body_error::public_message(&error)))
+        parse_body(&bytes).map(Self)
     }
+}
+
+/// Reads a JSON body.
+pub(crate) fn parse_body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    // Deserialization would accept an array of values in place of an object.
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        return Err(ApiError::new(FailureKind::SchemaInvalid, "the body must be an object, not an array"));
+    }
+    serde_json::from_slice(bytes)
+        .map_err(|error| ApiError::new(FailureKind::SchemaInvalid, body_error::public_message(&error)))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

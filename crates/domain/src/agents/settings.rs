@@ -135,10 +135,10 @@ fn check_workspace(workspace: &WorkspaceRef) -> Result<(), InvalidAgentSettings>
 }
 
 #[cfg(test)]
-pub(super) mod test_settings {
+pub(crate) mod test_settings {
     use super::*;
 
-    pub(in crate::agents) fn settings() -> AgentSettings {
+    pub(crate) fn settings() -> AgentSettings {
         AgentSettings {
             description: "answers".to_owned(),
             instructions: Some("Be brief.".to_owned().try_into().expect("valid")),

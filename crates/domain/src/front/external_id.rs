@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::ids::ApprovalId;
+
 /// An id that a client chose for a thread, a run or a message: 1 to 128 characters, none of them a control character.
 /// It is not ours, so it has no form beyond that, and names something only together with its owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,6 +34,13 @@ impl FromStr for ExternalId {
         } else {
             Err(InvalidExternalId)
         }
+    }
+}
+
+/// The id of a run that the client has not named: what follows the answer to a question.
+impl From<ApprovalId> for ExternalId {
+    fn from(approval: ApprovalId) -> Self {
+        Self(approval.to_string())
     }
 }
 

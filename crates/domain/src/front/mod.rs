@@ -1,6 +1,7 @@
 //! The front door for applications: what a client sends with a run of an agent.
 
 pub mod client_time;
+pub mod copilotkit;
 pub mod external_id;
 pub mod interrupt_answer;
 pub mod time_zone;
@@ -24,8 +25,6 @@ pub struct ClientTurn {
     pub command: CommandId,
     /// The place in the session before its first event.
     pub start: SessionPosition,
-    /// Whether the client named what follows its answers in the turn, and not the turn itself.
-    pub is_resume: bool,
 }
 
 named_enum! {

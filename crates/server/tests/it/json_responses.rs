@@ -7,7 +7,8 @@ use crate::support::cluster::Cluster;
 use crate::support::runs::text;
 
 /// Operations of the API document whose success is a stream of events. `/metrics` is not part of the document.
-const STREAMS: [&str; 7] = [
+const STREAMS: [&str; 9] = [
+    "connectCopilotKitAgent",
     "followAgentThread",
     "followApprovals",
     "followAudit",
@@ -15,6 +16,7 @@ const STREAMS: [&str; 7] = [
     "followRun",
     "followSession",
     "runAgentWithAgui",
+    "runCopilotKitAgent",
 ];
 
 /// The operation whose success is JSON or a stream, as the client accepts.

@@ -30,6 +30,7 @@ mod browser_session;
 mod claim_race;
 mod commands;
 mod config;
+mod copilotkit;
 mod drain;
 mod engine_outages;
 mod enrolments;

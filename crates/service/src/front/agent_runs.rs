@@ -91,7 +91,8 @@ impl AgentRuns {
             Some(session) => (session, false),
             None => self.create_session(caller, agent, &key).await?,
         };
-        let client_run = ClientRun { session, id: request.client_run, message: Some(request.message) };
+        let client_run =
+            ClientRun { session, id: request.client_run, message: Some(request.message), resumed: None };
         for _ in 0..MAX_ATTEMPTS {
             let run = self.open_run(caller, agent, session).await?;
             let turn = CommandRequest { kind: CommandKind::Turn, payload: payload.clone() };

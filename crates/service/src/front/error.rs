@@ -28,8 +28,6 @@ pub enum FrontError {
     SeveralTurns,
     #[error("resume: the agent continues when all interrupts of its turn are answered")]
     OpenInterrupts,
-    #[error("resume: `runId` is the id of another run of the thread: choose a new one")]
-    RunIdUsed,
     #[error("resume: the run has ended: follow the thread to see how")]
     RunEnded,
 }
@@ -43,7 +41,6 @@ impl FrontError {
             | Self::AutomationDisabled(_)
             | Self::NoOpenRun
             | Self::OpenInterrupts
-            | Self::RunIdUsed
             | Self::RunEnded => FailureKind::Conflict,
             Self::UnknownInterrupt(_)
             | Self::InterruptAnswer(..)

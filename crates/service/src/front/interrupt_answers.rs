@@ -30,7 +30,7 @@ use crate::run_steps::LockedRun;
 pub struct ResumeRequest<'a> {
     /// The client's id of the conversation.
     pub thread: &'a ExternalId,
-    /// The client's id of the run. The same id is the same run.
+    /// The client's id of the run. The same id is the same run, unless it is the id of the run that was interrupted.
     pub client_run: &'a ExternalId,
     pub parent_run: Option<&'a ExternalId>,
     pub answers: &'a [(ApprovalId, InterruptAnswer)],
@@ -45,6 +45,15 @@ pub struct InterruptAnswers {
     agent_runs: AgentRuns,
     approvals: Approvals,
     votes: Votes,
+}
+
+/// The run that follows the answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResumedRun {
+    pub session: SessionId,
+    pub turn: ClientTurn,
+    /// Its id in the journal.
+    pub client_run: ExternalId,
 }
 
 /// An answer with its question.
@@ -62,18 +71,20 @@ impl InterruptAnswers {
     /// Answers questions of one turn, and names what follows in that turn as a run of the client. A repeated request
     /// gives the answers that are missing, and returns the same turn. Answers that others have given in the same way
     /// count as given; if they differ, nothing is answered.
+    ///
+    /// The id of the run that was interrupted is taken too: CopilotKit sends it. In the journal, what follows has the id
+    /// of the question then.
     pub async fn resume(
         &self,
         caller: &Authorized<RunsWrite>,
         agent: Option<&AgentKey>,
         request: ResumeRequest<'_>,
-    ) -> Result<(SessionId, ClientTurn), ServiceError> {
+    ) -> Result<ResumedRun, ServiceError> {
         let session = self.agent_runs.find(&caller.as_reader()?, agent, request.thread).await?;
         let session = session.ok_or(ServiceError::NOT_FOUND)?;
-        let claimed = client_runs::find(&self.deps.store, session, request.client_run).await?;
-        if claimed.is_some_and(|claimed| !claimed.is_resume) {
-            return Err(FrontError::RunIdUsed.into());
-        }
+        let resumed = request.answers.iter().map(|(id, _)| *id).max().ok_or(FrontError::SeveralTurns)?;
+        let (client_run, claimed) = self.find_claim(session, request.client_run, resumed).await?;
+        let name = ClientRun { session, id: &client_run, message: None, resumed: Some(resumed) };
         let mut checked = Vec::with_capacity(request.answers.len());
         for (id, answer) in request.answers {
             checked.push(self.check(caller, session, request.peer, *id, answer, claimed.is_some()).await?);
@@ -85,18 +96,38 @@ impl InterruptAnswers {
         let named = match claimed {
             Some(named) => Some(named),
             None if is_parked => None,
-            None => Some(self.name(session, turn, &request).await?),
+            None => Some(self.name(name, turn, &request).await?),
         };
         for ApprovalAnswer { approval, vote } in &checked {
             if let Some(vote) = vote {
                 self.vote(caller, approval.id, vote).await?;
             }
         }
-        match named {
-            Some(named) => Ok((session, named)),
+        let turn = match named {
+            Some(named) => named,
             None => {
                 let next = self.find_continuation(&checked, turn).await?;
-                Ok((session, self.name(session, next, &request).await?))
+                self.name(name, next, &request).await?
+            }
+        };
+        Ok(ResumedRun { session, turn, client_run })
+    }
+
+    /// Returns the id of the run that answers a question, and its turn if it is a repeated request.
+    async fn find_claim(
+        &self,
+        session: SessionId,
+        client_run: &ExternalId,
+        resumed: ApprovalId,
+    ) -> Result<(ExternalId, Option<ClientTurn>), ServiceError> {
+        let store = &self.deps.store;
+        match client_runs::find_resume(store, session, client_run, resumed).await? {
+            None => Ok((client_run.clone(), None)),
+            Some(found) if found.is_same => Ok((client_run.clone(), Some(found.turn))),
+            Some(_interrupted) => {
+                let own = ExternalId::from(resumed);
+                let claimed = client_runs::find(store, session, &own).await?;
+                Ok((own, claimed))
             }
         }
     }
@@ -168,7 +199,7 @@ impl InterruptAnswers {
     /// Records the client's name of what follows in a turn.
     async fn name(
         &self,
-        session: SessionId,
+        client_run: ClientRun<'_>,
         turn: CommandId,
         request: &ResumeRequest<'_>,
     ) -> Result<ClientTurn, ServiceError> {
@@ -177,18 +208,16 @@ impl InterruptAnswers {
         if locked.run.state.is_ended() {
             return Err(FrontError::RunEnded.into());
         }
-        let start = client_runs::load_start(&mut locked.tx, session, turn).await?;
+        let start = client_runs::load_start(&mut locked.tx, client_run.session, turn).await?;
         let run_start = SessionPosition { ordinal: locked.run.ordinal, seq: Seq::ZERO };
-        let new = ClientTurn { command: turn, start: start.unwrap_or(run_start), is_resume: true };
-        let client_run = ClientRun { session, id: request.client_run, message: None };
+        let new = ClientTurn { command: turn, start: start.unwrap_or(run_start) };
         let claimed = client_runs::claim(&mut locked.tx, client_run, new).await?;
         if !claimed.is_new {
             locked.tx.rollback().await?;
-            let is_same = claimed.turn.is_resume;
-            return if is_same { Ok(claimed.turn) } else { Err(FrontError::RunIdUsed.into()) };
+            return Ok(claimed.turn);
         }
         let resumed: Vec<String> = request.answers.iter().map(|(id, _)| id.to_string()).collect();
-        let mut payload = json!({ "clientRunId": request.client_run.as_str(), "resumed": resumed });
+        let mut payload = json!({ "clientRunId": client_run.id.as_str(), "resumed": resumed });
         if let Some(parent) = request.parent_run {
             payload["parentRunId"] = json!(parent.as_str());
         }

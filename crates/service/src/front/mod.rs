@@ -2,6 +2,7 @@
 
 pub mod agent_runs;
 pub mod automation_runs;
+pub mod copilotkit;
 pub mod error;
 pub mod history;
 pub mod interrupt_answers;
@@ -15,6 +16,7 @@ use crate::{approvals, runs};
 pub struct Group {
     pub agent_runs: agent_runs::AgentRuns,
     pub automation_runs: automation_runs::AutomationRuns,
+    pub copilotkit: copilotkit::CopilotKit,
     pub history: history::History,
     pub interrupt_answers: interrupt_answers::InterruptAnswers,
 }
@@ -26,6 +28,7 @@ pub fn open(deps: &Deps, runs: &runs::Group, approvals: &approvals::Group) -> Gr
     let (questions, votes) = (approvals.approvals.clone(), approvals.votes.clone());
     Group {
         automation_runs: automation_runs::AutomationRuns::new(agent_runs.clone()),
+        copilotkit: copilotkit::CopilotKit::new(deps.clone()),
         history: history::History::new(deps.clone(), agent_runs.clone()),
         interrupt_answers: interrupt_answers::InterruptAnswers::new(
             deps.clone(),

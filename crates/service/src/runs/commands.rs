@@ -254,7 +254,7 @@ async fn claim(
         SubmissionKey::ClientRun(run) => {
             let seq = Seq::new(locked.next_seq().get() - 1).unwrap_or_default();
             let start = SessionPosition { ordinal: locked.run.ordinal, seq };
-            let new = ClientTurn { command: id, start, is_resume: false };
+            let new = ClientTurn { command: id, start };
             let claimed = client_runs::claim(&mut locked.tx, run, new).await?;
             Ok((!claimed.is_new).then_some(claimed.turn.command))
         }

@@ -224,6 +224,13 @@ const NOUNS: &[Noun] = &[
         &["agents/automation.rs"],
         &["automations", "client_runs", "threads"],
     ),
+    noun(
+        "front",
+        "copilotkit",
+        &[("*", "/api/v1/copilotkit")],
+        &["front/copilotkit.rs"],
+        &["client_runs", "threads"],
+    ),
     noun("front", "history", &[("*", "/api/v1/agent/history")], &["front/external_id.rs"], &["threads"]),
     noun(
         "webhooks",

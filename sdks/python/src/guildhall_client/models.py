@@ -605,6 +605,27 @@ class ControlSession(TypedDict):
     action: str
 
 
+class CopilotKitAgent(TypedDict):
+    """
+    An agent.
+    """
+
+    className: str
+    description: str
+    name: str
+
+
+class CopilotKitThreadEndpoints(TypedDict):
+    """
+    Which routes there are for lists of threads. None: `connect` reads one thread.
+    """
+
+    inspect: bool
+    list: bool
+    mutations: bool
+    realtimeMetadata: bool
+
+
 class CopyWorkspace(TypedDict):
     """
     A private copy of a Git repository on the runner's machine: its working tree as it is, with changes that are not
@@ -1681,6 +1702,14 @@ class SteerDeliveryView(TypedDict):
     targetEventsObserved: bool
 
 
+class StopCopilotKitRun(TypedDict):
+    """
+    The run to stop.
+    """
+
+    runId: NotRequired[str | None]
+
+
 class StoppedView(TypedDict):
     """
     Tells whether a run was stopped.
@@ -2357,6 +2386,19 @@ class CommandStatusEvent(TypedDict):
     seq: int
     type: Literal['command_status']
     v: int
+
+
+class CopilotKitInfo(TypedDict):
+    """
+    What the server offers to CopilotKit.
+    """
+
+    agents: dict[str, CopilotKitAgent]
+    audioFileTranscriptionEnabled: bool
+    mode: str
+    telemetryDisabled: bool
+    threadEndpoints: CopilotKitThreadEndpoints
+    version: str
 
 
 class ErrorEvent(TypedDict):

@@ -300,6 +300,25 @@ class Operations:
         """Set the status of a command"""
         return await self._call('PATCH', f'/api/v1/commands/{quote(command)}/status', body=body)
 
+    async def stop_copilot_kit_thread(
+        self,
+        agent: str,
+        thread: str,
+        body: Any,
+        *,
+        tenant_id: str | None = None,
+    ) -> models.StoppedView:
+        """Stop the runs of a conversation for CopilotKit"""
+        return await self._call('POST', f'/api/v1/copilotkit/agent/{quote(agent)}/stop/{quote(thread)}', query={'tenantId': tenant_id}, body=body)
+
+    async def get_copilot_kit_info(
+        self,
+        *,
+        tenant_id: str | None = None,
+    ) -> models.CopilotKitInfo:
+        """Describe the agents for CopilotKit"""
+        return await self._call('GET', '/api/v1/copilotkit/info', query={'tenantId': tenant_id})
+
     async def accept_invitation(
         self,
         body: models.AcceptInvitation,

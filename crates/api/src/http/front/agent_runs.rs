@@ -11,6 +11,7 @@ use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::agents::AgentKey;
 use guildhall_domain::ids::AgentId;
+use guildhall_protocol::agui::event::AguiVersion;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::front::agent_runs::{
     self, AgentRunInput, AgentRunInputError, AgentRunsQuery, NewAgentRunQuery, RunAgentInput,
@@ -21,7 +22,7 @@ use guildhall_service::front::agent_runs::TurnRequest;
 use serde_json::{Value, json};
 
 use super::agent_names::AgentNames;
-use super::agui;
+use super::agui::{self, ThreadStart};
 use super::client_ids::{known_id, new_id};
 use super::runtime_mode::pipeline_source;
 use crate::App;
@@ -141,7 +142,8 @@ pub(crate) async fn follow(
     let thread = known_id(&thread)?;
     let found = app.front.agent_runs.find(&caller, agent.as_ref(), &thread).await?;
     let session = found.ok_or(ServiceError::NOT_FOUND)?;
-    agui::follow(&app, caller, client, (&thread, session), after).await
+    let start = ThreadStart { thread: &thread, session, version: AguiVersion::V1, after };
+    agui::follow(&app, caller, client, start).await
 }
 
 /// Stop the runs of a conversation
@@ -173,7 +175,7 @@ fn accepts_stream(headers: &HeaderMap) -> bool {
     kinds.any(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/event-stream")
 }
 
-fn read_body(body: Result<Bytes, BytesRejection>) -> Result<Bytes, ApiError> {
+pub(super) fn read_body(body: Result<Bytes, BytesRejection>) -> Result<Bytes, ApiError> {
     body.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => invalid(&AgentRunInputError::PayloadTooLarge),
         _ => ApiError::new(FailureKind::SchemaInvalid, "the body is incomplete"),

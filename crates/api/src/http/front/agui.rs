@@ -24,7 +24,7 @@ use guildhall_protocol::agui::input::{InvalidInput, RunAgentInput};
 use guildhall_protocol::stream::Notice;
 use guildhall_service::ServiceError;
 use guildhall_service::front::agent_runs::TurnRequest;
-use guildhall_service::front::interrupt_answers::ResumeRequest;
+use guildhall_service::front::interrupt_answers::{ResumeRequest, ResumedRun};
 use guildhall_service::front::pipelines::PipelineSource;
 use guildhall_service::sessions::follow::{SessionEvent, SessionStream};
 use serde_json::{Value, json};
@@ -47,6 +47,15 @@ struct AguiStream {
     is_thread: bool,
     /// Frames of events that were read, until they are sent, with their ids.
     frames: VecDeque<(FrameId, Frame)>,
+}
+
+/// Where a stream of a thread starts.
+pub(super) struct ThreadStart<'a> {
+    pub(super) thread: &'a ExternalId,
+    pub(super) session: SessionId,
+    pub(super) version: AguiVersion,
+    /// The last frame that the client has; none for the whole thread.
+    pub(super) after: Option<FrameId>,
 }
 
 /// The id of a frame: the place of its event, and the number of the frame among those of the event. Text form:
@@ -158,12 +167,16 @@ pub(super) async fn run(
     input: RunAgentInput,
 ) -> Result<Response, ApiError> {
     let reader = caller.as_reader().map_err(ServiceError::from)?;
-    let (session, turn) = if input.resume.is_empty() {
-        find_or_start(app, &caller, names, &input).await?
+    let run_id = input.run_id.to_string();
+    let (session, turn, client_run) = if input.resume.is_empty() {
+        let (session, turn) = find_or_start(app, &caller, names, &input).await?;
+        (session, turn, run_id.clone())
     } else {
-        resume(app, &caller, names.agent, peer, &input).await?
+        let ResumedRun { session, turn, client_run } =
+            resume(app, &caller, names.agent, peer, &input).await?;
+        (session, turn, client_run.to_string())
     };
-    let mode = StreamMode::Run { run_id: input.run_id.to_string(), command: turn.command };
+    let mode = StreamMode::Run { run_id, client_run, command: turn.command };
     let fold = AguiFold::new(input.thread_id.as_str(), input.version, mode);
     let events = app.sessions.sessions.follow_from(&reader, session, turn.start).await?;
     let questions = InterruptQuestions::new(app, &reader)?;
@@ -178,7 +191,7 @@ async fn resume(
     agent: Option<&AgentKey>,
     peer: ClientConnection,
     input: &RunAgentInput,
-) -> Result<(SessionId, ClientTurn), ApiError> {
+) -> Result<ResumedRun, ApiError> {
     let mut answers = Vec::with_capacity(input.resume.len());
     for entry in &input.resume {
         let id = entry.interrupt_id.parse();
@@ -264,11 +277,10 @@ pub(super) async fn follow(
     app: &App,
     caller: Authorized<RunsRead>,
     client: ClientId,
-    thread: (&ExternalId, SessionId),
-    after: Option<FrameId>,
+    start: ThreadStart<'_>,
 ) -> Result<Response, ApiError> {
-    let (thread, session) = thread;
-    let mut fold = AguiFold::new(thread.as_str(), AguiVersion::V1, StreamMode::Thread);
+    let ThreadStart { thread, session, version, after } = start;
+    let mut fold = AguiFold::new(thread.as_str(), version, StreamMode::Thread);
     let mut from = SessionPosition::default();
     if let Some(FrameId { event, index }) = after {
         if app.sessions.sessions.follow(&caller, session, Some(event)).await?.gap().is_some() {

@@ -5,6 +5,7 @@ mod agent_runs;
 mod agui;
 mod automation_runs;
 mod client_ids;
+mod copilotkit;
 mod history;
 mod interrupt_questions;
 mod runtime_mode;
@@ -22,4 +23,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(agent_runs::run_with_agui))
         .routes(routes!(automation_runs::start))
         .routes(routes!(history::get))
+        .routes(routes!(copilotkit::info))
+        .routes(routes!(copilotkit::run))
+        .routes(routes!(copilotkit::connect))
+        .routes(routes!(copilotkit::stop))
 }

@@ -48,7 +48,10 @@ pub enum StreamMode {
     Run {
         /// The client's run id. It is the id of the run in this stream, even if the segment started under another one.
         run_id: String,
-        /// The turn that the `client_run` event of this id names.
+        /// The id in the `client_run` event of the segment. Another one if the client resumes a run under the id of that
+        /// run, as CopilotKit does.
+        client_run: String,
+        /// The turn that the `client_run` event names.
         command: CommandId,
     },
 }

@@ -19,7 +19,7 @@ pub(super) enum SegmentFilter {
 /// The segment of a client's run.
 #[derive(Debug)]
 pub(super) struct RunSegment {
-    run_id: String,
+    client_run: String,
     command: CommandId,
     /// None until the `client_run` event. It may come long after the segment: someone else has answered the question.
     segment: Option<u32>,
@@ -32,9 +32,9 @@ impl SegmentFilter {
     pub(super) fn new(mode: StreamMode) -> Self {
         match mode {
             StreamMode::Thread => Self::Thread,
-            StreamMode::Run { run_id, command } => {
+            StreamMode::Run { client_run, command, .. } => {
                 let (segment, held) = (None, Vec::new());
-                Self::Run(RunSegment { run_id, command, segment, held, is_finished: false })
+                Self::Run(RunSegment { client_run, command, segment, held, is_finished: false })
             }
         }
     }
@@ -79,7 +79,7 @@ impl SegmentFilter {
         events: &mut Vec<AguiEvent>,
     ) {
         let Self::Run(run) = self else { return };
-        if run.segment.is_some() || event.text("clientRunId") != run.run_id {
+        if run.segment.is_some() || event.text("clientRunId") != run.client_run {
             return;
         }
         run.segment = Some(segment);

@@ -108,7 +108,13 @@ impl Journal {
 
     /// Returns the frames of a client's run, readable.
     pub(super) fn run(&self, run_id: &str, letter: char) -> Vec<String> {
-        let mode = StreamMode::Run { run_id: run_id.to_owned(), command: command(letter) };
+        self.named_run(run_id, run_id, letter)
+    }
+
+    /// Returns the frames of a client's run that the journal names otherwise, readable.
+    pub(super) fn named_run(&self, run_id: &str, client_run: &str, letter: char) -> Vec<String> {
+        let (run_id, client_run) = (run_id.to_owned(), client_run.to_owned());
+        let mode = StreamMode::Run { run_id, client_run, command: command(letter) };
         readable(&self.fold(AguiFold::new("main", AguiVersion::V1, mode)))
     }
 }

@@ -15,7 +15,7 @@ use crate::agui::fold::{AguiFold, Frame, StreamMode};
 pub(super) fn folds(journal: &Journal, version: AguiVersion) -> Vec<AguiFold> {
     let runs = journal.events.iter().filter(|event| event.kind == "client_run").filter_map(|event| {
         let run_id = event.payload.as_ref()?.get("clientRunId")?.as_str()?.to_owned();
-        Some(StreamMode::Run { run_id, command: event.command? })
+        Some(StreamMode::Run { client_run: run_id.clone(), run_id, command: event.command? })
     });
     let modes = std::iter::once(StreamMode::Thread).chain(runs);
     modes.map(|mode| AguiFold::new("main", version, mode)).collect()

@@ -152,6 +152,15 @@ fn resume_after_the_turn_shows_what_followed_the_answer_of_another() {
 }
 
 #[test]
+fn rest_of_a_turn_can_have_the_run_id_of_its_beginning() {
+    let journal = asked().resume('A', "apr_1", "apr_1").approval_status('A', "apr_1", "decided");
+    let journal = answered(journal);
+    assert_eq!(journal.run("r1", 'A'), asked().run("r1", 'A'));
+    let frames = journal.named_run("r1", "apr_1", 'A');
+    assert_eq!((frames[0].as_str(), &frames[1..]), ("RUN_STARTED runId=r1", &rest("r1")[..]));
+}
+
+#[test]
 fn cancelled_question_is_a_cancelled_run() {
     let journal = asked().approval_status('A', "apr_1", "withdrawn").end('A', "cancelled");
     let frames = journal.thread(AguiVersion::V1);
@@ -179,7 +188,8 @@ fn closed_stream_has_an_explicit_last_event_while_a_run_is_open() {
         }
         fold.close().map(|event| json!(event))
     };
-    let run = || StreamMode::Run { run_id: "r1".to_owned(), command: command('A') };
+    let run_id = || "r1".to_owned();
+    let run = || StreamMode::Run { run_id: run_id(), client_run: run_id(), command: command('A') };
     let expected = json!({
         "type": "RUN_ERROR", "code": "stream-closed",
         "message": "the server closed the stream; the run goes on: connect again",

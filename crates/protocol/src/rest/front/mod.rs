@@ -1,5 +1,6 @@
 //! The front door for applications: runs of an agent, its history, and what it shows.
 
 pub mod agent_runs;
+pub mod copilotkit;
 pub mod history;
 pub mod ui_schema;

@@ -117,6 +117,8 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("PUT", "/api/v1/account/settings"), json!({ "timeZone": "Asia/Tokyo" })),
         (("POST", "/api/v1/agent/runs"), run_agent_input("leak")),
         (("POST", "/api/v1/agents/{agent}/agui"), run_agent_input("leak")),
+        (("POST", "/api/v1/copilotkit/agent/{agent}/run"), run_agent_input("leak")),
+        (("POST", "/api/v1/copilotkit/agent/{agent}/connect"), run_agent_input("leak")),
         (("POST", "/api/v1/runs"), run_request("acme")),
         (("POST", "/api/v1/runs/{run}/commands"), json!({ "type": "turn", "payload": { "prompt": "leak" } })),
         (("POST", "/api/v1/runs/{run}/runner-jobs"), json!({})),
@@ -238,10 +240,12 @@ pub(crate) const MISSING_IDS: [&str; 18] = [
 pub(crate) fn fill(template: &str, values: [&str; 18]) -> String {
     let mut template = template.replace("{seq}", "1").replace("{number}", "0");
     // The tenant and the agent of a thread are query parameters.
-    if template.contains("{thread}") {
-        template = template.replace("{thread}", "550e8400-e29b-41d4-a716-446655440000");
+    if template.contains("/copilotkit/") {
+        template.push_str("?tenantId={tenant}");
+    } else if template.contains("{thread}") {
         template.push_str("?tenantId={tenant}&agentId={agent}");
     }
+    template = template.replace("{thread}", "550e8400-e29b-41d4-a716-446655440000");
     template = template.replace("{host}", "git.example").replace("{kind}", "token");
     // The tenant of a profile is a query parameter.
     if template.contains("{profile}") {

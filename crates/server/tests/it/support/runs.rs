@@ -1,5 +1,7 @@
 //! Runs, and requests that a test sends in place of a runner.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -143,6 +145,20 @@ impl TestServer {
     pub(crate) async fn take_answer(&self, claim: &RunClaim, approval: &str, process: &str) -> TestResponse {
         let path = format!("/api/v1/runs/{}/approvals/{approval}/take", claim.run);
         self.post_as(&path, &claim.token, json!({ "process": process })).await
+    }
+
+    /// Waits for the answer to a question in place of the process that asked. Returns the chosen option.
+    pub(crate) async fn take_until_answered(&self, claim: &RunClaim, approval: &str) -> String {
+        let answer = async {
+            loop {
+                let taken = self.take_answer(claim, approval, "p").await;
+                if let Some(option) = taken.body["optionId"].as_str() {
+                    return option.to_owned();
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), answer).await.expect("an answer")
     }
 
     pub(crate) async fn confirm_answer(&self, claim: &RunClaim, approval: &str) -> TestResponse {

@@ -1,0 +1,32 @@
+//! What CopilotKit asks for before it runs an agent.
+
+use std::collections::BTreeMap;
+
+use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::rights::AgentsRead;
+use guildhall_domain::agents::{Agent, MAX_AGENTS};
+use guildhall_domain::front::copilotkit::named_agents;
+use guildhall_store::agents;
+
+use crate::ServiceError;
+use crate::deps::Deps;
+
+/// Lists agents by their names in CopilotKit.
+#[derive(Debug, Clone)]
+pub struct CopilotKit {
+    deps: Deps,
+}
+
+impl CopilotKit {
+    pub(super) fn new(deps: Deps) -> Self {
+        Self { deps }
+    }
+
+    /// Returns the agents of the tenant that take turns, by name.
+    pub async fn agents(
+        &self,
+        caller: &Authorized<AgentsRead>,
+    ) -> Result<BTreeMap<String, Agent>, ServiceError> {
+        Ok(named_agents(agents::list(&self.deps.store, caller.tenant(), MAX_AGENTS).await?))
+    }
+}
