@@ -4,9 +4,8 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import * as current from "@ag-ui/client";
 import * as earlier from "ag-ui-client-0";
+import { RUNS, call, signIn } from "./server.mjs";
 
-const { GUILDHALL_TEST_URL: url, GUILDHALL_TEST_PASSWORD: password } = process.env;
-const RUNS = `${url}/api/v1/agent/runs`;
 const threads = new Set();
 const warnings = [];
 let headers;
@@ -18,18 +17,8 @@ console.error = () => {};
 // A client of 1.0 reports an aborted request a second time, without a listener.
 process.on("unhandledRejection", () => {});
 
-async function call(path, token, body) {
-  const authorization = token && `Bearer ${token}`;
-  const init = { method: "POST", headers: { "content-type": "application/json", ...(token && { authorization }) }, body: JSON.stringify(body) };
-  const response = await fetch(`${url}/api/v1/${path}`, init);
-  assert.ok(response.ok, `${path}: ${response.status} ${await response.clone().text()}`);
-  return response.json();
-}
-
 before(async () => {
-  const { accessToken } = await call("auth/login", undefined, { name: "admin", password });
-  const { secret } = await call("tenants/dev/keys", accessToken, { name: `interop-${randomUUID().slice(0, 8)}`, role: "operator" });
-  headers = { authorization: `Bearer ${secret}` };
+  headers = await signIn();
 });
 
 const stop = (thread) => fetch(`${RUNS}/${encodeURIComponent(thread)}/stop`, { method: "POST", headers });

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use tempfile::TempDir;
 
-use crate::command::{build_workspace, program, root, step, tools};
+use crate::command::{build_workspace, cargo, program, root, step, tools};
 use crate::dev_server::DevServer;
 use command_sequence::{CommandSequence, run_sequences};
 
@@ -27,6 +27,9 @@ const TYPESCRIPT_SCHEMA: &str = "typescript/src/schema.ts";
 const PYTHON_PACKAGE: &str = "python/src/guildhall_client";
 const PYTHON_GENERATED: [&str; 2] = ["models.py", "operations.py"];
 
+/// Journals whose streams the official verifier of AG-UI must accept.
+const GENERATED_JOURNALS: &str = "10000";
+
 const MISSING_TOOLS: &str = "`.ci/setup` installs what the client libraries need";
 
 pub(crate) fn run(args: &SdksArgs) -> Result<()> {
@@ -38,9 +41,10 @@ pub(crate) fn run(args: &SdksArgs) -> Result<()> {
     let server = DevServer::start(&mut Command::new(program("guildhall")))?;
     let output = tempfile::tempdir()?;
     let mut sequences = vec![typescript(&server)?, python(&server, &output)?, python_types(&output)];
-    for folder in ["examples/chat-web", "interop/agui"] {
+    for folder in ["examples/chat-web", "examples/copilotkit", "interop/agui"] {
         sequences.push(npm_test(folder, &server)?);
     }
+    sequences.push(generated_streams(&output));
     run_sequences(sequences).context(MISSING_TOOLS)
 }
 
@@ -123,6 +127,20 @@ fn npm_test(folder: &'static str, server: &DevServer) -> Result<CommandSequence>
     Ok(sequence)
 }
 
+/// The streams of generated journals, checked by the official clients of AG-UI.
+fn generated_streams(output: &TempDir) -> CommandSequence {
+    let dump = output.path().join("streams.ndjson");
+    let mut sequence = CommandSequence::new("interop/agui: generated journals");
+    let filter = "package(guildhall-protocol) & test(streams_of_generated_journals_can_be_dumped)";
+    let mut write = cargo(["nextest", "run", "--workspace", "-E", filter]);
+    write.env("AGUI_DUMP", &dump).env("AGUI_DUMP_JOURNALS", GENERATED_JOURNALS);
+    sequence.push(write);
+    let mut verify = Command::new("node");
+    verify.args(["verify.mjs", GENERATED_JOURNALS]).arg(&dump).current_dir(root().join("interop/agui"));
+    sequence.push(verify);
+    sequence
+}
+
 fn npm(package: &Path, script: &str, server: &DevServer) -> Result<Command> {
     let mut command = Command::new("npm");
     command.args(["run", "--silent", script]).current_dir(package);
@@ -131,13 +149,24 @@ fn npm(package: &Path, script: &str, server: &DevServer) -> Result<Command> {
 }
 
 fn set_server<'a>(command: &'a mut Command, server: &DevServer) -> Result<&'a mut Command> {
-    Ok(command.env("GUILDHALL_TEST_URL", server.url()).env("GUILDHALL_TEST_PASSWORD", server.password()?))
+    command
+        .env("GUILDHALL_TEST_URL", server.url())
+        .env("GUILDHALL_TEST_PASSWORD", server.password()?)
+        // For another server of the same installation.
+        .env("GUILDHALL_TEST_PROGRAM", program("guildhall"))
+        .env("GUILDHALL_TEST_READY", server.ready().to_string())
+        .env("GUILDHALL_TEST_PYTHON", python_program());
+    Ok(command)
 }
 
-/// Prepares a Python command with the packages of `sdks/python/requirements-dev.txt`, or else of the one on the PATH.
-fn python_command<const N: usize>(args: [&str; N]) -> Command {
+/// Returns the Python with the packages of `sdks/python/requirements-dev.txt`, or else the one on the PATH.
+fn python_program() -> PathBuf {
     let installed = tools().map(|tools| tools.join("sdk-python/bin/python")).filter(|path| path.exists());
-    let mut command = Command::new(installed.unwrap_or_else(|| "python3".into()));
+    installed.unwrap_or_else(|| "python3".into())
+}
+
+fn python_command<const N: usize>(args: [&str; N]) -> Command {
+    let mut command = Command::new(python_program());
     command.args(args).current_dir(sdks().join("python")).env("PYTHONDONTWRITEBYTECODE", "1");
     command
 }
