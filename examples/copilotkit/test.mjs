@@ -76,7 +76,10 @@ async function openPage() {
   page.setDefaultTimeout(30_000);
   page.problems = [];
   page.on("pageerror", (error) => page.problems.push(error.message));
+  // CopilotKit drops what is sent before it has connected.
+  const connected = page.waitForResponse((response) => response.url().endsWith("/connect"));
   await page.goto(address);
+  await (await connected).finished();
   return page;
 }
 
