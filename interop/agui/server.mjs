@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 
 const { GUILDHALL_TEST_URL: url, GUILDHALL_TEST_PASSWORD: password } = process.env;
-export const RUNS = `${url}/api/v1/agent/runs`;
+export const BASE = `${url}/api/v1`;
+export const RUNS = `${BASE}/agent/runs`;
 
 export async function call(path, token, body) {
   const authorization = token && `Bearer ${token}`;
   const init = { method: "POST", headers: { "content-type": "application/json", ...(token && { authorization }) }, body: JSON.stringify(body) };
-  const response = await fetch(`${url}/api/v1/${path}`, init);
+  const response = await fetch(`${BASE}/${path}`, init);
   assert.ok(response.ok, `${path}: ${response.status} ${await response.clone().text()}`);
   return response.json();
 }
