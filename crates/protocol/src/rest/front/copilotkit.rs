@@ -47,7 +47,6 @@ pub struct CopilotKitAgent {
 /// Which routes there are for lists of threads. None: `connect` reads one thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "the fields are those of CopilotKit")]
 pub struct CopilotKitThreadEndpoints {
     pub list: bool,
     pub inspect: bool,
