@@ -105,6 +105,7 @@ impl Agent {
     async fn time_to_first_output(&mut self) -> Result<Duration> {
         let Self { backend, sink, events } = self;
         let (_controls, mut control) = mpsc::channel(1);
+        let prompt = "run:echo ready".into();
         let (began, mut first_output) = (Instant::now(), None);
         let reading = async {
             while let Some(event) = events.recv().await {
@@ -117,7 +118,7 @@ impl Agent {
             // The events of the turn are read before its end is noticed.
             biased;
             () = reading => {}
-            _outcome = backend.run_turn("run:echo ready", sink, &mut control) => {}
+            _outcome = backend.run_turn(&prompt, sink, &mut control) => {}
         }
         let first_output = first_output.context("the command printed nothing");
         while events.try_recv().is_ok() {}

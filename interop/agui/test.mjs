@@ -92,6 +92,22 @@ for (const [version, client] of Object.entries({ "1.0.0": current, "0.0.59": ear
     assert.deepEqual(again.events, first.events);
   });
 
+  check("an image is sent by its URL, and a replay has a URL that can be read", async () => {
+    const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR42mP4z8AARAwQCgAf7gP9Y167WwAAAABJRU5ErkJggg==", "base64");
+    const upload = { method: "POST", headers: { ...headers, "content-type": "image/png" }, body: png };
+    const uploaded = await (await fetch(`${url}/api/v1/agent/attachments`, upload)).json();
+    const image = version === "1.0.0"
+      ? { type: "image", source: { type: "url", value: uploaded.url } }
+      : { type: "binary", mimeType: "image/png", url: uploaded.url };
+    const agent = new Agent();
+    const { error } = await agent.send([{ type: "text", text: "what is it?" }, image]);
+    assert.match(error.message, /takes no images/);
+    const { events } = await new Agent({ threadId: agent.threadId }).send(null, {}, { method: "connectAgent" });
+    const [text, part] = events[0].input.messages[0].content;
+    assert.deepEqual([text.text, part.source.mimeType], ["what is it?", "image/png"]);
+    assert.deepEqual(Buffer.from(await (await fetch(part.source.value)).arrayBuffer()), png);
+  });
+
   check("a failed run is an error with a code", async () => {
     const { error } = await new Agent().send("boom");
     assert.ok(error.code && error.message, JSON.stringify(error));

@@ -124,6 +124,11 @@ typed_id! {
 }
 
 typed_id! {
+    /// An image that an application has uploaded for a message.
+    AttachmentId, "attachment", "att"
+}
+
+typed_id! {
     /// A login: one family of refresh tokens, or one browser session.
     LoginId, "login", "lgn"
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_protocol::problem::Problem;
+use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder, Response, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -143,6 +144,20 @@ impl Client {
         self.call_without_token(request.bearer_auth(token.expose_secret())).await
     }
 
+    /// Sends a request with a token. Returns the type of the response and its bytes.
+    pub(crate) async fn read_bytes(
+        &self,
+        request: RequestBuilder,
+        max_bytes: usize,
+    ) -> Result<(String, Vec<u8>), ClientError> {
+        let token = self.token().await?;
+        let request = request.bearer_auth(token.expose_secret()).timeout(RESPONSE_TIMEOUT);
+        let response = self.send(request).await?;
+        let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_owned();
+        Ok((content_type, self.body(response, max_bytes).await?))
+    }
+
     /// Sends a request with a token. The response must be JSON; its content only confirms the change.
     pub(crate) async fn command(&self, request: RequestBuilder) -> Result<(), ClientError> {
         self.call::<IgnoredAny>(request).await.map(drop)
@@ -163,7 +178,7 @@ impl Client {
         accepted: &[StatusCode],
     ) -> Result<T, ClientError> {
         let response = self.send_with(request.timeout(RESPONSE_TIMEOUT), accepted).await?;
-        let body = self.body(response).await?;
+        let body = self.body(response, MAX_RESPONSE_BYTES).await?;
         serde_json::from_slice(&body).map_err(|error| self.parse_error(&error))
     }
 
@@ -182,7 +197,7 @@ impl Client {
             return Ok(response);
         }
         let status = response.status();
-        let body = self.body(response).await?;
+        let body = self.body(response, MAX_RESPONSE_BYTES).await?;
         match serde_json::from_slice::<Problem>(&body) {
             Ok(problem) => Err(ClientError::Failed(Box::new(problem))),
             Err(_) => Err(ClientError::InvalidResponse {
@@ -193,12 +208,12 @@ impl Client {
         }
     }
 
-    async fn body(&self, mut response: Response) -> Result<Vec<u8>, ClientError> {
+    async fn body(&self, mut response: Response, max_bytes: usize) -> Result<Vec<u8>, ClientError> {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|source| self.unreachable(source))? {
             body.extend_from_slice(&chunk);
-            if body.len() > MAX_RESPONSE_BYTES {
-                return Err(self.invalid_response(format!("larger than {MAX_RESPONSE_BYTES} bytes")));
+            if body.len() > max_bytes {
+                return Err(self.invalid_response(format!("larger than {max_bytes} bytes")));
             }
         }
         Ok(body)

@@ -61,7 +61,8 @@ fn containment(config: &Config) -> Containment {
     if config.launcher.uncontained {
         return Containment::Uncontained;
     }
-    let paths = config.launcher.protected_paths.iter().chain([&config.secrets.folder]);
+    let paths =
+        config.launcher.protected_paths.iter().chain([&config.secrets.folder, &config.attachments.folder]);
     let paths = paths.filter(|path| !path.is_empty()).map(|path| absolute(Path::new(path)));
     let sandbox = &config.sandbox;
     let caps = [

@@ -2,6 +2,7 @@
 //!
 //! This crate holds no business rules: it only connects the other crates.
 
+mod attachments;
 mod audit;
 pub mod config;
 pub mod engine_checks;
@@ -15,6 +16,7 @@ mod start;
 mod start_error;
 mod stores;
 
+pub use attachments::AttachmentsConfigError;
 pub use audit::AuditConfigError;
 pub use config::Config;
 pub use guildhall_api::openapi;

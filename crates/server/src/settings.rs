@@ -17,7 +17,7 @@ use crate::Config;
 use crate::outbound::{self, OidcProvider};
 use crate::public_url::PublicUrl;
 use crate::start_error::StartError;
-use crate::{audit, launcher, stores};
+use crate::{attachments, audit, launcher, stores};
 
 /// How long a signing key signs before the next one takes over.
 const SIGNING_PERIOD: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -48,6 +48,7 @@ impl Settings {
         let audit_key = audit::signing_key(&config.audit)?;
         audit::check_anchor_file(&config.audit)?;
         launcher::check(config, address)?;
+        attachments::check(&config.attachments)?;
         Ok(Self {
             rotation: RotationPolicy::new(SIGNING_PERIOD, KEY_OVERLAP, RUN_TOKEN_LIFETIME)?,
             kek: Kek::from_hex(&config.identity.key_encryption_key)?,

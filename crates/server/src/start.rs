@@ -29,6 +29,7 @@ use guildhall_service::access::tenants::Tenants;
 use guildhall_service::access::users::Users;
 use guildhall_service::approvals::policies::check_policies;
 use guildhall_service::approvals::reconcile::ExpireApprovals;
+use guildhall_service::front::attachments::Attachments;
 use guildhall_service::journal::Journals;
 use guildhall_service::ops::health::{Health, ReplicaIdentity};
 use guildhall_service::ops::idempotency_keys::{CLEANUP_INTERVAL, IdempotencyKeyCleanup};
@@ -55,12 +56,11 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::audit;
 use crate::public_url::PublicUrl;
 use crate::settings::{Settings, bus_options};
 use crate::start_error::StartError;
 use crate::stores::{Stores, prepare_stores};
-use crate::{COMMIT, Config, config, launcher, metrics};
+use crate::{COMMIT, Config, attachments, audit, config, launcher, metrics};
 
 /// How long shutdown waits for background tasks. All of them select on the stop signal.
 const TASK_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -103,8 +103,8 @@ impl Server {
 
         let (tasks, clock, accepting) = (Tasks::new(), Clock::system(), CancellationToken::new());
         let (identity, reconcilers) = (identity(&clock, config), Reconcilers::new(clock.clone()));
-        start_heartbeat(config, &identity, &store, &tasks, &reconcilers);
-        start_housekeeping(config, &settings, &store, &clock, &tasks, &reconcilers)?;
+        start_housekeeping(config, &settings, &identity, &store, &clock, &tasks, &reconcilers)?;
+        let attachments = start_attachments(config, &settings, &store, &clock, &tasks, &reconcilers)?;
         let deps = Deps {
             journals: Journals::start(&store, &bus, &tasks),
             offers: Offers::start(&store, &bus, &tasks),
@@ -139,7 +139,7 @@ impl Server {
             profiles,
             runners: runners::open(&deps, &runs, starter),
             sessions: sessions::open(&deps, &runs),
-            front: front::open(&deps, &runs, &approvals),
+            front: front::open(&deps, &runs, &approvals, attachments),
             approvals,
             runs,
             agents: agents::open(&deps),
@@ -147,7 +147,7 @@ impl Server {
             retention: retention::open(&deps, config.retention.technical_after),
             access_rules: access_rules(config, &settings.public_url, address),
             denials: DenialLog::default(),
-            limits: limits(&config.http),
+            limits: limits(config),
             metrics,
             trusted_proxies: trusted_proxies(&config.http),
             closing: accepting.clone(),
@@ -251,11 +251,13 @@ fn serve(
 fn start_housekeeping(
     config: &Config,
     settings: &Settings,
+    identity: &ReplicaIdentity,
     store: &Store,
     clock: &Clock,
     tasks: &Tasks,
     reconcilers: &Reconcilers,
 ) -> Result<(), StartError> {
+    start_heartbeat(config, identity, store, tasks, reconcilers);
     let every = &config.housekeeping;
     let signer = audit::signer(&config.audit, clock, settings.audit_key.clone())?;
     let sealer = AuditSeal::new(store.clone(), signer, tasks.stop());
@@ -265,6 +267,19 @@ fn start_housekeeping(
     let sweeper = RateWindowCleanup { store: store.clone(), stop: tasks.stop() };
     reconcilers.start(tasks, every.rate_windows_every, sweeper);
     Ok(())
+}
+
+fn start_attachments(
+    config: &Config,
+    settings: &Settings,
+    store: &Store,
+    clock: &Clock,
+    tasks: &Tasks,
+    reconcilers: &Reconcilers,
+) -> Result<Attachments, StartError> {
+    let (config, origin) = (&config.attachments, settings.public_url.origin());
+    let options = attachments::options(config, &settings.kek, origin)?;
+    Ok(attachments::start(config, options, store, clock, tasks, reconcilers))
 }
 
 /// The server has no TLS, so a public https URL means that a proxy is in front of it.
@@ -427,8 +442,11 @@ fn access_rules(config: &Config, public: &PublicUrl, address: SocketAddr) -> Acc
     }
 }
 
-fn limits(http: &config::Http) -> Limits {
+fn limits(config: &Config) -> Limits {
+    let http = &config.http;
     Limits {
+        attachment_bytes: config.attachments.max_bytes.get(),
+        attachment_timeout: config.attachments.upload_timeout,
         body_bytes: http.max_body_bytes.get(),
         request_timeout: http.request_timeout,
         concurrent_requests: http.max_concurrent_requests.get(),

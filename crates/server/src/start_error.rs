@@ -11,6 +11,7 @@ use guildhall_service::access::error::SigningError;
 use guildhall_service::approvals::policies::PolicyCheckError;
 use guildhall_store::{MigrateError, StoreError};
 
+use crate::attachments::AttachmentsConfigError;
 use crate::audit::AuditConfigError;
 use crate::config;
 use crate::outbound::OutboundError;
@@ -66,6 +67,8 @@ pub enum StartError {
     ApprovalPolicy(#[from] PolicyCheckError),
     #[error("invalid configuration section `audit`")]
     Audit(#[from] AuditConfigError),
+    #[error("cannot use the configuration section `attachments`")]
+    Attachments(#[from] AttachmentsConfigError),
     #[error("cannot start the launcher: check the section `launcher`, or set launcher.kind to none")]
     Launcher(#[from] LaunchError),
     #[error("cannot install the metrics recorder")]

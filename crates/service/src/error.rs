@@ -112,6 +112,8 @@ from_group_errors! {
         crate::access::error::SigningError, crate::access::error::OidcError, crate::access::error::ProviderError;
     Agent: guildhall_domain::agents::AgentChangeError, guildhall_domain::agents::settings::InvalidAgentSettings,
         guildhall_domain::agents::automation::AutomationConflict, guildhall_domain::agents::automation::InvalidAutomation;
+    Front: crate::front::object_storage::ObjectStorageError, guildhall_domain::front::attachment::InvalidImage,
+        guildhall_domain::front::attachment::UnreferencedQuotaExceeded;
     Run: guildhall_domain::runs::policy::PolicyViolation, guildhall_domain::runs::command::CommandError;
     Runner: guildhall_domain::runs::lease::ClaimError, guildhall_domain::runners::job::JobError,
         guildhall_domain::runs::event::InvalidEvent, guildhall_domain::journal::AppendRejection,

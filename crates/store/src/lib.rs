@@ -11,6 +11,7 @@ pub mod approval_policies;
 pub mod approval_rules;
 pub mod approval_votes;
 pub mod approvals;
+pub mod attachments;
 pub mod automations;
 pub mod client_runs;
 pub mod commands;

@@ -55,7 +55,7 @@ fn folder_entries(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-fn tools_folder() -> PathBuf {
+pub(crate) fn tools_folder() -> PathBuf {
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")));
     cache.expect("HOME or XDG_CACHE_HOME is set").join("guildhall/tools")

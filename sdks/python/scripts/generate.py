@@ -49,7 +49,7 @@ def write_operations(document: dict[str, Any], output: Path) -> None:
         "from __future__ import annotations",
         "",
         "from collections.abc import Mapping",
-        "from typing import Any",
+        "from typing import Any, Literal",
         "",
         "from . import models",
         "from ._url import quote",
@@ -89,16 +89,21 @@ def method_lines(method: str, path: str, operation: dict[str, Any], result: str)
     inside = [parameter for parameter in parameters if parameter["in"] == "path"]
     arguments = ["self", *(f"{snake(parameter['name'])}: {type_of(parameter['schema'])}" for parameter in inside)]
     body = operation.get("requestBody")
-    if body:
+    has_bytes = body is not None and JSON not in body["content"]
+    if has_bytes:
+        kinds = ", ".join(repr(kind) for kind in body["content"])
+        arguments += ["body: bytes", f"content_type: Literal[{kinds}]"]
+    elif body:
         arguments.append(f"body: {type_of(body['content'][JSON]['schema'])}")
     options = [parameter for parameter in parameters if parameter["in"] in ("query", "header")]
     if options:
         arguments += ["*", *(option_argument(parameter) for parameter in options)]
     filled = re.sub(r"{(\w+)}", lambda match: f"{{quote({snake(match[1])})}}", path)
     call = [repr(method), f"f{filled!r}" if inside else repr(path)]
-    for name, place in [("query", "query"), ("headers", "header")]:
-        if any(parameter["in"] == place for parameter in options):
-            call.append(f"{name}={entries(options, place)}")
+    content_type = ["'Content-Type': content_type"] if has_bytes else []
+    for name, pairs in [("query", entries(options, "query")), ("headers", content_type + entries(options, "header"))]:
+        if pairs:
+            call.append(f"{name}={{{', '.join(pairs)}}}")
     if body:
         call.append("body=body")
     return [
@@ -115,9 +120,8 @@ def option_argument(parameter: dict[str, Any]) -> str:
     return f"{name}: {kind}" if parameter.get("required") else f"{name}: {kind} | None = None"
 
 
-def entries(parameters: list[dict[str, Any]], place: str) -> str:
-    pairs = (f"{p['name']!r}: {snake(p['name'])}" for p in parameters if p["in"] == place)
-    return "{" + ", ".join(pairs) + "}"
+def entries(parameters: list[dict[str, Any]], place: str) -> list[str]:
+    return [f"{p['name']!r}: {snake(p['name'])}" for p in parameters if p["in"] == place]
 
 
 def type_of(schema: dict[str, Any]) -> str:

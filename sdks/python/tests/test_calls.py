@@ -16,6 +16,14 @@ async def test_call_returns_the_body_of_the_response(server: Server) -> None:
     assert (read["runId"], read["backendProfile"]) == (created["runId"], "demo")
 
 
+async def test_upload_sends_the_bytes_of_an_image(server: Server) -> None:
+    image = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+    uploaded = await server.client.create_attachment(image, "image/png", tenant_id="dev")
+    async with httpx.AsyncClient() as http:
+        read = await http.get(uploaded["url"])
+    assert (uploaded["mimeType"], read.status_code, read.content) == ("image/png", 200, image)
+
+
 async def test_invalid_token_is_a_401_error(server: Server) -> None:
     async with Client(server.url, "not-a-token") as client:
         with pytest.raises(ApiError) as raised:

@@ -35,6 +35,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agent/attachments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Upload an image for a message */
+        post: operations["createAttachment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agent/attachments/{attachment}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read an attachment */
+        get: operations["getAttachmentContent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agent/history": {
         parameters: {
             query?: never;
@@ -920,6 +954,23 @@ export interface paths {
         put?: never;
         /** Take the answer to a question */
         post: operations["takeAnswer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/attachments/{attachment}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an image of a message */
+        get: operations["getRunAttachment"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2760,6 +2811,27 @@ export interface components {
             /** @description How to show the message: the history of applications has a UiSchema that is compiled from it. */
             uiHints?: components["schemas"]["UiHints"];
         };
+        /** @description A stored attachment. */
+        AttachmentView: {
+            /**
+             * Format: date-time
+             * @description When the URL expires.
+             */
+            expiresAt: string;
+            id: string;
+            /**
+             * @description The type of the image.
+             * @example image/png
+             */
+            mimeType: string;
+            /**
+             * Format: int64
+             * @description In bytes.
+             */
+            size: number;
+            /** @description The signed URL. Send it as the `url` of a binary content, or show it in a page. */
+            url: string;
+        };
         /** @description An entry of an audit log. The same in pages and in streams. */
         AuditEntryView: {
             /** @example key.created */
@@ -4000,6 +4072,11 @@ export interface components {
             /** Format: date-time */
             nextRunAt: string;
         };
+        /**
+         * Format: binary
+         * @description The bytes of an image.
+         */
+        ImageBytes: string;
         InvitationView: {
             /** Format: date-time */
             acceptedAt?: string | null;
@@ -4146,6 +4223,13 @@ export interface components {
              */
             role: string;
             tenant: components["schemas"]["TenantView"];
+        };
+        /** @description An image of a message. */
+        MessageAttachment: {
+            /** @description Attachment id. */
+            id: string;
+            /** @example image/png */
+            mimeType: string;
         };
         /** @description Schema version of the database. */
         MigrationsView: {
@@ -5725,6 +5809,8 @@ export interface components {
         };
         /** @description What the author of a turn or steer wrote. Secrets are redacted. */
         UserMessagePayload: {
+            /** @description Its images. */
+            attachments?: components["schemas"]["MessageAttachment"][];
             /** @description The author. */
             by: string;
             /** @description The client's own id of the message. */
@@ -6061,6 +6147,87 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AccountSettings"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createAttachment: {
+        parameters: {
+            query?: {
+                /** @description Id or slug of the tenant. Optional for service keys, which belong to one tenant. */
+                tenantId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "image/gif": components["schemas"]["ImageBytes"];
+                "image/jpeg": components["schemas"]["ImageBytes"];
+                "image/png": components["schemas"]["ImageBytes"];
+                "image/webp": components["schemas"]["ImageBytes"];
+            };
+        };
+        responses: {
+            /** @description Stored */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttachmentView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAttachmentContent: {
+        parameters: {
+            query?: {
+                /**
+                 * @description When the URL expires, in seconds since 1970.
+                 * @example 1794902400
+                 */
+                expires?: string;
+                signature?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Attachment id */
+                attachment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The image */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": components["schemas"]["ImageBytes"];
+                    "image/jpeg": components["schemas"]["ImageBytes"];
+                    "image/gif": components["schemas"]["ImageBytes"];
+                    "image/webp": components["schemas"]["ImageBytes"];
                 };
             };
             /** @description A failure */
@@ -8164,6 +8331,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AnswerView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRunAttachment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Run id */
+                run: string;
+                /** @description Attachment id */
+                attachment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The image */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": components["schemas"]["ImageBytes"];
+                    "image/jpeg": components["schemas"]["ImageBytes"];
+                    "image/gif": components["schemas"]["ImageBytes"];
+                    "image/webp": components["schemas"]["ImageBytes"];
                 };
             };
             /** @description A failure */

@@ -162,7 +162,10 @@ headers = {{ Authorization = "Bearer {enrolment_token}" }}
         let operations = [
             (r#"["getOwnGrant", "pollCommands", "appendEvents", "acknowledgeCommand"]"#, open),
             (r#"["setCommandStatus", "refreshSessionStorage"]"#, open),
-            (r#"["askQuestion", "takeAnswer", "confirmAnswer", "putRunDiff", "getBundlePart"]"#, asking),
+            (
+                r#"["askQuestion", "takeAnswer", "confirmAnswer", "putRunDiff", "getBundlePart", "getRunAttachment"]"#,
+                asking,
+            ),
             (r#"["updateLease"]"#, released),
             (r#"["setRunStatus"]"#, ended),
         ];

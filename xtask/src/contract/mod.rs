@@ -17,7 +17,7 @@ use crate::dev_server::DevServer;
 use fixture::{AccountFixture, OperatorFixture, RunnerFixture};
 
 /// Routes that accept only tokens of runners.
-const RUNNER_OPERATIONS: [&str; 17] = [
+const RUNNER_OPERATIONS: [&str; 18] = [
     "acknowledgeCommand",
     "appendEvents",
     "askQuestion",
@@ -27,6 +27,7 @@ const RUNNER_OPERATIONS: [&str; 17] = [
     "getBundlePart",
     "getOwnEnrolment",
     "getOwnGrant",
+    "getRunAttachment",
     "pollCommands",
     "putRunDiff",
     "refreshSessionStorage",
@@ -40,9 +41,10 @@ const RUNNER_OPERATIONS: [&str; 17] = [
 /// Sent by a user who may be locked.
 const ACCOUNT_OPERATIONS: [&str; 1] = ["changePassword"];
 
-/// Streams never end, and signing out would revoke the token of the pass.
-const SKIPPED_OPERATIONS: [&str; 10] = [
+/// Streams never end, signing out would revoke the token of the pass, and images cannot be generated.
+const SKIPPED_OPERATIONS: [&str; 11] = [
     "connectCopilotKitAgent",
+    "createAttachment",
     "followAgentThread",
     "followApprovals",
     "followAudit",
@@ -55,7 +57,7 @@ const SKIPPED_OPERATIONS: [&str; 10] = [
 ];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 29] = [
+const STRICTER_THAN_SCHEMA: [&str; 30] = [
     "appendEvents",         // form of commandId
     "askQuestion",          // form of commandId; rules of options and kinds; lengths in bytes
     "claimNextRun",         // form of runnerId
@@ -68,6 +70,7 @@ const STRICTER_THAN_SCHEMA: [&str; 29] = [
     "createSession",        // form of projectId and backendProfile
     "createWebhook",        // form of url
     "getAgentHistory",      // form of agentId; days of a month
+    "getAttachmentContent", // the signature
     "listApprovals",        // runId and sessionId exclude each other; form of after
     "listUsers",            // name and namePrefix exclude each other
     "markSessionRead",      // form of readerId

@@ -81,6 +81,9 @@ pub struct Limits {
     pub body_bytes: usize,
     /// The time until a response must start.
     pub request_timeout: Duration,
+    /// The size of an uploaded attachment, and the time that it may take.
+    pub attachment_bytes: usize,
+    pub attachment_timeout: Duration,
     /// Concurrent requests; more fail with 503.
     pub concurrent_requests: usize,
     /// Open connections; more fail with 503.

@@ -204,12 +204,12 @@ impl<R: Right> PendingAuthorization<R> {
     }
 
     /// Checks the right in the tenant that the caller's service key belongs to. Other callers belong to none.
-    pub(crate) fn in_tenant_of_key(self) -> Result<Authorized<R>, ApiError> {
+    pub(crate) fn in_tenant_of_key(&self) -> Result<Authorized<R>, ApiError> {
         let Some(role) = self.caller.caller.tenant else {
             let message = "tenantId: required; only a service key may omit it";
             return Err(ApiError::new(FailureKind::TenantPolicyDenied, message));
         };
-        Ok(Authorized::new(self.caller.caller, role.tenant).map_err(ServiceError::from)?)
+        Ok(Authorized::new(self.caller.caller.clone(), role.tenant).map_err(ServiceError::from)?)
     }
 
     /// Checks the right in the tenant that the request names, or in that of the caller's service key.

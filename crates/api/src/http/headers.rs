@@ -44,7 +44,7 @@ pub(super) struct StreamHeaders {
 }
 
 /// Operations with a token of a runner: they are not counted by a rate limit, and have no browser session.
-const RUNNER_OPERATIONS: [&str; 17] = [
+const RUNNER_OPERATIONS: [&str; 18] = [
     "askQuestion",
     "takeAnswer",
     "confirmAnswer",
@@ -55,6 +55,7 @@ const RUNNER_OPERATIONS: [&str; 17] = [
     "getBundlePart",
     "getOwnEnrolment",
     "getOwnGrant",
+    "getRunAttachment",
     "pollCommands",
     "putRunDiff",
     "refreshSessionStorage",

@@ -120,6 +120,10 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     if config.secrets.folder.is_empty() {
         sources.flags.push(("secrets.folder", engines.folder().join("secrets").display().to_string()));
     }
+    if config.attachments.folder.is_empty() && config.attachments.bucket.is_empty() {
+        let folder = engines.folder().join("attachments").display().to_string();
+        sources.flags.push(("attachments.folder", folder));
+    }
     if config.identity.key_encryption_key.expose_secret().is_empty() {
         let key = engines.secret("identity.key")?;
         sources.flags.push(("identity.key_encryption_key", key.expose_secret().to_owned()));

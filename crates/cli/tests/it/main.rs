@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "test helpers may panic with a message")]
 
+mod agent_images;
 mod approval_policies;
 mod approvals;
 mod audit_attacks;

@@ -65,7 +65,7 @@ mod tests {
         let listed = names(&[helper.clone(), agent("off", false, false), writer.clone()]);
         assert_eq!(listed, pairs(&[("default", "HELPER"), ("helper", "HELPER"), ("writer", "WRITER")]));
         let other = agent("default", true, false);
-        assert_eq!(names(&[other.clone(), writer.clone()]), pairs(&[("writer", "WRITER")]));
+        assert_eq!(names(&[other.clone(), writer]), pairs(&[("writer", "WRITER")]));
         assert_eq!(names(&[other, helper]), pairs(&[("default", "HELPER"), ("helper", "HELPER")]));
     }
 

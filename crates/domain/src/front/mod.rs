@@ -1,5 +1,7 @@
 //! The front door for applications: what a client sends with a run of an agent.
 
+pub mod attachment;
+pub mod attachment_link;
 pub mod client_time;
 pub mod copilotkit;
 pub mod external_id;

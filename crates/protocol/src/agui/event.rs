@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::user_content::UserContent;
+
 /// The version of AG-UI that a client understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AguiVersion {
@@ -199,8 +201,19 @@ pub struct RunInput {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "role", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Message {
-    User { id: String, content: String },
+    User { id: String, content: UserContent },
     Assistant { id: String, content: String },
+}
+
+impl Message {
+    /// Returns the URLs of its images, which the server signs for each reader.
+    pub fn image_urls(&mut self) -> impl Iterator<Item = &mut String> {
+        let content = match self {
+            Self::User { content, .. } => Some(content),
+            Self::Assistant { .. } => None,
+        };
+        content.into_iter().flat_map(UserContent::image_urls)
+    }
 }
 
 /// Constant words of the protocol.

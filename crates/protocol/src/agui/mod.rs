@@ -36,3 +36,4 @@ pub mod input;
 mod interrupt;
 #[cfg(test)]
 mod tests;
+pub mod user_content;

@@ -19,6 +19,12 @@ impl BackendFailure {
         Self { kind, message: message.into(), died: false }
     }
 
+    /// The message has images, and the agent takes none.
+    #[must_use]
+    pub fn images_unsupported() -> Self {
+        Self::new(FailureKind::InvalidInput, "this agent takes no images: send the message without them")
+    }
+
     /// The process exited, or can no longer be used.
     #[must_use]
     pub fn died(message: impl Into<String>) -> Self {

@@ -16,6 +16,7 @@ mod failure;
 mod jsonl;
 mod model;
 mod passthrough;
+mod prompt;
 mod provider_error;
 mod question;
 pub mod script;
@@ -39,6 +40,7 @@ pub use control::{SteerError, TurnControl};
 pub use event::{BackendEvent, EventSink};
 pub use failure::BackendFailure;
 pub use model::{ModelApi, ModelEndpoint, ModelProvider};
+pub use prompt::{Prompt, PromptImage};
 pub use question::{AnswerDelivery, PendingQuestion};
 use setup::CacheMount;
 
@@ -155,10 +157,11 @@ pub trait Backend: Send {
     ) -> BoxFuture<'a, Result<ThreadId, BackendFailure>>;
 
     /// Runs one turn. All of its events are in the sink before this returns; a control that arrives too late is
-    /// rejected. After a failure the backend can run another turn, unless the failure says that it died.
+    /// rejected. A backend that takes no images fails a turn that has some. After a failure the backend can run another
+    /// turn, unless the failure says that it died.
     fn run_turn<'a>(
         &'a mut self,
-        prompt: &'a str,
+        prompt: &'a Prompt,
         sink: &'a EventSink,
         control: &'a mut mpsc::Receiver<TurnControl>,
     ) -> BoxFuture<'a, TurnOutcome>;

@@ -47,7 +47,7 @@ impl AgentDir {
 
     /// Writes a file atomically, accessible only to the agent. Replaces what exists at the path, and a symbolic link in
     /// place of a directory.
-    pub fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+    pub fn write(&self, path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
         let (parent, name) = (path.parent().unwrap_or(Path::new("")), path.file_name());
         let name = name.ok_or(io::ErrorKind::InvalidInput)?;
         let parent = self.create_parents(parent)?;
@@ -58,7 +58,7 @@ impl AgentDir {
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(openat(&parent, &new, flags, Mode::from_raw_mode(0o600))?);
-        file.write_all(text.as_bytes())?;
+        file.write_all(content.as_ref())?;
         self.give(&file)?;
         Ok(renameat(&parent, &new, &parent, name)?)
     }

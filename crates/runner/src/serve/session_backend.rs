@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 
 use crate::backend::setup::WorkspaceSetup;
 use crate::backend::{
-    Backend, BackendEvent, BackendFailure, Capabilities, EventSink, ThreadId, ThreadStart, TurnControl,
-    TurnOutcome,
+    Backend, BackendEvent, BackendFailure, Capabilities, EventSink, Prompt, ThreadId, ThreadStart,
+    TurnControl, TurnOutcome,
 };
 use crate::storage::{self, SessionStorage};
 use crate::workspace::{self, Snapshot};
@@ -46,7 +46,7 @@ impl Backend for SessionBackend {
 
     fn run_turn<'a>(
         &'a mut self,
-        prompt: &'a str,
+        prompt: &'a Prompt,
         sink: &'a EventSink,
         control: &'a mut mpsc::Receiver<TurnControl>,
     ) -> BoxFuture<'a, TurnOutcome> {

@@ -9,6 +9,8 @@ use guildhall_domain::approvals::approval::BlockingQuestion;
 use guildhall_domain::ids::CommandId;
 use guildhall_domain::runs::{FailureReason, TerminalOutcome, TerminalStatus};
 use guildhall_protocol::rest::runs::commands::CommandView;
+use guildhall_sdk::runner::LeasedRun;
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -18,11 +20,12 @@ use uuid::Uuid;
 use super::ack::{AckResult, acknowledge_command};
 use super::active_run::ActiveRun;
 use super::options::RETRY_DELAY;
-use super::prompt::prompt_text;
+use super::prompt::read_prompt;
 use super::questions::{QUESTION_CAPACITY, QuestionForwarder};
 use super::watch::{DrainSettings, StopState, TurnInterrupt, TurnWatcher};
 use crate::backend::{
-    BackendEvent, BackendFailure, EventSink, PendingQuestion, ThreadId, ThreadStart, TurnOutcome,
+    Backend, BackendEvent, BackendFailure, EventSink, PendingQuestion, ThreadId, ThreadStart, TurnControl,
+    TurnOutcome,
 };
 use crate::child::{self, BackendProcesses};
 use crate::lease::is_lease_lost;
@@ -56,7 +59,7 @@ impl ActiveRun {
         let (questions, asked) = mpsc::channel(QUESTION_CAPACITY);
         let sink = sink.with_questions(questions);
         let mut forwarder = EventForwarder { id, pump: self.pump.clone(), events };
-        let outcome = self.run_turn(&prompt_text(&command.payload), &sink, asked, &mut forwarder, stop).await;
+        let outcome = self.run_turn(&command.payload, &sink, asked, &mut forwarder, stop).await;
         forwarder.forward_remaining().await;
         if self.flush().await == FlushResult::LeaseLost {
             return FlushResult::LeaseLost;
@@ -75,7 +78,7 @@ impl ActiveRun {
     /// that it started.
     async fn run_turn(
         &mut self,
-        prompt: &str,
+        payload: &Value,
         sink: &EventSink,
         mut asked: mpsc::Receiver<PendingQuestion>,
         forwarder: &mut EventForwarder,
@@ -99,21 +102,8 @@ impl ActiveRun {
             sleep(STOP_TIMEOUT).await;
         };
         let started = StartedBackend::default();
-        let work = async {
-            if let Some(thread) = thread {
-                let opened = tokio::select! {
-                    biased;
-                    () = stop_state.requested() => return TurnOutcome::Interrupted,
-                    opened = backend.start(thread, sink) => opened,
-                };
-                match opened {
-                    Ok(thread) => drop(started.thread.set(thread)),
-                    Err(failure) => return TurnOutcome::Failed(failure),
-                }
-            }
-            drop(started.processes.set(BackendProcesses::list()));
-            backend.run_turn(prompt, sink, &mut control).await
-        };
+        let work = TurnWork { backend, held, payload, thread, sink, stop_state, started: &started };
+        let work = work.run(&mut control);
         let outcome = tokio::select! {
             biased;
             () = lost.cancelled() => TurnOutcome::Failed(lease_lost()),
@@ -183,6 +173,46 @@ struct StartedBackend {
     thread: OnceLock<ThreadId>,
     /// The processes before the turn.
     processes: OnceLock<BackendProcesses>,
+}
+
+/// What the backend does in one turn.
+struct TurnWork<'a> {
+    backend: &'a mut Box<dyn Backend>,
+    held: &'a LeasedRun,
+    payload: &'a Value,
+    /// None if the backend has its thread open.
+    thread: Option<ThreadStart>,
+    sink: &'a EventSink,
+    stop_state: &'a StopState,
+    started: &'a StartedBackend,
+}
+
+impl TurnWork<'_> {
+    async fn run(self, control: &mut mpsc::Receiver<TurnControl>) -> TurnOutcome {
+        let Self { backend, held, payload, thread, sink, stop_state, started } = self;
+        let prompt = tokio::select! {
+            biased;
+            () = stop_state.requested() => return TurnOutcome::Interrupted,
+            prompt = read_prompt(held, payload) => prompt,
+        };
+        let prompt = match prompt {
+            Ok(prompt) => prompt,
+            Err(failure) => return TurnOutcome::Failed(failure),
+        };
+        if let Some(thread) = thread {
+            let opened = tokio::select! {
+                biased;
+                () = stop_state.requested() => return TurnOutcome::Interrupted,
+                opened = backend.start(thread, sink) => opened,
+            };
+            match opened {
+                Ok(thread) => drop(started.thread.set(thread)),
+                Err(failure) => return TurnOutcome::Failed(failure),
+            }
+        }
+        drop(started.processes.set(BackendProcesses::list()));
+        backend.run_turn(&prompt, sink, control).await
+    }
 }
 
 /// Returns the outcome of a turn that may have been asked to stop. Nothing that such a turn started continues; `before`

@@ -12,7 +12,7 @@ use guildhall_runner::backend::{Backend, BackendConfig, Capabilities, ModelApi, 
 use guildhall_testkit::FakeModel;
 use serde_json::json;
 
-use crate::suite::harness::CREDENTIAL_VALUE;
+use crate::suite::harness::{CREDENTIAL_VALUE, RED_PNG_BASE64, red_image};
 use crate::suite::turns::answered_turn;
 use crate::suite::{BackendFixture, DenialReaction, Harness, behaviour_tests};
 
@@ -211,5 +211,24 @@ async fn missing_program_is_a_failure() {
     let failure = harness.start(ThreadStart::New).await.expect_err("the program is missing");
     assert_eq!((failure.kind, failure.died), (FailureKind::BackendFailed, true));
     assert_eq!(failure.message, "cannot start the agent: entity not found");
+    harness.finish();
+}
+
+/// It sends images to models that it knows to take them; from others it keeps them.
+fn create_with_vision(base_url: &str, mut config: BackendConfig) -> Box<dyn Backend> {
+    for (name, _) in &mut config.secrets {
+        "OPENAI_API_KEY".clone_into(name);
+    }
+    let model = Some("qwen3-vl-plus".to_owned());
+    Box::new(AcpBackend::new(config, AcpProfile { model, ..profile(base_url) }))
+}
+
+#[tokio::test]
+async fn image_reaches_the_model() {
+    let fixture = BackendFixture { create: create_with_vision, ..fixture() };
+    let mut harness = Harness::started(&fixture).await;
+    let report = harness.turn_with_images("what is it?", vec![red_image()]).await;
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    assert_eq!(harness.received_images(), [RED_PNG_BASE64], "{:?}", harness.model.requests().last());
     harness.finish();
 }

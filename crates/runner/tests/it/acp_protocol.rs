@@ -12,6 +12,7 @@ use guildhall_runner::backend::{
 };
 use serde_json::{Value, json};
 
+use crate::suite::harness::{RED_PNG_BASE64, red_image};
 use crate::suite::turns::{self, answered_turn};
 use crate::suite::{BackendFixture, Harness};
 
@@ -272,5 +273,40 @@ async fn resume_fails_when_the_agent_does_not_support_it() {
     let resume = ThreadStart::Resume(ThreadId("s".to_owned()));
     let failure = harness.start(resume).await.expect_err("it cannot");
     assert_eq!(failure.kind, FailureKind::ThreadResumeFailed, "{failure:?}");
+    harness.finish();
+}
+
+#[tokio::test]
+async fn agent_that_takes_no_images_fails_a_turn_with_them_in_words() {
+    let script = agent_script("*'\"session/prompt\"'*) says hi; ended end_turn ;;");
+    let fixture = fixture();
+    let mut harness = Harness::with_agent_script(&fixture, &script).await;
+    harness.start(ThreadStart::New).await.expect("start a session");
+    let report = harness.turn_with_images("what is it?", vec![red_image()]).await;
+    let message = "this agent takes no images: send the message without them";
+    let failure = report.failure();
+    assert_eq!(
+        (failure.kind, failure.message.as_str(), failure.died),
+        (FailureKind::InvalidInput, message, false)
+    );
+    let report = harness.turn("without them").await;
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    harness.finish();
+}
+
+#[tokio::test]
+async fn agent_that_takes_images_gets_them_before_the_text() {
+    let branches = "*'\"session/prompt\"'*) echo \"$line\" > prompt; says hi; ended end_turn ;;";
+    let capabilities = r#"{"promptCapabilities":{"image":true}}"#;
+    let script = agent_script_with(capabilities, "", branches);
+    let fixture = fixture();
+    let mut harness = Harness::with_agent_script(&fixture, &script).await;
+    harness.start(ThreadStart::New).await.expect("start a session");
+    let report = harness.turn_with_images("what is it?", vec![red_image()]).await;
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    let request = std::fs::read_to_string(harness.path("prompt")).expect("a prompt");
+    let request: Value = serde_json::from_str(&request).expect("JSON");
+    let image = json!({ "type": "image", "mimeType": "image/png", "data": RED_PNG_BASE64 });
+    assert_eq!(request["params"]["prompt"], json!([image, { "type": "text", "text": "what is it?" }]));
     harness.finish();
 }

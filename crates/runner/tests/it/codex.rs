@@ -9,7 +9,7 @@ use guildhall_runner::backend::codex::{CodexBackend, CodexProfile};
 use guildhall_runner::backend::{Backend, BackendConfig, Capabilities, ThreadStart, TurnOutcome};
 use guildhall_runner::sandbox::PROXY_PORT;
 
-use crate::suite::harness::{CREDENTIAL, CREDENTIAL_VALUE};
+use crate::suite::harness::{CREDENTIAL, CREDENTIAL_VALUE, RED_PNG_BASE64, red_image};
 use crate::suite::{BackendFixture, Harness, behaviour_tests};
 
 behaviour_tests!(crate::codex::fixture());
@@ -108,5 +108,22 @@ async fn missing_program_is_a_failure() {
     let failure = harness.start(ThreadStart::New).await.expect_err("the program is missing");
     assert_eq!((failure.kind, failure.died), (FailureKind::BackendFailed, true));
     assert_eq!(failure.message, "cannot start codex: entity not found");
+    harness.finish();
+}
+
+#[tokio::test]
+async fn image_reaches_the_model_and_stays_in_the_thread_without_its_file() {
+    let fixture = fixture();
+    let mut harness = Harness::new(&fixture).await;
+    let thread = harness.start(ThreadStart::New).await.expect("start a thread");
+    let report = harness.turn_with_images("what is it?", vec![red_image()]).await;
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    assert_eq!(harness.received_images(), [RED_PNG_BASE64], "{:?}", harness.model.requests().last());
+    let files = harness.config.state.join("codex/guildhall-images");
+    assert!(!files.exists(), "removed after the turn");
+    harness.start(ThreadStart::Resume(thread)).await.expect("resume the thread");
+    let report = harness.turn("and now?").await;
+    assert_eq!(report.outcome, TurnOutcome::Completed, "{report:?}");
+    assert_eq!(harness.received_images(), [RED_PNG_BASE64], "the thread has the image");
     harness.finish();
 }

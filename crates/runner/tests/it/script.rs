@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use guildhall_domain::FailureKind;
 use guildhall_runner::backend::script::ScriptBackend;
-use guildhall_runner::backend::{Backend, BackendConfig, Capabilities};
+use guildhall_runner::backend::{Backend, BackendConfig, BackendFailure, Capabilities, TurnOutcome};
 use guildhall_testkit::FakeModel;
 
-use crate::suite::{BackendFixture, ModelState, behaviour_tests};
+use crate::suite::harness::red_image;
+use crate::suite::{BackendFixture, Harness, ModelState, behaviour_tests};
 
 behaviour_tests!(crate::script::fixture());
 
@@ -43,4 +45,15 @@ fn received(_model: &FakeModel, state: &Path) -> Vec<String> {
     let entries = fs::read_dir(state).into_iter().flatten().flatten().map(|entry| entry.path());
     let threads = entries.filter(|path| path.extension().is_some_and(|it| it == "thread"));
     threads.map(|path| fs::read_to_string(path).expect("read the history")).collect()
+}
+
+#[tokio::test]
+async fn turn_with_images_fails_in_words() {
+    let fixture = fixture();
+    let mut harness = Harness::started(&fixture).await;
+    let report = harness.turn_with_images("hello", vec![red_image()]).await;
+    let message = "this agent takes no images: send the message without them";
+    assert_eq!(*report.failure(), BackendFailure::new(FailureKind::InvalidInput, message));
+    assert_eq!(harness.turn("hello").await.outcome, TurnOutcome::Completed);
+    harness.finish();
 }

@@ -1,10 +1,11 @@
 //! A run that a runner has claimed.
 
+use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures::future::ready;
-use guildhall_domain::ids::{ApprovalId, CommandId, RunId};
+use guildhall_domain::ids::{ApprovalId, AttachmentId, CommandId, RunId};
 use guildhall_domain::runs::TerminalOutcome;
 use guildhall_protocol::base64_bytes::Base64Bytes;
 use guildhall_protocol::rest::approvals::{AnswerView, AskQuestion, ConfirmAnswer, TakeAnswer};
@@ -32,6 +33,20 @@ pub struct LeasedRun {
     client: Client,
     run: RunId,
     token: Arc<RunToken>,
+}
+
+/// An attachment, as the server has sent it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RunAttachment {
+    pub content_type: String,
+    pub content: Vec<u8>,
+}
+
+/// Without the content.
+impl fmt::Debug for RunAttachment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RunAttachment({}, {} bytes)", self.content_type, self.content.len())
+    }
 }
 
 /// The token of the last renewal.
@@ -130,6 +145,14 @@ impl LeasedRun {
         let segments = ["runs", &self.run.to_string(), "bundle", "parts", &number.to_string()];
         let request = self.client.request(Method::GET, &segments);
         Ok(self.client.call::<BundlePartView>(request).await?.content.0)
+    }
+
+    /// Reads an attachment of the run's session, of at most `max_bytes`.
+    pub async fn attachment(&self, id: AttachmentId, max_bytes: usize) -> Result<RunAttachment, ClientError> {
+        let segments = ["runs", &self.run.to_string(), "attachments", &id.to_string()];
+        let (content_type, content) =
+            self.client.read_bytes(self.client.request(Method::GET, &segments), max_bytes).await?;
+        Ok(RunAttachment { content_type, content })
     }
 
     /// Asks a question of the agent. The same request of the same process is asked once, so the call may be retried.

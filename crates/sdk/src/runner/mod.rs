@@ -19,7 +19,7 @@ use reqwest::Method;
 use secrecy::SecretString;
 
 pub use grant::Grant;
-pub use leased_run::{LeasedRun, PollCursor};
+pub use leased_run::{LeasedRun, PollCursor, RunAttachment};
 
 use crate::{Client, ClientError};
 use grant::parse_grant;

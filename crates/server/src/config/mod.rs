@@ -4,6 +4,7 @@
 //! file, the default values and the check for unknown keys are generated from there.
 
 mod access;
+mod attachments;
 mod audit;
 mod egress;
 mod example;
@@ -33,6 +34,7 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 
 pub use access::Access;
+pub use attachments::Attachments;
 pub use audit::Audit;
 pub use egress::Egress;
 pub use example::example;
@@ -56,7 +58,7 @@ pub use sessions::Sessions;
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 19] = [
+pub const SECTIONS: [Section; 20] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
@@ -76,6 +78,7 @@ pub const SECTIONS: [Section; 19] = [
     Profiles::SECTION,
     Secrets::SECTION,
     Sessions::SECTION,
+    Attachments::SECTION,
 ];
 
 /// The configuration of a server.
@@ -101,6 +104,7 @@ pub struct Config {
     pub profiles: Profiles,
     pub secrets: Secrets,
     pub sessions: Sessions,
+    pub attachments: Attachments,
 }
 
 impl Config {
@@ -119,6 +123,7 @@ impl Config {
             "nats.url" => &self.nats.url,
             "identity.key_encryption_key" => &self.identity.key_encryption_key,
             "oidc.client_secret" => &self.oidc.client_secret,
+            "attachments.secret_access_key" => &self.attachments.secret_access_key,
             _ => return false,
         };
         !value.expose_secret().is_empty()

@@ -5,7 +5,9 @@ use guildhall_testkit::TestDb;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::attachments::{PNG, upload_to};
 use crate::support::cluster::Cluster;
+use crate::support::profiles::with_secrets_folder;
 use crate::support::routes::{
     ENROLMENT_ROUTES, MISSING_IDS, PUBLIC, PUBLIC_TIERS, QUESTION_PAGE, QUESTION_SIGN_IN, RUN_TOKEN_ROUTES,
     fill, operations, operations_in, send,
@@ -39,7 +41,7 @@ async fn every_non_public_route_without_a_token_gets_the_same_401() {
 }
 
 /// The routes that stay public with `access.require_auth` (ADR 033).
-const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 12] = [
+const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 13] = [
     ("GET", "/health/live"),
     ("GET", "/health/readiness"),
     ("GET", "/.well-known/jwks.json"),
@@ -49,6 +51,7 @@ const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 12] = [
     ("GET", "/api/v1/auth/oidc/start"),
     ("GET", "/api/v1/auth/oidc/callback"),
     ("POST", "/api/v1/auth/handoff"),
+    ("GET", "/api/v1/agent/attachments/{attachment}/content"),
     ("GET", "/sign-in/confirm"),
     ("GET", QUESTION_PAGE),
     ("GET", QUESTION_SIGN_IN),
@@ -182,7 +185,10 @@ async fn audited_actions(cluster: &Cluster, tenant: &str) -> Vec<String> {
 #[expect(clippy::too_many_lines, reason = "one scenario, read from top to bottom")]
 async fn object_of_another_tenant_looks_like_a_missing_object() {
     let folder = tempfile::tempdir().expect("a folder");
-    let cluster = Cluster::with_secrets_folder(&folder).await;
+    let db = TestDb::new().await;
+    let setup = with_secrets_folder(Setup::new(&db), &folder);
+    let setup = setup.with("attachments.folder", folder.path().join("attachments").display());
+    let cluster = Cluster::with_setup(setup, db).await;
     let (theirs, ours) = (cluster.create_tenant("theirs").await, cluster.create_tenant("ours").await);
     let (key, _) = cluster.create_key(&theirs, "viewer").await;
     let (enrolment, secret) = cluster.create_enrolment(&theirs).await;
@@ -191,6 +197,8 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
     let (webhook, _) = cluster.create_webhook(&theirs, "https://hooks.example.org/").await;
     let agent = cluster.create_agent(&theirs, "helper").await;
     let automation = cluster.create_automation(&theirs, "helper").await;
+    let attachment = upload_to(&cluster.first, &theirs, &cluster.operator.token, "image/png", PNG).await;
+    let attachment = text(&attachment.body, "id");
     let mallory = cluster.create_user("mallory").await;
     cluster.set_role(&ours, &mallory, "owner").await;
     let (_, service_key) = cluster.create_key(&ours, "operator").await;
@@ -227,6 +235,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         webhook,
         agent,
         automation,
+        attachment,
     ];
     let mut tried = 0;
     for (method, template) in operations(&cluster.first).await {
@@ -237,7 +246,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         let real = fill(&template, existing_ids.each_ref().map(|id| id.as_str()));
         let named = template.replace("{tenant}", "theirs").replace("{project}", "website");
         let named = fill(&named, existing_ids.each_ref().map(|id| id.as_str()));
-        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 18]));
+        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 19]));
         assert!(!real.contains('{'), "{template} has a parameter that this test does not know");
         for bearer in [&mallory.token, &service_key] {
             let mut responses = Vec::new();

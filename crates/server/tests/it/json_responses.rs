@@ -22,6 +22,9 @@ const STREAMS: [&str; 9] = [
 /// The operation whose success is JSON or a stream, as the client accepts.
 const NEGOTIATED: &str = "createAgentRun";
 
+/// The operations whose success is the image that was uploaded. Their failures are JSON.
+const IMAGES: [&str; 2] = ["getAttachmentContent", "getRunAttachment"];
+
 // covers: R3
 #[tokio::test]
 async fn every_success_of_the_api_document_is_json() {
@@ -39,6 +42,8 @@ async fn every_success_of_the_api_document_is_json() {
                     streams.push(name.clone());
                 } else if name == NEGOTIATED {
                     assert_eq!(kinds, ["application/json", "text/event-stream"]);
+                } else if IMAGES.contains(&name.as_str()) {
+                    assert_eq!(kinds, ["image/gif", "image/jpeg", "image/png", "image/webp"]);
                 } else {
                     assert_eq!(kinds, ["application/json"], "{method} {path} {status} ({name})");
                 }

@@ -106,6 +106,7 @@ async fn send_next_turn(
         sealed_payload: None,
         target: None,
         continues: Some(approval.command),
+        attached: &[],
         created_by: turn.created_by,
     };
     insert_command(locked, record).await?;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::agents::{Agent, AgentKey, AgentRevision};
+use guildhall_domain::front::attachment::Attachment;
 use guildhall_domain::front::external_id::ExternalId;
 use guildhall_domain::front::time_zone::TimeZoneName;
 use guildhall_domain::front::{ClientTurn, ThreadKey};
@@ -16,6 +17,7 @@ use guildhall_store::sessions::{self, NewSession, Reader};
 use guildhall_store::{loaded_runs, threads};
 use serde_json::Value;
 
+use super::attachments::Attachments;
 use super::error::FrontError;
 use super::pipelines::{self, PipelineSource};
 use crate::ServiceError;
@@ -41,6 +43,8 @@ pub struct TurnRequest<'a> {
     pub device_zone: Option<&'a TimeZoneName>,
     /// What the agent and later readers get: `prompt`, and what else the client sent.
     pub payload: Value,
+    /// The signed URLs of its images.
+    pub images: Vec<String>,
 }
 
 /// A turn that was accepted.
@@ -58,11 +62,12 @@ pub struct AgentRuns {
     deps: Deps,
     runs: Runs,
     commands: Commands,
+    attachments: Attachments,
 }
 
 impl AgentRuns {
-    pub(super) fn new(deps: Deps, runs: Runs, commands: Commands) -> Self {
-        Self { deps, runs, commands }
+    pub(super) fn new(deps: Deps, runs: Runs, commands: Commands, attachments: Attachments) -> Self {
+        Self { deps, runs, commands, attachments }
     }
 
     /// Starts a turn with an agent. A repeated request returns the same turn, also while the first one is served.
@@ -84,9 +89,10 @@ impl AgentRuns {
         if !agent.enabled {
             return Err(FrontError::AgentDisabled(agent.slug.clone()).into());
         }
+        let images = self.resolve_images(caller, &request.images).await?;
         let zone = pipelines::time_zone(&self.deps, caller, request.device_zone).await?;
         let mut payload = request.payload;
-        setup.complete(&mut payload, &zone)?;
+        setup.complete(&mut payload, &zone, !images.is_empty())?;
         let (session, is_new_thread) = match found {
             Some(session) => (session, false),
             None => self.create_session(caller, agent, &key).await?,
@@ -96,7 +102,7 @@ impl AgentRuns {
         for _ in 0..MAX_ATTEMPTS {
             let run = self.open_run(caller, agent, session).await?;
             let turn = CommandRequest { kind: CommandKind::Turn, payload: payload.clone() };
-            match self.commands.submit_client_run(caller, run, turn, client_run).await {
+            match self.commands.submit_client_run(caller, run, turn, client_run, &images).await {
                 Ok(_) => {
                     let turn = client_runs::find(&self.deps.store, session, client_run.id).await?;
                     let turn = turn.ok_or(ServiceError::NOT_FOUND)?;
@@ -109,6 +115,22 @@ impl AgentRuns {
             }
         }
         Err(FrontError::NoOpenRun.into())
+    }
+
+    /// Returns the attachments that a message names by URL. A URL that is named twice is one attachment.
+    async fn resolve_images(
+        &self,
+        caller: &Authorized<RunsWrite>,
+        urls: &[String],
+    ) -> Result<Vec<Attachment>, ServiceError> {
+        let mut images = Vec::with_capacity(urls.len());
+        for url in urls {
+            let image = self.attachments.resolve(caller, url).await?;
+            if !images.contains(&image) {
+                images.push(image);
+            }
+        }
+        Ok(images)
     }
 
     /// Cancels the turns of a thread that have not ended, or one of them. Returns whether there were any.

@@ -48,8 +48,15 @@ impl AutomationRuns {
             payload["prompt"] = json!(text);
         }
         let source = PipelineSource::Automation(&automation);
-        let request =
-            TurnRequest { thread, client_run, message: message_id, source, device_zone: None, payload };
+        let request = TurnRequest {
+            thread,
+            client_run,
+            message: message_id,
+            source,
+            device_zone: None,
+            payload,
+            images: Vec::new(),
+        };
         self.agent_runs.start_turn(caller, None, request).await
     }
 }

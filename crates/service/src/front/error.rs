@@ -1,8 +1,11 @@
 //! Why a request of an application fails.
 
+use guildhall_domain::front::attachment::{InvalidImage, UnreferencedQuotaExceeded};
 use guildhall_domain::front::interrupt_answer::InvalidInterruptAnswer;
 use guildhall_domain::ids::ApprovalId;
 use guildhall_domain::{Failure, FailureKind};
+
+use super::object_storage::ObjectStorageError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum FrontError {
@@ -30,6 +33,25 @@ pub enum FrontError {
     OpenInterrupts,
     #[error("resume: the run has ended: follow the thread to see how")]
     RunEnded,
+    #[error(
+        "this server stores no attachments: set attachments.folder or attachments.bucket in its configuration"
+    )]
+    NoAttachmentStorage,
+    #[error("the storage of attachments is unavailable; try again later")]
+    AttachmentStorage(#[from] ObjectStorageError),
+    #[error("the attachment has more than {0} bytes")]
+    AttachmentTooLarge(u64),
+    #[error("the body is incomplete")]
+    IncompleteAttachment,
+    #[error(transparent)]
+    InvalidImage(#[from] InvalidImage),
+    #[error("{0}: use them in a run, or wait until they are removed")]
+    AttachmentQuota(#[from] UnreferencedQuotaExceeded),
+    /// The same for every reason.
+    #[error(
+        "binary content url: must be a signed URL of your own, from POST /api/v1/agent/attachments, that has not expired"
+    )]
+    InvalidAttachmentUrl,
 }
 
 impl FrontError {
@@ -41,12 +63,19 @@ impl FrontError {
             | Self::AutomationDisabled(_)
             | Self::NoOpenRun
             | Self::OpenInterrupts
-            | Self::RunEnded => FailureKind::Conflict,
+            | Self::RunEnded
+            | Self::NoAttachmentStorage => FailureKind::Conflict,
             Self::UnknownInterrupt(_)
             | Self::InterruptAnswer(..)
             | Self::SeveralTurns
             | Self::OtherAgent
-            | Self::NoMessage => FailureKind::InvalidInput,
+            | Self::NoMessage
+            | Self::InvalidImage(_)
+            | Self::InvalidAttachmentUrl => FailureKind::InvalidInput,
+            Self::AttachmentStorage(_) => FailureKind::InfraFailed,
+            Self::AttachmentTooLarge(_) => FailureKind::PayloadTooLarge,
+            Self::IncompleteAttachment => FailureKind::SchemaInvalid,
+            Self::AttachmentQuota(_) => FailureKind::TenantPolicyDenied,
         };
         Failure::new(kind, self.to_string())
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsRead;
 use guildhall_domain::agents::AgentKey;
+use guildhall_domain::front::attachment::AttachmentReference;
 use guildhall_domain::front::external_id::ExternalId;
 use guildhall_domain::ids::{CommandId, RunId, SessionId};
 use guildhall_domain::journal::Seq;
@@ -50,6 +51,7 @@ pub enum DayMessageBody {
         /// The client's id of the message; none if the turn was not sent by an application.
         id: Option<String>,
         text: String,
+        images: Vec<AttachmentReference>,
     },
     /// The reply of a turn. The text is empty if the agent has said nothing, or if it was erased.
     Reply { text: String, ui_hints: Option<Value> },
@@ -143,7 +145,8 @@ impl History {
 fn user_message(payload: &str) -> DayMessageBody {
     let payload: Value = serde_json::from_str(payload).unwrap_or_default();
     let text = message_text(&payload).unwrap_or_default().to_owned();
-    DayMessageBody::User { id: payload["clientMessageId"].as_str().map(str::to_owned), text }
+    let (id, images) = (payload["clientMessageId"].as_str(), AttachmentReference::list_in(&payload));
+    DayMessageBody::User { id: id.map(str::to_owned), text, images }
 }
 
 fn reply(body: &EventBody) -> DayMessageBody {

@@ -34,11 +34,20 @@ pub(super) struct TurnSetup {
 
 impl TurnSetup {
     /// Adds to a payload what the agent is told with the turn.
-    pub(super) fn complete(&self, payload: &mut Value, zone: &TimeZoneName) -> Result<(), ServiceError> {
+    pub(super) fn complete(
+        &self,
+        payload: &mut Value,
+        zone: &TimeZoneName,
+        has_images: bool,
+    ) -> Result<(), ServiceError> {
         if let Some(prompt) = self.prompt.as_ref().filter(|_| message_text(payload).is_none()) {
             payload["prompt"] = json!(prompt);
         }
-        let message = message_text(payload).ok_or(FrontError::NoMessage)?;
+        let message = match message_text(payload) {
+            Some(message) => message,
+            None if has_images => "",
+            None => return Err(FrontError::NoMessage.into()),
+        };
         payload[TurnPipeline::FIELD] = json!(self.pipeline.turn(message));
         payload["timeZone"] = json!(zone.as_str());
         Ok(())

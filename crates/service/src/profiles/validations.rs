@@ -210,7 +210,15 @@ async fn insert_canary_turn(
 ) -> Result<Command, ServiceError> {
     let payload = json!({ "prompt": CANARY_PROMPT });
     let (kind, payload) = (CommandKind::Turn, &payload);
-    let record =
-        CommandRecord { id, kind, payload, sealed_payload: None, target: None, continues: None, created_by };
+    let record = CommandRecord {
+        id,
+        kind,
+        payload,
+        sealed_payload: None,
+        target: None,
+        continues: None,
+        attached: &[],
+        created_by,
+    };
     insert_command(locked, record).await
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use guildhall_domain::agents::AgentRevision;
+use guildhall_domain::front::attachment::AttachmentReference;
 use guildhall_domain::ids::{CommandId, PrincipalId, RunId, SessionId, TenantId};
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::CommandKind;
@@ -103,6 +104,8 @@ pub(crate) struct CommandRecord<'a> {
     pub(crate) target: Option<CommandId>,
     /// The blocked turn whose work it continues.
     pub(crate) continues: Option<CommandId>,
+    /// The images of the message.
+    pub(crate) attached: &'a [AttachmentReference],
     pub(crate) created_by: PrincipalId,
 }
 
@@ -111,7 +114,7 @@ pub(crate) async fn insert_command(
     locked: &mut LockedRun,
     record: CommandRecord<'_>,
 ) -> Result<Command, ServiceError> {
-    let CommandRecord { id, kind, payload, sealed_payload, target, continues, created_by } = record;
+    let CommandRecord { id, kind, payload, sealed_payload, target, continues, attached, created_by } = record;
     let run = locked.run.id;
     let text = message_text(payload);
     let (stored, title) = (payload.to_string(), text.and_then(title));
@@ -133,8 +136,12 @@ pub(crate) async fn insert_command(
         status["continues"] = json!(continued.to_string());
     }
     locked.append_event(event::COMMAND_STATUS, Some(id), status);
-    if let Some(text) = text {
+    if text.is_some() || !attached.is_empty() {
+        let text = text.unwrap_or_default();
         let mut message = json!({ "text": text, "type": kind.as_str(), "by": created_by.to_string() });
+        if !attached.is_empty() {
+            message[AttachmentReference::FIELD] = json!(attached);
+        }
         if let Some(client_message) = payload.get("clientMessageId").and_then(Value::as_str) {
             message["clientMessageId"] = json!(client_message);
         }

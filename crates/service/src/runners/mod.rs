@@ -2,6 +2,7 @@
 //!
 //! Every write is fenced under the lock of the run's journal head: a runner that lost the run is refused.
 
+pub mod attachments;
 pub mod bundles;
 pub mod claims;
 pub mod commands;
@@ -32,6 +33,7 @@ use crate::runs::error::RunError;
 /// The services of this group.
 #[derive(Debug, Clone)]
 pub struct Group {
+    pub attachments: attachments::RunnerAttachments,
     pub bundles: bundles::RunnerBundles,
     pub claims: claims::Claims,
     pub commands: commands::RunnerCommands,
@@ -52,6 +54,7 @@ pub fn open(deps: &Deps, runs: &runs::Group, starter: Option<jobs::JobStarter>) 
     let registrations = registrations::Registrations::new(deps.store.clone());
     let grants = leases::Grants::new(deps.clone(), tokens.clone(), runs.runs.clone());
     Group {
+        attachments: attachments::RunnerAttachments::new(deps.clone()),
         bundles: bundles::RunnerBundles::new(deps.clone()),
         claims: claims::Claims::new(deps.clone(), registrations.clone(), grants.clone()),
         commands: commands::RunnerCommands::new(deps.clone()),

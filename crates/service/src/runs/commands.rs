@@ -1,15 +1,19 @@
 //! Commands: submitting, reading and cancelling them.
 
+use std::collections::BTreeSet;
+
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
 use guildhall_domain::agents::turn_pipeline::TurnPipeline;
 use guildhall_domain::front::ClientTurn;
-use guildhall_domain::ids::{CommandId, RunId, TenantId};
+use guildhall_domain::front::attachment::{Attachment, AttachmentReference};
+use guildhall_domain::ids::{AttachmentId, CommandId, RunId, TenantId};
 use guildhall_domain::journal::{Seq, SessionPosition};
 use guildhall_domain::redact::redact_json;
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{self, CommandCancellation, CommandKind};
 use guildhall_domain::runs::event;
+use guildhall_store::attachments;
 use guildhall_store::client_runs::{self, ClientRun};
 use guildhall_store::commands as rows;
 use guildhall_store::runs::{self, CancelTarget};
@@ -67,27 +71,35 @@ impl Commands {
         request: CommandRequest,
         key: Option<&IdempotencyKey>,
     ) -> Result<Command, ServiceError> {
-        self.submit_unless_created(caller, run, request, SubmissionKey::Idempotency(key)).await
+        self.submit_unless_created(caller, run, request, SubmissionKey::Idempotency(key), &[]).await
     }
 
-    /// Submits a turn under the id of a client. The same id returns the same turn, whatever the body.
+    /// Submits a turn under the id of a client. The same id returns the same turn, whatever the body. The session uses the
+    /// attachments from then on, so they are kept with it.
     pub(crate) async fn submit_client_run(
         &self,
         caller: &Authorized<RunsWrite>,
         run: RunId,
         request: CommandRequest,
         client_run: ClientRun<'_>,
+        attachments: &[Attachment],
     ) -> Result<Command, ServiceError> {
-        self.submit_unless_created(caller, run, request, SubmissionKey::ClientRun(client_run)).await
+        let key = SubmissionKey::ClientRun(client_run);
+        self.submit_unless_created(caller, run, request, key, attachments).await
     }
 
     async fn submit_unless_created(
         &self,
         caller: &Authorized<RunsWrite>,
         run: RunId,
-        request: CommandRequest,
+        mut request: CommandRequest,
         key: SubmissionKey<'_>,
+        attachments: &[Attachment],
     ) -> Result<Command, ServiceError> {
+        let attached: Vec<_> = attachments.iter().map(AttachmentReference::from).collect();
+        if !attached.is_empty() {
+            request.payload[AttachmentReference::FIELD] = json!(attached);
+        }
         let mut locked = self.lock_with_bundle(caller, run).await?;
         let id = CommandId::generate();
         let payload = self.seal_payload(id, request.payload)?;
@@ -109,9 +121,11 @@ impl Commands {
                 CommandKind::Steer | CommandKind::Interrupt => turn,
             },
             continues: None,
+            attached: &attached,
             created_by: caller.principal,
         };
         let command = insert_command(&mut locked, record).await?;
+        keep_attachments(&mut locked, attachments).await?;
         if let SubmissionKey::ClientRun(client_run) = key {
             let mut event = json!({ "clientRunId": client_run.id.as_str() });
             if let Some(parent) = payload.redacted.get("parentRunId").and_then(Value::as_str) {
@@ -259,6 +273,18 @@ async fn claim(
             Ok((!claimed.is_new).then_some(claimed.turn.command))
         }
     }
+}
+
+/// Records that the session of the run uses these attachments. Locks them in the order of their ids, so that no two
+/// transactions wait for each other.
+async fn keep_attachments(locked: &mut LockedRun, attachments: &[Attachment]) -> Result<(), ServiceError> {
+    let ids: BTreeSet<AttachmentId> = attachments.iter().map(|attachment| attachment.id).collect();
+    for id in ids {
+        if !attachments::add_session(&mut locked.tx, id, locked.run.session).await? {
+            return Err(RunError::AttachmentRemoved(id).into());
+        }
+    }
+    Ok(())
 }
 
 async fn record_cancellation(

@@ -1,6 +1,6 @@
 //! Why a request about a run fails.
 
-use guildhall_domain::ids::RunId;
+use guildhall_domain::ids::{AttachmentId, RunId};
 use guildhall_domain::runs::CloseError;
 use guildhall_domain::runs::command::CommandError;
 use guildhall_domain::runs::policy::PolicyViolation;
@@ -40,6 +40,8 @@ pub enum RunError {
     BundleErased,
     #[error("{0} parts of the bundle are missing")]
     BundleIncomplete(u64),
+    #[error("the attachment {0} was removed")]
+    AttachmentRemoved(AttachmentId),
     #[error("the payload of a command: {0}")]
     Payload(SealError),
 }
@@ -97,6 +99,10 @@ impl RunError {
                 format!(
                     "{missing} parts of the bundle are missing: upload all of them before the first command"
                 ),
+            ),
+            Self::AttachmentRemoved(_) => Failure::new(
+                FailureKind::InvalidInput,
+                "binary content url: the attachment was removed: upload it again",
             ),
             Self::Payload(_) => server_error(),
         }

@@ -40,6 +40,7 @@ const PUBLIC: &[&str] = &[
     "access/oidc.rs::exchange",
     "access/oidc.rs::start",
     "access/signing.rs::jwks",
+    "front/attachments.rs::get_content",
     "ops/capabilities.rs::get",
     "ops/health.rs::get",
     "ops/health.rs::live",
@@ -49,9 +50,11 @@ const PUBLIC: &[&str] = &[
 /// The extractor that counts a caller without a token (`api/src/edge/rates.rs`).
 const COUNTED_BY_ADDRESS: &str = "AnonymousCaller";
 
-/// Public handlers without a rate limit: they cost a read from memory, or one query at most.
+/// Public handlers without a rate limit by address: they cost a read from memory, or one query at most. The content of an
+/// attachment is counted for its owner, after the signature was verified.
 const UNLIMITED: &[&str] = &[
     "access/signing.rs::jwks",
+    "front/attachments.rs::get_content",
     "ops/capabilities.rs::get",
     "ops/health.rs::get",
     "ops/health.rs::live",

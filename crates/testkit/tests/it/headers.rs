@@ -79,7 +79,9 @@ fn from_source(function: &syn::ItemFn, method: &str) -> Headers {
     if is_principal && method != "get" {
         read.insert(CSRF.to_owned());
     }
-    Headers { read, is_counted: is_principal || types.contains(COUNTED_BY_ADDRESS) }
+    // `rates::count`: for a principal that the handler finds itself.
+    let is_counted = is_principal || types.contains(COUNTED_BY_ADDRESS) || calls.0.contains("count");
+    Headers { read, is_counted }
 }
 
 fn from_document(document: &Value, operation: &Value) -> Headers {

@@ -39,8 +39,13 @@ const TEST_SUPPORT: &str = "testkit";
 const PURE: &[&str] = &["domain", "runtime"];
 
 /// External crates that only one workspace crate may depend on, in any dependency kind.
-const EXCLUSIVE_DEPENDENCIES: &[(&str, &str)] =
-    &[("sqlx", "store"), ("async-nats", "bus"), ("kube", "launcher"), ("axum", "api")];
+const EXCLUSIVE_DEPENDENCIES: &[(&str, &str)] = &[
+    ("sqlx", "store"),
+    ("async-nats", "bus"),
+    ("kube", "launcher"),
+    ("axum", "api"),
+    ("object_store", "service"),
+];
 
 /// Development tools: they may depend on any external crate.
 const TOOLS: &[&str] = &["testkit", "xtask", "bench"];

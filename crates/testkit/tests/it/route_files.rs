@@ -233,6 +233,13 @@ const NOUNS: &[Noun] = &[
     ),
     noun("front", "history", &[("*", "/api/v1/agent/history")], &["front/external_id.rs"], &["threads"]),
     noun(
+        "front",
+        "attachments",
+        &[("*", "/api/v1/agent/attachments")],
+        &["front/attachment.rs", "front/attachment_link.rs"],
+        &["attachments"],
+    ),
+    noun(
         "webhooks",
         "webhooks",
         &[("*", "/api/v1/tenants/{tenant}/webhooks")],
@@ -260,6 +267,13 @@ const NOUNS: &[Noun] = &[
         &[("get", "/api/v1/runs/{run}/bundle/parts/{number}")],
         &["runs/policy/workspace/upload.rs"],
         &["workspace_bundles"],
+    ),
+    noun(
+        "runners",
+        "attachments",
+        &[("*", "/api/v1/runs/{run}/attachments")],
+        &["front/attachment.rs"],
+        &["attachments"],
     ),
     noun("runners", "diffs", &[("put", "/api/v1/runs/{run}/diff")], &["runs/diff.rs"], &["workspace_diffs"]),
     noun("runners", "events", &[("post", "/api/v1/runs/{run}/events")], &["runs/event.rs"], &["journal"]),

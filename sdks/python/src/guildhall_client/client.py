@@ -102,7 +102,8 @@ class Client(Operations):
         sent = {name: value for name, value in (headers or {}).items() if value is not None}
         sent["authorization"] = f"Bearer {await read_token(self._token)}"
         params = {name: _query_text(value) for name, value in (query or {}).items() if value is not None}
-        response = await self._http.request(method, self._base_url + path, params=params, headers=sent, json=body)
+        sent_body: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
+        response = await self._http.request(method, self._base_url + path, params=params, headers=sent, **sent_body)
         if not response.is_success:
             raise await read_error(response)
         return response.json()

@@ -326,6 +326,18 @@ class AssistantDeltaPayload(TypedDict):
     text: NotRequired[str]
 
 
+class AttachmentView(TypedDict):
+    """
+    A stored attachment.
+    """
+
+    expiresAt: str
+    id: str
+    mimeType: str
+    size: int
+    url: str
+
+
 class AuditPublicKeyView(TypedDict):
     """
     The key that verifies the checkpoints of all audit logs.
@@ -1002,6 +1014,9 @@ class HousekeepingView(TypedDict):
     nextRunAt: str
 
 
+ImageBytes: TypeAlias = bytes
+
+
 class InvitationView(TypedDict):
     acceptedAt: NotRequired[str | None]
     acceptedBy: NotRequired[str | None]
@@ -1123,6 +1138,15 @@ class MemberView(TypedDict):
 
 class MembersView(TypedDict):
     members: list[MemberView]
+
+
+class MessageAttachment(TypedDict):
+    """
+    An image of a message.
+    """
+
+    id: str
+    mimeType: str
 
 
 class MigrationsView(TypedDict):
@@ -1951,6 +1975,7 @@ class UserMessagePayload(TypedDict):
     What the author of a turn or steer wrote. Secrets are redacted.
     """
 
+    attachments: NotRequired[list[MessageAttachment]]
     by: str
     clientMessageId: NotRequired[str]
     text: str

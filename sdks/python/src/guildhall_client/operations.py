@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from . import models
 from ._url import quote
@@ -40,6 +40,16 @@ class Operations:
     ) -> models.AccountSettings:
         """Change your settings"""
         return await self._call('PUT', '/api/v1/account/settings', body=body)
+
+    async def create_attachment(
+        self,
+        body: bytes,
+        content_type: Literal['image/gif', 'image/jpeg', 'image/png', 'image/webp'],
+        *,
+        tenant_id: str | None = None,
+    ) -> models.AttachmentView:
+        """Upload an image for a message"""
+        return await self._call('POST', '/api/v1/agent/attachments', query={'tenantId': tenant_id}, headers={'Content-Type': content_type}, body=body)
 
     async def get_agent_history(
         self,

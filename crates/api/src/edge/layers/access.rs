@@ -31,8 +31,9 @@ const PUBLIC_ROUTES: [&str; 10] = [
     "/.well-known/jwks.json",
 ];
 
-/// Pages that show a sign-in form to callers without a session (ADR 033).
-const PUBLIC_PAGES: [&str; 2] = ["/approve/{approval}", "/approve/{approval}/sign-in"];
+/// Pages that show a sign-in form to callers without a session, and signed URLs (ADR 033).
+const PUBLIC_TEMPLATES: [&str; 3] =
+    ["/approve/{approval}", "/approve/{approval}/sign-in", "/api/v1/agent/attachments/{attachment}/content"];
 
 pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
@@ -55,7 +56,7 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     }
     if app.access_rules.require_auth
         && !PUBLIC_ROUTES.contains(&path.as_str())
-        && !PUBLIC_PAGES.contains(&route(&request))
+        && !PUBLIC_TEMPLATES.contains(&route(&request))
         && !has_valid_credential(&app, request.headers()).await
     {
         return ApiError::from(ServiceError::Unauthenticated).into_response();

@@ -1,15 +1,19 @@
-//! Limits on request time and concurrent requests.
+//! Limits on request time, body size and concurrent requests.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::header::CONTENT_LENGTH;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use guildhall_domain::FailureKind;
+use http_body_util::Limited;
 use metrics::counter;
 use tokio::sync::Semaphore;
 
+use super::trace::route;
+use crate::edge::app::Limits;
 use crate::edge::error::ApiError;
 use crate::edge::long_poll::RequestPlace;
 
@@ -47,8 +51,12 @@ pub(super) async fn concurrency(
     response
 }
 
+/// The route of uploads, which has limits of its own.
+const UPLOADS: &str = "/api/v1/agent/attachments";
+
 /// Fails a request that takes too long. Its handler is dropped and its transaction rolled back.
-pub(super) async fn timeout(State(limit): State<Duration>, request: Request, next: Next) -> Response {
+pub(super) async fn timeout(State(limits): State<Limits>, request: Request, next: Next) -> Response {
+    let limit = if route(&request) == UPLOADS { limits.attachment_timeout } else { limits.request_timeout };
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
@@ -56,4 +64,18 @@ pub(super) async fn timeout(State(limit): State<Duration>, request: Request, nex
             ApiError::new(FailureKind::Timeout, message).into_response()
         }
     }
+}
+
+/// Refuses a body that is too large: at once if the client says so, else when the limit is reached.
+pub(super) async fn body_size(State(limits): State<Limits>, request: Request, next: Next) -> Response {
+    let is_upload = route(&request) == UPLOADS;
+    let limit = if is_upload { limits.attachment_bytes } else { limits.body_bytes };
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if length.is_some_and(|length: usize| length > limit) {
+        let message = "the request body is larger than this server accepts";
+        return ApiError::new(FailureKind::PayloadTooLarge, message).into_response();
+    }
+    // The handler of uploads counts while it reads.
+    let limited = |body| if is_upload { body } else { Body::new(Limited::new(body, limit)) };
+    next.run(request.map(limited)).await
 }

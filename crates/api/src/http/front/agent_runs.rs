@@ -74,6 +74,7 @@ pub(crate) async fn create(
     let message = new_id("messages[0].id", &input.user_message.id)?;
     let source = pipeline_source(input.runtime_mode, automation.as_ref())?;
     let device_zone = input.client_time.as_ref().map(|time| time.device_timezone.clone());
+    let images = input.user_message.attachments.iter().map(|image| image.url.clone()).collect();
     let payload = payload(input)?;
     let request = TurnRequest {
         thread: &thread,
@@ -82,6 +83,7 @@ pub(crate) async fn create(
         source,
         device_zone: device_zone.as_ref(),
         payload,
+        images,
     };
     let accepted = app.front.agent_runs.start_turn(&caller, agent.as_ref(), request).await?;
     let response = TaskAcceptedResponse {
@@ -190,12 +192,8 @@ fn invalid(error: &AgentRunInputError) -> ApiError {
 
 /// Returns the payload of the turn: the user's text as the prompt, and the rest of the input as it came.
 fn payload(input: AgentRunInput) -> Result<Value, ApiError> {
-    let refused = |message: &str| Err(ApiError::new(FailureKind::InvalidInput, message));
-    if !input.user_message.attachments.is_empty() {
-        return refused("binary content url: this server takes no attachments");
-    }
-    if input.user_message.text.trim().is_empty() {
-        return refused("RunAgentInput user message has no text");
+    if input.user_message.text.trim().is_empty() && input.user_message.attachments.is_empty() {
+        return Err(ApiError::new(FailureKind::InvalidInput, "RunAgentInput user message has no text"));
     }
     let mut payload = json!({
         "prompt": input.user_message.text,

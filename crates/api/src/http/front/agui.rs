@@ -21,6 +21,7 @@ use guildhall_domain::runs::event::EventBody;
 use guildhall_protocol::agui::event::AguiVersion;
 use guildhall_protocol::agui::fold::{AguiFold, Frame, FramePosition, JournalEvent, StreamMode, command_of};
 use guildhall_protocol::agui::input::{InvalidInput, RunAgentInput};
+use guildhall_protocol::rest::front::agent_runs::{AgentRunInputError, MAX_ATTACHMENTS};
 use guildhall_protocol::stream::Notice;
 use guildhall_service::ServiceError;
 use guildhall_service::front::agent_runs::TurnRequest;
@@ -30,6 +31,7 @@ use guildhall_service::sessions::follow::{SessionEvent, SessionStream};
 use serde_json::{Value, json};
 
 use super::agent_names::AgentNames;
+use super::image_signer::ImageSigner;
 use super::interrupt_questions::InterruptQuestions;
 use super::runtime_mode::pipeline_source;
 use crate::App;
@@ -43,6 +45,7 @@ struct AguiStream {
     events: SessionStream,
     fold: AguiFold,
     questions: InterruptQuestions,
+    images: ImageSigner,
     /// Whether it has all runs of the thread.
     is_thread: bool,
     /// Frames of events that were read, until they are sent, with their ids.
@@ -95,6 +98,7 @@ impl StreamSource for AguiStream {
         loop {
             if let Some((_, frame)) = self.frames.front_mut() {
                 self.questions.describe(frame).await?;
+                self.images.sign(frame);
             }
             if let Some((id, frame)) = self.frames.pop_front() {
                 return Ok(Some(StreamEvent { name: None, cursor: id.to_string(), data: frame.to_json() }));
@@ -179,8 +183,8 @@ pub(super) async fn run(
     let mode = StreamMode::Run { run_id, client_run, command: turn.command };
     let fold = AguiFold::new(input.thread_id.as_str(), input.version, mode);
     let events = app.sessions.sessions.follow_from(&reader, session, turn.start).await?;
-    let questions = InterruptQuestions::new(app, &reader)?;
-    let stream = AguiStream { events, fold, questions, is_thread: false, frames: VecDeque::new() };
+    let (questions, images) = (InterruptQuestions::new(app, &reader)?, ImageSigner::new(app, &reader));
+    let stream = AguiStream { events, fold, questions, images, is_thread: false, frames: VecDeque::new() };
     app.streams.open(&Follower { caller: reader }, ClientId::generate(), stream)
 }
 
@@ -247,8 +251,8 @@ async fn start(
     let Some(message) = input.new_message(is_known).map_err(|error| invalid(&error))? else {
         return Err(refused("messages: there is no new message of the user"));
     };
-    if !message.images.is_empty() {
-        return Err(refused("messages: this server takes no images"));
+    if message.images.len() > MAX_ATTACHMENTS {
+        return Err(refused(&AgentRunInputError::TooManyAttachments.message()));
     }
     let mut payload = json!({
         "prompt": message.text, "clientMessageId": message.id.as_str(), "runtimeMode": input.runtime_mode,
@@ -260,6 +264,7 @@ async fn start(
     if let Some(time) = &input.client_time {
         payload["clientTime"] = json!(time.client_now_iso);
     }
+    let images = message.images.into_iter().map(|image| image.url).collect();
     let request = TurnRequest {
         thread: &input.thread_id,
         client_run: &input.run_id,
@@ -267,6 +272,7 @@ async fn start(
         source,
         device_zone: input.client_time.as_ref().map(|time| &time.device_timezone),
         payload,
+        images,
     };
     let accepted = app.front.agent_runs.start_turn(caller, agent, request).await?;
     Ok((accepted.session, accepted.turn))
@@ -293,7 +299,7 @@ pub(super) async fn follow(
         from = SessionPosition { ordinal, seq: Seq::ZERO };
     }
     let events = app.sessions.sessions.follow_from(&caller, session, from).await?;
-    let questions = InterruptQuestions::new(app, &caller)?;
-    let stream = AguiStream { events, fold, questions, is_thread: true, frames: VecDeque::new() };
+    let (questions, images) = (InterruptQuestions::new(app, &caller)?, ImageSigner::new(app, &caller));
+    let stream = AguiStream { events, fold, questions, images, is_thread: true, frames: VecDeque::new() };
     app.streams.open(&Follower { caller }, client, stream)
 }

@@ -5,9 +5,11 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::role::rights::RunsRead;
+use guildhall_domain::front::attachment::{AttachmentOwner, AttachmentReference};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::front::history::{
-    HistoryBody, HistoryEntry, HistoryQuery, HistorySnapshotResponse, SessionMessages, day_page,
+    HistoryAttachment, HistoryBody, HistoryEntry, HistoryQuery, HistorySnapshotResponse, SessionMessages,
+    day_page,
 };
 use guildhall_protocol::rest::front::ui_schema::{UiContext, compile};
 use guildhall_service::front::history::{DayMessage, DayMessageBody};
@@ -49,18 +51,30 @@ pub(crate) async fn get(
     let Some(day) = app.front.history.day(&caller, agent.as_ref(), thread, filter.before).await? else {
         return Ok(Json(HistorySnapshotResponse::without_thread()));
     };
+    // Signed anew: the URL of the message may have expired.
+    let owner = AttachmentOwner { tenant: caller.tenant(), principal: caller.principal };
     let context = UiContext { default_locale: locale(&headers), meta: None };
-    let messages = day.messages.into_iter().map(|message| entry(message, &context)).collect();
+    let sign = |image: AttachmentReference| app.front.attachments.sign(owner, image.id).url;
+    let messages = day.messages.into_iter().map(|message| entry(message, &context, sign)).collect();
     let messages = SessionMessages { messages, older: day.older };
     Ok(Json(day_page(&day.thread, messages, filter.before)))
 }
 
-fn entry(message: DayMessage, context: &UiContext) -> HistoryEntry {
+fn entry(
+    message: DayMessage,
+    context: &UiContext,
+    sign: impl Fn(AttachmentReference) -> String,
+) -> HistoryEntry {
     let DayMessage { command, at, body } = message;
     let (id, body) = match body {
-        DayMessageBody::User { id, text } => {
+        DayMessageBody::User { id, text, images } => {
             let id = id.unwrap_or_else(|| format!("{command}:user"));
-            (id, HistoryBody::User { content: text, attachments: Vec::new() })
+            let signed = |image: AttachmentReference| HistoryAttachment {
+                mime_type: image.mime_type.to_string(),
+                url: sign(image),
+            };
+            let attachments = images.into_iter().map(signed).collect();
+            (id, HistoryBody::User { content: text, attachments })
         }
         DayMessageBody::Reply { text, ui_hints } => {
             let ui_schema = ui_hints.and_then(|hints| compile(&hints, context));

@@ -3,10 +3,12 @@
 mod agent_names;
 mod agent_runs;
 mod agui;
+mod attachments;
 mod automation_runs;
 mod client_ids;
 mod copilotkit;
 mod history;
+mod image_signer;
 mod interrupt_questions;
 mod runtime_mode;
 
@@ -27,4 +29,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(copilotkit::run))
         .routes(routes!(copilotkit::connect))
         .routes(routes!(copilotkit::stop))
+        .routes(routes!(attachments::create))
+        .routes(routes!(attachments::get_content))
 }

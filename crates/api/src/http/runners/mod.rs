@@ -1,5 +1,6 @@
 //! Routes for runners (with enrolment tokens and run tokens) and for their administrators.
 
+mod attachments;
 pub(crate) mod bundles;
 mod claims;
 pub(crate) mod commands;
@@ -42,6 +43,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(registrations::drain))
         .routes(routes!(claims::claim))
         .routes(routes!(claims::claim_next))
+        .routes(routes!(attachments::get))
         .routes(routes!(leases::update))
         .routes(routes!(status::end_run))
         .routes(routes!(commands::acknowledge))

@@ -23,6 +23,7 @@ mod outcome;
 mod segment_filter;
 mod steps;
 mod turn;
+mod user_message;
 
 use std::collections::BTreeSet;
 

@@ -16,6 +16,7 @@ use super::items::{TextItems, TextKind};
 use super::journal_event::JournalEvent;
 use super::outcome::{self, SegmentEnd};
 use super::steps::{Step, Steps};
+use super::user_message::UserMessage;
 use crate::agui::event::{AguiEvent, AguiVersion, Message, RunInput, RunOutcome};
 
 /// A turn command. Its segments are the runs that clients see: an approval ends one, and the next one starts when the
@@ -42,12 +43,6 @@ pub(super) struct Turn {
     /// Usage of the open segment.
     usage: Usage,
     steps: Steps,
-}
-
-#[derive(Debug)]
-struct UserMessage {
-    client_id: Option<String>,
-    text: String,
 }
 
 impl Turn {
@@ -85,8 +80,7 @@ impl Turn {
             },
             event::USER_MESSAGE => {
                 self.is_turn = true;
-                let client_id = event.optional_text("clientMessageId").map(str::to_owned);
-                self.user_messages.push(UserMessage { client_id, text: event.text("text").to_owned() });
+                self.user_messages.push(UserMessage::of(&event));
             }
             event::APPROVAL_STATUS if event.text("status") != "pending" => self.approvals.close(&event),
             event::TERMINAL_STATUS if self.is_turn => {
@@ -282,10 +276,10 @@ impl Turn {
     fn run_input(&mut self, context: &StreamContext, run_id: &str) -> Option<RunInput> {
         let is_claimed = self.client_runs.has_claim(0);
         let user_messages = std::mem::take(&mut self.user_messages);
-        let message = |(number, message): (u32, UserMessage)| {
-            let client_id = message.client_id.filter(|_| is_claimed && number == 1);
+        let message = |(number, mut message): (u32, UserMessage)| {
+            let client_id = message.client_id.take().filter(|_| is_claimed && number == 1);
             let id = client_id.unwrap_or_else(|| item_id(self.command, IdKind::User, number, ""));
-            Message::User { id, content: message.text }
+            Message::User { id, content: message.content(context.version) }
         };
         let messages: Vec<Message> = (1..).zip(user_messages).map(message).collect();
         (self.started == 0 && !messages.is_empty()).then(|| RunInput {

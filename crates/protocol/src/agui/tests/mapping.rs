@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::journal::{Journal, command};
 use crate::agui::event::AguiVersion;
+use crate::agui::fold::{AguiFold, StreamMode};
 
 /// Returns the frames between the start and the end of a turn with these events.
 fn shown(events: &[(&str, Value)]) -> Vec<String> {
@@ -57,6 +58,30 @@ fn run_with_a_router_has_a_worker_step_in_each_of_its_segments() {
     assert!(frames[8].starts_with("RUN_FINISHED") && frames[9].starts_with("RUN_STARTED"), "{frames:?}");
     assert_eq!(frames[10..12], ["STEP_STARTED stepName=worker", "STEP_FINISHED stepName=worker"]);
     assert!(frames[12].starts_with("RUN_FINISHED"), "{frames:?}");
+}
+
+#[test]
+fn images_of_a_message_are_parts_in_the_words_of_each_version() {
+    let id = "att_00000000000000000000000000000007";
+    let image = json!({ "id": id, "mimeType": "image/webp" });
+    let journal = |text: &str| {
+        let started = json!({ "status": "pending", "type": "turn", "ordinal": 1 });
+        let message = json!({ "text": text, "type": "turn", "by": "prn_1", "attachments": [image, "x"] });
+        let journal = Journal::new().add('A', "command_status", started).add('A', "user_message", message);
+        journal.add('A', "client_run", json!({ "clientRunId": "r1" }))
+    };
+    let content = |text: &str, version| {
+        let frames = journal(text).fold(AguiFold::new("main", version, StreamMode::Thread));
+        let started = frames.first().expect("a frame").to_json();
+        let started: Value = serde_json::from_str(&started).expect("JSON");
+        started["input"]["messages"][0]["content"].clone()
+    };
+    let text = json!({ "type": "text", "text": "what?" });
+    let new = json!({ "type": "image", "source": { "type": "url", "value": id, "mimeType": "image/webp" } });
+    let old = json!({ "type": "binary", "mimeType": "image/webp", "url": id });
+    assert_eq!(content("what?", AguiVersion::V1), json!([text, new]));
+    assert_eq!(content("what?", AguiVersion::V0), json!([text, old]));
+    assert_eq!(content("", AguiVersion::V1), json!([new]));
 }
 
 #[test]

@@ -67,6 +67,19 @@ pub struct UserMessagePayload {
     /// The client's own id of the message.
     #[schema(required = false)]
     pub client_message_id: String,
+    /// Its images.
+    #[schema(required = false)]
+    pub attachments: Vec<MessageAttachment>,
+}
+
+/// An image of a message.
+#[derive(Debug, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageAttachment {
+    /// Attachment id.
+    pub id: String,
+    #[schema(example = "image/png")]
+    pub mime_type: String,
 }
 
 /// A client's own run id. It stands for a turn, or for the part of it that follows the answers to its questions.

@@ -29,7 +29,7 @@ use tokio::sync::mpsc;
 
 use super::jsonl::{Agent, AgentBackend, Envelope, Protocol};
 use super::{
-    BackendConfig, BackendFailure, Capabilities, EventSink, ModelApi, ModelEndpoint, ModelProvider,
+    BackendConfig, BackendFailure, Capabilities, EventSink, ModelApi, ModelEndpoint, ModelProvider, Prompt,
     ThreadStart, TurnControl, TurnOutcome,
 };
 pub use profile::AcpProfile;
@@ -78,7 +78,7 @@ impl Agent for AcpProfile {
         &self,
         session: &mut Session,
         config: &BackendConfig,
-        prompt: &str,
+        prompt: &Prompt,
         sink: &EventSink,
         control: &mut mpsc::Receiver<TurnControl>,
     ) -> TurnOutcome {

@@ -106,6 +106,7 @@ impl Session {
             return Err(unsupported());
         }
         let capabilities = &response["agentCapabilities"];
+        self.translator.takes_images = capabilities["promptCapabilities"]["image"] == true;
         Ok(AgentCapabilities {
             can_load: capabilities["loadSession"] == true,
             can_resume: !capabilities["sessionCapabilities"]["resume"].is_null(),

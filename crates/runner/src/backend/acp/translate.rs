@@ -39,6 +39,8 @@ pub struct Translator {
     thread: String,
     /// What the agent is told with the first prompt of the thread, until then.
     pub(super) instructions: Option<String>,
+    /// Whether prompts may have images.
+    pub(super) takes_images: bool,
     turns: u32,
     items: u32,
     /// The text of the current item.

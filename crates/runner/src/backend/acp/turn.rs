@@ -5,6 +5,7 @@ use std::time::Duration;
 use guildhall_domain::FailureKind;
 use guildhall_domain::runs::event::Usage;
 use guildhall_domain::runs::policy::Approval;
+use guildhall_protocol::base64_bytes::Base64Bytes;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -16,7 +17,8 @@ use super::session::Session;
 use crate::backend::jsonl::{Message, PendingStop, Reply, RpcError, StopReason};
 use crate::backend::question::OpenQuestions;
 use crate::backend::{
-    BackendConfig, BackendEvent, BackendFailure, EventSink, SteerError, TurnControl, TurnOutcome,
+    BackendConfig, BackendEvent, BackendFailure, EventSink, Prompt, PromptImage, SteerError, TurnControl,
+    TurnOutcome,
 };
 
 /// The request of an agent to a person that is not about an action.
@@ -63,14 +65,16 @@ impl<'a> Turn<'a> {
         session: &'a mut Session,
         config: &BackendConfig,
         profile: &AcpProfile,
-        prompt: &str,
+        prompt: &Prompt,
         sink: &'a EventSink,
     ) -> Result<Self, BackendFailure> {
+        if !prompt.images.is_empty() && !session.translator.takes_images {
+            return Err(BackendFailure::images_unsupported());
+        }
         session.translator.start_turn();
         // The protocol has no place for instructions: they are a text before the first prompt of a thread.
         let instructions = session.translator.instructions.take();
-        let texts = instructions.as_deref().into_iter().chain([prompt]);
-        let blocks: Vec<_> = texts.map(|text| json!({ "type": "text", "text": text })).collect();
+        let blocks = prompt_blocks(instructions.as_deref(), prompt);
         let params = json!({ "sessionId": session.thread(), "prompt": blocks });
         let started_at = Instant::now();
         let request_id = session.send_request("session/prompt", &params).await?;
@@ -259,4 +263,19 @@ impl<'a> Turn<'a> {
             Err(error) => stopped.unwrap_or_else(|| TurnOutcome::Failed(error::classify(error))),
         }
     }
+}
+
+/// Returns the content blocks of a prompt. The text comes last, after what it is about.
+fn prompt_blocks(instructions: Option<&str>, prompt: &Prompt) -> Vec<Value> {
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let image = |image: &PromptImage| {
+        let (mime_type, data) = (image.image_type, Base64Bytes(image.content.clone()));
+        json!({ "type": "image", "mimeType": mime_type, "data": data })
+    };
+    let mut blocks: Vec<Value> = instructions.map(text).into_iter().collect();
+    blocks.extend(prompt.images.iter().map(image));
+    if !prompt.text.is_empty() || prompt.images.is_empty() {
+        blocks.push(text(&prompt.text));
+    }
+    blocks
 }

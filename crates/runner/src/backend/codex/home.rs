@@ -12,6 +12,7 @@ use guildhall_domain::runs::policy::Network;
 use secrecy::SecretString;
 use serde::Serialize;
 
+use super::image::{codex_home, remove_images};
 use super::profile::CodexProfile;
 use crate::backend::{BackendConfig, ModelEndpoint, environment};
 use crate::sandbox::{AgentDir, create_dir};
@@ -36,7 +37,7 @@ impl CodexHome {
         endpoint: &ModelEndpoint,
     ) -> io::Result<Self> {
         let home = Self {
-            codex: config.state.join("codex"),
+            codex: codex_home(config),
             user: config.state.join("home"),
             temporary: config.state.join("tmp"),
         };
@@ -45,6 +46,7 @@ impl CodexHome {
         }
         let codex = AgentDir::open(&home.codex, config.user)?;
         codex.remove(Path::new("rules"))?;
+        remove_images(&codex)?;
         let text = CodexConfig::new(config, profile, endpoint).to_toml()?;
         codex.write(Path::new("config.toml"), &text)?;
         Ok(home)

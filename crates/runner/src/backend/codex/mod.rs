@@ -4,6 +4,7 @@
 
 mod error;
 mod home;
+mod image;
 mod item;
 mod mcp_call;
 mod options;
@@ -24,7 +25,7 @@ use tokio::sync::mpsc;
 
 use super::jsonl::{Agent, AgentBackend, Envelope, Protocol};
 use super::{
-    BackendConfig, BackendFailure, Capabilities, EventSink, ModelApi, ModelEndpoint, ModelProvider,
+    BackendConfig, BackendFailure, Capabilities, EventSink, ModelApi, ModelEndpoint, ModelProvider, Prompt,
     ThreadStart, TurnControl, TurnOutcome,
 };
 pub use profile::CodexProfile;
@@ -71,13 +72,17 @@ impl Agent for CodexProfile {
         &self,
         session: &mut Session,
         config: &BackendConfig,
-        prompt: &str,
+        prompt: &Prompt,
         sink: &EventSink,
         control: &mut mpsc::Receiver<TurnControl>,
     ) -> TurnOutcome {
-        match Turn::start(session, config, prompt, sink).await {
+        let outcome = match Turn::start(session, config, prompt, sink).await {
             Ok(turn) => turn.run(control).await,
             Err(failure) => TurnOutcome::Failed(failure),
+        };
+        if !prompt.images.is_empty() {
+            image::remove_after_turn(config);
         }
+        outcome
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use guildhall_domain::FailureKind;
 use guildhall_domain::runs::policy::{Approval, Sandbox};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,13 +10,14 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use super::error::CodexError;
+use super::image::turn_input;
 use super::policy::{sandbox_policy, text_input};
 use super::question::{self, ReplyForm, StartedItems};
 use super::session::Session;
 use crate::backend::jsonl::{Message, PendingStop, Reply, RpcError, StopReason};
 use crate::backend::question::{AnswerDelivery, OpenQuestions};
 use crate::backend::{
-    BackendConfig, BackendEvent, BackendFailure, EventSink, SteerError, TurnControl, TurnOutcome,
+    BackendConfig, BackendEvent, BackendFailure, EventSink, Prompt, SteerError, TurnControl, TurnOutcome,
 };
 
 /// How long Codex may take to accept a steer.
@@ -75,13 +77,17 @@ impl<'a> Turn<'a> {
     pub(super) async fn start(
         session: &'a mut Session,
         config: &BackendConfig,
-        prompt: &str,
+        prompt: &Prompt,
         sink: &'a EventSink,
     ) -> Result<Self, BackendFailure> {
         session.translator.start_turn();
         let deadline = Instant::now() + config.turn_timeout;
+        let input = turn_input(config, prompt).map_err(|error| {
+            let message = format!("cannot write the images of the message: {}", error.kind());
+            BackendFailure::new(FailureKind::InfraFailed, message)
+        })?;
         let params = json!({
-            "threadId": session.thread(), "input": text_input(prompt),
+            "threadId": session.thread(), "input": input,
             "approvalPolicy": config.approval.as_str(), "approvalsReviewer": "user",
             "sandboxPolicy": sandbox_policy(config),
         });

@@ -9,8 +9,8 @@ use super::session::{Protocol, Session, Translate};
 use crate::backend::control::reject_pending;
 use crate::backend::model::AgentModelProxy;
 use crate::backend::{
-    Backend, BackendConfig, BackendFailure, Capabilities, EventSink, ModelEndpoint, ModelProvider, ThreadId,
-    ThreadStart, TurnControl, TurnOutcome,
+    Backend, BackendConfig, BackendFailure, Capabilities, EventSink, ModelEndpoint, ModelProvider, Prompt,
+    ThreadId, ThreadStart, TurnControl, TurnOutcome,
 };
 
 /// How long an agent may take to exit by itself.
@@ -39,7 +39,7 @@ pub trait Agent: Send + Sync + 'static {
         &self,
         session: &mut Session<Self::Translator>,
         config: &BackendConfig,
-        prompt: &str,
+        prompt: &Prompt,
         sink: &EventSink,
         control: &mut mpsc::Receiver<TurnControl>,
     ) -> impl Future<Output = TurnOutcome> + Send;
@@ -85,7 +85,7 @@ impl<A: Agent> Backend for AgentBackend<A> {
 
     fn run_turn<'a>(
         &'a mut self,
-        prompt: &'a str,
+        prompt: &'a Prompt,
         sink: &'a EventSink,
         control: &'a mut mpsc::Receiver<TurnControl>,
     ) -> BoxFuture<'a, TurnOutcome> {

@@ -20,8 +20,8 @@ use super::control::reject_pending;
 use super::model::AgentModelProxy;
 use super::provider_error::ProviderError;
 use super::{
-    Backend, BackendConfig, BackendFailure, Capabilities, EventSink, ModelEndpoint, ThreadId, ThreadStart,
-    TurnControl, TurnOutcome,
+    Backend, BackendConfig, BackendFailure, Capabilities, EventSink, ModelEndpoint, Prompt, ThreadId,
+    ThreadStart, TurnControl, TurnOutcome,
 };
 use history::ThreadHistory;
 use turn::{ScriptTurn, TurnAbort};
@@ -201,12 +201,19 @@ impl Backend for ScriptBackend {
 
     fn run_turn<'a>(
         &'a mut self,
-        prompt: &'a str,
+        prompt: &'a Prompt,
         sink: &'a EventSink,
         control: &'a mut mpsc::Receiver<TurnControl>,
     ) -> BoxFuture<'a, TurnOutcome> {
-        // A script knows commands, and no context.
-        self.work(prompt_message(prompt), sink, control).boxed()
+        async move {
+            if !prompt.images.is_empty() {
+                reject_pending(control);
+                return TurnOutcome::Failed(BackendFailure::images_unsupported());
+            }
+            // A script knows commands, and no context.
+            self.work(prompt_message(&prompt.text), sink, control).await
+        }
+        .boxed()
     }
 
     fn shutdown(self: Box<Self>) -> BoxFuture<'static, ()> {

@@ -36,7 +36,7 @@ pub(crate) async fn steer_after_the_end_is_rejected(fixture: &BackendFixture) {
     let (reply, response) = oneshot::channel();
     let (controls, mut control) = tokio::sync::mpsc::channel(8);
     let (sink, mut events) = EventSink::new();
-    let prompt = (fixture.prompt)("hello", ModelState::Online);
+    let prompt = (fixture.prompt)("hello", ModelState::Online).as_str().into();
     let backend = harness.backend.as_mut().expect("the backend is started");
     // The steer is sent after the answer, and before the runner knows that the turn has ended.
     let watching = async {

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use guildhall_domain::front::attachment::ImageType;
+use guildhall_domain::ids::AttachmentId;
 use guildhall_domain::runs::policy::{Approval, Network, Sandbox};
 use guildhall_runner::backend::{
-    Backend, BackendConfig, BackendEvent, BackendFailure, EventSink, PendingQuestion, ThreadId, ThreadStart,
-    TurnControl, TurnOutcome,
+    Backend, BackendConfig, BackendEvent, BackendFailure, EventSink, PendingQuestion, Prompt, PromptImage,
+    ThreadId, ThreadStart, TurnControl, TurnOutcome,
 };
 use guildhall_runner::model_proxy::ModelCaps;
 use guildhall_runner::sandbox::{
@@ -31,6 +33,19 @@ pub(crate) const CREDENTIAL_VALUE: &str = "canary-credential-5f0e";
 /// The content of a denied file.
 pub(crate) const DENIED_CONTENT: &str = "nobody-may-read-this";
 
+/// An image of four pixels.
+const RED_PNG: &[u8] =
+    b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x02\x00\x00\x00\x02\x08\x02\x00\x00\x00\xfd\xd4\x9as\x00\x00\x00\x10IDATx\xdac\xf8\xcf\xc0\x00D\x0c\x10\x0a\x00\x1f\xee\x03\xfdc^\xbb[\x00\x00\x00\x00IEND\xaeB`\x82";
+
+/// The same, as agents send it to models.
+pub(crate) const RED_PNG_BASE64: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR42mP4z8AARAwQCgAf7gP9Y167WwAAAABJRU5ErkJggg==";
+
+/// Returns an image of a message.
+pub(crate) fn red_image() -> PromptImage {
+    PromptImage { id: AttachmentId::generate(), image_type: ImageType::Png, content: RED_PNG.to_vec() }
+}
+
 /// Longer than any backend takes to start, even on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(180);
 
@@ -43,6 +58,8 @@ pub(crate) struct Harness<'a> {
     pub(crate) config: BackendConfig,
     pub(crate) backend: Option<Box<dyn Backend>>,
     model_state: ModelState,
+    /// The images of the next turn.
+    images: Vec<PromptImage>,
     sink: EventSink,
     events: mpsc::Receiver<BackendEvent>,
     dir: TempDir,
@@ -95,7 +112,7 @@ impl<'a> Harness<'a> {
         };
         let (sink, events) = EventSink::new();
         let (model, model_state) = (FakeModel::start().await, ModelState::Online);
-        Self { fixture, model, config, backend: None, model_state, sink, events, dir }
+        Self { fixture, model, config, backend: None, model_state, images: Vec::new(), sink, events, dir }
     }
 
     /// Creates a harness and starts a new thread.
@@ -134,6 +151,14 @@ impl<'a> Harness<'a> {
         self.turn_while(prompt, async |_control, _events: &mut EventLog<'_>| {}).await
     }
 
+    /// Runs a turn with images.
+    pub(crate) async fn turn_with_images(&mut self, text: &str, images: Vec<PromptImage>) -> TurnReport {
+        self.images = images;
+        let report = self.turn(text).await;
+        self.images.clear();
+        report
+    }
+
     /// Runs a turn with a control that is sent before it starts.
     pub(crate) async fn turn_after(&mut self, control: TurnControl, prompt: &str) -> TurnReport {
         self.turn_while(prompt, async |controls, _| controls.send(control).await.expect("send control")).await
@@ -145,7 +170,8 @@ impl<'a> Harness<'a> {
         F: AsyncFnOnce(&mpsc::Sender<TurnControl>, &mut EventLog<'_>),
     {
         let (controls, mut control) = mpsc::channel(8);
-        let prompt = &(self.fixture.prompt)(prompt, self.model_state);
+        let text = (self.fixture.prompt)(prompt, self.model_state);
+        let prompt = &Prompt { text, images: self.images.clone() };
         let backend = self.backend.as_mut().expect("the backend is started");
         let mut log = EventLog { receiver: &mut self.events, events: Vec::new() };
         let watching = async {
@@ -169,7 +195,7 @@ impl<'a> Harness<'a> {
     /// Starts a turn and drops the backend at the first matching event, as when a runner is lost.
     pub(crate) async fn abandon_turn(&mut self, prompt: &str, matches: impl Fn(&BackendEvent) -> bool) {
         let (_controls, mut control) = mpsc::channel(8);
-        let prompt = &(self.fixture.prompt)(prompt, self.model_state);
+        let prompt = &Prompt::from((self.fixture.prompt)(prompt, self.model_state).as_str());
         let mut backend = self.backend.take().expect("the backend is started");
         let mut log = EventLog { receiver: &mut self.events, events: Vec::new() };
         tokio::select! {
@@ -182,6 +208,16 @@ impl<'a> Harness<'a> {
     pub(crate) async fn stop_model(&mut self) {
         self.model_state = ModelState::Offline;
         self.model.close().await;
+    }
+
+    /// Returns the images in the last request that the model received, in the form in which agents send them.
+    pub(crate) fn received_images(&self) -> Vec<String> {
+        let body = self.model.requests().last().expect("a request").body.to_string();
+        let (prefix, mut images) = ("data:image/png;base64,", Vec::new());
+        for part in body.split(prefix).skip(1) {
+            images.push(part.split('"').next().unwrap_or_default().to_owned());
+        }
+        images
     }
 
     /// Returns what the model received, by request.

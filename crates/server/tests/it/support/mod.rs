@@ -1,6 +1,7 @@
 //! Test servers.
 
 pub(crate) mod agent_threads;
+pub(crate) mod attachments;
 pub(crate) mod browser;
 pub(crate) mod cluster;
 pub(crate) mod events;

@@ -9,7 +9,7 @@ use crate::support::runs::{agent_request, command_question, run_agent_input, run
 use crate::support::{TestResponse, TestServer, read_response};
 
 /// The routes that need no token. Each needs a reason.
-pub(crate) const PUBLIC: [(&str, &str); 11] = [
+pub(crate) const PUBLIC: [(&str, &str); 12] = [
     ("GET", "/health"),                       // probe of the installation
     ("GET", "/health/live"),                  // liveness probe
     ("GET", "/health/readiness"),             // readiness probe
@@ -21,7 +21,11 @@ pub(crate) const PUBLIC: [(&str, &str); 11] = [
     ("GET", "/api/v1/auth/oidc/start"),       // starts a sign-in
     ("GET", "/api/v1/auth/oidc/callback"),    // ends a sign-in; authenticated by a cookie
     ("POST", "/api/v1/auth/handoff"),         // code and verifier are in the body
+    ("GET", ATTACHMENT_CONTENT),              // the URL is signed
 ];
+
+/// Images are shown by browsers, which send no token.
+const ATTACHMENT_CONTENT: &str = "/api/v1/agent/attachments/{attachment}/content";
 
 /// The page of a question, which shows a sign-in form to callers without a session, and that form.
 pub(crate) const QUESTION_PAGE: &str = "/approve/apr_01920000000070008000000000000000";
@@ -29,7 +33,7 @@ pub(crate) const QUESTION_SIGN_IN: &str = "/approve/apr_019200000000700080000000
 
 /// The tier of each public route: `sign_in` is counted by address; `unlimited` costs a read from memory, or one query
 /// at most. The last ones are pages, which the API document does not list.
-pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 20] = [
+pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 21] = [
     ("GET", "/health", "unlimited"),
     ("GET", "/health/live", "unlimited"),
     ("GET", "/health/readiness", "unlimited"),
@@ -41,6 +45,8 @@ pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 20] = [
     ("GET", "/api/v1/auth/oidc/start", "sign_in"),
     ("GET", "/api/v1/auth/oidc/callback", "sign_in"),
     ("POST", "/api/v1/auth/handoff", "sign_in"),
+    // Without a valid signature; with one, it counts as a read of the owner.
+    ("GET", ATTACHMENT_CONTENT, "unlimited"),
     ("GET", "/sign-in/confirm", "sign_in"),
     ("POST", "/sign-in/confirm", "sign_in"),
     ("GET", QUESTION_PAGE, "sign_in"),
@@ -61,13 +67,14 @@ pub(crate) const ENROLMENT_ROUTES: [(&str, &str); 4] = [
 ];
 
 /// The routes that take a run token.
-pub(crate) const RUN_TOKEN_ROUTES: [(&str, &str); 13] = [
+pub(crate) const RUN_TOKEN_ROUTES: [(&str, &str); 14] = [
     ("GET", "/api/v1/runner/grant"),
     ("PATCH", "/api/v1/runs/{run}/lease"),
     ("GET", "/api/v1/runs/{run}/commands"),
     ("POST", "/api/v1/runs/{run}/events"),
     ("PUT", "/api/v1/runs/{run}/diff"),
     ("GET", "/api/v1/runs/{run}/bundle/parts/{number}"),
+    ("GET", "/api/v1/runs/{run}/attachments/{attachment}"),
     ("POST", "/api/v1/runs/{run}/approvals"),
     ("POST", "/api/v1/runs/{run}/approvals/{approval}/take"),
     ("POST", "/api/v1/runs/{run}/approvals/{approval}/confirm"),
@@ -194,7 +201,7 @@ pub(crate) async fn send(
 }
 
 /// The path parameters, in the order of the lists below.
-pub(crate) const PARAMETERS: [&str; 18] = [
+pub(crate) const PARAMETERS: [&str; 19] = [
     "{tenant}",
     "{key}",
     "{principal}",
@@ -213,10 +220,11 @@ pub(crate) const PARAMETERS: [&str; 18] = [
     "{webhook}",
     "{agent}",
     "{automation}",
+    "{attachment}",
 ];
 
 /// Well-formed ids that do not exist.
-pub(crate) const MISSING_IDS: [&str; 18] = [
+pub(crate) const MISSING_IDS: [&str; 19] = [
     "ten_01920000000070008000000000000000",
     "key_01920000000070008000000000000000",
     "prn_01920000000070008000000000000000",
@@ -235,9 +243,10 @@ pub(crate) const MISSING_IDS: [&str; 18] = [
     "whk_01920000000070008000000000000000",
     "agt_01920000000070008000000000000000",
     "aut_01920000000070008000000000000000",
+    "att_01920000000070008000000000000000",
 ];
 
-pub(crate) fn fill(template: &str, values: [&str; 18]) -> String {
+pub(crate) fn fill(template: &str, values: [&str; 19]) -> String {
     let mut template = template.replace("{seq}", "1").replace("{number}", "0");
     // The tenant and the agent of a thread are query parameters.
     if template.contains("/copilotkit/") {

@@ -1,0 +1,1 @@
+DELETE FROM attachments WHERE id = ANY($1) AND session_count = 0

@@ -1,0 +1,1 @@
+UPDATE attachments SET stored_at = now() WHERE id = $1 AND removing_since IS NULL
