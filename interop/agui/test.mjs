@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import * as current from "@ag-ui/client";
 import * as earlier from "ag-ui-client-0";
-import { RUNS, call, signIn } from "./server.mjs";
+import { BASE, RUNS, call, signIn } from "./server.mjs";
 
 const threads = new Set();
 const warnings = [];
@@ -95,7 +95,7 @@ for (const [version, client] of Object.entries({ "1.0.0": current, "0.0.59": ear
   check("an image is sent by its URL, and a replay has a URL that can be read", async () => {
     const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR42mP4z8AARAwQCgAf7gP9Y167WwAAAABJRU5ErkJggg==", "base64");
     const upload = { method: "POST", headers: { ...headers, "content-type": "image/png" }, body: png };
-    const uploaded = await (await fetch(`${url}/api/v1/agent/attachments`, upload)).json();
+    const uploaded = await (await fetch(`${BASE}/agent/attachments`, upload)).json();
     const image = version === "1.0.0"
       ? { type: "image", source: { type: "url", value: uploaded.url } }
       : { type: "binary", mimeType: "image/png", url: uploaded.url };
