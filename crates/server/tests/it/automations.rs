@@ -200,6 +200,8 @@ async fn automation_starts_runs_with_its_prompt_once_per_run_id() {
     let disabled = app.update(json!({ "enabled": false })).await;
     assert_eq!(disabled.status, 200, "{}", disabled.text);
     app.start(&app.cluster.second, json!({})).await.assert_failure(409, "conflict");
+    let repeated = app.start(&app.cluster.second, body).await;
+    assert_eq!(repeated.body["taskId"], one.body["taskId"], "a run that exists is found");
 }
 
 #[tokio::test]

@@ -77,18 +77,16 @@ impl AgentRuns {
         agent: Option<&AgentKey>,
         request: TurnRequest<'_>,
     ) -> Result<AcceptedTurn, ServiceError> {
-        let setup = pipelines::load(&self.deps, caller.tenant(), agent, request.source).await?;
-        let agent = &setup.agent;
-        let key = ThreadKey { agent: agent.id, owner: caller.principal, thread: request.thread };
+        let mut setup = pipelines::load(&self.deps, caller.tenant(), agent, request.source).await?;
+        let key = ThreadKey { agent: setup.agent.id, owner: caller.principal, thread: request.thread };
         let found = threads::find(&self.deps.store, &key).await?;
         if let Some(session) = found
             && let Some(turn) = client_runs::find(&self.deps.store, session, request.client_run).await?
         {
             return Ok(AcceptedTurn { session, turn, is_new_thread: false });
         }
-        if !agent.enabled {
-            return Err(FrontError::AgentDisabled(agent.slug.clone()).into());
-        }
+        setup.check_enabled()?;
+        let agent = &setup.agent;
         let images = self.resolve_images(caller, &request.images).await?;
         let zone = pipelines::time_zone(&self.deps, caller, request.device_zone).await?;
         let mut payload = request.payload;

@@ -24,15 +24,22 @@ pub enum PipelineSource<'a> {
 }
 
 /// The agent of a turn, and how the turn is done.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct TurnSetup {
     pub(super) agent: Agent,
     pipeline: Pipeline,
     /// The message of a turn that has none.
     prompt: Option<String>,
+    /// Why no new turn may start.
+    refusal: Option<FrontError>,
 }
 
 impl TurnSetup {
+    /// Checks that a new turn may start. Turns that exist are found in any case.
+    pub(super) fn check_enabled(&mut self) -> Result<(), ServiceError> {
+        self.refusal.take().map_or(Ok(()), |refusal| Err(refusal.into()))
+    }
+
     /// Adds to a payload what the agent is told with the turn.
     pub(super) fn complete(
         &self,
@@ -64,7 +71,8 @@ pub(super) async fn load(
     match source {
         PipelineSource::Agent => {
             let agent = load_agent(deps, tenant, agent).await?;
-            Ok(TurnSetup { pipeline: agent.settings.pipeline.clone(), agent, prompt: None })
+            let refusal = (!agent.enabled).then(|| FrontError::AgentDisabled(agent.slug.clone()));
+            Ok(TurnSetup { pipeline: agent.settings.pipeline.clone(), agent, prompt: None, refusal })
         }
         PipelineSource::Automation(key) => {
             let id = match key {
@@ -73,17 +81,19 @@ pub(super) async fn load(
             };
             let found = automations::find(&deps.store, id.ok_or(ServiceError::NOT_FOUND)?).await?;
             let automation = found.filter(|found| found.tenant == tenant).ok_or(ServiceError::NOT_FOUND)?;
-            if !automation.enabled {
-                return Err(FrontError::AutomationDisabled(automation.slug).into());
-            }
             let own = load_agent(deps, tenant, Some(&AgentKey::Id(automation.agent))).await?;
             if let Some(named) = agent
                 && load_agent(deps, tenant, Some(named)).await?.id != own.id
             {
                 return Err(FrontError::OtherAgent.into());
             }
+            let refusal = if own.enabled {
+                (!automation.enabled).then_some(FrontError::AutomationDisabled(automation.slug))
+            } else {
+                Some(FrontError::AgentDisabled(own.slug.clone()))
+            };
             let settings = automation.settings;
-            Ok(TurnSetup { agent: own, pipeline: settings.pipeline, prompt: Some(settings.prompt) })
+            Ok(TurnSetup { agent: own, pipeline: settings.pipeline, prompt: Some(settings.prompt), refusal })
         }
     }
 }
