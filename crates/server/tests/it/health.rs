@@ -67,6 +67,7 @@ async fn readiness_reports_engines_migrations_secrets_and_build() {
                     { "name": "nats.url", "set": true, "value": "[redacted]" },
                 { "name": "identity.key_encryption_key", "set": true, "value": "[redacted]" },
                     { "name": "oidc.client_secret", "set": false, "value": "[redacted]" },
+                    { "name": "attachments.secret_access_key", "set": false, "value": "[redacted]" },
                 ],
                 "housekeeping": [{
                     "name": "replicas", "everyMs": 15000, "lastRunAt": "[time]", "lastSuccessAt": "[time]",
