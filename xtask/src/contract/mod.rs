@@ -57,13 +57,14 @@ const SKIPPED_OPERATIONS: [&str; 11] = [
 ];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 30] = [
+const STRICTER_THAN_SCHEMA: [&str; 34] = [
     "appendEvents",         // form of commandId
     "askQuestion",          // form of commandId; rules of options and kinds; lengths in bytes
     "claimNextRun",         // form of runnerId
     "claimRun",             // form of runnerId
     "createAgent",          // rules of workspaceRef and executionPolicy; form of projectId
     "createAgentRun",       // rules of the protocol; form of agentId
+    "createAutomation",     // rules of the pipeline; form of agentId
     "createCommand",        // the payload of a turn has a text
     "createRunnerJob",      // equal keys in header and body
     "createRun",            // rules of workspaceRef, executionPolicy and traceSink; form of projectId
@@ -77,6 +78,7 @@ const STRICTER_THAN_SCHEMA: [&str; 30] = [
     "putBundlePart",        // size of a part
     "planRetention",        // historyDays needs a tenant
     "putRunDiff",           // form of commandId
+    "setAccountSettings",   // names of time zones
     "setApprovalPolicy",    // fields that belong to one mode
     "registerRunner",       // form of backendProfiles
     "setCommandStatus",     // failureKind depends on status; length of threadId
@@ -85,16 +87,23 @@ const STRICTER_THAN_SCHEMA: [&str; 30] = [
     "setProjectSetup",      // control characters of command; form of hosts and paths
     "setRunStatus",         // failureKind depends on status; no threadId
     "setTenantBounds",      // form of patterns
+    "startAutomation",      // a runner serves the profile of the agent
     "stopAgentThread",      // form of agentId
     "updateAgent",          // rules of workspaceRef and executionPolicy; form of projectId
+    "updateAutomation",     // rules of the pipeline
     "validateProfile",      // a runner serves the profile
 ];
 
 /// Operations that accept requests which do not fit the schema.
-const LOOSER_THAN_SCHEMA: [&str; 3] = [
-    "createAgentRun", // accepts snake_case names and unknown fields
-    "pollCommands",   // shortens a wait that is too long
-    "registerRunner", // accepts any JSON as placement
+const LOOSER_THAN_SCHEMA: [&str; 8] = [
+    "createAgent",      // null in the pipeline is the same as absent
+    "createAgentRun",   // accepts snake_case names and unknown fields
+    "createAutomation", // null in the pipeline is the same as absent
+    "pollCommands",     // shortens a wait that is too long
+    "registerRunner",   // accepts any JSON as placement
+    "startAutomation",  // an empty message is the same as none
+    "updateAgent",      // null in the pipeline is the same as absent
+    "updateAutomation", // null in the pipeline is the same as absent
 ];
 
 #[derive(Args)]
