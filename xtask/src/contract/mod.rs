@@ -95,15 +95,10 @@ const STRICTER_THAN_SCHEMA: [&str; 34] = [
 ];
 
 /// Operations that accept requests which do not fit the schema.
-const LOOSER_THAN_SCHEMA: [&str; 8] = [
-    "createAgent",      // null in the pipeline is the same as absent
-    "createAgentRun",   // accepts snake_case names and unknown fields
-    "createAutomation", // null in the pipeline is the same as absent
-    "pollCommands",     // shortens a wait that is too long
-    "registerRunner",   // accepts any JSON as placement
-    "startAutomation",  // an empty message is the same as none
-    "updateAgent",      // null in the pipeline is the same as absent
-    "updateAutomation", // null in the pipeline is the same as absent
+const LOOSER_THAN_SCHEMA: [&str; 3] = [
+    "createAgentRun", // accepts snake_case names and unknown fields
+    "pollCommands",   // shortens a wait that is too long
+    "registerRunner", // accepts any JSON as placement
 ];
 
 #[derive(Args)]

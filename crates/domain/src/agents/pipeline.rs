@@ -1,6 +1,6 @@
 //! How turns are done. A turn has two stages: the router picks a worker, and the worker does the turn.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::instructions::Instructions;
 use super::pipeline_text::{ContextEntry, Keyword, ToolName, WorkerName};
@@ -18,7 +18,7 @@ pub struct Worker {
     /// worker takes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<Keyword>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     pub instructions: Option<Instructions>,
 }
 
@@ -31,8 +31,13 @@ pub struct Pipeline {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<ContextEntry>,
     /// Tools that the agent may ask to use. Questions about others are denied. None: all tools.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     pub enabled_tools: Option<Vec<ToolName>>,
+}
+
+/// Refuses null: whoever sends `enabledTools: null` may mean all tools or none.
+fn not_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// What the router picked.
@@ -185,6 +190,17 @@ mod tests {
         let none = Pipeline::default();
         assert_eq!(none.route("hello"), Route { worker: None, keyword: None });
         assert_eq!(none.route("hello").worker_name(), "default");
+    }
+
+    #[test]
+    fn null_is_no_list_of_tools_and_no_instructions() {
+        for value in [
+            json!({ "enabledTools": null }),
+            json!({ "workers": null }),
+            json!({ "workers": [{ "name": "a1", "instructions": null }] }),
+        ] {
+            assert!(serde_json::from_value::<Pipeline>(value.clone()).is_err(), "{value}");
+        }
     }
 
     #[test]

@@ -192,9 +192,13 @@ async fn automation_starts_runs_with_its_prompt_once_per_run_id() {
         (&next.body["created"], app.payload(&text(&next.body, "taskId")).await["prompt"].clone()),
         (&json!(true), json!("say hi"))
     );
-    for body in
-        [json!({ "threadId": "main" }), json!({ "runId": "" }), json!({ "message": "x".repeat(10_001) })]
-    {
+    for body in [
+        json!({ "threadId": "main" }),
+        json!({ "runId": "" }),
+        json!({ "message": "" }),
+        json!({ "message": " \n" }),
+        json!({ "message": "x".repeat(10_001) }),
+    ] {
         app.start(&app.cluster.first, body).await.assert_failure(422, "invalid-input");
     }
     let disabled = app.update(json!({ "enabled": false })).await;

@@ -100,7 +100,7 @@ async fn connect_shows_the_whole_thread_and_ends_with_the_running_run() {
 }
 
 #[tokio::test]
-async fn thread_of_another_user_is_a_new_thread_for_connect_and_unknown_for_stop() {
+async fn thread_of_another_user_is_new_to_connect_and_unknown_to_stop() {
     let cluster = Cluster::new().await;
     let tenant = tenant_with_agent(&cluster).await;
     let (_, owner) = cluster.create_key(&tenant.id, "developer").await;

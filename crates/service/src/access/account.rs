@@ -31,7 +31,7 @@ pub struct PasswordChange {
 
 /// What a principal has chosen for itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccountSettings {
+pub struct PrincipalSettings {
     /// The zone of its events, for clients that name none.
     pub time_zone: Option<TimeZoneName>,
 }
@@ -74,16 +74,16 @@ impl Account {
     }
 
     /// Returns the settings of the caller.
-    pub async fn settings(&self, caller: &Caller) -> Result<AccountSettings, ServiceError> {
+    pub async fn settings(&self, caller: &Caller) -> Result<PrincipalSettings, ServiceError> {
         let zone = principals::find_time_zone(&self.auth.store, caller.principal).await?;
-        Ok(AccountSettings { time_zone: zone.and_then(|name| TimeZoneName::parse(&name).ok()) })
+        Ok(PrincipalSettings { time_zone: zone.and_then(|name| TimeZoneName::parse(&name).ok()) })
     }
 
     /// Replaces the settings of the caller.
     pub async fn set_settings(
         &self,
         caller: &Caller,
-        settings: &AccountSettings,
+        settings: &PrincipalSettings,
     ) -> Result<(), ServiceError> {
         let zone = settings.time_zone.as_ref();
         Ok(principals::set_time_zone(&self.auth.store, caller.principal, zone).await?)

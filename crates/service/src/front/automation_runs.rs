@@ -11,9 +11,9 @@ use super::agent_runs::{AcceptedTurn, AgentRuns, TurnRequest};
 use super::pipelines::PipelineSource;
 use crate::ServiceError;
 
-/// A run of an automation to start.
+/// A turn to start for an automation.
 #[derive(Debug, Clone)]
-pub struct StartAutomation<'a> {
+pub struct AutomationTurn<'a> {
     pub automation: AutomationKey,
     pub thread: &'a ExternalId,
     /// The same id is the same run.
@@ -39,9 +39,9 @@ impl AutomationRuns {
     pub async fn start(
         &self,
         caller: &Authorized<RunsWrite>,
-        start: StartAutomation<'_>,
+        start: AutomationTurn<'_>,
     ) -> Result<AcceptedTurn, ServiceError> {
-        let StartAutomation { automation, thread, client_run, message_id, message } = start;
+        let AutomationTurn { automation, thread, client_run, message_id, message } = start;
         let mut payload =
             json!({ "clientMessageId": message_id.as_str(), "runtimeMode": RuntimeMode::Automation });
         if let Some(text) = message {

@@ -85,11 +85,11 @@ pub(crate) async fn set_settings(
         let invalid = |error| ApiError::new(FailureKind::SchemaInvalid, format!("timeZone: {error}"));
         TimeZoneName::parse(&name).map_err(invalid)
     };
-    let settings = account::AccountSettings { time_zone: body.time_zone.map(parse).transpose()? };
+    let settings = account::PrincipalSettings { time_zone: body.time_zone.map(parse).transpose()? };
     app.access.account.set_settings(&caller.caller, &settings).await?;
     Ok(Json(settings_view(settings)))
 }
 
-fn settings_view(settings: account::AccountSettings) -> AccountSettings {
+fn settings_view(settings: account::PrincipalSettings) -> AccountSettings {
     AccountSettings { time_zone: settings.time_zone.map(|zone| zone.to_string()) }
 }

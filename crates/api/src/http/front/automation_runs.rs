@@ -10,7 +10,7 @@ use guildhall_domain::ids::AutomationId;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::agents::automations::StartAutomation;
 use guildhall_protocol::rest::front::agent_runs::{MAX_USER_TEXT_CHARS, TaskAcceptedResponse};
-use guildhall_service::front::automation_runs::StartAutomation as StartRun;
+use guildhall_service::front::automation_runs::AutomationTurn;
 use uuid::Uuid;
 
 use super::client_ids::new_id;
@@ -44,15 +44,15 @@ pub(crate) async fn start(
         Some(text) => text.parse().map_err(|_| invalid("threadId must be a valid UUID"))?,
         None => Uuid::now_v7(),
     };
-    if body.message.as_ref().is_some_and(|text| text.chars().count() > MAX_USER_TEXT_CHARS) {
-        return Err(invalid("message: use at most 10,000 characters"));
+    if body.message.as_ref().is_some_and(|text| !is_valid_message(text)) {
+        return Err(invalid("message: use 1 to 10,000 characters, not only white space"));
     }
     let run = body.run_id.unwrap_or_else(|| Uuid::now_v7().to_string());
     let thread = new_id("threadId", &thread.to_string())?;
     let client_run = new_id("runId", &run)?;
     // One message a run: its id needs no name of its own.
     let message = new_id("runId", &Uuid::now_v7().to_string())?;
-    let start = StartRun {
+    let start = AutomationTurn {
         automation: AutomationKey::Id(automation),
         thread: &thread,
         client_run: &client_run,
@@ -66,4 +66,8 @@ pub(crate) async fn start(
         run_id: client_run.to_string(),
         created: accepted.is_new_thread,
     }))
+}
+
+fn is_valid_message(text: &str) -> bool {
+    !text.trim().is_empty() && text.chars().count() <= MAX_USER_TEXT_CHARS
 }
