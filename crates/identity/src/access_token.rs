@@ -8,7 +8,9 @@
 use std::collections::HashMap;
 
 use guildhall_domain::access::principal::TokenKind;
-use guildhall_domain::ids::{LoginId, PrincipalId, RunId, RunnerId, ServiceKeyId, SigningKeyId, TenantId};
+use guildhall_domain::ids::{
+    AgentId, LoginId, PrincipalId, RunId, RunnerId, ServiceKeyId, SigningKeyId, TenantId,
+};
 use guildhall_domain::journal::Epoch;
 use jiff::{SignedDuration, Timestamp};
 use jsonwebtoken::errors::ErrorKind;
@@ -46,6 +48,8 @@ pub struct AccessClaims {
     pub key: Option<ServiceKeyId>,
     /// The tenant to act in; always set in tokens of runs and external subjects.
     pub tenant: Option<TenantId>,
+    /// The agent whose threads an external subject may use; only in their tokens.
+    pub agent: Option<AgentId>,
     /// Only in run tokens.
     pub run: Option<RunScope>,
     pub issued_at: Timestamp,
@@ -66,7 +70,7 @@ pub enum SignError {
     #[error("the token must expire at least one second after it is issued")]
     Lifetime,
     #[error(
-        "the claims do not match the token kind: only a run token has a run, only an external subject's token has a key"
+        "the claims do not match the token kind: only a run token has a run, only an external subject's token has a key or an agent"
     )]
     Scope,
     #[error("the token would be longer than {MAX_BYTES} bytes: shorten the issuer")]
@@ -218,6 +222,8 @@ struct WireClaims {
     #[serde(skip_serializing_if = "Option::is_none")]
     ten: Option<TenantId>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    agt: Option<AgentId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<RunId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     epoch: Option<i64>,
@@ -238,6 +244,7 @@ impl WireClaims {
             lgn: claims.login,
             key: claims.key,
             ten: claims.tenant,
+            agt: claims.agent,
             run: claims.run.map(|scope| scope.run),
             epoch: claims.run.map(|scope| scope.epoch.get()),
             rnr: claims.run.map(|scope| scope.runner),
@@ -266,6 +273,7 @@ impl WireClaims {
             login: self.lgn,
             key: self.key,
             tenant: self.ten,
+            agent: self.agt,
             run,
             issued_at: Timestamp::from_second(self.iat).ok()?,
             expires_at: Timestamp::from_second(self.exp).ok()?,
@@ -282,6 +290,7 @@ impl AccessClaims {
             TokenKind::Run => (true, false),
         };
         let has_required_tenant = self.tenant.is_some() || !(run || key);
-        self.run.is_some() == run && self.key.is_some() == key && has_required_tenant
+        let has_allowed_agent = self.agent.is_none() || self.kind == TokenKind::External;
+        self.run.is_some() == run && self.key.is_some() == key && has_required_tenant && has_allowed_agent
     }
 }

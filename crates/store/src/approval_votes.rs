@@ -73,12 +73,13 @@ pub async fn list_answered(
     Ok(rows.into_iter().map(|row| ApprovalId::from_uuid(row.approval)).collect())
 }
 
-/// Lists the answers to a question in the order of their time, with the roles that the voters have now.
+/// Lists the answers to a question in the order of their time, with the roles that the voters have now. External subjects
+/// have none.
 pub async fn load(
     tx: &mut Tx,
     approval: ApprovalId,
     tenant: TenantId,
-) -> Result<Vec<(Vote, Role)>, StoreError> {
+) -> Result<Vec<(Vote, Option<Role>)>, StoreError> {
     let rows = sqlx::query_file!("queries/approval_votes/list.sql", approval.as_uuid(), tenant.as_uuid());
     let rows = rows.fetch_all(tx.connection()).await?;
     let read = rows.into_iter().filter_map(|row| {
@@ -88,7 +89,8 @@ pub async fn load(
             effect: OptionEffect::from_name(&row.effect).ok()?,
             content: read_digest(row.content_digest.as_deref()),
         };
-        Some((vote, Role::from_name(row.role.as_deref()?).ok()?))
+        // An unknown role, written by a newer binary, grants nothing.
+        Some((vote, row.role.and_then(|role| Role::from_name(&role).ok())))
     });
     Ok(read.collect())
 }

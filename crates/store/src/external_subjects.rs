@@ -2,7 +2,8 @@
 
 use guildhall_domain::access::role::Role;
 use guildhall_domain::access::subject::Subject;
-use guildhall_domain::ids::{PrincipalId, ServiceKeyId, TenantId};
+use guildhall_domain::ids::{PrincipalId, RunId, ServiceKeyId, TenantId};
+use sqlx::PgExecutor;
 
 use crate::{Store, StoreError, Tx};
 
@@ -45,4 +46,22 @@ pub async fn find_key_role(
         .await?;
     // An unknown role, written by a newer binary, grants nothing.
     Ok(row.and_then(|row| Role::from_name(&row.role).ok()))
+}
+
+/// Returns the subject that may answer the questions of a run: the one that has created it, if the agent lets end users
+/// answer.
+pub async fn find_answering(store: &Store, run: RunId) -> Result<Option<PrincipalId>, StoreError> {
+    answering(&store.pool, run).await
+}
+
+/// Returns the subject that may answer the questions of a run within a transaction.
+pub async fn load_answering(tx: &mut Tx, run: RunId) -> Result<Option<PrincipalId>, StoreError> {
+    answering(tx.connection(), run).await
+}
+
+async fn answering(executor: impl PgExecutor<'_>, run: RunId) -> Result<Option<PrincipalId>, StoreError> {
+    let row = sqlx::query_file!("queries/external_subjects/find_answering.sql", run.as_uuid())
+        .fetch_optional(executor)
+        .await?;
+    Ok(row.map(|row| PrincipalId::from_uuid(row.principal)))
 }

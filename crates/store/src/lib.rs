@@ -18,6 +18,7 @@ pub mod commands;
 mod connect;
 pub mod deferred_indexes;
 pub mod diagnostics;
+pub mod end_user_usage;
 pub mod enrolments;
 pub mod erased_runs;
 mod error;

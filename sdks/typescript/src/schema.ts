@@ -2326,6 +2326,7 @@ export interface components {
             description: string;
             /** @description Whether it takes new turns. */
             enabled: boolean;
+            endUsers: components["schemas"]["EndUsersView"];
             /** @description The requested values. Each run shows those that were filled in. */
             executionPolicy: components["schemas"]["ExecutionPolicyRequest"];
             /** @example agt_01920000000070008000000000000000 */
@@ -3431,6 +3432,7 @@ export interface components {
             /** @description Whether requests that name no agent are for this one. It replaces the earlier default. */
             default?: boolean;
             description?: string | null;
+            endUsers?: components["schemas"]["EndUsersBody"] | null;
             executionPolicy?: components["schemas"]["ExecutionPolicyRequest"] | null;
             /**
              * @description What the agent is told before the first turn of a conversation, at most 32 KiB. Every member of the tenant can
@@ -3709,6 +3711,36 @@ export interface components {
             status: string;
             /** @description The backend's thread, to resume with the next command. For commands only. */
             threadId?: string | null;
+        };
+        /** @description Limits for each end user. They do not apply to members of the tenant. */
+        EndUsersBody: {
+            /** @description Whether an end user answers the questions of the agent in their own conversations. By default only members do. */
+            answerApprovals?: boolean | null;
+            /**
+             * Format: int32
+             * @description Conversations with a turn that has not ended. 5 by default.
+             */
+            openThreads?: number | null;
+            /**
+             * Format: int64
+             * @description Tokens of models, in and out, of one day of UTC. A turn counts when it has ended. 2,000,000 by default.
+             */
+            tokensPerDay?: number | null;
+            /**
+             * Format: int32
+             * @description 10 by default.
+             */
+            turnsPerMinute?: number | null;
+        };
+        /** @description Limits for each end user. */
+        EndUsersView: {
+            answerApprovals: boolean;
+            /** Format: int32 */
+            openThreads: number;
+            /** Format: int64 */
+            tokensPerDay: number;
+            /** Format: int32 */
+            turnsPerMinute: number;
         };
         /** @description The number of ended logins. */
         EndedLoginsView: {
@@ -4242,6 +4274,11 @@ export interface components {
         };
         /** @description The external subject to issue a token for: an end user of an application. */
         MintSubjectToken: {
+            /**
+             * @description Id or slug of an agent of the tenant that the user may talk to.
+             * @example helper
+             */
+            agentId?: string | null;
             /** @description Display name, stored with the first token of a subject. Defaults to the subject. */
             name?: string | null;
             /**
@@ -5711,6 +5748,7 @@ export interface components {
             description?: string | null;
             /** @description Whether it takes new turns. */
             enabled?: boolean | null;
+            endUsers?: components["schemas"]["EndUsersBody"] | null;
             executionPolicy?: components["schemas"]["ExecutionPolicyRequest"] | null;
             /** @description Null removes the instructions. */
             instructions?: string | null;

@@ -4,6 +4,7 @@
 mod command_sequence;
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,6 +31,9 @@ const PYTHON_GENERATED: [&str; 2] = ["models.py", "operations.py"];
 /// Journals whose streams the official verifier of AG-UI must accept.
 const GENERATED_JOURNALS: &str = "10000";
 
+/// Tells the test of an example on which port its page must be.
+const PAGE_PORT: &str = "GUILDHALL_TEST_PAGE_PORT";
+
 const MISSING_TOOLS: &str = "`.ci/setup` installs what the client libraries need";
 
 pub(crate) fn run(args: &SdksArgs) -> Result<()> {
@@ -38,11 +42,14 @@ pub(crate) fn run(args: &SdksArgs) -> Result<()> {
     }
     check_generated()?;
     build_workspace()?;
-    let server = DevServer::start(&mut Command::new(program("guildhall")))?;
+    let page = free_port()?;
+    let mut command = Command::new(program("guildhall"));
+    let server =
+        DevServer::start(command.env("GUILDHALL_ACCESS_ALLOW_ORIGINS", format!("http://127.0.0.1:{page}")))?;
     let output = tempfile::tempdir()?;
     let mut sequences = vec![typescript(&server)?, python(&server, &output)?, python_types(&output)];
     for folder in ["examples/chat-web", "examples/copilotkit", "interop/agui"] {
-        sequences.push(npm_test(folder, &server)?);
+        sequences.push(npm_test(folder, &server, page)?);
     }
     sequences.push(generated_streams(&output));
     run_sequences(sequences).context(MISSING_TOOLS)
@@ -121,10 +128,17 @@ fn python_types(output: &TempDir) -> CommandSequence {
 }
 
 /// Examples, and the official clients of the protocols that we speak.
-fn npm_test(folder: &'static str, server: &DevServer) -> Result<CommandSequence> {
+fn npm_test(folder: &'static str, server: &DevServer, page: u16) -> Result<CommandSequence> {
     let mut sequence = CommandSequence::new(folder);
-    sequence.push(npm(&root().join(folder), "test", server)?);
+    let mut test = npm(&root().join(folder), "test", server)?;
+    test.env(PAGE_PORT, page.to_string());
+    sequence.push(test);
     Ok(sequence)
+}
+
+/// Returns a port for the page of an example. The server allows its origin, so it must be known before.
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
 /// The streams of generated journals, checked by the official clients of AG-UI.

@@ -3,6 +3,7 @@
 //! - [`Authorized`]: a caller with this right in the tenant that the path names.
 //! - [`Follower`]: the same, for a stream.
 //! - [`PendingAuthorization`]: the same, where the query or the body names the tenant.
+//! - [`ThreadOwner`]: the same, or an external subject, in their own conversations.
 //! - [`InstallationOperator`]: an operator of the installation. [`TenantInPath`] is the tenant that they name.
 //! - [`OperatorFollower`]: the same, for a stream.
 //! - [`AuthenticatedCaller`]: anyone with a valid token or browser session, for what is their own.
@@ -23,6 +24,7 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::{Authorized, InstallationOperator};
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::role::Right;
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::ids::TenantId;
 use guildhall_domain::ops::rate::RateKey;
 use guildhall_domain::runners::enrolment::Enrolment;
@@ -157,6 +159,16 @@ impl<R: Right> FromRequestParts<App> for Authorized<R> {
     }
 }
 
+impl<R: Right> FromRequestParts<App> for ThreadOwner<R> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let found = AuthenticatedCaller::from_request_parts(parts, app).await?;
+        let tenant = found.tenant_in_path.ok_or(ServiceError::NOT_FOUND)?;
+        Ok(Self::new(found.caller, tenant).map_err(ServiceError::from)?)
+    }
+}
+
 impl FromRequestParts<App> for InstallationOperator {
     type Rejection = ApiError;
 
@@ -222,6 +234,33 @@ impl<R: Right> PendingAuthorization<R> {
             Some(tenant) => Ok(self.in_tenant(app, tenant).await?),
             None => self.in_tenant_of_key(),
         }
+    }
+
+    /// Returns whether the caller is an external subject, whom nothing is for but their own threads.
+    pub(crate) fn is_subject(&self) -> bool {
+        self.caller.caller.subject.is_some()
+    }
+
+    /// Checks that the caller may use their own threads in the tenant that the request names, or in that of their service
+    /// key or token.
+    pub(crate) async fn thread_owner(
+        &self,
+        app: &App,
+        tenant: Option<&str>,
+    ) -> Result<ThreadOwner<R>, ApiError> {
+        let caller = match (self.is_subject(), tenant) {
+            (true, _) => app.access.auth.authenticate(&self.caller.credential, None).await?,
+            (false, Some(tenant)) => self.in_tenant(app, tenant).await?.into_caller(),
+            (false, None) => self.in_tenant_of_key()?.into_caller(),
+        };
+        let own = caller.tenant.map(|role| role.tenant).or(caller.subject.map(|scope| scope.tenant));
+        let own = own.ok_or(ServiceError::NOT_FOUND)?;
+        if let (Some(_), Some(named)) = (caller.subject, tenant)
+            && app.access.tenants.resolve(named).await? != Some(own)
+        {
+            return Err(ServiceError::NOT_FOUND.into());
+        }
+        Ok(ThreadOwner::new(caller, own).map_err(ServiceError::from)?)
     }
 
     /// Returns the caller without a right, for a request that names no tenant.

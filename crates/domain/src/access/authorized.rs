@@ -6,8 +6,8 @@ use std::ops::Deref;
 
 use crate::access::caller::{AccessDenied, Caller, TenantRole};
 use crate::access::principal::TokenKind;
-use crate::access::role::rights::{RunsRead, RunsWrite};
 use crate::access::role::{Right, Role};
+use crate::access::subject::SubjectScope;
 use crate::ids::{ServiceKeyId, TenantId};
 
 /// An object that belongs to a tenant.
@@ -19,25 +19,34 @@ pub trait TenantObject {
 #[derive(Debug)]
 pub struct Authorized<R> {
     caller: Caller,
-    role: TenantRole,
+    tenant: TenantId,
+    /// None for an external subject.
+    role: Option<Role>,
     right: PhantomData<fn() -> R>,
 }
 
 impl<R: Right> Authorized<R> {
     /// Checks that the caller has the right in the tenant that the request is about.
     pub fn new(caller: Caller, tenant: TenantId) -> Result<Self, AccessDenied> {
-        let role = caller.check::<R>(tenant)?;
-        Ok(Self { caller, role, right: PhantomData })
+        let TenantRole { tenant, role } = caller.check::<R>(tenant)?;
+        Ok(Self { caller, tenant, role: Some(role), right: PhantomData })
+    }
+
+    /// Returns the proof of an external subject. It is the caller of this function that keeps it to the subject's own
+    /// objects.
+    pub(super) fn of_subject(caller: Caller, scope: SubjectScope) -> Self {
+        Self { caller, tenant: scope.tenant, role: None, right: PhantomData }
     }
 
     #[must_use]
     pub fn tenant(&self) -> TenantId {
-        self.role.tenant
+        self.tenant
     }
 
+    /// Returns the role of a member; none for an external subject.
     #[must_use]
-    pub fn role(&self) -> Role {
-        self.role.role
+    pub fn role(&self) -> Option<Role> {
+        self.role
     }
 
     /// Returns the caller without the right.
@@ -55,13 +64,6 @@ impl<R: Right> Authorized<R> {
     pub fn service_key(&self) -> Result<ServiceKeyId, AccessDenied> {
         let is_service = self.caller.kind == TokenKind::Service;
         self.caller.key.filter(|_| is_service).ok_or(AccessDenied::ServiceKeyRequired)
-    }
-}
-
-impl Authorized<RunsWrite> {
-    /// Returns the same caller with the right to read, which every role has that may write.
-    pub fn as_reader(&self) -> Result<Authorized<RunsRead>, AccessDenied> {
-        Authorized::new(self.caller.clone(), self.tenant())
     }
 }
 

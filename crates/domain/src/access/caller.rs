@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::access::principal::TokenKind;
 use crate::access::role::{Permission, Right, Role};
+use crate::access::subject::SubjectScope;
 use crate::ids::{LoginId, PrincipalId, ServiceKeyId, TenantId};
 
 /// The caller's role in a tenant. Loaded from the database for each request, never taken from a token.
@@ -24,8 +25,8 @@ pub struct Caller {
     /// The service key of the caller, or the one that issued the token of an external subject.
     pub key: Option<ServiceKeyId>,
     pub tenant: Option<TenantRole>,
-    /// The tenant whose application an external subject belongs to. The subject has no role in it.
-    pub subject_of: Option<TenantId>,
+    /// Only of an external subject.
+    pub subject: Option<SubjectScope>,
     pub expires_at: Timestamp,
     /// Whether the caller operates the installation. This alone gives no access to tenants.
     pub is_operator: bool,
@@ -108,7 +109,7 @@ pub(super) mod test_caller {
             kind,
             login: None,
             key: None,
-            subject_of: None,
+            subject: None,
             tenant: role.map(|(number, role)| TenantRole { tenant: tenant(number), role }),
             expires_at: Timestamp::from_second(1_800_000_000).expect("in range"),
             is_operator: false,

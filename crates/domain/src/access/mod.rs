@@ -16,4 +16,5 @@ pub mod service_key;
 pub mod signing;
 pub mod subject;
 pub mod tenant;
+pub mod thread_owner;
 pub mod user;

@@ -3,6 +3,17 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::ids::{AgentId, TenantId};
+
+/// What the token of an external subject is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SubjectScope {
+    /// The tenant whose application the subject belongs to. The subject has no role in it.
+    pub tenant: TenantId,
+    /// The agent whose threads the subject may use; none for a token that only identifies the subject.
+    pub agent: Option<AgentId>,
+}
+
 /// An application's id of one of its users. An opaque string, compared exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Subject(String);

@@ -1,6 +1,7 @@
 //! Agents: principals that a tenant owns, with the settings that their conversations start with.
 
 pub mod automation;
+pub mod end_users;
 pub mod instructions;
 pub mod pipeline;
 pub mod pipeline_text;

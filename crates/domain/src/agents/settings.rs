@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::end_users::{EndUserSettings, EndUserSettingsChange, InvalidEndUserLimit};
 use super::instructions::Instructions;
 use super::pipeline::{InvalidPipeline, Pipeline};
 use crate::runs::policy::{
@@ -23,6 +24,8 @@ pub struct AgentSettings {
     pub policy: PolicyRequest,
     #[serde(default, skip_serializing_if = "Pipeline::is_default")]
     pub pipeline: Pipeline,
+    #[serde(default, skip_serializing_if = "EndUserSettings::is_default")]
+    pub end_users: EndUserSettings,
 }
 
 impl AgentSettings {
@@ -32,6 +35,7 @@ impl AgentSettings {
     pub fn validate(&self) -> Result<(), InvalidAgentSettings> {
         check_description(&self.description)?;
         check_workspace(&self.workspace)?;
+        self.end_users.validate()?;
         Ok(self.pipeline.validate()?)
     }
 
@@ -75,6 +79,7 @@ pub struct AgentSettingsChange {
     pub workspace: Option<WorkspaceRef>,
     pub policy: Option<PolicyRequest>,
     pub pipeline: Option<Pipeline>,
+    pub end_users: EndUserSettingsChange,
 }
 
 impl AgentSettingsChange {
@@ -89,6 +94,7 @@ impl AgentSettingsChange {
             workspace: self.workspace.unwrap_or_else(|| settings.workspace.clone()),
             policy: self.policy.unwrap_or_else(|| settings.policy.clone()),
             pipeline: self.pipeline.unwrap_or_else(|| settings.pipeline.clone()),
+            end_users: self.end_users.apply(settings.end_users),
         }
     }
 }
@@ -105,6 +111,8 @@ pub enum InvalidAgentSettings {
     UploadedWorkspace,
     #[error(transparent)]
     Pipeline(#[from] InvalidPipeline),
+    #[error(transparent)]
+    EndUsers(#[from] InvalidEndUserLimit),
 }
 
 /// Returns the secrets of an agent that names none: the credential of its profile, if that needs one.
@@ -148,6 +156,7 @@ pub(crate) mod test_settings {
             workspace: WorkspaceRef::Empty,
             policy: PolicyRequest::default(),
             pipeline: Pipeline::default(),
+            end_users: EndUserSettings::default(),
         }
     }
 }

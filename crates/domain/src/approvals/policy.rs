@@ -21,8 +21,6 @@ pub struct ApprovalPolicy {
     pub hold_for: SignedDuration,
     /// How long an answer that was not delivered can be used when the agent asks again.
     pub reuse_within: SignedDuration,
-    /// Whether an external subject may answer the questions of its own session.
-    pub external_subjects_answer: bool,
 }
 
 /// How the answers of several people become one.
@@ -98,7 +96,6 @@ impl Default for ApprovalPolicy {
             on_expiry: ExpiryEffect::Deny,
             hold_for: SignedDuration::from_mins(10),
             reuse_within: day,
-            external_subjects_answer: false,
         }
     }
 }

@@ -28,20 +28,26 @@ pub struct Voter {
 /// What a voter has to do with a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct VoterRelation {
-    /// Created the run, or owns the session of an external subject.
+    /// Created the run.
     pub is_creator: bool,
     /// Sent the turn that asks.
     pub is_sender: bool,
     /// The question was escalated to the owners of the tenant.
     pub is_escalated: bool,
+    /// Is the external subject whose conversation it is, and the agent lets end users answer.
+    pub is_end_user: bool,
 }
 
 impl Voter {
-    /// Returns a person who has answered before, as they may answer now. Where they were connected is known no more.
+    /// Returns someone who has answered before, as they may answer now. Where they were connected is known no more.
     #[must_use]
-    pub const fn earlier(principal: PrincipalId, role: Role, relation: VoterRelation) -> Self {
-        let (kind, token) = (PrincipalKind::Person, TokenKind::User);
-        Self { principal, kind, token, role: Some(role), relation, peer: ClientConnection::DirectLoopback }
+    pub fn earlier(principal: PrincipalId, role: Option<Role>, relation: VoterRelation) -> Self {
+        let (kind, token, role) = if relation.is_end_user {
+            (PrincipalKind::External, TokenKind::External, None)
+        } else {
+            (PrincipalKind::Person, TokenKind::User, role)
+        };
+        Self { principal, kind, token, role, relation, peer: ClientConnection::DirectLoopback }
     }
 }
 
@@ -50,9 +56,9 @@ impl Voter {
 pub enum VoterError {
     #[error("agents and runners cannot answer questions")]
     NotAPerson,
-    #[error("a quorum counts people: a service key cannot answer")]
-    ServiceInQuorum,
-    #[error("the policy of the tenant does not let external subjects answer")]
+    #[error("a quorum counts members: a service key or an end user cannot answer")]
+    NotAMember,
+    #[error("the agent does not let its end users answer, or the conversation is not theirs")]
     ExternalSubject,
     #[error("another person is designated to answer")]
     NotDesignated,
@@ -72,12 +78,12 @@ pub fn check_voter(policy: &ApprovalPolicy, voter: &Voter) -> Result<(), VoterEr
     let (may_decide, relation) = (is_allowed(Permission::ApprovalsDecide), voter.relation);
     match voter.kind {
         PrincipalKind::Agent => return Err(VoterError::NotAPerson),
-        PrincipalKind::External if !(policy.external_subjects_answer && relation.is_creator) => {
-            return Err(VoterError::ExternalSubject);
-        }
+        PrincipalKind::External if !relation.is_end_user => return Err(VoterError::ExternalSubject),
         // Whoever manages keys could reach a quorum alone.
-        PrincipalKind::Service if matches!(policy.mediation, Mediation::Consensus { .. }) => {
-            return Err(VoterError::ServiceInQuorum);
+        PrincipalKind::Service | PrincipalKind::External
+            if matches!(policy.mediation, Mediation::Consensus { .. }) =>
+        {
+            return Err(VoterError::NotAMember);
         }
         // A service answers for people only with the permission.
         PrincipalKind::Service if !may_decide => return Err(VoterError::NoPermission),
@@ -98,7 +104,11 @@ pub fn check_voter(policy: &ApprovalPolicy, voter: &Voter) -> Result<(), VoterEr
         Mediation::Designated { .. } => return Err(VoterError::NotDesignated),
         Mediation::FirstResponder | Mediation::Consensus { .. } | Mediation::LocalOnly => {}
     }
-    if may_decide || relation.is_creator { Ok(()) } else { Err(VoterError::NoPermission) }
+    if may_decide || relation.is_creator || relation.is_end_user {
+        Ok(())
+    } else {
+        Err(VoterError::NoPermission)
+    }
 }
 
 /// Decides whether a caller may withdraw a question. A withdrawal allows nothing, so the mode of the policy does not matter.
@@ -140,7 +150,8 @@ mod tests {
 
     const OPERATOR: Option<Role> = Some(Role::Operator);
 
-    const CREATOR: VoterRelation = VoterRelation { is_creator: true, is_sender: false, is_escalated: false };
+    const CREATOR: VoterRelation =
+        VoterRelation { is_creator: true, is_sender: false, is_escalated: false, is_end_user: false };
 
     fn policy(mediation: Mediation) -> ApprovalPolicy {
         ApprovalPolicy { mediation, ..ApprovalPolicy::default() }
@@ -173,7 +184,8 @@ mod tests {
         ] {
             let mut asker = voter(kind, token);
             (asker.role, asker.peer) = (Some(Role::Owner), ClientConnection::DirectLoopback);
-            asker.relation = VoterRelation { is_creator: true, is_sender: true, is_escalated: true };
+            asker.relation =
+                VoterRelation { is_creator: true, is_sender: true, is_escalated: true, is_end_user: true };
             for mediation in [
                 Mediation::FirstResponder,
                 Mediation::Designated { approver: Some(asker.principal) },
@@ -222,14 +234,20 @@ mod tests {
     }
 
     #[test]
-    fn external_subject_answers_only_its_own_session_if_the_policy_says_so() {
-        let mut policy = policy(Mediation::FirstResponder);
+    fn external_subject_answers_only_if_the_agent_lets_it() {
+        let first = policy(Mediation::FirstResponder);
         let subject = Voter { relation: CREATOR, ..voter(PrincipalKind::External, TokenKind::External) };
-        assert_eq!(check_voter(&policy, &subject), Err(VoterError::ExternalSubject));
-        policy.external_subjects_answer = true;
-        assert_eq!(check_voter(&policy, &subject), Ok(()));
-        let other = Voter { relation: VoterRelation::default(), ..subject };
-        assert_eq!(check_voter(&policy, &other), Err(VoterError::ExternalSubject));
+        assert_eq!(check_voter(&first, &subject), Err(VoterError::ExternalSubject));
+        let owner = Voter { role: Some(Role::Owner), ..subject };
+        assert_eq!(check_voter(&first, &owner), Err(VoterError::ExternalSubject), "a role does not help");
+        let end_user = VoterRelation { is_end_user: true, is_sender: true, ..CREATOR };
+        let end_user = Voter { relation: end_user, ..subject };
+        assert_eq!(check_voter(&first, &end_user), Ok(()));
+        assert_eq!(check_voter(&policy(Mediation::Designated { approver: None }), &end_user), Ok(()));
+        let quorum = NonZeroU8::new(2).expect("not zero");
+        let consensus = policy(Mediation::Consensus { quorum, veto: false });
+        assert_eq!(check_voter(&consensus, &end_user), Err(VoterError::NotAMember));
+        assert_eq!(check_voter(&policy(Mediation::LocalOnly), &end_user), Err(VoterError::NotLocal));
     }
 
     #[test]

@@ -28,6 +28,7 @@ fn user_claims() -> AccessClaims {
         login: Some(LoginId::from_uuid(Uuid::from_u128(3))),
         key: None,
         tenant: Some(TenantId::from_uuid(Uuid::from_u128(4))),
+        agent: None,
         run: None,
         issued_at: at(0),
         expires_at: at(600),
@@ -42,7 +43,14 @@ fn run_claims() -> AccessClaims {
 
 fn subject_claims() -> AccessClaims {
     let key = ServiceKeyId::from_uuid(Uuid::from_u128(8));
-    AccessClaims { kind: TokenKind::External, login: None, key: Some(key), ..user_claims() }
+    let agent = AgentId::from_uuid(Uuid::from_u128(9));
+    AccessClaims {
+        kind: TokenKind::External,
+        login: None,
+        key: Some(key),
+        agent: Some(agent),
+        ..user_claims()
+    }
 }
 
 /// An installation with one signing key.
@@ -181,6 +189,8 @@ fn invalid_claims_are_not_signed() {
         ("a run token with a key", AccessClaims { key: subject_claims().key, ..run_claims() }),
         ("a user token with a run", AccessClaims { run: run_claims().run, ..user_claims() }),
         ("a user token with a key", AccessClaims { key: subject_claims().key, ..user_claims() }),
+        ("a user token with an agent", AccessClaims { agent: subject_claims().agent, ..user_claims() }),
+        ("a run token with an agent", AccessClaims { agent: subject_claims().agent, ..run_claims() }),
         ("a subject token without a key", AccessClaims { key: None, ..subject_claims() }),
         ("a subject token without a tenant", AccessClaims { tenant: None, ..subject_claims() }),
     ] {
@@ -425,7 +435,8 @@ proptest! {
         let installation = TestInstallation::new();
         let run = run_claims().run.filter(|_| kind == TokenKind::Run);
         let key = subject_claims().key.filter(|_| kind == TokenKind::External);
-        let claims = AccessClaims { kind, run, key, expires_at: at(lifetime), ..user_claims() };
+        let agent = subject_claims().agent.filter(|_| kind == TokenKind::External);
+        let claims = AccessClaims { kind, run, key, agent, expires_at: at(lifetime), ..user_claims() };
         let verified = verify(&installation.token(&claims), &installation.keys, ISSUER, at(seen));
         let expected = match seen {
             ..-5 => Err(TokenError::NotYetValid),

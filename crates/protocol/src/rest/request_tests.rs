@@ -68,7 +68,7 @@ fn access_requests_agree_with_their_schemas() {
     check::<CreateProject>(json!({ "slug": "web", "name": "Web" }));
     check::<SetProjectSetup>(json!({ "command": "make", "allowedHosts": [], "cacheFiles": [] }));
     check::<CreateWebhook>(json!({ "url": "https://example.org", "events": [], "description": "" }));
-    check::<MintSubjectToken>(json!({ "subject": "user-1", "name": "Ada" }));
+    check::<MintSubjectToken>(json!({ "subject": "user-1", "name": "Ada", "agentId": "helper" }));
     check::<SetTenantBounds>(json!({
         "projects": [], "providers": [], "profiles": [], "directories": [], "traceSinks": [], "timeoutMs": 1000,
         "sandbox": "read-only", "approval": "never", "network": "disabled",

@@ -41,6 +41,7 @@ async fn agent_is_created_once_per_idempotency_key_on_two_replicas() {
         "id": text(&first.body, "id"), "tenantId": tenant, "slug": "helper", "name": "helper", "description": "",
         "instructions": "Be brief.", "projectId": "acme/web", "workspaceRef": { "kind": "empty" },
         "providerId": "local", "backendProfile": "demo", "executionPolicy": {}, "pipeline": {}, "enabled": true, "default": true,
+        "endUsers": { "answerApprovals": false, "turnsPerMinute": 10, "openThreads": 5, "tokensPerDay": 2_000_000 },
         "revision": 1, "createdAt": first.body["createdAt"], "updatedAt": first.body["updatedAt"],
     });
     let path = format!("{AGENTS}/{}", text(&first.body, "id"));

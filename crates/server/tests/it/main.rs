@@ -36,6 +36,7 @@ mod commands;
 mod config;
 mod copilotkit;
 mod drain;
+mod end_users;
 mod engine_outages;
 mod enrolments;
 mod error_responses;

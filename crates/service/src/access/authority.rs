@@ -10,6 +10,8 @@ use std::time::Duration;
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::caller::{Caller, TenantRole};
 use guildhall_domain::access::principal::TokenKind;
+use guildhall_domain::access::role::Permission;
+use guildhall_domain::access::subject::SubjectScope;
 use guildhall_domain::ids::TenantId;
 use guildhall_runtime::{Clock, Tasks};
 use guildhall_store::principals::{self, CallerAuthority, CallerIdentity};
@@ -45,6 +47,7 @@ type WatchedCallers = Mutex<HashMap<WatchKey, Weak<SharedWatch>>>;
 struct WatchKey {
     kind: TokenKind,
     identity: CallerIdentity,
+    subject: Option<SubjectScope>,
     expires_at: Timestamp,
 }
 
@@ -137,14 +140,16 @@ impl AuthorityWatches {
     #[must_use]
     pub fn watch(&self, caller: Caller, tenant: Option<TenantId>) -> AuthorityWatch {
         // A service key has a role in its own tenant, whichever tenant is asked for.
-        let tenant = caller.key.and(caller.tenant.map(|own| own.tenant)).or(tenant);
+        let of_key = caller.key.and(caller.tenant.map(|own| own.tenant));
+        let tenant = of_key.or(caller.subject.map(|scope| scope.tenant)).or(tenant);
         let identity = CallerIdentity {
             principal: caller.principal,
             login: caller.login,
             service_key: caller.key,
             tenant,
         };
-        let key = WatchKey { kind: caller.kind, identity, expires_at: caller.expires_at };
+        let (kind, subject, expires_at) = (caller.kind, caller.subject, caller.expires_at);
+        let key = WatchKey { kind, identity, subject, expires_at };
         let mut watched = lock(&self.watched);
         // An ended watch stays ended. A caller that was authenticated since gets a new one.
         let valid = watched
@@ -253,14 +258,19 @@ fn publish_to(watched: &HashMap<WatchKey, Weak<SharedWatch>>, key: &WatchKey, st
 }
 
 impl WatchKey {
-    /// Returns the caller with its current authority; none if its credential is no longer valid. The tokens of external
-    /// subjects, enrolments and runs open no streams.
+    /// Returns the caller with its current authority; none if its credential is no longer valid. The tokens of enrolments
+    /// and runs open no streams.
     fn caller(&self, authority: CallerAuthority, now: Timestamp) -> Option<Caller> {
-        let may_follow = match self.kind {
-            TokenKind::User | TokenKind::Agent | TokenKind::Service => true,
-            TokenKind::External | TokenKind::Enrolment | TokenKind::Run => false,
+        let role = match self.kind {
+            TokenKind::User | TokenKind::Agent | TokenKind::Service => authority.role,
+            // The role is that of the key that vouches for the subject, which has none of its own.
+            TokenKind::External => {
+                authority.role.filter(|role| role.allows(Permission::SubjectsVouch))?;
+                None
+            }
+            TokenKind::Enrolment | TokenKind::Run => return None,
         };
-        if !may_follow || self.expires_at <= now {
+        if self.expires_at <= now {
             return None;
         }
         let CallerIdentity { principal, login, service_key, tenant } = self.identity;
@@ -269,10 +279,10 @@ impl WatchKey {
             kind: self.kind,
             login,
             key: service_key,
-            tenant: tenant.zip(authority.role).map(|(tenant, role)| TenantRole { tenant, role }),
-            subject_of: None,
+            tenant: tenant.zip(role).map(|(tenant, role)| TenantRole { tenant, role }),
+            subject: self.subject,
             expires_at: self.expires_at,
-            // A service key never operates the installation.
+            // A service key never operates the installation, nor does a subject.
             is_operator: authority.is_operator && service_key.is_none(),
         })
     }

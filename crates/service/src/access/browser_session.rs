@@ -75,7 +75,7 @@ impl Auth {
             .ok_or(ServiceError::Unauthenticated)?;
         Ok(Caller {
             key: None,
-            subject_of: None,
+            subject: None,
             principal: session.principal,
             kind: TokenKind::User,
             login: Some(login),

@@ -79,7 +79,7 @@ impl Invitations {
         note: Option<&str>,
         key: Option<&IdempotencyKey>,
     ) -> Result<CreatedInvitation, ServiceError> {
-        add_member(caller.role(), role)?;
+        add_member(caller.role().ok_or(ServiceError::NOT_FOUND)?, role)?;
         let tenant = caller.tenant();
         let mut tx = self.store.begin().await?;
         let id = InviteId::generate();

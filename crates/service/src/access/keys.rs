@@ -44,7 +44,7 @@ impl Keys {
         role: Role,
         key: Option<&IdempotencyKey>,
     ) -> Result<CreatedKey, ServiceError> {
-        add_member(caller.role(), role)?;
+        add_member(caller.role().ok_or(ServiceError::NOT_FOUND)?, role)?;
         let tenant = caller.tenant();
         let mut tx = self.store.begin().await?;
         let id = ServiceKeyId::generate();

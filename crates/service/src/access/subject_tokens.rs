@@ -5,11 +5,12 @@ use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::principal::{PrincipalKind, TokenKind};
 use guildhall_domain::access::role::Permission;
 use guildhall_domain::access::role::rights::SubjectsVouch;
-use guildhall_domain::access::subject::Subject;
-use guildhall_domain::ids::PrincipalId;
+use guildhall_domain::access::subject::{Subject, SubjectScope};
+use guildhall_domain::agents::AgentKey;
+use guildhall_domain::ids::{AgentId, PrincipalId, TenantId};
 use guildhall_identity::access_token::AccessClaims;
 use guildhall_store::principals::NewPrincipal;
-use guildhall_store::{Store, external_subjects, principals};
+use guildhall_store::{Store, agents, external_subjects, principals};
 use jiff::{SignedDuration, Timestamp};
 use metrics::counter;
 use secrecy::SecretString;
@@ -33,14 +34,20 @@ pub struct SubjectToken {
 }
 
 impl Auth {
-    /// Mints a token for a subject; the first token creates its principal. The caller must be a service key.
+    /// Mints a token for a subject; the first token creates its principal. The caller must be a service key. With an agent
+    /// of the tenant, the subject may use its own threads with it.
     pub async fn mint_subject_token(
         &self,
         caller: &Authorized<SubjectsVouch>,
         subject: &Subject,
         name: Option<&str>,
+        agent: Option<&AgentKey>,
     ) -> Result<SubjectToken, ServiceError> {
         let (key, tenant) = (caller.service_key()?, caller.tenant());
+        let agent = match agent {
+            Some(agent) => Some(self.find_agent(tenant, agent).await?),
+            None => None,
+        };
         let found = external_subjects::find(&self.store, tenant, subject).await?;
         let principal = match found {
             Some(principal) => principal,
@@ -55,12 +62,23 @@ impl Auth {
             login: None,
             key: Some(key),
             tenant: Some(tenant),
+            agent,
             run: None,
             issued_at: now,
             expires_at: access_expires_at,
         })?;
         counter!("guildhall_subject_tokens_total").increment(1);
         Ok(SubjectToken { principal, access, access_expires_at })
+    }
+
+    async fn find_agent(&self, tenant: TenantId, key: &AgentKey) -> Result<AgentId, ServiceError> {
+        let found = match key {
+            AgentKey::Id(id) => Some(*id),
+            AgentKey::Slug(slug) => agents::find_id_by_slug(&self.store, tenant, slug).await?,
+        };
+        let id = found.ok_or(ServiceError::NOT_FOUND)?;
+        let owner = agents::find_tenant(&self.store, id).await?;
+        owner.filter(|owner| *owner == tenant).map(|_| id).ok_or(ServiceError::NOT_FOUND)
     }
 
     /// Authenticates a subject's token while its service key is valid. Subjects have no role in a tenant.
@@ -78,7 +96,7 @@ impl Auth {
             login: None,
             key: Some(key),
             tenant: None,
-            subject_of: Some(tenant),
+            subject: Some(SubjectScope { tenant, agent: claims.agent }),
             expires_at: claims.expires_at,
             is_operator: false,
         })

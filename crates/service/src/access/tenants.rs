@@ -144,7 +144,7 @@ impl Tenants {
         role: Role,
     ) -> Result<PrincipalId, ServiceError> {
         // Without the permission, nobody learns who has an account.
-        add_member(caller.role(), role)?;
+        add_member(caller.role().ok_or(ServiceError::NOT_FOUND)?, role)?;
         let found = passwords::find_principal(&self.store, name).await?;
         let principal = found.ok_or(AccessError::UnknownUserName)?;
         let mut tx = self.store.begin().await?;

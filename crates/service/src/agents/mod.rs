@@ -6,6 +6,7 @@ pub mod error;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::role::rights::{AgentsManage, AgentsRead};
+use guildhall_domain::agents::end_users::EndUserSettings;
 use guildhall_domain::agents::pipeline::Pipeline;
 use guildhall_domain::agents::settings::AgentSettings;
 use guildhall_domain::agents::{Agent, AgentChange, MAX_AGENTS};
@@ -72,6 +73,7 @@ fn demo() -> Result<CreateAgent, ServiceError> {
             // So that an application can try how questions are answered.
             policy: PolicyRequest { approval: Some(Approval::OnRequest), ..PolicyRequest::default() },
             pipeline: Pipeline::default(),
+            end_users: EndUserSettings::default(),
         },
     })
 }

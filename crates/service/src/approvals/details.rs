@@ -11,7 +11,9 @@ use guildhall_domain::approvals::state::{DecidedBy, Decision};
 use guildhall_domain::approvals::voter::ClientConnection;
 use guildhall_domain::ids::{ApprovalId, PrincipalId};
 use guildhall_domain::runs::Run;
-use guildhall_store::{approval_policies, approval_votes, approvals as rows, commands, principals, runs};
+use guildhall_store::{
+    approval_policies, approval_votes, approvals as rows, commands, external_subjects, principals, runs,
+};
 use jiff::Timestamp;
 
 use super::Approvals;
@@ -53,7 +55,9 @@ impl Approvals {
         let policy = approval_policies::load_version(&mut tx, tenant, approval.policy_version).await?;
         let run = runs::load(&mut tx, approval.run).await?.ok_or(ServiceError::NOT_FOUND)?;
         let turn = commands::load(&mut tx, approval.command).await?.ok_or(ServiceError::NOT_FOUND)?;
-        let rules = VoterRules::new(&policy, run.created_by, turn.created_by, approval.is_escalated);
+        let end_user = external_subjects::load_answering(&mut tx, run.id).await?;
+        let rules = VoterRules::new(&policy, run.created_by, turn.created_by, approval.is_escalated)
+            .with_end_user(end_user);
         let votes = rules.valid_votes(approval_votes::load(&mut tx, id, tenant).await?);
         let mentioned = mentioned(&approval, &policy, [caller.principal, run.created_by, turn.created_by]);
         let names = principals::load_names(&mut tx, &mentioned).await?;

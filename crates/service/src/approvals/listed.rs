@@ -11,7 +11,7 @@ use guildhall_domain::approvals::state::ApprovalStatus;
 use guildhall_domain::approvals::voter::ClientConnection;
 use guildhall_domain::ids::{ApprovalId, CommandId};
 use guildhall_store::approvals::{self as rows, ApprovalFilter, TurnOrigin};
-use guildhall_store::{approval_policies, approval_votes};
+use guildhall_store::{approval_policies, approval_votes, external_subjects};
 
 use super::Approvals;
 use super::voters::VoterRules;
@@ -109,13 +109,18 @@ impl Approvals {
         };
         let (mut policies, mut listed) = (BTreeMap::new(), Vec::with_capacity(found.len()));
         for approval in found {
+            // Only a subject needs it, and a subject reads one question at a time.
+            let end_user = match caller.role() {
+                Some(_) => None,
+                None => external_subjects::find_answering(&self.deps.store, approval.run).await?,
+            };
             let policy = self.policy_of(&approval, &mut policies).await?;
             let origin = origins.get(&approval.command).filter(|_| is_pending(&approval));
             let origin = origin.filter(|_| !answered.contains(&approval.id));
             let can_answer = origin.is_some_and(|origin| {
                 let TurnOrigin { creator, sender } = *origin;
                 let rules = VoterRules::new(policy, creator, sender, approval.is_escalated);
-                rules.check(caller, caller.role(), peer).is_ok()
+                rules.with_end_user(end_user).check(caller, caller.role(), peer).is_ok()
             });
             listed.push(ListedApproval { mediation: policy.mediation, approval, can_answer });
         }

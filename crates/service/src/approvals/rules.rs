@@ -166,5 +166,5 @@ async fn is_author_allowed(
     voter_rules: &VoterRules<'_>,
 ) -> Result<bool, ServiceError> {
     let role = memberships::lock_member(&mut locked.tx, rule.tenant, rule.author).await?;
-    Ok(role.is_some_and(|role| voter_rules.allows(rule.author, role)))
+    Ok(voter_rules.allows(rule.author, role))
 }

@@ -9,7 +9,7 @@ use guildhall_domain::approvals::state::{DecidedBy, Decision};
 use guildhall_domain::approvals::vote::{Vote, VoteResult, count_votes};
 use guildhall_domain::approvals::voter::{ClientConnection, Voter, VoterError, VoterRelation, check_voter};
 use guildhall_domain::ids::{ApprovalId, CommandId, PrincipalId};
-use guildhall_store::{approval_votes, commands, memberships};
+use guildhall_store::{approval_votes, commands, external_subjects, memberships};
 
 use super::error::ApprovalError;
 use crate::ServiceError;
@@ -23,6 +23,8 @@ pub(super) struct VoterRules<'a> {
     creator: PrincipalId,
     /// Who sent the turn that asks.
     sender: PrincipalId,
+    /// The external subject that may answer.
+    end_user: Option<PrincipalId>,
     is_escalated: bool,
 }
 
@@ -34,7 +36,8 @@ impl<'a> VoterRules<'a> {
         is_escalated: bool,
     ) -> Result<Self, ServiceError> {
         let turn = commands::load(&mut locked.tx, command).await?.ok_or(ServiceError::NOT_FOUND)?;
-        Ok(Self::new(policy, locked.run.created_by, turn.created_by, is_escalated))
+        let end_user = external_subjects::load_answering(&mut locked.tx, locked.run.id).await?;
+        Ok(Self::new(policy, locked.run.created_by, turn.created_by, is_escalated).with_end_user(end_user))
     }
 
     pub(super) const fn new(
@@ -43,7 +46,12 @@ impl<'a> VoterRules<'a> {
         sender: PrincipalId,
         is_escalated: bool,
     ) -> Self {
-        Self { policy, creator, sender, is_escalated }
+        Self { policy, creator, sender, end_user: None, is_escalated }
+    }
+
+    /// The same rules with an external subject that may answer.
+    pub(super) const fn with_end_user(self, end_user: Option<PrincipalId>) -> Self {
+        Self { end_user, ..self }
     }
 
     /// The same rules for a question that was escalated to the owners, or was not.
@@ -52,12 +60,12 @@ impl<'a> VoterRules<'a> {
     }
 
     /// Returns what a caller with this role has to do with the question, without its connection.
-    pub(super) fn voter<R: Right>(&self, caller: &Authorized<R>, role: Role) -> Voter {
+    pub(super) fn voter<R: Right>(&self, caller: &Authorized<R>, role: Option<Role>) -> Voter {
         Voter {
             principal: caller.principal,
             kind: principal_kind(caller.kind),
             token: caller.kind,
-            role: Some(role),
+            role,
             relation: self.relation(caller.principal),
             peer: ClientConnection::Other,
         }
@@ -67,7 +75,7 @@ impl<'a> VoterRules<'a> {
     pub(super) fn check<R: Right>(
         &self,
         caller: &Authorized<R>,
-        role: Role,
+        role: Option<Role>,
         peer: ClientConnection,
     ) -> Result<(), VoterError> {
         check_voter(self.policy, &Voter { peer, ..self.voter(caller, role) })
@@ -78,17 +86,18 @@ impl<'a> VoterRules<'a> {
             is_creator: self.creator == principal,
             is_sender: self.sender == principal,
             is_escalated: self.is_escalated,
+            is_end_user: self.end_user == Some(principal),
         }
     }
 
-    /// Returns whether a member with this role may answer now.
-    pub(super) fn allows(&self, principal: PrincipalId, role: Role) -> bool {
+    /// Returns whether someone with this role in the tenant may answer now.
+    pub(super) fn allows(&self, principal: PrincipalId, role: Option<Role>) -> bool {
         check_voter(self.policy, &Voter::earlier(principal, role, self.relation(principal))).is_ok()
     }
 
     /// Returns the answers of those who may still answer.
-    pub(super) fn valid_votes(&self, found: Vec<(Vote, Role)>) -> Vec<Vote> {
-        let is_valid = |(vote, role): &(Vote, Role)| self.allows(vote.principal, *role);
+    pub(super) fn valid_votes(&self, found: Vec<(Vote, Option<Role>)>) -> Vec<Vote> {
+        let is_valid = |(vote, role): &(Vote, Option<Role>)| self.allows(vote.principal, *role);
         found.into_iter().filter(is_valid).map(|(vote, _)| vote).collect()
     }
 
@@ -114,7 +123,10 @@ impl<'a> VoterRules<'a> {
         let tenant = locked.run.tenant;
         let members = memberships::load_with_roles(&mut locked.tx, tenant, &roles, &others).await?;
         let has_voted = |member| votes.iter().any(|vote| vote.principal == member);
-        Ok(members.iter().filter(|(member, role)| self.allows(*member, *role) && !has_voted(*member)).count())
+        Ok(members
+            .iter()
+            .filter(|(member, role)| self.allows(*member, Some(*role)) && !has_voted(*member))
+            .count())
     }
 }
 

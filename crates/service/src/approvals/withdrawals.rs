@@ -46,7 +46,7 @@ impl Withdrawals {
         // The role is read again under the lock: it may have been taken away while the request waited.
         let role = memberships::lock_member(&mut locked.tx, caller.tenant(), caller.principal).await?;
         let role = role.ok_or(ServiceError::NOT_FOUND)?;
-        check_withdrawal(&rules.voter(caller, role)).map_err(ApprovalError::from)?;
+        check_withdrawal(&rules.voter(caller, Some(role))).map_err(ApprovalError::from)?;
         let state = if approval.state == ApprovalState::Withdrawn(EndReason::WithdrawnByPerson) {
             locked.tx.rollback().await?;
             approval.state.clone()

@@ -3,18 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::role::Right;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::agents::{Agent, AgentKey, AgentRevision};
 use guildhall_domain::front::attachment::Attachment;
 use guildhall_domain::front::external_id::ExternalId;
 use guildhall_domain::front::time_zone::TimeZoneName;
 use guildhall_domain::front::{ClientTurn, ThreadKey};
-use guildhall_domain::ids::{RunId, SessionId, TenantId};
+use guildhall_domain::ids::{RunId, SessionId};
 use guildhall_domain::runs::command::{CommandError, CommandKind};
 use guildhall_store::client_runs::{self, ClientRun};
 use guildhall_store::sessions::{self, NewSession, Reader};
-use guildhall_store::{loaded_runs, threads};
+use guildhall_store::{end_user_usage, loaded_runs, threads};
 use serde_json::Value;
 
 use super::attachments::Attachments;
@@ -22,7 +23,7 @@ use super::error::FrontError;
 use super::pipelines::{self, PipelineSource};
 use crate::ServiceError;
 use crate::deps::Deps;
-use crate::runs::commands::{CommandRequest, Commands};
+use crate::runs::commands::{ClientTurnRequest, CommandRequest, Commands};
 use crate::runs::error::RunError;
 use crate::runs::{CreateRun, Runs};
 
@@ -73,11 +74,11 @@ impl AgentRuns {
     /// Starts a turn with an agent. A repeated request returns the same turn, also while the first one is served.
     pub async fn start_turn(
         &self,
-        caller: &Authorized<RunsWrite>,
+        caller: &ThreadOwner<RunsWrite>,
         agent: Option<&AgentKey>,
         request: TurnRequest<'_>,
     ) -> Result<AcceptedTurn, ServiceError> {
-        let mut setup = pipelines::load(&self.deps, caller.tenant(), agent, request.source).await?;
+        let mut setup = pipelines::load(&self.deps, caller, agent, request.source).await?;
         let key = ThreadKey { agent: setup.agent.id, owner: caller.principal, thread: request.thread };
         let found = threads::find(&self.deps.store, &key).await?;
         if let Some(session) = found
@@ -87,6 +88,12 @@ impl AgentRuns {
         }
         setup.check_enabled()?;
         let agent = &setup.agent;
+        let end_user = caller.only_agent().map(|_| agent.settings.end_users);
+        if let Some(limits) = end_user {
+            // Before a session or a run is created; the turn itself is counted when it is stored.
+            let usage = end_user_usage::find(&self.deps.store, caller.principal, agent.id, found).await?;
+            limits.check_turn(usage).map_err(RunError::from)?;
+        }
         let images = self.resolve_images(caller, &request.images).await?;
         let zone = pipelines::time_zone(&self.deps, caller, request.device_zone).await?;
         let mut payload = request.payload;
@@ -100,7 +107,12 @@ impl AgentRuns {
         for _ in 0..MAX_ATTEMPTS {
             let run = self.open_run(caller, agent, session).await?;
             let turn = CommandRequest { kind: CommandKind::Turn, payload: payload.clone() };
-            match self.commands.submit_client_run(caller, run, turn, client_run, &images).await {
+            let client_turn = ClientTurnRequest {
+                client_run,
+                attachments: &images,
+                end_user: end_user.map(|limits| (agent.id, limits)),
+            };
+            match self.commands.submit_client_run(caller.in_own_thread(), run, turn, client_turn).await {
                 Ok(_) => {
                     let turn = client_runs::find(&self.deps.store, session, client_run.id).await?;
                     let turn = turn.ok_or(ServiceError::NOT_FOUND)?;
@@ -118,7 +130,7 @@ impl AgentRuns {
     /// Returns the attachments that a message names by URL. A URL that is named twice is one attachment.
     async fn resolve_images(
         &self,
-        caller: &Authorized<RunsWrite>,
+        caller: &ThreadOwner<RunsWrite>,
         urls: &[String],
     ) -> Result<Vec<Attachment>, ServiceError> {
         let mut images = Vec::with_capacity(urls.len());
@@ -134,12 +146,12 @@ impl AgentRuns {
     /// Cancels the turns of a thread that have not ended, or one of them. Returns whether there were any.
     pub async fn stop(
         &self,
-        caller: &Authorized<RunsWrite>,
+        caller: &ThreadOwner<RunsWrite>,
         agent: Option<&AgentKey>,
         thread: &ExternalId,
         client_run: Option<&ExternalId>,
     ) -> Result<bool, ServiceError> {
-        let agent = self.agent(caller.tenant(), agent).await?.id;
+        let agent = self.agent(caller, agent).await?.id;
         let key = ThreadKey { agent, owner: caller.principal, thread };
         let session = threads::find(&self.deps.store, &key).await?.ok_or(ServiceError::NOT_FOUND)?;
         let only = match client_run {
@@ -150,6 +162,7 @@ impl AgentRuns {
             None => None,
         };
         let reader = Reader { principal: caller.principal, name: "" };
+        let caller = caller.in_own_thread();
         let found = caller.load(sessions::find(&self.deps.store, session, reader).await?)?;
         let Some(run) = found.active_run else { return Ok(false) };
         let loaded = loaded_runs::find(&self.deps.store, run, None).await?.ok_or(ServiceError::NOT_FOUND)?;
@@ -165,11 +178,11 @@ impl AgentRuns {
     /// Returns the session of a thread of the caller.
     pub async fn find(
         &self,
-        caller: &Authorized<RunsRead>,
+        caller: &ThreadOwner<RunsRead>,
         agent: Option<&AgentKey>,
         thread: &ExternalId,
     ) -> Result<Option<SessionId>, ServiceError> {
-        let agent = self.agent(caller.tenant(), agent).await?.id;
+        let agent = self.agent(caller, agent).await?.id;
         let key = ThreadKey { agent, owner: caller.principal, thread };
         Ok(threads::find(&self.deps.store, &key).await?)
     }
@@ -177,12 +190,12 @@ impl AgentRuns {
     /// Returns the session of a thread of the caller with the agent of a pipeline.
     pub async fn find_for(
         &self,
-        caller: &Authorized<RunsRead>,
+        caller: &ThreadOwner<RunsRead>,
         agent: Option<&AgentKey>,
         source: PipelineSource<'_>,
         thread: &ExternalId,
     ) -> Result<Option<SessionId>, ServiceError> {
-        let agent = pipelines::load(&self.deps, caller.tenant(), agent, source).await?.agent.id;
+        let agent = pipelines::load(&self.deps, caller, agent, source).await?.agent.id;
         let key = ThreadKey { agent, owner: caller.principal, thread };
         Ok(threads::find(&self.deps.store, &key).await?)
     }
@@ -206,18 +219,18 @@ impl AgentRuns {
     }
 
     /// Returns the agent that a request names, or the default of the tenant.
-    pub(super) async fn agent(
+    pub(super) async fn agent<R: Right>(
         &self,
-        tenant: TenantId,
+        caller: &ThreadOwner<R>,
         key: Option<&AgentKey>,
     ) -> Result<Agent, ServiceError> {
-        pipelines::load_agent(&self.deps, tenant, key).await
+        pipelines::load_agent(&self.deps, caller, key).await
     }
 
     /// Creates the session of a thread. Returns it, or the one that another request has created, and which of both.
     async fn create_session(
         &self,
-        caller: &Authorized<RunsWrite>,
+        caller: &ThreadOwner<RunsWrite>,
         agent: &Agent,
         key: &ThreadKey<'_>,
     ) -> Result<(SessionId, bool), ServiceError> {
@@ -243,11 +256,12 @@ impl AgentRuns {
     /// Returns the open run of a session, or creates one.
     async fn open_run(
         &self,
-        caller: &Authorized<RunsWrite>,
+        caller: &ThreadOwner<RunsWrite>,
         agent: &Agent,
         id: SessionId,
     ) -> Result<RunId, ServiceError> {
         let reader = Reader { principal: caller.principal, name: "" };
+        let caller = caller.in_own_thread();
         let session = caller.load(sessions::find(&self.deps.store, id, reader).await?)?;
         if let Some(run) = session.active_run {
             return Ok(run);

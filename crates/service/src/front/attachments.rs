@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
-use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsWrite;
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::front::attachment::{Attachment, AttachmentLimits, AttachmentOwner, ImageType};
 use guildhall_domain::front::attachment_link::AttachmentLink;
 use guildhall_domain::ids::AttachmentId;
@@ -109,7 +109,7 @@ impl Attachments {
     /// the object may still appear later: the row stays, and [`super::attachment_removal`] removes both.
     pub async fn store(
         &self,
-        caller: &Authorized<RunsWrite>,
+        caller: &ThreadOwner<RunsWrite>,
         image: ReceivedImage,
     ) -> Result<(Attachment, SignedUrl), ServiceError> {
         let ReceivedImage { image_type, content, _buffer } = image;
@@ -163,7 +163,7 @@ impl Attachments {
     /// signature. Every other URL gets the same error.
     pub async fn resolve(
         &self,
-        caller: &Authorized<RunsWrite>,
+        caller: &ThreadOwner<RunsWrite>,
         url: &str,
     ) -> Result<Attachment, ServiceError> {
         let owner = AttachmentOwner { tenant: caller.tenant(), principal: caller.principal };

@@ -1,7 +1,7 @@
 //! Runs of stored automations.
 
-use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsWrite;
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::agents::AutomationKey;
 use guildhall_domain::front::RuntimeMode;
 use guildhall_domain::front::external_id::ExternalId;
@@ -38,7 +38,7 @@ impl AutomationRuns {
     /// Starts a turn with the agent of an automation, in a thread of the caller.
     pub async fn start(
         &self,
-        caller: &Authorized<RunsWrite>,
+        caller: &ThreadOwner<RunsWrite>,
         start: AutomationTurn<'_>,
     ) -> Result<AcceptedTurn, ServiceError> {
         let AutomationTurn { automation, thread, client_run, message_id, message } = start;

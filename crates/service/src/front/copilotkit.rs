@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::AgentsRead;
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::agents::{Agent, MAX_AGENTS};
 use guildhall_domain::front::copilotkit::named_agents;
 use guildhall_store::agents;
@@ -22,11 +22,13 @@ impl CopilotKit {
         Self { deps }
     }
 
-    /// Returns the agents of the tenant that take turns, by name.
+    /// Returns the agents of the tenant that take turns and that the caller may use, by name.
     pub async fn agents(
         &self,
-        caller: &Authorized<AgentsRead>,
+        caller: &ThreadOwner<AgentsRead>,
     ) -> Result<BTreeMap<String, Agent>, ServiceError> {
-        Ok(named_agents(agents::list(&self.deps.store, caller.tenant(), MAX_AGENTS).await?))
+        let mut agents = agents::list(&self.deps.store, caller.tenant(), MAX_AGENTS).await?;
+        agents.retain(|agent| caller.check_agent(agent.id).is_ok());
+        Ok(named_agents(agents))
     }
 }

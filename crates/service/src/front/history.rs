@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsRead;
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::agents::AgentKey;
 use guildhall_domain::front::attachment::AttachmentReference;
 use guildhall_domain::front::external_id::ExternalId;
@@ -73,7 +73,7 @@ impl History {
     /// conversation that the caller has used last; none if there is none.
     pub async fn day(
         &self,
-        caller: &Authorized<RunsRead>,
+        caller: &ThreadOwner<RunsRead>,
         agent: Option<&AgentKey>,
         thread: Option<&ExternalId>,
         before: Option<Date>,
@@ -95,7 +95,7 @@ impl History {
 
     async fn find_thread(
         &self,
-        caller: &Authorized<RunsRead>,
+        caller: &ThreadOwner<RunsRead>,
         agent: Option<&AgentKey>,
         thread: Option<&ExternalId>,
     ) -> Result<Option<(String, SessionId)>, ServiceError> {
@@ -104,8 +104,8 @@ impl History {
             return Ok(Some((thread.to_string(), session.ok_or(ServiceError::NOT_FOUND)?)));
         }
         let agent = match agent {
-            Some(agent) => Some(self.agent_runs.agent(caller.tenant(), Some(agent)).await?.id),
-            None => None,
+            Some(agent) => Some(self.agent_runs.agent(caller, Some(agent)).await?.id),
+            None => caller.only_agent(),
         };
         let found = threads::find_latest(&self.deps.store, caller.principal, caller.tenant(), agent).await?;
         Ok(found.map(|thread| (thread.id, thread.session)))

@@ -1,7 +1,7 @@
 //! Answers of applications: a run of a client that answers the questions of a turn, and shows what follows.
 
-use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsWrite;
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::agents::AgentKey;
 use guildhall_domain::approvals::approval::Approval;
 use guildhall_domain::approvals::state::{ApprovalState, ApprovalStatus};
@@ -76,7 +76,7 @@ impl InterruptAnswers {
     /// of the question then.
     pub async fn resume(
         &self,
-        caller: &Authorized<RunsWrite>,
+        caller: &ThreadOwner<RunsWrite>,
         agent: Option<&AgentKey>,
         request: ResumeRequest<'_>,
     ) -> Result<ResumedRun, ServiceError> {
@@ -135,7 +135,7 @@ impl InterruptAnswers {
     /// Checks an answer: the question is one of the thread, and the answer is valid and can be given.
     async fn check(
         &self,
-        caller: &Authorized<RunsWrite>,
+        caller: &ThreadOwner<RunsWrite>,
         session: SessionId,
         peer: ClientConnection,
         id: ApprovalId,
@@ -143,7 +143,7 @@ impl InterruptAnswers {
         is_repeated: bool,
     ) -> Result<ApprovalAnswer, ServiceError> {
         let unknown = || ServiceError::from(FrontError::UnknownInterrupt(id));
-        let listed = match self.approvals.get(&caller.as_reader()?, peer, id).await {
+        let listed = match self.approvals.get(caller.as_reader()?.in_own_thread(), peer, id).await {
             Err(ServiceError::Denied(_)) => return Err(unknown()),
             listed => listed?,
         };
@@ -181,11 +181,11 @@ impl InterruptAnswers {
     /// Gives an answer. Another one may have decided the question since it was checked.
     async fn vote(
         &self,
-        caller: &Authorized<RunsWrite>,
+        caller: &ThreadOwner<RunsWrite>,
         id: ApprovalId,
         vote: &Answer,
     ) -> Result<(), ServiceError> {
-        match self.votes.vote(caller, id, vote).await {
+        match self.votes.vote(caller.in_own_thread(), id, vote).await {
             Ok(_) => Ok(()),
             Err(ServiceError::Approval(ApprovalError::AlreadyDecided(state)))
                 if state.decision().is_some_and(|decision| decision.option() == vote.option) =>

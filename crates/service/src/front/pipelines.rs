@@ -1,11 +1,12 @@
 //! Pipelines of turns: which agent does a turn, and what it is told with it.
 
 use guildhall_domain::access::caller::Caller;
+use guildhall_domain::access::role::Right;
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::agents::pipeline::Pipeline;
 use guildhall_domain::agents::turn_pipeline::TurnPipeline;
 use guildhall_domain::agents::{Agent, AgentKey, AutomationKey, IdOrSlug};
 use guildhall_domain::front::time_zone::{TimeZoneName, event_time_zone};
-use guildhall_domain::ids::TenantId;
 use guildhall_domain::runs::message::message_text;
 use guildhall_store::{agents, automations, principals};
 use serde_json::{Value, json};
@@ -62,28 +63,31 @@ impl TurnSetup {
 }
 
 /// Finds the agent and the pipeline of a turn.
-pub(super) async fn load(
+pub(super) async fn load<R: Right>(
     deps: &Deps,
-    tenant: TenantId,
+    caller: &ThreadOwner<R>,
     agent: Option<&AgentKey>,
     source: PipelineSource<'_>,
 ) -> Result<TurnSetup, ServiceError> {
     match source {
         PipelineSource::Agent => {
-            let agent = load_agent(deps, tenant, agent).await?;
+            let agent = load_agent(deps, caller, agent).await?;
             let refusal = (!agent.enabled).then(|| FrontError::AgentDisabled(agent.slug.clone()));
             Ok(TurnSetup { pipeline: agent.settings.pipeline.clone(), agent, prompt: None, refusal })
         }
+        // An automation may give the agent more tools than its own pipeline.
+        PipelineSource::Automation(_) if caller.only_agent().is_some() => Err(ServiceError::NOT_FOUND),
         PipelineSource::Automation(key) => {
+            let tenant = caller.tenant();
             let id = match key {
                 IdOrSlug::Id(id) => Some(*id),
                 IdOrSlug::Slug(slug) => automations::find_id_by_slug(&deps.store, tenant, slug).await?,
             };
             let found = automations::find(&deps.store, id.ok_or(ServiceError::NOT_FOUND)?).await?;
             let automation = found.filter(|found| found.tenant == tenant).ok_or(ServiceError::NOT_FOUND)?;
-            let own = load_agent(deps, tenant, Some(&AgentKey::Id(automation.agent))).await?;
+            let own = load_agent(deps, caller, Some(&AgentKey::Id(automation.agent))).await?;
             if let Some(named) = agent
-                && load_agent(deps, tenant, Some(named)).await?.id != own.id
+                && load_agent(deps, caller, Some(named)).await?.id != own.id
             {
                 return Err(FrontError::OtherAgent.into());
             }
@@ -98,20 +102,22 @@ pub(super) async fn load(
     }
 }
 
-/// Returns the agent that a request names, or the default of the tenant.
-pub(super) async fn load_agent(
+/// Returns the agent that a request names, or the one of the caller, or the default of the tenant.
+pub(super) async fn load_agent<R: Right>(
     deps: &Deps,
-    tenant: TenantId,
+    caller: &ThreadOwner<R>,
     key: Option<&AgentKey>,
 ) -> Result<Agent, ServiceError> {
-    let store = &deps.store;
-    let id = match key {
+    let (store, tenant) = (&deps.store, caller.tenant());
+    let own = caller.only_agent().map(AgentKey::Id);
+    let id = match key.or(own.as_ref()) {
         Some(AgentKey::Id(id)) => *id,
         Some(AgentKey::Slug(slug)) => {
             agents::find_id_by_slug(store, tenant, slug).await?.ok_or(ServiceError::NOT_FOUND)?
         }
         None => agents::find_default_id(store, tenant).await?.ok_or(FrontError::NoDefaultAgent)?,
     };
+    caller.check_agent(id)?;
     let found = agents::find(store, id).await?;
     found.filter(|agent| agent.tenant == tenant).ok_or(ServiceError::NOT_FOUND)
 }

@@ -62,6 +62,7 @@ impl RunnerTokens {
             login: None,
             key: None,
             tenant: Some(grant.tenant),
+            agent: None,
             run: Some(RunScope { run: grant.run, epoch: grant.epoch, runner: grant.runner }),
             issued_at: now,
             expires_at,

@@ -4,19 +4,20 @@ use std::collections::BTreeSet;
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
+use guildhall_domain::agents::end_users::EndUserSettings;
 use guildhall_domain::agents::turn_pipeline::TurnPipeline;
 use guildhall_domain::front::ClientTurn;
 use guildhall_domain::front::attachment::{Attachment, AttachmentReference};
-use guildhall_domain::ids::{AttachmentId, CommandId, RunId, TenantId};
+use guildhall_domain::ids::{AgentId, AttachmentId, CommandId, RunId, SessionId, TenantId};
 use guildhall_domain::journal::{Seq, SessionPosition};
 use guildhall_domain::redact::redact_json;
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{self, CommandCancellation, CommandKind};
 use guildhall_domain::runs::event;
-use guildhall_store::attachments;
 use guildhall_store::client_runs::{self, ClientRun};
 use guildhall_store::commands as rows;
 use guildhall_store::runs::{self, CancelTarget};
+use guildhall_store::{attachments, end_user_usage};
 use secrecy::zeroize::Zeroizing;
 use serde_json::{Value, json};
 
@@ -49,7 +50,16 @@ struct CommandPayload {
 enum SubmissionKey<'a> {
     Idempotency(Option<&'a IdempotencyKey>),
     /// The id that the client of a session chose for a turn.
-    ClientRun(ClientRun<'a>),
+    ClientRun(ClientTurnRequest<'a>),
+}
+
+/// A turn of an application.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientTurnRequest<'a> {
+    pub(crate) client_run: ClientRun<'a>,
+    pub(crate) attachments: &'a [Attachment],
+    /// The agent and its limits, if an end user has sent the turn.
+    pub(crate) end_user: Option<(AgentId, EndUserSettings)>,
 }
 
 /// Submits, reads and cancels commands.
@@ -81,11 +91,10 @@ impl Commands {
         caller: &Authorized<RunsWrite>,
         run: RunId,
         request: CommandRequest,
-        client_run: ClientRun<'_>,
-        attachments: &[Attachment],
+        turn: ClientTurnRequest<'_>,
     ) -> Result<Command, ServiceError> {
-        let key = SubmissionKey::ClientRun(client_run);
-        self.submit_unless_created(caller, run, request, key, attachments).await
+        let key = SubmissionKey::ClientRun(turn);
+        self.submit_unless_created(caller, run, request, key, turn.attachments).await
     }
 
     async fn submit_unless_created(
@@ -126,7 +135,7 @@ impl Commands {
         };
         let command = insert_command(&mut locked, record).await?;
         keep_attachments(&mut locked, attachments).await?;
-        if let SubmissionKey::ClientRun(client_run) = key {
+        if let SubmissionKey::ClientRun(ClientTurnRequest { client_run, .. }) = key {
             let mut event = json!({ "clientRunId": client_run.id.as_str() });
             if let Some(parent) = payload.redacted.get("parentRunId").and_then(Value::as_str) {
                 event["parentRunId"] = json!(parent);
@@ -265,14 +274,29 @@ async fn claim(
                 Claim::Create => None,
             })
         }
-        SubmissionKey::ClientRun(run) => {
+        SubmissionKey::ClientRun(ClientTurnRequest { client_run, end_user, .. }) => {
             let seq = Seq::new(locked.next_seq().get() - 1).unwrap_or_default();
             let start = SessionPosition { ordinal: locked.run.ordinal, seq };
             let new = ClientTurn { command: id, start };
-            let claimed = client_runs::claim(&mut locked.tx, run, new).await?;
+            let claimed = client_runs::claim(&mut locked.tx, client_run, new).await?;
+            if let Some(limits) = end_user.filter(|_| claimed.is_new) {
+                count_end_user_turn(locked, caller, client_run.session, limits).await?;
+            }
             Ok((!claimed.is_new).then_some(claimed.turn.command))
         }
     }
+}
+
+/// Counts a turn of an end user, and refuses it if a limit is reached: the transaction is rolled back then. Every turn of
+/// the same end user waits here, so the limits hold on all replicas.
+async fn count_end_user_turn(
+    locked: &mut LockedRun,
+    caller: &Authorized<RunsWrite>,
+    session: SessionId,
+    (agent, limits): (AgentId, EndUserSettings),
+) -> Result<(), ServiceError> {
+    let usage = end_user_usage::count_turn(&mut locked.tx, caller.principal, agent, session).await?;
+    Ok(limits.check_turn(usage).map_err(RunError::from)?)
 }
 
 /// Records that the session of the run uses these attachments. Locks them in the order of their ids, so that no two

@@ -1,5 +1,6 @@
 //! Why a request about a run fails.
 
+use guildhall_domain::agents::end_users::EndUserLimitError;
 use guildhall_domain::ids::{AttachmentId, RunId};
 use guildhall_domain::runs::CloseError;
 use guildhall_domain::runs::command::CommandError;
@@ -44,6 +45,8 @@ pub enum RunError {
     AttachmentRemoved(AttachmentId),
     #[error("the payload of a command: {0}")]
     Payload(SealError),
+    #[error(transparent)]
+    EndUserLimit(#[from] EndUserLimitError),
 }
 
 impl RunError {
@@ -62,6 +65,7 @@ impl RunError {
                 "the lease of this run is lost: stop the backend, another runner may hold the run",
             ),
             Self::RunOpen(active) => run_open(*active),
+            Self::EndUserLimit(error) => end_user_limit(*error),
             Self::OtherProfile(profile) => Failure::new(
                 FailureKind::Conflict,
                 format!(
@@ -106,6 +110,14 @@ impl RunError {
             ),
             Self::Payload(_) => server_error(),
         }
+    }
+}
+
+fn end_user_limit(error: EndUserLimitError) -> Failure {
+    let failure = Failure::new(FailureKind::RateLimited, error.to_string());
+    match error.retry_after() {
+        Some(wait) => failure.with_retry_after(wait),
+        None => failure,
     }
 }
 

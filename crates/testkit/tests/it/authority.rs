@@ -9,6 +9,7 @@ const AUTHORIZATION_EXTRACTORS: &[&str] = &[
     "Follower",
     "OperatorFollower",
     "PendingAuthorization",
+    "ThreadOwner",
     "InstallationOperator",
     "EnrolledRunner",
     "EnrolmentBearer",
@@ -208,4 +209,27 @@ fn service_methods_take_a_proof_of_authority() {
         }
     }
     assert_eq!(found, names(OWN_METHODS));
+}
+
+/// An external subject has a right in the objects of its own threads only. The files of the front door find them by their
+/// owner; no other file may use the right.
+#[test]
+fn rights_in_own_threads_are_used_in_the_front_door_only() {
+    let mut found = BTreeSet::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for folder in ["api/src", "cli/src", "server/src", "service/src"] {
+        for file in source_files(&root.join(folder)) {
+            let source = std::fs::read_to_string(&file).expect("a source file can be read");
+            if source.contains("in_own_thread()") {
+                found.insert(file.strip_prefix(&root).unwrap_or(&file).display().to_string());
+            }
+        }
+    }
+    let expected = [
+        "api/src/http/front/agui.rs",
+        "api/src/http/front/interrupt_questions.rs",
+        "service/src/front/agent_runs.rs",
+        "service/src/front/interrupt_answers.rs",
+    ];
+    assert_eq!(found, names(&expected));
 }

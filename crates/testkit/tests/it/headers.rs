@@ -19,7 +19,7 @@ const READERS: [(&str, &str); 4] = [
 ];
 
 /// Extractors that count the request of a principal, and accept a browser session.
-const PRINCIPAL_EXTRACTORS: [&str; 7] = [
+const PRINCIPAL_EXTRACTORS: [&str; 8] = [
     "AuthenticatedCaller",
     "Authorized",
     "Follower",
@@ -27,6 +27,7 @@ const PRINCIPAL_EXTRACTORS: [&str; 7] = [
     "OperatorFollower",
     "OptionalCaller",
     "PendingAuthorization",
+    "ThreadOwner",
 ];
 
 /// Counts the request by address.

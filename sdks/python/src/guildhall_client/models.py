@@ -836,6 +836,28 @@ class EndStatus(TypedDict):
     threadId: NotRequired[str | None]
 
 
+class EndUsersBody(TypedDict):
+    """
+    Limits for each end user. They do not apply to members of the tenant.
+    """
+
+    answerApprovals: NotRequired[bool | None]
+    openThreads: NotRequired[int | None]
+    tokensPerDay: NotRequired[int | None]
+    turnsPerMinute: NotRequired[int | None]
+
+
+class EndUsersView(TypedDict):
+    """
+    Limits for each end user.
+    """
+
+    answerApprovals: bool
+    openThreads: int
+    tokensPerDay: int
+    turnsPerMinute: int
+
+
 class EndedLoginsView(TypedDict):
     """
     The number of ended logins.
@@ -1163,6 +1185,7 @@ class MintSubjectToken(TypedDict):
     The external subject to issue a token for: an end user of an application.
     """
 
+    agentId: NotRequired[str | None]
     name: NotRequired[str | None]
     subject: str
 
@@ -2848,6 +2871,7 @@ class AgentView(TypedDict):
     default: bool
     description: str
     enabled: bool
+    endUsers: EndUsersView
     executionPolicy: ExecutionPolicyRequest
     id: str
     instructions: NotRequired[str | None]
@@ -2952,6 +2976,7 @@ class CreateAgent(TypedDict):
     backendProfile: str
     default: NotRequired[bool]
     description: NotRequired[str | None]
+    endUsers: NotRequired[EndUsersBody | None]
     executionPolicy: NotRequired[ExecutionPolicyRequest | None]
     instructions: NotRequired[str | None]
     name: str
@@ -3139,6 +3164,7 @@ class UpdateAgent(TypedDict):
     default: NotRequired[bool | None]
     description: NotRequired[str | None]
     enabled: NotRequired[bool | None]
+    endUsers: NotRequired[EndUsersBody | None]
     executionPolicy: NotRequired[ExecutionPolicyRequest | None]
     instructions: NotRequired[str | None]
     name: NotRequired[str | None]

@@ -19,6 +19,8 @@ use futures::stream::unfold;
 use guildhall_domain::access::authorized::InstallationOperator;
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::role::Right;
+use guildhall_domain::access::role::rights::RunsRead;
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::ids::{PrincipalId, TenantId};
 use guildhall_domain::journal::follow::ClientId;
 use guildhall_domain::journal::{Gap, Seq};
@@ -65,6 +67,22 @@ pub(crate) trait ReadRight {
 impl<R: Right> ReadRight for R {
     fn may_read(caller: &Caller, tenant: Option<TenantId>) -> bool {
         tenant.is_some_and(|tenant| caller.check::<R>(tenant).is_ok())
+    }
+}
+
+/// For the owner of a thread.
+#[derive(Debug)]
+pub(crate) struct OwnThreads;
+
+impl ReadRight for OwnThreads {
+    fn may_read(caller: &Caller, tenant: Option<TenantId>) -> bool {
+        tenant.is_some_and(|tenant| ThreadOwner::<RunsRead>::new(caller.clone(), tenant).is_ok())
+    }
+}
+
+impl StreamReader<OwnThreads> for ThreadOwner<RunsRead> {
+    fn caller(&self) -> &Caller {
+        self
     }
 }
 

@@ -15,8 +15,9 @@ use crate::edge::input::{Body, check_name, parse};
 
 /// Create a token for an external subject
 ///
-/// For service keys. The application authenticates its own user; the token has only the permissions of that user. It
-/// expires after 15 minutes at most, and is revoked with the key.
+/// For service keys. The application authenticates its own user. With `agentId` the user talks to that agent in
+/// conversations of their own; without it the token only identifies the user. It expires after 15 minutes, and is revoked
+/// with the key.
 #[utoipa::path(
     post, path = "/api/v1/tenants/{tenant}/subject-tokens", tag = "subjects", operation_id = "createSubjectToken",
     security(("bearer" = [])), request_body = MintSubjectToken,
@@ -38,7 +39,8 @@ pub(crate) async fn create(
     let subject = parse("subject", &body.subject)?;
     let display_name = body.name.as_deref();
     display_name.map_or(Ok(()), |text| check_name("name", text))?;
-    let created = app.access.auth.mint_subject_token(&caller, &subject, display_name).await?;
+    let agent = body.agent_id.as_deref().map(|agent| parse("agentId", agent)).transpose()?;
+    let created = app.access.auth.mint_subject_token(&caller, &subject, display_name, agent.as_ref()).await?;
     let view = SubjectTokenView {
         principal: created.principal.to_string(),
         access_token: created.access.expose_secret().to_owned(),

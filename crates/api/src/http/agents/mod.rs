@@ -1,6 +1,7 @@
 //! Agents.
 
 mod automations;
+mod end_users;
 mod pipeline;
 
 use axum::Json;
@@ -9,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{AgentsManage, AgentsRead};
+use guildhall_domain::agents::end_users::EndUserSettings;
 use guildhall_domain::agents::instructions::{Instructions, InvalidInstructions};
 use guildhall_domain::agents::settings::{AgentSettings, AgentSettingsChange};
 use guildhall_domain::agents::{Agent, AgentChange};
@@ -58,6 +60,7 @@ pub(crate) async fn create(
             workspace: parse_part("workspaceRef", body.workspace_ref)?,
             policy: policy(&app, body.execution_policy.unwrap_or_else(|| json!({})))?,
             pipeline: pipeline::parse(body.pipeline)?.unwrap_or_default(),
+            end_users: end_users::change(body.end_users).apply(EndUserSettings::default()),
         },
     };
     let agent = app.agents.agents.create(&caller, &request, key.as_ref()).await?;
@@ -125,6 +128,7 @@ pub(crate) async fn update(
             workspace: body.workspace_ref.map(|value| parse_part("workspaceRef", value)).transpose()?,
             policy: body.execution_policy.map(|value| policy(&app, value)).transpose()?,
             pipeline: pipeline::parse(body.pipeline)?,
+            end_users: end_users::change(body.end_users),
         },
     };
     Ok(Json(view(app.agents.agents.update(&caller, agent, change).await?)))
@@ -155,6 +159,7 @@ fn view(agent: Agent) -> AgentView {
         backend_profile: settings.profile.to_string(),
         execution_policy: json!(settings.policy),
         pipeline: json!(settings.pipeline),
+        end_users: end_users::view(settings.end_users),
         enabled: agent.enabled,
         default: agent.is_default,
         revision: agent.revision,

@@ -7,8 +7,8 @@ use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use guildhall_domain::FailureKind;
-use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::agents::AgentKey;
 use guildhall_domain::ids::AgentId;
 use guildhall_protocol::agui::event::AguiVersion;
@@ -63,12 +63,12 @@ pub(crate) async fn create(
     let automation = query.automation_id.as_deref().map(|name| parse("automationId", name)).transpose()?;
     if accepts_stream(&headers) {
         let input = agui::parse_input(&bytes)?;
-        let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+        let caller = caller.thread_owner(&app, query.tenant_id.as_deref()).await?;
         let names = AgentNames { agent: agent.as_ref(), automation: automation.as_ref() };
         return agui::run(&app, caller, names, peer, input).await;
     }
     let input = agent_runs::parse(&bytes).map_err(|error| invalid(&error))?;
-    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+    let caller = caller.thread_owner(&app, query.tenant_id.as_deref()).await?;
     let thread = new_id("threadId", &input.thread_id.to_string())?;
     let client_run = new_id("runId", &input.run_id)?;
     let message = new_id("messages[0].id", &input.user_message.id)?;
@@ -110,7 +110,7 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn run_with_agui(
     State(app): State<App>,
-    caller: Authorized<RunsWrite>,
+    caller: ThreadOwner<RunsWrite>,
     PathIds(agent): PathIds<AgentId>,
     DirectConnection(peer): DirectConnection,
     body: Result<Bytes, BytesRejection>,
@@ -140,7 +140,7 @@ pub(crate) async fn follow(
 ) -> Result<Response, ApiError> {
     let agent = query.agent_id.as_deref().map(|agent| parse("agentId", agent)).transpose()?;
     let (after, client) = (last_event_id(&headers)?, client_id(&headers)?);
-    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+    let caller = caller.thread_owner(&app, query.tenant_id.as_deref()).await?;
     let thread = known_id(&thread)?;
     let found = app.front.agent_runs.find(&caller, agent.as_ref(), &thread).await?;
     let session = found.ok_or(ServiceError::NOT_FOUND)?;
@@ -164,7 +164,7 @@ pub(crate) async fn stop(
     ValidatedQuery(query): ValidatedQuery<StopAgentRunsQuery>,
 ) -> Result<Json<StoppedView>, ApiError> {
     let agent = query.agent_id.as_deref().map(|agent| parse("agentId", agent)).transpose()?;
-    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+    let caller = caller.thread_owner(&app, query.tenant_id.as_deref()).await?;
     let (thread, client_run) = (known_id(&thread)?, query.run_id.as_deref().map(known_id).transpose()?);
     let stopped = app.front.agent_runs.stop(&caller, agent.as_ref(), &thread, client_run.as_ref()).await?;
     Ok(Json(StoppedView { stopped }))

@@ -8,8 +8,8 @@ use std::str::FromStr;
 use axum::body::Bytes;
 use axum::response::Response;
 use guildhall_domain::FailureKind;
-use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::agents::AgentKey;
 use guildhall_domain::approvals::voter::ClientConnection;
 use guildhall_domain::front::ClientTurn;
@@ -35,9 +35,8 @@ use super::image_signer::ImageSigner;
 use super::interrupt_questions::InterruptQuestions;
 use super::runtime_mode::pipeline_source;
 use crate::App;
-use crate::edge::caller::Follower;
 use crate::edge::error::ApiError;
-use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic};
+use crate::edge::stream::{OwnThreads, StreamEvent, StreamSource, StreamTopic};
 
 /// The events of a thread, or of one run of it.
 #[derive(Debug)]
@@ -86,7 +85,7 @@ impl FromStr for FrameId {
 }
 
 impl StreamSource for AguiStream {
-    type ReadRight = RunsRead;
+    type ReadRight = OwnThreads;
 
     const HAS_NOTICES: bool = false;
 
@@ -165,7 +164,7 @@ fn invalid(error: &InvalidInput) -> ApiError {
 /// Starts a run, or finds it, and streams its events.
 pub(super) async fn run(
     app: &App,
-    caller: Authorized<RunsWrite>,
+    caller: ThreadOwner<RunsWrite>,
     names: AgentNames<'_>,
     peer: ClientConnection,
     input: RunAgentInput,
@@ -182,16 +181,16 @@ pub(super) async fn run(
     };
     let mode = StreamMode::Run { run_id, client_run, command: turn.command };
     let fold = AguiFold::new(input.thread_id.as_str(), input.version, mode);
-    let events = app.sessions.sessions.follow_from(&reader, session, turn.start).await?;
+    let events = app.sessions.sessions.follow_from(reader.in_own_thread(), session, turn.start).await?;
     let (questions, images) = (InterruptQuestions::new(app, &reader)?, ImageSigner::new(app, &reader));
     let stream = AguiStream { events, fold, questions, images, is_thread: false, frames: VecDeque::new() };
-    app.streams.open(&Follower { caller: reader }, ClientId::generate(), stream)
+    app.streams.open(&reader, ClientId::generate(), stream)
 }
 
 /// Answers the interrupts of the thread.
 async fn resume(
     app: &App,
-    caller: &Authorized<RunsWrite>,
+    caller: &ThreadOwner<RunsWrite>,
     agent: Option<&AgentKey>,
     peer: ClientConnection,
     input: &RunAgentInput,
@@ -215,7 +214,7 @@ async fn resume(
 /// Finds the run of the client, or starts it.
 async fn find_or_start(
     app: &App,
-    caller: &Authorized<RunsWrite>,
+    caller: &ThreadOwner<RunsWrite>,
     names: AgentNames<'_>,
     input: &RunAgentInput,
 ) -> Result<(SessionId, ClientTurn), ApiError> {
@@ -236,7 +235,7 @@ fn refused(message: &str) -> ApiError {
 
 async fn start(
     app: &App,
-    caller: &Authorized<RunsWrite>,
+    caller: &ThreadOwner<RunsWrite>,
     agent: Option<&AgentKey>,
     (session, source): (Option<SessionId>, PipelineSource<'_>),
     input: &RunAgentInput,
@@ -281,7 +280,7 @@ async fn start(
 /// Streams the events of a thread after a frame, or from its beginning.
 pub(super) async fn follow(
     app: &App,
-    caller: Authorized<RunsRead>,
+    caller: ThreadOwner<RunsRead>,
     client: ClientId,
     start: ThreadStart<'_>,
 ) -> Result<Response, ApiError> {
@@ -289,7 +288,7 @@ pub(super) async fn follow(
     let mut fold = AguiFold::new(thread.as_str(), version, StreamMode::Thread);
     let mut from = SessionPosition::default();
     if let Some(FrameId { event, index }) = after {
-        if app.sessions.sessions.follow(&caller, session, Some(event)).await?.gap().is_some() {
+        if app.sessions.sessions.follow(caller.in_own_thread(), session, Some(event)).await?.gap().is_some() {
             let message = "Last-Event-ID is not in the database, which was restored: connect without it";
             return Err(ApiError::new(FailureKind::Conflict, message));
         }
@@ -298,8 +297,8 @@ pub(super) async fn follow(
         // A fold reads the run of its cursor from the beginning.
         from = SessionPosition { ordinal, seq: Seq::ZERO };
     }
-    let events = app.sessions.sessions.follow_from(&caller, session, from).await?;
+    let events = app.sessions.sessions.follow_from(caller.in_own_thread(), session, from).await?;
     let (questions, images) = (InterruptQuestions::new(app, &caller)?, ImageSigner::new(app, &caller));
     let stream = AguiStream { events, fold, questions, images, is_thread: true, frames: VecDeque::new() };
-    app.streams.open(&Follower { caller }, client, stream)
+    app.streams.open(&caller, client, stream)
 }

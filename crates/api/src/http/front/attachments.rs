@@ -50,15 +50,12 @@ pub(crate) async fn create(
     body: Body,
 ) -> Result<(StatusCode, Json<AttachmentView>), ApiError> {
     // Nothing is read for callers without the right.
-    let tenant = match &query.tenant_id {
-        Some(tenant) => pending.in_tenant(&app, tenant).await?.tenant(),
-        None => pending.in_tenant_of_key()?.tenant(),
-    };
+    let tenant = pending.thread_owner(&app, query.tenant_id.as_deref()).await?.tenant();
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let image =
         app.front.attachments.receive(content_type.unwrap_or_default(), body.into_data_stream()).await?;
     // The body may have taken a minute: the right is read again.
-    let caller = pending.in_tenant(&app, &tenant.to_string()).await?;
+    let caller = pending.thread_owner(&app, Some(&tenant.to_string())).await?;
     let (attachment, signed) = app.front.attachments.store(&caller, image).await?;
     let view = AttachmentView {
         id: attachment.id.to_string(),

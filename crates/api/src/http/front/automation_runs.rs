@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use guildhall_domain::FailureKind;
-use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsWrite;
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::agents::AutomationKey;
 use guildhall_domain::ids::AutomationId;
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
@@ -35,7 +35,7 @@ use crate::http::responses::CommonErrors;
 )]
 pub(crate) async fn start(
     State(app): State<App>,
-    caller: Authorized<RunsWrite>,
+    caller: ThreadOwner<RunsWrite>,
     PathIds(automation): PathIds<AutomationId>,
     Body(body): Body<StartAutomation>,
 ) -> Result<Json<TaskAcceptedResponse>, ApiError> {

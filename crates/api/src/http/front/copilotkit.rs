@@ -41,7 +41,7 @@ pub(crate) async fn info(
     caller: PendingAuthorization<AgentsRead>,
     ValidatedQuery(query): ValidatedQuery<CopilotKitQuery>,
 ) -> Result<Json<CopilotKitInfo>, ApiError> {
-    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+    let caller = caller.thread_owner(&app, query.tenant_id.as_deref()).await?;
     let agents = app.front.copilotkit.agents(&caller).await?;
     Ok(Json(CopilotKitInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -76,7 +76,7 @@ pub(crate) async fn run(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let input = agui::parse_input(&read_body(body)?)?;
-    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+    let caller = caller.thread_owner(&app, query.tenant_id.as_deref()).await?;
     let agent = find_agent(&agent)?;
     let names = AgentNames { agent: agent.as_ref(), automation: None };
     agui::run(&app, caller, names, peer, input).await
@@ -105,7 +105,7 @@ pub(crate) async fn connect(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let input = agui::parse_input(&read_body(body)?)?;
-    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+    let caller = caller.thread_owner(&app, query.tenant_id.as_deref()).await?;
     let agent = find_agent(&agent)?;
     let Some(session) = app.front.agent_runs.find(&caller, agent.as_ref(), &input.thread_id).await? else {
         return Ok([(header::CONTENT_TYPE, "text/event-stream")].into_response());
@@ -135,7 +135,7 @@ pub(crate) async fn stop(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<StoppedView>, ApiError> {
     let StopCopilotKitRun { run_id } = stopped_run(&read_body(body)?)?;
-    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+    let caller = caller.thread_owner(&app, query.tenant_id.as_deref()).await?;
     let (agent, thread) = (find_agent(&agent)?, known_id(&thread)?);
     let client_run = run_id.as_deref().map(known_id).transpose()?;
     let stopped = app.front.agent_runs.stop(&caller, agent.as_ref(), &thread, client_run.as_ref()).await?;

@@ -46,7 +46,7 @@ pub(crate) async fn get(
     let invalid = |error| ApiError::new(FailureKind::InvalidInput, format!("{error}"));
     let filter = query.parse().map_err(invalid)?;
     let agent = query.agent_id.as_deref().map(|agent| parse("agentId", agent)).transpose()?;
-    let caller = caller.in_named_tenant(&app, query.tenant_id.as_deref()).await?;
+    let caller = caller.thread_owner(&app, query.tenant_id.as_deref()).await?;
     let thread = filter.thread_id.as_ref();
     let Some(day) = app.front.history.day(&caller, agent.as_ref(), thread, filter.before).await? else {
         return Ok(Json(HistorySnapshotResponse::without_thread()));

@@ -1,7 +1,7 @@
 //! Signed URLs of the images in a stream.
 
-use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsRead;
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::front::attachment::AttachmentOwner;
 use guildhall_protocol::agui::event::{AguiEvent, Message};
 use guildhall_protocol::agui::fold::Frame;
@@ -17,7 +17,7 @@ pub(super) struct ImageSigner {
 }
 
 impl ImageSigner {
-    pub(super) fn new(app: &App, caller: &Authorized<RunsRead>) -> Self {
+    pub(super) fn new(app: &App, caller: &ThreadOwner<RunsRead>) -> Self {
         let owner = AttachmentOwner { tenant: caller.tenant(), principal: caller.principal };
         Self { attachments: app.front.attachments.clone(), owner }
     }

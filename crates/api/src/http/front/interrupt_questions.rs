@@ -1,7 +1,7 @@
 //! The questions of agents in the interrupts of a stream.
 
-use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsRead;
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_protocol::agui::event::{AguiEvent, RunOutcome};
 use guildhall_protocol::agui::fold::Frame;
 use guildhall_service::ServiceError;
@@ -13,13 +13,13 @@ use crate::App;
 #[derive(Debug)]
 pub(super) struct InterruptQuestions {
     approvals: Approvals,
-    caller: Authorized<RunsRead>,
+    reader: ThreadOwner<RunsRead>,
 }
 
 impl InterruptQuestions {
-    pub(super) fn new(app: &App, caller: &Authorized<RunsRead>) -> Result<Self, ServiceError> {
-        let caller = Authorized::new((**caller).clone(), caller.tenant())?;
-        Ok(Self { approvals: app.approvals.approvals.clone(), caller })
+    pub(super) fn new(app: &App, reader: &ThreadOwner<RunsRead>) -> Result<Self, ServiceError> {
+        let reader = ThreadOwner::new((**reader).clone(), reader.tenant())?;
+        Ok(Self { approvals: app.approvals.approvals.clone(), reader })
     }
 
     /// Adds the questions to the interrupts of a frame. One that was deleted stays without words.
@@ -30,7 +30,7 @@ impl InterruptQuestions {
         };
         for interrupt in interrupts {
             let Ok(id) = interrupt.id.parse() else { continue };
-            match self.approvals.read(&self.caller, id).await {
+            match self.approvals.read(self.reader.in_own_thread(), id).await {
                 Ok(approval) => interrupt.describe(&approval.question, &approval.shown),
                 Err(ServiceError::Denied(_)) => {}
                 Err(error) => return Err(error),

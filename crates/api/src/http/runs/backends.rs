@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use guildhall_domain::access::role::rights::TenantRead;
 use guildhall_protocol::rest::sessions::{BackendView, BackendsQuery, BackendsView};
+use guildhall_service::ServiceError;
 
 use crate::App;
 use crate::edge::caller::PendingAuthorization;
@@ -26,6 +27,7 @@ pub(crate) async fn list(
 ) -> Result<Json<BackendsView>, ApiError> {
     let caller = match query.tenant_id.as_deref() {
         Some(tenant) => Some(caller.in_tenant(&app, tenant).await?),
+        None if caller.is_subject() => return Err(ServiceError::NOT_FOUND.into()),
         // A service key belongs to one tenant; other callers see the shared profiles.
         None => caller.in_tenant_of_key().ok(),
     };

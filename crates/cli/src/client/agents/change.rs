@@ -5,6 +5,7 @@ use clap::Args;
 use guildhall_protocol::rest::agents::UpdateAgent;
 use serde_json::json;
 
+use super::end_users::EndUsersArgs;
 use super::pipeline_file::PipelineArg;
 use super::{PolicyArgs, fields, resolve};
 use crate::client::connection::{CommonArgs, TenantArg};
@@ -43,6 +44,8 @@ pub(super) struct UpdateArgs {
     policy: PolicyArgs,
     #[command(flatten)]
     pipeline: PipelineArg,
+    #[command(flatten)]
+    end_users: EndUsersArgs,
     /// Make it the agent for requests that name none
     #[arg(long)]
     default: bool,
@@ -78,6 +81,7 @@ pub(super) async fn run(args: &UpdateArgs) -> Result<()> {
         backend_profile: args.profile.clone(),
         execution_policy: args.policy.value(),
         pipeline,
+        end_users: args.end_users.value(),
         enabled: (args.enable || args.disable).then_some(args.enable),
         default: args.default.then_some(true),
     };

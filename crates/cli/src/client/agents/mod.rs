@@ -1,6 +1,7 @@
 //! `guildhall agents`.
 
 mod change;
+mod end_users;
 pub(crate) mod pipeline_file;
 
 use anyhow::Result;
@@ -12,6 +13,7 @@ use guildhall_protocol::rest::agents::{AgentView, CreateAgent};
 use guildhall_sdk::Client;
 use serde_json::{Value, json};
 
+use self::end_users::EndUsersArgs;
 use self::pipeline_file::PipelineArg;
 use crate::async_runtime::block_on;
 use crate::client::connection::{CommonArgs, TenantArg};
@@ -62,6 +64,8 @@ struct CreateArgs {
     policy: PolicyArgs,
     #[command(flatten)]
     pipeline: PipelineArg,
+    #[command(flatten)]
+    end_users: EndUsersArgs,
     /// Make it the agent for requests that name none
     #[arg(long)]
     default: bool,
@@ -151,6 +155,7 @@ async fn create(args: &CreateArgs) -> Result<()> {
         backend_profile: args.profile.clone(),
         execution_policy: args.policy.value(),
         pipeline,
+        end_users: args.end_users.value(),
         default: args.default,
     };
     let agent = client.create_agent(&agent, args.idempotency_key.as_deref()).await?;
@@ -215,6 +220,7 @@ fn fields(agent: &AgentView) -> String {
         ("workspace", agent.workspace_ref.to_string()),
         ("policy", agent.execution_policy.to_string()),
         ("pipeline", agent.pipeline.to_string()),
+        ("end users", end_users::text(&agent.end_users)),
         ("state", state(agent).to_owned()),
         ("revision", agent.revision.to_string()),
         ("updated", format_time(agent.updated_at)),

@@ -15,6 +15,10 @@ pub struct MintSubjectToken {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     pub name: Option<String>,
+    /// Id or slug of an agent of the tenant that the user may talk to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "helper", min_length = 1, max_length = 64)]
+    pub agent_id: Option<String>,
 }
 
 /// A token for an external subject. It has no `Debug`, so that it is never logged.

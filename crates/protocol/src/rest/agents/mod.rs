@@ -1,6 +1,7 @@
 //! Agents.
 
 pub mod automations;
+pub mod end_users;
 pub mod pipeline;
 
 use jiff::Timestamp;
@@ -8,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
+use self::end_users::{EndUsersBody, EndUsersView};
 use self::pipeline::PipelineBody;
 use super::runs::policy::ExecutionPolicyRequest;
 use super::runs::workspace::WorkspaceRef;
@@ -56,6 +58,9 @@ pub struct CreateAgent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PipelineBody>)]
     pub pipeline: Option<Value>,
+    /// What end users of applications may do. What is omitted has its default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_users: Option<EndUsersBody>,
     /// Whether requests that name no agent are for this one. It replaces the earlier default.
     #[serde(default)]
     pub default: bool,
@@ -98,6 +103,9 @@ pub struct UpdateAgent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PipelineBody>)]
     pub pipeline: Option<Value>,
+    /// What end users of applications may do. What is omitted stays as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_users: Option<EndUsersBody>,
     /// Whether it takes new turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
@@ -131,6 +139,7 @@ pub struct AgentView {
     pub execution_policy: Value,
     #[schema(value_type = PipelineBody)]
     pub pipeline: Value,
+    pub end_users: EndUsersView,
     /// Whether it takes new turns.
     pub enabled: bool,
     /// Whether requests that name no agent are for this one.

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::caller::{Caller, TenantRole};
 use guildhall_domain::access::principal::TokenKind;
 use guildhall_domain::access::role::Role;
 use guildhall_domain::access::role::rights::RunsWrite;
+use guildhall_domain::access::thread_owner::ThreadOwner;
 use guildhall_domain::front::attachment::{Attachment, AttachmentLimits, AttachmentOwner};
 use guildhall_domain::ids::{PrincipalId, SessionId, TenantId};
 use guildhall_identity::attachment_key::AttachmentKey;
@@ -160,18 +160,18 @@ pub(crate) fn path_of(attachment: &Value) -> String {
 }
 
 impl AttachmentFixture {
-    pub(crate) fn caller(&self, user: &SignedInUser, tenant: TenantId) -> Authorized<RunsWrite> {
+    pub(crate) fn caller(&self, user: &SignedInUser, tenant: TenantId) -> ThreadOwner<RunsWrite> {
         let caller = Caller {
             principal: user.principal.parse::<PrincipalId>().expect("an id"),
             kind: TokenKind::User,
             login: None,
             key: None,
             tenant: Some(TenantRole { tenant, role: Role::Owner }),
-            subject_of: None,
+            subject: None,
             expires_at: Timestamp::MAX,
             is_operator: false,
         };
-        Authorized::new(caller, tenant).expect("an owner writes")
+        ThreadOwner::new(caller, tenant).expect("an owner writes")
     }
 
     /// Resolves the URL of an attachment of the operator.

@@ -153,11 +153,12 @@ pub(super) const fn expiry(language: Language, effect: ExpiryEffect, is_escalate
 pub(super) const fn voter_error(language: Language, error: VoterError) -> &'static str {
     let (english, chinese) = match error {
         VoterError::NotAPerson => ("Agents and runners cannot answer.", "智能体和运行器不能回应。"),
-        VoterError::ServiceInQuorum => {
-            ("A service key cannot answer: several people decide.", "服务密钥不能回应：需由多人决定。")
-        }
+        VoterError::NotAMember => (
+            "You cannot answer: several members of the tenant decide.",
+            "您不能回应：需由租户的多名成员决定。",
+        ),
         VoterError::ExternalSubject => {
-            ("The policy of the tenant does not let you answer.", "租户的策略不允许您回应。")
+            ("The agent does not let its end users answer.", "该智能体不允许其最终用户回应。")
         }
         VoterError::NotDesignated => {
             ("You cannot answer: another person is designated.", "您不能回应：已指定其他人员。")

@@ -1,0 +1,20 @@
+//! Limits of end users in requests and responses.
+
+use guildhall_domain::agents::end_users::{EndUserSettings, EndUserSettingsChange};
+use guildhall_protocol::rest::agents::end_users::{EndUsersBody, EndUsersView};
+
+/// Returns the change that a request names. Its bounds are checked by the service.
+pub(super) fn change(body: Option<EndUsersBody>) -> EndUserSettingsChange {
+    let body = body.unwrap_or_default();
+    EndUserSettingsChange {
+        answer_approvals: body.answer_approvals,
+        turns_per_minute: body.turns_per_minute,
+        open_threads: body.open_threads,
+        tokens_per_day: body.tokens_per_day,
+    }
+}
+
+pub(super) fn view(settings: EndUserSettings) -> EndUsersView {
+    let EndUserSettings { answer_approvals, turns_per_minute, open_threads, tokens_per_day } = settings;
+    EndUsersView { answer_approvals, turns_per_minute, open_threads, tokens_per_day }
+}
