@@ -35,7 +35,7 @@ struct LongTest {
     size: u32,
 }
 
-const LONG_TESTS: [LongTest; 10] = [
+const LONG_TESTS: [LongTest; 11] = [
     LongTest {
         name: "runner-kills",
         about: "SIGKILL of runners during tool calls: no call is repeated, no process survives, the run continues",
@@ -105,6 +105,13 @@ const LONG_TESTS: [LongTest; 10] = [
         package: "guildhall-server",
         test: "approval_votes::one_of_100_voters_wins_and_the_others_are_told_who",
         size: 1000,
+    },
+    LongTest {
+        name: "agui-reload",
+        about: "AG-UI pages that are reloaded in mid-stream while replicas are killed: no frame is missing or doubled",
+        package: "guildhall-cli",
+        test: "agui_reload::reloaded_pages_miss_and_double_nothing_while_replicas_are_killed",
+        size: 200,
     },
 ];
 
