@@ -122,6 +122,32 @@ for (const [version, client] of Object.entries({ "1.0.0": current, "0.0.59": ear
     assert.deepEqual(text.trim().split(" "), [...Array(40).keys()].map((word) => `tok${word}`));
   });
 
+  // As the guide says: the same run id, or the whole conversation, each into an empty list.
+  for (const [way, reload] of Object.entries({
+    "its run": (page, runId) => page.send(null, { runId }),
+    "its conversation": (page) => page.send(null, {}, { method: "connectAgent" }),
+  })) {
+    check(`a page that is reloaded in mid-stream and loads ${way} has every message once`, async () => {
+      const [page, runId, words] = [new Agent(), randomUUID(), [...Array(30).keys()].map((word) => `w${word}`).join(" ")];
+      const others = way === "its run" ? [] : ["echo:before"];
+      for (const text of others) await page.send(text);
+      let pieces = 0;
+      await page.send(`echo:${words}`, { runId }, { onText: () => (pieces += 1) === 2 && page.abortRun() }).catch(() => {});
+      const shown = page.replies().at(-1);
+      assert.ok(shown.length < words.length && `Echo: ${words}`.startsWith(shown), shown);
+      const initialMessages = way === "its run" ? page.messages.slice(0, 1) : [];
+      const reloaded = new Agent({ threadId: page.threadId, initialMessages });
+      const { outcome } = await reload(reloaded, runId);
+      assert.equal(outcome, "success");
+      const turns = (texts) => texts.flatMap((text) => [["user", text], ["assistant", text.replace("echo:", "Echo: ")]]);
+      const messages = () => reloaded.messages.map(({ role, content }) => [role, content]);
+      assert.deepEqual(messages(), turns([...others, `echo:${words}`]));
+      await reloaded.send("echo:after");
+      assert.deepEqual(messages(), turns([...others, `echo:${words}`, "echo:after"]));
+      assert.equal(new Set(reloaded.messages.map(({ id }) => id)).size, reloaded.messages.length);
+    });
+  }
+
   for (const [answer, entry, expected] of [
     ["allowed", { status: "resolved", payload: { approved: true } }, /^(?!.*not allowed)/],
     ["denied", { status: "resolved", payload: { approved: false } }, /not allowed/],
