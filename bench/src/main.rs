@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its results")]
 
+mod agui;
 mod approvals;
 mod baseline;
 mod cpu;
@@ -24,7 +25,8 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-const BENCHMARKS: [(&str, &str); 8] = [
+const BENCHMARKS: [(&str, &str); 9] = [
+    ("agui", "first text of a turn and memory of a stream of AG-UI, compared with the API of runs"),
     ("approvals", "lists, answers and an idle server with 100,000 pending questions, compared with few"),
     ("growth", "statements for N and for 10 N followers, waiting runners, held, listed and pending runs"),
     ("journal", "append throughput of group commit, compared with plain inserts"),
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
             }
             Ok(())
         }
+        Some("agui") => agui::run(),
         Some("approvals") => approvals::run(),
         Some("dispatch") => dispatch::run(),
         Some("follow") => follow::run(),
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Some("sandbox") => sandbox::run(),
         // This program as a child process of a benchmark.
         Some(installation::SERVER) => installation::serve(),
+        Some(agui::RUNNER) => agui::serve_turns(),
         Some(dispatch::RUNNER) => dispatch::receive(),
         Some(events::GENERATOR) => events::generate(),
         Some(name) => Err(anyhow::anyhow!("unknown benchmark `{name}`: `cargo xtask bench` lists all")),

@@ -10,18 +10,18 @@ use crate::installation::Installation;
 
 /// Counters, or the difference of two.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Counts {
-    pub(super) statements: f64,
-    pub(super) blocks: f64,
+pub(crate) struct Counts {
+    pub(crate) statements: f64,
+    pub(crate) blocks: f64,
 }
 
-pub(super) struct Counters {
+pub(crate) struct Counters {
     sql: PgConnection,
 }
 
 impl Counters {
     /// Makes PostgreSQL count statements. It restarts, so call this before the server starts.
-    pub(super) async fn enable(postgres: &guildhall_engines::Postgres) -> Result<()> {
+    pub(crate) async fn enable(postgres: &guildhall_engines::Postgres) -> Result<()> {
         let mut admin = PgConnection::connect(postgres.admin_url("guildhall").expose_secret()).await?;
         sqlx::raw_sql("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'")
             .execute(&mut admin)
@@ -34,13 +34,13 @@ impl Counters {
         Ok(())
     }
 
-    pub(super) async fn open(installation: &Installation) -> Result<Self> {
+    pub(crate) async fn open(installation: &Installation) -> Result<Self> {
         let url = installation.postgres.admin_url("guildhall");
         Ok(Self { sql: PgConnection::connect(url.expose_secret()).await? })
     }
 
     /// Counts what the server does while a future runs.
-    pub(super) async fn during<T>(&mut self, work: impl Future<Output = Result<T>>) -> Result<(T, Counts)> {
+    pub(crate) async fn during<T>(&mut self, work: impl Future<Output = Result<T>>) -> Result<(T, Counts)> {
         let before = self.read().await?;
         let done = work.await?;
         let after = self.read().await?;
@@ -50,7 +50,7 @@ impl Counters {
     }
 
     /// Counts for some time, and returns the counts of a second.
-    pub(super) async fn per_second(&mut self, time: Duration) -> Result<Counts> {
+    pub(crate) async fn per_second(&mut self, time: Duration) -> Result<Counts> {
         let began = Instant::now();
         let ((), counts) = self
             .during(async {
@@ -62,7 +62,7 @@ impl Counters {
         Ok(Counts { statements: counts.statements / seconds, blocks: counts.blocks / seconds })
     }
 
-    pub(super) async fn execute(&mut self, sql: String) -> Result<()> {
+    pub(crate) async fn execute(&mut self, sql: String) -> Result<()> {
         sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut self.sql).await?;
         Ok(())
     }

@@ -38,7 +38,7 @@ pub(super) async fn follow(
 }
 
 /// Counts the streams that the server still has open.
-pub(super) async fn open_streams(installation: &Installation) -> Result<usize> {
+pub(crate) async fn open_streams(installation: &Installation) -> Result<usize> {
     metric(installation, "guildhall_streams_open").await
 }
 

@@ -10,7 +10,9 @@ use anyhow::{Context, Result, ensure};
 use reqwest::Method;
 use serde_json::json;
 
-use self::counters::{Counters, Counts};
+pub(crate) use self::counters::Counters;
+use self::counters::Counts;
+pub(crate) use self::load::open_streams;
 use crate::installation::{Installation, Tenant, text};
 
 /// How long an idle server is measured: longer than a long poll.
@@ -103,7 +105,7 @@ async fn followers(installation: &Installation, tenant: &Tenant, counters: &mut 
         streams.extend(load::follow(installation, tenant, &run, count - streams.len()).await?);
         tokio::time::sleep(SETTLE).await;
         costs.push(counters.per_second(IDLE).await?);
-        ensure!(load::open_streams(installation).await? == count, "streams were closed");
+        ensure!(open_streams(installation).await? == count, "streams were closed");
     }
     growth("followers with tokens of their own", "a second", FOLLOWERS, costs)
 }
