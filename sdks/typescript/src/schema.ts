@@ -2738,6 +2738,8 @@ export interface components {
         };
         /** @description A question of an agent's process, reported by its runner. */
         AskQuestion: {
+            /** @description The tool call that waits for the answer, as the events of the turn name it. */
+            callId?: string | null;
             /**
              * @description The turn that asks.
              * @example cmd_01920000000070008000000000000000
@@ -3200,6 +3202,8 @@ export interface components {
             parentRunId?: string;
             /** @description Approvals that the client answered to continue the turn. */
             resumed?: string[];
+            /** @description Tools of the front end, redacted. They are repeated to its clients; no agent gets them. */
+            tools?: Record<string, unknown>[];
             /**
              * @description The worker that the router of the turn picked.
              * @example default
@@ -6383,6 +6387,8 @@ export interface operations {
                  * @example helper
                  */
                 agentId?: string;
+                /** @description Keep the stream open while the agent waits for an answer: the rest of the turn follows, wherever it is answered. */
+                waitForAnswers?: boolean;
             };
             header?: {
                 /** @description Id of the last event received; the stream continues after it. */

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "test helpers may panic with a message")]
 
 mod agent_images;
+mod agui_approvals;
 mod agui_reload;
 mod approval_policies;
 mod approvals;

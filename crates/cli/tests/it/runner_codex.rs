@@ -9,7 +9,7 @@ use crate::support::user::{stderr, stdout};
 
 const CREDENTIAL: &str = "canary-credential-77aa";
 
-fn codex_profile(base_url: String) -> Profile {
+pub(crate) fn codex_profile(base_url: String) -> Profile {
     Profile {
         base_url: Some(base_url),
         model: Some("fake-model".to_owned()),

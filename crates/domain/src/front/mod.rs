@@ -5,6 +5,7 @@ pub mod attachment_link;
 pub mod client_time;
 pub mod copilotkit;
 pub mod external_id;
+pub mod front_end_tools;
 pub mod interrupt_answer;
 pub mod time_zone;
 

@@ -192,9 +192,20 @@ pub struct RunInput {
     pub thread_id: String,
     pub run_id: String,
     pub messages: Vec<Message>,
-    /// Clients before 1.0 require both lists.
+    /// Tools of the front end. No agent gets them.
     pub tools: Vec<Value>,
+    /// Empty: clients before 1.0 require it.
     pub context: Vec<Value>,
+}
+
+impl RunInput {
+    /// Returns the input of a run; none if there is nothing to repeat.
+    #[must_use]
+    pub fn new(thread: &str, run: &str, messages: Vec<Message>, tools: Vec<Value>) -> Option<Self> {
+        let (thread_id, run_id, context) = (thread.to_owned(), run.to_owned(), Vec::new());
+        let is_empty = messages.is_empty() && tools.is_empty();
+        (!is_empty).then_some(Self { thread_id, run_id, messages, tools, context })
+    }
 }
 
 /// A message in a list of messages.

@@ -79,15 +79,17 @@ impl EventSink {
         Self { questions: Some(questions), ..self }
     }
 
-    /// Asks a question. Returns where its answer will arrive; none if nobody can be asked.
+    /// Asks a question, about a tool call if there is one. Returns where its answer will arrive; none if nobody can be
+    /// asked. The events that were reported before it arrive before it.
     pub(super) async fn ask(
         &self,
         request: String,
+        call: Option<String>,
         question: Question,
     ) -> Option<oneshot::Receiver<AnswerDelivery>> {
         let (reply, answer) = oneshot::channel();
         let questions = self.questions.as_ref()?;
-        questions.send(PendingQuestion { request, question, reply }).await.ok()?;
+        questions.send(PendingQuestion { request, call, question, reply }).await.ok()?;
         Some(answer)
     }
 

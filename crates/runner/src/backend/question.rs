@@ -14,6 +14,8 @@ use tokio::time::Instant;
 pub struct PendingQuestion {
     /// The backend's own id of the request.
     pub request: String,
+    /// The tool call that waits for the answer, by the id in its events.
+    pub call: Option<String>,
     pub question: Question,
     pub reply: oneshot::Sender<AnswerDelivery>,
 }

@@ -38,7 +38,9 @@ pub enum PumpMessage {
     RunnerStatus(RunnerStatus),
     /// A line of the runner's log.
     Log(LogLine),
-    /// Deliver everything so far, then reply.
+    /// Deliver the events so far, then reply. The command goes on: what is held back to be redacted stays.
+    Deliver(oneshot::Sender<FlushResult>),
+    /// Deliver everything so far, then reply. The command has ended.
     Flush(oneshot::Sender<FlushResult>),
 }
 
@@ -127,6 +129,12 @@ impl EventPump {
                     self.flush_pending();
                     self.push_log(line);
                     send_at = send_at.or_else(|| Some(Instant::now() + MAX_BATCH_DELAY));
+                }
+                Some(Some(PumpMessage::Deliver(reply))) => {
+                    self.flush_pending();
+                    let result = self.send().await;
+                    send_at = None;
+                    let _receiver_gone = reply.send(result);
                 }
                 Some(Some(PumpMessage::Flush(reply))) => {
                     self.finish_command();

@@ -4,6 +4,7 @@ mod ack;
 mod active_run;
 mod changes;
 mod claim;
+mod event_forwarder;
 mod options;
 mod prompt;
 mod questions;

@@ -10,7 +10,7 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::approvals::form::{AnswerContent, AnswerForm};
 use guildhall_domain::approvals::state::ApprovalStatus;
 use guildhall_domain::ids::{ApprovalId, CommandId};
-use guildhall_protocol::rest::approvals::AskQuestion;
+use guildhall_protocol::rest::approvals::{AskQuestion, CALL_ID_BYTES};
 use guildhall_sdk::ClientError;
 use guildhall_sdk::runner::LeasedRun;
 use secrecy::SecretString;
@@ -21,6 +21,7 @@ use tracing::warn;
 use super::options::{POLL_TIMEOUT, RETRY_DELAY};
 use super::watch::TurnInterrupt;
 use crate::backend::{AnswerDelivery, PendingQuestion};
+use crate::pump::event_pump::FlushResult;
 use crate::pump::redact::RunSecrets;
 
 /// Questions that wait for the forwarder.
@@ -31,6 +32,14 @@ const CONFIRM_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often a question is asked anew because its answer became void.
 const MAX_ATTEMPTS: u32 = 3;
+
+/// A question whose turn has come: the pump has the events before it.
+#[derive(Debug)]
+pub(super) struct OrderedQuestion {
+    pub(super) question: PendingQuestion,
+    /// Told when the server has those events.
+    pub(super) delivered: oneshot::Receiver<FlushResult>,
+}
 
 /// The questions of one turn.
 pub(super) struct QuestionForwarder<'a> {
@@ -74,7 +83,7 @@ impl<'a> QuestionForwarder<'a> {
     }
 
     /// Forwards questions until it is dropped.
-    pub(super) async fn run(&mut self, questions: &mut mpsc::Receiver<PendingQuestion>) -> Infallible {
+    pub(super) async fn run(&mut self, questions: &mut mpsc::Receiver<OrderedQuestion>) -> Infallible {
         loop {
             tokio::select! {
                 Some(question) = questions.recv() => self.open.push(Box::pin(self.sender.forward(question))),
@@ -94,12 +103,21 @@ impl<'a> QuestionForwarder<'a> {
 }
 
 impl QuestionSender<'_> {
-    async fn forward(self, PendingQuestion { request, question, mut reply }: PendingQuestion) {
+    async fn forward(self, OrderedQuestion { question, delivered }: OrderedQuestion) {
+        let PendingQuestion { request, call, question, mut reply } = question;
+        tokio::select! {
+            () = reply.closed() => return,
+            // Without the lease, the server refuses the question.
+            _result = delivered => {}
+        }
         let form = question.form().ok().flatten();
         let mut body = AskQuestion {
             command_id: self.command.to_string(),
             process: self.process.to_owned(),
             request: request.clone(),
+            call_id: call
+                .map(|call| self.secrets.redact(&call))
+                .filter(|call| CALL_ID_BYTES.contains(&call.len())),
             question: question.into(),
         };
         for attempt in 1..=MAX_ATTEMPTS {
@@ -138,12 +156,18 @@ impl QuestionSender<'_> {
 
     /// Asks a question and waits for its answer. Retries until the server responds.
     async fn ask(&self, body: &AskQuestion) -> AskResult {
+        let mut body = body.clone();
         let id = loop {
-            match self.held.ask(body).await {
+            match self.held.ask(&body).await {
                 Ok(view) => match view.approval_id.parse::<ApprovalId>() {
                     Ok(id) => break id,
                     Err(_) => return AskResult::NoAnswer,
                 },
+                // An older server does not know the field.
+                Err(error) if error.kind() == Some(FailureKind::SchemaInvalid) && body.call_id.is_some() => {
+                    body.call_id = None;
+                    continue;
+                }
                 Err(error) if is_final(&error) => {
                     warn!("the server does not ask a question: {error}");
                     return AskResult::NoAnswer;

@@ -1,6 +1,5 @@
 //! Runs one command: acknowledged, worked on by the backend, and finished once the server has all of its events.
 
-use std::pin::pin;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -19,14 +18,12 @@ use uuid::Uuid;
 
 use super::ack::{AckResult, acknowledge_command};
 use super::active_run::ActiveRun;
+use super::event_forwarder::EventForwarder;
 use super::options::RETRY_DELAY;
 use super::prompt::read_prompt;
-use super::questions::{QUESTION_CAPACITY, QuestionForwarder};
+use super::questions::{OrderedQuestion, QUESTION_CAPACITY, QuestionForwarder};
 use super::watch::{DrainSettings, StopState, TurnInterrupt, TurnWatcher};
-use crate::backend::{
-    Backend, BackendEvent, BackendFailure, EventSink, PendingQuestion, ThreadId, ThreadStart, TurnControl,
-    TurnOutcome,
-};
+use crate::backend::{Backend, BackendFailure, EventSink, ThreadId, ThreadStart, TurnControl, TurnOutcome};
 use crate::child::{self, BackendProcesses};
 use crate::lease::is_lease_lost;
 use crate::pump::event_pump::{FlushResult, PumpMessage};
@@ -56,9 +53,11 @@ impl ActiveRun {
             AckResult::LeaseLost => return FlushResult::LeaseLost,
         }
         let (sink, events) = EventSink::new();
-        let (questions, asked) = mpsc::channel(QUESTION_CAPACITY);
+        let (questions, pending) = mpsc::channel(QUESTION_CAPACITY);
+        let (ordered, asked) = mpsc::channel(QUESTION_CAPACITY);
         let sink = sink.with_questions(questions);
-        let mut forwarder = EventForwarder { id, pump: self.pump.clone(), events };
+        let mut forwarder =
+            EventForwarder { id, pump: self.pump.clone(), events, questions: pending, ordered };
         let outcome = self.run_turn(&command.payload, &sink, asked, &mut forwarder, stop).await;
         forwarder.forward_remaining().await;
         if self.flush().await == FlushResult::LeaseLost {
@@ -80,7 +79,7 @@ impl ActiveRun {
         &mut self,
         payload: &Value,
         sink: &EventSink,
-        mut asked: mpsc::Receiver<PendingQuestion>,
+        mut asked: mpsc::Receiver<OrderedQuestion>,
         forwarder: &mut EventForwarder,
         stop: &CancellationToken,
     ) -> TurnOutcome {
@@ -246,38 +245,6 @@ fn blocked_if_parked(outcome: TurnOutcome, stop_state: &StopState) -> TurnOutcom
     }
 }
 
-/// Forwards the events of one command from the backend to the pump.
-struct EventForwarder {
-    id: CommandId,
-    pump: mpsc::Sender<PumpMessage>,
-    events: mpsc::Receiver<BackendEvent>,
-}
-
-impl EventForwarder {
-    /// Awaits a future of the backend and forwards its events meanwhile.
-    async fn forward_during<T>(&mut self, work: impl Future<Output = T>) -> T {
-        let mut work = pin!(work);
-        loop {
-            tokio::select! {
-                biased;
-                Some(event) = self.events.recv() => self.forward(event).await,
-                result = &mut work => return result,
-            }
-        }
-    }
-
-    /// Forwards the events that are left, also those of a backend that failed to start.
-    async fn forward_remaining(&mut self) {
-        while let Ok(event) = self.events.try_recv() {
-            self.forward(event).await;
-        }
-    }
-
-    async fn forward(&self, event: BackendEvent) {
-        let _pump_gone = self.pump.send(PumpMessage::Event(self.id, event)).await;
-    }
-}
-
 fn ending(outcome: TurnOutcome) -> TerminalOutcome {
     match outcome {
         TurnOutcome::Completed => TerminalOutcome::COMPLETED,
@@ -290,34 +257,5 @@ fn ending(outcome: TurnOutcome) -> TerminalOutcome {
             status: TerminalStatus::Failed,
             failure: Some(FailureReason { kind: failure.kind, message: failure.message }),
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn all_events_are_forwarded_when_the_backend_fails_to_start() {
-        let (sink, events) = EventSink::new();
-        let (pump, mut messages) = mpsc::channel(1000);
-        let mut forwarder = EventForwarder { id: CommandId::generate(), pump, events };
-        // More events than the sink holds.
-        let start = async {
-            for number in 0..600 {
-                let (item, text) = (number.to_string(), String::new());
-                sink.report(BackendEvent::TextDelta { item, text }).await;
-            }
-            "start failed"
-        };
-        let timeout = Duration::from_secs(10);
-        assert_eq!(tokio::time::timeout(timeout, forwarder.forward_during(start)).await, Ok("start failed"));
-        forwarder.forward_remaining().await;
-        drop(forwarder);
-        let mut items = Vec::new();
-        while let Some(PumpMessage::Event(_, BackendEvent::TextDelta { item, .. })) = messages.recv().await {
-            items.push(item);
-        }
-        assert_eq!(items, (0..600).map(|number| number.to_string()).collect::<Vec<_>>());
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn fixture() -> BackendFixture {
         asks_approval: true,
         is_separate_process: false,
     };
-    BackendFixture { prompt, received, ..BackendFixture::new(create, capabilities) }
+    BackendFixture { prompt, received, names_calls: false, ..BackendFixture::new(create, capabilities) }
 }
 
 fn create(_base_url: &str, config: BackendConfig) -> Box<dyn Backend> {

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::support::agent_threads::{
-    RUNS, THREAD, agui_request, input_with, read_frames, serve_turn, tenant_with_agent, types,
+    RUNS, THREAD, TestTurn, agui_request, input_with, read_frames, serve_turn, tenant_with_agent, types,
 };
 use crate::support::cluster::Cluster;
-use crate::support::runs::run_agent_input;
+use crate::support::runs::{run_agent_input, text};
 use crate::support::{TestServer, read_response};
 
 #[tokio::test]
@@ -33,6 +33,43 @@ async fn agui_stream_ends_with_its_run_and_is_the_same_on_the_other_replica() {
     let follow = cluster.second.client.get(&events).bearer_auth(token);
     let (thread, _) = read_frames(follow, |_| false).await;
     assert_eq!(types(&thread), kinds, "the whole thread");
+}
+
+#[tokio::test]
+async fn tools_of_a_client_are_replayed_with_the_run_that_they_came_with() {
+    let cluster = Cluster::new().await;
+    let tenant = tenant_with_agent(&cluster).await;
+    let token = &cluster.operator.token;
+    let field = json!({ "type": "string", "description": "the password of the user" });
+    let parameters =
+        json!({ "type": "object", "properties": { "password": field }, "required": ["password"] });
+    let tools = json!([{ "name": "sign_in", "description": "Show the form", "parameters": parameters }]);
+    let mut turn: Option<TestTurn> = None;
+    for (run, sent) in [("run-1", &tools), ("run-2", &json!([])), ("run-3", &tools)] {
+        let mut input = input_with(&json!({ "runId": run, "tools": sent }));
+        input["messages"][0]["id"] = json!(format!("message of {run}"));
+        let accepted = cluster.first.post_as(RUNS, token, input.clone()).await;
+        assert_eq!(accepted.status, 200, "{}", accepted.text);
+        let turn = match &mut turn {
+            Some(turn) => {
+                turn.take_next(&cluster.first, &text(&accepted.body, "taskId")).await;
+                turn
+            }
+            None => turn.insert(TestTurn::claim(&cluster.first, &tenant).await),
+        };
+        turn.say(&cluster.first, run, "done").await;
+        turn.complete(&cluster.first).await;
+        input["protocolVersion"] = json!("1.0");
+        let (one, _) = read_frames(agui_request(&cluster.first, token, &input), |_| false).await;
+        let (two, _) = read_frames(agui_request(&cluster.second, token, &input), |_| false).await;
+        assert_eq!((&one[0]["input"]["tools"], &two), (sent, &one), "{run}");
+    }
+    let path = format!("/api/v1/agent/runs/{THREAD}/events?tenantId=acme");
+    let follow = cluster.second.client.get(cluster.second.url(&path)).bearer_auth(token);
+    let (thread, _) = read_frames(follow, |_| false).await;
+    let started = thread.iter().filter(|frame| frame["type"] == "RUN_STARTED");
+    let replayed: Vec<&Value> = started.map(|frame| &frame["input"]["tools"]).collect();
+    assert_eq!(replayed, [&tools, &json!([]), &tools]);
 }
 
 #[tokio::test]

@@ -10,12 +10,17 @@ use crate::support::cluster::Cluster;
 use crate::support::runs::{TestTenant, command_question, run_agent_input, text};
 use crate::support::{TestResponse, TestServer, read_response};
 
+/// The agent's id of the tool call that it asks about.
+const CALL: &str = "call-1";
+
 /// An application whose agent has a question.
 struct InterruptFixture {
     cluster: Cluster,
     tenant: TestTenant,
     /// The turn that asks, served at the second replica.
     turn: TestTurn,
+    /// The id that the tool call has in the stream.
+    call: String,
     /// The last frame of the application's run, of the type `RUN_FINISHED`.
     last: Value,
     approval: String,
@@ -48,14 +53,25 @@ impl InterruptFixture {
         let input = run_input("run-1", &json!({}));
         let asks = async {
             let turn = TestTurn::claim(&cluster.second, &tenant).await;
-            let question = command_question("rm -r build");
-            let approval = cluster.second.ask(&turn.claim, &turn.command, "1", question).await;
-            (approval, turn)
+            let call =
+                json!({ "callId": CALL, "toolName": "shell", "status": "started", "command": "rm -r build" });
+            let call =
+                json!({ "id": "1-call", "type": "tool_call", "commandId": turn.command, "payload": call });
+            let appended = cluster.second.append_events(&turn.claim, json!([call])).await;
+            assert_eq!(appended.status, 200, "{}", appended.text);
+            let body = json!({
+                "commandId": turn.command, "process": "p", "request": "1", "callId": CALL,
+                "question": command_question("rm -r build"),
+            });
+            let asked = cluster.second.try_ask(&turn.claim, body).await;
+            assert_eq!(asked.status, 200, "{}", asked.text);
+            (text(&asked.body, "approvalId"), turn)
         };
         let open = read_frames(agui_request(&cluster.first, &cluster.operator.token, &input), |_| false);
         let ((frames, _), (approval, turn)) = tokio::join!(open, asks);
-        let last = frames.last().expect("a last frame").clone();
-        Self { cluster, tenant, turn, last, approval }
+        let started = frames.iter().find(|frame| frame["type"] == "TOOL_CALL_START").expect("a call");
+        let (call, last) = (text(started, "toolCallId"), frames.last().expect("a last frame").clone());
+        Self { cluster, tenant, turn, call, last, approval }
     }
 
     fn token(&self) -> &str {
@@ -130,6 +146,7 @@ async fn interrupt_shows_the_whole_question() {
     let message = "Allow this command?\n\nrm -r build\n\nThe agent says: to see what is there";
     assert_eq!(interrupt["message"], message);
     assert_eq!(interrupt["metadata"]["arguments"], json!({ "command": "rm -r build" }));
+    assert_eq!((&interrupt["reason"], &interrupt["toolCallId"]), (&json!("tool_call"), &json!(app.call)));
     let path = format!("/api/v1/approvals/{}", app.approval);
     let approval = app.cluster.first.get_as(&path, app.token()).await.body;
     assert_eq!(interrupt["metadata"]["shownDigest"], approval["shownDigest"]);
@@ -154,6 +171,32 @@ async fn resume_answers_the_question_and_shows_the_rest_of_the_turn() {
         assert_eq!(one, two);
         assert_eq!(run_ids(&one), ["run-1", "run-2"], "{:?}", types(&one));
     }
+}
+
+#[tokio::test]
+async fn open_thread_shows_the_rest_of_a_turn_that_is_answered_elsewhere() {
+    let app = InterruptFixture::new().await;
+    let follow = |query: &str| {
+        let events = format!("/api/v1/agent/runs/main/events?tenantId=acme{query}");
+        app.cluster.first.client.get(app.cluster.first.url(&events)).bearer_auth(app.token())
+    };
+    let before = read_frames(follow(""), |_| false).await.0;
+    assert_eq!(before.last(), Some(&app.last), "the stream ends with the question");
+    let open = read_frames(follow("&waitForAnswers=true"), |_| false);
+    let answer = async {
+        let voted = app.cluster.second.vote(&app.approval, app.token(), "yes").await;
+        assert_eq!(voted.status, 200, "{}", voted.text);
+        // Nothing has followed the answer yet, and the thread is not at its end.
+        let (after, ()) = tokio::join!(read_frames(follow(""), |_| false), app.finish_turn());
+        after.0
+    };
+    let ((frames, _), after) = tokio::join!(open, answer);
+    assert_eq!(frames[..before.len()], before);
+    let rest = &frames[before.len()..];
+    assert_eq!(run_ids(rest), [format!("{}.1", app.turn.command)]);
+    assert_eq!(said(rest), "the answer is yes");
+    assert_eq!(rest.last().expect("an end")["outcome"], json!({ "type": "success" }));
+    assert_eq!(after, frames, "who comes after the answer sees the same");
 }
 
 #[tokio::test]

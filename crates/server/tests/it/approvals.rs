@@ -85,6 +85,32 @@ async fn secret_in_a_question_is_encrypted_and_not_in_events() {
 }
 
 #[tokio::test]
+async fn question_names_its_tool_call_in_the_event() {
+    let fixture = QuestionFixture::new().await;
+    let credential = format!("ghp_{}", "a1B2".repeat(9));
+    let long = "c".repeat(257);
+    for (request, call, status, recorded) in [
+        ("1", json!("call-1"), 200, json!("call-1")),
+        ("2", Value::Null, 200, Value::Null),
+        ("3", json!(credential), 200, json!("[redacted:provider-key]")),
+        ("4", json!(""), 400, Value::Null),
+        ("5", json!(long), 400, Value::Null),
+    ] {
+        let body = json!({
+            "commandId": fixture.command, "process": "p", "request": request, "callId": call,
+            "question": command_question(&format!("ls {request}")),
+        });
+        let asked = fixture.cluster.first.try_ask(&fixture.claim, body).await;
+        assert_eq!(asked.status, status, "{}", asked.text);
+        let events = fixture.cluster.list_events(&fixture.claim.run).await;
+        let last = events.iter().rfind(|event| event["type"] == "approval_requested").expect("an event");
+        if status == 200 {
+            assert_eq!(last["payload"]["callId"], recorded, "{last}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn only_the_creator_and_deciders_can_answer() {
     let fixture = QuestionFixture::new().await;
     let (cluster, tenant) = (&fixture.cluster, &fixture.tenant.id);

@@ -10,6 +10,7 @@ use guildhall_domain::approvals::state::{
     ApprovalState, ApprovalStatus, DecidedBy, Decision, DeliveryCheck, DeliveryDecision,
 };
 use guildhall_domain::ids::{ApprovalId, CommandId};
+use guildhall_domain::redact::redact;
 use guildhall_domain::runners::enrolment::RunGrant;
 use guildhall_domain::runs::event;
 use guildhall_store::approvals::{self as rows, NewApproval, StoredApproval};
@@ -41,6 +42,8 @@ pub struct NewQuestion {
     pub process: String,
     /// The process's own id of the request.
     pub request: String,
+    /// The tool call that waits for the answer.
+    pub call: Option<String>,
     pub question: Question,
 }
 
@@ -69,7 +72,7 @@ impl Questions {
         grant: &RunGrant,
         asked: &NewQuestion,
     ) -> Result<(ApprovalId, ApprovalState), ServiceError> {
-        let NewQuestion { command, process, request, question } = asked;
+        let NewQuestion { command, process, request, call: _, question } = asked;
         question.check().map_err(ApprovalError::from)?;
         let json = json!(question).to_string();
         if json.len() > MAX_QUESTION_BYTES {
@@ -110,7 +113,7 @@ impl Questions {
         };
         let answer = self.find_answer(&mut locked, &new, question, &policy).await?;
         rows::insert(&mut locked.tx, &new).await?;
-        append_requested(&mut locked, &new, question, answer.is_some());
+        append_requested(&mut locked, &new, asked, answer.is_some());
         if let Some(found) = answer.as_ref().and_then(|answer| answer.content.as_ref()) {
             self.store_content(&mut locked, id, found, &policy).await?;
         }
@@ -373,11 +376,16 @@ fn deny_disabled_tool(
 }
 
 /// Appends the event of a new question. The question itself may hold secrets: readers load it with the right to see it.
-fn append_requested(locked: &mut LockedRun, new: &NewApproval<'_>, question: &Question, is_answered: bool) {
+fn append_requested(locked: &mut LockedRun, new: &NewApproval<'_>, asked: &NewQuestion, is_answered: bool) {
+    let action = &asked.question.action;
     let mut payload = json!({
-        "approvalId": new.id.to_string(), "kind": question.action.kind, "tool": question.action.tool,
+        "approvalId": new.id.to_string(), "kind": action.kind, "tool": action.tool,
         "expiresAt": new.expires_at.to_string(),
     });
+    if let Some(call) = &asked.call {
+        // As in the event of the call.
+        payload["callId"] = json!(redact(call).text);
+    }
     if is_answered {
         payload["answered"] = json!(true);
     }

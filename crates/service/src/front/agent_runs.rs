@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::attachments::Attachments;
 use super::error::FrontError;
-use super::pipelines::{self, PipelineSource};
+use super::pipelines::{self, PipelineSource, TurnSetup};
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::runs::commands::{ClientTurnRequest, CommandRequest, Commands};
@@ -39,13 +39,20 @@ pub struct TurnRequest<'a> {
     pub client_run: &'a ExternalId,
     /// The client's id of the message.
     pub message: &'a ExternalId,
-    pub source: PipelineSource<'a>,
     /// The time zone of the client's device.
     pub device_zone: Option<&'a TimeZoneName>,
     /// What the agent and later readers get: `prompt`, and what else the client sent.
     pub payload: Value,
     /// The signed URLs of its images.
     pub images: Vec<String>,
+}
+
+/// The conversation of a turn, with what the turn needs.
+#[derive(Debug)]
+pub struct TurnThread {
+    setup: TurnSetup,
+    /// None if the conversation is new.
+    pub session: Option<SessionId>,
 }
 
 /// A turn that was accepted.
@@ -71,23 +78,49 @@ impl AgentRuns {
         Self { deps, runs, commands, attachments }
     }
 
-    /// Starts a turn with an agent. A repeated request returns the same turn, also while the first one is served.
-    pub async fn start_turn(
+    /// Finds the agent and the pipeline of a turn, and the conversation that it is for.
+    pub async fn find_thread(
         &self,
         caller: &ThreadOwner<RunsWrite>,
         agent: Option<&AgentKey>,
+        source: PipelineSource<'_>,
+        thread: &ExternalId,
+    ) -> Result<TurnThread, ServiceError> {
+        let setup = pipelines::load(&self.deps, caller, agent, source).await?;
+        let key = ThreadKey { agent: setup.agent.id, owner: caller.principal, thread };
+        let session = threads::find(&self.deps.store, &key).await?;
+        Ok(TurnThread { setup, session })
+    }
+
+    /// Starts a turn with an agent, or returns the turn that has the id.
+    pub async fn find_or_start_turn(
+        &self,
+        caller: &ThreadOwner<RunsWrite>,
+        agent: Option<&AgentKey>,
+        source: PipelineSource<'_>,
         request: TurnRequest<'_>,
     ) -> Result<AcceptedTurn, ServiceError> {
-        let mut setup = pipelines::load(&self.deps, caller, agent, request.source).await?;
-        let key = ThreadKey { agent: setup.agent.id, owner: caller.principal, thread: request.thread };
-        let found = threads::find(&self.deps.store, &key).await?;
-        if let Some(session) = found
-            && let Some(turn) = client_runs::find(&self.deps.store, session, request.client_run).await?
+        let thread = self.find_thread(caller, agent, source, request.thread).await?;
+        if let Some(session) = thread.session
+            && let Some(turn) = self.find_turn(session, request.client_run).await?
         {
             return Ok(AcceptedTurn { session, turn, is_new_thread: false });
         }
+        self.start_turn(caller, thread, request).await
+    }
+
+    /// Starts a turn in a thread that was found for it. A repeated request returns the same turn, also while the first one
+    /// is served.
+    pub async fn start_turn(
+        &self,
+        caller: &ThreadOwner<RunsWrite>,
+        thread: TurnThread,
+        request: TurnRequest<'_>,
+    ) -> Result<AcceptedTurn, ServiceError> {
+        let TurnThread { mut setup, session: found } = thread;
         setup.check_enabled()?;
         let agent = &setup.agent;
+        let key = ThreadKey { agent: agent.id, owner: caller.principal, thread: request.thread };
         let end_user = caller.only_agent().map(|_| agent.settings.end_users);
         if let Some(limits) = end_user {
             // Before a session or a run is created; the turn itself is counted when it is stored.
@@ -183,19 +216,6 @@ impl AgentRuns {
         thread: &ExternalId,
     ) -> Result<Option<SessionId>, ServiceError> {
         let agent = self.agent(caller, agent).await?.id;
-        let key = ThreadKey { agent, owner: caller.principal, thread };
-        Ok(threads::find(&self.deps.store, &key).await?)
-    }
-
-    /// Returns the session of a thread of the caller with the agent of a pipeline.
-    pub async fn find_for(
-        &self,
-        caller: &ThreadOwner<RunsRead>,
-        agent: Option<&AgentKey>,
-        source: PipelineSource<'_>,
-        thread: &ExternalId,
-    ) -> Result<Option<SessionId>, ServiceError> {
-        let agent = pipelines::load(&self.deps, caller, agent, source).await?.agent.id;
         let key = ThreadKey { agent, owner: caller.principal, thread };
         Ok(threads::find(&self.deps.store, &key).await?)
     }

@@ -52,11 +52,10 @@ impl AutomationRuns {
             thread,
             client_run,
             message: message_id,
-            source,
             device_zone: None,
             payload,
             images: Vec::new(),
         };
-        self.agent_runs.start_turn(caller, None, request).await
+        self.agent_runs.find_or_start_turn(caller, None, source, request).await
     }
 }

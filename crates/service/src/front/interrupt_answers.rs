@@ -8,13 +8,14 @@ use guildhall_domain::approvals::state::{ApprovalState, ApprovalStatus};
 use guildhall_domain::approvals::voter::ClientConnection;
 use guildhall_domain::front::ClientTurn;
 use guildhall_domain::front::external_id::ExternalId;
+use guildhall_domain::front::front_end_tools::stored_tools;
 use guildhall_domain::front::interrupt_answer::InterruptAnswer;
 use guildhall_domain::ids::{ApprovalId, CommandId, SessionId};
 use guildhall_domain::journal::{Seq, SessionPosition};
 use guildhall_domain::runs::event;
 use guildhall_store::client_runs::{self, ClientRun};
 use guildhall_store::commands;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::agent_runs::AgentRuns;
 use super::error::FrontError;
@@ -33,6 +34,8 @@ pub struct ResumeRequest<'a> {
     /// The client's id of the run. The same id is the same run, unless it is the id of the run that was interrupted.
     pub client_run: &'a ExternalId,
     pub parent_run: Option<&'a ExternalId>,
+    /// The tools of the front end.
+    pub tools: &'a Value,
     pub answers: &'a [(ApprovalId, InterruptAnswer)],
     /// How the caller is connected.
     pub peer: ClientConnection,
@@ -220,6 +223,9 @@ impl InterruptAnswers {
         let mut payload = json!({ "clientRunId": client_run.id.as_str(), "resumed": resumed });
         if let Some(parent) = request.parent_run {
             payload["parentRunId"] = json!(parent.as_str());
+        }
+        if let Some(tools) = stored_tools(request.tools) {
+            payload["tools"] = tools;
         }
         locked.append_event(event::CLIENT_RUN, Some(turn), payload);
         locked.commit(&self.deps).await?;

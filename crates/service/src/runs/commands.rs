@@ -8,6 +8,7 @@ use guildhall_domain::agents::end_users::EndUserSettings;
 use guildhall_domain::agents::turn_pipeline::TurnPipeline;
 use guildhall_domain::front::ClientTurn;
 use guildhall_domain::front::attachment::{Attachment, AttachmentReference};
+use guildhall_domain::front::front_end_tools::stored_tools;
 use guildhall_domain::ids::{AgentId, AttachmentId, CommandId, RunId, SessionId, TenantId};
 use guildhall_domain::journal::{Seq, SessionPosition};
 use guildhall_domain::redact::redact_json;
@@ -111,6 +112,7 @@ impl Commands {
         }
         let mut locked = self.lock_with_bundle(caller, run).await?;
         let id = CommandId::generate();
+        let tools = stored_tools(&request.payload["input"]["tools"]);
         let payload = self.seal_payload(id, request.payload)?;
         let body =
             json!(["command", run, request.kind, payload.digest.as_ref().unwrap_or(&payload.redacted)]);
@@ -142,6 +144,9 @@ impl Commands {
             }
             if let Some(pipeline) = TurnPipeline::of_payload(&payload.redacted) {
                 event["worker"] = json!(pipeline.worker);
+            }
+            if let Some(tools) = tools {
+                event["tools"] = tools;
             }
             locked.append_event(event::CLIENT_RUN, Some(id), event);
         }

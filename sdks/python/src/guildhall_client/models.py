@@ -516,6 +516,7 @@ class ClientRunPayload(TypedDict):
     clientRunId: str
     parentRunId: NotRequired[str]
     resumed: NotRequired[list[str]]
+    tools: NotRequired[list[dict[str, Any]]]
     worker: NotRequired[str]
 
 
@@ -2936,6 +2937,7 @@ class AskQuestion(TypedDict):
     A question of an agent's process, reported by its runner.
     """
 
+    callId: NotRequired[str | None]
     commandId: str
     process: str
     question: QuestionBody

@@ -7,7 +7,9 @@ use axum::extract::State;
 use guildhall_domain::FailureKind;
 use guildhall_domain::approvals::state::{ApprovalState, Decision};
 use guildhall_domain::ids::{ApprovalId, RunId};
-use guildhall_protocol::rest::approvals::{AnswerView, AskQuestion, ConfirmAnswer, TakeAnswer};
+use guildhall_protocol::rest::approvals::{
+    AnswerView, AskQuestion, CALL_ID_BYTES, ConfirmAnswer, TakeAnswer,
+};
 use guildhall_service::approvals::questions::{AnswerForProcess, NewQuestion};
 
 use crate::App;
@@ -40,10 +42,14 @@ pub(crate) async fn ask(
     if !PROCESS_LENGTH.contains(&body.process.len()) || !REQUEST_LENGTH.contains(&body.request.len()) {
         return Err(invalid("process, request: use 1 to 64 and 1 to 128 bytes".to_owned()));
     }
+    if body.call_id.as_ref().is_some_and(|call| !CALL_ID_BYTES.contains(&call.len())) {
+        return Err(invalid("callId: use 1 to 256 bytes".to_owned()));
+    }
     let asked = NewQuestion {
         command: parse("commandId", &body.command_id)?,
         process: body.process,
         request: body.request,
+        call: body.call_id,
         question: body.question.try_into().map_err(|error| invalid(format!("question: {error}")))?,
     };
     let (id, state) = app.approvals.questions.ask(grant_for(&token, run)?, &asked).await?;

@@ -22,7 +22,7 @@ use guildhall_service::front::agent_runs::TurnRequest;
 use serde_json::{Value, json};
 
 use super::agent_names::AgentNames;
-use super::agui::{self, ThreadStart};
+use super::agui::{self, StreamEnd, ThreadStart};
 use super::client_ids::{known_id, new_id};
 use super::runtime_mode::pipeline_source;
 use crate::App;
@@ -37,8 +37,9 @@ use crate::http::responses::CommonErrors;
 /// Start a run of an agent
 ///
 /// Starts a turn in the conversation `threadId` with the default agent of the tenant, or with `agentId`. The same `runId`
-/// in the same thread is the same run. `tools` are stored and never registered. With `Accept: text/event-stream` the input
-/// is read as AG-UI defines it, and the response is a stream of AG-UI events that ends with the run.
+/// in the same thread is the same run. `tools` are stored, repeated in `RUN_STARTED`, and never registered. With
+/// `Accept: text/event-stream` the input is read as AG-UI defines it, and the response is a stream of AG-UI events that ends
+/// with the run.
 #[utoipa::path(
     post, path = "/api/v1/agent/runs", tag = "front", operation_id = "createAgentRun", security(("bearer" = [])),
     params(NewAgentRunQuery), request_body = RunAgentInput,
@@ -80,12 +81,11 @@ pub(crate) async fn create(
         thread: &thread,
         client_run: &client_run,
         message: &message,
-        source,
         device_zone: device_zone.as_ref(),
         payload,
         images,
     };
-    let accepted = app.front.agent_runs.start_turn(&caller, agent.as_ref(), request).await?;
+    let accepted = app.front.agent_runs.find_or_start_turn(&caller, agent.as_ref(), source, request).await?;
     let response = TaskAcceptedResponse {
         task_id: accepted.turn.command.to_string(),
         thread_id: thread.to_string(),
@@ -122,7 +122,8 @@ pub(crate) async fn run_with_agui(
 
 /// Follow a conversation with AG-UI
 ///
-/// All runs of the thread from its beginning, or after `Last-Event-ID`, then live. The stream ends when no run is open.
+/// All runs of the thread from its beginning, or after `Last-Event-ID`, then live. The stream ends when no run is open: also
+/// when the agent waits for an answer, unless `waitForAnswers` is true.
 #[utoipa::path(
     get, path = "/api/v1/agent/runs/{thread}/events", tag = "front", operation_id = "followAgentThread",
     security(("bearer" = [])),
@@ -144,7 +145,8 @@ pub(crate) async fn follow(
     let thread = known_id(&thread)?;
     let found = app.front.agent_runs.find(&caller, agent.as_ref(), &thread).await?;
     let session = found.ok_or(ServiceError::NOT_FOUND)?;
-    let start = ThreadStart { thread: &thread, session, version: AguiVersion::V1, after };
+    let end = if query.wait_for_answers { StreamEnd::IdleAndAnswered } else { StreamEnd::Idle };
+    let start = ThreadStart { thread: &thread, session, version: AguiVersion::V1, after, end };
     agui::follow(&app, caller, client, start).await
 }
 

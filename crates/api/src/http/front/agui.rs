@@ -24,9 +24,8 @@ use guildhall_protocol::agui::input::{InvalidInput, RunAgentInput};
 use guildhall_protocol::rest::front::agent_runs::{AgentRunInputError, MAX_ATTACHMENTS};
 use guildhall_protocol::stream::Notice;
 use guildhall_service::ServiceError;
-use guildhall_service::front::agent_runs::TurnRequest;
+use guildhall_service::front::agent_runs::{TurnRequest, TurnThread};
 use guildhall_service::front::interrupt_answers::{ResumeRequest, ResumedRun};
-use guildhall_service::front::pipelines::PipelineSource;
 use guildhall_service::sessions::follow::{SessionEvent, SessionStream};
 use serde_json::{Value, json};
 
@@ -45,19 +44,31 @@ struct AguiStream {
     fold: AguiFold,
     questions: InterruptQuestions,
     images: ImageSigner,
-    /// Whether it has all runs of the thread.
-    is_thread: bool,
+    /// When it ends.
+    end: StreamEnd,
     /// Frames of events that were read, until they are sent, with their ids.
     frames: VecDeque<(FrameId, Frame)>,
 }
 
-/// Where a stream of a thread starts.
+/// When a stream ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StreamEnd {
+    /// With its run.
+    Run,
+    /// When the history of the thread was sent and no run is open.
+    Idle,
+    /// The same, but not while a turn waits for an answer.
+    IdleAndAnswered,
+}
+
+/// Where a stream of a thread starts, and when it ends.
 pub(super) struct ThreadStart<'a> {
     pub(super) thread: &'a ExternalId,
     pub(super) session: SessionId,
     pub(super) version: AguiVersion,
     /// The last frame that the client has; none for the whole thread.
     pub(super) after: Option<FrameId>,
+    pub(super) end: StreamEnd,
 }
 
 /// The id of a frame: the place of its event, and the number of the frame among those of the event. Text form:
@@ -129,9 +140,13 @@ impl StreamSource for AguiStream {
 }
 
 impl AguiStream {
-    /// A run ends with its last event. A thread ends when its history was sent and no run is open.
     fn is_finished(&self) -> bool {
-        self.fold.is_finished() || (self.is_thread && self.events.replayed().is_some() && self.fold.is_idle())
+        let is_idle = || self.events.replayed().is_some() && self.fold.is_idle();
+        match self.end {
+            StreamEnd::Run => self.fold.is_finished(),
+            StreamEnd::Idle => is_idle(),
+            StreamEnd::IdleAndAnswered => is_idle() && !self.fold.is_waiting(),
+        }
     }
 }
 
@@ -183,7 +198,7 @@ pub(super) async fn run(
     let fold = AguiFold::new(input.thread_id.as_str(), input.version, mode);
     let events = app.sessions.sessions.follow_from(reader.in_own_thread(), session, turn.start).await?;
     let (questions, images) = (InterruptQuestions::new(app, &reader)?, ImageSigner::new(app, &reader));
-    let stream = AguiStream { events, fold, questions, images, is_thread: false, frames: VecDeque::new() };
+    let stream = AguiStream { events, fold, questions, images, end: StreamEnd::Run, frames: VecDeque::new() };
     app.streams.open(&reader, ClientId::generate(), stream)
 }
 
@@ -205,6 +220,7 @@ async fn resume(
         thread: &input.thread_id,
         client_run: &input.run_id,
         parent_run: input.parent_run_id.as_ref(),
+        tools: &json!(input.tools),
         answers: &answers,
         peer,
     };
@@ -218,15 +234,14 @@ async fn find_or_start(
     names: AgentNames<'_>,
     input: &RunAgentInput,
 ) -> Result<(SessionId, ClientTurn), ApiError> {
-    let reader = caller.as_reader().map_err(ServiceError::from)?;
     let source = pipeline_source(input.runtime_mode, names.automation)?;
-    let session = app.front.agent_runs.find_for(&reader, names.agent, source, &input.thread_id).await?;
-    if let Some(session) = session
+    let thread = app.front.agent_runs.find_thread(caller, names.agent, source, &input.thread_id).await?;
+    if let Some(session) = thread.session
         && let Some(turn) = app.front.agent_runs.find_turn(session, &input.run_id).await?
     {
         return Ok((session, turn));
     }
-    start(app, caller, names.agent, (session, source), input).await
+    start(app, caller, thread, input).await
 }
 
 fn refused(message: &str) -> ApiError {
@@ -236,13 +251,12 @@ fn refused(message: &str) -> ApiError {
 async fn start(
     app: &App,
     caller: &ThreadOwner<RunsWrite>,
-    agent: Option<&AgentKey>,
-    (session, source): (Option<SessionId>, PipelineSource<'_>),
+    thread: TurnThread,
     input: &RunAgentInput,
 ) -> Result<(SessionId, ClientTurn), ApiError> {
     // What cannot be an id was never stored as one.
     let sent: Vec<ExternalId> = input.messages.iter().filter_map(|message| message.id.parse().ok()).collect();
-    let known = match session {
+    let known = match thread.session {
         Some(session) => app.front.agent_runs.known_messages(session, &sent).await?,
         None => BTreeSet::new(),
     };
@@ -268,12 +282,11 @@ async fn start(
         thread: &input.thread_id,
         client_run: &input.run_id,
         message: &message.id,
-        source,
         device_zone: input.client_time.as_ref().map(|time| &time.device_timezone),
         payload,
         images,
     };
-    let accepted = app.front.agent_runs.start_turn(caller, agent, request).await?;
+    let accepted = app.front.agent_runs.start_turn(caller, thread, request).await?;
     Ok((accepted.session, accepted.turn))
 }
 
@@ -284,7 +297,7 @@ pub(super) async fn follow(
     client: ClientId,
     start: ThreadStart<'_>,
 ) -> Result<Response, ApiError> {
-    let ThreadStart { thread, session, version, after } = start;
+    let ThreadStart { thread, session, version, after, end } = start;
     let mut fold = AguiFold::new(thread.as_str(), version, StreamMode::Thread);
     let mut from = SessionPosition::default();
     if let Some(FrameId { event, index }) = after {
@@ -299,6 +312,6 @@ pub(super) async fn follow(
     }
     let events = app.sessions.sessions.follow_from(caller.in_own_thread(), session, from).await?;
     let (questions, images) = (InterruptQuestions::new(app, &caller)?, ImageSigner::new(app, &caller));
-    let stream = AguiStream { events, fold, questions, images, is_thread: true, frames: VecDeque::new() };
+    let stream = AguiStream { events, fold, questions, images, end, frames: VecDeque::new() };
     app.streams.open(&caller, client, stream)
 }

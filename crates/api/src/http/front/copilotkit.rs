@@ -19,7 +19,7 @@ use guildhall_service::ServiceError;
 
 use super::agent_names::AgentNames;
 use super::agent_runs::read_body;
-use super::agui::{self, ThreadStart};
+use super::agui::{self, StreamEnd, ThreadStart};
 use super::client_ids::known_id;
 use crate::App;
 use crate::edge::caller::PendingAuthorization;
@@ -110,7 +110,8 @@ pub(crate) async fn connect(
     let Some(session) = app.front.agent_runs.find(&caller, agent.as_ref(), &input.thread_id).await? else {
         return Ok([(header::CONTENT_TYPE, "text/event-stream")].into_response());
     };
-    let start = ThreadStart { thread: &input.thread_id, session, version: input.version, after: None };
+    let (thread, version, end) = (&input.thread_id, input.version, StreamEnd::Idle);
+    let start = ThreadStart { thread, session, version, after: None, end };
     agui::follow(&app, caller, ClientId::generate(), start).await
 }
 

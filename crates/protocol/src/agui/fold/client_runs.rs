@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use guildhall_domain::ids::CommandId;
+use serde_json::Value;
 
 use super::context::StreamContext;
+use super::front_end_tools::front_end_tools;
 use super::journal_event::JournalEvent;
 
 /// Run ids of clients, by segment.
@@ -20,6 +22,7 @@ struct ClientRun {
     id: String,
     parent: Option<String>,
     worker: Option<String>,
+    tools: Vec<Value>,
 }
 
 impl ClientRuns {
@@ -32,7 +35,8 @@ impl ClientRuns {
         if let Some(id) = event.optional_text("clientRunId") {
             let parent = event.optional_text("parentRunId").map(str::to_owned);
             let worker = event.optional_text("worker").map(str::to_owned);
-            self.claims.entry(segment).or_insert(ClientRun { id: id.to_owned(), parent, worker });
+            let (id, tools) = (id.to_owned(), front_end_tools(event));
+            self.claims.entry(segment).or_insert(ClientRun { id, parent, worker, tools });
         }
     }
 
@@ -47,6 +51,11 @@ impl ClientRuns {
 
     pub(super) fn parent(&self, segment: u32) -> Option<String> {
         self.claims.get(&segment)?.parent.clone()
+    }
+
+    /// Returns the tools of the front end that started a segment.
+    pub(super) fn tools(&self, segment: u32) -> Vec<Value> {
+        self.claims.get(&segment).map(|claim| claim.tools.clone()).unwrap_or_default()
     }
 
     /// Returns the run id of a segment: the one that the stream is for, the client's, or a stable one of ours.

@@ -15,6 +15,7 @@ mod calls;
 mod client_runs;
 mod context;
 mod frame_position;
+mod front_end_tools;
 mod ids;
 mod interrupts;
 mod items;
@@ -173,10 +174,17 @@ impl AguiFold {
         self.filter.is_finished()
     }
 
-    /// Returns whether no run is open in the events so far.
+    /// Returns whether no run is open in the events so far, and none follows by itself: after the answer to its questions a
+    /// turn goes on.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        !self.turns.iter().any(|turn| turn.is_open)
+        !self.turns.iter().any(|turn| turn.is_open || (turn.is_paused() && !turn.approvals.is_waiting()))
+    }
+
+    /// Returns whether a turn waits for an answer in the events so far.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.turns.iter().any(|turn| turn.is_paused() && turn.approvals.is_waiting())
     }
 
     /// Returns the last event for a stream that the server ends early; none if no run is open in it. It has no position:
@@ -219,13 +227,16 @@ impl AguiFold {
         }
     }
 
-    /// An erased event has no command. An erased end ends the open turn, and an erased decision closes all approvals, so
-    /// that nothing waits for an event that nobody can read.
+    /// An erased event has no command. An erased end ends the open turn, or else one between two segments, and an erased
+    /// decision closes all approvals, so that nothing waits for an event that nobody can read.
     fn route_erased(&mut self, event: &JournalEvent, events: &mut Vec<AguiEvent>) {
-        let is_open = |turn: &Turn| turn.is_open && event.command.is_none_or(|id| id == turn.command);
+        let is_of = |turn: &&Turn| event.command.is_none_or(|id| id == turn.command);
+        let open = self.turns.iter().position(|turn| turn.is_open && is_of(&turn));
+        let paused = || self.turns.iter().position(|turn| turn.is_paused() && is_of(&turn));
         if event.kind == event::TERMINAL_STATUS
-            && let Some(turn) = self.turns.iter_mut().find(|turn| is_open(turn))
+            && let Some(index) = open.or_else(paused)
         {
+            let turn = &mut self.turns[index];
             let mut shown = Vec::new();
             turn.end(&SegmentEnd::erased(), &self.context, &mut shown);
             self.filter.send(turn, shown, events);

@@ -1,13 +1,15 @@
 //! Which segments a stream shows.
 
 use guildhall_domain::ids::CommandId;
+use serde_json::Value;
 
 use super::StreamMode;
 use super::context::StreamContext;
+use super::front_end_tools::front_end_tools;
 use super::journal_event::JournalEvent;
 use super::outcome::run_error;
 use super::turn::Turn;
-use crate::agui::event::AguiEvent;
+use crate::agui::event::{AguiEvent, RunInput};
 
 /// The segments of a stream.
 #[derive(Debug)]
@@ -84,7 +86,12 @@ impl SegmentFilter {
         }
         run.segment = Some(segment);
         let held = std::mem::take(&mut run.held).into_iter();
-        let own = held.filter(|(held, _)| *held == segment).map(|(_, event)| event).collect();
+        let mut own: Vec<AguiEvent> =
+            held.filter(|(held, _)| *held == segment).map(|(_, event)| event).collect();
+        // The segment has started without the client.
+        if turn.started > segment {
+            own.iter_mut().for_each(|own| add_tools(own, &front_end_tools(event)));
+        }
         run.send(own, events);
         if turn.is_ended && segment >= turn.started {
             let mut shown = Vec::new();
@@ -92,6 +99,14 @@ impl SegmentFilter {
             shown.push(run_error("conflict", "the turn ended before this resume", Vec::new()));
             run.send(shown, events);
         }
+    }
+}
+
+/// Adds the tools of the client to the start of its run.
+fn add_tools(event: &mut AguiEvent, tools: &[Value]) {
+    if let AguiEvent::RunStarted { thread_id, run_id, input, .. } = event {
+        let messages = input.take().map(|input| input.messages).unwrap_or_default();
+        *input = RunInput::new(thread_id, run_id, messages, tools.to_vec());
     }
 }
 

@@ -127,6 +127,11 @@ impl Turn {
         !self.queue.is_empty() || (is_first && self.client_runs.has_claim(self.started))
     }
 
+    /// Returns whether it is between two segments.
+    pub(super) const fn is_paused(&self) -> bool {
+        self.started > 0 && !self.is_open && !self.is_ended
+    }
+
     /// Starts the next segment.
     pub(super) fn start(&mut self, context: &StreamContext, events: &mut Vec<AguiEvent>) {
         if self.ends_while_parked() {
@@ -271,8 +276,8 @@ impl Turn {
         self.steps.close(events);
     }
 
-    /// Returns the messages that the turn was created with, for its first segment. A client's own id is used only if the
-    /// client created the turn: ids of other protocols may repeat.
+    /// Returns the messages that the turn was created with, for its first segment, and the tools of the client. A client's
+    /// own id is used only if the client created the turn: ids of other protocols may repeat.
     fn run_input(&mut self, context: &StreamContext, run_id: &str) -> Option<RunInput> {
         let is_claimed = self.client_runs.has_claim(0);
         let user_messages = std::mem::take(&mut self.user_messages);
@@ -281,13 +286,7 @@ impl Turn {
             let id = client_id.unwrap_or_else(|| item_id(self.command, IdKind::User, number, ""));
             Message::User { id, content: message.content(context.version) }
         };
-        let messages: Vec<Message> = (1..).zip(user_messages).map(message).collect();
-        (self.started == 0 && !messages.is_empty()).then(|| RunInput {
-            thread_id: context.thread_id.clone(),
-            run_id: run_id.to_owned(),
-            messages,
-            tools: Vec::new(),
-            context: Vec::new(),
-        })
+        let messages = (1..).zip(user_messages).map(message).filter(|_| self.started == 0).collect();
+        RunInput::new(&context.thread_id, run_id, messages, self.client_runs.tools(self.started))
     }
 }

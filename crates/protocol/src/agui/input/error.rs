@@ -23,6 +23,8 @@ pub enum InvalidInput {
     EditedArguments,
     #[error("forwardedProps.runtime_mode: must be `chat` or `automation`")]
     RuntimeMode,
+    #[error("tools: use at most {max} bytes of JSON", max = super::MAX_TOOLS_BYTES)]
+    TooManyTools,
     #[error("messages: the new message has no text")]
     EmptyMessage,
     /// A part of a new message that no agent gets.

@@ -1,7 +1,7 @@
 //! What an AG-UI client sends to start or resume a run.
 //!
 //! Clients send the whole history every time. Names are `camelCase` or `snake_case`, and null is a missing value. Unknown
-//! fields are ignored. Limits of size and count are those of the request.
+//! fields are ignored. Limits of size and count are those of the request, but for what is stored with each run.
 
 mod content;
 mod error;
@@ -20,6 +20,9 @@ use self::reader::Reader;
 pub use self::resume::{MAX_RESUMED, ResumeEntry};
 use crate::agui::event::AguiVersion;
 use crate::rest::front::agent_runs::parse_client_time;
+
+/// Size of the tools, as JSON: that of a whole input of the Agent Run Input Protocol. Each run stores them.
+pub const MAX_TOOLS_BYTES: usize = 256 * 1024;
 
 /// The input of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,10 +105,7 @@ impl RunAgentInput {
             version: AguiVersion::of(input.optional_text("protocolVersion")?.as_deref()),
             state: input.get("state").filter(|state| **state != serde_json::json!({})).cloned(),
             messages: input.list("messages", message)?,
-            tools: input.list("tools", |tool| {
-                tool.required_text("name")?;
-                Ok(tool.value())
-            })?,
+            tools: tools(&input)?,
             context: input.list("context", |item| {
                 let (description, value) = (item.required_text("description")?, item.required_text("value")?);
                 Ok(ContextItem { description, value })
@@ -147,6 +147,16 @@ impl RunAgentInput {
             new => Ok(new),
         }
     }
+}
+
+/// Returns the tools of the front end, as they came.
+fn tools(input: &Reader<'_>) -> Result<Vec<Value>, InvalidInput> {
+    let tools = input.list("tools", |tool| {
+        tool.required_text("name")?;
+        Ok(tool.value())
+    })?;
+    let bytes: usize = tools.iter().map(|tool| tool.to_string().len()).sum();
+    if bytes > MAX_TOOLS_BYTES { Err(InvalidInput::TooManyTools) } else { Ok(tools) }
 }
 
 fn append_paragraph(text: &mut String, paragraph: &str) {

@@ -78,6 +78,21 @@ fn arguments(step: &Step) -> Value {
     }
 }
 
+/// Returns tools of a front end, in any form; null for those of an old event.
+fn tools(step: &Step) -> Value {
+    let text = &step.text;
+    let schema =
+        json!({ "type": "object", "properties": { "a": { "default": null, "enum": [text, null] } } });
+    match step.turn % 4 {
+        0 => Value::Null,
+        1 => json!([{ "name": text, "description": text, "parameters": schema, "metadata": { "a": text } }]),
+        2 => {
+            json!([{ "name": text, "description": null, "parameters": null, "metadata": 1 }, text, { "name": 1 }])
+        }
+        _ => json!({ "name": text }),
+    }
+}
+
 /// Returns the event of a step; none for a new run or a new turn.
 fn event(step: &Step, number: usize) -> Option<(&'static str, Value)> {
     let (item, text) = (format!("i{}", step.item), &step.text);
@@ -113,9 +128,13 @@ fn event(step: &Step, number: usize) -> Option<(&'static str, Value)> {
             ("approval_status", json!({ "approvalId": approval, "status": status, "effect": null }))
         }
         30..=31 => {
-            ("client_run", json!({ "clientRunId": client_run, "resumed": [approval], "parentRunId": "p" }))
+            let tools = tools(step);
+            (
+                "client_run",
+                json!({ "clientRunId": client_run, "resumed": [approval], "parentRunId": "p", "tools": tools }),
+            )
         }
-        32 => ("client_run", json!({ "clientRunId": client_run })),
+        32 => ("client_run", json!({ "clientRunId": client_run, "tools": tools(step) })),
         33 => ("usage", json!({ "inputTokens": u64::MAX, "outputTokens": 3 })),
         34 => ("artifact", json!({ "kind": "file", "path": null, "list": [null, 1] })),
         35 => ("error", json!({ "failureKind": "provider-unavailable", "message": text })),

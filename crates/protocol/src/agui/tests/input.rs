@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::agui::event::AguiVersion;
 use crate::agui::input::{
-    ContextItem, ImageReference, InputRole, InvalidInput, NewMessage, ResumeEntry, RunAgentInput,
+    ContextItem, ImageReference, InputRole, InvalidInput, MAX_TOOLS_BYTES, NewMessage, ResumeEntry,
+    RunAgentInput,
 };
 
 fn parse(input: &Value) -> Result<RunAgentInput, InvalidInput> {
@@ -33,6 +34,18 @@ fn new_message(messages: Value, known: &[&str]) -> Result<Option<NewMessage>, In
 
 fn text(id: &str, text: &str) -> NewMessage {
     NewMessage { id: id.parse().expect("an id"), text: text.to_owned(), images: Vec::new() }
+}
+
+#[test]
+fn tools_are_stored_with_each_run_so_their_size_is_limited() {
+    let input = |bytes: usize| {
+        let tool = json!({ "name": "map", "description": "" });
+        let text = "d".repeat(bytes - tool.to_string().len());
+        let tool = json!({ "name": "map", "description": text });
+        parse(&json!({ "threadId": "main", "runId": "r1", "messages": [], "tools": [tool] }))
+    };
+    assert_eq!(input(MAX_TOOLS_BYTES).map(|input| input.tools.len()), Ok(1));
+    assert_eq!(input(MAX_TOOLS_BYTES + 1), Err(InvalidInput::TooManyTools));
 }
 
 #[test]

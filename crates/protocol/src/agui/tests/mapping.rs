@@ -32,6 +32,25 @@ fn turn_of_a_client_starts_at_once_with_its_message() {
 }
 
 #[test]
+fn tools_of_a_front_end_are_repeated_as_official_clients_accept_them() {
+    let schema = json!({ "type": "object", "properties": { "colour": { "enum": ["red", null] } } });
+    let tools = json!([
+        { "name": "pick", "description": "Pick a colour", "parameters": schema },
+        { "name": "old", "description": null, "parameters": null, "metadata": "none" },
+        { "description": "no name" },
+    ]);
+    let journal = Journal::new().turn('A', "hi", None);
+    let journal = journal.add('A', "client_run", json!({ "clientRunId": "r1", "tools": tools }));
+    let fold = AguiFold::new("main", AguiVersion::V1, StreamMode::Thread);
+    let started = json!(journal.fold(fold)[0]);
+    let expected = json!([
+        { "name": "pick", "description": "Pick a colour", "parameters": schema },
+        { "name": "old", "description": "" },
+    ]);
+    assert_eq!(started["input"]["tools"], expected);
+}
+
+#[test]
 fn run_with_a_router_has_a_worker_step_in_each_of_its_segments() {
     let journal = Journal::new().turn('A', "hi", Some("r1-routed")).running('A').ask('A', "apr_1");
     let journal =

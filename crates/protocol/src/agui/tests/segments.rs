@@ -76,6 +76,34 @@ fn answer_from_elsewhere_continues_the_thread_and_a_later_resume_gets_all() {
 }
 
 #[test]
+fn tools_of_a_resume_are_repeated_in_the_run_that_follows() {
+    let tools = json!([{ "name": "pick", "description": "Pick a colour" }]);
+    let resume = json!({ "clientRunId": "r2", "resumed": ["apr_1"], "tools": tools });
+    let expected = r#"RUN_STARTED input={"context":[],"messages":[],"runId":"r2","threadId":"main","tools":[{"description":"Pick a colour","name":"pick"}]} runId=r2"#;
+    let journal = asked().add('A', "client_run", resume.clone()).approval_status('A', "apr_1", "decided");
+    assert_eq!(journal.run("r2", 'A'), [expected, DECISION]);
+    let late = answered(asked().approval_status('A', "apr_1", "decided")).add('A', "client_run", resume);
+    let frames = late.run("r2", 'A');
+    assert_eq!((frames[0].as_str(), &frames[1..]), (expected, &rest("r2")[..]));
+}
+
+#[test]
+fn thread_waits_for_the_answer_and_goes_on_after_it() {
+    let state = |journal: &Journal| {
+        let mut fold = AguiFold::new("main", AguiVersion::V1, StreamMode::Thread);
+        journal.events.iter().for_each(|event| drop(fold.push(event.clone())));
+        (fold.is_idle(), fold.is_waiting())
+    };
+    assert_eq!(state(&asked()), (true, true));
+    let decided = asked().approval_status('A', "apr_1", "decided");
+    assert_eq!(state(&decided), (false, false), "nothing has followed yet");
+    assert_eq!(state(&answered(decided.clone())), (true, false));
+    let mut erased = decided;
+    erased.push(None, "terminal_status", None);
+    assert_eq!(state(&erased), (true, false), "nobody waits for an end that was erased");
+}
+
+#[test]
 fn resume_in_the_middle_of_a_continued_turn_gets_its_start() {
     let journal = asked().approval_status('A', "apr_1", "expired").message('A', "m2", "so far");
     let journal = journal.resume('A', "r2", "apr_1").message('A', "m3", "then").end('A', "completed");

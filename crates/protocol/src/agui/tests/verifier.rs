@@ -80,7 +80,10 @@ fn has_null(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Array(items) => items.iter().any(has_null),
-        Value::Object(fields) => fields.values().any(has_null),
+        // The schema of a tool is any JSON.
+        Value::Object(fields) => {
+            fields.iter().any(|(name, value)| has_null(value) && (name != "parameters" || value.is_null()))
+        }
         Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }

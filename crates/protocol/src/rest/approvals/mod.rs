@@ -153,8 +153,15 @@ pub struct AskQuestion {
     /// The process's own id of the request.
     #[schema(min_length = 1, max_length = 128)]
     pub request: String,
+    /// The tool call that waits for the answer, as the events of the turn name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 256)]
+    pub call_id: Option<String>,
     pub question: QuestionBody,
 }
+
+/// Length of the id of a tool call.
+pub const CALL_ID_BYTES: std::ops::RangeInclusive<usize> = 1..=256;
 
 /// A request of a runner for the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -97,6 +97,9 @@ pub struct ClientRunPayload {
     /// Approvals that the client answered to continue the turn.
     #[schema(required = false)]
     pub resumed: Vec<String>,
+    /// Tools of the front end, redacted. They are repeated to its clients; no agent gets them.
+    #[schema(required = false, value_type = Vec<Object>)]
+    pub tools: Vec<serde_json::Value>,
 }
 
 /// The end of a command or of the run.

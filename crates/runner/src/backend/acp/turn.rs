@@ -21,6 +21,9 @@ use crate::backend::{
     TurnOutcome,
 };
 
+/// The request of an agent for the permission to act.
+const PERMISSION: &str = "session/request_permission";
+
 /// The request of an agent to a person that is not about an action.
 const ELICITATION: &str = "elicitation/create";
 
@@ -153,8 +156,15 @@ impl<'a> Turn<'a> {
     }
 
     async fn handle_message(&mut self, message: Message) -> Result<(), BackendFailure> {
+        if let Message::Request { method, params, .. } = &message
+            && method == PERMISSION
+        {
+            // Before the question, which names the call.
+            let started = self.session.translator.permission_requested(&params["toolCall"]);
+            self.apply(started, None).await?;
+        }
         let (events, declined) = match message {
-            Message::Request { id, method, params } if method == "session/request_permission" => {
+            Message::Request { id, method, params } if method == PERMISSION => {
                 self.requests += 1;
                 self.handle_permission(id, params).await?
             }
@@ -170,6 +180,15 @@ impl<'a> Turn<'a> {
                 (self.session.handle(message).await?, None)
             }
         };
+        self.apply(events, declined).await
+    }
+
+    /// Takes events into account, and what was declined, and reports the events.
+    async fn apply(
+        &mut self,
+        events: Vec<BackendEvent>,
+        declined: Option<String>,
+    ) -> Result<(), BackendFailure> {
         let goes_on = |event: &BackendEvent| {
             matches!(event, BackendEvent::TextDelta { .. } | BackendEvent::ToolStarted { .. })
         };

@@ -15,6 +15,11 @@ use crate::backend::{BackendEvent, BackendFailure, elicitation};
 /// Who asks: the agent itself, or an MCP server that it does not name.
 const AGENT: &str = "agent";
 
+/// Returns the tool call that a request is about.
+fn call_id(subject: &Value) -> Option<String> {
+    subject["toolCallId"].as_str().map(str::to_owned)
+}
+
 impl Turn<'_> {
     /// Returns the events, and what was declined. A request that a person decides has no reply yet.
     pub(super) async fn handle_permission(
@@ -22,12 +27,11 @@ impl Turn<'_> {
         id: Value,
         params: Value,
     ) -> Result<(Vec<BackendEvent>, Option<String>), BackendFailure> {
-        let mut events = self.session.translator.permission_requested(&params["toolCall"]);
         let is_asked = self.stop.is_none() && self.approval != Approval::Never;
         let question = user_question::question(&params);
         let is_user_question = question.is_some();
         if let Some(question) = question.or_else(|| question::of_request(&params)).filter(|_| is_asked)
-            && let Some(answer) = self.sink.ask(id.to_string(), question).await
+            && let Some(answer) = self.sink.ask(id.to_string(), call_id(&params["toolCall"]), question).await
         {
             let kind = if is_user_question {
                 RequestKind::UserQuestion(params)
@@ -35,12 +39,12 @@ impl Turn<'_> {
                 RequestKind::Permission(params)
             };
             self.questions.add(OpenRequest { id, kind }, answer);
-            return Ok((events, None));
+            return Ok((Vec::new(), None));
         }
         let (response, decision) = permission::decide(self.approval, &params, self.stop.is_some());
         self.session.send_reply(&id, &Reply::Result(response)).await?;
         if decision == PermissionDecision::Granted {
-            return Ok((events, None));
+            return Ok((Vec::new(), None));
         }
         let reason = match self.approval {
             Approval::Never => "only a person can answer it, and nobody is asked",
@@ -50,8 +54,8 @@ impl Turn<'_> {
         };
         let what = tool_kind(&params).to_owned();
         let declined = format!("{what} ({reason})");
-        events.push(BackendEvent::ApprovalDeclined { what, detail: bound_payload(params) });
-        Ok((events, Some(declined)))
+        let event = BackendEvent::ApprovalDeclined { what, detail: bound_payload(params) };
+        Ok((vec![event], Some(declined)))
     }
 
     /// Asks a person, or declines what nobody can be asked. Returns the events.
@@ -63,7 +67,7 @@ impl Turn<'_> {
         let is_ours = params["sessionId"].as_str().is_none_or(|session| session == self.session.thread());
         let is_asked = is_ours && self.stop.is_none() && self.approval != Approval::Never;
         if let Some(question) = elicitation::question(AGENT, &params).filter(|_| is_asked)
-            && let Some(answer) = self.sink.ask(id.to_string(), question).await
+            && let Some(answer) = self.sink.ask(id.to_string(), call_id(&params), question).await
         {
             self.questions.add(OpenRequest { id, kind: RequestKind::Elicitation }, answer);
             return Ok(Vec::new());

@@ -42,12 +42,26 @@ impl OpenMcpCalls {
     }
 
     /// Returns the call that a request is about; none if it could be several different ones, or has other arguments.
-    fn find(&self, server: &str, arguments: &Value) -> Option<&McpCall> {
-        let is_same = |call: &&McpCall| call.server == server && same_arguments(&call.arguments, arguments);
-        let mut calls = self.0.iter().filter(is_same);
+    fn find(&self, params: &Value) -> Option<&McpCall> {
+        let mut calls = self.candidates(params);
         let first = calls.next()?;
         calls.all(|call| call.tool == first.tool).then_some(first)
     }
+
+    fn candidates(&self, params: &Value) -> impl Iterator<Item = &McpCall> {
+        let (server, arguments) = (&params["serverName"], &params["_meta"]["tool_params"]);
+        let is_same = move |call: &&McpCall| {
+            *server == call.server.as_str() && same_arguments(&call.arguments, arguments)
+        };
+        self.0.iter().filter(is_same)
+    }
+}
+
+/// Returns the item of the call that a request is about; none if there are equal calls.
+pub(super) fn call_id(params: &Value, calls: &OpenMcpCalls) -> Option<String> {
+    let mut candidates = calls.candidates(params);
+    let first = candidates.next()?;
+    candidates.next().is_none().then(|| first.item.clone())
 }
 
 /// A call without arguments has none, or an empty object.
@@ -65,7 +79,7 @@ pub(super) fn is_tool_call(params: &Value) -> bool {
 /// Returns the question about a call, with the arguments that the tool gets; none if it is not known which call it is.
 pub(super) fn question(params: &Value, calls: &OpenMcpCalls) -> Option<Question> {
     let server = params["serverName"].as_str()?;
-    let call = calls.find(server, &params["_meta"]["tool_params"])?;
+    let call = calls.find(params)?;
     let action = Action {
         arguments: Some(call.arguments.clone()),
         ..empty_action(QuestionKind::McpTool, &format!("{server}/{}", call.tool))
@@ -127,7 +141,10 @@ mod tests {
         assert_eq!(question(&request("other", arguments.clone()), &one), None, "another server");
         assert_eq!(question(&request("tracker", json!({ "id": 2 })), &one), None, "other arguments");
         let same = [two[0].clone(), started("j", "tracker", "close", arguments.clone())];
-        assert!(question(&request("tracker", arguments), &calls(&same)).is_some(), "two equal calls");
+        let asked = request("tracker", arguments);
+        assert!(question(&asked, &calls(&same)).is_some(), "two equal calls");
+        assert_eq!(call_id(&asked, &one).as_deref(), Some("i"));
+        assert_eq!(call_id(&asked, &calls(&same)), None, "either of them");
         let empty = calls(&[started("i", "tracker", "list", Value::Null)]);
         assert!(question(&request("tracker", json!({})), &empty).is_some(), "no arguments");
     }

@@ -133,6 +133,15 @@ pub(super) fn of_request(
     }
 }
 
+/// Returns the item of the tool call that a request is about, if it is known.
+pub(super) fn call_of(method: &str, params: &Value, started: &StartedItems) -> Option<String> {
+    match method {
+        ELICITATION if mcp_call::is_tool_call(params) => mcp_call::call_id(params, &started.mcp_calls),
+        ELICITATION => None,
+        _ => params["itemId"].as_str().map(str::to_owned),
+    }
+}
+
 fn command(params: &Value, sandbox: Sandbox) -> Option<Question> {
     let request = CommandRequest::deserialize(params).ok()?;
     let action = Action {
@@ -210,6 +219,7 @@ mod tests {
         assert_eq!(question.action.working_dir.as_deref(), Some("/work"));
         assert_eq!(question.action.lifts, BTreeSet::from([CODEX_SANDBOX.to_owned()]));
         assert_eq!((question.check(), reply), (Ok(()), ReplyForm::Decision));
+        assert_eq!(call_of(COMMAND, &params, &StartedItems::default()).as_deref(), Some("i"));
     }
 
     #[test]
@@ -256,6 +266,7 @@ mod tests {
         let mut params = json!({ "serverName": "s", "mode": "form", "message": "m", "_meta": meta });
         let (question, form) = asked(ELICITATION, &params, &started).expect("a question");
         assert_eq!((question.action.tool.as_str(), question.action.kind), ("s/add", QuestionKind::McpTool));
+        assert_eq!(call_of(ELICITATION, &params, &started).as_deref(), Some("i"));
         assert_eq!(form.reply(Some("accept"), None), json!({ "action": "accept" }));
         params["_meta"]["codex_approval_kind"] = json!("something_new");
         assert_eq!(asked(ELICITATION, &params, &started), None, "an unknown kind");

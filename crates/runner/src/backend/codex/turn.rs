@@ -183,7 +183,8 @@ impl<'a> Turn<'a> {
         }
         let asked = question::of_request(method, params, self.sandbox, &self.started_items);
         let Some((question, reply)) = asked else { return false };
-        let Some(answer) = self.sink.ask(id.to_string(), question).await else { return false };
+        let call = question::call_of(method, params, &self.started_items);
+        let Some(answer) = self.sink.ask(id.to_string(), call, question).await else { return false };
         self.questions.add(UnansweredRequest { id: id.clone(), reply }, answer);
         true
     }

@@ -124,7 +124,9 @@ impl<'a> ScriptTurn<'a> {
         let detail = json!(question.action.arguments);
         let answer = match self.config.approval {
             Approval::Never => None,
-            Approval::OnRequest | Approval::Untrusted => self.sink.ask(request.to_owned(), question).await,
+            Approval::OnRequest | Approval::Untrusted => {
+                self.sink.ask(request.to_owned(), None, question).await
+            }
         };
         let Some(answer) = answer else {
             self.report(BackendEvent::ApprovalDeclined { what: what.into(), detail }).await;

@@ -14,6 +14,8 @@ pub(crate) struct BackendFixture {
     /// Returns what its model received, by request; or its own history, for a backend without a model.
     pub(crate) received: fn(&FakeModel, &Path) -> Vec<String>,
     pub(crate) after_denial: DenialReaction,
+    /// Whether it starts a tool call before it asks about it.
+    pub(crate) names_calls: bool,
 }
 
 /// What an agent does when its request is denied.
@@ -42,7 +44,8 @@ impl BackendFixture {
             model.requests().iter().map(|request| request.body.to_string()).collect()
         };
         let prompt = |prompt: &str, _model| prompt.to_owned();
-        Self { create, capabilities, prompt, received, after_denial: DenialReaction::GoesOn }
+        let after_denial = DenialReaction::GoesOn;
+        Self { create, capabilities, prompt, received, after_denial, names_calls: true }
     }
 
     pub(crate) fn backend(&self, model: &FakeModel, config: BackendConfig) -> Box<dyn Backend> {

@@ -53,7 +53,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(180);
 const TURN_TIMEOUT: Duration = Duration::from_secs(180);
 
 pub(crate) struct Harness<'a> {
-    fixture: &'a BackendFixture,
+    pub(super) fixture: &'a BackendFixture,
     pub(crate) model: FakeModel,
     pub(crate) config: BackendConfig,
     pub(crate) backend: Option<Box<dyn Backend>>,
@@ -293,6 +293,12 @@ impl TurnReport {
             if let BackendEvent::Text { text, .. } = event { Some(text.clone()) } else { None }
         };
         self.events.iter().filter_map(text).collect()
+    }
+
+    /// Returns whether a tool call was started.
+    pub(crate) fn has_started(&self, call: &str) -> bool {
+        let is_start = |event: &BackendEvent| matches!(event, BackendEvent::ToolStarted { call: started, .. } if started == call);
+        self.events.iter().any(is_start)
     }
 
     /// Returns the arguments of the first tool call.

@@ -111,17 +111,23 @@ pub(crate) async fn answered_turn(
 ) -> (Question, TurnReport) {
     let mut shown = None;
     let report = harness.turn_while(prompt, async |_, _| {
-        let PendingQuestion { question, reply, .. } = asked.recv().await.expect("a question");
+        let PendingQuestion { call, question, reply, .. } = asked.recv().await.expect("a question");
         let option = question.options.iter().find(|option| option.effect == effect).expect("an option");
         let content = serde_json::from_value(values).expect("values");
         let (delivered, confirmed) = oneshot::channel();
         let answer = AnswerDelivery { option: option.id.clone(), content, delivered };
         reply.send(answer).expect("the turn waits");
         confirmed.await.expect("the process has got the answer");
-        shown = Some(question);
+        shown = Some((call, question));
     });
     let report = report.await;
-    (shown.expect("a question"), report)
+    let (call, question) = shown.expect("a question");
+    let acts = [QuestionKind::Command, QuestionKind::FileChange, QuestionKind::McpTool];
+    if acts.contains(&question.action.kind) && harness.fixture.names_calls {
+        let call = call.expect("the question names its tool call");
+        assert!(report.has_started(&call), "{call} {report:?}");
+    }
+    (question, report)
 }
 
 pub(crate) async fn question_is_answered_with_the_option_of_a_person(fixture: &BackendFixture) {

@@ -135,10 +135,14 @@ impl TestServer {
         question: Value,
     ) -> String {
         let body = json!({ "commandId": command, "process": "p", "request": request, "question": question });
-        let response =
-            self.post_as(&format!("/api/v1/runs/{}/approvals", claim.run), &claim.token, body).await;
+        let response = self.try_ask(claim, body).await;
         assert_eq!(response.status, 200, "{}", response.text);
         text(&response.body, "approvalId")
+    }
+
+    /// Asks a question with a whole body.
+    pub(crate) async fn try_ask(&self, claim: &RunClaim, body: Value) -> TestResponse {
+        self.post_as(&format!("/api/v1/runs/{}/approvals", claim.run), &claim.token, body).await
     }
 
     /// Takes the answer to a question, without waiting.

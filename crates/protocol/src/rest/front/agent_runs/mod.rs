@@ -131,6 +131,9 @@ pub struct AgentRunsQuery {
     /// Id or slug of the agent. By default the default agent of the tenant.
     #[param(example = "helper", min_length = 1, max_length = 64)]
     pub agent_id: Option<String>,
+    /// Keep the stream open while the agent waits for an answer: the rest of the turn follows, wherever it is answered.
+    #[serde(default)]
+    pub wait_for_answers: bool,
 }
 
 /// Query parameters of a stop.
