@@ -388,6 +388,7 @@ async fn limits_outside_their_bounds_are_refused() {
         json!({ "openThreads": 101 }),
         json!({ "tokensPerDay": -1 }),
         json!({ "unknown": 1 }),
+        json!([null, 5]),
     ] {
         let body = Some(json!({ "endUsers": limits }));
         let refused =
