@@ -248,18 +248,26 @@ impl<R: Right> PendingAuthorization<R> {
         app: &App,
         tenant: Option<&str>,
     ) -> Result<ThreadOwner<R>, ApiError> {
-        let caller = match (self.is_subject(), tenant) {
-            (true, _) => app.access.auth.authenticate(&self.caller.credential, None).await?,
-            (false, Some(tenant)) => self.in_tenant(app, tenant).await?.into_caller(),
-            (false, None) => self.in_tenant_of_key()?.into_caller(),
+        let (caller, own) = match (self.caller.caller.subject, tenant) {
+            (Some(scope), named) => {
+                if let Some(named) = named
+                    && app.access.tenants.resolve(named).await? != Some(scope.tenant)
+                {
+                    return Err(ServiceError::NOT_FOUND.into());
+                }
+                (app.access.auth.authenticate(&self.caller.credential, None).await?, scope.tenant)
+            }
+            (None, Some(named)) => {
+                let member = self.in_tenant(app, named).await?;
+                let tenant = member.tenant();
+                (member.into_caller(), tenant)
+            }
+            (None, None) => {
+                let key = self.in_tenant_of_key()?;
+                let tenant = key.tenant();
+                (key.into_caller(), tenant)
+            }
         };
-        let own = caller.tenant.map(|role| role.tenant).or(caller.subject.map(|scope| scope.tenant));
-        let own = own.ok_or(ServiceError::NOT_FOUND)?;
-        if let (Some(_), Some(named)) = (caller.subject, tenant)
-            && app.access.tenants.resolve(named).await? != Some(own)
-        {
-            return Err(ServiceError::NOT_FOUND.into());
-        }
         Ok(ThreadOwner::new(caller, own).map_err(ServiceError::from)?)
     }
 

@@ -129,8 +129,13 @@ pub(crate) fn check_limit(field: &'static str, limit: u32, max: u32) -> Result<u
     Err(ApiError::new(FailureKind::SchemaInvalid, format!("{field}: must be 1 to {max}")))
 }
 
-/// Deserializes a part of a body. The error names the field.
+/// Deserializes a part of a body that is not a list. The error names the field.
 pub(crate) fn parse_part<T: DeserializeOwned>(field: &'static str, value: Value) -> Result<T, ApiError> {
+    // Deserialization would accept an array of values in place of an object.
+    if value.is_array() {
+        let message = format!("{field}: must be an object, not an array");
+        return Err(ApiError::new(FailureKind::SchemaInvalid, message));
+    }
     serde_json::from_value(value).map_err(|error| {
         ApiError::new(FailureKind::SchemaInvalid, format!("{field}: {}", body_error::part_message(&error)))
     })

@@ -127,6 +127,7 @@ async fn subject_token_is_for_one_agent_of_its_tenant() {
         app.token("ada", agent).await.assert_failure(404, "not-found");
     }
     app.token("ada", "not a slug").await.assert_failure(400, "schema-invalid");
+    app.token("ada", &"a".repeat(41)).await.assert_failure(400, "schema-invalid");
     let ada = app.sign_in("ada").await;
     let input = input_with(&json!({}));
     for query in [

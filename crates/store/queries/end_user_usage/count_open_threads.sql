@@ -1,4 +1,5 @@
--- The conversations of a day that wait for the agent, without one of them. Turns do not last longer.
+-- The conversations of a day that wait for the agent, without one of them. One that waits longer is not counted, so that
+-- only the newest conversations are read.
 SELECT count(*) AS "count!"
 FROM threads AS thread
 INNER JOIN sessions AS session ON session.id = thread.session

@@ -60,7 +60,7 @@ pub(crate) async fn create(
             workspace: parse_part("workspaceRef", body.workspace_ref)?,
             policy: policy(&app, body.execution_policy.unwrap_or_else(|| json!({})))?,
             pipeline: pipeline::parse(body.pipeline)?.unwrap_or_default(),
-            end_users: end_users::change(body.end_users).apply(EndUserSettings::default()),
+            end_users: end_users::parse(body.end_users)?.apply(EndUserSettings::default()),
         },
     };
     let agent = app.agents.agents.create(&caller, &request, key.as_ref()).await?;
@@ -128,7 +128,7 @@ pub(crate) async fn update(
             workspace: body.workspace_ref.map(|value| parse_part("workspaceRef", value)).transpose()?,
             policy: body.execution_policy.map(|value| policy(&app, value)).transpose()?,
             pipeline: pipeline::parse(body.pipeline)?,
-            end_users: end_users::change(body.end_users),
+            end_users: end_users::parse(body.end_users)?,
         },
     };
     Ok(Json(view(app.agents.agents.update(&caller, agent, change).await?)))

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use guildhall_protocol::rest::agents::end_users::{EndUsersBody, EndUsersView};
+use serde_json::{Value, json};
 
 #[derive(Args)]
 #[command(next_help_heading = "End users")]
@@ -22,14 +23,14 @@ pub(super) struct EndUsersArgs {
 
 impl EndUsersArgs {
     /// Returns the values that were given, if any.
-    pub(super) fn value(&self) -> Option<EndUsersBody> {
+    pub(super) fn value(&self) -> Option<Value> {
         let body = EndUsersBody {
             answer_approvals: self.end_users_answer,
             turns_per_minute: self.end_user_turns,
             open_threads: self.end_user_threads,
             tokens_per_day: self.end_user_tokens,
         };
-        (body != EndUsersBody::default()).then_some(body)
+        (body != EndUsersBody::default()).then(|| json!(body))
     }
 }
 

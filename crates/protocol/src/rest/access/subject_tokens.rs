@@ -17,7 +17,12 @@ pub struct MintSubjectToken {
     pub name: Option<String>,
     /// Id or slug of an agent of the tenant that the user may talk to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(example = "helper", min_length = 1, max_length = 64)]
+    #[schema(
+        example = "helper",
+        min_length = 2,
+        max_length = 40,
+        pattern = "^(agt_[0-9a-f]{32}|[a-z0-9]([a-z0-9-]*[a-z0-9])?)$"
+    )]
     pub agent_id: Option<String>,
 }
 

@@ -1,8 +1,6 @@
 //! What end users of applications may do with an agent. The bounds are those of `domain`.
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// Limits for each end user. They do not apply to members of the tenant.
@@ -24,13 +22,6 @@ pub struct EndUsersBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1_000_000_000_000_i64)]
     pub tokens_per_day: Option<u64>,
-}
-
-/// Refuses an array, which would be read as the fields in their order.
-pub(super) fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<EndUsersBody>, D::Error> {
-    let object = Option::<Map<String, Value>>::deserialize(deserializer)?;
-    let parse = |object| EndUsersBody::deserialize(Value::Object(object)).map_err(D::Error::custom);
-    object.map(parse).transpose()
 }
 
 /// Limits for each end user.

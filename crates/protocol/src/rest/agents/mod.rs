@@ -59,8 +59,9 @@ pub struct CreateAgent {
     #[schema(value_type = Option<PipelineBody>)]
     pub pipeline: Option<Value>,
     /// What end users of applications may do. What is omitted has its default.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "end_users::object")]
-    pub end_users: Option<EndUsersBody>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<EndUsersBody>)]
+    pub end_users: Option<Value>,
     /// Whether requests that name no agent are for this one. It replaces the earlier default.
     #[serde(default)]
     pub default: bool,
@@ -104,8 +105,9 @@ pub struct UpdateAgent {
     #[schema(value_type = Option<PipelineBody>)]
     pub pipeline: Option<Value>,
     /// What end users of applications may do. What is omitted stays as it is.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "end_users::object")]
-    pub end_users: Option<EndUsersBody>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<EndUsersBody>)]
+    pub end_users: Option<Value>,
     /// Whether it takes new turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
