@@ -27,7 +27,7 @@ const AT_ONCE: usize = 16;
 const SETTLE: Duration = Duration::from_secs(15);
 
 /// A conversation with a waiting turn.
-struct WaitingTurn {
+struct ThreadRun {
     thread: String,
     run: RunId,
 }
@@ -42,7 +42,7 @@ pub(super) async fn measure() -> Result<[u64; 2]> {
     Ok([plain, agui])
 }
 
-async fn measure_streams(request: impl Fn(&Application<'_>, &WaitingTurn) -> RequestBuilder) -> Result<u64> {
+async fn measure_streams(request: impl Fn(&Application<'_>, &ThreadRun) -> RequestBuilder) -> Result<u64> {
     let installation = Installation::start()?;
     let app = Application::create(&installation).await?;
     let turns = start_turns(&app).await?;
@@ -58,7 +58,7 @@ async fn measure_streams(request: impl Fn(&Application<'_>, &WaitingTurn) -> Req
 }
 
 /// Starts the turns and returns them with their runs.
-async fn start_turns(app: &Application<'_>) -> Result<Vec<WaitingTurn>> {
+async fn start_turns(app: &Application<'_>) -> Result<Vec<ThreadRun>> {
     let threads = stream::iter(0..STREAMS).map(async |_| {
         let thread = Uuid::now_v7().to_string();
         app.start_turn(&thread, "run").await
@@ -70,14 +70,14 @@ async fn start_turns(app: &Application<'_>) -> Result<Vec<WaitingTurn>> {
     let rows: Vec<(String, Uuid)> = sqlx::query_as(query).fetch_all(&mut sql).await?;
     sql.close().await?;
     ensure!(rows.len() == STREAMS, "{} runs", rows.len());
-    Ok(rows.into_iter().map(|(thread, run)| WaitingTurn { thread, run: RunId::from_uuid(run) }).collect())
+    Ok(rows.into_iter().map(|(thread, run)| ThreadRun { thread, run: RunId::from_uuid(run) }).collect())
 }
 
 /// Opens streams and waits for the first bytes of each.
 async fn open_all(
     app: &Application<'_>,
-    turns: &[WaitingTurn],
-    request: impl Fn(&Application<'_>, &WaitingTurn) -> RequestBuilder,
+    turns: &[ThreadRun],
+    request: impl Fn(&Application<'_>, &ThreadRun) -> RequestBuilder,
 ) -> Result<Vec<Response>> {
     let opened = stream::iter(turns).map(async |turn| {
         let mut response = open(request(app, turn)).await?;

@@ -23,7 +23,7 @@ pub struct ClientRun<'a> {
 
 /// A run that has an id, beside a request that answers a question under the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StoredResume {
+pub struct ResumeMatch {
     pub turn: ClientTurn,
     /// Whether the run answers that question. If not, the run comes before the question.
     pub is_same: bool,
@@ -63,12 +63,12 @@ pub async fn find_resume(
     session: SessionId,
     id: &ExternalId,
     resumed: ApprovalId,
-) -> Result<Option<StoredResume>, StoreError> {
+) -> Result<Option<ResumeMatch>, StoreError> {
     let (session, resumed) = (session.as_uuid(), resumed.as_uuid());
     let row = sqlx::query_file!("queries/client_runs/find_resume.sql", session, id.as_str(), resumed)
         .fetch_optional(&store.pool)
         .await?;
-    let found = |turn, is_same| StoredResume { turn, is_same };
+    let found = |turn, is_same| ResumeMatch { turn, is_same };
     Ok(row.map(|row| found(turn(row.command, row.run_ordinal, row.after_seq), row.is_same)))
 }
 

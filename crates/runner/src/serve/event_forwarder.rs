@@ -5,7 +5,7 @@ use std::pin::pin;
 use guildhall_domain::ids::CommandId;
 use tokio::sync::{mpsc, oneshot};
 
-use super::questions::OrderedQuestion;
+use super::questions::QuestionRequest;
 use crate::backend::{BackendEvent, PendingQuestion};
 use crate::pump::event_pump::PumpMessage;
 
@@ -15,7 +15,7 @@ pub(super) struct EventForwarder {
     pub(super) pump: mpsc::Sender<PumpMessage>,
     pub(super) events: mpsc::Receiver<BackendEvent>,
     pub(super) questions: mpsc::Receiver<PendingQuestion>,
-    pub(super) ordered: mpsc::Sender<OrderedQuestion>,
+    pub(super) ordered: mpsc::Sender<QuestionRequest>,
 }
 
 impl EventForwarder {
@@ -48,7 +48,7 @@ impl EventForwarder {
         self.forward_remaining().await;
         let (reply, delivered) = oneshot::channel();
         let _pump_gone = self.pump.send(PumpMessage::Deliver(reply)).await;
-        let _turn_over = self.ordered.send(OrderedQuestion { question, delivered }).await;
+        let _turn_over = self.ordered.send(QuestionRequest { question, delivered }).await;
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
         pending: mpsc::Sender<PendingQuestion>,
         forwarder: EventForwarder,
         messages: mpsc::Receiver<PumpMessage>,
-        asked: mpsc::Receiver<OrderedQuestion>,
+        asked: mpsc::Receiver<QuestionRequest>,
     }
 
     impl ForwarderFixture {

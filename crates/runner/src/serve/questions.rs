@@ -35,7 +35,7 @@ const MAX_ATTEMPTS: u32 = 3;
 
 /// A question whose turn has come: the pump has the events before it.
 #[derive(Debug)]
-pub(super) struct OrderedQuestion {
+pub(super) struct QuestionRequest {
     pub(super) question: PendingQuestion,
     /// Told when the server has those events.
     pub(super) delivered: oneshot::Receiver<FlushResult>,
@@ -83,7 +83,7 @@ impl<'a> QuestionForwarder<'a> {
     }
 
     /// Forwards questions until it is dropped.
-    pub(super) async fn run(&mut self, questions: &mut mpsc::Receiver<OrderedQuestion>) -> Infallible {
+    pub(super) async fn run(&mut self, questions: &mut mpsc::Receiver<QuestionRequest>) -> Infallible {
         loop {
             tokio::select! {
                 Some(question) = questions.recv() => self.open.push(Box::pin(self.sender.forward(question))),
@@ -103,7 +103,7 @@ impl<'a> QuestionForwarder<'a> {
 }
 
 impl QuestionSender<'_> {
-    async fn forward(self, OrderedQuestion { question, delivered }: OrderedQuestion) {
+    async fn forward(self, QuestionRequest { question, delivered }: QuestionRequest) {
         let PendingQuestion { request, call, question, mut reply } = question;
         tokio::select! {
             () = reply.closed() => return,

@@ -21,7 +21,7 @@ use super::active_run::ActiveRun;
 use super::event_forwarder::EventForwarder;
 use super::options::RETRY_DELAY;
 use super::prompt::read_prompt;
-use super::questions::{OrderedQuestion, QUESTION_CAPACITY, QuestionForwarder};
+use super::questions::{QUESTION_CAPACITY, QuestionForwarder, QuestionRequest};
 use super::watch::{DrainSettings, StopState, TurnInterrupt, TurnWatcher};
 use crate::backend::{Backend, BackendFailure, EventSink, ThreadId, ThreadStart, TurnControl, TurnOutcome};
 use crate::child::{self, BackendProcesses};
@@ -79,7 +79,7 @@ impl ActiveRun {
         &mut self,
         payload: &Value,
         sink: &EventSink,
-        mut asked: mpsc::Receiver<OrderedQuestion>,
+        mut asked: mpsc::Receiver<QuestionRequest>,
         forwarder: &mut EventForwarder,
         stop: &CancellationToken,
     ) -> TurnOutcome {

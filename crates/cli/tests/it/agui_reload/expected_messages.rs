@@ -7,14 +7,14 @@ const MAX_WORDS: usize = 100;
 
 /// A message of the user.
 #[derive(Debug)]
-pub(super) enum SentPrompt {
+pub(super) enum PagePrompt {
     /// The agent repeats it word by word.
     Echo(String),
     /// The agent prints the word with a tool.
     Print(String),
 }
 
-impl SentPrompt {
+impl PagePrompt {
     pub(super) fn random(rounds: &mut Rounds) -> Self {
         if rounds.random_index(3) == 0 {
             return Self::Print(format!("{:x}", rounds.random()));

@@ -6,14 +6,14 @@ use super::frame_stream::Frame;
 
 /// A message of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ShownMessage {
+pub(super) struct PageMessage {
     pub(super) id: String,
     pub(super) role: &'static str,
     /// The text, the arguments of a tool call, or its result.
     pub(super) content: String,
 }
 
-impl ShownMessage {
+impl PageMessage {
     /// Returns the message as the client sends it with its next run.
     pub(super) fn to_json(&self) -> Value {
         json!({ "id": self.id, "role": self.role, "content": self.content })
@@ -23,7 +23,7 @@ impl ShownMessage {
 /// As the official client does it: a start adds a message, and a piece is added to the message with its id. A start of a
 /// message that exists adds nothing, so that a text that is sent twice is in the message twice.
 #[derive(Debug, Default)]
-pub(super) struct MessageList(pub(super) Vec<ShownMessage>);
+pub(super) struct MessageList(pub(super) Vec<PageMessage>);
 
 impl MessageList {
     pub(super) fn of(frames: &[Frame]) -> Self {
@@ -53,7 +53,7 @@ impl MessageList {
         }
     }
 
-    fn find(&mut self, id: &str) -> Option<&mut ShownMessage> {
+    fn find(&mut self, id: &str) -> Option<&mut PageMessage> {
         self.0.iter_mut().find(|message| message.id == id)
     }
 
@@ -65,7 +65,7 @@ impl MessageList {
     }
 
     fn push(&mut self, id: &str, role: &'static str, text: &str) {
-        self.0.push(ShownMessage { id: id.to_owned(), role, content: text.to_owned() });
+        self.0.push(PageMessage { id: id.to_owned(), role, content: text.to_owned() });
     }
 
     pub(super) fn without_ids(&self) -> Vec<(&'static str, String)> {

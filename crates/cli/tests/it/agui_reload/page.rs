@@ -9,9 +9,9 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use super::ReloadFixture;
-use super::expected_messages::SentPrompt;
+use super::expected_messages::PagePrompt;
 use super::frame_stream::{Frame, FrameStream};
-use super::message_list::{MessageList, ShownMessage};
+use super::message_list::{MessageList, PageMessage};
 
 /// A stream is dropped after at most this many new frames. A run has about 10 to 30.
 const MAX_FRAMES: usize = 14;
@@ -76,7 +76,7 @@ pub(super) struct Page {
     known: Vec<Frame>,
     /// Number of frames before the current run.
     run_start: usize,
-    prompts: Vec<SentPrompt>,
+    prompts: Vec<PagePrompt>,
     replica: usize,
 }
 
@@ -92,7 +92,7 @@ impl Page {
 
     /// Sends a message and reads the run to its end, with reloads.
     pub(super) async fn run(&mut self, fixture: &ReloadFixture, rounds: &mut Rounds) {
-        self.prompts.push(SentPrompt::random(rounds));
+        self.prompts.push(PagePrompt::random(rounds));
         self.run_start = self.shown.len();
         self.stats.runs += 1;
         let (mut opening, started) = (Opening::Run, Instant::now());
@@ -204,7 +204,7 @@ impl Page {
     /// Returns what the official client sends: all messages of the conversation, and the new one.
     fn messages_with_prompt(&self) -> Vec<Value> {
         let before = self.shown.get(..self.run_start).unwrap_or_default();
-        let mut messages: Vec<Value> = MessageList::of(before).0.iter().map(ShownMessage::to_json).collect();
+        let mut messages: Vec<Value> = MessageList::of(before).0.iter().map(PageMessage::to_json).collect();
         if let Some(prompt) = self.prompts.last() {
             let id = format!("message-{}", self.prompts.len());
             messages.push(json!({ "id": id, "role": "user", "content": prompt.text() }));
@@ -215,7 +215,7 @@ impl Page {
     /// Asserts that the message list has every message of the conversation once.
     pub(super) fn assert_messages(&self) {
         let list = MessageList::of(&self.shown);
-        let expected: Vec<_> = self.prompts.iter().flat_map(SentPrompt::expected_messages).collect();
+        let expected: Vec<_> = self.prompts.iter().flat_map(PagePrompt::expected_messages).collect();
         assert_eq!(list.without_ids(), expected, "{}", self.thread);
         assert_eq!(list.repeated_ids(), Vec::<String>::new(), "{}", self.thread);
     }
