@@ -87,7 +87,7 @@ const LONG_TESTS: [LongTest; 11] = [
     },
     LongTest {
         name: "storm",
-        about: "random faults of 25 kinds for some minutes: nothing confirmed is lost, doubled or reordered, nothing hangs",
+        about: "random faults of 27 kinds for some minutes: nothing confirmed is lost, doubled or reordered, nothing hangs",
         package: "guildhall-cli",
         test: "storm::storm_of_faults_loses_doubles_and_reorders_nothing",
         size: 60,

@@ -1,4 +1,4 @@
-//! The agents of these tests: the script backend, and real agents with a fake model.
+//! The agents of fault tests: the script backend, and real agents with a fake model.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::support::agent::write_private;
 const CREDENTIAL: &str = "canary-credential-91c2";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Agent {
+pub(crate) enum Agent {
     Script,
     Codex,
     /// Uses the Agent Client Protocol.
@@ -21,9 +21,9 @@ pub(super) enum Agent {
 }
 
 impl Agent {
-    pub(super) const ALL: [Self; 4] = [Self::Script, Self::Codex, Self::Qwen, Self::Claude];
+    pub(crate) const ALL: [Self; 4] = [Self::Script, Self::Codex, Self::Qwen, Self::Claude];
 
-    pub(super) fn profile_name(self) -> &'static str {
+    pub(crate) fn profile_name(self) -> &'static str {
         match self {
             Self::Script => "demo",
             Self::Codex => "my-codex",
@@ -33,7 +33,7 @@ impl Agent {
     }
 
     /// Writes the agent's profile, if it needs one.
-    pub(super) fn write_profile(self, profiles: &Path, base_url: &str) {
+    pub(crate) fn write_profile(self, profiles: &Path, base_url: &str) {
         let profile = match self {
             Self::Script => return,
             Self::Codex => Profile { env_key: "FAKE_API_KEY".to_owned(), ..Profile::new(BackendKind::Codex) },
@@ -56,7 +56,7 @@ impl Agent {
     }
 
     /// Returns an execution policy that lets tools leave child processes behind, as these tests need.
-    pub(super) fn policy(self) -> Value {
+    pub(crate) fn policy(self) -> Value {
         let mut policy = json!({ "sandbox": "danger-full-access", "network": "enabled" });
         if self != Self::Script {
             let name = format!("guildhall-provider-{}", self.profile_name());

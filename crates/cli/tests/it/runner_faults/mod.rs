@@ -1,7 +1,7 @@
 //! Fault injection for the runner binary: it is killed, stopped, disconnected or drained, its server restarts, its turn
 //! is cancelled. No tool call may run twice, no process may be left running, and no event may be lost silently.
 
-mod agent;
+pub(crate) mod agent;
 mod approval_faults;
 mod approvals;
 mod budget;

@@ -94,7 +94,7 @@ impl RunRecord {
         let position = positions.of_view(self.run, view);
         self.deliveries.last_mut().expect("one delivery").push(position);
         let payload = &view["payload"];
-        if view["type"] == "assistant_delta" && payload["itemId"] == "answer" {
+        if view["type"] == "assistant_delta" {
             self.text.push_str(payload["text"].as_str().unwrap_or_default());
         }
         if view["type"] == "terminal_status" && view["commandId"] == *self.command {

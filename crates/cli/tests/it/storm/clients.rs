@@ -12,6 +12,7 @@ use serde_json::json;
 use super::checker::RunRecord;
 use super::followers::follow_run;
 use super::{Storm, StormTenant};
+use crate::runner_faults::agent::Agent;
 
 /// Words of an answer; the script backend sends forty a second.
 const MAX_WORDS: u64 = 160;
@@ -27,7 +28,9 @@ pub(super) async fn call_until_stopped(
         let words: Vec<String> =
             (0..8 + rounds.random() % MAX_WORDS).map(|word| format!("w{word}")).collect();
         let text = words.join(" ");
-        let created = create_run(&storm, &storm.tenants[tenant], &format!("echo:{text}"), &mut rounds).await;
+        let prompt =
+            if storm.tenants[tenant].agent == Agent::Script { format!("echo:{text}") } else { text.clone() };
+        let created = create_run(&storm, &storm.tenants[tenant], &prompt, &mut rounds).await;
         let mut record = follow_run(&storm, &storm.tenants[tenant], created).await;
         record.expected_text = Some(format!("Echo: {text}"));
         cancel_run(&storm, &storm.tenants[tenant], record.run).await;
@@ -53,8 +56,8 @@ pub(super) async fn create_run(
     let key = format!("{:016x}", rounds.random());
     let body = json!({
         "tenantId": tenant.id, "projectId": "acme/web", "workspaceRef": { "kind": "empty" },
-        "providerId": "local", "backendProfile": "demo",
-        "executionPolicy": { "sandbox": "danger-full-access", "network": "enabled" }, "traceSink": null,
+        "providerId": "local", "backendProfile": tenant.agent.profile_name(),
+        "executionPolicy": tenant.agent.policy(), "traceSink": null,
     });
     let created = storm.api.create("/api/v1/runs", &tenant.bearer, &key, &body).await;
     let run: RunId = created["runId"].as_str().and_then(|id| id.parse().ok()).expect("an id");

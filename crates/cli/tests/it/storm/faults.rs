@@ -22,17 +22,19 @@ pub(super) enum FaultKind {
     KillTwo,
     FailOver,
     FailOverSilently,
+    RestoreBackup,
     DropTraffic,
     ExhaustPools,
     RetryStorm,
     SlowSync,
     FullDatabaseDisk,
     FullRunnerDisk,
+    FullSecretsDisk,
     ClockJump,
 }
 
 impl FaultKind {
-    pub(super) const ALL: [Self; 25] = [
+    pub(super) const ALL: [Self; 27] = [
         Self::KillServer,
         Self::StopServer,
         Self::ReplaceProgram,
@@ -51,17 +53,19 @@ impl FaultKind {
         Self::KillTwo,
         Self::FailOver,
         Self::FailOverSilently,
+        Self::RestoreBackup,
         Self::DropTraffic,
         Self::ExhaustPools,
         Self::RetryStorm,
         Self::SlowSync,
         Self::FullDatabaseDisk,
         Self::FullRunnerDisk,
+        Self::FullSecretsDisk,
         Self::ClockJump,
     ];
 
     /// Those of the short form: a few seconds each, and no program besides the engines.
-    pub(super) const SHORT: [Self; 17] = [
+    pub(super) const SHORT: [Self; 19] = [
         Self::KillServer,
         Self::StopServer,
         Self::ReplaceProgram,
@@ -78,7 +82,9 @@ impl FaultKind {
         Self::StopPostgres,
         Self::KillTwo,
         Self::FailOver,
+        Self::RestoreBackup,
         Self::DropTraffic,
+        Self::FullSecretsDisk,
     ];
 
     pub(super) fn description(self) -> &'static str {
@@ -101,12 +107,14 @@ impl FaultKind {
             Self::KillTwo => "SIGKILL of two at once",
             Self::FailOver => "failover to the synchronous standby",
             Self::FailOverSilently => "failover, earlier connections left open without response",
+            Self::RestoreBackup => "restore of PostgreSQL from a base backup and its log",
             Self::DropTraffic => "traffic to PostgreSQL dropped",
             Self::ExhaustPools => "locked table: all connections of the pools in use",
             Self::RetryStorm => "outage of PostgreSQL with clients that retry without a pause",
             Self::SlowSync => "fsync of PostgreSQL delayed",
             Self::FullDatabaseDisk => "disk of PostgreSQL full",
             Self::FullRunnerDisk => "disk of the runners full: spools and workspaces",
+            Self::FullSecretsDisk => "disk of the secrets full",
             Self::ClockJump => "clock of a server jumps",
         }
     }
@@ -119,6 +127,7 @@ impl FaultKind {
             | Self::KillTwo
             | Self::FailOver
             | Self::FailOverSilently
+            | Self::RestoreBackup
             | Self::DropTraffic
             | Self::ExhaustPools
             | Self::RetryStorm
@@ -138,6 +147,7 @@ impl FaultKind {
             | Self::KillNats
             | Self::StopNats
             | Self::FullRunnerDisk
+            | Self::FullSecretsDisk
             | Self::ClockJump => false,
         }
     }
@@ -163,12 +173,14 @@ impl FaultKind {
             | Self::KillTwo
             | Self::FailOver
             | Self::FailOverSilently
+            | Self::RestoreBackup
             | Self::DropTraffic
             | Self::ExhaustPools
             | Self::RetryStorm
             | Self::SlowSync
             | Self::FullDatabaseDisk
             | Self::FullRunnerDisk
+            | Self::FullSecretsDisk
             | Self::ClockJump => None,
         }
     }

@@ -86,7 +86,7 @@ async fn inject_one(
     let stats = injections.by_kind.entry(kind).or_default();
     stats.count += usize::from(was_injected);
     stats.slowest_recovery = stats.slowest_recovery.max(recovery);
-    if matches!(kind, FaultKind::FailOver | FaultKind::FailOverSilently) {
+    if matches!(kind, FaultKind::FailOver | FaultKind::FailOverSilently | FaultKind::RestoreBackup) {
         storm.postgres.rebuild_standby().await;
     }
 }
@@ -144,6 +144,7 @@ async fn inject(storm: &Arc<Storm>, kind: FaultKind, rounds: &mut Rounds) -> boo
         FaultKind::KillTwo => kill_two(storm, replica, rounds, pause).await,
         FaultKind::FailOver => storm.postgres.fail_over(EarlierConnections::Closed).await,
         FaultKind::FailOverSilently => storm.postgres.fail_over(EarlierConnections::Silent).await,
+        FaultKind::RestoreBackup => storm.postgres.restore_backup(pause).await,
         FaultKind::DropTraffic => {
             storm.postgres.forwarder.drop_traffic();
             tokio::time::sleep(pause * 2).await;
@@ -159,6 +160,7 @@ async fn inject(storm: &Arc<Storm>, kind: FaultKind, rounds: &mut Rounds) -> boo
             tokio::time::sleep(pause).await;
             storm.runners.disk.free();
         }
+        FaultKind::FullSecretsDisk => storm.secrets.write_on_full_disk(storm, replica).await,
         FaultKind::ClockJump => jump_clock(storm, rounds, pause).await,
     }
     true

@@ -18,6 +18,7 @@ mod postgres_pair;
 mod replicas;
 mod report;
 mod runners;
+mod secrets_disk;
 mod setup;
 mod small_disk;
 
@@ -29,7 +30,7 @@ use futures::future::try_join_all;
 use guildhall_domain::ids::{CommandId, EntryId, RunId};
 use guildhall_domain::journal::Stream;
 use guildhall_engines::{Nats, StateDir};
-use guildhall_testkit::{Rounds, TestDb};
+use guildhall_testkit::{FakeModel, Rounds, TestDb};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -43,7 +44,9 @@ use self::outages::Outages;
 use self::postgres_pair::PostgresPair;
 use self::replicas::StormReplicas;
 use self::runners::StormRunners;
+use self::secrets_disk::SecretsDisk;
 use crate::journal_faults::{entry_id, read_audit_log};
+use crate::runner_faults::agent::Agent;
 use crate::support::run_events::{assert_nothing_hangs, read_log};
 
 /// The lease of a runner, its grace and the time to notice it.
@@ -56,6 +59,8 @@ struct StormSize {
     duration: Duration,
     kinds: &'static [FaultKind],
     runners: usize,
+    /// The first of the runners run Codex.
+    codex_runners: usize,
     appenders: usize,
     key_writers: usize,
     /// A follower gives up a run that does not end in this time.
@@ -79,6 +84,7 @@ impl StormSize {
             duration: Duration::from_secs(60) * minutes,
             kinds: if is_short { &FaultKind::SHORT } else { &FaultKind::ALL },
             runners: choose(6, 40),
+            codex_runners: choose(1, 4),
             appenders: choose(3, 5),
             key_writers: choose(2, 4),
             bound: RUN_BOUND,
@@ -94,6 +100,7 @@ impl StormSize {
         Self {
             kinds: &[],
             runners: 2,
+            codex_runners: 0,
             appenders: 2,
             key_writers: 1,
             bound: Duration::from_secs(6),
@@ -112,6 +119,8 @@ struct StormTenant {
     id: String,
     stream: Stream,
     bearer: String,
+    /// The agent of its runs.
+    agent: Agent,
     enrolment: String,
 }
 
@@ -129,7 +138,9 @@ struct Storm {
     /// Tells followers of audit logs to read to the end.
     writers_done: AtomicBool,
     runners: Arc<StormRunners>,
+    _model: FakeModel,
     replicas: Arc<StormReplicas>,
+    secrets: SecretsDisk,
     nats: Arc<Nats>,
     db: TestDb,
     postgres: PostgresPair,

@@ -12,8 +12,8 @@ use rustix::process::Signal;
 use super::small_disk::SmallDisk;
 use crate::support::runner_process::{descendants, is_running, send_signal};
 
-/// The data, the write-ahead log, and space for a second log.
-const DISK_MIB: u32 = 1024;
+/// The data, the write-ahead log, and space for a backup and a second log.
+const DISK_MIB: u32 = 2048;
 
 pub(super) struct PostgresNode {
     pub(super) disk: SmallDisk,
@@ -52,15 +52,47 @@ impl PostgresNode {
     /// Replaces the data by a copy of the primary, and makes it a standby.
     pub(super) fn copy_from(&self, primary: &Self) {
         let _no_data_yet = fs::remove_dir_all(self.data());
-        let source = format!("host=127.0.0.1 port={} user=postgres", primary.port);
-        let arguments = ["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--wal-method=stream"];
-        run(self.command("pg_basebackup").arg("-d").arg(source).arg("-D").arg(self.data()).args(arguments));
+        primary.copy_to(&self.data(), &["--write-recovery-conf"]);
+    }
+
+    /// Copies the data of the running server.
+    fn copy_to(&self, folder: &Path, arguments: &[&str]) {
+        let source = format!("host=127.0.0.1 port={} user=postgres", self.port);
+        let mut command = self.command("pg_basebackup");
+        command.arg("-d").arg(source).arg("-D").arg(folder);
+        run(command.args(["--checkpoint=fast", "--no-sync", "--wal-method=stream"]).args(arguments));
+    }
+
+    /// Makes a base backup of the running server. Returns its folder.
+    pub(super) fn back_up(&self) -> PathBuf {
+        let folder = self.disk.path().join("backup");
+        let _no_backup_yet = fs::remove_dir_all(&folder);
+        self.copy_to(&folder, &[]);
+        folder
+    }
+
+    /// Replaces the data of a killed server by a backup, and starts it. It replays the write-ahead log of the lost data,
+    /// which an operator has in an archive.
+    pub(super) fn restore(&self, backup: &Path) {
+        let archive = self.disk.path().join("archive");
+        let _no_archive_yet = fs::remove_dir_all(&archive);
+        fs::rename(self.data().join("pg_wal"), &archive).expect("the log is on the same disk");
+        fs::remove_dir_all(self.data()).expect("removed");
+        fs::rename(backup, self.data()).expect("the backup is on the same disk");
+        fs::write(self.data().join("recovery.signal"), "").expect("written");
+        let restore = format!("restore_command = 'cp \"{}/%f\" \"%p\"'\n", archive.display());
+        self.write_settings(false, &restore);
+        self.start();
     }
 
     /// Writes the setting whether commits wait for a standby; a running server reads it.
     pub(super) fn set_synchronous(&self, is_synchronous: bool) {
+        self.write_settings(is_synchronous, "");
+    }
+
+    fn write_settings(&self, is_synchronous: bool, others: &str) {
         let names = if is_synchronous { "*" } else { "" };
-        let text = format!("port = {}\nsynchronous_standby_names = '{names}'\n", self.port);
+        let text = format!("port = {}\nsynchronous_standby_names = '{names}'\n{others}", self.port);
         fs::write(self.data().join("storm.conf"), text).expect("written");
         if let Some(pid) = self.pid() {
             send_signal(pid, Signal::HUP);

@@ -64,6 +64,23 @@ impl PostgresPair {
         self.primary.fetch_xor(1, Ordering::SeqCst);
     }
 
+    /// Takes a base backup, and after a pause loses the data of the primary and its standby. The backup and the
+    /// write-ahead log since then are restored.
+    pub(super) async fn restore_backup(&self, pause: Duration) {
+        let (primary, standby) = (self.primary(), self.standby());
+        let restored = Arc::clone(&primary);
+        run_blocking(move || {
+            let backup = restored.back_up();
+            std::thread::sleep(pause);
+            // Commits that wait for the standby are not confirmed any more.
+            standby.kill();
+            restored.kill();
+            restored.restore(&backup);
+        })
+        .await;
+        wait_until_writable(&primary).await;
+    }
+
     /// Writes while the standby is down, and fails over. Commits wait for the standby only if it is synchronous.
     pub(super) async fn fail_over_behind(&self, is_synchronous: bool, write: impl AsyncFnOnce()) {
         let (primary, standby) = (self.primary(), self.standby());
@@ -102,5 +119,15 @@ impl PostgresPair {
             assert!(Instant::now() < deadline, "the standby does not follow");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
+    }
+}
+
+/// Waits until a restored server has replayed the write-ahead log.
+async fn wait_until_writable(node: &PostgresNode) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut sql = node.sql().await;
+    while sql.number("SELECT pg_is_in_recovery()::int::bigint").await == 1 {
+        assert!(Instant::now() < deadline, "PostgreSQL does not finish the restore");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -26,13 +26,14 @@ pub(super) fn report(
     let _infallible = writeln!(
         text,
         "\n{total} faults in {} s, with {} fault-free windows of {} s (one after every {FAULTS_PER_WINDOW} faults). \
-         {REPLICAS} replicas, {} tenants, {} runners with the script backend, {} simulated runners and {} key writers; \
+         {REPLICAS} replicas, {} tenants, {} runners with the script backend, {} with Codex, {} simulated runners and {} key writers; \
          every run and every audit log of a key writer has a follower that changes its replica with each connection.\n",
         elapsed.as_secs(),
         injections.windows,
         storm.size.window.as_secs(),
         storm.tenants.len(),
-        storm.size.runners,
+        storm.size.runners - storm.size.codex_runners,
+        storm.size.codex_runners,
         storm.size.appenders,
         storm.size.key_writers,
     );
@@ -43,7 +44,7 @@ pub(super) fn report(
     let _infallible = writeln!(
         text,
         "{} runs, {} events in their logs, {acknowledged} of them confirmed to simulated runners, {received} received by \
-         followers, of which {restarted} were told after a failover to read again; {} confirmed keys, {} entries in the followed audit logs. Clients sent {} requests: {} got no \
+         followers, of which {restarted} were told after a failover or a restore to read again; {} confirmed keys, {} entries in the followed audit logs. Clients sent {} requests: {} got no \
          response, {} got 503 or 429 with `Retry-After`, {} got 401 from the replica whose clock had jumped. The supervisor restarted servers {} times and runners {} times. \
          Ends of commands: {}.\n",
         history.runs.len(),

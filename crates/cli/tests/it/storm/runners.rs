@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::StormTenant;
 use super::small_disk::SmallDisk;
+use crate::runner_faults::agent::Agent;
 use crate::support::proxy::{self, Gate, ProxyAction, ProxyRequest};
 use crate::support::runner_process::{RunnerProcess, children, send_signal};
 
@@ -44,21 +46,31 @@ pub(super) struct StormRunners {
 struct RunnerSlot {
     process: Mutex<Option<RunnerProcess>>,
     proxy_url: String,
+    agent: Agent,
     enrolment: PathBuf,
     state: PathBuf,
+    profiles: PathBuf,
 }
 
 impl StormRunners {
-    /// Starts a runner for each enrolment secret, and the supervisor.
-    pub(super) fn start(folder: &Path, servers: &[String], enrolments: &[String]) -> Arc<Self> {
+    /// Starts a runner for each tenant, and the supervisor. `model` is the URL of the model of real agents.
+    pub(super) fn start(
+        folder: &Path,
+        servers: &[String],
+        tenants: &[StormTenant],
+        model: &str,
+    ) -> Arc<Self> {
+        let profiles = folder.join("profiles");
+        Agent::Codex.write_profile(&profiles, model);
         let disk = SmallDisk::mount(&folder.join("runners"), DISK_MIB);
         let armed = Arc::new(Mutex::new(None));
-        let slots = enrolments.iter().enumerate().map(|(number, secret)| {
+        let slots = tenants.iter().enumerate().map(|(number, tenant)| {
             let enrolment = folder.join(format!("enrolment-{number}"));
-            crate::support::agent::write_private(&enrolment, secret);
+            crate::support::agent::write_private(&enrolment, &tenant.enrolment);
             let proxy_url = start_proxy(number, servers, Arc::clone(&armed));
             let state = disk.path().join(format!("state-{number}"));
-            RunnerSlot { process: Mutex::default(), proxy_url, enrolment, state }
+            let (agent, profiles) = (tenant.agent, profiles.clone());
+            RunnerSlot { process: Mutex::default(), proxy_url, agent, enrolment, state, profiles }
         });
         let runners = Arc::new(Self { slots: slots.collect(), disk, armed, restarts: AtomicUsize::new(0) });
         let supervised = Arc::downgrade(&runners);
@@ -128,7 +140,10 @@ impl RunnerSlot {
             .arg(&self.enrolment)
             .arg("--state")
             .arg(&self.state)
-            .args(["--idle-seconds", "1"])
+            .args(["--idle-seconds", "1", "--profile", self.agent.profile_name(), "--profiles"])
+            .arg(&self.profiles)
+            .arg("--codex")
+            .arg(guildhall_testkit::codex_program())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .stdin(Stdio::null());

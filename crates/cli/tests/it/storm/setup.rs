@@ -9,7 +9,7 @@ use futures::{StreamExt, stream};
 use guildhall_domain::ids::TenantId;
 use guildhall_domain::journal::{Journal, Stream};
 use guildhall_engines::{Nats, RestartPolicy, StateDir};
-use guildhall_testkit::{EngineUrls, TestDb, subject_prefix};
+use guildhall_testkit::{EngineUrls, FakeModel, TestDb, subject_prefix};
 use reqwest::Method;
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -18,7 +18,9 @@ use super::api::Api;
 use super::postgres_pair::PostgresPair;
 use super::replicas::{REPLICAS, StormReplicas};
 use super::runners::StormRunners;
+use super::secrets_disk::SecretsDisk;
 use super::{Storm, StormSize, StormTenant};
+use crate::runner_faults::agent::Agent;
 use crate::support::cluster::{PASSWORD, create_first_user};
 
 /// Tenants that are created at the same time.
@@ -39,21 +41,23 @@ impl Storm {
             nats: nats.url(),
         };
         let db = TestDb::migrated(urls).await;
-        let replicas = StormReplicas::start(folder.path(), environment(&db, &nats));
+        let secrets = SecretsDisk::mount(folder.path());
+        let replicas = StormReplicas::start(folder.path(), environment(&db, &nats, &secrets));
         let api = Api::new(replicas.ports.clone());
         wait_ready(&api).await;
         create_first_user(&db);
         let access = sign_in(&api).await;
         let create = |number: usize| {
             let has_runner = number < size.runners + size.appenders;
-            create_tenant(&api, &access, number, has_runner)
+            let agent = if number < size.codex_runners { Agent::Codex } else { Agent::Script };
+            create_tenant(&api, &access, number, has_runner.then_some(agent))
         };
         let tenants: Vec<_> = (0..size.tenants()).map(create).collect();
         let tenants: Vec<_> = stream::iter(tenants).buffered(CONCURRENT_TENANTS).collect().await;
         let servers: Vec<_> = (0..REPLICAS).map(|replica| api.url(replica, "")).collect();
-        let enrolments: Vec<_> =
-            tenants[..size.runners].iter().map(|tenant: &StormTenant| tenant.enrolment.clone()).collect();
-        let runners = StormRunners::start(folder.path(), &servers, &enrolments);
+        let model = FakeModel::start().await;
+        let runners =
+            StormRunners::start(folder.path(), &servers, &tenants[..size.runners], &model.base_url());
         Self {
             size,
             api,
@@ -64,7 +68,9 @@ impl Storm {
             stop: Default::default(),
             writers_done: Default::default(),
             runners,
+            _model: model,
             replicas,
+            secrets,
             nats,
             db,
             postgres,
@@ -74,7 +80,7 @@ impl Storm {
     }
 }
 
-fn environment(db: &TestDb, nats: &Nats) -> Vec<(String, String)> {
+fn environment(db: &TestDb, nats: &Nats, secrets: &SecretsDisk) -> Vec<(String, String)> {
     let settings = [
         ("POSTGRES_URL", db.url().expose_secret().to_owned()),
         ("POSTGRES_MAX_CONNECTIONS", "15".to_owned()),
@@ -82,6 +88,7 @@ fn environment(db: &TestDb, nats: &Nats) -> Vec<(String, String)> {
         ("NATS_SUBJECT_PREFIX", subject_prefix()),
         ("TELEMETRY_LOG_FILTER", "warn".to_owned()),
         ("IDENTITY_KEY_ENCRYPTION_KEY", "0".repeat(64)),
+        ("SECRETS_FOLDER", secrets.folder().display().to_string()),
         ("RUNS_LEASE", "8s".to_owned()),
         ("RUNS_LEASE_GRACE", "1s".to_owned()),
         ("RUNS_TEND_EVERY", "500ms".to_owned()),
@@ -111,7 +118,8 @@ async fn sign_in(api: &Api) -> String {
     tokens["accessToken"].as_str().expect("a token").to_owned()
 }
 
-async fn create_tenant(api: &Api, access: &str, number: usize, has_runner: bool) -> StormTenant {
+/// Creates a tenant, with an enrolment for runners of an agent.
+async fn create_tenant(api: &Api, access: &str, number: usize, runner: Option<Agent>) -> StormTenant {
     let slug = format!("tenant-{number}");
     let body = json!({ "slug": slug, "name": slug });
     let created = api.create("/api/v1/tenants", access, &slug, &body).await;
@@ -122,8 +130,13 @@ async fn create_tenant(api: &Api, access: &str, number: usize, has_runner: bool)
         created["secret"].as_str().expect("a secret").to_owned()
     };
     let bearer = secret("keys", json!({ "name": "writer", "role": "operator" })).await;
-    let enrolment =
-        if has_runner { secret("enrolments", json!({ "name": "runners" })).await } else { String::new() };
+    let enrolment = match runner {
+        Some(agent) => {
+            secret("enrolments", json!({ "name": "runners", "profile": agent.profile_name() })).await
+        }
+        None => String::new(),
+    };
+    let agent = runner.unwrap_or(Agent::Script);
     let owner = id.parse::<TenantId>().expect("an id").as_uuid();
-    StormTenant { id, stream: Stream { journal: Journal::Audit, owner }, bearer, enrolment }
+    StormTenant { id, stream: Stream { journal: Journal::Audit, owner }, bearer, agent, enrolment }
 }
