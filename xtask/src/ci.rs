@@ -1,9 +1,10 @@
 //! The checks that every change must pass, the cheapest first.
 
-use std::fs;
 use std::io::{self, Seek};
+use std::num::NonZero;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -50,6 +51,9 @@ const STEPS: [Step; 14] = [
     ("attack", attack::run_ci),
     ("contract", || contract::run(&contract::ContractArgs::default())),
 ];
+
+/// Read by nextest.
+const TEST_THREADS: &str = "NEXTEST_TEST_THREADS";
 
 /// How many of the slowest tests are printed.
 const SLOWEST_TESTS: usize = 10;
@@ -149,5 +153,15 @@ pub(crate) fn test(args: &TestArgs) -> Result<()> {
     // Tests start the runner as a separate program, which cargo does not know as a dependency of their package.
     build_workspace()?;
     let engines = Engines::temporary()?;
-    step("test", cargo(["nextest", "run"]).args(&args.rest).envs(engines.env()))
+    let mut command = cargo(["nextest", "run"]);
+    if env::var_os(TEST_THREADS).is_none() {
+        command.env(TEST_THREADS, test_threads().to_string());
+    }
+    step("test", command.args(&args.rest).envs(engines.env()))
+}
+
+/// Three tests for two cores: tests wait for agents, leases and restarts in a third of their time.
+fn test_threads() -> usize {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    cores + cores.div_ceil(2)
 }

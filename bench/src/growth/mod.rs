@@ -45,6 +45,12 @@ impl Growth {
         of(|counts| counts.statements)
     }
 
+    /// Returns the statements that each further one costs.
+    fn per_item(&self) -> f64 {
+        let [few, many] = &self.costs;
+        (many.statements - few.statements) / f64::from(u32::try_from(self.n * 9).unwrap_or(u32::MAX))
+    }
+
     fn print(&self) {
         let [few, many] = &self.costs;
         println!(
@@ -77,12 +83,14 @@ async fn measure(installation: &Installation) -> Result<()> {
         followers(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
         waiting_runners(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
         offered_run(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
-        held_runs(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
         listed_runs(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
         pending_runs(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
         finished_runs(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
         tenants(&mut counters).await?,
     ];
+    // Not flat: each holder polls for the commands of its run.
+    let held = held_runs(installation, &signed_in(installation, &tenant).await?, &mut counters).await?;
+    println!("held_run_statements_a_second={:.3}", held.per_item());
     let worst = growths.iter().map(Growth::ratio).fold(0.0, f64::max);
     println!("growth_worst_ratio={worst:.2}");
     Ok(())
