@@ -3154,7 +3154,7 @@ export interface components {
             runnerId: string;
             /**
              * Format: int64
-             * @description Milliseconds to wait for a run. Must be shorter than the request timeout of the server.
+             * @description Milliseconds to wait for a run, at most 30 s. They do not count against the request timeout of the server.
              */
             wait?: number;
         };
@@ -3171,6 +3171,12 @@ export interface components {
         /** @description The claimed run; null if none was available in time. */
         ClaimedView: {
             grant?: components["schemas"]["GrantView"] | null;
+            /**
+             * Format: int64
+             * @description How long the request had waited when the run was claimed. The lease starts this long after the request was sent, or
+             *     later.
+             */
+            waitedMs?: number;
         };
         /** @description An event of a run. */
         ClientRunEvent: {
@@ -6736,7 +6742,7 @@ export interface operations {
                  * @example 0123456789abcdef-42
                  */
                 after?: string;
-                /** @description How long to wait, in milliseconds; at most a second less than the request timeout of the server (10 s by default). */
+                /** @description How long to wait, in milliseconds; at most 30 s. */
                 wait?: number;
             };
             header?: never;
@@ -8605,7 +8611,7 @@ export interface operations {
                 /** @description The `cancelSeq` of the last response. */
                 cancelSeq?: number;
                 limit?: number;
-                /** @description Milliseconds to wait for work. Must be shorter than the request timeout of the server. */
+                /** @description Milliseconds to wait for work, at most 30 s. They do not count against the request timeout of the server. */
                 wait?: number;
             };
             header?: never;

@@ -49,8 +49,8 @@ pub async fn register(
 pub(super) struct ClaimedRun {
     pub(super) held: LeasedRun,
     pub(super) grant: Box<Grant>,
-    /// Taken before the claim was sent: the lease starts at this time or later.
-    pub(super) requested_at: Instant,
+    /// The lease starts at this time or later.
+    pub(super) leased_since: Instant,
 }
 
 /// The result of a claim.
@@ -78,7 +78,8 @@ pub(super) async fn claim(
         };
         match claim {
             Ok(ClaimOutcome::Granted { run: held, grant }) => {
-                return Ok(ClaimResult::Claimed(ClaimedRun { held, grant, requested_at }));
+                let leased_since = requested_at + grant.waited;
+                return Ok(ClaimResult::Claimed(ClaimedRun { held, grant, leased_since }));
             }
             Ok(ClaimOutcome::Ended) if options.run.is_some() => return Ok(ClaimResult::NoRun),
             Ok(ClaimOutcome::Draining) => return Ok(ClaimResult::Draining),

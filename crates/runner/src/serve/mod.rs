@@ -39,7 +39,7 @@ pub async fn serve(
     options: &ServeOptions,
     stop: &CancellationToken,
 ) -> Result<ServeOutcome, ServeError> {
-    let ClaimedRun { held, grant, requested_at } = match claim(client, runner, options, stop).await? {
+    let ClaimedRun { held, grant, leased_since } = match claim(client, runner, options, stop).await? {
         ClaimResult::Claimed(claimed) => claimed,
         ClaimResult::NoRun => return Ok(ServeOutcome::NoRun),
         ClaimResult::Draining => return Ok(ServeOutcome::Draining),
@@ -49,7 +49,7 @@ pub async fn serve(
     let keeper = LeaseKeeper {
         held: held.clone(),
         lease: grant.lease,
-        since: requested_at,
+        since: leased_since,
         guard,
         lost: lost.clone(),
     };

@@ -16,8 +16,9 @@ use crate::model_proxy::{HostPattern, ModelCaps};
 use crate::sandbox::{Containment, UserError};
 use crate::workspace::WorkspaceError;
 
-/// Timeout of one poll; the server answers earlier when there is work.
-pub(super) const POLL_TIMEOUT: Duration = Duration::from_secs(8);
+/// Timeout of one poll; the server answers earlier when there is work. A poll costs the server one statement. A replica
+/// that has stopped without closing its connections is noticed at the end of a poll.
+pub(super) const POLL_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// Delay before a failed request is retried.
 pub(super) const RETRY_DELAY: Duration = Duration::from_millis(300);

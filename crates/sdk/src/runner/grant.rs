@@ -19,6 +19,8 @@ pub struct Grant {
     pub lease_expires_at: Timestamp,
     /// How long the lease lasts without a renewal. Stop the backend before that.
     pub lease: Duration,
+    /// The lease starts this long after the request was sent, or later: the server waited for a run.
+    pub waited: Duration,
     /// When the token expires, unless the lease is renewed.
     pub token_expires_at: Timestamp,
     /// The backend's thread to resume; `None` starts a new one.
@@ -44,6 +46,7 @@ pub(super) fn parse_grant(client: &Client, view: GrantView) -> Result<(SecretStr
         epoch: view.epoch,
         lease_expires_at: view.lease_expires_at,
         lease: Duration::from_millis(view.lease_ms),
+        waited: Duration::ZERO,
         token_expires_at: view.token_expires_at,
         thread_id: view.thread_id,
         storage_kind: view.storage_kind,

@@ -91,14 +91,15 @@ impl RunnerClient {
         let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let body = ClaimNext { runner_id: runner.to_string(), wait };
         let request = self.client.request(Method::POST, &["runners", "claim"]).json(&body);
-        let view = match self.client.call::<ClaimedView>(request).await {
-            Ok(ClaimedView { grant: Some(view) }) => view,
-            Ok(ClaimedView { grant: None }) => return Ok(ClaimOutcome::Ended),
+        let (view, waited_ms) = match self.client.call::<ClaimedView>(request).await {
+            Ok(ClaimedView { grant: Some(view), waited_ms }) => (view, waited_ms),
+            Ok(ClaimedView { grant: None, .. }) => return Ok(ClaimOutcome::Ended),
             Err(error) if error.kind() == Some(FailureKind::Conflict) => return Ok(ClaimOutcome::Draining),
             Err(error) => return Err(error),
         };
         let run = view.run.run_id.parse().map_err(|_| self.client.invalid_response("invalid run id"))?;
-        let (token, grant) = parse_grant(&self.client, view)?;
+        let (token, mut grant) = parse_grant(&self.client, view)?;
+        grant.waited = Duration::from_millis(waited_ms);
         let run = LeasedRun::new(self.client.clone(), run, token);
         Ok(ClaimOutcome::Granted { run, grant: Box::new(grant) })
     }

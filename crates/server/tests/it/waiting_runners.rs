@@ -55,7 +55,11 @@ async fn waiting_runners_keep_no_other_request_out() {
         }
     };
     let (answers, ()) = join(waiting, others).await;
-    assert!(answers.iter().all(|answer| answer.status == 200 && answer.body == json!({ "grant": null })));
+    assert!(
+        answers
+            .iter()
+            .all(|answer| answer.status == 200 && answer.body == json!({ "grant": null, "waitedMs": 0 }))
+    );
     assert_eq!(metric(&cluster.first, "guildhall_http_waiting_requests").await, 0);
 }
 
@@ -115,7 +119,7 @@ async fn each_of_many_offered_runs_finds_a_runner() {
 async fn lost_offer_is_found_by_the_poll() {
     let engines = PrivateEngines::start();
     let db = TestDb::migrated(engines.urls()).await;
-    let setup = Setup::with_private_engines(&db, &engines.urls()).with("http.request_timeout", "30s");
+    let setup = Setup::with_private_engines(&db, &engines.urls());
     let cluster = Cluster::with_setup(setup, db).await;
     let tenant = cluster.create_test_tenant("acme").await;
     let (run, runner) = (cluster.create_run(&tenant).await, cluster.first.register_runner(&tenant).await);
@@ -134,7 +138,7 @@ async fn lost_offer_is_found_by_the_poll() {
 async fn holder_gets_a_command_without_nats() {
     let engines = PrivateEngines::start();
     let db = TestDb::migrated(engines.urls()).await;
-    let setup = Setup::with_private_engines(&db, &engines.urls()).with("http.request_timeout", "60s");
+    let setup = Setup::with_private_engines(&db, &engines.urls());
     let cluster = Cluster::with_setup(setup, db).await;
     let tenant = cluster.create_test_tenant("acme").await;
     let run = cluster.create_run(&tenant).await;
@@ -145,9 +149,23 @@ async fn holder_gets_a_command_without_nats() {
         wait_for_waiting(&cluster.first, 1).await;
         cluster.send_turn(&run, "go").await
     };
-    let (work, command) = join(cluster.first.poll(&claim, 0, 50_000), send).await;
+    let (work, command) = join(cluster.first.poll(&claim, 0, 30_000), send).await;
     assert_eq!(work.body["commands"][0]["commandId"], json!(command), "{}", work.text);
-    assert!(began.elapsed() < Duration::from_secs(40), "found at the end of the poll only");
+    assert!(began.elapsed() < Duration::from_secs(25), "found at the end of the poll only");
+}
+
+/// The default wait of a runner is longer than the default timeout.
+#[tokio::test]
+async fn poll_may_wait_longer_than_the_request_timeout() {
+    let db = TestDb::new().await;
+    let setup = Setup::new(&db).with("http.request_timeout", "5s");
+    let cluster = Cluster::with_setup(setup, db).await;
+    let tenant = cluster.create_test_tenant("acme").await;
+    let run = cluster.create_run(&tenant).await;
+    let claim = cluster.first.claim(&tenant, &run).await;
+    let work = cluster.first.poll(&claim, 0, 6_000).await;
+    assert_eq!(work.status, 200, "{}", work.text);
+    assert_eq!(work.body["commands"], json!([]));
 }
 
 /// What is known of a waiting runner may be old; the claim itself is not.

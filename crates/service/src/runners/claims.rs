@@ -169,14 +169,16 @@ impl Claims {
     }
 
     /// Claims the run that has waited longest for one of this runner's profiles, or waits for one. The runner is
-    /// authenticated by the token of its enrolment. Returns none when the time is over.
+    /// authenticated by the token of its enrolment. Returns none when the time is over, else the grant and how long the
+    /// runner had waited before the claim.
     pub async fn claim_next(
         &self,
         bearer: &SecretString,
         runner: RunnerId,
         wait: Duration,
-    ) -> Result<Option<LeaseGrant>, ServiceError> {
-        let deadline = Instant::now() + wait;
+    ) -> Result<Option<(LeaseGrant, Duration)>, ServiceError> {
+        let began = Instant::now();
+        let deadline = began + wait;
         let (enrolment, runner) = self.runner_cache.authenticate(bearer, runner).await?;
         if runner.is_draining {
             return Err(RunnerError::Draining.into());
@@ -196,7 +198,7 @@ impl Claims {
                 place.has_looked();
             }
             if claimed.is_some() || Instant::now() >= deadline {
-                return Ok(claimed);
+                return Ok(claimed.map(|grant| (grant, looked_at - began)));
             }
             waiting.found_nothing(&group, looked_at);
             place = waiting.enter(&group);

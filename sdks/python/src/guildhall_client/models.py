@@ -3238,6 +3238,7 @@ class ClaimedView(TypedDict):
     """
 
     grant: NotRequired[GrantView | None]
+    waitedMs: NotRequired[int]
 
 
 RunEvent: TypeAlias = RunStatusEvent | CommandStatusEvent | UserMessageEvent | ClientRunEvent | TerminalStatusEvent | AssistantDeltaEvent | AssistantMessageEvent | ReasoningDeltaEvent | ReasoningEvent | ToolCallEvent | CommandOutputEvent | ArtifactEvent | BackendStatusEvent | ErrorEvent | UsageEvent | ApprovalDeclinedEvent | ApprovalRequestedEvent | ApprovalStatusEvent | ApprovalVoteEvent | BackendEvent | OtherEvent

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use super::trace::route;
 use crate::edge::app::Limits;
 use crate::edge::error::ApiError;
-use crate::edge::long_poll::RequestPlace;
+use crate::edge::long_poll::{RequestDeadline, RequestPlace};
 
 /// Probes and metrics are exempt: they are needed most under overload.
 const EXEMPT_PATHS: [&str; 3] = ["/health/live", "/health/readiness", "/metrics"];
@@ -55,11 +55,13 @@ pub(super) async fn concurrency(
 const UPLOADS: &str = "/api/v1/agent/attachments";
 
 /// Fails a request that takes too long. Its handler is dropped and its transaction rolled back.
-pub(super) async fn timeout(State(limits): State<Limits>, request: Request, next: Next) -> Response {
+pub(super) async fn timeout(State(limits): State<Limits>, mut request: Request, next: Next) -> Response {
     let limit = if route(&request) == UPLOADS { limits.attachment_timeout } else { limits.request_timeout };
-    match tokio::time::timeout(limit, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => {
+    let deadline = RequestDeadline::new(limit);
+    request.extensions_mut().insert(deadline.clone());
+    tokio::select! {
+        response = next.run(request) => response,
+        () = deadline.passed() => {
             let message = format!("the request timed out after {} ms", limit.as_millis());
             ApiError::new(FailureKind::Timeout, message).into_response()
         }

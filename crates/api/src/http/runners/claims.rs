@@ -57,5 +57,7 @@ pub(crate) async fn claim_next(
         // The server stops accepting: the runner asks another replica.
         () = app.closing.cancelled() => None,
     };
-    Ok(Json(ClaimedView { grant: claimed.map(view) }))
+    let (grant, waited) = claimed.unzip();
+    let waited_ms = waited.map_or(0, |waited| u64::try_from(waited.as_millis()).unwrap_or(0));
+    Ok(Json(ClaimedView { grant: grant.map(view), waited_ms }))
 }

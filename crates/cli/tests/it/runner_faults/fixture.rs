@@ -112,7 +112,11 @@ impl RunnerFixture {
 
     /// Starts a runner that claims the oldest waiting run of the demo profile.
     pub(super) fn start_warm_runner(&self, arguments: &[&str]) -> RunnerProcess {
-        RunnerProcess::start(&mut self.command(&self.cluster.url(0, ""), arguments), self.new_log_path())
+        self.start_warm_runner_at(&self.cluster.url(0, ""), arguments)
+    }
+
+    pub(super) fn start_warm_runner_at(&self, url: &str, arguments: &[&str]) -> RunnerProcess {
+        RunnerProcess::start(&mut self.command(url, arguments), self.new_log_path())
     }
 
     pub(super) fn new_log_path(&self) -> PathBuf {

@@ -10,6 +10,7 @@ mod drain;
 mod fixture;
 mod kills;
 mod leftover_events;
+mod long_waits;
 mod network_cut;
 mod parked_questions;
 mod server_errors;

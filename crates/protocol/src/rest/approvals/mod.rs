@@ -81,7 +81,7 @@ pub struct ApprovalsQuery {
     /// Long poll: wait until something has changed after this `position` of an earlier list.
     #[param(example = "0123456789abcdef-42")]
     pub after: Option<String>,
-    /// How long to wait, in milliseconds; at most a second less than the request timeout of the server (10 s by default).
+    /// How long to wait, in milliseconds; at most 30 s.
     #[serde(default)]
     pub wait: u64,
 }

@@ -90,7 +90,7 @@ pub struct ClaimRun {
 pub struct ClaimNext {
     #[schema(example = "rnr_01920000000070008000000000000000")]
     pub runner_id: String,
-    /// Milliseconds to wait for a run. Must be shorter than the request timeout of the server.
+    /// Milliseconds to wait for a run, at most 30 s. They do not count against the request timeout of the server.
     #[serde(default)]
     #[schema(maximum = 60000)]
     pub wait: u64,
@@ -101,6 +101,10 @@ pub struct ClaimNext {
 #[serde(rename_all = "camelCase")]
 pub struct ClaimedView {
     pub grant: Option<GrantView>,
+    /// How long the request had waited when the run was claimed. The lease starts this long after the request was sent, or
+    /// later.
+    #[serde(default)]
+    pub waited_ms: u64,
 }
 
 /// The result of a claim or of a lease renewal.
@@ -208,7 +212,7 @@ pub struct PollQuery {
     #[serde(default = "default_poll_limit")]
     #[param(minimum = 1, maximum = 100)]
     pub limit: u32,
-    /// Milliseconds to wait for work. Must be shorter than the request timeout of the server.
+    /// Milliseconds to wait for work, at most 30 s. They do not count against the request timeout of the server.
     #[serde(default)]
     #[param(minimum = 0, maximum = 60000)]
     pub wait: u64,
