@@ -15,8 +15,8 @@ use crate::runner_faults::agent::Agent;
 use crate::support::proxy::{self, Gate, ProxyAction, ProxyRequest};
 use crate::support::runner_process::{RunnerProcess, children, send_signal};
 
-/// Spools, workspaces and logs of all runners.
-const DISK_MIB: u32 = 512;
+/// Spools, workspaces and logs of all runners, and what Codex keeps of each session: 3 MB.
+const DISK_MIB: u32 = 4096;
 
 /// A request of a runner around which it is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
