@@ -1,7 +1,8 @@
 //! The connection pool.
 
 use std::io;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -63,13 +64,17 @@ impl Store {
             .options([("jit", "off")])
             .options(limits.map(|(name, limit)| (name, format!("{}ms", limit.as_millis()))));
         let answer_timeout = options.statement_timeout + ANSWER_MARGIN;
+        let silences = Arc::new(Silences::default());
         let pool = PgPoolOptions::new()
             .max_connections(options.max_connections)
             .acquire_timeout(options.acquire_timeout)
             .after_connect(|connection, _| Box::pin(refuse_standby(connection)))
             // sqlx checks connections too, without a time limit.
             .test_before_acquire(false)
-            .before_acquire(|connection, _| Box::pin(answers_within(connection, IDLE_ANSWER_TIMEOUT)))
+            .before_acquire(move |connection, metadata| {
+                let silences = Arc::clone(&silences);
+                Box::pin(async move { silences.check(connection, metadata.idle_for).await })
+            })
             .after_release(move |connection, _| Box::pin(answers_within(connection, answer_timeout)))
             .connect_lazy_with(connect);
         Ok(Self { pool, answer_timeout })
@@ -99,6 +104,32 @@ async fn refuse_standby(connection: &mut PgConnection) -> Result<(), sqlx::Error
         return Err(sqlx::Error::Io(io::Error::other("PostgreSQL is a standby")));
     }
     Ok(())
+}
+
+/// When an idle connection was last asked and stayed silent.
+///
+/// After a failover all idle connections may be silent. Each one would cost a caller the whole time limit, and a request
+/// that needs several of them waits for each. So connections that were idle when the first one was asked are replaced
+/// without a wait.
+#[derive(Debug, Default)]
+struct Silences(Mutex<Option<Instant>>);
+
+impl Silences {
+    /// Returns whether a connection that was idle for some time can be used.
+    async fn check(&self, connection: &mut PgConnection, idle_for: Duration) -> Result<bool, sqlx::Error> {
+        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|last| last.elapsed() < idle_for) {
+            return Ok(false);
+        }
+        let asked_at = Instant::now();
+        match timeout(IDLE_ANSWER_TIMEOUT, connection.ping()).await {
+            Ok(answer) => Ok(answer.is_ok()),
+            Err(_) => {
+                *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(asked_at);
+                Ok(false)
+            }
+        }
+    }
 }
 
 /// Returns whether a connection answers. If not, the pool closes it.
