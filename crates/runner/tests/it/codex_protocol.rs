@@ -147,7 +147,10 @@ async fn stderr_of_a_failed_agent_is_reported() {
     let mut harness = Harness::with_agent_script(&fixture, &script).await;
     harness.start(ThreadStart::New).await.expect("start a thread");
     let report = harness.turn("hello").await;
-    assert_eq!(report.failure().message, "codex exited: exit status: 7");
+    assert_eq!(
+        report.failure().message,
+        "codex exited: exit status: 7; side effects unknown: check the workspace"
+    );
     let detail = json!({ "stderr": "out of luck\n" });
     let status = BackendEvent::Status { phase: "backend-ended".to_owned(), detail };
     assert!(report.events.contains(&status), "{report:?}");

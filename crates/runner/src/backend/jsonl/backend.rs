@@ -94,7 +94,7 @@ impl<A: Agent> Backend for AgentBackend<A> {
                 Some(session) => tokio::select! {
                     biased;
                     failure = self.model.exceeded() => TurnOutcome::Failed(failure),
-                    outcome = self.agent.run_turn(session, &self.config, prompt, sink, control) => outcome,
+                    outcome = self.agent.run_turn(session, &self.config, prompt, sink, control) => after_death(outcome),
                 },
                 None => {
                     let message = format!("{} is not running", A::PROTOCOL.agent);
@@ -122,4 +122,15 @@ impl<A: Agent> Backend for AgentBackend<A> {
     fn process_id(&self) -> Option<u32> {
         self.session.as_ref().map(Session::process_id)
     }
+}
+
+/// Says in the failure of an agent that died during a turn what nobody knows.
+fn after_death(outcome: TurnOutcome) -> TurnOutcome {
+    if let TurnOutcome::Failed(failure) = &outcome
+        && failure.died
+    {
+        let message = format!("{}; side effects unknown: check the workspace", failure.message);
+        return TurnOutcome::Failed(BackendFailure::died(message));
+    }
+    outcome
 }

@@ -19,6 +19,7 @@ use guildhall_egress::{ConnectError, Connector};
 use guildhall_runtime::Tasks;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, copy_bidirectional, split};
 use tokio::process::Child;
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing::{debug, warn};
 
@@ -130,7 +131,12 @@ impl SshServer {
             return;
         };
         let tail = StderrTail::default();
-        self.tasks.spawn("stderr of ssh", tail.clone().follow(stderr));
+        let (read_all, stderr_ended) = oneshot::channel();
+        let follow = tail.clone().follow(stderr);
+        self.tasks.spawn("stderr of ssh", async move {
+            follow.await;
+            let _nobody_waits = read_all.send(());
+        });
         let (from_git, mut to_git) = split(stream);
         let send = async {
             let _closed = copy(&mut from_git.take(MAX_REQUEST_BYTES as u64), &mut stdin).await;
@@ -146,16 +152,24 @@ impl SshServer {
         if received > max_bytes {
             self.failure.set(FetchFailure::TooLarge);
         } else {
-            self.record_end(ssh, received, &tail).await;
+            self.record_end(ssh, received, &tail, stderr_ended).await;
         }
         // Last: when git ends, the reason of a failure is known.
         let _closed = to_git.shutdown().await;
     }
 
-    async fn record_end(&self, ssh: &mut Child, received: u64, tail: &StderrTail) {
+    async fn record_end(
+        &self,
+        ssh: &mut Child,
+        received: u64,
+        tail: &StderrTail,
+        stderr_ended: oneshot::Receiver<()>,
+    ) {
         let Ok(Ok(status)) = timeout(EXIT_TIMEOUT, ssh.wait()).await else {
             return self.failure.set_first(FetchFailure::Unreachable);
         };
+        // The reason may be written, and not read yet.
+        let _left_open = timeout(EXIT_TIMEOUT, stderr_ended).await;
         debug!(bytes = received, "ssh ended: {status}");
         match client::failure_of(status, &tail.read()) {
             // The relay knows why there was no connection.
