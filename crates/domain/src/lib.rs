@@ -11,6 +11,7 @@ pub mod agents;
 pub mod approvals;
 pub mod failure;
 pub mod front;
+pub mod identity;
 pub mod ids;
 pub mod journal;
 pub mod named_enum;

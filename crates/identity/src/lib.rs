@@ -1,6 +1,6 @@
-//! Authentication primitives: passwords, opaque secrets, signed access tokens and signing keys.
+//! Authentication primitives: passwords, opaque secrets, signed access tokens, signing keys and certificates.
 //!
-//! The server and the CLI share them. Certificates and Merkle proofs are planned. Nothing here reads a clock or a
+//! The server and the CLI share them. Merkle proofs are planned. Nothing here reads a clock or a
 //! store: callers pass the time in, and store hashes or encrypted bytes.
 //!
 //! This crate does not know where keys are stored, nor what a token permits: a verified token names the caller, and the
@@ -15,6 +15,7 @@ pub mod name_tag;
 pub mod opaque;
 pub mod password;
 pub mod payload_seal;
+pub mod pki;
 mod random;
 pub mod seal;
 pub mod signing_key;

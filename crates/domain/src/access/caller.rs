@@ -84,7 +84,8 @@ impl Caller {
 
     /// Returns whether tokens of this kind can hold permissions. Tokens of external subjects, enrolments and runs give
     /// access to the object they name and to nothing else, even if a membership was loaded.
-    pub(super) fn can_hold_permissions(&self) -> bool {
+    #[must_use]
+    pub fn can_hold_permissions(&self) -> bool {
         match self.kind {
             TokenKind::User | TokenKind::Agent | TokenKind::Service => true,
             TokenKind::External | TokenKind::Enrolment | TokenKind::Run => false,
