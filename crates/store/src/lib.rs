@@ -6,6 +6,10 @@
 //! This crate contains no business rules: it reads and writes what the caller passes in.
 
 pub mod agents;
+pub mod aid_certificates;
+pub mod aid_issuer;
+pub mod aid_reservations;
+pub mod aids;
 mod application_role;
 pub mod approval_policies;
 pub mod approval_rules;

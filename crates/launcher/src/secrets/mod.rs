@@ -4,10 +4,13 @@
 //! files: `profile.toml`, without secrets, and `credential`. The credential never appears in PostgreSQL, logs,
 //! responses or the audit log: they only contain a name, a version and the last digits of a hash ([`StoredProfile`](guildhall_domain::profiles::StoredProfile)).
 //!
+//! The keys of the AUN issuer are files too, encrypted with the key-encryption key ([`IssuerFolder`]).
+//!
 //! [`FileStore`] stores them on this machine. A Kubernetes store would use Secrets behind the same trait.
 
 mod file_store;
 mod git_store;
+mod issuer_folder;
 mod private_dir;
 mod store;
 #[cfg(test)]
@@ -15,4 +18,5 @@ mod tests;
 
 pub use file_store::FileStore;
 pub use git_store::GitCredentialStore;
+pub use issuer_folder::{IssuerFile, IssuerFolder};
 pub use store::{NewProfile, SecretError, SecretStore};

@@ -1,0 +1,1 @@
+DELETE FROM aid_reservations WHERE name = $1

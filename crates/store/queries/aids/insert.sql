@@ -1,0 +1,1 @@
+INSERT INTO aids (aid, principal) VALUES ($1, $2) ON CONFLICT DO NOTHING
