@@ -9,6 +9,7 @@ use crate::agents::error::AgentError;
 use crate::approvals::error::ApprovalError;
 use crate::failures::{postgres_unavailable, server_error};
 use crate::front::error::FrontError;
+use crate::identity::error::IdentityError;
 use crate::ops::rates::error::RateError;
 use crate::profiles::error::ProfileError;
 use crate::runners::error::RunnerError;
@@ -41,6 +42,8 @@ pub enum ServiceError {
     #[error(transparent)]
     Front(#[from] FrontError),
     #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error(transparent)]
     Rate(#[from] RateError),
     #[error(transparent)]
     Run(#[from] RunError),
@@ -64,6 +67,7 @@ impl ServiceError {
             Self::Access(error) => error.failure(),
             Self::Agent(error) => error.failure(),
             Self::Front(error) => error.failure(),
+            Self::Identity(error) => error.failure(),
             Self::Rate(error) => error.failure(),
             Self::Run(error) => error.failure(),
             Self::Runner(error) => error.failure(),

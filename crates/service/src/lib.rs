@@ -12,6 +12,7 @@ pub mod error;
 mod failures;
 pub mod front;
 pub mod idempotency;
+pub mod identity;
 pub mod journal;
 pub mod ops;
 pub mod profiles;

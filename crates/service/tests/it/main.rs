@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "test helpers may panic with a message")]
 
+mod aids;
 mod idempotency_keys;
 mod journal;
 mod outbox;

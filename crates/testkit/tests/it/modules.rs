@@ -14,6 +14,7 @@ const SERVICE_EDGES: &[(&str, &[&str])] = &[
     ("ops", &[]),
     ("access", &["journal"]),
     ("agents", &["access"]),
+    ("identity", &["access"]),
     ("webhooks", &["access", "ops"]),
     ("retention", &["access"]),
     ("run_steps", &["journal", "webhooks"]),

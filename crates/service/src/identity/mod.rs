@@ -1,0 +1,50 @@
+//! AIDs, their certificates, and the authority that issues them.
+
+pub mod aids;
+pub mod error;
+pub mod issuer;
+pub mod pki;
+
+use std::sync::Arc;
+
+use guildhall_domain::identity::RegistrationMode;
+
+use self::issuer::Issuer;
+use crate::ServiceError;
+use crate::deps::Deps;
+use crate::identity::error::IdentityError;
+
+/// The services of this group. They are missing where the server is not an issuer.
+#[derive(Debug, Clone)]
+pub struct Group {
+    services: Option<Services>,
+}
+
+#[derive(Debug, Clone)]
+struct Services {
+    aids: aids::Aids,
+    pki: pki::Pki,
+}
+
+/// Opens the group.
+#[must_use]
+pub fn open(deps: &Deps, issuer: Option<Issuer>, registration: RegistrationMode) -> Group {
+    let services = issuer.map(|issuer| {
+        let issuer = Arc::new(issuer);
+        Services {
+            aids: aids::Aids::new(deps.store.clone(), deps.clock.clone(), Arc::clone(&issuer), registration),
+            pki: pki::Pki::new(deps.store.clone(), deps.clock.clone(), issuer),
+        }
+    });
+    Group { services }
+}
+
+impl Group {
+    pub fn aids(&self) -> Result<&aids::Aids, ServiceError> {
+        self.services.as_ref().map(|services| &services.aids).ok_or(IdentityError::NotAnIssuer.into())
+    }
+
+    pub fn pki(&self) -> Result<&pki::Pki, ServiceError> {
+        self.services.as_ref().map(|services| &services.pki).ok_or(IdentityError::NotAnIssuer.into())
+    }
+}
