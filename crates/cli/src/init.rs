@@ -41,15 +41,24 @@ pub(crate) fn run(args: &InitArgs) -> Result<()> {
     let password = SecretString::from(password.trim_end_matches(['\r', '\n']));
     let config = Config::load(&Sources::from_process(args.config.clone(), Vec::new()))?;
     let created = new_runtime()?.block_on(guildhall_server::init(&config, &args.name, &password))?;
-    if !created {
+    if !created.first_user && !created.issuer {
         bail!(
             "this installation already has an operator\n  \
              next: sign in as the operator and run `guildhall users create`"
         );
     }
     if args.json {
-        println!("{}", json!({ "made": args.name }));
-    } else {
+        let first_user = created.first_user.then_some(&args.name);
+        println!("{}", json!({ "made": first_user, "issuer": created.issuer }));
+        return Ok(());
+    }
+    if created.issuer {
+        println!(
+            "created the keys of the issuer `{}` in secrets.folder: back them up; move aun/root.key to a safe place",
+            config.aun.issuer
+        );
+    }
+    if created.first_user {
         println!(
             "created the first user `{}` (operator); start the server with `guildhall serve`",
             args.name

@@ -26,8 +26,8 @@ use std::process;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use client::{
-    access, agents, approvals, automations, completions, context, profiles, retention, runners, runs,
-    sessions, webhooks,
+    access, agents, approvals, automations, completions, context, identity, profiles, retention, runners,
+    runs, sessions, webhooks,
 };
 use exit::ErrorFormat;
 use exit_code::ExitCode;
@@ -90,6 +90,8 @@ enum Command {
     Keys(access::keys::KeysArgs),
     /// Create and list projects
     Projects(access::projects::ProjectsArgs),
+    /// Create, list, renew and revoke AIDs (names in the AUN network) and their certificates
+    Aid(identity::AidArgs),
     /// Create, list and change agents
     Agents(agents::AgentsArgs),
     /// Create, list, change and run automations (stored messages to an agent)
@@ -184,6 +186,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Invitations(args) => access::invitations::run(args),
         Command::Keys(args) => access::keys::run(args),
         Command::Projects(args) => access::projects::run(args),
+        Command::Aid(args) => identity::run(args),
         Command::Agents(args) => agents::run(args),
         Command::Automations(args) => automations::run(args),
         Command::Enrolments(args) => runners::enrolments::run(args),

@@ -10,6 +10,7 @@
 
 mod account;
 mod agents;
+mod aids;
 mod approvals;
 mod audit;
 mod auth;

@@ -10,6 +10,7 @@ use guildhall_domain::runs::policy::TenantBounds;
 use guildhall_egress::{AddressRules, EgressOptions};
 use guildhall_identity::audit_key::AuditSigningKey;
 use guildhall_identity::seal::Kek;
+use guildhall_service::identity::issuer::Issuer;
 use guildhall_service::runners::tokens::RUN_TOKEN_LIFETIME;
 use jiff::SignedDuration;
 
@@ -17,7 +18,7 @@ use crate::Config;
 use crate::outbound::{self, OidcProvider};
 use crate::public_url::PublicUrl;
 use crate::start_error::StartError;
-use crate::{attachments, audit, launcher, stores};
+use crate::{attachments, audit, issuer, launcher, stores};
 
 /// How long a signing key signs before the next one takes over.
 const SIGNING_PERIOD: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -32,6 +33,8 @@ pub(crate) struct Settings {
     pub(crate) rotation: RotationPolicy,
     pub(crate) kek: Kek,
     pub(crate) audit_key: Option<Arc<AuditSigningKey>>,
+    /// None where the server issues no AIDs.
+    pub(crate) issuer: Option<Issuer>,
     pub(crate) run_bounds: TenantBounds,
     pub(crate) address_rules: AddressRules,
     pub(crate) egress: EgressOptions,
@@ -45,13 +48,15 @@ impl Settings {
         let public_url = PublicUrl::new(&config.http.public_url, address)?;
         stores::check_urls(&config.postgres)?;
         bus_options(config).check()?;
+        let kek = Kek::from_hex(&config.identity.key_encryption_key)?;
         let audit_key = audit::signing_key(&config.audit)?;
         audit::check_anchor_file(&config.audit)?;
         launcher::check(config, address)?;
         attachments::check(&config.attachments)?;
         Ok(Self {
             rotation: RotationPolicy::new(SIGNING_PERIOD, KEY_OVERLAP, RUN_TOKEN_LIFETIME)?,
-            kek: Kek::from_hex(&config.identity.key_encryption_key)?,
+            issuer: issuer::open(config, &kek)?,
+            kek,
             audit_key,
             run_bounds: config.runs.bounds()?,
             address_rules: outbound::address_rules(config)?,

@@ -46,8 +46,8 @@ use guildhall_service::run_steps::offers::Offers;
 use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
 use guildhall_service::webhooks::deliver::DeliverWebhooks;
 use guildhall_service::{
-    Deps, ServiceError, access, agents, approvals, front, ops, profiles, retention, runners, runs, sessions,
-    webhooks,
+    Deps, ServiceError, access, agents, approvals, front, identity, ops, profiles, retention, runners, runs,
+    sessions, webhooks,
 };
 use guildhall_store::{Store, replicas};
 use secrecy::SecretString;
@@ -60,7 +60,7 @@ use crate::public_url::PublicUrl;
 use crate::settings::{Settings, bus_options};
 use crate::start_error::StartError;
 use crate::stores::{Stores, prepare_stores};
-use crate::{COMMIT, Config, attachments, audit, config, launcher, metrics};
+use crate::{COMMIT, Config, attachments, audit, config, issuer, launcher, metrics};
 
 /// How long shutdown waits for background tasks. All of them select on the stop signal.
 const TASK_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -98,8 +98,7 @@ impl Server {
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let (listener, address) = listen(config.http.listen).await?;
         let (settings, metrics) = (Settings::new(config, address)?, metrics::install()?);
-        let Stores { store, owner } = open_stores(config, &settings).await?;
-        let bus = Bus::connect(&bus_options(config)).await?;
+        let (Stores { store, owner }, bus) = (open_stores(config, &settings).await?, open_bus(config).await?);
 
         let (tasks, clock, accepting) = (Tasks::new(), Clock::system(), CancellationToken::new());
         let (identity, reconcilers) = (identity(&clock, config), Reconcilers::new(clock.clone()));
@@ -145,6 +144,7 @@ impl Server {
             agents: agents::open(&deps),
             webhooks: webhooks::open(&deps, settings.address_rules),
             retention: retention::open(&deps, config.retention.technical_after),
+            identity: identity::open(&deps, settings.issuer, config.aun.registration),
             access_rules: access_rules(config, &settings.public_url, address),
             denials: DenialLog::default(),
             limits: limits(config),
@@ -399,7 +399,12 @@ fn open_secrets(config: &Config, clock: &Clock) -> Result<Option<FileStore>, Sta
 async fn open_stores(config: &Config, settings: &Settings) -> Result<Stores, StartError> {
     let stores = prepare_stores(config).await?;
     check_policies(&stores.store, settings.public_url.address()).await?;
+    issuer::claim(&stores.store, settings.issuer.as_ref()).await?;
     Ok(stores)
+}
+
+async fn open_bus(config: &Config) -> Result<Bus, StartError> {
+    Ok(Bus::connect(&bus_options(config)).await?)
 }
 
 fn identity(clock: &Clock, config: &Config) -> ReplicaIdentity {

@@ -14,6 +14,7 @@ use guildhall_store::{MigrateError, StoreError};
 use crate::attachments::AttachmentsConfigError;
 use crate::audit::AuditConfigError;
 use crate::config;
+use crate::issuer_error::IssuerConfigError;
 use crate::outbound::OutboundError;
 use crate::public_url::InvalidPublicUrl;
 
@@ -69,6 +70,13 @@ pub enum StartError {
     Audit(#[from] AuditConfigError),
     #[error("cannot use the configuration section `attachments`")]
     Attachments(#[from] AttachmentsConfigError),
+    #[error("cannot use the configuration section `aun`")]
+    Aun(#[from] IssuerConfigError),
+    #[error(
+        "the database belongs to another issuer: aun.issuer and the files in secrets.folder must be those of the first \
+         replica"
+    )]
+    OtherIssuer,
     #[error("cannot start the launcher: check the section `launcher`, or set launcher.kind to none")]
     Launcher(#[from] LaunchError),
     #[error("cannot install the metrics recorder")]

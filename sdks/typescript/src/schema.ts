@@ -190,6 +190,92 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/aid-reservations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Reserve a name for one address */
+        post: operations["reserveAid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aids": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List AIDs */
+        get: operations["listAids"];
+        put?: never;
+        /** Create an AID */
+        post: operations["createAid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aids/{aid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an AID */
+        get: operations["getAid"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aids/{aid}/renew": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Renew the certificate of an AID */
+        post: operations["renewAid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aids/{aid}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Revoke the key of an AID */
+        post: operations["revokeAid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/approval-rules": {
         parameters: {
             query?: never;
@@ -2140,6 +2226,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/pki/cert/{aid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the certificate of an AID */
+        get: operations["getCertificate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pki/chain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the chain of the issuer */
+        get: operations["getCertificateChain"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pki/crl.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the list of revoked certificates */
+        get: operations["getRevocationList"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pki/ocsp/{serial}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the state of a certificate */
+        get: operations["getCertificateStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/root.crt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the root certificate */
+        get: operations["getRootCertificate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2350,6 +2521,44 @@ export interface components {
         /** @description Agents sorted by slug, at most 1000. */
         AgentsView: {
             agents: components["schemas"]["AgentView"][];
+        };
+        AidCertificateView: {
+            /** @description The certificate in PEM. */
+            certificate: string;
+            /** @description SHA-256 of the certificate. */
+            fingerprint: string;
+            /** @description SHA-256 of the public key. */
+            keyFingerprint: string;
+            /** Format: date-time */
+            notAfter: string;
+            /** Format: date-time */
+            notBefore: string;
+            revocationReason?: string | null;
+            /** Format: date-time */
+            revokedAt?: string | null;
+            /** @description In hexadecimal digits. */
+            serial: string;
+            /** @description `active`, `verify_only`, `expired` or `revoked`. */
+            status: string;
+        };
+        AidView: {
+            /** @example alice.guild.example */
+            aid: string;
+            /** @description The newest certificate. */
+            certificate: components["schemas"]["AidCertificateView"];
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * @description The principal that the AID belongs to.
+             * @example prn_01920000000070008000000000000000
+             */
+            owner: string;
+        };
+        /** @description AIDs by name. */
+        AidsView: {
+            aids: components["schemas"]["AidView"][];
+            /** @description The `cursor` of the next page; null on the last page. */
+            nextCursor?: string | null;
         };
         /** @description The state of a question, for the runner that asked it. */
         AnswerView: {
@@ -3473,6 +3682,16 @@ export interface components {
             /** @description The workspace of a new conversation: any kind but `bundle`, which is uploaded for one run. */
             workspaceRef: components["schemas"]["WorkspaceRef"];
         };
+        /** @description An AID to create. */
+        CreateAid: {
+            /**
+             * @description The name before the issuer. Some names are reserved.
+             * @example alice
+             */
+            name: string;
+            /** @description The P-256 key of the AID: SubjectPublicKeyInfo in DER, in base64. */
+            publicKey: string;
+        };
         /** @description An automation to create. */
         CreateAutomation: {
             /**
@@ -4344,6 +4563,13 @@ export interface components {
         };
         /** @description A notice about the stream itself. */
         Notice: components["schemas"]["HelloNotice"] | components["schemas"]["ReplayCompleteNotice"] | components["schemas"]["GapNotice"] | components["schemas"]["SlowClientWarningNotice"] | components["schemas"]["ClientEvictedNotice"] | components["schemas"]["ClosedNotice"];
+        /** @description The state of a certificate, as the clients of AUN read it. */
+        OcspView: {
+            /** @description An OCSP response in base64, signed by the issuer. It says the same. */
+            ocsp_response: string;
+            /** @description `good`, `revoked` or `unknown`. */
+            status: string;
+        };
         /** @description An option of an answer. It lasts once. */
         OptionBody: {
             /** @description Whether it also changes the mode of the agent's session. */
@@ -4710,6 +4936,27 @@ export interface components {
             startedAt: string;
             version: string;
         };
+        ReservationView: {
+            /** @example 192.0.2.7 */
+            address: string;
+            /** @example alice.guild.example */
+            aid: string;
+            /** Format: date-time */
+            expiresAt: string;
+        };
+        /** @description A name that one address may register. */
+        ReserveAid: {
+            /**
+             * @description The address of the client that will register it.
+             * @example 192.0.2.7
+             */
+            address: string;
+            /**
+             * @description The name before the issuer. Some names are reserved.
+             * @example alice
+             */
+            name: string;
+        };
         /** @description A new password for another user. It has no `Debug`, so that it is never logged. */
         ResetPassword: {
             /**
@@ -4789,6 +5036,11 @@ export interface components {
             historyDays?: number | null;
             tenantId: string;
         };
+        /** @description A revocation list, as the clients of AUN read it. */
+        RevocationListView: {
+            /** @description An X.509 revocation list in PEM, signed by the issuer. */
+            crl_pem: string;
+        };
         /** @description Confirms that a credential was revoked. */
         RevocationView: {
             /**
@@ -4798,6 +5050,11 @@ export interface components {
             id: string;
             /** @description Always true. */
             revoked: boolean;
+        };
+        /** @description Why the key of an AID is revoked. */
+        RevokeAid: {
+            /** @description `unspecified`, `key_compromise`, `superseded` or `cessation_of_operation`. */
+            reason: string;
         };
         /** @description The new signing secret of a webhook. */
         RotatedWebhookView: {
@@ -6637,6 +6894,205 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reserveAid: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReserveAid"];
+            };
+        };
+        responses: {
+            /** @description Reserved */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReservationView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAids: {
+        parameters: {
+            query?: {
+                /** @description The last AID of the page before. */
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, by name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AidsView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createAid: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAid"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AidView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAid: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description AID */
+                aid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The AID with its newest certificate */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AidView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    renewAid: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description AID */
+                aid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The AID with its new certificate */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AidView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revokeAid: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description AID */
+                aid: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevokeAid"];
+            };
+        };
+        responses: {
+            /** @description The AID with its revoked certificate */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AidView"];
                 };
             };
             /** @description A failure */
@@ -11599,6 +12055,160 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReadinessView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCertificate: {
+        parameters: {
+            query?: {
+                /** @description SHA-256 of the certificate or of its key: 64 hexadecimal digits or the first 16, optionally after `sha256:`. */
+                cert_fingerprint?: string;
+            };
+            header?: never;
+            path: {
+                /** @description AID */
+                aid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The certificate in PEM */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-pem-file": string;
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCertificateChain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The certificates in PEM: the issuer first, the root last */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-pem-file": string;
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRevocationList: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The signed list */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevocationListView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCertificateStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Serial number in hexadecimal digits */
+                serial: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state, with a signed OCSP response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OcspView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRootCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The certificate of the root in PEM */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-pem-file": string;
                 };
             };
             /** @description A failure */

@@ -57,13 +57,14 @@ const SKIPPED_OPERATIONS: [&str; 11] = [
 ];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 34] = [
+const STRICTER_THAN_SCHEMA: [&str; 37] = [
     "appendEvents",         // form of commandId
     "askQuestion",          // form of commandId; rules of options and kinds; lengths in bytes
     "claimNextRun",         // form of runnerId
     "claimRun",             // form of runnerId
     "createAgent",          // rules of workspaceRef and executionPolicy; form of projectId
     "createAgentRun",       // rules of the protocol; form of agentId
+    "createAid",            // the public key; reserved names
     "createAutomation",     // rules of the pipeline; form of agentId
     "createCommand",        // the payload of a turn has a text
     "createRunnerJob",      // equal keys in header and body
@@ -72,6 +73,7 @@ const STRICTER_THAN_SCHEMA: [&str; 34] = [
     "createWebhook",        // form of url
     "getAgentHistory",      // form of agentId; days of a month
     "getAttachmentContent", // the signature
+    "listAids",             // form of cursor
     "listApprovals",        // runId and sessionId exclude each other; form of after
     "listUsers",            // name and namePrefix exclude each other
     "markSessionRead",      // form of readerId
@@ -80,6 +82,7 @@ const STRICTER_THAN_SCHEMA: [&str; 34] = [
     "putRunDiff",           // form of commandId
     "setAccountSettings",   // names of time zones
     "setApprovalPolicy",    // fields that belong to one mode
+    "reserveAid",           // form of address; reserved names
     "registerRunner",       // form of backendProfiles
     "setCommandStatus",     // failureKind depends on status; length of threadId
     "setGitCredential",     // form of the credential

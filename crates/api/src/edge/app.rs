@@ -8,7 +8,7 @@ use guildhall_domain::ops::capability::Toggles;
 use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_service::{
-    access, agents, approvals, front, ops, profiles, retention, runners, runs, sessions, webhooks,
+    access, agents, approvals, front, identity, ops, profiles, retention, runners, runs, sessions, webhooks,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -43,6 +43,7 @@ pub struct Parts {
     pub agents: agents::Group,
     pub approvals: approvals::Group,
     pub front: front::Group,
+    pub identity: identity::Group,
     pub ops: ops::Group,
     pub profiles: profiles::Group,
     pub runners: runners::Group,

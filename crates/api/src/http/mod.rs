@@ -6,6 +6,7 @@ mod approvals;
 mod error_page;
 mod front;
 mod headers;
+mod identity;
 mod ops;
 mod pages;
 mod profiles;
@@ -79,6 +80,7 @@ fn documented() -> OpenApiRouter<App> {
         .merge(agents::routes())
         .merge(approvals::routes())
         .merge(front::routes())
+        .merge(identity::routes())
         .merge(runs::routes())
         .merge(sessions::routes())
         .merge(profiles::routes())

@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod connection;
 pub(crate) mod context;
 mod duration;
+pub(crate) mod identity;
 mod password;
 pub(crate) mod profiles;
 pub(crate) mod retention;

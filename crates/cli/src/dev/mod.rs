@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::Args;
-use guildhall_server::Config;
 use guildhall_server::config::{LauncherKind, Sources, default_value};
+use guildhall_server::{Config, create_issuer};
 use secrecy::ExposeSecret;
 
 use crate::async_runtime::block_on;
@@ -29,6 +29,9 @@ const PASSWORD_FILE: &str = "admin.password";
 
 /// Tenant of the first user, so that runs can be created at once.
 const DEV_TENANT: &str = "dev";
+
+/// Name of the issuer of AIDs. `.test` belongs to nobody (RFC 2606).
+const DEV_ISSUER: &str = "guildhall.test";
 
 /// The key that signs audit logs, and their anchors, in the state directory.
 const AUDIT_KEY_FILE: &str = "audit.key";
@@ -113,6 +116,36 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     // Declared before the runtime and so dropped after it: the engines stop last.
     let engines = DevEngines::start(args, &config)?;
     sources.flags.extend(engines.settings());
+    add_settings(&mut sources, &config, &engines)?;
+    sources.flags.push(("http.listen", choose_address(listen, args.listen.is_some()).to_string()));
+    let mut config = Config::load(&sources)?;
+    // It also contains the passwords and data of the engines.
+    config.launcher.protected_paths.push(engines.folder().display().to_string());
+    allow_own_repository(&mut config);
+    create_issuer(&config)?;
+
+    let password = engines.secret(PASSWORD_FILE)?;
+    block_on(serve_until_signal(&config, async |server| {
+        match config.launcher.kind {
+            LauncherKind::Local => {
+                server.create_first_owner(ADMIN_USER, &password, &DEV_TENANT.parse()?).await?
+            }
+            // Without local runners no tenant is created: external runners belong to a tenant of the developer.
+            LauncherKind::None => server.create_first_user(ADMIN_USER, &password).await?,
+        };
+        // `guildhall login` in this directory reads the URL of the server.
+        std::fs::write(engines.folder().join("url"), format!("http://{}", server.address()))?;
+        let containment = match config.launcher.kind {
+            LauncherKind::Local => guildhall_server::check_containment(&config).await,
+            LauncherKind::None => Ok(()),
+        };
+        banner::print(args, &config, &engines, server.address(), &containment, started.elapsed());
+        Ok(())
+    }))
+}
+
+/// Adds the settings that the configuration leaves to `dev`: its state directory holds what is stored.
+fn add_settings(sources: &mut Sources, config: &Config, engines: &DevEngines) -> Result<()> {
     // Compilers may run on the same machine, and then a connection takes seconds.
     if engines.postgres.is_some() {
         sources.defaults.push(("postgres.acquire_timeout", "30s".to_owned()));
@@ -136,35 +169,16 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
             sources.flags.push(("audit.anchor_file", path(AUDIT_ANCHOR_FILE)));
         }
     }
+    if config.aun.issuer.is_empty() {
+        sources.flags.push(("aun.issuer", DEV_ISSUER.to_owned()));
+        sources.flags.push(("aun.registration", "loopback".to_owned()));
+    }
     if default_value("launcher.state")
         .is_some_and(|default| default == format!("\"{}\"", config.launcher.state.display()))
     {
         sources.flags.push(("launcher.state", engines.folder().join("launcher").display().to_string()));
     }
-    sources.flags.push(("http.listen", choose_address(listen, args.listen.is_some()).to_string()));
-    let mut config = Config::load(&sources)?;
-    // It also contains the passwords and data of the engines.
-    config.launcher.protected_paths.push(engines.folder().display().to_string());
-    allow_own_repository(&mut config);
-
-    let password = engines.secret(PASSWORD_FILE)?;
-    block_on(serve_until_signal(&config, async |server| {
-        match config.launcher.kind {
-            LauncherKind::Local => {
-                server.create_first_owner(ADMIN_USER, &password, &DEV_TENANT.parse()?).await?
-            }
-            // Without local runners no tenant is created: external runners belong to a tenant of the developer.
-            LauncherKind::None => server.create_first_user(ADMIN_USER, &password).await?,
-        };
-        // `guildhall login` in this directory reads the URL of the server.
-        std::fs::write(engines.folder().join("url"), format!("http://{}", server.address()))?;
-        let containment = match config.launcher.kind {
-            LauncherKind::Local => guildhall_server::check_containment(&config).await,
-            LauncherKind::None => Ok(()),
-        };
-        banner::print(args, &config, &engines, server.address(), &containment, started.elapsed());
-        Ok(())
-    }))
+    Ok(())
 }
 
 /// Returns the address, or one with any free port if the default port is in use.

@@ -54,6 +54,8 @@ const COMMANDS: &[&[&str]] = &[
     &["approvals", "policy", "set"],
     &["git-credentials"],
     &["git-credentials", "set"],
+    &["aid"],
+    &["aid", "create"],
     &["webhooks"],
     &["webhooks", "add"],
     &["sessions"],

@@ -5,6 +5,7 @@
 mod agent_images;
 mod agui_approvals;
 mod agui_reload;
+mod aids;
 mod approval_policies;
 mod approvals;
 mod audit_attacks;

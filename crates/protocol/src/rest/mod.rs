@@ -4,6 +4,7 @@ pub mod access;
 pub mod agents;
 pub mod approvals;
 pub mod front;
+pub mod identity;
 pub mod ops;
 pub mod profiles;
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod access;
 mod attachments;
 mod audit;
+mod aun;
 mod egress;
 mod example;
 mod git;
@@ -36,6 +37,7 @@ use serde::Deserialize;
 pub use access::Access;
 pub use attachments::Attachments;
 pub use audit::Audit;
+pub use aun::Aun;
 pub use egress::Egress;
 pub use example::example;
 pub use git::Git;
@@ -58,13 +60,14 @@ pub use sessions::Sessions;
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 20] = [
+pub const SECTIONS: [Section; 21] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
     Postgres::SECTION,
     Nats::SECTION,
     Identity::SECTION,
+    Aun::SECTION,
     Audit::SECTION,
     Oidc::SECTION,
     Egress::SECTION,
@@ -91,6 +94,7 @@ pub struct Config {
     pub postgres: Postgres,
     pub nats: Nats,
     pub identity: Identity,
+    pub aun: Aun,
     pub audit: Audit,
     pub oidc: Oidc,
     pub egress: Egress,

@@ -25,6 +25,9 @@ const NEGOTIATED: &str = "createAgentRun";
 /// The operations whose success is the image that was uploaded. Their failures are JSON.
 const IMAGES: [&str; 2] = ["getAttachmentContent", "getRunAttachment"];
 
+/// The operations whose success is a certificate in PEM, as the clients of AUN read it.
+const CERTIFICATES: [&str; 3] = ["getCertificate", "getCertificateChain", "getRootCertificate"];
+
 // covers: R3
 #[tokio::test]
 async fn every_success_of_the_api_document_is_json() {
@@ -44,6 +47,8 @@ async fn every_success_of_the_api_document_is_json() {
                     assert_eq!(kinds, ["application/json", "text/event-stream"]);
                 } else if IMAGES.contains(&name.as_str()) {
                     assert_eq!(kinds, ["image/gif", "image/jpeg", "image/png", "image/webp"]);
+                } else if CERTIFICATES.contains(&name.as_str()) {
+                    assert_eq!(kinds, ["application/x-pem-file"]);
                 } else {
                     assert_eq!(kinds, ["application/json"], "{method} {path} {status} ({name})");
                 }

@@ -9,6 +9,7 @@ mod agent_runs;
 mod agents;
 mod agui;
 mod agui_resume;
+mod aids;
 mod approval_answers;
 mod approval_page;
 mod approval_page_attacks;

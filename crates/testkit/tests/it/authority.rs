@@ -30,6 +30,10 @@ const OWN: &[&str] = &[
     "access/browser_session.rs::get",
     "access/invitations.rs::accept",
     "access/tenants.rs::list",
+    "identity/aids.rs::get",
+    "identity/aids.rs::list",
+    "identity/aids.rs::renew",
+    "identity/aids.rs::revoke",
 ];
 
 /// Handlers that need no token.
@@ -42,6 +46,11 @@ const PUBLIC: &[&str] = &[
     "access/oidc.rs::start",
     "access/signing.rs::jwks",
     "front/attachments.rs::get_content",
+    "identity/pki.rs::certificate",
+    "identity/pki.rs::chain",
+    "identity/pki.rs::ocsp",
+    "identity/pki.rs::revocation_list",
+    "identity/pki.rs::root",
     "ops/capabilities.rs::get",
     "ops/health.rs::get",
     "ops/health.rs::live",
@@ -56,6 +65,11 @@ const COUNTED_BY_ADDRESS: &str = "AnonymousCaller";
 const UNLIMITED: &[&str] = &[
     "access/signing.rs::jwks",
     "front/attachments.rs::get_content",
+    "identity/pki.rs::certificate",
+    "identity/pki.rs::chain",
+    "identity/pki.rs::ocsp",
+    "identity/pki.rs::revocation_list",
+    "identity/pki.rs::root",
     "ops/capabilities.rs::get",
     "ops/health.rs::get",
     "ops/health.rs::live",
@@ -72,6 +86,10 @@ const OWN_METHODS: &[&str] = &[
     "access/authority.rs::watch",
     "access/invitations.rs::accept",
     "access/tenants.rs::list",
+    "identity/aids.rs::get",
+    "identity/aids.rs::list",
+    "identity/aids.rs::renew",
+    "identity/aids.rs::revoke",
     "sessions/mod.rs::list",
 ];
 

@@ -240,6 +240,20 @@ const NOUNS: &[Noun] = &[
         &["attachments"],
     ),
     noun(
+        "identity",
+        "aids",
+        &[("*", "/api/v1/aids"), ("*", "/api/v1/aid-reservations")],
+        &["identity/aid.rs", "identity/certificate.rs", "identity/registration.rs"],
+        &["aids", "aid_certificates", "aid_reservations"],
+    ),
+    noun(
+        "identity",
+        "pki",
+        &[("*", "/pki"), ("*", "/root.crt")],
+        &["identity/certificate.rs"],
+        &["aid_certificates"],
+    ),
+    noun(
         "webhooks",
         "webhooks",
         &[("*", "/api/v1/tenants/{tenant}/webhooks")],

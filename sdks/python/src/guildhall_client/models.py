@@ -157,6 +157,34 @@ class AgentToolMessage(TypedDict):
     toolCallId: str
 
 
+class AidCertificateView(TypedDict):
+    certificate: str
+    fingerprint: str
+    keyFingerprint: str
+    notAfter: str
+    notBefore: str
+    revocationReason: NotRequired[str | None]
+    revokedAt: NotRequired[str | None]
+    serial: str
+    status: str
+
+
+class AidView(TypedDict):
+    aid: str
+    certificate: AidCertificateView
+    createdAt: str
+    owner: str
+
+
+class AidsView(TypedDict):
+    """
+    AIDs by name.
+    """
+
+    aids: list[AidView]
+    nextCursor: NotRequired[str | None]
+
+
 class AnswerView(TypedDict):
     """
     The state of a question, for the runner that asked it.
@@ -647,6 +675,15 @@ class CopyWorkspace(TypedDict):
 
     kind: Literal['copy']
     path: str
+
+
+class CreateAid(TypedDict):
+    """
+    An AID to create.
+    """
+
+    name: str
+    publicKey: str
 
 
 class CreateCommand(TypedDict):
@@ -1237,6 +1274,15 @@ class NewWebhookView(TypedDict):
     secret: NotRequired[str | None]
 
 
+class OcspView(TypedDict):
+    """
+    The state of a certificate, as the clients of AUN read it.
+    """
+
+    ocsp_response: str
+    status: str
+
+
 class OptionBody(TypedDict):
     """
     An option of an answer. It lasts once.
@@ -1456,6 +1502,21 @@ class ReplicaView(TypedDict):
     version: str
 
 
+class ReservationView(TypedDict):
+    address: str
+    aid: str
+    expiresAt: str
+
+
+class ReserveAid(TypedDict):
+    """
+    A name that one address may register.
+    """
+
+    address: str
+    name: str
+
+
 class ResetPassword(TypedDict):
     """
     A new password for another user. It has no `Debug`, so that it is never logged.
@@ -1489,6 +1550,14 @@ class RetentionView(TypedDict):
     tenantId: str
 
 
+class RevocationListView(TypedDict):
+    """
+    A revocation list, as the clients of AUN read it.
+    """
+
+    crl_pem: str
+
+
 class RevocationView(TypedDict):
     """
     Confirms that a credential was revoked.
@@ -1496,6 +1565,14 @@ class RevocationView(TypedDict):
 
     id: str
     revoked: bool
+
+
+class RevokeAid(TypedDict):
+    """
+    Why the key of an AID is revoked.
+    """
+
+    reason: str
 
 
 class RotatedWebhookView(TypedDict):

@@ -116,6 +116,51 @@ class Operations:
         """Change an agent"""
         return await self._call('PATCH', f'/api/v1/agents/{quote(agent)}', body=body)
 
+    async def reserve_aid(
+        self,
+        body: models.ReserveAid,
+    ) -> models.ReservationView:
+        """Reserve a name for one address"""
+        return await self._call('POST', '/api/v1/aid-reservations', body=body)
+
+    async def list_aids(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> models.AidsView:
+        """List AIDs"""
+        return await self._call('GET', '/api/v1/aids', query={'cursor': cursor, 'limit': limit})
+
+    async def create_aid(
+        self,
+        body: models.CreateAid,
+    ) -> models.AidView:
+        """Create an AID"""
+        return await self._call('POST', '/api/v1/aids', body=body)
+
+    async def get_aid(
+        self,
+        aid: str,
+    ) -> models.AidView:
+        """Get an AID"""
+        return await self._call('GET', f'/api/v1/aids/{quote(aid)}')
+
+    async def renew_aid(
+        self,
+        aid: str,
+    ) -> models.AidView:
+        """Renew the certificate of an AID"""
+        return await self._call('POST', f'/api/v1/aids/{quote(aid)}/renew')
+
+    async def revoke_aid(
+        self,
+        aid: str,
+        body: models.RevokeAid,
+    ) -> models.AidView:
+        """Revoke the key of an AID"""
+        return await self._call('POST', f'/api/v1/aids/{quote(aid)}/revoke', body=body)
+
     async def list_approval_rules(
         self,
         *,
@@ -1193,3 +1238,16 @@ class Operations:
     ) -> models.ReadinessView:
         """Check whether this replica is ready for traffic"""
         return await self._call('GET', '/health/readiness')
+
+    async def get_revocation_list(
+        self,
+    ) -> models.RevocationListView:
+        """Get the list of revoked certificates"""
+        return await self._call('GET', '/pki/crl.json')
+
+    async def get_certificate_status(
+        self,
+        serial: str,
+    ) -> models.OcspView:
+        """Get the state of a certificate"""
+        return await self._call('GET', f'/pki/ocsp/{quote(serial)}')

@@ -17,8 +17,9 @@ use crate::edge::error::ApiError;
 /// Orchestrators probe a replica under any address. Probes reveal nothing and change nothing.
 const PROBES: [&str; 2] = ["/health/live", "/health/readiness"];
 
-/// Routes that stay public with `access.require_auth`: probes, sign-in, and the keys that verify tokens (ADR 033).
-const PUBLIC_ROUTES: [&str; 10] = [
+/// Routes that stay public with `access.require_auth`: probes, sign-in, and the keys and certificates that verify tokens
+/// and AIDs (ADR 033).
+const PUBLIC_ROUTES: [&str; 13] = [
     "/health/live",
     "/health/readiness",
     "/api/v1/auth/login",
@@ -29,11 +30,19 @@ const PUBLIC_ROUTES: [&str; 10] = [
     "/api/v1/auth/handoff",
     "/sign-in/confirm",
     "/.well-known/jwks.json",
+    "/pki/chain",
+    "/pki/crl.json",
+    "/root.crt",
 ];
 
-/// Pages that show a sign-in form to callers without a session, and signed URLs (ADR 033).
-const PUBLIC_TEMPLATES: [&str; 3] =
-    ["/approve/{approval}", "/approve/{approval}/sign-in", "/api/v1/agent/attachments/{attachment}/content"];
+/// Pages that show a sign-in form to callers without a session, signed URLs, and certificates (ADR 033).
+const PUBLIC_TEMPLATES: [&str; 5] = [
+    "/approve/{approval}",
+    "/approve/{approval}/sign-in",
+    "/api/v1/agent/attachments/{attachment}/content",
+    "/pki/cert/{aid}",
+    "/pki/ocsp/{serial}",
+];
 
 pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();

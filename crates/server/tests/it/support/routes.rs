@@ -9,7 +9,7 @@ use crate::support::runs::{agent_request, command_question, run_agent_input, run
 use crate::support::{TestResponse, TestServer, read_response};
 
 /// The routes that need no token. Each needs a reason.
-pub(crate) const PUBLIC: [(&str, &str); 12] = [
+pub(crate) const PUBLIC: [(&str, &str); 17] = [
     ("GET", "/health"),                       // probe of the installation
     ("GET", "/health/live"),                  // liveness probe
     ("GET", "/health/readiness"),             // readiness probe
@@ -22,6 +22,11 @@ pub(crate) const PUBLIC: [(&str, &str); 12] = [
     ("GET", "/api/v1/auth/oidc/callback"),    // ends a sign-in; authenticated by a cookie
     ("POST", "/api/v1/auth/handoff"),         // code and verifier are in the body
     ("GET", ATTACHMENT_CONTENT),              // the URL is signed
+    ("GET", "/pki/cert/{aid}"),               // certificates verify what others sign
+    ("GET", "/pki/chain"),
+    ("GET", "/pki/crl.json"),
+    ("GET", "/pki/ocsp/{serial}"),
+    ("GET", "/root.crt"),
 ];
 
 /// Images are shown by browsers, which send no token.
@@ -33,7 +38,7 @@ pub(crate) const QUESTION_SIGN_IN: &str = "/approve/apr_019200000000700080000000
 
 /// The tier of each public route: `sign_in` is counted by address; `unlimited` costs a read from memory, or one query
 /// at most. The last ones are pages, which the API document does not list.
-pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 21] = [
+pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 26] = [
     ("GET", "/health", "unlimited"),
     ("GET", "/health/live", "unlimited"),
     ("GET", "/health/readiness", "unlimited"),
@@ -47,6 +52,11 @@ pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 21] = [
     ("POST", "/api/v1/auth/handoff", "sign_in"),
     // Without a valid signature; with one, it counts as a read of the owner.
     ("GET", ATTACHMENT_CONTENT, "unlimited"),
+    ("GET", "/pki/cert/{aid}", "unlimited"),
+    ("GET", "/pki/chain", "unlimited"),
+    ("GET", "/pki/crl.json", "unlimited"),
+    ("GET", "/pki/ocsp/{serial}", "unlimited"),
+    ("GET", "/root.crt", "unlimited"),
     ("GET", "/sign-in/confirm", "sign_in"),
     ("POST", "/sign-in/confirm", "sign_in"),
     ("GET", QUESTION_PAGE, "sign_in"),
@@ -113,6 +123,9 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/tenants/{tenant}/projects"), json!({ "slug": "mallory", "name": "M" })),
         (("PUT", "/api/v1/tenants/{tenant}/projects/{project}/setup"), json!({ "command": "leak" })),
         (("POST", "/api/v1/tenants/{tenant}/subject-tokens"), json!({ "subject": "victim" })),
+        (("POST", "/api/v1/aids"), json!({ "name": "mallory", "publicKey": "AAAA" })),
+        (("POST", "/api/v1/aid-reservations"), json!({ "name": "mallory", "address": "127.0.0.1" })),
+        (("POST", "/api/v1/aids/{aid}/revoke"), json!({ "reason": "unspecified" })),
         (("POST", "/api/v1/agents"), agent_request("acme", "mallory")),
         (("PATCH", "/api/v1/agents/{agent}"), json!({ "name": "Mallory" })),
         (
@@ -256,6 +269,7 @@ pub(crate) fn fill(template: &str, values: [&str; 19]) -> String {
     }
     template = template.replace("{thread}", "550e8400-e29b-41d4-a716-446655440000");
     template = template.replace("{host}", "git.example").replace("{kind}", "token");
+    template = template.replace("{aid}", "nobody.guild.example").replace("{serial}", "1234");
     // The tenant of a profile is a query parameter.
     if template.contains("{profile}") {
         template.push_str("?tenantId={tenant}");

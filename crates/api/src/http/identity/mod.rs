@@ -1,0 +1,23 @@
+//! AIDs, their certificates, and what everybody may read about them.
+
+mod aids;
+mod pki;
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(aids::create, aids::list))
+        .routes(routes!(aids::get))
+        .routes(routes!(aids::renew))
+        .routes(routes!(aids::revoke))
+        .routes(routes!(aids::reserve))
+        .routes(routes!(pki::certificate))
+        .routes(routes!(pki::chain))
+        .routes(routes!(pki::root))
+        .routes(routes!(pki::revocation_list))
+        .routes(routes!(pki::ocsp))
+}

@@ -1,0 +1,17 @@
+use guildhall_domain::identity::RegistrationMode;
+
+use super::section::section;
+
+section! {
+    /// The AUN network: names (AIDs) of agents and people, and their certificates.
+    Aun = "aun" {
+        /// DNS name of this installation as an issuer of AIDs: with `guild.example`, AIDs are names such as
+        /// `alice.guild.example`. Its keys are in `secrets.folder`, created by `guildhall init`. Empty: the server
+        /// issues no AIDs. `guildhall dev` uses `guildhall.test`.
+        issuer: String = "\"\"";
+        /// Who may register a name that no operator has reserved: `closed` (nobody), `loopback` (clients on the machine
+        /// of the server) or `open` (everybody). `guildhall dev` uses `loopback`. Without effect until clients can
+        /// register: see the guide on names and certificates.
+        registration: RegistrationMode = "\"closed\"";
+    }
+}
