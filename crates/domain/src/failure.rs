@@ -66,7 +66,7 @@ failure_table! {
     SchemaInvalid: "schema-invalid", 400, -32602, AfterChange, "The request does not match the schema of this endpoint";
     InvalidInput: "invalid-input", 422, -32081, AfterChange, "The input breaks a rule of its protocol";
     Unauthenticated: "unauthenticated", 401, -32001, AfterChange, "The request has no valid token";
-    SignInFailed: "sign-in-failed", 401, -32056, AfterChange, "The name or the password is wrong";
+    SignInFailed: "sign-in-failed", 401, -32003, AfterChange, "The name or the password is wrong";
     SignInLocked: "sign-in-locked", 429, -32057, Later, "Too many failed sign-ins for this name";
     RateLimited: "rate-limited", 429, -32062, Later, "Rate limit exceeded";
     Forbidden: "forbidden", 403, -32004, AfterChange, "Your role lacks the permission to do this";

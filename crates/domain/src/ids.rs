@@ -134,6 +134,11 @@ typed_id! {
 }
 
 typed_id! {
+    /// One connection to the socket, for logs.
+    ConnectionId, "connection", "con"
+}
+
+typed_id! {
     /// A long-lived API key of a tenant.
     ServiceKeyId, "service key", "key"
 }

@@ -11,6 +11,7 @@ pub mod attachment_key;
 pub mod audit_key;
 pub mod derived;
 pub mod id_token;
+pub mod login_challenge;
 pub mod name_tag;
 pub mod opaque;
 pub mod password;

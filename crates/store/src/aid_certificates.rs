@@ -108,6 +108,15 @@ pub async fn find_by_fingerprint(
     row.map(CertificateRow::into_certificate).transpose()
 }
 
+/// Returns whether a certificate of the AID has this key.
+pub async fn had_key(tx: &mut Tx, aid: &Aid, key: CertificateFingerprint) -> Result<bool, StoreError> {
+    let row =
+        sqlx::query_file!("queries/aid_certificates/had_key.sql", aid.to_string(), key.as_bytes().as_slice())
+            .fetch_one(tx.connection())
+            .await?;
+    Ok(row.exists)
+}
+
 pub async fn find_by_serial(store: &Store, serial: &Serial) -> Result<Option<IssuedCertificate>, StoreError> {
     let row = sqlx::query_file_as!(
         CertificateRow,

@@ -8,6 +8,7 @@
 pub mod agents;
 pub mod aid_certificates;
 pub mod aid_issuer;
+pub mod aid_logins;
 pub mod aid_reservations;
 pub mod aids;
 mod application_role;
@@ -64,6 +65,7 @@ pub mod tenants;
 pub mod threads;
 mod tx;
 pub mod unknown_names;
+pub mod used_login_nonces;
 pub mod webhooks;
 pub mod workspace_bundles;
 pub mod workspace_diffs;

@@ -53,9 +53,14 @@ pub async fn find_browser_session(store: &Store, id: LoginId) -> Result<Option<B
 }
 
 /// Finds and locks a token family, so that concurrent refreshes are serialised. A disabled principal has none.
-pub async fn lock(tx: &mut Tx, id: LoginId) -> Result<Option<(PrincipalId, HashedFamily)>, StoreError> {
-    let row =
-        sqlx::query_file!("queries/logins/lock.sql", id.as_uuid()).fetch_optional(tx.connection()).await?;
+pub async fn lock(
+    tx: &mut Tx,
+    id: LoginId,
+    kind: LoginKind,
+) -> Result<Option<(PrincipalId, HashedFamily)>, StoreError> {
+    let row = sqlx::query_file!("queries/logins/lock.sql", id.as_uuid(), kind.as_str())
+        .fetch_optional(tx.connection())
+        .await?;
     Ok(row.map(|row| {
         let previous = row.previous_hash.zip(row.previous_rotated_at);
         let family = TokenFamily {

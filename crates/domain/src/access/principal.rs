@@ -52,6 +52,8 @@ named_enum! {
     Tokens = "tokens",
     /// The session cookie of one browser.
     Browser = "browser",
+    /// A family of refresh tokens of an AID, which open connections to the socket.
+    Aid = "aid",
 }
 
 /// The name of a tenant or project in URLs: lower-case letters, digits and inner dashes.

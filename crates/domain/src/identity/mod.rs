@@ -3,7 +3,10 @@
 mod aid;
 mod certificate;
 mod challenge;
+mod login;
 mod registration;
+mod session;
+mod slot;
 
 pub use aid::{Aid, AidName, InvalidAid, InvalidIssuer, IssuerName, ReservedName};
 pub use certificate::{
@@ -11,6 +14,9 @@ pub use certificate::{
     IssuedCertificate, OwnedAid, RenewalDenied, RevocationReason, Serial,
 };
 pub use challenge::{LOGIN_CHALLENGE_LIFETIME, LoginChallenge, LoginChallengeError};
+pub use login::{AID_TOKEN_LIFETIME, LoginCertificateError, check_login_certificate};
 pub use registration::{
     AidOwner, RESERVATION_LIFETIME, RegistrationDenied, RegistrationMode, Reservation, registration_owner,
 };
+pub use session::AidSession;
+pub use slot::{ClientSlot, InvalidClientSlot};

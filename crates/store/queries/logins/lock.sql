@@ -9,5 +9,5 @@ SELECT
     logins.revoked_at AS "revoked_at: Timestamp"
 FROM logins
 INNER JOIN principals ON principals.id = logins.principal
-WHERE logins.id = $1 AND logins.kind = 'tokens' AND principals.disabled_at IS NULL
+WHERE logins.id = $1 AND logins.kind = $2 AND principals.disabled_at IS NULL
 FOR UPDATE OF logins

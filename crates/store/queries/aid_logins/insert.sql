@@ -1,0 +1,1 @@
+INSERT INTO aid_logins (login, aid) VALUES ($1, $2)

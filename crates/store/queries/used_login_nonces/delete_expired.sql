@@ -1,0 +1,5 @@
+DELETE FROM used_login_nonces
+WHERE nonce_hash IN (
+    SELECT nonce_hash FROM used_login_nonces
+    WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
+)
