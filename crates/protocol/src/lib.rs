@@ -8,6 +8,7 @@ pub mod agui;
 pub mod base64_bytes;
 pub mod problem;
 pub mod rest;
+pub mod rpc;
 #[cfg(test)]
 mod schema_document;
 pub mod stream;

@@ -1,0 +1,7 @@
+//! Limits of one frame.
+
+/// The largest frame that the server accepts. The clients of AUN send at most 1,000,000 bytes.
+pub const MAX_FRAME_BYTES: usize = 1024 * 1024;
+
+/// The largest number of requests in one batch.
+pub const MAX_BATCH: usize = 16;

@@ -1,0 +1,179 @@
+//! The table of methods.
+
+use guildhall_domain::FailureKind;
+use guildhall_domain::ops::rate::Tier;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
+
+use super::{auth, meta};
+
+/// Who may call a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody, also before `auth.connect`. Counted by address.
+    Public,
+    /// A connection that is authenticated.
+    Connected,
+}
+
+/// Which calls of one client are handled one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// All calls of the connection.
+    Connection,
+}
+
+/// One row of the method table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MethodSpec {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub access: Access,
+    /// The rate limit that a call counts against.
+    pub tier: Option<Tier>,
+    pub order: Order,
+    /// Failures besides those of every method.
+    pub failures: &'static [FailureKind],
+}
+
+/// A method with its types.
+pub trait RpcMethod {
+    const METHOD: Method;
+    type Params: Serialize + DeserializeOwned + ToSchema;
+    type Result: Serialize + DeserializeOwned + ToSchema;
+}
+
+macro_rules! method_table {
+    ($($(#[doc = $summary:literal])+ $variant:ident: $name:literal, $params:ty => $result:ty, $access:ident, $tier:expr, $order:ident, [$($failure:ident),*];)+) => {
+        /// A method of the socket.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Method { $($(#[doc = $summary])+ $variant,)+ }
+
+        impl Method {
+            /// All methods in table order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// Returns the row of this method.
+            #[must_use]
+            pub fn spec(self) -> MethodSpec {
+                match self {
+                    $(Self::$variant => MethodSpec {
+                        name: $name,
+                        summary: concat!($($summary),+).trim_ascii(),
+                        access: Access::$access,
+                        tier: $tier,
+                        order: Order::$order,
+                        failures: &[$(FailureKind::$failure),*],
+                    },)+
+                }
+            }
+        }
+
+        /// A type for each method, for typed calls.
+        pub mod typed {
+            use super::{Method, RpcMethod, auth, meta};
+
+            $($(#[doc = $summary])+
+            #[derive(Debug, Clone, Copy)]
+            pub struct $variant;
+
+            impl RpcMethod for $variant {
+                const METHOD: Method = Method::$variant;
+                type Params = $params;
+                type Result = $result;
+            })+
+        }
+
+        /// Calls a macro-like visitor with the types of every method.
+        pub(super) fn visit_types(visitor: &mut impl TypeVisitor) {
+            $(visitor.visit::<typed::$variant>();)+
+        }
+    };
+}
+
+/// Visits the types of every method, for documents.
+pub(super) trait TypeVisitor {
+    fn visit<M: RpcMethod>(&mut self);
+}
+
+method_table! {
+    /// Register an AID and get its first certificate.
+    CreateAid: "auth.create_aid", auth::CreateAidParams => auth::CreateAidResult,
+        Public, Some(Tier::SignIn), Connection, [TenantPolicyDenied, Conflict, NotFound];
+    /// Start a login, a renewal or a new key: the server proves itself and gives a nonce to sign.
+    AidLogin1: "auth.aid_login1", auth::Login1Params => auth::Login1Result,
+        Public, Some(Tier::SignIn), Connection, [SignInFailed];
+    /// Log in with the signed nonce and get tokens.
+    AidLogin2: "auth.aid_login2", auth::Login2Params => auth::Login2Result,
+        Public, Some(Tier::SignIn), Connection, [SignInFailed];
+    /// Exchange a refresh token for new tokens. Using one twice ends the login.
+    RefreshToken: "auth.refresh_token", auth::RefreshTokenParams => auth::RefreshTokenResult,
+        Public, Some(Tier::SignIn), Connection, [];
+    /// Get a new certificate for the same key.
+    RenewCert: "auth.renew_cert", auth::RenewCertParams => auth::IssuedCertResult,
+        Public, Some(Tier::SignIn), Connection, [SignInFailed, Conflict];
+    /// Get a certificate for another key. The sessions of the AID end.
+    Rekey: "auth.rekey", auth::RekeyParams => auth::IssuedCertResult,
+        Public, Some(Tier::SignIn), Connection, [SignInFailed, Conflict];
+    /// Authenticate the connection with an access token.
+    Connect: "auth.connect", auth::ConnectParams => auth::ConnectResult,
+        Public, None, Connection, [Unauthenticated, Conflict, Overloaded];
+    /// Check that the server answers.
+    Ping: "meta.ping", meta::NoParams => meta::Pong, Public, None, Connection, [];
+    /// Show the state of this connection.
+    Status: "meta.status", meta::NoParams => meta::ConnectionStatus, Connected, Some(Tier::Read), Connection, [];
+    /// Get the signed list of trusted root certificates.
+    TrustRoots: "meta.trust_roots", meta::NoParams => meta::TrustRoots, Connected, Some(Tier::Read), Connection, [];
+}
+
+impl Method {
+    /// Finds a method by its name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|method| method.spec().name == name)
+    }
+
+    /// Returns the prefixes of all methods, in the order of the table.
+    #[must_use]
+    pub fn namespaces() -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for method in Self::ALL {
+            let (namespace, _) = method.spec().name.split_once('.').unwrap_or_default();
+            if !found.iter().any(|known| known == namespace) {
+                found.push(namespace.to_owned());
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_are_found() {
+        let names: BTreeSet<_> = Method::ALL.iter().map(|method| method.spec().name).collect();
+        assert_eq!(names.len(), Method::ALL.len());
+        for method in Method::ALL {
+            assert_eq!(Method::from_name(method.spec().name), Some(*method));
+        }
+        assert_eq!(Method::from_name("meta.Ping"), None);
+        assert_eq!(Method::namespaces(), ["auth", "meta"]);
+    }
+
+    #[test]
+    fn public_methods_are_counted_by_address_except_ping_and_connect() {
+        let uncounted: Vec<_> = Method::ALL
+            .iter()
+            .filter(|method| {
+                method.spec().access == Access::Public && method.spec().tier != Some(Tier::SignIn)
+            })
+            .collect();
+        // A connect is counted for its principal, once the token has shown it.
+        assert_eq!(uncounted, [&Method::Connect, &Method::Ping]);
+    }
+}

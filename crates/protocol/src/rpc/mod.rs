@@ -1,0 +1,20 @@
+//! JSON-RPC 2.0 on the socket, as the clients of AUN speak it.
+//!
+//! [`Method`] is the only list of methods: the router, the schemas, the OpenRPC document, the reference and the test of
+//! authorization come from it.
+
+pub mod auth;
+pub mod document;
+mod error;
+mod frame;
+mod limits;
+pub mod meta;
+mod methods;
+mod strict_json;
+
+pub use error::{ErrorData, RpcError};
+pub use frame::{
+    FrameError, Incoming, InvalidRequest, Notification, Outgoing, Request, RequestId, parse_frame,
+};
+pub use limits::{MAX_BATCH, MAX_FRAME_BYTES};
+pub use methods::{Access, Method, MethodSpec, Order, RpcMethod, typed};
