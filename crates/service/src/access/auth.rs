@@ -43,6 +43,15 @@ pub struct Tokens {
     pub refresh: SecretString,
 }
 
+/// A login with a new refresh token.
+pub(crate) struct RotatedLogin {
+    pub(crate) principal: PrincipalId,
+    pub(crate) login: LoginId,
+    pub(crate) refresh: SecretString,
+    /// The end of the login.
+    pub(crate) expires_at: Timestamp,
+}
+
 /// An attempt to sign in with a password. Its debug output hides the password.
 #[derive(Debug, Clone)]
 pub struct PasswordAttempt {
@@ -228,6 +237,16 @@ impl Auth {
 
     /// Exchanges a refresh token for new tokens. Reuse of an exchanged token revokes the login.
     pub async fn refresh(&self, presented: &SecretString) -> Result<Tokens, ServiceError> {
+        let rotated = self.rotate(presented, LoginKind::Tokens).await?;
+        self.issue_tokens(rotated.principal, rotated.login, rotated.refresh)
+    }
+
+    /// Exchanges the refresh token of a login of this kind. Reuse of an exchanged token revokes the login.
+    pub(crate) async fn rotate(
+        &self,
+        presented: &SecretString,
+        kind: LoginKind,
+    ) -> Result<RotatedLogin, ServiceError> {
         let presented =
             OpaqueSecret::parse(presented.expose_secret()).map_err(|_| ServiceError::Unauthenticated)?;
         if presented.kind != OpaqueSecretKind::Refresh {
@@ -236,11 +255,12 @@ impl Auth {
         let login = LoginId::from_uuid(presented.id);
         let mut tx = self.store.begin().await?;
         let now = self.clock.now();
-        let found = logins::lock(&mut tx, login).await?;
+        let found = logins::lock(&mut tx, login, kind).await?;
         let is_presented = |stored: &Vec<u8>| matches(stored, &presented.hash);
         let decision = decide(found.as_ref().map(|(_, family)| family), is_presented, now);
         let Some((principal, family)) = found else { return Err(ServiceError::Unauthenticated) };
-        let (next, hash) = OpaqueSecret::generate(OpaqueSecretKind::Refresh, login.as_uuid());
+        let (refresh, hash) = OpaqueSecret::generate(OpaqueSecretKind::Refresh, login.as_uuid());
+        let expires_at = family.expires_at;
         logins::update(&mut tx, login, &family.apply(decision, hash.as_bytes().to_vec(), now)).await?;
         if decision == RefreshDecision::Reused {
             let event = AuditEvent {
@@ -256,7 +276,7 @@ impl Auth {
         if !decision.is_accepted() {
             return Err(ServiceError::Unauthenticated);
         }
-        self.issue_tokens(principal, login, next)
+        Ok(RotatedLogin { principal, login, refresh, expires_at })
     }
 
     /// Revokes the caller's login on every replica.
@@ -303,7 +323,7 @@ impl Auth {
         match claims.kind {
             TokenKind::User => self.authenticate_user(&claims, tenant).await,
             TokenKind::External => self.authenticate_subject(&claims).await,
-            // Agents have no tokens yet; run tokens do not authenticate callers; the others are not signed tokens.
+            // Tokens of AIDs open connections to the socket; run tokens do not authenticate callers; the others are not signed tokens.
             TokenKind::Agent | TokenKind::Service | TokenKind::Enrolment | TokenKind::Run => {
                 Err(ServiceError::Unauthenticated)
             }

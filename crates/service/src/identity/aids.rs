@@ -14,7 +14,7 @@ use guildhall_domain::ids::PrincipalId;
 use guildhall_identity::pki::{LeafRequest, P256PublicKey, ParsedCertificate};
 use guildhall_runtime::Clock;
 use guildhall_store::principals::{self, NewPrincipal};
-use guildhall_store::{Store, Tx, aid_certificates, aid_reservations, aids};
+use guildhall_store::{Store, Tx, aid_certificates, aid_logins, aid_reservations, aids};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -135,7 +135,7 @@ impl Aids {
         Ok(issued)
     }
 
-    /// Revokes the key of an AID, in all of its certificates. Revoking again changes nothing.
+    /// Revokes the key of an AID, in all of its certificates, and its logins. Revoking again changes nothing.
     pub async fn revoke(
         &self,
         caller: &Caller,
@@ -145,8 +145,9 @@ impl Aids {
         let (mut tx, found) = self.lock(caller, aid).await?;
         let key = found.certificate.key_fingerprint;
         let revoked = aid_certificates::revoke(&mut tx, aid, key, self.clock.now(), reason).await?;
+        let logins = aid_logins::revoke_by_aid(&mut tx, aid).await?;
         if revoked > 0 {
-            let detail = json!({ "certificates": revoked, "reason": reason.as_str() });
+            let detail = json!({ "certificates": revoked, "logins": logins, "reason": reason.as_str() });
             record(&mut tx, "aid.revoked", Some(caller.principal), aid, detail).await?;
         }
         tx.commit().await?;
@@ -186,7 +187,7 @@ impl Aids {
         Ok(issued)
     }
 
-    async fn issue(
+    pub(super) async fn issue(
         &self,
         tx: &mut Tx,
         aid: &Aid,
@@ -214,7 +215,7 @@ async fn insert_agent(tx: &mut Tx, aid: &Aid) -> Result<PrincipalId, ServiceErro
     Ok(id)
 }
 
-async fn record(
+pub(super) async fn record(
     tx: &mut Tx,
     action: &'static str,
     actor: Option<PrincipalId>,

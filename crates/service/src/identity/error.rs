@@ -1,8 +1,11 @@
 //! Why a request about an AID fails.
 
-use guildhall_domain::identity::{RegistrationDenied, RenewalDenied, ReservedName};
+use guildhall_domain::identity::{
+    LoginCertificateError, LoginChallengeError, RegistrationDenied, RenewalDenied, ReservedName,
+};
 use guildhall_domain::{Failure, FailureKind};
-use guildhall_identity::pki::{InvalidPublicKey, IssuerError};
+use guildhall_identity::login_challenge::UnknownChallenge;
+use guildhall_identity::pki::{CertificateError, InvalidPublicKey, InvalidSignature, IssuerError, SignError};
 
 use crate::failures::server_error;
 
@@ -17,7 +20,7 @@ pub enum IdentityError {
     Denied(#[from] RegistrationDenied),
     #[error("publicKey: {0}")]
     PublicKey(#[from] InvalidPublicKey),
-    #[error("the AID exists already")]
+    #[error("the AID already exists")]
     Exists,
     #[error(transparent)]
     Renewal(#[from] RenewalDenied),
@@ -27,6 +30,39 @@ pub enum IdentityError {
     ListFull,
     #[error("the certificate could not be signed")]
     Issuer(#[from] IssuerError),
+    #[error("the nonce of the client could not be signed")]
+    Nonce(#[from] SignError),
+    #[error(transparent)]
+    Login(#[from] AidLoginError),
+    #[error("new_public_key: the AID has or had this key: generate a new one")]
+    EarlierKey,
+}
+
+/// Why an AID does not log in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AidLoginError {
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    #[error(transparent)]
+    State(#[from] LoginCertificateError),
+    #[error(transparent)]
+    UnknownChallenge(#[from] UnknownChallenge),
+    #[error(transparent)]
+    Challenge(#[from] LoginChallengeError),
+    #[error("the signature is not one of the key of the AID")]
+    Signature(#[from] InvalidSignature),
+    #[error("the nonce was used before: start the login again")]
+    UsedNonce,
+    #[error("the owner of the AID is disabled")]
+    Disabled,
+    #[error("client_nonce: expected 1 to 256 characters")]
+    ClientNonce,
+}
+
+impl From<AidLoginError> for crate::ServiceError {
+    fn from(error: AidLoginError) -> Self {
+        IdentityError::from(error).into()
+    }
 }
 
 impl IdentityError {
@@ -34,10 +70,15 @@ impl IdentityError {
     pub(crate) fn failure(&self) -> Failure {
         match self {
             Self::NotAnIssuer | Self::OtherIssuer => Failure::new(FailureKind::NotFound, self.to_string()),
-            Self::PublicKey(_) | Self::Name(_) => Failure::new(FailureKind::SchemaInvalid, self.to_string()),
+            Self::PublicKey(_) | Self::Name(_) | Self::Login(AidLoginError::ClientNonce) => {
+                Failure::new(FailureKind::SchemaInvalid, self.to_string())
+            }
             Self::Denied(denied) => Failure::new(FailureKind::TenantPolicyDenied, denied.to_string()),
-            Self::Exists | Self::Renewal(_) => Failure::new(FailureKind::Conflict, self.to_string()),
-            Self::Issuer(_) | Self::ListFull => server_error(),
+            Self::Exists | Self::Renewal(_) | Self::EarlierKey => {
+                Failure::new(FailureKind::Conflict, self.to_string())
+            }
+            Self::Login(error) => Failure::new(FailureKind::SignInFailed, error.to_string()),
+            Self::Issuer(_) | Self::Nonce(_) | Self::ListFull => server_error(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use guildhall_domain::identity::{CertificateFingerprint, IssuerName};
+use guildhall_identity::login_challenge::LoginChallengeKey;
 use guildhall_identity::pki::{
     Curve, EcKey, EcKeyError, IssuerAuthority, IssuerError, P256PublicKey, RootAuthority, SignError, Signer,
     der_to_pem, pem_to_der, self_signed_root,
@@ -56,6 +57,7 @@ impl KeyStore for SealedKeys<'_> {
 #[derive(Debug)]
 pub struct Issuer {
     pub authority: IssuerAuthority,
+    pub(super) login_challenges: LoginChallengeKey,
     auth_certificate: String,
     auth_key: Arc<dyn Signer>,
 }
@@ -117,7 +119,12 @@ impl Issuer {
         if !is_pair || parsed.common_name != name.host("auth") {
             return Err(unusable());
         }
-        Ok(Self { authority, auth_certificate: der_to_pem(&auth), auth_key })
+        Ok(Self {
+            authority,
+            login_challenges: LoginChallengeKey::new(kek),
+            auth_certificate: der_to_pem(&auth),
+            auth_key,
+        })
     }
 
     /// Returns the SHA-256 of the root, which names the issuer for ever.

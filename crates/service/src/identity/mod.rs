@@ -3,6 +3,7 @@
 pub mod aids;
 pub mod error;
 pub mod issuer;
+pub mod logins;
 pub mod pki;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use guildhall_domain::identity::RegistrationMode;
 
 use self::issuer::Issuer;
 use crate::ServiceError;
+use crate::access::auth::Auth;
 use crate::deps::Deps;
 use crate::identity::error::IdentityError;
 
@@ -23,16 +25,19 @@ pub struct Group {
 #[derive(Debug, Clone)]
 struct Services {
     aids: aids::Aids,
+    logins: logins::AidLogins,
     pki: pki::Pki,
 }
 
 /// Opens the group.
 #[must_use]
-pub fn open(deps: &Deps, issuer: Option<Issuer>, registration: RegistrationMode) -> Group {
+pub fn open(deps: &Deps, auth: &Auth, issuer: Option<Issuer>, registration: RegistrationMode) -> Group {
     let services = issuer.map(|issuer| {
         let issuer = Arc::new(issuer);
+        let aids = aids::Aids::new(deps.store.clone(), deps.clock.clone(), Arc::clone(&issuer), registration);
         Services {
-            aids: aids::Aids::new(deps.store.clone(), deps.clock.clone(), Arc::clone(&issuer), registration),
+            logins: logins::AidLogins::new(auth.clone(), aids.clone(), Arc::clone(&issuer)),
+            aids,
             pki: pki::Pki::new(deps.store.clone(), deps.clock.clone(), issuer),
         }
     });
@@ -42,6 +47,10 @@ pub fn open(deps: &Deps, issuer: Option<Issuer>, registration: RegistrationMode)
 impl Group {
     pub fn aids(&self) -> Result<&aids::Aids, ServiceError> {
         self.services.as_ref().map(|services| &services.aids).ok_or(IdentityError::NotAnIssuer.into())
+    }
+
+    pub fn logins(&self) -> Result<&logins::AidLogins, ServiceError> {
+        self.services.as_ref().map(|services| &services.logins).ok_or(IdentityError::NotAnIssuer.into())
     }
 
     pub fn pki(&self) -> Result<&pki::Pki, ServiceError> {
