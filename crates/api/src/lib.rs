@@ -5,6 +5,7 @@
 
 mod edge;
 mod http;
+mod rpc;
 
 pub use edge::access_rules::AccessRules;
 pub use edge::app::{App, Limits, Parts};
@@ -13,3 +14,4 @@ pub use edge::long_poll::WaitingRequests;
 pub use edge::serve::{DrainOutcome, serve};
 pub use edge::stream::{StreamLimits, Streams};
 pub use http::openapi;
+pub use rpc::{SocketLimits, Sockets};

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_api::{
-    AccessRules, App, DenialLog, DrainOutcome, Limits, Parts, StreamLimits, Streams, WaitingRequests,
+    AccessRules, App, DenialLog, DrainOutcome, Limits, Parts, SocketLimits, Sockets, StreamLimits, Streams,
+    WaitingRequests,
 };
 use guildhall_bus::Bus;
 use guildhall_domain::access::principal::Slug;
@@ -130,10 +131,11 @@ impl Server {
         let health = start_health(&identity, &deps, &bus, reconcilers, &tasks).await;
 
         let oidc = settings.oidc.map(|provider| provider.open(&settings.public_url, &auth, &clock));
+        let watches = authority_watches(config, &deps, &tasks);
         let app = App::new(Parts {
-            streams: streams(config, &deps, &tasks, &accepting),
+            sockets: sockets(config, &tasks, watches.clone(), &accepting),
+            streams: streams(config, &tasks, watches, &accepting),
             waiting_requests: WaitingRequests::new(config.http.max_connections.get()),
-            access: access::open(&deps, auth, oidc),
             ops: ops::open(&deps, Arc::clone(&health)),
             profiles,
             runners: runners::open(&deps, &runs, starter),
@@ -144,7 +146,9 @@ impl Server {
             agents: agents::open(&deps),
             webhooks: webhooks::open(&deps, settings.address_rules),
             retention: retention::open(&deps, config.retention.technical_after),
-            identity: identity::open(&deps, settings.issuer, config.aun.registration),
+            identity: identity::open(&deps, &auth, settings.issuer, config.aun.registration),
+            access: access::open(&deps, auth, oidc),
+            clock: clock.clone(),
             access_rules: access_rules(config, &settings.public_url, address),
             denials: DenialLog::default(),
             limits: limits(config),
@@ -461,13 +465,41 @@ fn limits(config: &Config) -> Limits {
 }
 
 /// Every stream uses a connection, or a part of one, so the total of streams is limited by `http.max_connections`.
-fn streams(config: &Config, deps: &Deps, tasks: &Tasks, accepting: &CancellationToken) -> Streams {
+fn authority_watches(config: &Config, deps: &Deps, tasks: &Tasks) -> AuthorityWatches {
+    let (store, clock) = (deps.store.clone(), deps.clock.clone());
+    AuthorityWatches::start(store, clock, tasks, config.http.stream_check_timeout)
+}
+
+fn sockets(
+    config: &Config,
+    tasks: &Tasks,
+    watches: AuthorityWatches,
+    accepting: &CancellationToken,
+) -> Sockets {
+    let sockets = &config.sockets;
+    let limits = SocketLimits {
+        total: sockets.max_connections.get(),
+        unauthenticated: sockets.max_unauthenticated.get(),
+        per_address: sockets.max_per_address.get(),
+        per_principal: sockets.max_per_principal.get(),
+        concurrent_calls: config.http.max_concurrent_requests.get(),
+        auth_timeout: sockets.auth_timeout,
+        ping_after: sockets.ping_after,
+        idle_timeout: sockets.idle_timeout,
+    };
+    Sockets::new(tasks.clone(), watches, limits, accepting.clone())
+}
+
+fn streams(
+    config: &Config,
+    tasks: &Tasks,
+    watches: AuthorityWatches,
+    accepting: &CancellationToken,
+) -> Streams {
     let limits = StreamLimits {
         per_principal: config.http.max_streams_each.get(),
         total: config.http.max_connections.get(),
     };
-    let (store, clock) = (deps.store.clone(), deps.clock.clone());
-    let watches = AuthorityWatches::start(store, clock, tasks, config.http.stream_check_timeout);
     Streams::new(tasks.clone(), watches, limits, accepting.clone())
 }
 

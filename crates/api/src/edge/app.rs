@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use guildhall_domain::ops::capability::Toggles;
 use guildhall_domain::ops::client_address::TrustedProxies;
+use guildhall_runtime::Clock;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_service::{
     access, agents, approvals, front, identity, ops, profiles, retention, runners, runs, sessions, webhooks,
@@ -16,6 +17,7 @@ use super::access_rules::AccessRules;
 use super::denials::DenialLog;
 use super::long_poll::WaitingRequests;
 use super::stream::Streams;
+use crate::rpc::Sockets;
 
 /// The application state. Cloned several times per request, hence behind one pointer.
 #[derive(Debug, Clone)]
@@ -52,9 +54,11 @@ pub struct Parts {
     pub webhooks: webhooks::Group,
     pub retention: retention::Group,
     pub access_rules: AccessRules,
+    pub clock: Clock,
     pub denials: DenialLog,
     pub limits: Limits,
     pub metrics: Metrics,
+    pub sockets: Sockets,
     pub streams: Streams,
     pub waiting_requests: WaitingRequests,
     /// Proxies that report the addresses of clients.

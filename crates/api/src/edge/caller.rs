@@ -134,7 +134,7 @@ impl AuthenticatedCaller {
 
     /// Authenticates the browser session of a page. A bearer token is not looked at. The CSRF token of a form is in its
     /// body, which the caller of this function checks.
-    pub(super) async fn from_session(parts: &mut Parts, app: &App) -> Result<(Self, SecretString), ApiError> {
+    pub(crate) async fn from_session(parts: &mut Parts, app: &App) -> Result<(Self, SecretString), ApiError> {
         let cookie = cookies::find(&parts.headers, cookies::SESSION).ok_or(ServiceError::Unauthenticated)?;
         let tenant_in_path = tenant_in_path(parts, app).await?;
         let credential = Credential::Cookie(cookie.clone());
@@ -424,7 +424,7 @@ async fn deny_other_origin(parts: &Parts, app: &App, caller: &Caller) -> Result<
     Ok(())
 }
 
-pub(super) async fn deny_wrong_csrf_token(
+pub(crate) async fn deny_wrong_csrf_token(
     parts: &Parts,
     app: &App,
     caller: &Caller,

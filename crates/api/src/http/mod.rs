@@ -53,6 +53,7 @@ pub(crate) fn router(app: App) -> Router {
     let (router, document) = routes_and_document();
     let router = router
         .route("/metrics", axum::routing::get(ops::metrics::get))
+        .merge(crate::rpc::routes())
         .merge(access::pages())
         .merge(approvals::pages());
     let router = router.with_state(app.clone());

@@ -36,7 +36,7 @@ fn aid_commands_create_list_and_revoke() {
     assert_eq!(of_key, of_certificate, "the certificate is for the key");
 
     let taken = user.run(&["aid", "create", "alice", "--directory", &directory]);
-    assert!(!taken.status.success() && stderr(&taken).contains("exists already"), "{}", stderr(&taken));
+    assert!(!taken.status.success() && stderr(&taken).contains("already exists"), "{}", stderr(&taken));
     assert_eq!(
         std::fs::read_dir(folder.path()).expect("listed").count(),
         2,

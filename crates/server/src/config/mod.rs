@@ -29,6 +29,7 @@ mod sandbox;
 mod secrets;
 mod section;
 mod sessions;
+mod sockets;
 mod telemetry;
 
 use secrecy::ExposeSecret;
@@ -57,10 +58,11 @@ pub use sandbox::Sandbox;
 pub use secrets::Secrets;
 pub use section::{Field, Section};
 pub use sessions::Sessions;
+pub use sockets::Sockets;
 pub use telemetry::Telemetry;
 
 /// Every section, in the order of the example file.
-pub const SECTIONS: [Section; 21] = [
+pub const SECTIONS: [Section; 22] = [
     Http::SECTION,
     Access::SECTION,
     Limits::SECTION,
@@ -68,6 +70,7 @@ pub const SECTIONS: [Section; 21] = [
     Nats::SECTION,
     Identity::SECTION,
     Aun::SECTION,
+    Sockets::SECTION,
     Audit::SECTION,
     Oidc::SECTION,
     Egress::SECTION,
@@ -95,6 +98,7 @@ pub struct Config {
     pub nats: Nats,
     pub identity: Identity,
     pub aun: Aun,
+    pub sockets: Sockets,
     pub audit: Audit,
     pub oidc: Oidc,
     pub egress: Egress,

@@ -19,7 +19,7 @@ const PROBES: [&str; 2] = ["/health/live", "/health/readiness"];
 
 /// Routes that stay public with `access.require_auth`: probes, sign-in, and the keys and certificates that verify tokens
 /// and AIDs (ADR 033).
-const PUBLIC_ROUTES: [&str; 13] = [
+const PUBLIC_ROUTES: [&str; 14] = [
     "/health/live",
     "/health/readiness",
     "/api/v1/auth/login",
@@ -30,6 +30,7 @@ const PUBLIC_ROUTES: [&str; 13] = [
     "/api/v1/auth/handoff",
     "/sign-in/confirm",
     "/.well-known/jwks.json",
+    "/aun",
     "/pki/chain",
     "/pki/crl.json",
     "/root.crt",

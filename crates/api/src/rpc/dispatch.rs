@@ -1,0 +1,148 @@
+//! Finds the handler of a method. Authorization and rate limits are those of the method table.
+
+use std::error::Error;
+
+use guildhall_domain::ops::rate::RateKey;
+use guildhall_domain::{Failure, FailureKind};
+use guildhall_protocol::rpc::{Access, Method, RpcError, RpcMethod, typed};
+use guildhall_runtime::telemetry::trace::TraceContext;
+use guildhall_service::ServiceError;
+use metrics::counter;
+use serde_json::Value;
+use tracing::{debug, error, warn};
+
+use super::connection::Connection;
+use super::{auth, meta};
+use crate::edge::body_error::part_message;
+use crate::edge::error::ApiError;
+
+/// An error of a handler: of a service, or of the protocol itself.
+pub(super) enum CallError {
+    Failed(ApiError),
+    Rpc(RpcError),
+}
+
+impl From<RpcError> for CallError {
+    fn from(error: RpcError) -> Self {
+        Self::Rpc(error)
+    }
+}
+
+impl From<ServiceError> for CallError {
+    fn from(error: ServiceError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<ApiError> for CallError {
+    fn from(error: ApiError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Failure> for CallError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure.into())
+    }
+}
+
+/// Calls a method and returns its result, or an error with the trace id of the call.
+pub(super) async fn dispatch(
+    connection: &mut Connection,
+    name: &str,
+    params: Value,
+) -> Result<Value, RpcError> {
+    let Some(method) = Method::from_name(name) else { return Err(RpcError::unknown_method()) };
+    let trace_id = TraceContext::from_traceparent(&tracing::Span::none(), None).trace_id();
+    let outcome = call(connection, method, params).await.map_err(|error| match error {
+        CallError::Rpc(error) => error,
+        CallError::Failed(error) => {
+            log(&error, &trace_id, name);
+            RpcError::new(&error.failure)
+        }
+    });
+    let label = if outcome.is_ok() { "ok" } else { "error" };
+    counter!("guildhall_rpc_calls_total", "method" => method.spec().name, "outcome" => label).increment(1);
+    outcome.map_err(|error| error.with_trace_id(trace_id))
+}
+
+async fn call(connection: &mut Connection, method: Method, params: Value) -> Result<Value, CallError> {
+    let spec = method.spec();
+    let key = match (spec.access, &connection.client) {
+        (Access::Public, _) => RateKey::from_address(connection.address),
+        (Access::Connected, Some(client)) => RateKey::Principal(client.identity.principal()),
+        (Access::Connected, None) => return Err(auth::not_connected().into()),
+    };
+    let _permit = connection.app.sockets.call_permit()?;
+    if spec.access == Access::Connected {
+        connection.fresh_authority().await;
+    }
+    if let Some(tier) = spec.tier {
+        connection.app.ops.rates.count(tier, key).await?;
+    }
+    match method {
+        Method::CreateAid => {
+            let params = parse::<typed::CreateAid>(params)?;
+            encode::<typed::CreateAid>(auth::create_aid(connection, params).await?)
+        }
+        Method::AidLogin1 => {
+            let params = parse::<typed::AidLogin1>(params)?;
+            encode::<typed::AidLogin1>(auth::login1(connection, params).await?)
+        }
+        Method::AidLogin2 => {
+            let params = parse::<typed::AidLogin2>(params)?;
+            encode::<typed::AidLogin2>(auth::login2(connection, params).await?)
+        }
+        Method::RefreshToken => {
+            let params = parse::<typed::RefreshToken>(params)?;
+            encode::<typed::RefreshToken>(auth::refresh_token(connection, params).await?)
+        }
+        Method::RenewCert => {
+            let params = parse::<typed::RenewCert>(params)?;
+            encode::<typed::RenewCert>(auth::renew_cert(connection, params).await?)
+        }
+        Method::Rekey => {
+            let params = parse::<typed::Rekey>(params)?;
+            encode::<typed::Rekey>(auth::rekey(connection, params).await?)
+        }
+        Method::Connect => {
+            let params = parse::<typed::Connect>(params)?;
+            encode::<typed::Connect>(auth::connect(connection, params).await?)
+        }
+        Method::Ping => {
+            parse::<typed::Ping>(params)?;
+            encode::<typed::Ping>(meta::ping(connection))
+        }
+        Method::Status => {
+            parse::<typed::Status>(params)?;
+            encode::<typed::Status>(meta::status(connection)?)
+        }
+        Method::TrustRoots => {
+            parse::<typed::TrustRoots>(params)?;
+            encode::<typed::TrustRoots>(meta::trust_roots(connection).await?)
+        }
+    }
+}
+
+/// Parses the parameters. The message names the member, but repeats no value: it may be a secret.
+fn parse<M: RpcMethod>(params: Value) -> Result<M::Params, CallError> {
+    serde_json::from_value(params)
+        .map_err(|error| RpcError::invalid_params(format!("params: {}", part_message(&error))).into())
+}
+
+fn encode<M: RpcMethod>(result: M::Result) -> Result<Value, CallError> {
+    serde_json::to_value(result).map_err(|error| {
+        let failed = ApiError::new(FailureKind::Internal, "the result cannot be written");
+        CallError::Failed(failed.with_cause(error))
+    })
+}
+
+fn log(error: &ApiError, trace_id: &str, method: &str) {
+    let (kind, message) = (error.failure.kind, &error.failure.message);
+    let cause = error.cause.as_deref().map(|cause| cause as &(dyn Error + 'static));
+    match kind.row().http_status {
+        500 => error!(failure.kind = %kind, trace.id = trace_id, error = cause, "{method}: {message}"),
+        501.. => warn!(failure.kind = %kind, trace.id = trace_id, error = cause, "{method}: {message}"),
+        _ => debug!(failure.kind = %kind, trace.id = trace_id, "{method}: {message}"),
+    }
+}

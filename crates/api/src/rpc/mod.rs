@@ -1,0 +1,29 @@
+//! The socket: one WebSocket at `/aun`, on which clients call the methods of `protocol::rpc`.
+//!
+//! A task per connection reads, calls and writes, one request after the other. What a client does not read stays in its
+//! own bounded queue.
+
+mod auth;
+mod browser;
+mod close;
+mod connection;
+mod dispatch;
+mod meta;
+mod places;
+mod sockets;
+mod transport;
+mod upgrade;
+
+use axum::Router;
+use axum::routing::get;
+
+pub use sockets::{SocketLimits, Sockets};
+
+use crate::App;
+
+/// The path of the socket, as the discovery document names it.
+pub(crate) const PATH: &str = "/aun";
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new().route(PATH, get(upgrade::open))
+}

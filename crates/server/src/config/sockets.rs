@@ -1,0 +1,28 @@
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use super::section::section;
+
+section! {
+    /// The socket at `/aun`, for clients of AUN. Limits are per replica.
+    Sockets = "sockets" {
+        /// Maximum number of open connections. Further ones get 503.
+        max_connections: NonZeroUsize = "50000";
+        /// Maximum number of connections that have not authenticated yet. Further ones get 503.
+        max_unauthenticated: NonZeroUsize = "2000";
+        /// Maximum number of connections of one address, or of one /64 network of IPv6. Further ones get
+        /// `rate-limited`. Behind a proxy, set `http.trusted_proxies`.
+        max_per_address: NonZeroUsize = "1000";
+        /// Maximum number of connections of one principal: of all AIDs that it owns.
+        max_per_principal: NonZeroUsize = "1000";
+        /// How long a connection may stay open without `auth.connect`.
+        #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
+        auth_timeout: Duration = "\"10s\"";
+        /// How long a connection may be silent before the server sends a ping.
+        #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
+        ping_after: Duration = "\"60s\"";
+        /// How long a connection may be silent before it is closed.
+        #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
+        idle_timeout: Duration = "\"90s\"";
+    }
+}
