@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_api::{
-    AccessRules, App, DenialLog, DrainOutcome, Limits, Parts, StreamLimits, Streams, WaitingRequests,
+    AccessRules, App, DenialLog, DrainOutcome, Limits, Listeners, Parts, StreamLimits, Streams, TlsListener,
+    WaitingRequests,
 };
 use guildhall_bus::Bus;
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::signing::RotationPolicy;
+use guildhall_domain::identity::IssuerName;
 use guildhall_domain::ids::ReplicaId;
 use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_domain::profiles::template::ProfileTemplates;
@@ -56,11 +58,13 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::gateway::Addresses;
 use crate::public_url::PublicUrl;
 use crate::settings::{Settings, bus_options};
 use crate::start_error::StartError;
 use crate::stores::{Stores, prepare_stores};
-use crate::{COMMIT, Config, attachments, audit, config, issuer, launcher, metrics};
+use crate::tls::{ReloadCertificate, TlsFiles};
+use crate::{COMMIT, Config, attachments, audit, config, gateway, issuer, launcher, metrics};
 
 /// How long shutdown waits for background tasks. All of them select on the stop signal.
 const TASK_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -71,7 +75,7 @@ const DEREGISTER_TIMEOUT: Duration = Duration::from_secs(2);
 /// A running server. One process can run several, as tests do.
 #[derive(Debug)]
 pub struct Server {
-    address: SocketAddr,
+    addresses: Addresses,
     identity: ReplicaIdentity,
     health: Arc<Health>,
     store: Store,
@@ -86,23 +90,30 @@ pub struct Server {
 impl Server {
     /// Checks everything that [`Server::start`] refuses before it connects to an engine. Changes nothing.
     pub async fn check(config: &Config) -> Result<(), StartError> {
-        match TcpListener::bind(config.http.listen).await {
-            // Perhaps a server with this configuration is running.
-            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
-            bound => drop(bound.map_err(listen_error(config.http.listen))?),
+        for address in std::iter::once(config.http.listen).chain(config.http.tls_listen) {
+            match TcpListener::bind(address).await {
+                // Perhaps a server with this configuration is running.
+                Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
+                bound => drop(bound.map_err(listen_error(address))?),
+            }
         }
         Settings::new(config, config.http.listen).map(drop)
     }
 
     /// Starts a server: binds the port, migrates the database, then serves. Fails fast.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
-        let (listener, address) = listen(config.http.listen).await?;
-        let (settings, metrics) = (Settings::new(config, address)?, metrics::install()?);
+        let (plain, address) = listen(config.http.listen).await?;
+        let (mut settings, metrics) = (Settings::new(config, address)?, metrics::install()?);
+        let (tls, tls_address) = listen_tls(config, settings.tls.as_ref()).await?;
+        let addresses = Addresses { plain: address, tls: tls_address };
         let (Stores { store, owner }, bus) = (open_stores(config, &settings).await?, open_bus(config).await?);
 
         let (tasks, clock, accepting) = (Tasks::new(), Clock::system(), CancellationToken::new());
         let (identity, reconcilers) = (identity(&clock, config), Reconcilers::new(clock.clone()));
         start_housekeeping(config, &settings, &identity, &store, &clock, &tasks, &reconcilers)?;
+        if let Some(files) = settings.tls.take() {
+            reconcilers.start(&tasks, ReloadCertificate::INTERVAL, ReloadCertificate(Arc::new(files)));
+        }
         let attachments = start_attachments(config, &settings, &store, &clock, &tasks, &reconcilers)?;
         let deps = Deps {
             journals: Journals::start(&store, &bus, &tasks),
@@ -129,6 +140,7 @@ impl Server {
         let starter = launcher::start(config, deps.credentials.launcher.clone(), &deps, &reconcilers, &tasks);
         let health = start_health(&identity, &deps, &bus, reconcilers, &tasks).await;
 
+        let issuer = settings.issuer.as_ref().map(|issuer| issuer.authority.name().clone());
         let oidc = settings.oidc.map(|provider| provider.open(&settings.public_url, &auth, &clock));
         let app = App::new(Parts {
             streams: streams(config, &deps, &tasks, &accepting),
@@ -145,22 +157,31 @@ impl Server {
             webhooks: webhooks::open(&deps, settings.address_rules),
             retention: retention::open(&deps, config.retention.technical_after),
             identity: identity::open(&deps, settings.issuer, config.aun.registration),
-            access_rules: access_rules(config, &settings.public_url, address),
+            gateway_url: issuer
+                .as_ref()
+                .map(|issuer| gateway::url(config, issuer, &settings.public_url, addresses)),
+            access_rules: access_rules(config, &settings.public_url, addresses, issuer),
             denials: DenialLog::default(),
             limits: limits(config),
             metrics,
             trusted_proxies: trusted_proxies(&config.http),
             closing: accepting.clone(),
         });
-        let drained = serve(config, &tasks, listener, app, accepting.clone());
-        info!(replica.id = %identity.replica, %address, "serving on {address}");
+        let drained = serve(config, &tasks, Listeners { plain, tls }, app, accepting.clone());
+        info!(replica.id = %identity.replica, %address, tls_address = ?addresses.tls, "serving on {address}");
         let (drain_delay, launcher) = (config.http.drain_delay, deps.credentials.launcher);
-        Ok(Self { address, identity, health, store, bus, tasks, accepting, drained, drain_delay, launcher })
+        Ok(Self { addresses, identity, health, store, bus, tasks, accepting, drained, drain_delay, launcher })
     }
 
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.addresses.plain
+    }
+
+    /// Returns the address for TLS, where there is one.
+    #[must_use]
+    pub fn tls_address(&self) -> Option<SocketAddr> {
+        self.addresses.tls
     }
 
     #[must_use]
@@ -234,14 +255,14 @@ impl Server {
 fn serve(
     config: &Config,
     tasks: &Tasks,
-    listener: TcpListener,
+    listeners: Listeners,
     app: App,
     stop_accepting: CancellationToken,
 ) -> watch::Receiver<Option<DrainOutcome>> {
     let drain_timeout = config.http.drain_timeout;
     let (drained_sender, drained) = watch::channel(None);
     tasks.spawn("http", async move {
-        let outcome = guildhall_api::serve(listener, app, stop_accepting, drain_timeout).await;
+        let outcome = guildhall_api::serve(listeners, app, stop_accepting, drain_timeout).await;
         drained_sender.send_replace(Some(outcome));
     });
     drained
@@ -282,9 +303,10 @@ fn start_attachments(
     Ok(attachments::start(config, options, store, clock, tasks, reconcilers))
 }
 
-/// The server has no TLS, so a public https URL means that a proxy is in front of it.
+/// Without TLS, a public https URL means that a proxy is in front of the server.
 fn trusted_proxies(http: &config::Http) -> TrustedProxies {
-    if http.public_url.starts_with("https://") && http.trusted_proxies.is_empty() {
+    if http.tls_listen.is_none() && http.public_url.starts_with("https://") && http.trusted_proxies.is_empty()
+    {
         warn!("all clients share the address of the proxy for limits.sign_in: set http.trusted_proxies");
     }
     TrustedProxies::new(http.trusted_proxies.clone())
@@ -327,6 +349,16 @@ async fn listen(configured: SocketAddr) -> Result<(TcpListener, SocketAddr), Sta
     let listener = TcpListener::bind(configured).await.map_err(listen_error(configured))?;
     let address = listener.local_addr().map_err(listen_error(configured))?;
     Ok((listener, address))
+}
+
+/// Binds the port for TLS, where one is configured.
+async fn listen_tls(
+    config: &Config,
+    files: Option<&TlsFiles>,
+) -> Result<(Option<TlsListener>, Option<SocketAddr>), StartError> {
+    let (Some(configured), Some(files)) = (config.http.tls_listen, files) else { return Ok((None, None)) };
+    let (listener, address) = listen(configured).await?;
+    Ok((Some(files.listener(listener)?), Some(address)))
 }
 
 /// Starts to probe the engines.
@@ -436,14 +468,21 @@ fn start_heartbeat(
     reconcilers.start(tasks, every, heartbeat);
 }
 
-/// The listen address and the public host are always allowed as host names.
-fn access_rules(config: &Config, public: &PublicUrl, address: SocketAddr) -> AccessRules {
-    let listening = (!address.ip().is_unspecified()).then(|| address.ip().to_string());
+/// The listen addresses and the public host are always allowed as host names.
+fn access_rules(
+    config: &Config,
+    public: &PublicUrl,
+    addresses: Addresses,
+    issuer: Option<IssuerName>,
+) -> AccessRules {
+    let listening = std::iter::once(addresses.plain.ip()).chain(addresses.tls.map(|tls| tls.ip()));
+    let listening = listening.filter(|ip| !ip.is_unspecified()).map(|ip| ip.to_string());
     AccessRules {
         require_auth: config.access.require_auth,
         hosts: config.access.allow_hosts.iter().cloned().chain(listening).chain(public.host()).collect(),
         origins: config.access.allow_origins.clone(),
         public_origin: Some(public.origin()),
+        issuer,
     }
 }
 

@@ -53,6 +53,8 @@ pub struct Parts {
     pub retention: retention::Group,
     pub access_rules: AccessRules,
     pub denials: DenialLog,
+    /// The URL of the socket, where the server is an issuer of AIDs.
+    pub gateway_url: Option<String>,
     pub limits: Limits,
     pub metrics: Metrics,
     pub streams: Streams,
@@ -89,6 +91,6 @@ pub struct Limits {
     pub concurrent_requests: usize,
     /// Open connections; more fail with 503.
     pub connections: usize,
-    /// The time to receive the request headers.
+    /// The time for the TLS handshake, and then to receive the request headers.
     pub header_timeout: Duration,
 }
