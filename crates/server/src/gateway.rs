@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use guildhall_domain::identity::IssuerName;
+use guildhall_service::identity::issuer::Issuer;
 use url::Url;
 
 use crate::Config;
@@ -39,21 +39,28 @@ pub(crate) fn check(configured: &str) -> Result<(), InvalidGatewayUrl> {
 }
 
 /// Returns the URL of the socket: the configured one, or one at the public URL, or at an address of the server.
-pub(crate) fn url(config: &Config, issuer: &IssuerName, public: &PublicUrl, at: Addresses) -> String {
+/// None where the server issues no AIDs.
+pub(crate) fn url(
+    config: &Config,
+    issuer: Option<&Issuer>,
+    public: &PublicUrl,
+    at: Addresses,
+) -> Option<String> {
+    let issuer = issuer?.authority.name();
     if !config.aun.gateway_url.is_empty() {
-        return config.aun.gateway_url.clone();
+        return Some(config.aun.gateway_url.clone());
     }
     if !config.http.public_url.is_empty() {
-        return public.gateway();
+        return Some(public.gateway());
     }
-    match at.tls {
+    Some(match at.tls {
         Some(address) => format!("wss://{address}{PATH}"),
         // Not an address that a client could use.
         None if at.plain.ip().is_unspecified() => {
             format!("ws://{}:{}{PATH}", issuer.host("gateway"), at.plain.port())
         }
         None => format!("ws://{}{PATH}", at.plain),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(crate) struct Settings {
     pub(crate) kek: Kek,
     pub(crate) audit_key: Option<Arc<AuditSigningKey>>,
     /// None where the server has no TLS port.
-    pub(crate) tls: Option<TlsFiles>,
+    pub(crate) tls: Option<Arc<TlsFiles>>,
     /// None where the server issues no AIDs.
     pub(crate) issuer: Option<Issuer>,
     pub(crate) run_bounds: TenantBounds,
@@ -59,7 +59,7 @@ impl Settings {
         attachments::check(&config.attachments)?;
         Ok(Self {
             rotation: RotationPolicy::new(SIGNING_PERIOD, KEY_OVERLAP, RUN_TOKEN_LIFETIME)?,
-            tls: TlsFiles::configured(&config.http)?,
+            tls: TlsFiles::configured(&config.http)?.map(Arc::new),
             issuer: issuer::open(config, &kek)?,
             kek,
             audit_key,

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_api::{
-    AccessRules, App, DenialLog, DrainOutcome, Limits, Listeners, Parts, StreamLimits, Streams, TlsListener,
+    AccessRules, App, DenialLog, DrainOutcome, Limits, Listeners, Parts, StreamLimits, Streams,
     WaitingRequests,
 };
 use guildhall_bus::Bus;
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::signing::RotationPolicy;
-use guildhall_domain::identity::IssuerName;
 use guildhall_domain::ids::ReplicaId;
 use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_domain::profiles::template::ProfileTemplates;
@@ -32,6 +31,7 @@ use guildhall_service::access::users::Users;
 use guildhall_service::approvals::policies::check_policies;
 use guildhall_service::approvals::reconcile::ExpireApprovals;
 use guildhall_service::front::attachments::Attachments;
+use guildhall_service::identity::issuer::Issuer;
 use guildhall_service::journal::Journals;
 use guildhall_service::ops::health::{Health, ReplicaIdentity};
 use guildhall_service::ops::idempotency_keys::{CLEANUP_INTERVAL, IdempotencyKeyCleanup};
@@ -103,17 +103,13 @@ impl Server {
     /// Starts a server: binds the port, migrates the database, then serves. Fails fast.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let (plain, address) = listen(config.http.listen).await?;
-        let (mut settings, metrics) = (Settings::new(config, address)?, metrics::install()?);
-        let (tls, tls_address) = listen_tls(config, settings.tls.as_ref()).await?;
-        let addresses = Addresses { plain: address, tls: tls_address };
+        let (settings, metrics) = (Settings::new(config, address)?, metrics::install()?);
+        let (listeners, addresses) = listen_tls(config, settings.tls.as_deref(), plain, address).await?;
         let (Stores { store, owner }, bus) = (open_stores(config, &settings).await?, open_bus(config).await?);
 
         let (tasks, clock, accepting) = (Tasks::new(), Clock::system(), CancellationToken::new());
         let (identity, reconcilers) = (identity(&clock, config), Reconcilers::new(clock.clone()));
         start_housekeeping(config, &settings, &identity, &store, &clock, &tasks, &reconcilers)?;
-        if let Some(files) = settings.tls.take() {
-            reconcilers.start(&tasks, ReloadCertificate::INTERVAL, ReloadCertificate(Arc::new(files)));
-        }
         let attachments = start_attachments(config, &settings, &store, &clock, &tasks, &reconcilers)?;
         let deps = Deps {
             journals: Journals::start(&store, &bus, &tasks),
@@ -140,9 +136,10 @@ impl Server {
         let starter = launcher::start(config, deps.credentials.launcher.clone(), &deps, &reconcilers, &tasks);
         let health = start_health(&identity, &deps, &bus, reconcilers, &tasks).await;
 
-        let issuer = settings.issuer.as_ref().map(|issuer| issuer.authority.name().clone());
         let oidc = settings.oidc.map(|provider| provider.open(&settings.public_url, &auth, &clock));
         let app = App::new(Parts {
+            gateway_url: gateway::url(config, settings.issuer.as_ref(), &settings.public_url, addresses),
+            access_rules: access_rules(config, &settings.public_url, addresses, settings.issuer.as_ref()),
             streams: streams(config, &deps, &tasks, &accepting),
             waiting_requests: WaitingRequests::new(config.http.max_connections.get()),
             access: access::open(&deps, auth, oidc),
@@ -157,18 +154,14 @@ impl Server {
             webhooks: webhooks::open(&deps, settings.address_rules),
             retention: retention::open(&deps, config.retention.technical_after),
             identity: identity::open(&deps, settings.issuer, config.aun.registration),
-            gateway_url: issuer
-                .as_ref()
-                .map(|issuer| gateway::url(config, issuer, &settings.public_url, addresses)),
-            access_rules: access_rules(config, &settings.public_url, addresses, issuer),
             denials: DenialLog::default(),
             limits: limits(config),
             metrics,
             trusted_proxies: trusted_proxies(&config.http),
             closing: accepting.clone(),
         });
-        let drained = serve(config, &tasks, Listeners { plain, tls }, app, accepting.clone());
-        info!(replica.id = %identity.replica, %address, tls_address = ?addresses.tls, "serving on {address}");
+        let drained = serve(config, &tasks, listeners, app, accepting.clone());
+        info!(replica.id = %identity.replica, %address, "serving on {address}");
         let (drain_delay, launcher) = (config.http.drain_delay, deps.credentials.launcher);
         Ok(Self { addresses, identity, health, store, bus, tasks, accepting, drained, drain_delay, launcher })
     }
@@ -283,6 +276,9 @@ fn start_housekeeping(
     let signer = audit::signer(&config.audit, clock, settings.audit_key.clone())?;
     let sealer = AuditSeal::new(store.clone(), signer, tasks.stop());
     reconcilers.start(tasks, every.audit_seal_every, sealer);
+    if let Some(files) = settings.tls.clone() {
+        reconcilers.start(tasks, ReloadCertificate::INTERVAL, ReloadCertificate(files));
+    }
     let idempotency_keys = IdempotencyKeyCleanup { store: store.clone(), stop: tasks.stop() };
     reconcilers.start(tasks, CLEANUP_INTERVAL, idempotency_keys);
     let sweeper = RateWindowCleanup { store: store.clone(), stop: tasks.stop() };
@@ -351,14 +347,20 @@ async fn listen(configured: SocketAddr) -> Result<(TcpListener, SocketAddr), Sta
     Ok((listener, address))
 }
 
-/// Binds the port for TLS, where one is configured.
+/// Binds the port for TLS too, where one is configured.
 async fn listen_tls(
     config: &Config,
     files: Option<&TlsFiles>,
-) -> Result<(Option<TlsListener>, Option<SocketAddr>), StartError> {
-    let (Some(configured), Some(files)) = (config.http.tls_listen, files) else { return Ok((None, None)) };
-    let (listener, address) = listen(configured).await?;
-    Ok((Some(files.listener(listener)?), Some(address)))
+    plain: TcpListener,
+    address: SocketAddr,
+) -> Result<(Listeners, Addresses), StartError> {
+    let (Some(configured), Some(files)) = (config.http.tls_listen, files) else {
+        return Ok((Listeners { plain, tls: None }, Addresses { plain: address, tls: None }));
+    };
+    let (listener, tls_address) = listen(configured).await?;
+    info!(address = %tls_address, "listening on {tls_address} for TLS");
+    let listeners = Listeners { plain, tls: Some(files.listener(listener)?) };
+    Ok((listeners, Addresses { plain: address, tls: Some(tls_address) }))
 }
 
 /// Starts to probe the engines.
@@ -473,7 +475,7 @@ fn access_rules(
     config: &Config,
     public: &PublicUrl,
     addresses: Addresses,
-    issuer: Option<IssuerName>,
+    issuer: Option<&Issuer>,
 ) -> AccessRules {
     let listening = std::iter::once(addresses.plain.ip()).chain(addresses.tls.map(|tls| tls.ip()));
     let listening = listening.filter(|ip| !ip.is_unspecified()).map(|ip| ip.to_string());
@@ -482,7 +484,7 @@ fn access_rules(
         hosts: config.access.allow_hosts.iter().cloned().chain(listening).chain(public.host()).collect(),
         origins: config.access.allow_origins.clone(),
         public_origin: Some(public.origin()),
-        issuer,
+        issuer: issuer.map(|issuer| issuer.authority.name().clone()),
     }
 }
 

@@ -159,20 +159,20 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (first_request, header_timeout) = (CancellationToken::new(), context.header_timeout);
-    let (received, service, builder) =
-        (first_request.clone(), context.service.clone(), context.builder.clone());
-    let service = service.map_request(move |mut request: hyper::Request<Incoming>| {
+    let (received, shared) = (first_request.clone(), Arc::clone(&context));
+    let service = context.service.clone().map_request(move |mut request: hyper::Request<Incoming>| {
         received.cancel();
-        rewrite_target(&mut request, &context.access_rules);
-        let client = ClientAddress::new(peer, request.headers(), &context.trusted_proxies);
+        rewrite_target(&mut request, &shared.access_rules);
+        let client = ClientAddress::new(peer, request.headers(), &shared.trusted_proxies);
         let direct = DirectConnection::new(peer, request.headers());
         request.extensions_mut().insert(client);
         request.extensions_mut().insert(direct);
         request.map(axum::body::Body::new)
     });
-    let connection =
-        builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service));
-    let mut connection = std::pin::pin!(watcher.watch(connection));
+    let connection = context
+        .builder
+        .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service));
+    let mut connection = std::pin::pin!(watcher.watch(connection.into_owned()));
     // hyper's own header timeout starts with the first byte; it does not cover a silent connection.
     let ended = tokio::select! {
         ended = connection.as_mut() => Some(ended),
