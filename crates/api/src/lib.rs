@@ -1,4 +1,4 @@
-//! The HTTP API: REST and server-sent events on one port.
+//! The HTTP API: REST and server-sent events, with and without TLS.
 //!
 //! A handler parses the request, makes one service call and maps the result. This is the only crate that uses axum. It
 //! contains no SQL and no business rules.
@@ -11,7 +11,8 @@ pub use edge::access_rules::AccessRules;
 pub use edge::app::{App, Limits, Parts};
 pub use edge::denials::DenialLog;
 pub use edge::long_poll::WaitingRequests;
-pub use edge::serve::{DrainOutcome, serve};
+pub use edge::serve::{DrainOutcome, Listeners, serve};
 pub use edge::stream::{StreamLimits, Streams};
+pub use edge::tls::{CertificateError, ServerCertificate, TlsListener};
 pub use http::openapi;
 pub use rpc::{SocketLimits, Sockets};

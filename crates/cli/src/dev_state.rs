@@ -8,6 +8,17 @@ use sha2::{Digest, Sha256};
 /// The state directory in a working directory that is not in a Git repository.
 const LOCAL_DIR: &str = ".guildhall";
 
+/// Files of `guildhall dev --tls` in the state directory: the root that clients trust, and the URL while it runs.
+pub(crate) const TLS_DIR: &str = "tls";
+pub(crate) const TLS_ROOT_FILE: &str = "root.crt";
+pub(crate) const TLS_CERTIFICATE_FILE: &str = "server.crt";
+pub(crate) const TLS_URL_FILE: &str = "url";
+
+/// Returns the file with the root of `guildhall dev --tls`.
+pub(crate) fn tls_root_file(state: &Path) -> PathBuf {
+    state.join(TLS_DIR).join(TLS_ROOT_FILE)
+}
+
 /// Returns the state directory of the working directory: `.guildhall` in it, or, inside a Git repository, a directory
 /// below the user's state directory. Agents work on copies of the repository, which must not contain passwords and data.
 pub(crate) fn default_state_dir() -> PathBuf {

@@ -19,6 +19,7 @@ mod help_markdown;
 mod init;
 mod output;
 mod serve;
+mod server_client;
 mod signals;
 
 use std::process;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use guildhall_protocol::problem::Problem;
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Method, RequestBuilder, Response, StatusCode, redirect};
+use reqwest::{Certificate, Method, RequestBuilder, Response, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use url::Url;
@@ -47,6 +47,8 @@ pub enum ClientSetupError {
          ca-certificates or name a bundle in SSL_CERT_FILE"
     )]
     Http(#[source] reqwest::Error),
+    #[error("cannot read the root certificates: expected certificates in PEM")]
+    Roots(#[source] reqwest::Error),
     #[error("the client has no token")]
     NoToken,
 }
@@ -54,6 +56,11 @@ pub enum ClientSetupError {
 impl Client {
     /// Creates a client without a token source: it can sign in and refresh.
     pub fn new(base_url: &str) -> Result<Self, ClientSetupError> {
+        Self::with_root_certificates(base_url, &[])
+    }
+
+    /// Creates a client, as [`Client::new`] does, that also trusts root certificates in PEM.
+    pub fn with_root_certificates(base_url: &str, roots_pem: &[u8]) -> Result<Self, ClientSetupError> {
         let mut base = Url::parse(base_url).map_err(|_| ClientSetupError::InvalidUrl)?;
         let no_credentials =
             base.username().is_empty() && base.password().is_none() && base.query().is_none();
@@ -74,6 +81,9 @@ impl Client {
         if base.scheme() == "http" {
             // Nothing to verify: works on a machine without root certificates.
             http = http.tls_certs_only([]);
+        } else if !roots_pem.is_empty() {
+            let roots = Certificate::from_pem_bundle(roots_pem).map_err(ClientSetupError::Roots)?;
+            http = http.tls_certs_merge(roots);
         }
         let http = http.build().map_err(ClientSetupError::Http)?;
         Ok(Self { http, base, tokens: None })

@@ -6,6 +6,7 @@ mod attachments;
 mod audit;
 pub mod config;
 pub mod engine_checks;
+mod gateway;
 mod init;
 mod issuer;
 mod issuer_error;
@@ -17,10 +18,12 @@ mod settings;
 mod start;
 mod start_error;
 mod stores;
+mod tls;
 
 pub use attachments::AttachmentsConfigError;
 pub use audit::AuditConfigError;
 pub use config::Config;
+pub use gateway::InvalidGatewayUrl;
 pub use guildhall_api::openapi;
 pub use init::{Created, InitError, init};
 pub use issuer::create_issuer;
@@ -30,6 +33,7 @@ pub use outbound::OutboundError;
 pub use public_url::InvalidPublicUrl;
 pub use start::Server;
 pub use start_error::StartError;
+pub use tls::TlsConfigError;
 
 /// The commit that this build comes from.
 pub const COMMIT: &str = env!("GUILDHALL_COMMIT");

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use guildhall_domain::approvals::policy::ServerAddress;
 use url::Url;
 
+use crate::gateway;
+
 /// `http.public_url` is invalid. The message does not repeat it: it may hold a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -44,6 +46,13 @@ impl PublicUrl {
         self.0.origin().ascii_serialization()
     }
 
+    /// Returns the URL of the socket below this one.
+    pub(crate) fn gateway(&self) -> String {
+        let origin = self.origin();
+        let socket = origin.strip_prefix("http").unwrap_or(&origin);
+        format!("ws{socket}{}", gateway::PATH)
+    }
+
     /// Returns whether the server is reached from this machine only.
     pub(crate) fn address(&self) -> ServerAddress {
         if is_loopback(&self.0) { ServerAddress::Loopback } else { ServerAddress::Public }
@@ -56,7 +65,7 @@ impl PublicUrl {
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
+pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Ipv4(address)) => address.is_loopback(),
         Some(url::Host::Ipv6(address)) => address.is_loopback(),

@@ -18,7 +18,8 @@ use crate::Config;
 use crate::outbound::{self, OidcProvider};
 use crate::public_url::PublicUrl;
 use crate::start_error::StartError;
-use crate::{attachments, audit, issuer, launcher, stores};
+use crate::tls::TlsFiles;
+use crate::{attachments, audit, gateway, issuer, launcher, stores};
 
 /// How long a signing key signs before the next one takes over.
 const SIGNING_PERIOD: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -33,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) rotation: RotationPolicy,
     pub(crate) kek: Kek,
     pub(crate) audit_key: Option<Arc<AuditSigningKey>>,
+    /// None where the server has no TLS port.
+    pub(crate) tls: Option<Arc<TlsFiles>>,
     /// None where the server issues no AIDs.
     pub(crate) issuer: Option<Issuer>,
     pub(crate) run_bounds: TenantBounds,
@@ -48,6 +51,7 @@ impl Settings {
         let public_url = PublicUrl::new(&config.http.public_url, address)?;
         stores::check_urls(&config.postgres)?;
         bus_options(config).check()?;
+        gateway::check(&config.aun.gateway_url)?;
         let kek = Kek::from_hex(&config.identity.key_encryption_key)?;
         let audit_key = audit::signing_key(&config.audit)?;
         audit::check_anchor_file(&config.audit)?;
@@ -55,6 +59,7 @@ impl Settings {
         attachments::check(&config.attachments)?;
         Ok(Self {
             rotation: RotationPolicy::new(SIGNING_PERIOD, KEY_OVERLAP, RUN_TOKEN_LIFETIME)?,
+            tls: TlsFiles::configured(&config.http)?.map(Arc::new),
             issuer: issuer::open(config, &kek)?,
             kek,
             audit_key,

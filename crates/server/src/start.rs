@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_api::{
-    AccessRules, App, DenialLog, DrainOutcome, Limits, Parts, SocketLimits, Sockets, StreamLimits, Streams,
-    WaitingRequests,
+    AccessRules, App, DenialLog, DrainOutcome, Limits, Listeners, Parts, SocketLimits, Sockets, StreamLimits,
+    Streams, WaitingRequests,
 };
 use guildhall_bus::Bus;
 use guildhall_domain::access::principal::Slug;
@@ -31,6 +31,7 @@ use guildhall_service::access::users::Users;
 use guildhall_service::approvals::policies::check_policies;
 use guildhall_service::approvals::reconcile::ExpireApprovals;
 use guildhall_service::front::attachments::Attachments;
+use guildhall_service::identity::issuer::Issuer;
 use guildhall_service::journal::Journals;
 use guildhall_service::ops::health::{Health, ReplicaIdentity};
 use guildhall_service::ops::idempotency_keys::{CLEANUP_INTERVAL, IdempotencyKeyCleanup};
@@ -57,11 +58,13 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::gateway::Addresses;
 use crate::public_url::PublicUrl;
 use crate::settings::{Settings, bus_options};
 use crate::start_error::StartError;
 use crate::stores::{Stores, prepare_stores};
-use crate::{COMMIT, Config, attachments, audit, config, issuer, launcher, metrics};
+use crate::tls::{ReloadCertificate, TlsFiles};
+use crate::{COMMIT, Config, attachments, audit, config, gateway, issuer, launcher, metrics};
 
 /// How long shutdown waits for background tasks. All of them select on the stop signal.
 const TASK_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -72,7 +75,7 @@ const DEREGISTER_TIMEOUT: Duration = Duration::from_secs(2);
 /// A running server. One process can run several, as tests do.
 #[derive(Debug)]
 pub struct Server {
-    address: SocketAddr,
+    addresses: Addresses,
     identity: ReplicaIdentity,
     health: Arc<Health>,
     store: Store,
@@ -87,18 +90,21 @@ pub struct Server {
 impl Server {
     /// Checks everything that [`Server::start`] refuses before it connects to an engine. Changes nothing.
     pub async fn check(config: &Config) -> Result<(), StartError> {
-        match TcpListener::bind(config.http.listen).await {
-            // Perhaps a server with this configuration is running.
-            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
-            bound => drop(bound.map_err(listen_error(config.http.listen))?),
+        for address in std::iter::once(config.http.listen).chain(config.http.tls_listen) {
+            match TcpListener::bind(address).await {
+                // Perhaps a server with this configuration is running.
+                Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
+                bound => drop(bound.map_err(listen_error(address))?),
+            }
         }
         Settings::new(config, config.http.listen).map(drop)
     }
 
     /// Starts a server: binds the port, migrates the database, then serves. Fails fast.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
-        let (listener, address) = listen(config.http.listen).await?;
+        let (plain, address) = listen(config.http.listen).await?;
         let (settings, metrics) = (Settings::new(config, address)?, metrics::install()?);
+        let (listeners, addresses) = listen_tls(config, settings.tls.as_deref(), plain, address).await?;
         let (Stores { store, owner }, bus) = (open_stores(config, &settings).await?, open_bus(config).await?);
 
         let (tasks, clock, accepting) = (Tasks::new(), Clock::system(), CancellationToken::new());
@@ -133,6 +139,8 @@ impl Server {
         let oidc = settings.oidc.map(|provider| provider.open(&settings.public_url, &auth, &clock));
         let watches = authority_watches(config, &deps, &tasks);
         let app = App::new(Parts {
+            gateway_url: gateway::url(config, settings.issuer.as_ref(), &settings.public_url, addresses),
+            access_rules: access_rules(config, &settings.public_url, addresses, settings.issuer.as_ref()),
             sockets: sockets(config, &tasks, watches.clone(), &accepting),
             streams: streams(config, &tasks, watches, &accepting),
             waiting_requests: WaitingRequests::new(config.http.max_connections.get()),
@@ -149,22 +157,27 @@ impl Server {
             identity: identity::open(&deps, &auth, settings.issuer, config.aun.registration),
             access: access::open(&deps, auth, oidc),
             clock: clock.clone(),
-            access_rules: access_rules(config, &settings.public_url, address),
             denials: DenialLog::default(),
             limits: limits(config),
             metrics,
             trusted_proxies: trusted_proxies(&config.http),
             closing: accepting.clone(),
         });
-        let drained = serve(config, &tasks, listener, app, accepting.clone());
+        let drained = serve(config, &tasks, listeners, app, accepting.clone());
         info!(replica.id = %identity.replica, %address, "serving on {address}");
         let (drain_delay, launcher) = (config.http.drain_delay, deps.credentials.launcher);
-        Ok(Self { address, identity, health, store, bus, tasks, accepting, drained, drain_delay, launcher })
+        Ok(Self { addresses, identity, health, store, bus, tasks, accepting, drained, drain_delay, launcher })
     }
 
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.addresses.plain
+    }
+
+    /// Returns the address for TLS, where there is one.
+    #[must_use]
+    pub fn tls_address(&self) -> Option<SocketAddr> {
+        self.addresses.tls
     }
 
     #[must_use]
@@ -238,14 +251,14 @@ impl Server {
 fn serve(
     config: &Config,
     tasks: &Tasks,
-    listener: TcpListener,
+    listeners: Listeners,
     app: App,
     stop_accepting: CancellationToken,
 ) -> watch::Receiver<Option<DrainOutcome>> {
     let drain_timeout = config.http.drain_timeout;
     let (drained_sender, drained) = watch::channel(None);
     tasks.spawn("http", async move {
-        let outcome = guildhall_api::serve(listener, app, stop_accepting, drain_timeout).await;
+        let outcome = guildhall_api::serve(listeners, app, stop_accepting, drain_timeout).await;
         drained_sender.send_replace(Some(outcome));
     });
     drained
@@ -266,6 +279,9 @@ fn start_housekeeping(
     let signer = audit::signer(&config.audit, clock, settings.audit_key.clone())?;
     let sealer = AuditSeal::new(store.clone(), signer, tasks.stop());
     reconcilers.start(tasks, every.audit_seal_every, sealer);
+    if let Some(files) = settings.tls.clone() {
+        reconcilers.start(tasks, ReloadCertificate::INTERVAL, ReloadCertificate(files));
+    }
     let idempotency_keys = IdempotencyKeyCleanup { store: store.clone(), stop: tasks.stop() };
     reconcilers.start(tasks, CLEANUP_INTERVAL, idempotency_keys);
     let sweeper = RateWindowCleanup { store: store.clone(), stop: tasks.stop() };
@@ -286,9 +302,10 @@ fn start_attachments(
     Ok(attachments::start(config, options, store, clock, tasks, reconcilers))
 }
 
-/// The server has no TLS, so a public https URL means that a proxy is in front of it.
+/// Without TLS, a public https URL means that a proxy is in front of the server.
 fn trusted_proxies(http: &config::Http) -> TrustedProxies {
-    if http.public_url.starts_with("https://") && http.trusted_proxies.is_empty() {
+    if http.tls_listen.is_none() && http.public_url.starts_with("https://") && http.trusted_proxies.is_empty()
+    {
         warn!("all clients share the address of the proxy for limits.sign_in: set http.trusted_proxies");
     }
     TrustedProxies::new(http.trusted_proxies.clone())
@@ -331,6 +348,22 @@ async fn listen(configured: SocketAddr) -> Result<(TcpListener, SocketAddr), Sta
     let listener = TcpListener::bind(configured).await.map_err(listen_error(configured))?;
     let address = listener.local_addr().map_err(listen_error(configured))?;
     Ok((listener, address))
+}
+
+/// Binds the port for TLS too, where one is configured.
+async fn listen_tls(
+    config: &Config,
+    files: Option<&TlsFiles>,
+    plain: TcpListener,
+    address: SocketAddr,
+) -> Result<(Listeners, Addresses), StartError> {
+    let (Some(configured), Some(files)) = (config.http.tls_listen, files) else {
+        return Ok((Listeners { plain, tls: None }, Addresses { plain: address, tls: None }));
+    };
+    let (listener, tls_address) = listen(configured).await?;
+    info!(address = %tls_address, "listening on {tls_address} for TLS");
+    let listeners = Listeners { plain, tls: Some(files.listener(listener)?) };
+    Ok((listeners, Addresses { plain: address, tls: Some(tls_address) }))
 }
 
 /// Starts to probe the engines.
@@ -440,14 +473,21 @@ fn start_heartbeat(
     reconcilers.start(tasks, every, heartbeat);
 }
 
-/// The listen address and the public host are always allowed as host names.
-fn access_rules(config: &Config, public: &PublicUrl, address: SocketAddr) -> AccessRules {
-    let listening = (!address.ip().is_unspecified()).then(|| address.ip().to_string());
+/// The listen addresses and the public host are always allowed as host names.
+fn access_rules(
+    config: &Config,
+    public: &PublicUrl,
+    addresses: Addresses,
+    issuer: Option<&Issuer>,
+) -> AccessRules {
+    let listening = std::iter::once(addresses.plain.ip()).chain(addresses.tls.map(|tls| tls.ip()));
+    let listening = listening.filter(|ip| !ip.is_unspecified()).map(|ip| ip.to_string());
     AccessRules {
         require_auth: config.access.require_auth,
         hosts: config.access.allow_hosts.iter().cloned().chain(listening).chain(public.host()).collect(),
         origins: config.access.allow_origins.clone(),
         public_origin: Some(public.origin()),
+        issuer: issuer.map(|issuer| issuer.authority.name().clone()),
     }
 }
 

@@ -14,9 +14,11 @@ use guildhall_store::{MigrateError, StoreError};
 use crate::attachments::AttachmentsConfigError;
 use crate::audit::AuditConfigError;
 use crate::config;
+use crate::gateway::InvalidGatewayUrl;
 use crate::issuer_error::IssuerConfigError;
 use crate::outbound::OutboundError;
 use crate::public_url::InvalidPublicUrl;
+use crate::tls::TlsConfigError;
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +72,10 @@ pub enum StartError {
     Audit(#[from] AuditConfigError),
     #[error("cannot use the configuration section `attachments`")]
     Attachments(#[from] AttachmentsConfigError),
+    #[error("cannot use TLS")]
+    Tls(#[from] TlsConfigError),
+    #[error(transparent)]
+    GatewayUrl(#[from] InvalidGatewayUrl),
     #[error("cannot use the configuration section `aun`")]
     Aun(#[from] IssuerConfigError),
     #[error(

@@ -1,6 +1,9 @@
 //! Which hosts and origins may reach the server.
 
 use axum::http::{HeaderMap, Uri, header};
+use guildhall_domain::identity::IssuerName;
+
+use super::issuer_hosts::IssuerHost;
 
 /// Host names of the loopback interface.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -15,21 +18,38 @@ pub struct AccessRules {
     pub origins: Vec<String>,
     /// The origin under which browsers know the server, such as `https://guildhall.example.org`.
     pub public_origin: Option<String>,
+    /// The issuer of AIDs, whose hosts serve some public routes.
+    pub issuer: Option<IssuerName>,
+}
+
+/// What a `Host` may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HostAccess {
+    /// All routes.
+    Full,
+    /// The public routes of a host of the issuer.
+    Issuer(IssuerHost),
+    Denied,
 }
 
 impl AccessRules {
-    /// Returns whether a `Host` is allowed.
-    #[must_use]
-    pub fn allows_host(&self, host: &str) -> bool {
+    /// Returns what a `Host` may be used for.
+    pub(crate) fn host_access(&self, host: &str) -> HostAccess {
         let name = host_name(host).to_ascii_lowercase();
-        LOOPBACK.contains(&name.as_str())
+        if LOOPBACK.contains(&name.as_str())
             || self.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(&name))
+        {
+            return HostAccess::Full;
+        }
+        let issuer_host = self.issuer.as_ref().and_then(|issuer| IssuerHost::find(issuer, &name));
+        issuer_host.map_or(HostAccess::Denied, HostAccess::Issuer)
     }
 
-    /// Returns whether an `Origin` may call the server, reached as `host`.
+    /// Returns whether an `Origin` may call the server, reached as `host`. The hosts of the issuer serve no pages, so
+    /// none of them is an origin of its own.
     #[must_use]
     pub fn allows_origin(&self, origin: &str, host: &str) -> bool {
-        self.is_own_origin(origin, host)
+        (self.host_access(host) == HostAccess::Full && self.is_own_origin(origin, host))
             || self.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))
     }
 
@@ -101,6 +121,7 @@ mod tests {
             hosts: vec!["guildhall.example.org".to_owned()],
             origins: vec!["https://console.example.org".to_owned()],
             public_origin: Some("https://guildhall.example.org".to_owned()),
+            issuer: Some("guild.example".parse().expect("a name")),
         }
     }
 
@@ -113,7 +134,7 @@ mod tests {
             "Guildhall.Example.org:443",
             "guildhall.example.org",
         ] {
-            assert!(access().allows_host(host), "{host}");
+            assert_eq!(access().host_access(host), HostAccess::Full, "{host}");
         }
         for host in [
             "evil.example",
@@ -123,9 +144,32 @@ mod tests {
             ":7117",
             "::1",
             "guildhall.example.org.",
+            "a.b.guild.example",
+            "alice.guild.example.evil.example",
         ] {
-            assert!(!access().allows_host(host), "{host}");
+            assert_eq!(access().host_access(host), HostAccess::Denied, "{host}");
         }
+    }
+
+    #[test]
+    fn hosts_of_the_issuer_are_narrow_unless_they_are_configured() {
+        let narrow = HostAccess::Issuer(IssuerHost::Gateway);
+        assert_eq!(access().host_access("alice.guild.example:7443"), narrow);
+        let configured = AccessRules { hosts: vec!["gateway.guild.example".to_owned()], ..access() };
+        assert_eq!(configured.host_access("gateway.guild.example"), HostAccess::Full);
+        assert_eq!(configured.host_access("guild.example"), narrow);
+        assert_eq!(AccessRules { issuer: None, ..access() }.host_access("guild.example"), HostAccess::Denied);
+    }
+
+    #[test]
+    fn hosts_of_the_issuer_have_no_origin_of_their_own() {
+        let host = "alice.guild.example";
+        for origin in
+            ["https://alice.guild.example", "http://alice.guild.example", "https://guildhall.example.org"]
+        {
+            assert!(!access().allows_origin(origin, host), "{origin}");
+        }
+        assert!(access().allows_origin("https://console.example.org", host));
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub struct Parts {
     pub access_rules: AccessRules,
     pub clock: Clock,
     pub denials: DenialLog,
+    /// The URL of the socket, where the server is an issuer of AIDs.
+    pub gateway_url: Option<String>,
     pub limits: Limits,
     pub metrics: Metrics,
     pub sockets: Sockets,
@@ -93,6 +95,6 @@ pub struct Limits {
     pub concurrent_requests: usize,
     /// Open connections; more fail with 503.
     pub connections: usize,
-    /// The time to receive the request headers.
+    /// The time for the TLS handshake, and then to receive the request headers.
     pub header_timeout: Duration,
 }

@@ -8,6 +8,7 @@ use guildhall_sdk::Client;
 
 use crate::config_dir::{ConfigDir, Context, Contexts, NotSignedIn, StoredTokenSource};
 use crate::error::{NotFoundError, UsageError};
+use crate::server_client::client;
 
 #[derive(Args)]
 pub(crate) struct CommonArgs {
@@ -41,7 +42,7 @@ impl CommonArgs {
         let dir = ConfigDir::find()?;
         let contexts = Contexts::load(&dir)?;
         let (name, context) = contexts.find(self.context.as_deref())?.ok_or(NotSignedIn::NoContext)?;
-        let tokens = StoredTokenSource::new(dir, name.to_owned(), Client::new(&context.url)?);
+        let tokens = StoredTokenSource::new(dir, name.to_owned(), client(&context.url)?);
         let client = tokens.client();
         Ok(Connection { context_name: name.to_owned(), context: context.clone(), tokens, client })
     }

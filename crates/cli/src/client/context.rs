@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use guildhall_sdk::Client;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -12,6 +11,7 @@ use super::connection::{CommonArgs, resolve_tenant};
 use crate::async_runtime::block_on;
 use crate::config_dir::{ConfigDir, Context, ContextNotFound, Contexts, NotSignedIn, StoredTokenSource};
 use crate::output::{format_table, print_result};
+use crate::server_client::client;
 
 /// How long `context rm` waits for the server: it may no longer exist.
 const SIGN_OUT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -125,7 +125,7 @@ async fn remove(dir: &ConfigDir, name: &str, json: bool) -> Result<()> {
     if contexts.current.as_deref() == Some(name) && contexts.contexts.len() > 1 {
         bail!("{name} is the current context\n  next: select another one with `guildhall context use`");
     }
-    let tokens = StoredTokenSource::new(dir.clone(), name.to_owned(), Client::new(&context.url)?);
+    let tokens = StoredTokenSource::new(dir.clone(), name.to_owned(), client(&context.url)?);
     let signed_out =
         timeout(SIGN_OUT_TIMEOUT, tokens.client().sign_out()).await.is_ok_and(|ended| ended.is_ok());
     let had_tokens = tokens.delete().await?;

@@ -1,7 +1,7 @@
 //! The output of `guildhall dev` when it is ready.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use guildhall_domain::runs::policy::BackendProfile;
@@ -11,21 +11,28 @@ use serde_json::{Value, json};
 
 use super::engines::DevEngines;
 use super::{ADMIN_USER, DevArgs, PASSWORD_FILE, agents, own_repository};
-use crate::dev_state::default_state_dir;
+use crate::dev_state::{default_state_dir, tls_root_file};
+
+/// Where the server listens.
+#[derive(Clone, Copy)]
+pub(super) struct Addresses {
+    pub(super) plain: SocketAddr,
+    pub(super) tls: Option<SocketAddr>,
+}
 
 /// Prints what runs and how to use it. `containment` is the error of the sandbox check, where one was made.
 pub(super) fn print(
     args: &DevArgs,
     config: &Config,
     engines: &DevEngines,
-    address: SocketAddr,
+    addresses: Addresses,
     containment: &Result<(), String>,
     startup: Duration,
 ) {
     if args.json {
-        println!("{}", to_json(args, config, engines, address, containment, startup));
+        println!("{}", to_json(args, config, engines, addresses, containment, startup));
     } else {
-        print!("{}", to_text(args, config, engines, address, containment, startup));
+        print!("{}", to_text(args, config, engines, addresses, containment, startup));
     }
 }
 
@@ -33,12 +40,15 @@ fn to_json(
     args: &DevArgs,
     config: &Config,
     engines: &DevEngines,
-    address: SocketAddr,
+    addresses: Addresses,
     containment: &Result<(), String>,
     startup: Duration,
 ) -> Value {
     json!({
-        "url": format!("http://{address}"),
+        "url": format!("http://{}", addresses.plain),
+        "tls": addresses.tls.map(|address| json!({
+            "url": format!("https://{address}"), "root": local_root(config, engines),
+        })),
         "state": engines.folder(),
         "kept": !args.ephemeral,
         "postgres": engines.postgres.as_ref().map(|postgres| json!({
@@ -54,7 +64,7 @@ fn to_json(
             }),
         },
         "agents": agents::find(config),
-        "login": login_command(engines.folder(), address),
+        "login": login_command(engines.folder(), addresses.plain),
         "readyAfterMs": u64::try_from(startup.as_millis()).unwrap_or(u64::MAX),
     })
 }
@@ -63,11 +73,11 @@ fn to_text(
     args: &DevArgs,
     config: &Config,
     engines: &DevEngines,
-    address: SocketAddr,
+    addresses: Addresses,
     containment: &Result<(), String>,
     startup: Duration,
 ) -> String {
-    let version = env!("CARGO_PKG_VERSION");
+    let (version, address) = (env!("CARGO_PKG_VERSION"), addresses.plain);
     let storage = if args.ephemeral {
         "all data is deleted at exit".to_owned()
     } else {
@@ -79,6 +89,11 @@ fn to_text(
         text.push('\n');
     };
     row("API", format!("http://{address}"), "GET /health/readiness, /openapi.json, /metrics");
+    if let Some(tls) = addresses.tls {
+        let root = local_root(config, engines);
+        let rest = root.map_or_else(String::new, |root| format!("root certificate in {}", short_path(&root)));
+        row("TLS", format!("https://{tls}"), &rest);
+    }
     row("Docs", format!("http://{address}/docs"), "");
     match &engines.postgres {
         Some(postgres) => {
@@ -113,8 +128,17 @@ fn to_text(
         &format!("password in {}", short_path(&engines.folder().join(PASSWORD_FILE))),
     );
     text.push_str(&next_steps(config, &found, &login_command(engines.folder(), address)));
+    if let Some(root) = addresses.tls.and_then(|_| local_root(config, engines)) {
+        text.push_str(&trust(&root));
+    }
     text.push_str(&format!("\n  Ready in {:.1} s. Press Ctrl-C to stop.\n", startup.as_secs_f64()));
     text
+}
+
+/// Returns the root that signed the certificate of the server. None where the certificate is one of the user.
+fn local_root(config: &Config, engines: &DevEngines) -> Option<PathBuf> {
+    let is_local = Path::new(&config.http.tls_certificate_file).starts_with(engines.folder());
+    is_local.then(|| tls_root_file(engines.folder()))
 }
 
 /// Returns the rows about the agents of this machine.
@@ -166,6 +190,15 @@ fn next_steps(config: &Config, found: &[BackendProfile], login: &str) -> String 
         text.push_str("    guildhall run \"fix the failing test\"\n");
     }
     text
+}
+
+/// Returns how clients trust the local root.
+fn trust(root: &Path) -> String {
+    let root = shell_quote(&root.display().to_string());
+    format!(
+        "\n  Trust the TLS certificate:\n    export SSL_CERT_FILE={root}       for OpenSSL, Python and AUN clients\n    \
+         export GUILDHALL_CA_FILE={root}   for guildhall in other directories\n"
+    )
 }
 
 /// Describes where the data is. It may be outside the state directory.

@@ -3,6 +3,7 @@
 mod agents;
 mod banner;
 mod engines;
+mod tls;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use crate::engine_url::reject_passwords;
 use crate::error::UsageError;
 use crate::serve::start_telemetry;
 use crate::signals::serve_until_signal;
+use banner::Addresses;
 use engines::DevEngines;
 
 /// Name of the first user, and the file in the state directory with the password.
@@ -49,6 +51,9 @@ pub(crate) struct DevArgs {
     /// IP address and port to listen on; without it http.listen, or a free port if that is in use
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
+    /// Also listen for TLS, with a certificate of a local root: on http.tls_listen, or on port 7443 or a free one
+    #[arg(long)]
+    tls: bool,
     /// URL of a running PostgreSQL to use, without a password; set GUILDHALL_POSTGRES_URL for a URL with one
     #[arg(long, value_name = "URL")]
     pg_url: Option<String>,
@@ -106,7 +111,7 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     let mut sources = args.sources();
     let config = Config::load(&sources)?;
     let listen = args.listen.unwrap_or(config.http.listen);
-    if !listen.ip().is_loopback() {
+    if !listen.ip().is_loopback() || config.http.tls_listen.is_some_and(|tls| !tls.ip().is_loopback()) {
         let message =
             "`guildhall dev` can only listen on a loopback address; use `guildhall serve` to serve others";
         return Err(UsageError(message).into());
@@ -118,6 +123,9 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
     sources.flags.extend(engines.settings());
     add_settings(&mut sources, &config, &engines)?;
     sources.flags.push(("http.listen", choose_address(listen, args.listen.is_some()).to_string()));
+    if args.tls {
+        add_tls(&mut sources, &config, &engines)?;
+    }
     let mut config = Config::load(&sources)?;
     // It also contains the passwords and data of the engines.
     config.launcher.protected_paths.push(engines.folder().display().to_string());
@@ -133,13 +141,15 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
             // Without local runners no tenant is created: external runners belong to a tenant of the developer.
             LauncherKind::None => server.create_first_user(ADMIN_USER, &password).await?,
         };
+        tls::record_url(engines.folder(), server.tls_address().filter(|_| args.tls))?;
         // `guildhall login` in this directory reads the URL of the server.
         std::fs::write(engines.folder().join("url"), format!("http://{}", server.address()))?;
         let containment = match config.launcher.kind {
             LauncherKind::Local => guildhall_server::check_containment(&config).await,
             LauncherKind::None => Ok(()),
         };
-        banner::print(args, &config, &engines, server.address(), &containment, started.elapsed());
+        let addresses = Addresses { plain: server.address(), tls: server.tls_address() };
+        banner::print(args, &config, &engines, addresses, &containment, started.elapsed());
         Ok(())
     }))
 }
@@ -177,6 +187,21 @@ fn add_settings(sources: &mut Sources, config: &Config, engines: &DevEngines) ->
         .is_some_and(|default| default == format!("\"{}\"", config.launcher.state.display()))
     {
         sources.flags.push(("launcher.state", engines.folder().join("launcher").display().to_string()));
+    }
+    Ok(())
+}
+
+/// Adds a port for TLS, with a certificate from the state directory unless the configuration has one.
+fn add_tls(sources: &mut Sources, config: &Config, engines: &DevEngines) -> Result<()> {
+    if config.http.tls_listen.is_none() {
+        let address = choose_address(tls::ADDRESS, false);
+        sources.flags.push(("http.tls_listen", address.to_string()));
+    }
+    if config.http.tls_certificate_file.is_empty() && config.http.tls_key_file.is_empty() {
+        let issuer = Some(config.aun.issuer.as_str()).filter(|issuer| !issuer.is_empty());
+        let files = tls::prepare(engines.folder(), issuer.unwrap_or(DEV_ISSUER))?;
+        sources.flags.push(("http.tls_certificate_file", files.certificate.display().to_string()));
+        sources.flags.push(("http.tls_key_file", files.key.display().to_string()));
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use guildhall_sdk::Client;
 
 use super::check::CheckResult;
 use super::problem::Problem;
+use crate::server_client::client;
 
 /// `serviceId` of a Guildhall server.
 const SERVICE_ID: &str = "guildhall";
@@ -49,7 +50,7 @@ async fn fetch_live(address: SocketAddr) -> Option<LiveView> {
 pub(super) async fn check_readiness(url: &str) -> CheckResult {
     let fix = format!("curl -s {}/health/readiness", url.trim_end_matches('/'));
     let problem = |error: &dyn std::fmt::Display| Problem::new(error.to_string(), fix.clone());
-    let client = Client::new(url).map_err(|error| problem(&error))?;
+    let client = client(url).map_err(|error| problem(&error))?;
     let live = client.live().await.map_err(|error| problem(&error))?;
     let readiness = client.readiness().await.map_err(|error| problem(&error))?;
     let version = live.build.version;

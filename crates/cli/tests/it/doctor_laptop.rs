@@ -32,7 +32,7 @@ fn run_doctor(command: &mut Command) -> (Value, Option<i32>) {
     (report_summary(&report), output.status.code())
 }
 
-const CHECKS: [&str; 12] = [
+const CHECKS: [&str; 13] = [
     "config",
     "state-folder",
     "state-lock",
@@ -45,6 +45,7 @@ const CHECKS: [&str; 12] = [
     "nats",
     "migrations",
     "server",
+    "tls",
 ];
 
 /// The expected report: one failed check, its skipped dependents, and everything else ok.
@@ -100,7 +101,7 @@ fn read_only_state_folder_is_the_root_cause() {
         format!("{folder_path} is not writable: permission denied"),
         format!("sudo chown -R \"$USER\" {folder_path}   # or --state DIR"),
     );
-    let skipped = ["state-lock", "disk-space", "port", "postgres", "nats", "migrations", "server"];
+    let skipped = ["state-lock", "disk-space", "port", "postgres", "nats", "migrations", "server", "tls"];
     assert_eq!(
         run_doctor(&mut command),
         (expected(Some(["state-folder", &detail, &fix]), &skipped), Some(1))
@@ -157,7 +158,7 @@ fn lock_held_by_another_process_than_recorded_is_reported() {
         "{folder_path} is locked by a leftover process; the `guildhall dev` that locked it (pid 4294967295) has exited"
     );
     let fix = format!("fuser -k {folder_path}/lock");
-    let skipped = ["port", "postgres", "nats", "migrations", "server"];
+    let skipped = ["port", "postgres", "nats", "migrations", "server", "tls"];
     assert_eq!(result, (expected(Some(["state-lock", &detail, &fix]), &skipped), Some(1)));
 }
 

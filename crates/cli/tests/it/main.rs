@@ -19,6 +19,7 @@ mod containment;
 mod contexts;
 mod dev;
 mod dev_kills;
+mod dev_tls;
 mod doctor;
 mod doctor_after_dev;
 mod doctor_client;

@@ -54,7 +54,7 @@ impl RootAuthority<'_> {
     }
 }
 
-fn ca_params(
+pub(super) fn ca_params(
     name: &str,
     now: Timestamp,
     life: Duration,

@@ -39,6 +39,8 @@ pub enum CertificateError {
     NotAnAid,
     #[error("the certificate belongs to another AID")]
     OtherAid,
+    #[error("the certificate is not one of this server")]
+    OtherServer,
     #[error("the certificate was revoked")]
     Revoked,
 }

@@ -9,6 +9,8 @@ use aws_lc_rs::signature::{
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use rustls_pki_types::PrivatePkcs8KeyDer;
+use rustls_pki_types::pem::PemObject;
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 
@@ -68,6 +70,13 @@ impl EcKey {
             "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
             body.as_str()
         ))
+    }
+
+    /// Reads a key as PKCS#8 in PEM.
+    pub fn from_pem(curve: Curve, pem: &SecretString) -> Result<Self, EcKeyError> {
+        let key = PrivatePkcs8KeyDer::from_pem_slice(pem.expose_secret().as_bytes());
+        let key = key.map_err(|_| EcKeyError::Unreadable)?;
+        Self::from_pkcs8(curve, SecretSlice::from(key.secret_pkcs8_der().to_vec()))
     }
 
     /// Encrypts the key for storage, bound to a name.

@@ -175,7 +175,7 @@ fn verify_path(
     path.map(drop).map_err(|error| path_error(&error))
 }
 
-fn path_error(error: &webpki::Error) -> CertificateError {
+pub(super) fn path_error(error: &webpki::Error) -> CertificateError {
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "the enum of webpki grows, and all other errors are malformed input"

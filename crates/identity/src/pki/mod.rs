@@ -9,6 +9,7 @@ mod ec_key;
 mod error;
 mod fingerprint;
 mod issuer;
+mod local;
 mod ocsp;
 mod signature;
 mod signer;
@@ -20,6 +21,7 @@ pub use certificate::{CertificateError, ParsedCertificate, der_to_pem, pem_to_de
 pub use ec_key::{EcKey, EcKeyError};
 pub use error::IssuerError;
 pub use issuer::{IssuerAuthority, LeafRequest};
+pub use local::{LocalCertificate, ServerNames, verify_server};
 pub use ocsp::OcspStatus;
 pub use signature::{InvalidPublicKey, InvalidSignature, P256PublicKey};
 pub use signer::{Curve, SignError, Signer};

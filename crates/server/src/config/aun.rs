@@ -13,5 +13,8 @@ section! {
         /// of the server) or `open` (everybody). `guildhall dev` uses `loopback`. Without effect until clients can
         /// register: see the guide on names and certificates.
         registration: RegistrationMode = "\"closed\"";
+        /// URL of the socket that clients of AUN are told, such as `wss://guildhall.example.org/aun`. Empty: the path
+        /// `/aun` at `http.public_url`, or else at the address for TLS, or else at the listen address.
+        gateway_url: String = "\"\"";
     }
 }

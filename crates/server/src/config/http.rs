@@ -3,14 +3,34 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use guildhall_egress::IpNet;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use super::section::section;
 
+fn optional_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse()
+        .map(Some)
+        .map_err(|_| D::Error::custom("expected an address and a port, such as 0.0.0.0:443"))
+}
+
 section! {
-    /// The HTTP server. API, streams, metrics and health checks share one port.
+    /// The HTTP server. API, streams, metrics and health checks share its ports.
     Http = "http" {
         /// Address and port to listen on.
         listen: SocketAddr = "\"127.0.0.1:7117\"";
+        /// Address and port for TLS, such as `0.0.0.0:443`, in addition to `http.listen`, which stays without TLS. Needs
+        /// the two files below, and `http.public_url` unless it is a loopback address. Empty: no TLS.
+        #[serde(deserialize_with = "optional_address")]
+        tls_listen: Option<SocketAddr> = "\"\"";
+        /// File with the certificate for TLS in PEM, followed by its chain. Read again when it changes.
+        tls_certificate_file: String = "\"\"";
+        /// File with the private key of that certificate in PEM. No other user may read it. Read again when it changes.
+        tls_key_file: String = "\"\"";
         /// Public URL of this server for browsers, such as `https://guildhall.example.org`. Use the same on every
         /// replica. Empty: the listen address.
         public_url: String = "\"\"";
@@ -24,7 +44,7 @@ section! {
         /// Time limit of a request. Requests that take longer get `timeout`.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         request_timeout: Duration = "\"10s\"";
-        /// Time limit for receiving the request headers. Slower connections are closed.
+        /// Time limit for the TLS handshake, and then for receiving the request headers. Slower connections are closed.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         header_timeout: Duration = "\"10s\"";
         /// Maximum number of concurrent requests, without those that wait. Further requests get `overloaded` and a

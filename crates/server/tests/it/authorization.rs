@@ -41,7 +41,7 @@ async fn every_non_public_route_without_a_token_gets_the_same_401() {
 }
 
 /// The routes that stay public with `access.require_auth` (ADR 033).
-const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 18] = [
+const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 19] = [
     ("GET", "/health/live"),
     ("GET", "/health/readiness"),
     ("GET", "/.well-known/jwks.json"),
@@ -52,6 +52,7 @@ const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 18] = [
     ("GET", "/api/v1/auth/oidc/callback"),
     ("POST", "/api/v1/auth/handoff"),
     ("GET", "/api/v1/agent/attachments/{attachment}/content"),
+    ("GET", "/.well-known/aun-gateway"),
     ("GET", "/pki/cert/{aid}"),
     ("GET", "/pki/chain"),
     ("GET", "/pki/crl.json"),

@@ -46,6 +46,7 @@ const PUBLIC: &[&str] = &[
     "access/oidc.rs::start",
     "access/signing.rs::jwks",
     "front/attachments.rs::get_content",
+    "identity/gateways.rs::list",
     "identity/pki.rs::certificate",
     "identity/pki.rs::chain",
     "identity/pki.rs::ocsp",
@@ -65,6 +66,7 @@ const COUNTED_BY_ADDRESS: &str = "AnonymousCaller";
 const UNLIMITED: &[&str] = &[
     "access/signing.rs::jwks",
     "front/attachments.rs::get_content",
+    "identity/gateways.rs::list",
     "identity/pki.rs::certificate",
     "identity/pki.rs::chain",
     "identity/pki.rs::ocsp",

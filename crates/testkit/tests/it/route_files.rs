@@ -21,7 +21,7 @@ struct Noun {
 }
 
 /// Nouns whose handlers need no service: they only read the configuration.
-const WITHOUT_SERVICE: &[&str] = &["capabilities"];
+const WITHOUT_SERVICE: &[&str] = &["capabilities", "gateways"];
 
 const NOUNS: &[Noun] = &[
     noun("access", "signing", &[("*", "/.well-known/jwks.json")], &["access/signing.rs"], &["signing_keys"]),
@@ -246,6 +246,7 @@ const NOUNS: &[Noun] = &[
         &["identity/aid.rs", "identity/certificate.rs", "identity/registration.rs"],
         &["aids", "aid_certificates", "aid_reservations"],
     ),
+    noun("identity", "gateways", &[("*", "/.well-known/aun-gateway")], &[], &[]),
     noun(
         "identity",
         "pki",

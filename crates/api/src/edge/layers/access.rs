@@ -1,4 +1,4 @@
-//! Denies requests for other hosts (DNS rebinding), from other origins and, where configured, without authentication.
+//! Denies requests for other hosts (DNS rebinding), for routes that a host does not serve, from other origins and, where configured, without authentication.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -9,7 +9,7 @@ use guildhall_service::ServiceError;
 
 use super::trace::route;
 use crate::App;
-use crate::edge::access_rules::{host_of, loggable_host, loggable_origin};
+use crate::edge::access_rules::{HostAccess, host_of, loggable_host, loggable_origin};
 use crate::edge::credential::has_valid_credential;
 use crate::edge::denials::DeniedRequest;
 use crate::edge::error::ApiError;
@@ -19,7 +19,7 @@ const PROBES: [&str; 2] = ["/health/live", "/health/readiness"];
 
 /// Routes that stay public with `access.require_auth`: probes, sign-in, and the keys and certificates that verify tokens
 /// and AIDs (ADR 033).
-const PUBLIC_ROUTES: [&str; 14] = [
+const PUBLIC_ROUTES: [&str; 15] = [
     "/health/live",
     "/health/readiness",
     "/api/v1/auth/login",
@@ -31,6 +31,7 @@ const PUBLIC_ROUTES: [&str; 14] = [
     "/sign-in/confirm",
     "/.well-known/jwks.json",
     "/aun",
+    "/.well-known/aun-gateway",
     "/pki/chain",
     "/pki/crl.json",
     "/root.crt",
@@ -45,13 +46,11 @@ const PUBLIC_TEMPLATES: [&str; 5] = [
     "/pki/ocsp/{serial}",
 ];
 
-pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(super) async fn check(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let host = host_of(request.uri(), request.headers());
-    if !PROBES.contains(&path.as_str()) && !app.access_rules.allows_host(&host) {
-        record_denial(&app, "request.host_refused", &loggable_host(&host), route(&request)).await;
-        let message = "this host name is not allowed; to allow it, add it to access.allow_hosts";
-        return ApiError::new(FailureKind::HostRefused, message).into_response();
+    if let Err(denied) = check_host(&app, &host, &mut request).await {
+        return denied.into_response();
     }
     let origin = text(request.headers(), &header::ORIGIN);
     if let Some(origin) = &origin {
@@ -75,6 +74,24 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     match origin {
         Some(origin) => add_cors_headers(response, &origin),
         None => response,
+    }
+}
+
+/// Checks that the host serves the route. Cookies are for hosts that serve all routes: the others get none.
+async fn check_host(app: &App, host: &str, request: &mut Request) -> Result<(), ApiError> {
+    match app.access_rules.host_access(host) {
+        HostAccess::Full => Ok(()),
+        HostAccess::Issuer(issuer_host) if issuer_host.serves(route(request)) => {
+            request.headers_mut().remove(header::COOKIE);
+            Ok(())
+        }
+        HostAccess::Issuer(_) => Err(ApiError::new(FailureKind::NotFound, "this host has no such route")),
+        HostAccess::Denied if PROBES.contains(&request.uri().path()) => Ok(()),
+        HostAccess::Denied => {
+            record_denial(app, "request.host_refused", &loggable_host(host), route(request)).await;
+            let message = "this host name is not allowed; to allow it, add it to access.allow_hosts";
+            Err(ApiError::new(FailureKind::HostRefused, message))
+        }
     }
 }
 

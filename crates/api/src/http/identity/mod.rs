@@ -1,6 +1,7 @@
 //! AIDs, their certificates, and what everybody may read about them.
 
 mod aids;
+mod gateways;
 mod pki;
 
 use utoipa_axum::router::OpenApiRouter;
@@ -15,6 +16,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(aids::renew))
         .routes(routes!(aids::revoke))
         .routes(routes!(aids::reserve))
+        .routes(routes!(gateways::list))
         .routes(routes!(pki::certificate))
         .routes(routes!(pki::chain))
         .routes(routes!(pki::root))

@@ -7,7 +7,7 @@ use clap::Args;
 use guildhall_sdk::{Client, ClientSetupError, Tokens};
 use secrecy::SecretString;
 use serde_json::json;
-use url::{Host, Url};
+use url::Url;
 
 use super::browser_sign_in;
 use crate::async_runtime::block_on;
@@ -16,6 +16,7 @@ use crate::config_dir::{ConfigDir, Context, Contexts, StoredTokenSource};
 use crate::dev_state::default_state_dir;
 use crate::error::UsageError;
 use crate::output::print_result;
+use crate::server_client::{client, is_loopback};
 
 /// File in which `guildhall dev` writes its URL, and its default URL.
 const DEV_URL_FILE: &str = "url";
@@ -76,7 +77,7 @@ async fn sign_in(args: &LoginArgs) -> Result<()> {
         }
     };
     // Validates the URL before any part of it is used or printed.
-    let client = Client::new(&url)?;
+    let client = client(&url)?;
     let url = Url::parse(client.base_url()).map_err(|_| ClientSetupError::InvalidUrl)?;
     let is_local = is_loopback(&url);
     if url.scheme() == "http" && !is_local {
@@ -170,14 +171,5 @@ fn default_context_name(context: &Context, url: &Url) -> String {
     match url.port() {
         Some(port) => format!("{}@{host}:{port}", context.name),
         None => format!("{}@{host}", context.name),
-    }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(name)) => name == "localhost",
-        None => false,
     }
 }

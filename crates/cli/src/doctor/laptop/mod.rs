@@ -2,6 +2,7 @@
 
 mod blocking;
 mod services;
+mod tls;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,7 @@ pub(super) const CHECKS: &[Check<Laptop>] = &[
     check("nats", &["state-lock", "nats-program"], START_TIMEOUT, |laptop| Box::pin(laptop.nats())),
     check("migrations", &["postgres"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.migrations())),
     check("server", &["migrations", "nats"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.server())),
+    check("tls", &["state-lock"], CHECK_TIMEOUT, |laptop| Box::pin(laptop.tls())),
 ];
 
 const fn check(

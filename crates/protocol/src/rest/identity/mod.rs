@@ -132,3 +132,18 @@ pub struct OcspView {
     /// An OCSP response in base64, signed by the issuer. It says the same.
     pub ocsp_response: String,
 }
+
+/// The gateways of an issuer, at which clients open the socket.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GatewaysView {
+    pub gateways: Vec<GatewayView>,
+}
+
+/// A gateway.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GatewayView {
+    #[schema(example = "wss://gateway.guild.example/aun")]
+    pub url: String,
+    /// Clients try the smallest number first.
+    pub priority: u32,
+}

@@ -9,7 +9,7 @@ use crate::support::runs::{agent_request, command_question, run_agent_input, run
 use crate::support::{TestResponse, TestServer, read_response};
 
 /// The routes that need no token. Each needs a reason.
-pub(crate) const PUBLIC: [(&str, &str); 17] = [
+pub(crate) const PUBLIC: [(&str, &str); 18] = [
     ("GET", "/health"),                       // probe of the installation
     ("GET", "/health/live"),                  // liveness probe
     ("GET", "/health/readiness"),             // readiness probe
@@ -22,6 +22,7 @@ pub(crate) const PUBLIC: [(&str, &str); 17] = [
     ("GET", "/api/v1/auth/oidc/callback"),    // ends a sign-in; authenticated by a cookie
     ("POST", "/api/v1/auth/handoff"),         // code and verifier are in the body
     ("GET", ATTACHMENT_CONTENT),              // the URL is signed
+    ("GET", "/.well-known/aun-gateway"),      // where clients find the socket
     ("GET", "/pki/cert/{aid}"),               // certificates verify what others sign
     ("GET", "/pki/chain"),
     ("GET", "/pki/crl.json"),
@@ -38,7 +39,7 @@ pub(crate) const QUESTION_SIGN_IN: &str = "/approve/apr_019200000000700080000000
 
 /// The tier of each public route: `sign_in` is counted by address; `unlimited` costs a read from memory, or one query
 /// at most. The last ones are pages, which the API document does not list.
-pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 26] = [
+pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 27] = [
     ("GET", "/health", "unlimited"),
     ("GET", "/health/live", "unlimited"),
     ("GET", "/health/readiness", "unlimited"),
@@ -52,6 +53,7 @@ pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 26] = [
     ("POST", "/api/v1/auth/handoff", "sign_in"),
     // Without a valid signature; with one, it counts as a read of the owner.
     ("GET", ATTACHMENT_CONTENT, "unlimited"),
+    ("GET", "/.well-known/aun-gateway", "unlimited"),
     ("GET", "/pki/cert/{aid}", "unlimited"),
     ("GET", "/pki/chain", "unlimited"),
     ("GET", "/pki/crl.json", "unlimited"),
