@@ -114,6 +114,16 @@ class Client(ABC):
     async def refresh_with(self, refresh_token: str) -> dict[str, Any]:
         return await self.short_call("auth.refresh_token", {"refresh_token": refresh_token})
 
+    async def reconnect_with(self, token: str) -> None:
+        """Does what the client does after a broken connection, with a token that it takes for valid."""
+        await self.client._transport.close()
+        params = self.client._session_params | {"access_token": token}
+        await self.client._connect_once(params, allow_reauth=True)
+
+    def logs_in_after(self, error: Exception) -> bool:
+        """Returns whether the client logs in again after a refresh with this error."""
+        return True
+
     async def published_certificate(self) -> str | None:
         return await self._auth._download_registered_cert(self.gateway, self.aid)
 
@@ -151,13 +161,16 @@ class Client(ABC):
             await socket.recv()
             await (await socket.ping())
 
-    async def wait_for_state(self, wanted: str | None = None, *, other_than: str | None = None) -> str:
+    async def wait_for_state(self, wanted: str | None = None, *, other_than: str | None = None) -> None:
         while True:
             self._state_changed.clear()
-            state = self.client.state.value
-            if state == wanted or (other_than is not None and state != other_than):
-                return state
+            if self.state == wanted or (other_than is not None and self.state != other_than):
+                return
             await self._state_changed.wait()
+
+    @property
+    def state(self) -> str:
+        return self.client.state.value
 
     @property
     def gateway(self) -> str:
@@ -204,6 +217,9 @@ class FastaunClient(Client):
 
     async def rekey(self) -> None:
         value_of(await self.store.rekey(self.aid))
+
+    def logs_in_after(self, error: Exception) -> bool:
+        return self._auth._refresh_failure_requires_relogin(error)
 
     def verify_trust_list(self, trust_list: dict[str, Any]) -> dict[str, Any]:
         authority = self.trust.authority.read_text()

@@ -23,7 +23,7 @@ async def refused(action: Awaitable[Any], kind: type[Exception] = AUNError, text
     try:
         value = await action
     except Exception as error:
-        require(isinstance(error, kind), f"not a {kind.__name__}: {type(error).__name__} {error}")
+        require(isinstance(error, kind), f"expected {kind.__name__}, got {type(error).__name__}: {error}")
         require(getattr(error, "code", None) not in NO_OWN_ERROR, f"not an error of its own: {error}")
         require(text in str(error), f'no "{text}" in the text: {error}')
         return error
@@ -64,6 +64,7 @@ class ConnectionChecks:
         await check("meta-status", self._status)
         await check("meta-trust-roots", self._trust_roots)
         await check("web-socket-ping", self._client.ping_web_socket)
+        await check("reconnection-with-a-refused-token", self._reconnect_with_a_refused_token)
 
     async def renew(self) -> None:
         check = self._report.check
@@ -119,12 +120,11 @@ class ConnectionChecks:
 
     async def _unknown_refresh_token_is_refused(self) -> None:
         error = await refused(self._client.refresh_with(secrets.token_urlsafe(32)), AuthError)
-        requires_login = getattr(self._client._auth, "_refresh_failure_requires_relogin", None)
-        require(requires_login is None or requires_login(error), f"the client does not log in: {error}")
+        require(self._client.logs_in_after(error), f"the client does not log in: {error}")
 
     async def _connect(self, client: Client) -> None:
         await client.connect()
-        require(client.client.state.value == client.READY, f"state {client.client.state.value}")
+        require(client.state == client.READY, f"state {client.state}")
 
     async def _ping(self) -> None:
         answer = await self._client.call("meta.ping")
@@ -141,6 +141,12 @@ class ConnectionChecks:
         fingerprints = {root["fingerprint_sha256"] for root in verified["imported"]}
         root = fingerprint_of(self._client.trust.root.read_text())
         require(root in fingerprints, "the root of the issuer is not in the list")
+
+    async def _reconnect_with_a_refused_token(self) -> None:
+        # Both packages send the next token on the same connection, with the same nonce.
+        await self._client.reconnect_with(secrets.token_urlsafe(32))
+        require(self._client.state == self._client.READY, f"state {self._client.state}")
+        await self._ping()
 
     async def _refresh(self) -> None:
         before = dict(self._client.identity())

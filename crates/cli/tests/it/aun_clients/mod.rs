@@ -27,7 +27,7 @@ async fn official_clients_pass_all_checks_on_two_replicas() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn official_clients_reconnect_to_the_other_replica_after_a_kill() {
-    let mut replicas = AunReplicas::start(Registration::Open, 2).await;
+    let replicas = AunReplicas::start(Registration::Open, 2).await;
     let mut drivers = AunClient::ALL.map(|client| Driver::start(client, "hold", &mut replicas.arguments()));
     for driver in &mut drivers {
         driver.wait_for("connected ");

@@ -46,15 +46,18 @@ impl AunReplicas {
         };
         replicas.create_issuer();
         let ports: Vec<u16> = (0..count).map(|_| replicas.start_replica()).collect();
-        ports.into_iter().for_each(wait_until_ready);
+        for (server, port) in replicas.servers.iter_mut().zip(ports) {
+            wait_until_ready(server, port);
+        }
         replicas
     }
 
     /// Returns the arguments of the driver.
     pub(super) fn arguments(&self) -> DriverArguments {
-        let root = self.folder.path().join("secrets/aun/root.crt");
+        let issuer = self.folder.path().join("secrets/aun");
         let mut arguments = DriverArguments::default();
-        arguments.arg("--issuer").arg(ISSUER).arg("--root").arg(root);
+        arguments.arg("--issuer").arg(ISSUER).arg("--root").arg(issuer.join("root.crt"));
+        arguments.arg("--authority").arg(issuer.join("trust.crt"));
         arguments.arg("--tls-root").arg(self.tls.authority());
         for (option, port) in ["--port", "--second-port"].into_iter().zip(&self.tls_ports) {
             arguments.arg(option).arg(port.to_string());
@@ -63,7 +66,7 @@ impl AunReplicas {
     }
 
     /// Kills the replica that clients in the mode `hold` are connected to.
-    pub(super) fn kill_first(&mut self) {
+    pub(super) fn kill_first(&self) {
         self.servers.first().expect("a replica").signal(Signal::KILL);
     }
 
@@ -140,13 +143,14 @@ fn free_port() -> u16 {
     listener.local_addr().expect("bound").port()
 }
 
-fn wait_until_ready(port: u16) {
+fn wait_until_ready(server: &mut ChildProcess, port: u16) {
     let deadline = Instant::now() + Duration::from_secs(120);
     let is_ready = || {
         let listens = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
         listens && http_get(&format!("http://127.0.0.1:{port}/health"), &[]).0 == 200
     };
     while !is_ready() {
+        assert!(!server.has_exited(), "{}", server.remaining_stderr());
         assert!(Instant::now() < deadline, "the replica is not ready after 120 s");
         std::thread::sleep(Duration::from_millis(20));
     }
