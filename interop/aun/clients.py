@@ -131,9 +131,10 @@ class Client(ABC):
         """Calls a method on a connection of its own, as all steps of a login do."""
         return await self._auth._short_rpc(self.gateway, method, params)
 
-    async def start_login(self) -> dict[str, Any]:
+    async def start_login(self, certificate: str | None = None) -> dict[str, Any]:
+        certificate = certificate or self.identity()["cert"]
         client_nonce = self._auth._crypto.new_client_nonce()
-        params = {"aid": self.aid, "cert": self.identity()["cert"], "client_nonce": client_nonce}
+        params = {"aid": self.aid, "cert": certificate, "client_nonce": client_nonce}
         started = await self.short_call("auth.aid_login1", params)
         await self._auth._verify_phase1_response(self.gateway, started, client_nonce)
         return started

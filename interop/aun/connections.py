@@ -38,6 +38,8 @@ class ConnectionChecks:
         self._client = client
         self._other = other
         self._rival = rival
+        # The identity of the client before its certificate was replaced.
+        self._before: dict[str, Any] = {}
 
     async def register(self) -> None:
         check = self._report.check
@@ -75,11 +77,13 @@ class ConnectionChecks:
     async def renew_certificate(self) -> None:
         check = self._report.check
         await check("certificate-renewal", self._renew)
+        await check("login-with-the-replaced-certificate", self._log_in_with_the_replaced_certificate)
         await check("login-with-the-renewed-certificate", self._log_in_and_connect)
 
     async def rekey(self) -> None:
         check = self._report.check
         await check("rekey", self._rekey)
+        await check("login-with-the-replaced-key-is-refused", self._replaced_key_is_refused)
         await check("login-with-the-new-key", self._log_in_and_connect)
 
     async def _log_in(self) -> None:
@@ -87,10 +91,8 @@ class ConnectionChecks:
         require(bool(tokens["access_token"] and tokens["refresh_token"]), "a token is missing")
 
     async def _certificate_is_published(self) -> None:
-        published = await self._client.published_certificate()
-        require(published is not None, "there is none")
         own = self._client.identity()["cert"]
-        require(serial_of(published) == serial_of(own), "it is another one")
+        require(serial_of(await self._published()) == serial_of(own), "it is another one")
 
     async def _taken_name_is_refused_by_the_client(self) -> None:
         try:
@@ -167,17 +169,36 @@ class ConnectionChecks:
         await refused(self._other.refresh_with(used), AuthError)
 
     async def _renew(self) -> None:
-        before = self._client.identity()["cert"]
+        self._before = dict(self._client.identity())
         await self._client.renew()
-        after = await self._client.published_certificate()
-        require(after is not None and serial_of(after) != serial_of(before), "the same certificate")
-        require(key_of(after) == key_of(before), "another key")
+        after = await self._published()
+        require(serial_of(after) != serial_of(self._before["cert"]), "the same certificate")
+        require(key_of(after) == key_of(self._before["cert"]), "another key")
+
+    async def _log_in_with_the_replaced_certificate(self) -> None:
+        # A fastaun that runs keeps the certificate that it had at its start, until a login gives it the new one.
+        started = await self._client.start_login(self._before["cert"])
+        tokens = await self._client.finish_login(started)
+        require("new_cert" in tokens, "no new_cert: the client keeps the replaced certificate")
+        require(serial_of(tokens["new_cert"]) == serial_of(await self._published()), "another certificate")
 
     async def _rekey(self) -> None:
-        before = self._client.identity()["cert"]
+        self._before = dict(self._client.identity())
         await self._client.rekey()
-        after = await self._client.published_certificate()
-        require(after is not None and key_of(after) != key_of(before), "the same key")
+        require(key_of(await self._published()) != key_of(self._before["cert"]), "the same key")
+
+    async def _replaced_key_is_refused(self) -> None:
+        async def log_in() -> Any:
+            started = await self._client.start_login(self._before["cert"])
+            return await self._client.finish_login(started, self._before["private_key_pem"])
+
+        await refused(log_in(), AuthError)
+
+    async def _published(self) -> str:
+        published = await self._client.published_certificate()
+        if published is None:
+            raise CheckFailed("no certificate is published")
+        return published
 
     async def _log_in_and_connect(self) -> None:
         await self._client.log_in()
