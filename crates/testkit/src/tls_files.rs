@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
 use tempfile::TempDir;
 
 /// PEM files, deleted when this value is dropped.
@@ -15,12 +15,11 @@ impl TlsFiles {
     /// Creates a certificate for DNS names, such as `*.guild.test`.
     #[must_use]
     pub fn create(names: &[&str]) -> Self {
-        let mut authority = CertificateParams::default();
+        let mut authority = named("test authority", &[]);
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let authority = CertifiedIssuer::self_signed(authority, new_key()).expect("signed");
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut server = CertificateParams::new(names).expect("DNS names");
+        let mut server = named("test server", names);
         // Python 3.13 requires it.
         server.use_authority_key_identifier_extension = true;
         let key = new_key();
@@ -46,6 +45,13 @@ impl TlsFiles {
     pub fn key(&self) -> PathBuf {
         self.0.path().join("key.pem")
     }
+}
+
+fn named(common_name: &str, names: &[&str]) -> CertificateParams {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut params = CertificateParams::new(names).expect("DNS names");
+    params.distinguished_name.push(DnType::CommonName, common_name);
+    params
 }
 
 fn new_key() -> KeyPair {

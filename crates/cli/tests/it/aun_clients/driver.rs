@@ -23,7 +23,7 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub(super) fn start(client: AunClient, mode: &str, arguments: &mut DriverArguments) -> Self {
+    pub(super) fn start(client: AunClient, mode: &str, arguments: &DriverArguments) -> Self {
         let stderr = tempfile::tempfile().expect("a file");
         // The kernel kills it if the test process is killed.
         let mut child = Command::new("setpriv")

@@ -28,7 +28,7 @@ async fn official_clients_pass_all_checks_on_two_replicas() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn official_clients_reconnect_to_the_other_replica_after_a_kill() {
     let replicas = AunReplicas::start(Registration::Open, 2).await;
-    let mut drivers = AunClient::ALL.map(|client| Driver::start(client, "hold", &mut replicas.arguments()));
+    let mut drivers = AunClient::ALL.map(|client| Driver::start(client, "hold", &replicas.arguments()));
     for driver in &mut drivers {
         driver.wait_for("connected ");
     }
@@ -43,6 +43,6 @@ async fn official_clients_reconnect_to_the_other_replica_after_a_kill() {
 async fn official_clients_are_refused_where_registration_is_closed() {
     let replicas = AunReplicas::start(Registration::Closed, 1).await;
     for client in AunClient::ALL {
-        Driver::start(client, "closed", &mut replicas.arguments()).finish();
+        Driver::start(client, "closed", &replicas.arguments()).finish();
     }
 }
