@@ -6,6 +6,7 @@
 #![allow(clippy::expect_used, clippy::missing_panics_doc, reason = "test setup panics with a message")]
 
 mod agents;
+mod aun;
 mod database;
 mod engines;
 mod fake_model;
@@ -22,8 +23,10 @@ mod ssh_server;
 mod stopwatch;
 mod task;
 mod template;
+mod tls_files;
 
 pub use agents::{claude_program, codex_program, gemini_program, node_modules, qwen_program};
+pub use aun::AunClient;
 pub use database::TestDb;
 pub use engines::{EngineUrls, PrivateEngines, nats_url, subject_prefix};
 pub use fake_model::{BIG_OUTPUT_BYTES, FakeModel, ModelRequest};
@@ -37,3 +40,4 @@ pub use sql::SqlConnection;
 pub use ssh_server::SshServer;
 pub use stopwatch::Stopwatch;
 pub use task::spawn_task;
+pub use tls_files::TlsFiles;

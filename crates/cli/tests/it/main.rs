@@ -10,6 +10,7 @@ mod approval_policies;
 mod approvals;
 mod audit_attacks;
 mod audit_follow;
+mod aun_clients;
 mod canary;
 mod canary_agents;
 mod client;

@@ -1,0 +1,157 @@
+//! Replicas of an issuer of AIDs, with TLS.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use guildhall_testkit::{TestDb, TlsFiles, nats_url, subject_prefix};
+use rustix::process::Signal;
+use secrecy::ExposeSecret;
+use tempfile::TempDir;
+
+use crate::support::cluster::PASSWORD;
+use crate::support::{ChildProcess, guildhall, http_get};
+
+const ISSUER: &str = "guild.test";
+
+/// The value of `aun.registration`.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Registration {
+    Open,
+    Closed,
+}
+
+pub(super) struct AunReplicas {
+    db: TestDb,
+    folder: TempDir,
+    tls: TlsFiles,
+    registration: Registration,
+    subject_prefix: String,
+    servers: Vec<ChildProcess>,
+    tls_ports: Vec<u16>,
+}
+
+impl AunReplicas {
+    pub(super) async fn start(registration: Registration, count: usize) -> Self {
+        let mut replicas = Self {
+            db: TestDb::new().await,
+            folder: tempfile::tempdir().expect("a folder"),
+            tls: TlsFiles::create(&[ISSUER, &format!("*.{ISSUER}")]),
+            registration,
+            subject_prefix: subject_prefix(),
+            servers: Vec::new(),
+            tls_ports: Vec::new(),
+        };
+        replicas.create_issuer();
+        let ports: Vec<u16> = (0..count).map(|_| replicas.start_replica()).collect();
+        for (server, port) in replicas.servers.iter_mut().zip(ports) {
+            wait_until_ready(server, port);
+        }
+        replicas
+    }
+
+    /// Returns the arguments of the driver.
+    pub(super) fn arguments(&self) -> DriverArguments {
+        let issuer = self.folder.path().join("secrets/aun");
+        let mut arguments = DriverArguments::default();
+        arguments.arg("--issuer").arg(ISSUER).arg("--root").arg(issuer.join("root.crt"));
+        arguments.arg("--authority").arg(issuer.join("trust.crt"));
+        arguments.arg("--tls-root").arg(self.tls.authority());
+        for (option, port) in ["--port", "--second-port"].into_iter().zip(&self.tls_ports) {
+            arguments.arg(option).arg(port.to_string());
+        }
+        arguments
+    }
+
+    /// Kills the replica that clients in the mode `hold` are connected to.
+    pub(super) fn kill_first(&self) {
+        self.servers.first().expect("a replica").signal(Signal::KILL);
+    }
+
+    /// Makes the certificate of an AID old enough to be renewed.
+    pub(super) async fn age_certificate(&self, aid: &str) {
+        let update = format!(
+            "UPDATE aid_certificates SET not_before = not_before - interval '2 hours' WHERE aid = '{aid}'"
+        );
+        self.db.sql().await.execute(update).await;
+    }
+
+    fn create_issuer(&self) {
+        let mut command = self.with_settings(guildhall());
+        command.args(["init", "--name", "operator", "--password-stdin"]);
+        let mut init = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("guildhall init starts");
+        let mut stdin = init.stdin.take().expect("piped");
+        stdin.write_all(PASSWORD.as_bytes()).expect("read");
+        drop(stdin);
+        let output = init.wait_with_output().expect("guildhall init ends");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Returns the port without TLS.
+    fn start_replica(&mut self) -> u16 {
+        let (port, tls_port) = (free_port(), free_port());
+        let mut command = self.with_settings(guildhall());
+        command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]);
+        command.env("GUILDHALL_HTTP_TLS_LISTEN", format!("127.0.0.1:{tls_port}"));
+        self.servers.push(ChildProcess::start(&mut command));
+        self.tls_ports.push(tls_port);
+        port
+    }
+
+    fn with_settings(&self, mut command: Command) -> Command {
+        let registration = match self.registration {
+            Registration::Open => "open",
+            Registration::Closed => "closed",
+        };
+        command
+            .env("GUILDHALL_POSTGRES_URL", self.db.url().expose_secret())
+            .env("GUILDHALL_NATS_URL", nats_url().expose_secret())
+            .env("GUILDHALL_NATS_SUBJECT_PREFIX", &self.subject_prefix)
+            .env("GUILDHALL_TELEMETRY_LOG_FILTER", "off")
+            .env("GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY", "0".repeat(64))
+            .env("GUILDHALL_SECRETS_FOLDER", self.folder.path().join("secrets"))
+            .env("GUILDHALL_HTTP_TLS_CERTIFICATE_FILE", self.tls.certificate())
+            .env("GUILDHALL_HTTP_TLS_KEY_FILE", self.tls.key())
+            .env("GUILDHALL_AUN_ISSUER", ISSUER)
+            .env("GUILDHALL_AUN_REGISTRATION", registration)
+            // The driver resolves the name, and ignores the port.
+            .env("GUILDHALL_AUN_GATEWAY_URL", format!("wss://gateway.{ISSUER}/aun"));
+        command
+    }
+}
+
+/// Arguments of the driver after its mode.
+#[derive(Debug, Default)]
+pub(super) struct DriverArguments(pub(super) Vec<OsString>);
+
+impl DriverArguments {
+    pub(super) fn arg(&mut self, argument: impl Into<OsString>) -> &mut Self {
+        self.0.push(argument.into());
+        self
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.local_addr().expect("bound").port()
+}
+
+fn wait_until_ready(server: &mut ChildProcess, port: u16) {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    let is_ready = || {
+        let listens = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
+        listens && http_get(&format!("http://127.0.0.1:{port}/health"), &[]).0 == 200
+    };
+    while !is_ready() {
+        assert!(!server.has_exited(), "{}", server.remaining_stderr());
+        assert!(Instant::now() < deadline, "the replica is not ready after 120 s");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
