@@ -63,7 +63,7 @@ use crate::public_url::PublicUrl;
 use crate::settings::{Settings, bus_options};
 use crate::start_error::StartError;
 use crate::stores::{Stores, prepare_stores};
-use crate::tls::{ReloadCertificate, TlsFiles};
+use crate::tls::ReloadCertificate;
 use crate::{COMMIT, Config, attachments, audit, config, gateway, issuer, launcher, metrics};
 
 /// How long shutdown waits for background tasks. All of them select on the stop signal.
@@ -102,9 +102,7 @@ impl Server {
 
     /// Starts a server: binds the port, migrates the database, then serves. Fails fast.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
-        let (plain, address) = listen(config.http.listen).await?;
-        let (settings, metrics) = (Settings::new(config, address)?, metrics::install()?);
-        let (listeners, addresses) = listen_tls(config, settings.tls.as_deref(), plain, address).await?;
+        let ((settings, listeners, addresses), metrics) = (open_ports(config).await?, metrics::install()?);
         let (Stores { store, owner }, bus) = (open_stores(config, &settings).await?, open_bus(config).await?);
 
         let (tasks, clock, accepting) = (Tasks::new(), Clock::system(), CancellationToken::new());
@@ -120,7 +118,7 @@ impl Server {
             event_quota: config.runs.event_quota(),
             bundle_limits: config.runs.bundle_limits(),
             rates: rates(&config.limits, &store),
-            credentials: credentials(config, address, settings.templates, &clock)?,
+            credentials: credentials(config, addresses.plain, settings.templates, &clock)?,
             store: store.clone(),
             owner_store: owner,
             clock: clock.clone(),
@@ -164,7 +162,7 @@ impl Server {
             closing: accepting.clone(),
         });
         let drained = serve(config, &tasks, listeners, app, accepting.clone());
-        info!(replica.id = %identity.replica, %address, "serving on {address}");
+        info!(replica.id = %identity.replica, address = %addresses.plain, "serving on {}", addresses.plain);
         let (drain_delay, launcher) = (config.http.drain_delay, deps.credentials.launcher);
         Ok(Self { addresses, identity, health, store, bus, tasks, accepting, drained, drain_delay, launcher })
     }
@@ -350,20 +348,18 @@ async fn listen(configured: SocketAddr) -> Result<(TcpListener, SocketAddr), Sta
     Ok((listener, address))
 }
 
-/// Binds the port for TLS too, where one is configured.
-async fn listen_tls(
-    config: &Config,
-    files: Option<&TlsFiles>,
-    plain: TcpListener,
-    address: SocketAddr,
-) -> Result<(Listeners, Addresses), StartError> {
-    let (Some(configured), Some(files)) = (config.http.tls_listen, files) else {
-        return Ok((Listeners { plain, tls: None }, Addresses { plain: address, tls: None }));
+/// Binds the ports, that for TLS where one is configured, and checks the settings.
+async fn open_ports(config: &Config) -> Result<(Settings, Listeners, Addresses), StartError> {
+    let (plain, address) = listen(config.http.listen).await?;
+    let settings = Settings::new(config, address)?;
+    let (Some(configured), Some(files)) = (config.http.tls_listen, &settings.tls) else {
+        let addresses = Addresses { plain: address, tls: None };
+        return Ok((settings, Listeners { plain, tls: None }, addresses));
     };
     let (listener, tls_address) = listen(configured).await?;
     info!(address = %tls_address, "listening on {tls_address} for TLS");
     let listeners = Listeners { plain, tls: Some(files.listener(listener)?) };
-    Ok((listeners, Addresses { plain: address, tls: Some(tls_address) }))
+    Ok((settings, listeners, Addresses { plain: address, tls: Some(tls_address) }))
 }
 
 /// Starts to probe the engines.
