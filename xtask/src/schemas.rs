@@ -27,8 +27,12 @@ const API_DOCUMENT: &str = "schemas/openapi.json";
 const API_BASELINE: &str = "schemas/openapi.baseline.json";
 
 /// Each committed file, and the arguments of `guildhall` that print it.
-const GENERATED: [(&str, &[&str]); 2] =
-    [(API_DOCUMENT, &["openapi"]), ("guildhall.example.toml", &["config", "example"])];
+const GENERATED: [(&str, &[&str]); 4] = [
+    (API_DOCUMENT, &["openapi"]),
+    ("schemas/openrpc.json", &["openrpc"]),
+    ("schemas/rpc.schema.json", &["openrpc", "--format", "json-schema"]),
+    ("guildhall.example.toml", &["config", "example"]),
+];
 
 pub(crate) fn run(args: &SchemasArgs) -> Result<()> {
     build_workspace()?;

@@ -17,6 +17,7 @@ mod exit;
 mod exit_code;
 mod help_markdown;
 mod init;
+mod openrpc;
 mod output;
 mod serve;
 mod server_client;
@@ -67,6 +68,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Print the OpenAPI 3.1 document of the API
     Openapi,
+    /// Print the OpenRPC document of the socket, or its JSON Schema
+    Openrpc(openrpc::OpenrpcArgs),
     /// Sign in to a server and save it as a context
     Login(access::login::LoginArgs),
     /// Sign out of a server and delete its tokens
@@ -175,6 +178,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Config(args) => config::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Openapi => print_openapi(),
+        Command::Openrpc(args) => openrpc::run(args),
         Command::Login(args) => access::login::run(args),
         Command::Logout(args) => access::logout::run(args),
         Command::Passwd(args) => access::passwd::run(args),

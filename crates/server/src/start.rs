@@ -517,11 +517,13 @@ fn sockets(
         total: sockets.max_connections.get(),
         unauthenticated: sockets.max_unauthenticated.get(),
         per_address: sockets.max_per_address.get(),
-        per_principal: sockets.max_per_principal.get(),
+        unauthenticated_per_address: sockets.max_unauthenticated_per_address.get(),
+        per_client: sockets.max_per_client.get(),
         concurrent_calls: config.http.max_concurrent_requests.get(),
         auth_timeout: sockets.auth_timeout,
         ping_after: sockets.ping_after,
         idle_timeout: sockets.idle_timeout,
+        write_timeout: sockets.write_timeout,
     };
     Sockets::new(tasks.clone(), watches, limits, accepting.clone())
 }

@@ -61,10 +61,13 @@ pub async fn find(store: &Store, aid: &Aid) -> Result<Option<OwnedAid>, StoreErr
 }
 
 /// Finds and locks an AID, so that its certificates change one after the other.
+///
+/// With two statements: one that waits for the lock would return the certificate from before the wait.
 pub async fn lock(tx: &mut Tx, aid: &Aid) -> Result<Option<OwnedAid>, StoreError> {
-    let row = sqlx::query_file_as!(AidRow, "queries/aids/lock.sql", aid.to_string())
-        .fetch_optional(tx.connection())
-        .await?;
+    let aid = aid.to_string();
+    sqlx::query_file!("queries/aids/lock.sql", aid).fetch_optional(tx.connection()).await?;
+    let row =
+        sqlx::query_file_as!(AidRow, "queries/aids/find.sql", aid).fetch_optional(tx.connection()).await?;
     row.map(AidRow::into_aid).transpose()
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use guildhall_domain::FailureKind;
-use guildhall_domain::identity::{Aid, ClientSlot};
+use guildhall_domain::identity::{Aid, AidSession, ClientSlot};
 use guildhall_domain::ids::ConnectionId;
 use guildhall_domain::ops::rate::{RateKey, Tier};
 use guildhall_protocol::rpc::auth::{
@@ -38,6 +38,9 @@ const CURVE: &str = "P-256";
 
 /// The official word for a refresh token that is not accepted. Clients then log in again.
 const INVALID_REFRESH_TOKEN: &str = "invalid_or_expired_refresh_token";
+
+/// How many tokens a client may try on one connection.
+const MAX_REFUSED_CONNECTS: u32 = 5;
 
 /// The longest life that a short connection can ask for.
 const MAX_SHORT_TTL: Duration = Duration::from_secs(3600);
@@ -149,14 +152,12 @@ pub(super) async fn connect(
     params: ConnectParams,
 ) -> Result<ConnectResult, CallError> {
     check_first_connect(connection, &params)?;
-    let token = SecretString::from(params.auth.token);
-    let session = connection.app.identity.logins()?.authenticate(&token).await?;
-    connection.app.ops.rates.count(Tier::Mutation, RateKey::Principal(session.owner)).await?;
     let device = params.device.map(|device| device.id).unwrap_or_default();
     let slot = params.client.map(|client| client.slot_id).unwrap_or_default();
     let slot = ClientSlot::new(&device, &slot)
         .map_err(|error| RpcError::invalid_params(format!("device.id or client.slot_id: {error}")))?;
     let (kind, ttl) = connection_kind(params.options.as_ref())?;
+    let session = authenticate(connection, SecretString::from(params.auth.token)).await?;
     let info = ConnectionInfo {
         id: ConnectionId::generate().to_string(),
         device_id: slot.device().to_owned(),
@@ -166,6 +167,7 @@ pub(super) async fn connect(
     let aid = session.aid.to_string();
     let identity = ConnectedIdentity::Aid(session);
     let role = role(&identity).to_owned();
+    connection.app.ops.rates.count(Tier::Mutation, identity.rate_key(&connection.app)).await?;
     connection.connect(identity, &slot, ttl)?;
     Ok(ConnectResult {
         status: "ok".to_owned(),
@@ -183,7 +185,22 @@ pub(super) async fn connect(
     })
 }
 
-/// Checks what needs no look into the store.
+/// Finds the session of a token. Official clients try several tokens on one connection; refused ones are counted for the
+/// address.
+async fn authenticate(connection: &mut Connection, token: SecretString) -> Result<AidSession, CallError> {
+    let found = connection.app.identity.logins()?.authenticate(&token).await;
+    if matches!(found, Err(ServiceError::Unauthenticated)) {
+        connection.refused_connects += 1;
+        if connection.refused_connects >= MAX_REFUSED_CONNECTS {
+            connection.close = Some(CloseReason::AuthTimeout);
+        }
+        let key = RateKey::from_address(connection.address);
+        connection.app.ops.rates.count(Tier::SignIn, key).await?;
+    }
+    Ok(found?)
+}
+
+/// Checks that need no query.
 fn check_first_connect(connection: &mut Connection, params: &ConnectParams) -> Result<(), CallError> {
     if connection.client.is_some() {
         let message = "the connection is authenticated already: open another one";

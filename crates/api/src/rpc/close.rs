@@ -7,9 +7,9 @@ use guildhall_protocol::rpc::auth::Disconnect;
 /// Why the server closes a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CloseReason {
-    /// The server shuts down: another replica, or this one later, takes the connection.
+    /// The server shuts down: the client reconnects, to another replica.
     Draining,
-    /// `auth.connect` did not succeed in time.
+    /// `auth.connect` did not succeed in time, or was refused too often.
     AuthTimeout,
     /// The authority of the client ended, or cannot be read.
     Authority(FailureKind),
@@ -23,7 +23,7 @@ pub(super) enum CloseReason {
     Binary,
     VersionMismatch,
     /// The user has too many connections.
-    NoPlace,
+    TooManyConnections,
 }
 
 impl CloseReason {
@@ -32,7 +32,7 @@ impl CloseReason {
     pub(super) const fn code(self) -> u16 {
         match self {
             Self::Draining | Self::Idle | Self::ShortEnded => 1000,
-            Self::Authority(FailureKind::InfraFailed) | Self::SlowReader | Self::NoPlace => 1013,
+            Self::Authority(FailureKind::InfraFailed) | Self::SlowReader | Self::TooManyConnections => 1013,
             Self::Authority(_) => 4001,
             Self::VersionMismatch => 4003,
             Self::AuthTimeout => 1008,
@@ -56,12 +56,12 @@ impl CloseReason {
             Self::TooLarge => "the frame is too large",
             Self::Binary => "expected a text frame",
             Self::VersionMismatch => "no protocol version in common",
-            Self::NoPlace => "too many connections of this user: close one",
+            Self::TooManyConnections => "too many connections of this user: close one",
         }
     }
 
     /// Returns the last frame, which tells the client not to connect again with the same login.
-    pub(super) fn disconnect(self) -> Option<String> {
+    pub(super) fn disconnect_notification(self) -> Option<String> {
         let Self::Authority(kind) = self else { return None };
         if kind == FailureKind::InfraFailed {
             return None;
@@ -77,12 +77,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ended_authority_is_the_only_reason_to_stay_away() {
+    fn only_ended_authority_forbids_reconnecting() {
         let ended = CloseReason::Authority(FailureKind::Unauthenticated);
-        assert_eq!((ended.code(), ended.disconnect().is_some()), (4001, true));
+        assert_eq!((ended.code(), ended.disconnect_notification().is_some()), (4001, true));
         let unknown = CloseReason::Authority(FailureKind::InfraFailed);
         for reason in [unknown, CloseReason::Draining, CloseReason::Idle, CloseReason::SlowReader] {
-            assert!(reason.disconnect().is_none() && reason.code() < 4000, "{reason:?}");
+            assert!(reason.disconnect_notification().is_none() && reason.code() < 4000, "{reason:?}");
         }
     }
 }

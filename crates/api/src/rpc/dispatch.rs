@@ -70,13 +70,13 @@ async fn call(connection: &mut Connection, method: Method, params: Value) -> Res
     let spec = method.spec();
     let key = match (spec.access, &connection.client) {
         (Access::Public, _) => RateKey::from_address(connection.address),
-        (Access::Connected, Some(client)) => RateKey::Principal(client.identity.principal()),
+        (Access::Connected, Some(client)) => client.identity.rate_key(&connection.app),
         (Access::Connected, None) => return Err(auth::not_connected().into()),
     };
-    let _permit = connection.app.sockets.call_permit()?;
     if spec.access == Access::Connected {
-        connection.fresh_authority().await;
+        connection.check_authority().await?;
     }
+    let _permit = connection.app.sockets.call_permit()?;
     if let Some(tier) = spec.tier {
         connection.app.ops.rates.count(tier, key).await?;
     }

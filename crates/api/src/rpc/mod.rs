@@ -9,7 +9,7 @@ mod close;
 mod connection;
 mod dispatch;
 mod meta;
-mod places;
+mod permits;
 mod sockets;
 mod transport;
 mod upgrade;

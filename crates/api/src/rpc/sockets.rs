@@ -9,7 +9,7 @@ use guildhall_service::access::authority::AuthorityWatches;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::places::SocketPlaces;
+use super::permits::SocketPermits;
 
 /// The limits of the socket, for one replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +18,12 @@ pub struct SocketLimits {
     pub total: usize,
     /// Connections that are not authenticated yet.
     pub unauthenticated: usize,
+    /// Connections of one address that are not authenticated yet.
+    pub unauthenticated_per_address: usize,
     /// Connections of one address, or of one /64 network of IPv6.
     pub per_address: usize,
     /// Connections of one AID or user.
-    pub per_principal: usize,
+    pub per_client: usize,
     /// Concurrent calls of all connections; more fail with `overloaded`.
     pub concurrent_calls: usize,
     /// The time until `auth.connect` must succeed.
@@ -30,6 +32,8 @@ pub struct SocketLimits {
     pub ping_after: Duration,
     /// How long a connection may be silent before it is closed.
     pub idle_timeout: Duration,
+    /// How long frames may wait for a client that does not read.
+    pub write_timeout: Duration,
 }
 
 /// The connections of this replica. Cheap to clone.
@@ -38,7 +42,7 @@ pub struct Sockets {
     pub(super) tasks: Tasks,
     pub(super) authority: AuthorityWatches,
     pub(super) limits: SocketLimits,
-    pub(super) places: SocketPlaces,
+    pub(super) permits: SocketPermits,
     calls: Arc<Semaphore>,
     /// Cancelled when the server stops accepting.
     pub(super) closing: CancellationToken,
@@ -52,8 +56,8 @@ impl Sockets {
         limits: SocketLimits,
         closing: CancellationToken,
     ) -> Self {
-        let (places, calls) = (SocketPlaces::new(limits), Semaphore::new(limits.concurrent_calls));
-        Self { tasks, authority, limits, places, calls: Arc::new(calls), closing }
+        let (permits, calls) = (SocketPermits::new(limits), Semaphore::new(limits.concurrent_calls));
+        Self { tasks, authority, limits, permits, calls: Arc::new(calls), closing }
     }
 
     /// Returns a permit for one call. Refuses at once over the limit: a queue would only hide the overload.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
-use futures::{Sink, Stream};
+use futures::{Sink, SinkExt, Stream};
 use guildhall_domain::journal::follow::{Backlog, PushResult, QueueSize};
 use guildhall_protocol::rpc::Notification;
 use serde::Serialize;
@@ -19,9 +19,6 @@ use super::close::CloseReason;
 /// Frames that wait for one client. A client that sends requests without reading gets no more responses than this.
 const MAX_QUEUE: QueueSize = QueueSize { frames: 64, bytes: 1024 * 1024 };
 
-/// How long the queue may stay full before the client is disconnected.
-const STALL_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// How long a client gets to receive the close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -31,10 +28,10 @@ pub(super) enum TransportEvent {
     Text(String),
     Binary,
     /// A ping or a pong.
-    Alive,
+    Control,
     TooLarge,
     /// The client closed, or the connection broke.
-    Gone,
+    Closed,
 }
 
 /// The parameters of the warning for a client that does not read.
@@ -61,29 +58,41 @@ pub(super) struct Transport {
     socket: WebSocket,
     queue: VecDeque<QueuedFrame>,
     backlog: Backlog,
-    full_since: Option<Instant>,
+    is_full: bool,
     needs_flush: bool,
+    /// Since when something waits that the client does not take.
+    blocked_since: Option<Instant>,
+    write_timeout: Duration,
 }
 
 impl Transport {
-    pub(super) fn new(socket: WebSocket) -> Self {
+    pub(super) fn new(socket: WebSocket, write_timeout: Duration) -> Self {
         let backlog = Backlog::new(MAX_QUEUE);
-        Self { socket, queue: VecDeque::new(), backlog, full_since: None, needs_flush: false }
+        Self {
+            socket,
+            queue: VecDeque::new(),
+            backlog,
+            is_full: false,
+            needs_flush: false,
+            blocked_since: None,
+            write_timeout,
+        }
     }
 
     /// Adds a frame. The queue takes one more frame than its limit, so that a response is never lost: while it is full,
     /// nothing is read, and so nothing is answered.
     pub(super) fn push(&mut self, text: String) {
-        let bytes = text.len();
+        let (bytes, is_waiting) = (text.len(), !self.queue.is_empty());
         let counted_bytes = match self.backlog.push(bytes) {
             PushResult::Accepted => Some(bytes),
             PushResult::Full => {
-                self.full_since.get_or_insert_with(Instant::now);
+                self.is_full = true;
                 None
             }
         };
         self.queue.push_back(QueuedFrame { message: Message::text(text), counted_bytes });
-        if self.backlog.take_warning() {
+        // A large response to a client that reads is no reason to warn it.
+        if is_waiting && self.backlog.take_warning() {
             let warning = SlowClientWarning { max_frames: MAX_QUEUE.frames, max_bytes: MAX_QUEUE.bytes };
             let notification = Notification::new("event/connection.slow_client_warning", warning).to_text();
             self.queue.push_front(QueuedFrame::uncounted(Message::text(notification)));
@@ -96,7 +105,7 @@ impl Transport {
 
     /// Returns when the client is to be disconnected because it does not read.
     pub(super) fn stall_deadline(&self) -> Option<Instant> {
-        self.full_since.map(|since| since + STALL_TIMEOUT)
+        self.blocked_since.map(|since| since + self.write_timeout)
     }
 
     /// Sends what is queued, and waits for the next frame of the client. Cancel-safe.
@@ -106,18 +115,18 @@ impl Transport {
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<TransportEvent> {
         if self.poll_write(cx).is_err() {
-            return Poll::Ready(TransportEvent::Gone);
+            return Poll::Ready(TransportEvent::Closed);
         }
-        if self.full_since.is_some() {
+        if self.is_full {
             return Poll::Pending;
         }
         let Poll::Ready(received) = Pin::new(&mut self.socket).poll_next(cx) else { return Poll::Pending };
         Poll::Ready(match received {
             Some(Ok(Message::Text(text))) => TransportEvent::Text(text.as_str().to_owned()),
             Some(Ok(Message::Binary(_))) => TransportEvent::Binary,
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => TransportEvent::Alive,
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => TransportEvent::Control,
             Some(Err(error)) => after_error(error),
-            Some(Ok(Message::Close(_))) | None => TransportEvent::Gone,
+            Some(Ok(Message::Close(_))) | None => TransportEvent::Closed,
         })
     }
 
@@ -132,7 +141,7 @@ impl Transport {
             }
             Pin::new(&mut self.socket).start_send(message)?;
             self.needs_flush = true;
-            self.full_since = None;
+            self.is_full = false;
         }
         if self.needs_flush
             && let Poll::Ready(flushed) = Pin::new(&mut self.socket).poll_flush(cx)
@@ -140,7 +149,17 @@ impl Transport {
             flushed?;
             self.needs_flush = false;
         }
+        if self.needs_flush || !self.queue.is_empty() {
+            self.blocked_since.get_or_insert_with(Instant::now);
+        } else {
+            self.blocked_since = None;
+        }
         Ok(())
+    }
+
+    /// Answers the close frame of the client, if it is still there.
+    pub(super) async fn finish(mut self) {
+        let _client_gone = timeout(CLOSE_TIMEOUT, self.socket.close()).await;
     }
 
     /// Sends the close frame, after a last frame if there is one. What is queued is dropped unless it can be sent at once.
@@ -155,7 +174,7 @@ impl Transport {
             | CloseReason::TooLarge
             | CloseReason::Binary
             | CloseReason::VersionMismatch
-            | CloseReason::NoPlace => self.queue.drain(..).map(|queued| queued.message).collect(),
+            | CloseReason::TooManyConnections => self.queue.drain(..).map(|queued| queued.message).collect(),
         };
         let sending = async {
             for message in queued.into_iter().chain(last.map(Message::text)) {
@@ -174,6 +193,6 @@ impl Transport {
 fn after_error(error: axum::Error) -> TransportEvent {
     match error.into_inner().downcast_ref::<WebSocketError>() {
         Some(WebSocketError::Capacity(_)) => TransportEvent::TooLarge,
-        Some(_) | None => TransportEvent::Gone,
+        Some(_) | None => TransportEvent::Closed,
     }
 }

@@ -14,10 +14,13 @@ use crate::edge::error::ApiError;
 /// The buffer that each connection keeps. The library's default of 128 KiB would take 6 GB for 50,000 idle connections.
 const READ_BUFFER_BYTES: usize = 4 * 1024;
 
+/// Above our own limit, so that a frame that is too large is read and answered. A larger one breaks the connection.
+const MAX_MESSAGE_BYTES: usize = 2 * MAX_FRAME_BYTES;
+
 /// The library keeps what the connection does not take. It takes frames one by one, so this is one frame and its header.
 const MAX_WRITE_BUFFER_BYTES: usize = 2 * MAX_FRAME_BYTES;
 
-/// Refuses at once where there is no place: a queue would only hide the overload.
+/// Refuses at once where there are too many: a queue would only hide the overload.
 pub(super) async fn open(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
@@ -25,16 +28,16 @@ pub(super) async fn open(
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, ApiError> {
     app.identity.logins()?;
-    let place = app.sockets.places.enter(address)?;
+    let permit = app.sockets.permits.acquire(address)?;
     let upgrade = upgrade
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(0)
         .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES)
-        .max_message_size(MAX_FRAME_BYTES)
-        .max_frame_size(MAX_FRAME_BYTES)
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .max_frame_size(MAX_MESSAGE_BYTES)
         .protocols([SUBPROTOCOL]);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let tasks = app.sockets.tasks.clone();
-        tasks.spawn_isolated("socket", Connection::new(app, address, place).run(socket, user));
+        tasks.spawn_isolated("socket", Connection::new(app, address, permit).run(socket, user));
     }))
 }

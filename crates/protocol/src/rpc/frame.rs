@@ -1,10 +1,12 @@
 //! Frames: requests and notifications of a client, responses and notifications of the server.
 
+use std::fmt;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::error::RpcError;
-use super::limits::{MAX_BATCH, MAX_FRAME_BYTES};
+use super::limits::{MAX_BATCH, MAX_FRAME_BYTES, MAX_ID_BYTES};
 use super::strict_json::{self, StrictJsonError};
 
 /// The id of a request, repeated in its response. Clients use strings and numbers.
@@ -12,12 +14,18 @@ use super::strict_json::{self, StrictJsonError};
 #[serde(transparent)]
 pub struct RequestId(Value);
 
-/// A call that gets a response.
-#[derive(Debug, Clone, PartialEq)]
+/// A call that gets a response. Its debug output hides the parameters: they may hold a credential.
+#[derive(Clone, PartialEq)]
 pub struct Request {
     pub id: RequestId,
     pub method: String,
     pub params: Value,
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").field("id", &self.id).field("method", &self.method).finish_non_exhaustive()
+    }
 }
 
 /// A frame of a client.
@@ -83,6 +91,9 @@ fn parse_message(value: Value) -> Option<Result<Request, InvalidRequest>> {
         return Some(Err(invalid(RequestId::NULL, "a request is an object")));
     };
     let id = match members.remove("id") {
+        Some(Value::String(id)) if id.len() > MAX_ID_BYTES => {
+            return Some(Err(invalid(RequestId::NULL, "id: too long")));
+        }
         Some(id @ (Value::String(_) | Value::Number(_))) => RequestId(id),
         // Without an id it is a notification; clients send null for the same.
         None | Some(Value::Null) if members.get("method").is_some_and(Value::is_string) => return None,
@@ -125,8 +136,8 @@ impl RequestId {
     }
 }
 
-/// A frame of the server.
-#[derive(Debug, Clone, PartialEq)]
+/// A frame of the server. It has no `Debug`: a result may hold a credential.
+#[derive(Clone, PartialEq)]
 pub struct Outgoing(Value);
 
 impl Outgoing {

@@ -3,5 +3,11 @@
 /// The largest frame that the server accepts. The clients of AUN send at most 1,000,000 bytes.
 pub const MAX_FRAME_BYTES: usize = 1024 * 1024;
 
+/// The largest frame before `auth.connect`. Keys and certificates fit many times.
+pub const MAX_UNAUTHENTICATED_FRAME_BYTES: usize = 64 * 1024;
+
+/// The longest id of a request.
+pub const MAX_ID_BYTES: usize = 1024;
+
 /// The largest number of requests in one batch.
 pub const MAX_BATCH: usize = 16;

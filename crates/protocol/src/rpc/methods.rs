@@ -85,7 +85,7 @@ macro_rules! method_table {
             })+
         }
 
-        /// Calls a macro-like visitor with the types of every method.
+        /// Visits the types of every method.
         pub(super) fn visit_types(visitor: &mut impl TypeVisitor) {
             $(visitor.visit::<typed::$variant>();)+
         }
@@ -103,19 +103,19 @@ method_table! {
         Public, Some(Tier::SignIn), Connection, [TenantPolicyDenied, Conflict, NotFound];
     /// Start a login, a renewal or a new key: the server proves itself and gives a nonce to sign.
     AidLogin1: "auth.aid_login1", auth::Login1Params => auth::Login1Result,
-        Public, Some(Tier::SignIn), Connection, [SignInFailed];
+        Public, Some(Tier::SignIn), Connection, [SignInFailed, NotFound];
     /// Log in with the signed nonce and get tokens.
     AidLogin2: "auth.aid_login2", auth::Login2Params => auth::Login2Result,
-        Public, Some(Tier::SignIn), Connection, [SignInFailed];
+        Public, Some(Tier::SignIn), Connection, [SignInFailed, NotFound];
     /// Exchange a refresh token for new tokens. Using one twice ends the login.
     RefreshToken: "auth.refresh_token", auth::RefreshTokenParams => auth::RefreshTokenResult,
         Public, Some(Tier::SignIn), Connection, [];
     /// Get a new certificate for the same key.
     RenewCert: "auth.renew_cert", auth::RenewCertParams => auth::IssuedCertResult,
-        Public, Some(Tier::SignIn), Connection, [SignInFailed, Conflict];
+        Public, Some(Tier::SignIn), Connection, [SignInFailed, Conflict, NotFound];
     /// Get a certificate for another key. The sessions of the AID end.
     Rekey: "auth.rekey", auth::RekeyParams => auth::IssuedCertResult,
-        Public, Some(Tier::SignIn), Connection, [SignInFailed, Conflict];
+        Public, Some(Tier::SignIn), Connection, [SignInFailed, Conflict, NotFound];
     /// Authenticate the connection with an access token.
     Connect: "auth.connect", auth::ConnectParams => auth::ConnectResult,
         Public, None, Connection, [Unauthenticated, Conflict, Overloaded];
@@ -124,7 +124,7 @@ method_table! {
     /// Show the state of this connection.
     Status: "meta.status", meta::NoParams => meta::ConnectionStatus, Connected, Some(Tier::Read), Connection, [];
     /// Get the signed list of trusted root certificates.
-    TrustRoots: "meta.trust_roots", meta::NoParams => meta::TrustRoots, Connected, Some(Tier::Read), Connection, [];
+    TrustRoots: "meta.trust_roots", meta::NoParams => meta::TrustRoots, Connected, Some(Tier::Read), Connection, [NotFound];
 }
 
 impl Method {

@@ -16,5 +16,5 @@ pub use error::{ErrorData, RpcError};
 pub use frame::{
     FrameError, Incoming, InvalidRequest, Notification, Outgoing, Request, RequestId, parse_frame,
 };
-pub use limits::{MAX_BATCH, MAX_FRAME_BYTES};
+pub use limits::{MAX_BATCH, MAX_FRAME_BYTES, MAX_ID_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES};
 pub use methods::{Access, Method, MethodSpec, Order, RpcMethod, typed};

@@ -10,8 +10,7 @@ section! {
         /// issues no AIDs. `guildhall dev` uses `guildhall.test`.
         issuer: String = "\"\"";
         /// Who may register a name that no operator has reserved: `closed` (nobody), `loopback` (clients on the machine
-        /// of the server) or `open` (everybody). `guildhall dev` uses `loopback`. Without effect until clients can
-        /// register: see the guide on names and certificates.
+        /// of the server) or `open` (everybody). `guildhall dev` uses `loopback`.
         registration: RegistrationMode = "\"closed\"";
         /// URL of the socket that clients of AUN are told, such as `wss://guildhall.example.org/aun`. Empty: the path
         /// `/aun` at `http.public_url`, or else at the address for TLS, or else at the listen address.

@@ -81,6 +81,7 @@ mod sessions;
 mod sign_in;
 mod sign_in_limits;
 mod slugs;
+mod sockets;
 mod streams;
 mod subject_tokens;
 mod support;

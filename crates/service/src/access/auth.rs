@@ -48,8 +48,6 @@ pub(crate) struct RotatedLogin {
     pub(crate) principal: PrincipalId,
     pub(crate) login: LoginId,
     pub(crate) refresh: SecretString,
-    /// The end of the login.
-    pub(crate) expires_at: Timestamp,
 }
 
 /// An attempt to sign in with a password. Its debug output hides the password.
@@ -260,7 +258,6 @@ impl Auth {
         let decision = decide(found.as_ref().map(|(_, family)| family), is_presented, now);
         let Some((principal, family)) = found else { return Err(ServiceError::Unauthenticated) };
         let (refresh, hash) = OpaqueSecret::generate(OpaqueSecretKind::Refresh, login.as_uuid());
-        let expires_at = family.expires_at;
         logins::update(&mut tx, login, &family.apply(decision, hash.as_bytes().to_vec(), now)).await?;
         if decision == RefreshDecision::Reused {
             let event = AuditEvent {
@@ -276,7 +273,7 @@ impl Auth {
         if !decision.is_accepted() {
             return Err(ServiceError::Unauthenticated);
         }
-        Ok(RotatedLogin { principal, login, refresh, expires_at })
+        Ok(RotatedLogin { principal, login, refresh })
     }
 
     /// Revokes the caller's login on every replica.

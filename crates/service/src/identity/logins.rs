@@ -17,7 +17,7 @@ use guildhall_identity::login_challenge::{generate_nonce, nonce_hash};
 use guildhall_identity::opaque::{OpaqueSecret, OpaqueSecretKind};
 use guildhall_identity::pki::{CertificateError, P256PublicKey, ParsedCertificate, pem_to_der};
 use guildhall_store::{Tx, aid_certificates, aid_logins, aids, logins, used_login_nonces};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use uuid::Uuid;
@@ -72,8 +72,8 @@ pub struct CompletedLogin {
     pub newer_certificate: Option<IssuedCertificate>,
 }
 
-/// An AID whose key was proved, locked until the transaction ends.
-struct ProvedAid {
+/// A signed challenge that was verified. Its AID is locked until the transaction ends.
+struct VerifiedChallenge {
     tx: Tx,
     aid: OwnedAid,
     presented: IssuedCertificate,
@@ -131,7 +131,8 @@ impl AidLogins {
         client_time: &str,
     ) -> Result<CompletedLogin, ServiceError> {
         let message = format!("{}:{client_time}", signed.nonce);
-        let ProvedAid { mut tx, aid, presented } = self.prove(signed, message.as_bytes()).await?;
+        let VerifiedChallenge { mut tx, aid, presented } =
+            self.verify_signed_challenge(signed, message.as_bytes()).await?;
         let (login, now) = (LoginId::generate(), self.auth.clock.now());
         let (refresh, hash) = OpaqueSecret::generate(OpaqueSecretKind::Refresh, login.as_uuid());
         let expires_at = add(now, LOGIN_LIFETIME).min(aid.certificate.not_after);
@@ -145,7 +146,7 @@ impl AidLogins {
         tx.commit().await?;
         let is_older = presented.serial != aid.certificate.serial;
         Ok(CompletedLogin {
-            tokens: self.tokens(aid.owner, login, refresh, expires_at)?,
+            tokens: self.tokens(aid.owner, login, refresh)?,
             newer_certificate: is_older.then_some(aid.certificate),
         })
     }
@@ -166,12 +167,13 @@ impl AidLogins {
             }
         }
         let rotated = self.auth.rotate(presented, LoginKind::Aid).await?;
-        self.tokens(rotated.principal, rotated.login, rotated.refresh, rotated.expires_at)
+        self.tokens(rotated.principal, rotated.login, rotated.refresh)
     }
 
     /// Issues a new certificate for the same key. A certificate that is younger than an hour is returned as it is.
     pub async fn renew(&self, signed: &SignedChallenge) -> Result<IssuedCertificate, ServiceError> {
-        let ProvedAid { mut tx, aid, .. } = self.prove(signed, signed.nonce.as_bytes()).await?;
+        let VerifiedChallenge { mut tx, aid, .. } =
+            self.verify_signed_challenge(signed, signed.nonce.as_bytes()).await?;
         let now = self.auth.clock.now();
         match aid.certificate.check_renewal(now) {
             Err(RenewalDenied::TooEarly) => {
@@ -196,7 +198,8 @@ impl AidLogins {
     ) -> Result<IssuedCertificate, ServiceError> {
         let key = P256PublicKey::from_base64(new_public_key).map_err(IdentityError::from)?;
         let message = format!("{}{new_public_key}", signed.nonce);
-        let ProvedAid { mut tx, aid, .. } = self.prove(signed, message.as_bytes()).await?;
+        let VerifiedChallenge { mut tx, aid, .. } =
+            self.verify_signed_challenge(signed, message.as_bytes()).await?;
         let now = self.auth.clock.now();
         aid.certificate.check_renewal(now).map_err(IdentityError::from)?;
         if aid_certificates::had_key(&mut tx, &signed.aid, key.fingerprint()).await? {
@@ -221,7 +224,11 @@ impl AidLogins {
 
     /// Checks a signed challenge and uses its nonce up. The AID stays locked, so that a concurrent revocation comes before
     /// or after everything that follows.
-    async fn prove(&self, signed: &SignedChallenge, message: &[u8]) -> Result<ProvedAid, ServiceError> {
+    async fn verify_signed_challenge(
+        &self,
+        signed: &SignedChallenge,
+        message: &[u8],
+    ) -> Result<VerifiedChallenge, ServiceError> {
         let now = self.auth.clock.now();
         let challenge =
             self.issuer.login_challenges.verify(&signed.request_id).map_err(AidLoginError::from)?;
@@ -239,7 +246,7 @@ impl AidLogins {
         if !used_login_nonces::insert(&mut tx, &hash, challenge.expires_at, now).await? {
             return Err(AidLoginError::UsedNonce.into());
         }
-        Ok(ProvedAid { tx, aid, presented })
+        Ok(VerifiedChallenge { tx, aid, presented })
     }
 
     fn tokens(
@@ -247,10 +254,9 @@ impl AidLogins {
         owner: PrincipalId,
         login: LoginId,
         refresh: SecretString,
-        login_expires_at: Timestamp,
     ) -> Result<AidTokens, ServiceError> {
         let now = self.auth.clock.now();
-        let expires_at = add(now, AID_TOKEN_LIFETIME).min(login_expires_at);
+        // Not shorter near the end of the login, which is checked with every use: clients would refresh without a pause.
         let access = self.auth.signing.sign(&AccessClaims {
             id: Uuid::now_v7(),
             principal: owner,
@@ -261,9 +267,9 @@ impl AidLogins {
             agent: None,
             run: None,
             issued_at: now,
-            expires_at,
+            expires_at: add(now, AID_TOKEN_LIFETIME),
         })?;
-        Ok(AidTokens { access, refresh, expires_in: expires_at.duration_since(now) })
+        Ok(AidTokens { access, refresh, expires_in: AID_TOKEN_LIFETIME })
     }
 }
 

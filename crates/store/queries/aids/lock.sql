@@ -1,10 +1,1 @@
-SELECT
-    a.aid, a.principal, a.created_at AS "created_at: Timestamp",
-    c.serial, c.der, c.fingerprint, c.key_fingerprint,
-    c.not_before AS "not_before: Timestamp", c.not_after AS "not_after: Timestamp",
-    c.replaced_at IS NOT NULL AS "replaced!",
-    c.revoked_at AS "revoked_at: Timestamp", c.revocation_reason
-FROM aids AS a
-JOIN aid_certificates AS c ON c.aid = a.aid AND c.replaced_at IS NULL
-WHERE a.aid = $1
-FOR UPDATE OF a
+SELECT aid FROM aids WHERE aid = $1 FOR UPDATE

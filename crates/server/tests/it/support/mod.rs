@@ -2,6 +2,7 @@
 
 pub(crate) mod agent_threads;
 pub(crate) mod attachments;
+pub(crate) mod aun_client;
 pub(crate) mod browser;
 pub(crate) mod cluster;
 pub(crate) mod events;
