@@ -1,9 +1,10 @@
-//! Names of agents and people in the AUN network, who may register one, and the state of their certificates.
+//! Names of agents and people in the AUN network, who may register one, the state of their certificates and the log of them.
 
 mod aid;
 mod certificate;
 mod challenge;
 mod registration;
+mod transparency;
 
 pub use aid::{Aid, AidName, InvalidAid, InvalidIssuer, IssuerName, ReservedName};
 pub use certificate::{
@@ -14,3 +15,4 @@ pub use challenge::{LOGIN_CHALLENGE_LIFETIME, LoginChallenge, LoginChallengeErro
 pub use registration::{
     AidOwner, RESERVATION_LIFETIME, RegistrationDenied, RegistrationMode, Reservation, registration_owner,
 };
+pub use transparency::{InvalidTreeHash, LogEntry, NodeId, SignedTreeHead, TreeHash, TreeHead};
