@@ -2,7 +2,7 @@
 
 use guildhall_domain::identity::{RegistrationDenied, RenewalDenied, ReservedName};
 use guildhall_domain::{Failure, FailureKind};
-use guildhall_identity::pki::{InvalidPublicKey, IssuerError};
+use guildhall_identity::pki::{InvalidPublicKey, IssuerError, SignError};
 
 use crate::failures::server_error;
 
@@ -25,6 +25,20 @@ pub enum IdentityError {
     Name(#[from] ReservedName),
     #[error("the revocation list is full: it would leave certificates out")]
     ListFull,
+    #[error(
+        "the issuer has no key for this yet: the operator runs `guildhall init` and copies secrets.folder to every replica"
+    )]
+    NoKey,
+    #[error("another replica has other trusted roots: restart this one with the same version and files")]
+    OtherRoots,
+    #[error("the transparency log is not that long")]
+    LogTooShort,
+    #[error(
+        "the transparency log does not continue its last signed head: entries or nodes were changed in the database"
+    )]
+    LogDamaged,
+    #[error("cannot sign")]
+    Sign(#[from] SignError),
     #[error("the certificate could not be signed")]
     Issuer(#[from] IssuerError),
 }
@@ -33,11 +47,15 @@ impl IdentityError {
     /// Returns what a caller may know.
     pub(crate) fn failure(&self) -> Failure {
         match self {
-            Self::NotAnIssuer | Self::OtherIssuer => Failure::new(FailureKind::NotFound, self.to_string()),
+            Self::NotAnIssuer | Self::OtherIssuer | Self::NoKey | Self::LogTooShort => {
+                Failure::new(FailureKind::NotFound, self.to_string())
+            }
             Self::PublicKey(_) | Self::Name(_) => Failure::new(FailureKind::SchemaInvalid, self.to_string()),
             Self::Denied(denied) => Failure::new(FailureKind::TenantPolicyDenied, denied.to_string()),
             Self::Exists | Self::Renewal(_) => Failure::new(FailureKind::Conflict, self.to_string()),
-            Self::Issuer(_) | Self::ListFull => server_error(),
+            Self::Issuer(_) | Self::ListFull | Self::OtherRoots | Self::LogDamaged | Self::Sign(_) => {
+                server_error()
+            }
         }
     }
 }

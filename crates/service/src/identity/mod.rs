@@ -1,9 +1,10 @@
-//! AIDs, their certificates, and the authority that issues them.
+//! AIDs, their certificates, the authority that issues them, and the log of them.
 
 pub mod aids;
 pub mod error;
 pub mod issuer;
 pub mod pki;
+pub mod transparency;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ pub struct Group {
 struct Services {
     aids: aids::Aids,
     pki: pki::Pki,
+    transparency: transparency::Transparency,
 }
 
 /// Opens the group.
@@ -33,7 +35,8 @@ pub fn open(deps: &Deps, issuer: Option<Issuer>, registration: RegistrationMode)
         let issuer = Arc::new(issuer);
         Services {
             aids: aids::Aids::new(deps.store.clone(), deps.clock.clone(), Arc::clone(&issuer), registration),
-            pki: pki::Pki::new(deps.store.clone(), deps.clock.clone(), issuer),
+            pki: pki::Pki::new(deps.store.clone(), deps.clock.clone(), Arc::clone(&issuer)),
+            transparency: transparency::Transparency::new(deps.store.clone(), deps.clock.clone(), issuer),
         }
     });
     Group { services }
@@ -46,5 +49,9 @@ impl Group {
 
     pub fn pki(&self) -> Result<&pki::Pki, ServiceError> {
         self.services.as_ref().map(|services| &services.pki).ok_or(IdentityError::NotAnIssuer.into())
+    }
+
+    pub fn transparency(&self) -> Result<&transparency::Transparency, ServiceError> {
+        self.services.as_ref().map(|services| &services.transparency).ok_or(IdentityError::NotAnIssuer.into())
     }
 }
