@@ -85,6 +85,7 @@ mod subject_tokens;
 mod support;
 mod tenant_bounds;
 mod tenants;
+mod transparency;
 mod users;
 mod waiting_runners;
 mod webhook_deliveries;
