@@ -35,7 +35,7 @@ struct LongTest {
     size: u32,
 }
 
-const LONG_TESTS: [LongTest; 11] = [
+const LONG_TESTS: [LongTest; 12] = [
     LongTest {
         name: "runner-kills",
         about: "SIGKILL of runners during tool calls: no call is repeated, no process survives, the run continues",
@@ -70,6 +70,13 @@ const LONG_TESTS: [LongTest; 11] = [
         package: "guildhall-server",
         test: "retention_size::database_stops_growing_with_retention",
         size: 100_000,
+    },
+    LongTest {
+        name: "transparency-log",
+        about: "a log of a million certificates: proofs are accepted by another implementation and read few rows",
+        package: "guildhall-service",
+        test: "transparency::proofs_of_a_long_log_read_few_nodes",
+        size: 1_000_000,
     },
     LongTest {
         name: "journal-faults",

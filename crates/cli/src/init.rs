@@ -54,7 +54,7 @@ pub(crate) fn run(args: &InitArgs) -> Result<()> {
     }
     if created.issuer {
         println!(
-            "created the keys of the issuer `{}` in secrets.folder: back them up; move aun/root.key to a safe place",
+            "created keys of the issuer `{}` in secrets.folder: back them up; move aun/root.key to a safe place",
             config.aun.issuer
         );
     }

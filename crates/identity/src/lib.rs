@@ -1,7 +1,6 @@
-//! Authentication primitives: passwords, opaque secrets, signed access tokens, signing keys and certificates.
+//! Authentication primitives: passwords, opaque secrets, signed access tokens, signing keys, certificates and the log of certificates.
 //!
-//! The server and the CLI share them. Merkle proofs are planned. Nothing here reads a clock or a
-//! store: callers pass the time in, and store hashes or encrypted bytes.
+//! The server and the CLI share them. Nothing here reads a clock or a store: callers pass the time in, and store hashes or encrypted bytes.
 //!
 //! This crate does not know where keys are stored, nor what a token permits: a verified token names the caller, and the
 //! permissions are loaded from the database.
@@ -20,4 +19,6 @@ pub mod pki;
 mod random;
 pub mod seal;
 pub mod signing_key;
+pub mod transparency;
+pub mod trust;
 pub mod webhook_secret;

@@ -129,6 +129,13 @@ impl Client {
         self.http.get(self.url_below_base(segments))
     }
 
+    /// Starts a GET request with query parameters to a path outside `/api/v1/`.
+    pub(crate) fn root_query<V: ToString>(&self, segments: &[&str], query: &[(&str, V)]) -> RequestBuilder {
+        let mut url = self.url_below_base(segments);
+        url.query_pairs_mut().extend_pairs(query.iter().map(|(name, value)| (name, value.to_string())));
+        self.http.get(url)
+    }
+
     pub(crate) fn api_url(&self, segments: &[&str]) -> Url {
         self.url_below_base(&[&["api", "v1"], segments].concat())
     }

@@ -38,6 +38,7 @@ mod runs;
 mod sessions;
 mod tenants;
 mod token;
+mod transparency;
 mod users;
 mod webhooks;
 

@@ -16,7 +16,7 @@ use crate::stores::{Stores, prepare_stores};
 pub struct Created {
     /// The first user. False where a user exists already.
     pub first_user: bool,
-    /// The keys of the AUN issuer. False where they exist already, or none is configured.
+    /// Keys of the AUN issuer. False where all exist already, or none is configured.
     pub issuer: bool,
 }
 

@@ -4,10 +4,14 @@ use std::path::Path;
 
 use guildhall_domain::identity::IssuerName;
 use guildhall_identity::seal::Kek;
+use guildhall_identity::trust::content_hash;
 use guildhall_launcher::secrets::IssuerFolder;
 use guildhall_runtime::Clock;
 use guildhall_service::identity::issuer::{Issuer, OpenIssuerError};
-use guildhall_store::{Store, aid_issuer};
+use guildhall_service::identity::transparency;
+use guildhall_store::aid_issuer::{self, IssuerIdentity};
+use guildhall_store::{Store, trust_list};
+use tracing::{info, warn};
 
 use crate::Config;
 use crate::issuer_error::IssuerConfigError;
@@ -25,18 +29,40 @@ fn configured(config: &Config) -> Result<Option<(IssuerName, IssuerFolder)>, Iss
     Ok(Some((name, IssuerFolder::new(Path::new(&config.secrets.folder)))))
 }
 
-/// Creates the keys and certificates of the configured issuer. Returns false where it has some, or none is configured.
+/// Creates the keys and certificates of the configured issuer that are missing. Returns false where it has all, or none is
+/// configured.
 pub fn create_issuer(config: &Config) -> Result<bool, IssuerConfigError> {
     let Some((name, folder)) = configured(config)? else { return Ok(false) };
     let kek = Kek::from_hex(&config.identity.key_encryption_key)?;
     Ok(Issuer::create(&folder, &kek, &name, Clock::system().now())?)
 }
 
-/// Makes the issuer the one of the database. Fails where the database has another one.
+/// Makes the issuer the one of the database, with its trusted roots and with all of its certificates in the transparency log.
+/// Fails where the database has another issuer.
 pub(crate) async fn claim(store: &Store, issuer: Option<&Issuer>) -> Result<(), StartError> {
     let Some(issuer) = issuer else { return Ok(()) };
-    let is_own = aid_issuer::claim(store, issuer.authority.name(), issuer.root_fingerprint()).await?;
-    if is_own { Ok(()) } else { Err(StartError::OtherIssuer) }
+    let identity = IssuerIdentity {
+        name: issuer.authority.name(),
+        root: issuer.root_fingerprint(),
+        log_key: issuer.log().ok().map(|log| log.public.log_id()),
+        trust_key: issuer.trust().ok().map(|trust| trust.public.fingerprint()),
+    };
+    if !aid_issuer::claim(store, &identity).await? {
+        return Err(StartError::OtherIssuer);
+    }
+    if identity.log_key.is_none() || identity.trust_key.is_none() {
+        warn!(
+            "the issuer has no key of the transparency log or of the list of trusted roots: run `guildhall init`, copy \
+             secrets.folder to every replica, and restart"
+        );
+    }
+    trust_list::put(store, content_hash(&issuer.trusted_roots())).await?;
+    let appended = transparency::backfill(store, &Clock::system()).await;
+    let appended = appended.map_err(StartError::TransparencyLog)?;
+    if appended > 0 {
+        info!("appended {appended} older certificates to the transparency log");
+    }
+    Ok(())
 }
 
 /// Opens the configured issuer.

@@ -7,6 +7,7 @@ use guildhall_domain::access::signing::InvalidRotationPolicy;
 use guildhall_identity::seal::SealError;
 use guildhall_launcher::LaunchError;
 use guildhall_launcher::secrets::SecretError;
+use guildhall_service::ServiceError;
 use guildhall_service::access::error::SigningError;
 use guildhall_service::approvals::policies::PolicyCheckError;
 use guildhall_store::{MigrateError, StoreError};
@@ -83,6 +84,8 @@ pub enum StartError {
          replica"
     )]
     OtherIssuer,
+    #[error("cannot append older certificates to the transparency log")]
+    TransparencyLog(#[source] ServiceError),
     #[error("cannot start the launcher: check the section `launcher`, or set launcher.kind to none")]
     Launcher(#[from] LaunchError),
     #[error("cannot install the metrics recorder")]

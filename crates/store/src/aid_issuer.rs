@@ -4,16 +4,26 @@ use guildhall_domain::identity::{CertificateFingerprint, IssuerName};
 
 use crate::{Store, StoreError};
 
-/// Stores the issuer, if none is stored. Returns false where another one is.
-pub async fn claim(
-    store: &Store,
-    name: &IssuerName,
-    root: CertificateFingerprint,
-) -> Result<bool, StoreError> {
-    let root = root.as_bytes().as_slice();
-    sqlx::query_file!("queries/aid_issuer/insert.sql", name.as_str(), root).execute(&store.pool).await?;
-    let row = sqlx::query_file!("queries/aid_issuer/matches.sql", name.as_str(), root)
-        .fetch_one(&store.pool)
+/// What an issuer is known by.
+#[derive(Debug, Clone, Copy)]
+pub struct IssuerIdentity<'a> {
+    pub name: &'a IssuerName,
+    pub root: CertificateFingerprint,
+    /// The key of the transparency log, if there is one.
+    pub log_key: Option<CertificateFingerprint>,
+    /// The key that signs the list of trusted roots, if there is one.
+    pub trust_key: Option<CertificateFingerprint>,
+}
+
+/// Stores the issuer and its keys, if none are stored. Returns false where others are.
+pub async fn claim(store: &Store, issuer: &IssuerIdentity<'_>) -> Result<bool, StoreError> {
+    let name = issuer.name.as_str();
+    let root = issuer.root.as_bytes().as_slice();
+    let log_key = issuer.log_key.as_ref().map(|key| key.as_bytes().as_slice());
+    let trust_key = issuer.trust_key.as_ref().map(|key| key.as_bytes().as_slice());
+    sqlx::query_file!("queries/aid_issuer/insert.sql", name, root).execute(&store.pool).await?;
+    let stored = sqlx::query_file!("queries/aid_issuer/claim_keys.sql", name, root, log_key, trust_key)
+        .fetch_optional(&store.pool)
         .await?;
-    Ok(row.matches)
+    Ok(stored.is_some_and(|row| row.matches))
 }

@@ -63,6 +63,8 @@ pub mod signing_keys;
 pub mod tenant_bounds;
 pub mod tenants;
 pub mod threads;
+pub mod transparency_log;
+pub mod trust_list;
 mod tx;
 pub mod unknown_names;
 pub mod used_login_nonces;

@@ -2175,6 +2175,108 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/ct/certs/{serial}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the entry of a certificate */
+        get: operations["getLogEntryOfCertificate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ct/consistency/{first}/{second}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Prove that the log has only grown */
+        get: operations["getConsistencyProof"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ct/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List entries */
+        get: operations["listLogEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ct/entries/{log_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an entry */
+        get: operations["getLogEntry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ct/proof/{tree_size}/{log_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Prove that an entry is in the log */
+        get: operations["getInclusionProof"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ct/sth": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the newest signed tree head */
+        get: operations["getTreeHead"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -2294,6 +2396,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/pki/trust-authority.crt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the certificate of the trust authority */
+        get: operations["getTrustAuthority"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pki/trust-roots.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the list of trusted roots */
+        get: operations["getTrustedRoots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/root.crt": {
         parameters: {
             query?: never;
@@ -2303,6 +2439,23 @@ export interface paths {
         };
         /** Get the root certificate */
         get: operations["getRootCertificate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/trust-root.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the list of trusted roots */
+        get: operations["getTrustedRootsOfIssuer"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3577,6 +3730,15 @@ export interface components {
             /** @description The process that asked. */
             process: string;
         };
+        /** @description A proof that the log of the first size is the beginning of the log of the second size. */
+        ConsistencyProofView: {
+            /** Format: int64 */
+            first: number;
+            /** @description In the order of RFC 6962. */
+            hashes: string[];
+            /** Format: int64 */
+            second: number;
+        };
         /** @description A fact for the agent. */
         ContextEntryBody: {
             /** @example Team */
@@ -4338,6 +4500,16 @@ export interface components {
          * @description The bytes of an image.
          */
         ImageBytes: string;
+        /** @description A proof that an entry is in a log of a size. */
+        InclusionProofView: {
+            /** @description From the leaf to the root. */
+            hashes: string[];
+            leaf_hash: string;
+            /** Format: int64 */
+            leaf_index: number;
+            /** Format: int64 */
+            tree_size: number;
+        };
         InvitationView: {
             /** Format: date-time */
             acceptedAt?: string | null;
@@ -4443,6 +4615,35 @@ export interface components {
             recoveryActions: components["schemas"]["ActionView"][];
             /** @description A summary in one sentence, for people. */
             sentence: string;
+        };
+        /** @description Entries by index. */
+        LogEntriesView: {
+            entries: components["schemas"]["LogEntryView"][];
+        };
+        /** @description A certificate in the log. */
+        LogEntryView: {
+            /** @example alice.guild.example */
+            aid: string;
+            /** @description SHA-256 of the certificate. */
+            cert_sha256: string;
+            /** @description The certificate in PEM. */
+            certificate: string;
+            /** @example guild.example */
+            issuer: string;
+            /** @description SHA-256 of `MerkleTreeLeaf` of RFC 6962, after a zero byte. */
+            leaf_hash: string;
+            /**
+             * Format: int64
+             * @description The index in the log, from 0.
+             */
+            log_id: number;
+            /** @description In hexadecimal digits. */
+            serial: string;
+            /**
+             * Format: int64
+             * @description When it was logged, in milliseconds since 1970. The leaf contains it.
+             */
+            timestamp: number;
         };
         /** @description The read position of a reader. */
         MarkRead: {
@@ -5817,6 +6018,65 @@ export interface components {
             status?: string | null;
             toolName?: string | null;
             type?: string | null;
+        };
+        /** @description A signed tree head. */
+        TreeHeadView: {
+            /** @example sha256 */
+            hash_algorithm: string;
+            /** @description SHA-256 of the public key, which names the log. */
+            log_id: string;
+            /** @description SubjectPublicKeyInfo in base64. Compare it with one that you got before. */
+            public_key: string;
+            /** @description In hexadecimal digits. */
+            root_hash: string;
+            /** @description ECDSA in DER, in base64. */
+            signature: string;
+            /** @example ecdsa-p256-sha256 */
+            signature_algorithm: string;
+            /**
+             * Format: int32
+             * @description The form of the signed bytes: 1 is `TreeHeadSignature` of RFC 6962 (v1).
+             */
+            sth_version: number;
+            /**
+             * Format: int64
+             * @description In milliseconds since 1970.
+             */
+            timestamp: number;
+            /**
+             * Format: int64
+             * @description The number of entries.
+             */
+            tree_size: number;
+        };
+        /** @description The signed list of trusted roots. */
+        TrustListView: {
+            /** @description ECDSA P-384 with SHA-384 in base64 (DER), over this object without this field: keys sorted, no spaces, UTF-8. */
+            authority_signature: string;
+            /** @example 2026-11-18T20:00:00Z */
+            issued_at: string;
+            /** @example 2026-11-19T20:00:00Z */
+            next_update: string;
+            root_cas: components["schemas"]["TrustedRootView"][];
+            /**
+             * Format: int64
+             * @description Rises when the roots change, and never falls.
+             */
+            version: number;
+        };
+        /** @description A root of the list. */
+        TrustedRootView: {
+            /** @description The certificate in PEM. */
+            certificate: string;
+            crl_url: string;
+            /** @description SHA-256 of the certificate. */
+            fingerprint_sha256: string;
+            id: string;
+            name: string;
+            ocsp_url: string;
+            organization: string;
+            /** @description Clients import only `active` roots. */
+            status: string;
         };
         /** @description What a button does, by `type`. */
         UiAction: components["schemas"]["UiOpenUrl"];
@@ -11981,6 +12241,200 @@ export interface operations {
             };
         };
     };
+    getLogEntryOfCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Serial number in hexadecimal digits */
+                serial: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entry */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogEntryView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getConsistencyProof: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Size of the older tree, at least 1 */
+                first: number;
+                /** @description Size of the newer tree */
+                second: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The proof */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsistencyProofView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listLogEntries: {
+        parameters: {
+            query?: {
+                /** @description The index of the first entry. */
+                start?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogEntriesView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getLogEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Index in the log, from 0 */
+                log_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entry */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogEntryView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getInclusionProof: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Size of the log */
+                tree_size: number;
+                /** @description Index of the entry */
+                log_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The proof */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InclusionProofView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTreeHead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The signed tree head */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TreeHeadView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getHealth: {
         parameters: {
             query?: never;
@@ -12193,6 +12647,64 @@ export interface operations {
             };
         };
     };
+    getTrustAuthority: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The certificate in PEM; its P-384 key signs the list of roots */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-pem-file": string;
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTrustedRoots: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The signed list */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrustListView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getRootCertificate: {
         parameters: {
             query?: never;
@@ -12209,6 +12721,35 @@ export interface operations {
                 };
                 content: {
                     "application/x-pem-file": string;
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTrustedRootsOfIssuer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The signed list */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrustListView"];
                 };
             };
             /** @description A failure */

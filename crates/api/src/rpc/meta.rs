@@ -2,6 +2,7 @@
 
 use guildhall_protocol::rpc::meta::{ConnectionStatus, Pong, TrustRoots};
 use guildhall_service::ServiceError;
+use serde_json::Value;
 
 use super::auth::{PROTOCOL, not_connected, role};
 use super::connection::{ConnectedIdentity, Connection};
@@ -27,6 +28,6 @@ pub(super) fn status(connection: &Connection) -> Result<ConnectionStatus, ApiErr
 }
 
 pub(super) async fn trust_roots(connection: &Connection) -> Result<TrustRoots, ServiceError> {
-    connection.app.identity.pki()?;
-    Err(ServiceError::NOT_FOUND)
+    let list = connection.app.identity.pki()?.trust_roots().await?;
+    Ok(TrustRoots(Value::clone(&list)))
 }

@@ -56,6 +56,8 @@ const COMMANDS: &[&[&str]] = &[
     &["git-credentials", "set"],
     &["aid"],
     &["aid", "create"],
+    &["transparency"],
+    &["transparency", "verify"],
     &["webhooks"],
     &["webhooks", "add"],
     &["sessions"],

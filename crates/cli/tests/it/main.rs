@@ -53,6 +53,7 @@ mod sessions;
 mod statement_counts;
 mod storm;
 mod support;
+mod transparency;
 mod uploaded_copies;
 mod webhooks;
 mod wrong_uses;

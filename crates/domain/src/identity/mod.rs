@@ -1,4 +1,4 @@
-//! Names of agents and people in the AUN network, who may register one, and the state of their certificates.
+//! Names of agents and people in the AUN network, who may register one, the state of their certificates and the log of them.
 
 mod aid;
 mod certificate;
@@ -7,6 +7,7 @@ mod login;
 mod registration;
 mod session;
 mod slot;
+mod transparency;
 
 pub use aid::{Aid, AidName, InvalidAid, InvalidIssuer, IssuerName, ReservedName};
 pub use certificate::{
@@ -20,3 +21,4 @@ pub use registration::{
 };
 pub use session::AidSession;
 pub use slot::{ClientSlot, InvalidClientSlot};
+pub use transparency::{InvalidTreeHash, LogEntry, NodeId, SignedTreeHead, TreeHash, TreeHead};

@@ -20,7 +20,7 @@ const ROOT_LIFETIME: Duration = Duration::from_secs(20 * YEAR.as_secs());
 pub(super) const ISSUER_LIFETIME: Duration = Duration::from_secs(5 * YEAR.as_secs());
 
 /// Clocks of clients may be behind the one of the server by this much.
-pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(300);
+pub(crate) const CLOCK_SKEW: Duration = Duration::from_secs(300);
 
 const SERIAL_BYTES: usize = 16;
 
@@ -34,6 +34,15 @@ pub struct RootAuthority<'a> {
 /// Signs the certificate of a new root. It may sign a registry, which may sign an issuer.
 pub fn self_signed_root(name: &str, key: &dyn Signer, now: Timestamp) -> Result<Vec<u8>, IssuerError> {
     let params = ca_params(name, now, ROOT_LIFETIME, 2)?;
+    let certificate = params.self_signed(&CertificateSigner(key)).map_err(IssuerError::sign)?;
+    Ok(certificate.der().to_vec())
+}
+
+/// Signs the certificate of an authority that signs lists of roots. It signs no certificates.
+pub fn self_signed_authority(name: &str, key: &dyn Signer, now: Timestamp) -> Result<Vec<u8>, IssuerError> {
+    let mut params = params(name, now, ROOT_LIFETIME)?;
+    params.is_ca = IsCa::ExplicitNoCa;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     let certificate = params.self_signed(&CertificateSigner(key)).map_err(IssuerError::sign)?;
     Ok(certificate.der().to_vec())
 }

@@ -89,6 +89,11 @@ impl IssuerAuthority {
     }
 
     #[must_use]
+    pub fn root_der(&self) -> &[u8] {
+        &self.root
+    }
+
+    #[must_use]
     pub fn root_fingerprint(&self) -> CertificateFingerprint {
         sha256(&self.root)
     }

@@ -16,10 +16,12 @@ mod signer;
 #[cfg(test)]
 mod tests;
 
-pub use authority::{RootAuthority, self_signed_root};
+pub(crate) use authority::CLOCK_SKEW;
+pub use authority::{RootAuthority, self_signed_authority, self_signed_root};
 pub use certificate::{CertificateError, ParsedCertificate, der_to_pem, pem_to_der};
 pub use ec_key::{EcKey, EcKeyError};
 pub use error::IssuerError;
+pub(crate) use fingerprint::sha256;
 pub use issuer::{IssuerAuthority, LeafRequest};
 pub use local::{LocalCertificate, ServerNames, verify_server};
 pub use ocsp::OcspStatus;

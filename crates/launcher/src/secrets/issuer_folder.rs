@@ -20,6 +20,11 @@ pub enum IssuerFile {
     IssuerKey,
     AuthCertificate,
     AuthKey,
+    /// Signs the heads of the transparency log.
+    LogKey,
+    /// Certificate and key of the authority that signs the list of trusted roots.
+    TrustCertificate,
+    TrustKey,
 }
 
 impl IssuerFile {
@@ -32,6 +37,9 @@ impl IssuerFile {
             Self::IssuerKey => "issuer.key",
             Self::AuthCertificate => "auth.crt",
             Self::AuthKey => "auth.key",
+            Self::LogKey => "log.key",
+            Self::TrustCertificate => "trust.crt",
+            Self::TrustKey => "trust.key",
         }
     }
 }
@@ -80,6 +88,21 @@ impl IssuerFolder {
         }
     }
 
+    /// Adds a file to the folder, which must exist. Returns false where the file exists, which stays as it is.
+    pub fn add(&self, file: IssuerFile, text: &str) -> Result<bool, SecretError> {
+        let folder = self.find()?.ok_or_else(|| SecretError::InvalidFormat(self.root.join(FOLDER)))?;
+        if folder.read(file.name(), MAX_FILE_BYTES)?.is_some() {
+            return Ok(false);
+        }
+        let temporary = format!("{TEMP_PREFIX}{}", Uuid::now_v7().simple());
+        folder.write(&temporary, text)?;
+        let renamed = folder.rename(&temporary, file.name());
+        if renamed.is_err() {
+            folder.remove_file(&temporary)?;
+        }
+        renamed
+    }
+
     fn find(&self) -> Result<Option<PrivateDir>, SecretError> {
         match PrivateDir::find(&self.root)? {
             Some(root) => root.open(FOLDER),
@@ -106,6 +129,11 @@ mod tests {
         assert!(!folder.create(&[(IssuerFile::IssuerKey, "other".to_owned())]).expect("looked"));
         assert_eq!(folder.read(IssuerFile::IssuerKey).expect("read").as_deref(), Some("sealed"));
         assert_eq!(folder.read(IssuerFile::RootKey).expect("read"), None);
+        assert!(folder.add(IssuerFile::LogKey, "sealed").expect("added"));
+        assert!(!folder.add(IssuerFile::LogKey, "other").expect("looked"));
+        assert_eq!(folder.read(IssuerFile::LogKey).expect("read").as_deref(), Some("sealed"));
+        let files = std::fs::read_dir(root.join("aun")).expect("listed").count();
+        assert_eq!(files, 2, "no temporary file is left");
         let key = root.join("aun/issuer.key");
         assert_eq!(std::fs::metadata(&key).expect("a file").permissions().mode() & 0o777, 0o600);
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).expect("changed");

@@ -13,19 +13,19 @@ use crate::support::runs::text;
 /// A P-256 key, whose private half nobody has.
 const KEY: &str = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEB5ZW4rPi+/oyk94m/JfUsOxvb7xt7QJHvitfRid5kYojTPEbp+I6eXCUxmdogX9mdCcCzGbbo7MiSJPkTHHvhg==";
 
-fn issuer_setup(db: &TestDb, folder: &TempDir) -> Setup {
+pub(crate) fn issuer_setup(db: &TestDb, folder: &TempDir) -> Setup {
     let secrets = folder.path().join("secrets").display().to_string();
     Setup::new(db).with("aun.issuer", "guild.example").with("secrets.folder", secrets)
 }
 
-async fn issuer() -> (Cluster, TempDir) {
+pub(crate) async fn issuer() -> (Cluster, TempDir) {
     let (db, folder) = (TestDb::new().await, tempfile::tempdir().expect("a folder"));
     let setup = issuer_setup(&db, &folder);
     assert!(create_issuer(&setup.config()).expect("created"));
     (Cluster::with_setup(setup, db).await, folder)
 }
 
-async fn create(cluster: &Cluster, name: &str) -> Value {
+pub(crate) async fn create(cluster: &Cluster, name: &str) -> Value {
     let body = json!({ "name": name, "publicKey": KEY });
     let created = cluster.first.post_as("/api/v1/aids", &cluster.operator.token, body).await;
     assert_eq!(created.status, 201, "{}", created.text);
@@ -147,9 +147,16 @@ async fn invalid_names_keys_and_fingerprints_are_rejected() {
 #[tokio::test]
 async fn server_that_is_not_an_issuer_has_no_aids() {
     let cluster = Cluster::new().await;
-    for path in
-        ["/pki/chain", "/root.crt", "/pki/crl.json", "/pki/ocsp/1234", "/pki/cert/alice.guild.example"]
-    {
+    for path in [
+        "/pki/chain",
+        "/root.crt",
+        "/pki/crl.json",
+        "/pki/ocsp/1234",
+        "/pki/cert/alice.guild.example",
+        "/ct/sth",
+        "/ct/entries",
+        "/trust-root.json",
+    ] {
         cluster.first.get(path).await.assert_failure(404, "not-found");
     }
     cluster.first.get_as("/api/v1/aids", &cluster.operator.token).await.assert_failure(404, "not-found");

@@ -41,7 +41,7 @@ async fn every_non_public_route_without_a_token_gets_the_same_401() {
 }
 
 /// The routes that stay public with `access.require_auth` (ADR 033).
-const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 19] = [
+const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 28] = [
     ("GET", "/health/live"),
     ("GET", "/health/readiness"),
     ("GET", "/.well-known/jwks.json"),
@@ -57,7 +57,16 @@ const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 19] = [
     ("GET", "/pki/chain"),
     ("GET", "/pki/crl.json"),
     ("GET", "/pki/ocsp/{serial}"),
+    ("GET", "/pki/trust-authority.crt"),
+    ("GET", "/pki/trust-roots.json"),
+    ("GET", "/trust-root.json"),
     ("GET", "/root.crt"),
+    ("GET", "/ct/sth"),
+    ("GET", "/ct/entries"),
+    ("GET", "/ct/entries/{log_id}"),
+    ("GET", "/ct/certs/{serial}"),
+    ("GET", "/ct/proof/{tree_size}/{log_id}"),
+    ("GET", "/ct/consistency/{first}/{second}"),
     ("GET", "/sign-in/confirm"),
     ("GET", QUESTION_PAGE),
     ("GET", QUESTION_SIGN_IN),

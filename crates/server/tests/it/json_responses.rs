@@ -26,7 +26,8 @@ const NEGOTIATED: &str = "createAgentRun";
 const IMAGES: [&str; 2] = ["getAttachmentContent", "getRunAttachment"];
 
 /// The operations whose success is a certificate in PEM, as the clients of AUN read it.
-const CERTIFICATES: [&str; 3] = ["getCertificate", "getCertificateChain", "getRootCertificate"];
+const CERTIFICATES: [&str; 4] =
+    ["getCertificate", "getCertificateChain", "getRootCertificate", "getTrustAuthority"];
 
 // covers: R3
 #[tokio::test]

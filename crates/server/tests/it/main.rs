@@ -88,6 +88,7 @@ mod support;
 mod tenant_bounds;
 mod tenants;
 mod tls;
+mod transparency;
 mod users;
 mod waiting_runners;
 mod webhook_deliveries;

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use super::error::IdentityError;
 use super::issuer::Issuer;
+use super::transparency;
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::access::timestamps::add;
@@ -197,6 +198,8 @@ impl Aids {
         let request = LeafRequest { aid, public_key: key, now };
         let issued = self.issuer.authority.issue(&request).map_err(IdentityError::from)?;
         aid_certificates::insert(tx, &issued, now).await?;
+        // Nobody gets a certificate that is not in the log.
+        transparency::append(tx, &[(&issued.serial, &issued.der)], now).await?;
         Ok(issued)
     }
 }

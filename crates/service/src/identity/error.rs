@@ -28,10 +28,22 @@ pub enum IdentityError {
     Name(#[from] ReservedName),
     #[error("the revocation list is full: it would leave certificates out")]
     ListFull,
+    #[error(
+        "the issuer has no key for this yet: the operator runs `guildhall init` and copies secrets.folder to every replica"
+    )]
+    NoKey,
+    #[error("another replica has other trusted roots: restart this one with the same version and files")]
+    OtherRoots,
+    #[error("the transparency log is not that long")]
+    LogTooShort,
+    #[error(
+        "the transparency log does not continue its last signed head: entries or nodes were changed in the database"
+    )]
+    LogDamaged,
+    #[error("cannot sign")]
+    Sign(#[from] SignError),
     #[error("the certificate could not be signed")]
     Issuer(#[from] IssuerError),
-    #[error("the nonce of the client could not be signed")]
-    Nonce(#[from] SignError),
     #[error(transparent)]
     Login(#[from] AidLoginError),
     #[error("new_public_key: the AID has or had this key: generate a new one")]
@@ -69,7 +81,9 @@ impl IdentityError {
     /// Returns what a caller may know.
     pub(crate) fn failure(&self) -> Failure {
         match self {
-            Self::NotAnIssuer | Self::OtherIssuer => Failure::new(FailureKind::NotFound, self.to_string()),
+            Self::NotAnIssuer | Self::OtherIssuer | Self::NoKey | Self::LogTooShort => {
+                Failure::new(FailureKind::NotFound, self.to_string())
+            }
             Self::PublicKey(_) | Self::Name(_) | Self::Login(AidLoginError::ClientNonce) => {
                 Failure::new(FailureKind::SchemaInvalid, self.to_string())
             }
@@ -78,7 +92,9 @@ impl IdentityError {
                 Failure::new(FailureKind::Conflict, self.to_string())
             }
             Self::Login(error) => Failure::new(FailureKind::SignInFailed, error.to_string()),
-            Self::Issuer(_) | Self::Nonce(_) | Self::ListFull => server_error(),
+            Self::Issuer(_) | Self::ListFull | Self::OtherRoots | Self::LogDamaged | Self::Sign(_) => {
+                server_error()
+            }
         }
     }
 }

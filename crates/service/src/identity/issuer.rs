@@ -6,11 +6,16 @@ use guildhall_domain::identity::{CertificateFingerprint, IssuerName};
 use guildhall_identity::login_challenge::LoginChallengeKey;
 use guildhall_identity::pki::{
     Curve, EcKey, EcKeyError, IssuerAuthority, IssuerError, P256PublicKey, RootAuthority, SignError, Signer,
-    der_to_pem, pem_to_der, self_signed_root,
+    der_to_pem, pem_to_der, self_signed_authority, self_signed_root,
 };
 use guildhall_identity::seal::{Kek, SealError};
+use guildhall_identity::transparency::LogKey;
+use guildhall_identity::trust::{AuthorityKey, RootEntry, root_entries};
 use guildhall_launcher::secrets::{IssuerFile, IssuerFolder, SecretError};
 use jiff::Timestamp;
+use serde_json::Value;
+
+use super::error::IdentityError;
 
 /// The issuer could not be created or opened.
 #[derive(Debug, thiserror::Error)]
@@ -60,10 +65,29 @@ pub struct Issuer {
     pub(super) login_challenges: LoginChallengeKey,
     auth_certificate: String,
     auth_key: Arc<dyn Signer>,
+    /// None: the folder is older than the log, and `guildhall init` adds the key.
+    log: Option<LogSigner>,
+    trust: Option<TrustAuthority>,
+}
+
+/// The key that signs heads of the transparency log.
+#[derive(Debug)]
+pub struct LogSigner {
+    pub public: LogKey,
+    pub key: Arc<dyn Signer>,
+}
+
+/// The authority that signs the list of trusted roots. Clients pin its certificate.
+#[derive(Debug)]
+pub struct TrustAuthority {
+    pub certificate: String,
+    pub public: AuthorityKey,
+    pub key: Arc<dyn Signer>,
 }
 
 impl Issuer {
-    /// Creates the files of a new issuer. Returns false where there are some already, which stay as they are.
+    /// Creates the files of a new issuer, or those that an older version has not created. Returns false where all exist: they
+    /// stay as they are.
     pub fn create(
         folder: &IssuerFolder,
         kek: &Kek,
@@ -71,15 +95,14 @@ impl Issuer {
         now: Timestamp,
     ) -> Result<bool, OpenIssuerError> {
         if folder.exists()? {
-            return Ok(false);
+            return add_later_files(folder, kek, name, now);
         }
-        let generate = |curve| EcKey::generate(curve).map_err(|_| IssuerError::Sign("no key".to_owned()));
         let (root_key, issuer_key, auth_key) =
             (generate(Curve::P384)?, generate(Curve::P256)?, generate(Curve::P256)?);
         let root = self_signed_root(&format!("{name} root"), &root_key, now)?;
         let signed =
             RootAuthority { certificate: &root, key: &root_key }.sign_issuer(name, &issuer_key, now)?;
-        let sealed = |file: IssuerFile, key: &EcKey| key.seal(kek, file.name()).map(hex::encode);
+        let sealed = |file: IssuerFile, key: &EcKey| seal(kek, file, key);
         let mut files = vec![
             (IssuerFile::RootCertificate, der_to_pem(&root)),
             (IssuerFile::RootKey, sealed(IssuerFile::RootKey, &root_key)?),
@@ -91,6 +114,10 @@ impl Issuer {
         let auth =
             authority.sign_service("auth", &P256PublicKey::of(&auth_key).map_err(IssuerError::from)?, now)?;
         files.push((IssuerFile::AuthCertificate, der_to_pem(&auth)));
+        let (log_key, trust_key) = (generate(Curve::P256)?, generate(Curve::P384)?);
+        files.push((IssuerFile::LogKey, seal(kek, IssuerFile::LogKey, &log_key)?));
+        files.push((IssuerFile::TrustKey, seal(kek, IssuerFile::TrustKey, &trust_key)?));
+        files.push((IssuerFile::TrustCertificate, trust_certificate(name, &trust_key, now)?));
         Ok(folder.create(&files)?)
     }
 
@@ -119,12 +146,39 @@ impl Issuer {
         if !is_pair || parsed.common_name != name.host("auth") {
             return Err(unusable());
         }
+        let (log, trust) = (open_log(&keys)?, open_trust(&keys)?);
         Ok(Self {
             authority,
             login_challenges: LoginChallengeKey::new(kek),
             auth_certificate: der_to_pem(&auth),
             auth_key,
+            log,
+            trust,
         })
+    }
+
+    /// Returns the key of the transparency log.
+    pub fn log(&self) -> Result<&LogSigner, IdentityError> {
+        self.log.as_ref().ok_or(IdentityError::NoKey)
+    }
+
+    /// Returns the authority of the list of trusted roots.
+    pub fn trust(&self) -> Result<&TrustAuthority, IdentityError> {
+        self.trust.as_ref().ok_or(IdentityError::NoKey)
+    }
+
+    /// Returns the roots that clients should trust, as the list contains them.
+    #[must_use]
+    pub fn trusted_roots(&self) -> Value {
+        let name = self.authority.name();
+        let pki = name.host("pki");
+        root_entries(&[RootEntry {
+            name: &format!("{name} root"),
+            organization: name.as_str(),
+            certificate: self.authority.root_der(),
+            crl_url: &format!("https://{pki}/pki/crl.json"),
+            ocsp_url: &format!("https://{pki}/pki/ocsp"),
+        }])
     }
 
     /// Returns the SHA-256 of the root, which names the issuer for ever.
@@ -143,4 +197,52 @@ impl Issuer {
     pub fn sign_nonce(&self, nonce: &str) -> Result<Vec<u8>, SignError> {
         self.auth_key.sign(nonce.as_bytes())
     }
+}
+
+fn generate(curve: Curve) -> Result<EcKey, IssuerError> {
+    EcKey::generate(curve).map_err(|_| IssuerError::Sign("no key".to_owned()))
+}
+
+fn seal(kek: &Kek, file: IssuerFile, key: &EcKey) -> Result<String, SealError> {
+    key.seal(kek, file.name()).map(hex::encode)
+}
+
+fn trust_certificate(name: &IssuerName, key: &dyn Signer, now: Timestamp) -> Result<String, IssuerError> {
+    Ok(der_to_pem(&self_signed_authority(&format!("{name} trust authority"), key, now)?))
+}
+
+/// Adds the files that issuers did not always have. Returns whether one was missing.
+fn add_later_files(
+    folder: &IssuerFolder,
+    kek: &Kek,
+    name: &IssuerName,
+    now: Timestamp,
+) -> Result<bool, OpenIssuerError> {
+    let mut is_added = false;
+    for (file, curve) in [(IssuerFile::LogKey, Curve::P256), (IssuerFile::TrustKey, Curve::P384)] {
+        if folder.read(file)?.is_none() {
+            is_added |= folder.add(file, &seal(kek, file, &generate(curve)?)?)?;
+        }
+    }
+    if folder.read(IssuerFile::TrustCertificate)?.is_none() {
+        let key = SealedKeys { folder, kek }.signer(IssuerFile::TrustKey, Curve::P384)?;
+        is_added |= folder.add(IssuerFile::TrustCertificate, &trust_certificate(name, &*key, now)?)?;
+    }
+    Ok(is_added)
+}
+
+fn open_log(keys: &SealedKeys<'_>) -> Result<Option<LogSigner>, OpenIssuerError> {
+    if keys.folder.read(IssuerFile::LogKey)?.is_none() {
+        return Ok(None);
+    }
+    let key = keys.signer(IssuerFile::LogKey, Curve::P256)?;
+    Ok(Some(LogSigner { public: LogKey::of(&*key).map_err(IssuerError::from)?, key }))
+}
+
+fn open_trust(keys: &SealedKeys<'_>) -> Result<Option<TrustAuthority>, OpenIssuerError> {
+    let Some(certificate) = keys.folder.read(IssuerFile::TrustCertificate)? else { return Ok(None) };
+    let key = keys.signer(IssuerFile::TrustKey, Curve::P384)?;
+    let public = AuthorityKey::from_certificate_pem(&certificate).ok().filter(|public| public.is_of(&*key));
+    let public = public.ok_or(OpenIssuerError::File(IssuerFile::TrustCertificate.name()))?;
+    Ok(Some(TrustAuthority { certificate, public, key }))
 }

@@ -1,10 +1,11 @@
-//! AIDs, their certificates, and the authority that issues them.
+//! AIDs, their certificates, the authority that issues them, and the log of them.
 
 pub mod aids;
 pub mod error;
 pub mod issuer;
 pub mod logins;
 pub mod pki;
+pub mod transparency;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ struct Services {
     aids: aids::Aids,
     logins: logins::AidLogins,
     pki: pki::Pki,
+    transparency: transparency::Transparency,
 }
 
 /// Opens the group.
@@ -38,7 +40,8 @@ pub fn open(deps: &Deps, auth: &Auth, issuer: Option<Issuer>, registration: Regi
         Services {
             logins: logins::AidLogins::new(auth.clone(), aids.clone(), Arc::clone(&issuer)),
             aids,
-            pki: pki::Pki::new(deps.store.clone(), deps.clock.clone(), issuer),
+            pki: pki::Pki::new(deps.store.clone(), deps.clock.clone(), Arc::clone(&issuer)),
+            transparency: transparency::Transparency::new(deps.store.clone(), deps.clock.clone(), issuer),
         }
     });
     Group { services }
@@ -55,5 +58,9 @@ impl Group {
 
     pub fn pki(&self) -> Result<&pki::Pki, ServiceError> {
         self.services.as_ref().map(|services| &services.pki).ok_or(IdentityError::NotAnIssuer.into())
+    }
+
+    pub fn transparency(&self) -> Result<&transparency::Transparency, ServiceError> {
+        self.services.as_ref().map(|services| &services.transparency).ok_or(IdentityError::NotAnIssuer.into())
     }
 }

@@ -1,12 +1,14 @@
-//! What everybody may read: certificates of AIDs, the chain of the issuer, and which certificates are revoked.
+//! What everybody may read: certificates of AIDs, the chain of the issuer, the trusted roots, and which certificates are revoked.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use guildhall_domain::identity::{Aid, FingerprintQuery, IssuedCertificate, Serial};
 use guildhall_identity::pki::{OcspStatus, ParsedCertificate, der_to_pem, pem_to_der};
+use guildhall_identity::trust::{content_hash, sign_list};
 use guildhall_runtime::Clock;
-use guildhall_store::{Store, aid_certificates, aids};
+use guildhall_store::{Store, aid_certificates, aids, trust_list};
+use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
@@ -40,6 +42,17 @@ struct SignedList {
     pem: Arc<str>,
 }
 
+/// How long a replica gives out a signed list of roots, which is valid for a day.
+const TRUST_LIST_AGE: Duration = Duration::from_secs(3600);
+
+/// A signed list of roots, and when it was signed.
+#[derive(Debug, Clone)]
+struct SignedRoots {
+    signed_at: Instant,
+    version: u64,
+    list: Arc<Value>,
+}
+
 /// Reads certificates and their states.
 #[derive(Debug, Clone)]
 pub struct Pki {
@@ -47,12 +60,13 @@ pub struct Pki {
     clock: Clock,
     issuer: Arc<Issuer>,
     revocation_list: Arc<Mutex<Option<SignedList>>>,
+    trusted_roots: Arc<Mutex<Option<SignedRoots>>>,
 }
 
 impl Pki {
     #[must_use]
     pub fn new(store: Store, clock: Clock, issuer: Arc<Issuer>) -> Self {
-        Self { store, clock, issuer, revocation_list: Arc::default() }
+        Self { store, clock, issuer, revocation_list: Arc::default(), trusted_roots: Arc::default() }
     }
 
     /// Finds the newest certificate of an AID, or the newest one with a fingerprint.
@@ -77,6 +91,28 @@ impl Pki {
     #[must_use]
     pub fn root(&self) -> String {
         self.issuer.authority.root_pem()
+    }
+
+    /// Returns the certificate of the authority that signs the list of roots, in PEM. Clients pin it.
+    pub fn trust_authority(&self) -> Result<String, ServiceError> {
+        Ok(self.issuer.trust()?.certificate.clone())
+    }
+
+    /// Returns the signed list of trusted roots. Its version is the same on every replica.
+    pub async fn trust_roots(&self) -> Result<Arc<Value>, ServiceError> {
+        let (authority, roots) = (self.issuer.trust()?, self.issuer.trusted_roots());
+        let version = trust_list::find_version(&self.store, content_hash(&roots)).await?;
+        let version = version.ok_or(IdentityError::OtherRoots)?;
+        let mut cached = self.trusted_roots.lock().await;
+        let is_current =
+            |signed: &&SignedRoots| signed.version == version && signed.signed_at.elapsed() < TRUST_LIST_AGE;
+        if let Some(signed) = cached.as_ref().filter(is_current) {
+            return Ok(Arc::clone(&signed.list));
+        }
+        let list =
+            sign_list(version, &roots, self.clock.now(), &*authority.key).map_err(IdentityError::from)?;
+        let signed = SignedRoots { signed_at: Instant::now(), version, list: Arc::new(list) };
+        Ok(Arc::clone(&cached.insert(signed).list))
     }
 
     /// Returns the signed list of revoked certificates in PEM, at most some seconds old. One caller at a time signs a new one.

@@ -25,6 +25,7 @@ use guildhall_service::ServiceError;
 use guildhall_service::identity::aids::Aids;
 use guildhall_service::identity::issuer::Issuer;
 use guildhall_service::identity::pki::Pki;
+use guildhall_service::identity::transparency::Transparency;
 use guildhall_store::principals::{self, NewPrincipal};
 use guildhall_testkit::{Stopwatch, TestDb};
 use jiff::{SignedDuration, Timestamp};
@@ -32,24 +33,25 @@ use tempfile::TempDir;
 
 use crate::store;
 
-const ISSUER: &str = "guild.example";
+pub(crate) const ISSUER: &str = "guild.example";
 const CLIENT: &str = "192.0.2.7";
 
-struct IssuerFixture {
-    db: TestDb,
+pub(crate) struct IssuerFixture {
+    pub(crate) db: TestDb,
     folder: TempDir,
     kek: Kek,
     operator: PrincipalId,
 }
 
 /// One replica of an installation that is an issuer.
-struct Replica {
-    aids: Aids,
+pub(crate) struct Replica {
+    pub(crate) aids: Aids,
     pki: Pki,
+    pub(crate) transparency: Transparency,
 }
 
 impl IssuerFixture {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let (db, folder, kek) =
             (TestDb::new().await, tempfile::tempdir().expect("a folder"), Kek::generate());
         let issuer: IssuerName = ISSUER.parse().expect("an issuer");
@@ -63,7 +65,7 @@ impl IssuerFixture {
         Self { db, folder, kek, operator }
     }
 
-    fn replica(&self, registration: RegistrationMode) -> Replica {
+    pub(crate) fn replica(&self, registration: RegistrationMode) -> Replica {
         let (store, clock) = (store(self.db.url()), Clock::system());
         let issuer: IssuerName = ISSUER.parse().expect("an issuer");
         let issuer =
@@ -71,11 +73,12 @@ impl IssuerFixture {
         let issuer = Arc::new(issuer);
         Replica {
             aids: Aids::new(store.clone(), clock.clone(), Arc::clone(&issuer), registration),
-            pki: Pki::new(store, clock, issuer),
+            pki: Pki::new(store.clone(), clock.clone(), Arc::clone(&issuer)),
+            transparency: Transparency::new(store, clock, issuer),
         }
     }
 
-    fn operator(&self) -> InstallationOperator {
+    pub(crate) fn operator(&self) -> InstallationOperator {
         InstallationOperator::new(caller(self.operator, true)).expect("an operator")
     }
 
@@ -109,7 +112,7 @@ fn caller(principal: PrincipalId, is_operator: bool) -> Caller {
     }
 }
 
-fn name(text: &str) -> AidName {
+pub(crate) fn name(text: &str) -> AidName {
     text.parse().expect("a name")
 }
 
@@ -122,7 +125,7 @@ fn address(text: &str) -> IpAddr {
 }
 
 /// Returns a new key as clients send it.
-fn new_key() -> String {
+pub(crate) fn new_key() -> String {
     let key = P256PublicKey::of(&EcKey::generate(Curve::P256).expect("generated")).expect("a P-256 key");
     STANDARD.encode(key.spki())
 }
@@ -212,7 +215,7 @@ async fn aid_is_managed_by_its_owner_and_by_operators() {
 #[tokio::test]
 async fn renewed_certificate_signs_in_and_the_old_one_is_still_found() {
     let fixture = IssuerFixture::new().await;
-    let Replica { aids, pki } = fixture.replica(RegistrationMode::Closed);
+    let Replica { aids, pki, .. } = fixture.replica(RegistrationMode::Closed);
     let (operator, alice) = (caller(fixture.operator, true), aid("alice"));
     let old = aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
     assert_eq!(kind(aids.renew(&operator, &alice).await), FailureKind::Conflict, "it is new");
@@ -244,7 +247,7 @@ async fn renewed_certificate_signs_in_and_the_old_one_is_still_found() {
 #[tokio::test]
 async fn expired_key_that_is_revoked_gets_no_certificate() {
     let fixture = IssuerFixture::new().await;
-    let Replica { aids, pki } = fixture.replica(RegistrationMode::Closed);
+    let Replica { aids, pki, .. } = fixture.replica(RegistrationMode::Closed);
     let (operator, alice) = (caller(fixture.operator, true), aid("alice"));
     let issued = aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
     fixture.shift_certificates("100 days").await;
@@ -275,7 +278,7 @@ async fn concurrent_renewals_do_not_use_up_the_connections() {
 #[tokio::test]
 async fn revocation_list_that_would_leave_some_out_is_not_signed() {
     let fixture = IssuerFixture::new().await;
-    let Replica { aids, pki } = fixture.replica(RegistrationMode::Closed);
+    let Replica { aids, pki, .. } = fixture.replica(RegistrationMode::Closed);
     aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
     let many = "INSERT INTO aid_certificates (serial, aid, der, fingerprint, key_fingerprint, not_before, not_after, replaced_at, revoked_at, revocation_reason)
         SELECT int8send(number), aid, '', fingerprint, key_fingerprint, not_before, not_after, now(), now(), 'unspecified'
@@ -312,7 +315,7 @@ impl OpenSsl<'_> {
 #[tokio::test]
 async fn openssl_accepts_a_certificate_until_it_is_revoked() {
     let fixture = IssuerFixture::new().await;
-    let (Replica { aids, pki }, other) =
+    let (Replica { aids, pki, .. }, other) =
         (fixture.replica(RegistrationMode::Closed), fixture.replica(RegistrationMode::Closed));
     let alice = aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
     let bobby = aids.create(&fixture.operator(), name("bobby"), &new_key()).await.expect("created");
@@ -413,6 +416,15 @@ fn issuer_files_are_opened_only_with_their_key_and_name() {
         "all certificates are valid for years"
     );
     assert!(Issuer::open(&files, &kek, &issuer(ISSUER), years(6)).is_err(), "the issuer has expired");
+    for later in ["log.key", "trust.key", "trust.crt"] {
+        std::fs::remove_file(folder.path().join("secrets/aun").join(later)).expect("removed");
+    }
+    let older =
+        Issuer::open(&files, &kek, &issuer(ISSUER), now).expect("a folder of an older version is opened");
+    assert!(older.log().is_err() && older.trust().is_err(), "and has no keys of the log and the list");
+    assert!(Issuer::create(&files, &kek, &issuer(ISSUER), now).expect("added"));
+    let added = Issuer::open(&files, &kek, &issuer(ISSUER), now).expect("opened");
+    assert!(added.log().is_ok() && added.trust().is_ok());
     std::fs::remove_file(folder.path().join("secrets/aun/root.key")).expect("removed");
     assert!(
         Issuer::open(&files, &kek, &issuer(ISSUER), now).is_ok(),

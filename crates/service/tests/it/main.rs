@@ -8,6 +8,7 @@ mod journal;
 mod outbox;
 mod outbox_kills;
 mod rates;
+mod transparency;
 mod webhooks;
 
 use std::time::Duration;

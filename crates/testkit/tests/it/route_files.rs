@@ -250,9 +250,16 @@ const NOUNS: &[Noun] = &[
     noun(
         "identity",
         "pki",
-        &[("*", "/pki"), ("*", "/root.crt")],
+        &[("*", "/pki"), ("*", "/root.crt"), ("*", "/trust-root.json")],
         &["identity/certificate.rs"],
-        &["aid_certificates"],
+        &["aid_certificates", "trust_list"],
+    ),
+    noun(
+        "identity",
+        "transparency",
+        &[("*", "/ct")],
+        &["identity/transparency.rs"],
+        &["transparency_entries", "transparency_log", "transparency_nodes"],
     ),
     noun(
         "webhooks",

@@ -629,6 +629,16 @@ class ConfirmAnswer(TypedDict):
     process: str
 
 
+class ConsistencyProofView(TypedDict):
+    """
+    A proof that the log of the first size is the beginning of the log of the second size.
+    """
+
+    first: int
+    hashes: list[str]
+    second: int
+
+
 class ContextEntryBody(TypedDict):
     """
     A fact for the agent.
@@ -1077,6 +1087,17 @@ class HousekeepingView(TypedDict):
 ImageBytes: TypeAlias = bytes
 
 
+class InclusionProofView(TypedDict):
+    """
+    A proof that an entry is in a log of a size.
+    """
+
+    hashes: list[str]
+    leaf_hash: str
+    leaf_index: int
+    tree_size: int
+
+
 class InvitationView(TypedDict):
     acceptedAt: NotRequired[str | None]
     acceptedBy: NotRequired[str | None]
@@ -1161,6 +1182,21 @@ class LivenessView(TypedDict):
     phase: str
     recoveryActions: list[ActionView]
     sentence: str
+
+
+class LogEntryView(TypedDict):
+    """
+    A certificate in the log.
+    """
+
+    aid: str
+    cert_sha256: str
+    certificate: str
+    issuer: str
+    leaf_hash: str
+    log_id: int
+    serial: str
+    timestamp: int
 
 
 class MarkRead(TypedDict):
@@ -1998,6 +2034,37 @@ class ToolCallView(TypedDict):
     type: NotRequired[str | None]
 
 
+class TreeHeadView(TypedDict):
+    """
+    A signed tree head.
+    """
+
+    hash_algorithm: str
+    log_id: str
+    public_key: str
+    root_hash: str
+    signature: str
+    signature_algorithm: str
+    sth_version: int
+    timestamp: int
+    tree_size: int
+
+
+class TrustedRootView(TypedDict):
+    """
+    A root of the list.
+    """
+
+    certificate: str
+    crl_url: str
+    fingerprint_sha256: str
+    id: str
+    name: str
+    ocsp_url: str
+    organization: str
+    status: str
+
+
 UiAppearance: TypeAlias = Literal['card']
 
 
@@ -2603,6 +2670,14 @@ class HealthView(TypedDict):
     status: str
 
 
+class LogEntriesView(TypedDict):
+    """
+    Entries by index.
+    """
+
+    entries: list[LogEntryView]
+
+
 class MembershipView(TypedDict):
     """
     A tenant and the caller's role in it.
@@ -2790,6 +2865,18 @@ class ToolCallSummaryView(TypedDict):
     items: list[ToolCallView]
     running: int
     statusCounts: dict[str, int]
+
+
+class TrustListView(TypedDict):
+    """
+    The signed list of trusted roots.
+    """
+
+    authority_signature: str
+    issued_at: str
+    next_update: str
+    root_cas: list[TrustedRootView]
+    version: int
 
 
 UiAction: TypeAlias = UiOpenUrl

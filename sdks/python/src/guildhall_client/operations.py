@@ -1221,6 +1221,51 @@ class Operations:
         """Get the capabilities of the server"""
         return await self._call('GET', '/capabilities', query={'tenantId': tenant_id})
 
+    async def get_log_entry_of_certificate(
+        self,
+        serial: str,
+    ) -> models.LogEntryView:
+        """Get the entry of a certificate"""
+        return await self._call('GET', f'/ct/certs/{quote(serial)}')
+
+    async def get_consistency_proof(
+        self,
+        first: int,
+        second: int,
+    ) -> models.ConsistencyProofView:
+        """Prove that the log has only grown"""
+        return await self._call('GET', f'/ct/consistency/{quote(first)}/{quote(second)}')
+
+    async def list_log_entries(
+        self,
+        *,
+        start: int | None = None,
+        limit: int | None = None,
+    ) -> models.LogEntriesView:
+        """List entries"""
+        return await self._call('GET', '/ct/entries', query={'start': start, 'limit': limit})
+
+    async def get_log_entry(
+        self,
+        log_id: int,
+    ) -> models.LogEntryView:
+        """Get an entry"""
+        return await self._call('GET', f'/ct/entries/{quote(log_id)}')
+
+    async def get_inclusion_proof(
+        self,
+        tree_size: int,
+        log_id: int,
+    ) -> models.InclusionProofView:
+        """Prove that an entry is in the log"""
+        return await self._call('GET', f'/ct/proof/{quote(tree_size)}/{quote(log_id)}')
+
+    async def get_tree_head(
+        self,
+    ) -> models.TreeHeadView:
+        """Get the newest signed tree head"""
+        return await self._call('GET', '/ct/sth')
+
     async def get_health(
         self,
     ) -> models.HealthView:
@@ -1251,3 +1296,15 @@ class Operations:
     ) -> models.OcspView:
         """Get the state of a certificate"""
         return await self._call('GET', f'/pki/ocsp/{quote(serial)}')
+
+    async def get_trusted_roots(
+        self,
+    ) -> models.TrustListView:
+        """Get the list of trusted roots"""
+        return await self._call('GET', '/pki/trust-roots.json')
+
+    async def get_trusted_roots_of_issuer(
+        self,
+    ) -> models.TrustListView:
+        """Get the list of trusted roots"""
+        return await self._call('GET', '/trust-root.json')

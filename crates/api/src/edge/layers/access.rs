@@ -19,7 +19,7 @@ const PROBES: [&str; 2] = ["/health/live", "/health/readiness"];
 
 /// Routes that stay public with `access.require_auth`: probes, sign-in, and the keys and certificates that verify tokens
 /// and AIDs (ADR 033).
-const PUBLIC_ROUTES: [&str; 15] = [
+const PUBLIC_ROUTES: [&str; 20] = [
     "/health/live",
     "/health/readiness",
     "/api/v1/auth/login",
@@ -34,16 +34,25 @@ const PUBLIC_ROUTES: [&str; 15] = [
     "/.well-known/aun-gateway",
     "/pki/chain",
     "/pki/crl.json",
+    "/pki/trust-authority.crt",
+    "/pki/trust-roots.json",
+    "/trust-root.json",
     "/root.crt",
+    "/ct/sth",
+    "/ct/entries",
 ];
 
 /// Pages that show a sign-in form to callers without a session, signed URLs, and certificates (ADR 033).
-const PUBLIC_TEMPLATES: [&str; 5] = [
+const PUBLIC_TEMPLATES: [&str; 9] = [
     "/approve/{approval}",
     "/approve/{approval}/sign-in",
     "/api/v1/agent/attachments/{attachment}/content",
     "/pki/cert/{aid}",
     "/pki/ocsp/{serial}",
+    "/ct/entries/{log_id}",
+    "/ct/certs/{serial}",
+    "/ct/proof/{tree_size}/{log_id}",
+    "/ct/consistency/{first}/{second}",
 ];
 
 pub(super) async fn check(State(app): State<App>, mut request: Request, next: Next) -> Response {

@@ -3,6 +3,7 @@
 mod aids;
 mod gateways;
 mod pki;
+mod transparency;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -22,4 +23,13 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(pki::root))
         .routes(routes!(pki::revocation_list))
         .routes(routes!(pki::ocsp))
+        .routes(routes!(pki::trusted_roots))
+        .routes(routes!(pki::trusted_roots_of_issuer))
+        .routes(routes!(pki::trust_authority))
+        .routes(routes!(transparency::head))
+        .routes(routes!(transparency::entries))
+        .routes(routes!(transparency::entry))
+        .routes(routes!(transparency::certificate_entry))
+        .routes(routes!(transparency::inclusion_proof))
+        .routes(routes!(transparency::consistency_proof))
 }

@@ -1,4 +1,4 @@
-//! What everybody may read: certificates of AIDs, the chain of the issuer, and which certificates are revoked.
+//! What everybody may read: certificates of AIDs, the chain of the issuer, the trusted roots, and which certificates are revoked.
 
 use axum::Json;
 use axum::extract::State;
@@ -8,9 +8,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use guildhall_domain::identity::{Aid, Serial};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
-use guildhall_protocol::rest::identity::{CertificateQuery, OcspView, RevocationListView};
+use guildhall_protocol::rest::identity::{CertificateQuery, OcspView, RevocationListView, TrustListView};
 use guildhall_service::ServiceError;
 use guildhall_service::identity::pki::certificate_pem;
+use serde_json::Value;
 
 use crate::App;
 use crate::edge::error::ApiError;
@@ -107,4 +108,44 @@ pub(crate) async fn ocsp(
         status: answer.status.as_str().to_owned(),
         ocsp_response: STANDARD.encode(answer.response),
     }))
+}
+
+/// Get the list of trusted roots
+///
+/// Signed by the trust authority. Pin its certificate before you import a root.
+#[utoipa::path(
+    get, path = "/pki/trust-roots.json", tag = "pki", operation_id = "getTrustedRoots",
+    responses(
+        (status = 200, description = "The signed list", body = TrustListView),
+        (status = 404, description = "The server is not an issuer", body = Problem, content_type = CONTENT_TYPE),
+    )
+)]
+pub(crate) async fn trusted_roots(State(app): State<App>) -> Result<Json<Value>, ApiError> {
+    Ok(Json(app.identity.pki()?.trust_roots().await?.as_ref().clone()))
+}
+
+/// Get the list of trusted roots
+///
+/// The same as `/pki/trust-roots.json`: clients ask for either.
+#[utoipa::path(
+    get, path = "/trust-root.json", tag = "pki", operation_id = "getTrustedRootsOfIssuer",
+    responses(
+        (status = 200, description = "The signed list", body = TrustListView),
+        (status = 404, description = "The server is not an issuer", body = Problem, content_type = CONTENT_TYPE),
+    )
+)]
+pub(crate) async fn trusted_roots_of_issuer(State(app): State<App>) -> Result<Json<Value>, ApiError> {
+    trusted_roots(State(app)).await
+}
+
+/// Get the certificate of the trust authority
+#[utoipa::path(
+    get, path = "/pki/trust-authority.crt", tag = "pki", operation_id = "getTrustAuthority",
+    responses(
+        (status = 200, description = "The certificate in PEM; its P-384 key signs the list of roots", body = String, content_type = PEM),
+        (status = 404, description = "The server is not an issuer", body = Problem, content_type = CONTENT_TYPE),
+    )
+)]
+pub(crate) async fn trust_authority(State(app): State<App>) -> Result<Response, ApiError> {
+    Ok(pem(app.identity.pki()?.trust_authority()?))
 }

@@ -1,6 +1,7 @@
-//! `guildhall aid`.
+//! `guildhall aid` and `guildhall transparency`.
 
 mod key_files;
+pub(crate) mod transparency;
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,18 @@
-//! AIDs and their certificates.
+//! AIDs, their certificates and the log of them.
+
+mod transparency;
+mod trust;
 
 use std::net::IpAddr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+
+pub use transparency::{
+    ConsistencyProofView, InclusionProofView, LogEntriesQuery, LogEntriesView, LogEntryView, TreeHeadView,
+};
+pub use trust::{TrustListView, TrustedRootView};
 
 /// An AID to create.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]

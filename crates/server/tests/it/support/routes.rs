@@ -9,7 +9,7 @@ use crate::support::runs::{agent_request, command_question, run_agent_input, run
 use crate::support::{TestResponse, TestServer, read_response};
 
 /// The routes that need no token. Each needs a reason.
-pub(crate) const PUBLIC: [(&str, &str); 18] = [
+pub(crate) const PUBLIC: [(&str, &str); 27] = [
     ("GET", "/health"),                       // probe of the installation
     ("GET", "/health/live"),                  // liveness probe
     ("GET", "/health/readiness"),             // readiness probe
@@ -28,6 +28,15 @@ pub(crate) const PUBLIC: [(&str, &str); 18] = [
     ("GET", "/pki/crl.json"),
     ("GET", "/pki/ocsp/{serial}"),
     ("GET", "/root.crt"),
+    ("GET", "/pki/trust-authority.crt"),
+    ("GET", "/pki/trust-roots.json"),
+    ("GET", "/trust-root.json"),
+    ("GET", "/ct/sth"), // the log of certificates is for everybody
+    ("GET", "/ct/entries"),
+    ("GET", "/ct/entries/{log_id}"),
+    ("GET", "/ct/certs/{serial}"),
+    ("GET", "/ct/proof/{tree_size}/{log_id}"),
+    ("GET", "/ct/consistency/{first}/{second}"),
 ];
 
 /// Images are shown by browsers, which send no token.
@@ -39,7 +48,7 @@ pub(crate) const QUESTION_SIGN_IN: &str = "/approve/apr_019200000000700080000000
 
 /// The tier of each public route: `sign_in` is counted by address; `unlimited` costs a read from memory, or one query
 /// at most. The last ones are pages, which the API document does not list.
-pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 27] = [
+pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 36] = [
     ("GET", "/health", "unlimited"),
     ("GET", "/health/live", "unlimited"),
     ("GET", "/health/readiness", "unlimited"),
@@ -59,6 +68,15 @@ pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 27] = [
     ("GET", "/pki/crl.json", "unlimited"),
     ("GET", "/pki/ocsp/{serial}", "unlimited"),
     ("GET", "/root.crt", "unlimited"),
+    ("GET", "/pki/trust-authority.crt", "unlimited"),
+    ("GET", "/pki/trust-roots.json", "unlimited"),
+    ("GET", "/trust-root.json", "unlimited"),
+    ("GET", "/ct/sth", "unlimited"),
+    ("GET", "/ct/entries", "unlimited"),
+    ("GET", "/ct/entries/{log_id}", "unlimited"),
+    ("GET", "/ct/certs/{serial}", "unlimited"),
+    ("GET", "/ct/proof/{tree_size}/{log_id}", "unlimited"),
+    ("GET", "/ct/consistency/{first}/{second}", "unlimited"),
     ("GET", "/sign-in/confirm", "sign_in"),
     ("POST", "/sign-in/confirm", "sign_in"),
     ("GET", QUESTION_PAGE, "sign_in"),
@@ -272,6 +290,11 @@ pub(crate) fn fill(template: &str, values: [&str; 19]) -> String {
     template = template.replace("{thread}", "550e8400-e29b-41d4-a716-446655440000");
     template = template.replace("{host}", "git.example").replace("{kind}", "token");
     template = template.replace("{aid}", "nobody.guild.example").replace("{serial}", "1234");
+    template = template
+        .replace("{log_id}", "0")
+        .replace("{tree_size}", "1")
+        .replace("{first}", "1")
+        .replace("{second}", "1");
     // The tenant of a profile is a query parameter.
     if template.contains("{profile}") {
         template.push_str("?tenantId={tenant}");

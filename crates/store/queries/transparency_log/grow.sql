@@ -1,0 +1,1 @@
+UPDATE transparency_log SET size = $1

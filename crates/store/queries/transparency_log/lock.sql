@@ -1,0 +1,1 @@
+SELECT size FROM transparency_log FOR UPDATE

@@ -1,0 +1,1 @@
+SELECT version FROM trust_list WHERE content_hash = $1
