@@ -1,5 +1,22 @@
 // Generated from schemas/openapi.json by `cargo xtask sdks --write`. Do not edit.
 export interface paths {
+    "/.well-known/aun-gateway": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the gateways of the issuer */
+        get: operations["listGateways"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/.well-known/jwks.json": {
         parameters: {
             query?: never;
@@ -4302,6 +4319,20 @@ export interface components {
             client_time?: components["schemas"]["ClientTimeBody"] | null;
             runtime_mode: components["schemas"]["RuntimeModeBody"];
         };
+        /** @description A gateway. */
+        GatewayView: {
+            /**
+             * Format: int32
+             * @description Clients try the smallest number first.
+             */
+            priority: number;
+            /** @example wss://gateway.guild.example/aun */
+            url: string;
+        };
+        /** @description The gateways of an issuer, at which clients open the socket. */
+        GatewaysView: {
+            gateways: components["schemas"]["GatewayView"][];
+        };
         /** @description Some directories of a checkout, each copied to a path in the workspace. The source is as in a `git` workspace. */
         GitBundleWorkspace: {
             bundles: components["schemas"]["WorkspaceBundle"][];
@@ -6634,6 +6665,35 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listGateways: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The gateways */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatewaysView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getJwks: {
         parameters: {
             query?: never;

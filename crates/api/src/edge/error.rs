@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_service::ServiceError;
+use tracing::{debug, error, warn};
 
 /// The failure for the response, and its cause for the log. Public because extractors of public types reject with it.
 #[derive(Debug, Clone)]
@@ -21,6 +22,17 @@ pub struct ApiError {
 impl ApiError {
     pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { failure: Failure::new(kind, message), cause: None }
+    }
+
+    /// Logs the error with its cause. `request` names what was asked for, without what a caller sent.
+    pub(crate) fn log(&self, trace_id: &str, request: &str) {
+        let (kind, message) = (self.failure.kind, &self.failure.message);
+        let cause = self.cause.as_deref().map(|cause| cause as &(dyn Error + 'static));
+        match kind.row().http_status {
+            500 => error!(failure.kind = %kind, trace.id = trace_id, error = cause, "{request}: {message}"),
+            501.. => warn!(failure.kind = %kind, trace.id = trace_id, error = cause, "{request}: {message}"),
+            _ => debug!(failure.kind = %kind, trace.id = trace_id, "{request}: {message}"),
+        }
     }
 
     pub(crate) fn with_cause(mut self, cause: impl Error + Send + Sync + 'static) -> Self {

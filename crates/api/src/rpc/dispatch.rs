@@ -1,7 +1,5 @@
 //! Finds the handler of a method. Authorization and rate limits are those of the method table.
 
-use std::error::Error;
-
 use guildhall_domain::ops::rate::RateKey;
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_protocol::rpc::{Access, Method, RpcError, RpcMethod, typed};
@@ -9,7 +7,6 @@ use guildhall_runtime::telemetry::trace::TraceContext;
 use guildhall_service::ServiceError;
 use metrics::counter;
 use serde_json::Value;
-use tracing::{debug, error, warn};
 
 use super::connection::Connection;
 use super::{auth, meta};
@@ -57,7 +54,7 @@ pub(super) async fn dispatch(
     let outcome = call(connection, method, params).await.map_err(|error| match error {
         CallError::Rpc(error) => error,
         CallError::Failed(error) => {
-            log(&error, &trace_id, name);
+            error.log(&trace_id, name);
             RpcError::new(&error.failure)
         }
     });
@@ -135,14 +132,4 @@ fn encode<M: RpcMethod>(result: M::Result) -> Result<Value, CallError> {
         let failed = ApiError::new(FailureKind::Internal, "the result cannot be written");
         CallError::Failed(failed.with_cause(error))
     })
-}
-
-fn log(error: &ApiError, trace_id: &str, method: &str) {
-    let (kind, message) = (error.failure.kind, &error.failure.message);
-    let cause = error.cause.as_deref().map(|cause| cause as &(dyn Error + 'static));
-    match kind.row().http_status {
-        500 => error!(failure.kind = %kind, trace.id = trace_id, error = cause, "{method}: {message}"),
-        501.. => warn!(failure.kind = %kind, trace.id = trace_id, error = cause, "{method}: {message}"),
-        _ => debug!(failure.kind = %kind, trace.id = trace_id, "{method}: {message}"),
-    }
 }

@@ -1004,6 +1004,23 @@ class FinalResponseView(TypedDict):
     textTruncated: bool
 
 
+class GatewayView(TypedDict):
+    """
+    A gateway.
+    """
+
+    priority: int
+    url: str
+
+
+class GatewaysView(TypedDict):
+    """
+    The gateways of an issuer, at which clients open the socket.
+    """
+
+    gateways: list[GatewayView]
+
+
 class GitCredentialView(TypedDict):
     """
     A stored credential, without its value.

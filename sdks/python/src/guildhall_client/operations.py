@@ -22,6 +22,12 @@ class Operations:
     ) -> Any:
         raise NotImplementedError
 
+    async def list_gateways(
+        self,
+    ) -> models.GatewaysView:
+        """List the gateways of the issuer"""
+        return await self._call('GET', '/.well-known/aun-gateway')
+
     async def get_jwks(
         self,
     ) -> Any:

@@ -1,6 +1,5 @@
 //! Writes the body of every error response, and logs the error once.
 
-use std::error::Error;
 use std::time::Duration;
 
 use axum::Json;
@@ -11,7 +10,6 @@ use axum::response::{IntoResponse, Response};
 use guildhall_domain::{FailureKind, Retry};
 use guildhall_protocol::problem::{self, Problem};
 use guildhall_runtime::telemetry::trace::TraceContext;
-use tracing::{debug, error, warn};
 
 use super::trace::{method_label, route};
 use crate::edge::error::{ApiError, ErrorPage, status_of};
@@ -25,12 +23,12 @@ pub(super) async fn write(request: Request, next: Next) -> Response {
     let request_line = format!("{} {}", method_label(request.method()), route(&request));
     let mut response = next.run(request).await;
     if let Some(ErrorPage(error)) = response.extensions_mut().remove::<ErrorPage>() {
-        log(&error, &trace_id, &request_line);
+        error.log(&trace_id, &request_line);
         add_retry_after(response.headers_mut(), &error);
         return response;
     }
     let Some(error) = take_error(&mut response, &request_line) else { return response };
-    log(&error, &trace_id, &request_line);
+    error.log(&trace_id, &request_line);
     let mut written =
         (status_of(error.failure.kind), Json(Problem::new(&error.failure, trace_id))).into_response();
     // Keep the other headers of the inner response, such as `Allow`.
@@ -89,14 +87,4 @@ fn take_error(response: &mut Response, request_line: &str) -> Option<ApiError> {
 
 fn is_json(value: &HeaderValue) -> bool {
     value.to_str().is_ok_and(|value| value.starts_with("application/json") || value.contains("+json"))
-}
-
-fn log(error: &ApiError, trace_id: &str, request_line: &str) {
-    let (kind, message) = (error.failure.kind, &error.failure.message);
-    let cause = error.cause.as_deref().map(|cause| cause as &(dyn Error + 'static));
-    match kind.row().http_status {
-        500 => error!(failure.kind = %kind, trace.id = trace_id, error = cause, "{request_line}: {message}"),
-        501.. => warn!(failure.kind = %kind, trace.id = trace_id, error = cause, "{request_line}: {message}"),
-        _ => debug!(failure.kind = %kind, trace.id = trace_id, "{request_line}: {message}"),
-    }
 }

@@ -8,6 +8,7 @@ use guildhall_testkit::AunClient;
 use self::driver::Driver;
 use self::replicas::{AunReplicas, Registration};
 
+// covers: A1, A11, A27
 /// Each lookup of the clients names the other replica first, so that the steps of a login reach both.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn official_clients_pass_all_checks_on_two_replicas() {
