@@ -31,7 +31,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--second-port", type=int, help="https port of another replica")
     parser.add_argument("--expected-missing", type=Path, default=EXPECTED_MISSING)
     parser.add_argument(
-        "--pause-before-renewal", action="store_true", help='print "pause AID", and wait for a line'
+        "--pause-before-renewal", action="store_true", help='print "pause AID" before a new certificate, and wait for a line'
     )
     return parser.parse_args()
 
@@ -97,6 +97,8 @@ class Run:
         if self._options.pause_before_renewal:
             await pause(alice.aid)
         await connections.renew_certificate()
+        if self._options.pause_before_renewal:
+            await pause(alice.aid)
         await connections.rekey()
         report.require_all_ran()
 

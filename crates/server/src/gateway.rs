@@ -6,10 +6,7 @@ use guildhall_service::identity::issuer::Issuer;
 use url::Url;
 
 use crate::Config;
-use crate::public_url::{PublicUrl, is_loopback};
-
-/// The path of the socket.
-pub(crate) const PATH: &str = "/aun";
+use crate::public_url::{PublicUrl, SOCKET_PATH, is_loopback};
 
 /// `aun.gateway_url` is invalid. The message does not repeat it: it may hold a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -54,12 +51,12 @@ pub(crate) fn url(
         return Some(public.gateway());
     }
     Some(match at.tls {
-        Some(address) => format!("wss://{address}{PATH}"),
+        Some(address) => format!("wss://{address}{SOCKET_PATH}"),
         // Not an address that a client could use.
         None if at.plain.ip().is_unspecified() => {
-            format!("ws://{}:{}{PATH}", issuer.host("gateway"), at.plain.port())
+            format!("ws://{}:{}{SOCKET_PATH}", issuer.host("gateway"), at.plain.port())
         }
-        None => format!("ws://{}{PATH}", at.plain),
+        None => format!("ws://{}{SOCKET_PATH}", at.plain),
     })
 }
 

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use guildhall_domain::approvals::policy::ServerAddress;
 use url::Url;
 
-use crate::gateway;
+/// The path of the socket.
+pub(crate) const SOCKET_PATH: &str = "/aun";
 
 /// `http.public_url` is invalid. The message does not repeat it: it may hold a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +51,7 @@ impl PublicUrl {
     pub(crate) fn gateway(&self) -> String {
         let origin = self.origin();
         let socket = origin.strip_prefix("http").unwrap_or(&origin);
-        format!("ws{socket}{}", gateway::PATH)
+        format!("ws{socket}{}", SOCKET_PATH)
     }
 
     /// Returns whether the server is reached from this machine only.

@@ -21,17 +21,11 @@ use guildhall_service::identity::pki::certificate_pem;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+use super::call_error::CallError;
 use super::close::CloseReason;
-use super::connection::{ConnectedIdentity, Connection};
-use super::dispatch::CallError;
+use super::session::{ClientSession, ConnectedIdentity, PROTOCOL, TOKEN_METHODS};
 use crate::edge::error::ApiError;
 use crate::edge::input::parse;
-
-/// The protocol version of the socket. There is one yet.
-pub(super) const PROTOCOL: &str = "1.0";
-
-/// Names of access tokens in `auth.connect`. Official clients send the first.
-pub(super) const TOKEN_METHODS: [&str; 2] = ["kite_token", "aun_token"];
 
 /// The only curve of AIDs.
 const CURVE: &str = "P-256";
@@ -39,41 +33,28 @@ const CURVE: &str = "P-256";
 /// The official word for a refresh token that is not accepted. Clients then log in again.
 const INVALID_REFRESH_TOKEN: &str = "invalid_or_expired_refresh_token";
 
-/// How many tokens a client may try on one connection.
+/// How many tokens a client may try on one session.
 const MAX_REFUSED_CONNECTS: u32 = 5;
 
 /// The longest life that a short connection can ask for.
 const MAX_SHORT_TTL: Duration = Duration::from_secs(3600);
 
-pub(super) fn not_connected() -> ApiError {
-    let message = "the connection is not authenticated: call auth.connect first";
-    ApiError::new(FailureKind::Unauthenticated, message)
-}
-
-/// Returns the role that clients are told.
-pub(super) fn role(identity: &ConnectedIdentity) -> &'static str {
-    match identity {
-        ConnectedIdentity::Aid(_) => "agent",
-        ConnectedIdentity::User(_) => "user",
-    }
-}
-
 pub(super) async fn create_aid(
-    connection: &Connection,
+    session: &ClientSession,
     params: CreateAidParams,
 ) -> Result<CreateAidResult, CallError> {
     if params.curve.is_some_and(|curve| curve != CURVE) {
         return Err(RpcError::invalid_params("curve: expected P-256").into());
     }
     let aid: Aid = parse("aid", &params.aid)?;
-    let aids = connection.app.identity.aids()?;
-    let issued = aids.register(&aid, &params.public_key, connection.address).await?;
+    let aids = session.app.identity.aids()?;
+    let issued = aids.register(&aid, &params.public_key, session.address).await?;
     Ok(CreateAidResult { aid: aid.to_string(), cert: certificate_pem(&issued) })
 }
 
-pub(super) async fn login1(connection: &Connection, params: Login1Params) -> Result<Login1Result, CallError> {
+pub(super) async fn login1(session: &ClientSession, params: Login1Params) -> Result<Login1Result, CallError> {
     let aid: Aid = parse("aid", &params.aid)?;
-    let logins = connection.app.identity.logins()?;
+    let logins = session.app.identity.logins()?;
     let started = logins.start(&aid, &params.cert, &params.client_nonce).await?;
     Ok(Login1Result {
         request_id: started.request_id,
@@ -83,7 +64,7 @@ pub(super) async fn login1(connection: &Connection, params: Login1Params) -> Res
     })
 }
 
-pub(super) async fn login2(connection: &Connection, params: Login2Params) -> Result<Login2Result, CallError> {
+pub(super) async fn login2(session: &ClientSession, params: Login2Params) -> Result<Login2Result, CallError> {
     // The signature covers the text: a number would be written in another way here.
     let Value::String(client_time) = params.client_time else {
         return Err(RpcError::invalid_params("client_time: expected a string").into());
@@ -95,7 +76,7 @@ pub(super) async fn login2(connection: &Connection, params: Login2Params) -> Res
         nonce: params.nonce,
         signature: params.signature,
     };
-    let completed = connection.app.identity.logins()?.complete(&signed, &client_time).await?;
+    let completed = session.app.identity.logins()?.complete(&signed, &client_time).await?;
     Ok(Login2Result {
         aid: aid.to_string(),
         access_token: completed.tokens.access.expose_secret().to_owned(),
@@ -106,12 +87,12 @@ pub(super) async fn login2(connection: &Connection, params: Login2Params) -> Res
 }
 
 pub(super) async fn refresh_token(
-    connection: &Connection,
+    session: &ClientSession,
     params: RefreshTokenParams,
 ) -> Result<RefreshTokenResult, CallError> {
     let aid: Option<Aid> = params.aid.as_deref().map(|aid| parse("aid", aid)).transpose()?;
     let presented = SecretString::from(params.refresh_token);
-    match connection.app.identity.logins()?.refresh(&presented, aid.as_ref()).await {
+    match session.app.identity.logins()?.refresh(&presented, aid.as_ref()).await {
         Ok(tokens) => Ok(RefreshTokenResult::Refreshed(RefreshedTokens {
             success: true,
             access_token: tokens.access.expose_secret().to_owned(),
@@ -128,51 +109,51 @@ pub(super) async fn refresh_token(
 }
 
 pub(super) async fn renew_cert(
-    connection: &Connection,
+    session: &ClientSession,
     params: RenewCertParams,
 ) -> Result<IssuedCertResult, CallError> {
     let RenewCertParams { aid, request_id, nonce, signature } = params;
     let signed = SignedChallenge { aid: parse("aid", &aid)?, request_id, nonce, signature };
-    let issued = connection.app.identity.logins()?.renew(&signed).await?;
+    let issued = session.app.identity.logins()?.renew(&signed).await?;
     Ok(IssuedCertResult { cert: certificate_pem(&issued) })
 }
 
 pub(super) async fn rekey(
-    connection: &Connection,
+    session: &ClientSession,
     params: RekeyParams,
 ) -> Result<IssuedCertResult, CallError> {
     let RekeyParams { aid, request_id, nonce, new_public_key, signature } = params;
     let signed = SignedChallenge { aid: parse("aid", &aid)?, request_id, nonce, signature };
-    let issued = connection.app.identity.logins()?.rekey(&signed, &new_public_key).await?;
+    let issued = session.app.identity.logins()?.rekey(&signed, &new_public_key).await?;
     Ok(IssuedCertResult { cert: certificate_pem(&issued) })
 }
 
 pub(super) async fn connect(
-    connection: &mut Connection,
+    session: &mut ClientSession,
     params: ConnectParams,
 ) -> Result<ConnectResult, CallError> {
-    check_first_connect(connection, &params)?;
+    check_first_connect(session, &params)?;
     let device = params.device.map(|device| device.id).unwrap_or_default();
     let slot = params.client.map(|client| client.slot_id).unwrap_or_default();
     let slot = ClientSlot::new(&device, &slot)
         .map_err(|error| RpcError::invalid_params(format!("device.id or client.slot_id: {error}")))?;
     let (kind, ttl) = connection_kind(params.options.as_ref())?;
-    let session = authenticate(connection, SecretString::from(params.auth.token)).await?;
+    let found = authenticate(session, SecretString::from(params.auth.token)).await?;
     let info = ConnectionInfo {
         id: ConnectionId::generate().to_string(),
         device_id: slot.device().to_owned(),
         slot_id: slot.slot().to_owned(),
         kind: kind.to_owned(),
     };
-    let aid = session.aid.to_string();
-    let identity = ConnectedIdentity::Aid(session);
-    let role = role(&identity).to_owned();
-    connection.app.ops.rates.count(Tier::Mutation, identity.rate_key(&connection.app)).await?;
-    connection.connect(identity, &slot, ttl)?;
+    let aid = found.aid.to_string();
+    let identity = ConnectedIdentity::Aid(found);
+    let role = identity.role().to_owned();
+    session.app.ops.rates.count(Tier::Mutation, identity.rate_key(&session.app)).await?;
+    session.connect(identity, &slot, ttl)?;
     Ok(ConnectResult {
         status: "ok".to_owned(),
         protocol: PROTOCOL.to_owned(),
-        server_time: connection.app.clock.now().as_millisecond(),
+        server_time: session.app.clock.now().as_millisecond(),
         authenticated: true,
         identity: IdentityView { aid, role },
         connection: info,
@@ -181,32 +162,32 @@ pub(super) async fn connect(
             p2p_peer_pull_v1: true,
             max_message_size: MAX_FRAME_BYTES,
         },
-        heartbeat_interval: connection.app.sockets.limits.ping_after.as_secs(),
+        heartbeat_interval: session.app.sockets.limits.ping_after.as_secs(),
     })
 }
 
 /// Finds the session of a token. Official clients try several tokens on one connection; refused ones are counted for the
 /// address.
-async fn authenticate(connection: &mut Connection, token: SecretString) -> Result<AidSession, CallError> {
-    let found = connection.app.identity.logins()?.authenticate(&token).await;
+async fn authenticate(session: &mut ClientSession, token: SecretString) -> Result<AidSession, CallError> {
+    let found = session.app.identity.logins()?.authenticate(&token).await;
     if matches!(found, Err(ServiceError::Unauthenticated)) {
-        connection.refused_connects += 1;
-        if connection.refused_connects >= MAX_REFUSED_CONNECTS {
-            connection.close = Some(CloseReason::AuthTimeout);
+        session.refused_connects += 1;
+        if session.refused_connects >= MAX_REFUSED_CONNECTS {
+            session.close = Some(CloseReason::AuthTimeout);
         }
-        let key = RateKey::from_address(connection.address);
-        connection.app.ops.rates.count(Tier::SignIn, key).await?;
+        let key = RateKey::from_address(session.address);
+        session.app.ops.rates.count(Tier::SignIn, key).await?;
     }
     Ok(found?)
 }
 
 /// Checks that need no query.
-fn check_first_connect(connection: &mut Connection, params: &ConnectParams) -> Result<(), CallError> {
-    if connection.client.is_some() {
+fn check_first_connect(session: &mut ClientSession, params: &ConnectParams) -> Result<(), CallError> {
+    if session.client.is_some() {
         let message = "the connection is authenticated already: open another one";
         return Err(ApiError::new(FailureKind::Conflict, message).into());
     }
-    if params.nonce != connection.nonce {
+    if params.nonce != session.nonce {
         let message = "nonce: not the one of this connection's challenge";
         return Err(ApiError::new(FailureKind::Unauthenticated, message).into());
     }
@@ -215,7 +196,7 @@ fn check_first_connect(connection: &mut Connection, params: &ConnectParams) -> R
     }
     let range = params.protocol.as_ref();
     if let Some(range) = range.filter(|range| !includes_own_version(range)) {
-        connection.close = Some(CloseReason::VersionMismatch);
+        session.close = Some(CloseReason::VersionMismatch);
         let own = format!("{PROTOCOL}-{PROTOCOL}");
         return Err(RpcError::version_mismatch(&own, &format!("{}-{}", range.min, range.max)).into());
     }

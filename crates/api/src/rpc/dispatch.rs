@@ -1,58 +1,28 @@
 //! Finds the handler of a method. Authorization and rate limits are those of the method table.
 
+use guildhall_domain::FailureKind;
 use guildhall_domain::ops::rate::RateKey;
-use guildhall_domain::{Failure, FailureKind};
 use guildhall_protocol::rpc::{Access, Method, RpcError, RpcMethod, typed};
 use guildhall_runtime::telemetry::trace::TraceContext;
-use guildhall_service::ServiceError;
 use metrics::counter;
 use serde_json::Value;
 
-use super::connection::Connection;
+use super::call_error::CallError;
+use super::session::{ClientSession, not_connected};
 use super::{auth, meta};
 use crate::edge::body_error::part_message;
 use crate::edge::error::ApiError;
 
-/// An error of a handler: of a service, or of the protocol itself.
-pub(super) enum CallError {
-    Failed(ApiError),
-    Rpc(RpcError),
-}
-
-impl From<RpcError> for CallError {
-    fn from(error: RpcError) -> Self {
-        Self::Rpc(error)
-    }
-}
-
-impl From<ServiceError> for CallError {
-    fn from(error: ServiceError) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<ApiError> for CallError {
-    fn from(error: ApiError) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl From<Failure> for CallError {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure.into())
-    }
-}
-
 /// Calls a method and returns its result, or an error with the trace id of the call.
 pub(super) async fn dispatch(
-    connection: &mut Connection,
+    session: &mut ClientSession,
     name: &str,
     params: Value,
 ) -> Result<Value, RpcError> {
     let Some(method) = Method::from_name(name) else { return Err(RpcError::unknown_method()) };
     let trace_id = TraceContext::from_traceparent(&tracing::Span::none(), None).trace_id();
-    let outcome = call(connection, method, params).await.map_err(|error| match error {
-        CallError::Rpc(error) => error,
+    let outcome = call(session, method, params).await.map_err(|error| match error {
+        CallError::Rpc(error) => *error,
         CallError::Failed(error) => {
             error.log(&trace_id, name);
             RpcError::new(&error.failure)
@@ -63,60 +33,60 @@ pub(super) async fn dispatch(
     outcome.map_err(|error| error.with_trace_id(trace_id))
 }
 
-async fn call(connection: &mut Connection, method: Method, params: Value) -> Result<Value, CallError> {
+async fn call(session: &mut ClientSession, method: Method, params: Value) -> Result<Value, CallError> {
     let spec = method.spec();
-    let key = match (spec.access, &connection.client) {
-        (Access::Public, _) => RateKey::from_address(connection.address),
-        (Access::Connected, Some(client)) => client.identity.rate_key(&connection.app),
-        (Access::Connected, None) => return Err(auth::not_connected().into()),
+    let key = match (spec.access, &session.client) {
+        (Access::Public, _) => RateKey::from_address(session.address),
+        (Access::Connected, Some(client)) => client.identity.rate_key(&session.app),
+        (Access::Connected, None) => return Err(not_connected().into()),
     };
     if spec.access == Access::Connected {
-        connection.check_authority().await?;
+        session.check_authority().await?;
     }
-    let _permit = connection.app.sockets.call_permit()?;
+    let _permit = session.app.sockets.call_permit()?;
     if let Some(tier) = spec.tier {
-        connection.app.ops.rates.count(tier, key).await?;
+        session.app.ops.rates.count(tier, key).await?;
     }
     match method {
         Method::CreateAid => {
             let params = parse::<typed::CreateAid>(params)?;
-            encode::<typed::CreateAid>(auth::create_aid(connection, params).await?)
+            encode::<typed::CreateAid>(auth::create_aid(session, params).await?)
         }
         Method::AidLogin1 => {
             let params = parse::<typed::AidLogin1>(params)?;
-            encode::<typed::AidLogin1>(auth::login1(connection, params).await?)
+            encode::<typed::AidLogin1>(auth::login1(session, params).await?)
         }
         Method::AidLogin2 => {
             let params = parse::<typed::AidLogin2>(params)?;
-            encode::<typed::AidLogin2>(auth::login2(connection, params).await?)
+            encode::<typed::AidLogin2>(auth::login2(session, params).await?)
         }
         Method::RefreshToken => {
             let params = parse::<typed::RefreshToken>(params)?;
-            encode::<typed::RefreshToken>(auth::refresh_token(connection, params).await?)
+            encode::<typed::RefreshToken>(auth::refresh_token(session, params).await?)
         }
         Method::RenewCert => {
             let params = parse::<typed::RenewCert>(params)?;
-            encode::<typed::RenewCert>(auth::renew_cert(connection, params).await?)
+            encode::<typed::RenewCert>(auth::renew_cert(session, params).await?)
         }
         Method::Rekey => {
             let params = parse::<typed::Rekey>(params)?;
-            encode::<typed::Rekey>(auth::rekey(connection, params).await?)
+            encode::<typed::Rekey>(auth::rekey(session, params).await?)
         }
         Method::Connect => {
             let params = parse::<typed::Connect>(params)?;
-            encode::<typed::Connect>(auth::connect(connection, params).await?)
+            encode::<typed::Connect>(auth::connect(session, params).await?)
         }
         Method::Ping => {
             parse::<typed::Ping>(params)?;
-            encode::<typed::Ping>(meta::ping(connection))
+            encode::<typed::Ping>(meta::ping(session))
         }
         Method::Status => {
             parse::<typed::Status>(params)?;
-            encode::<typed::Status>(meta::status(connection)?)
+            encode::<typed::Status>(meta::status(session)?)
         }
         Method::TrustRoots => {
             parse::<typed::TrustRoots>(params)?;
-            encode::<typed::TrustRoots>(meta::trust_roots(connection).await?)
+            encode::<typed::TrustRoots>(meta::trust_roots(session).await?)
         }
     }
 }

@@ -5,11 +5,13 @@
 
 mod auth;
 mod browser;
+mod call_error;
 mod close;
 mod connection;
 mod dispatch;
 mod meta;
 mod permits;
+mod session;
 mod sockets;
 mod transport;
 mod upgrade;
@@ -22,8 +24,8 @@ pub use sockets::{SocketLimits, Sockets};
 use crate::App;
 
 /// The path of the socket, as the discovery document names it.
-pub(crate) const PATH: &str = "/aun";
+pub(crate) const SOCKET_PATH: &str = "/aun";
 
 pub(crate) fn routes() -> Router<App> {
-    Router::new().route(PATH, get(upgrade::open))
+    Router::new().route(SOCKET_PATH, get(upgrade::open))
 }

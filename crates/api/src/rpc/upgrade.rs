@@ -7,6 +7,7 @@ use guildhall_protocol::rpc::MAX_FRAME_BYTES;
 
 use super::browser::{BrowserUser, SUBPROTOCOL};
 use super::connection::Connection;
+use super::session::ClientSession;
 use crate::App;
 use crate::edge::client_address::ClientAddress;
 use crate::edge::error::ApiError;
@@ -38,6 +39,7 @@ pub(super) async fn open(
         .protocols([SUBPROTOCOL]);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let tasks = app.sockets.tasks.clone();
-        tasks.spawn_isolated("socket", Connection::new(app, address, permit).run(socket, user));
+        let session = ClientSession::new(app, address, permit);
+        tasks.spawn_isolated("socket", Connection::new(session).run(socket, user));
     }))
 }

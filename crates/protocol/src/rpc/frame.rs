@@ -41,7 +41,14 @@ pub enum Incoming {
 #[derive(Debug, Clone, PartialEq)]
 pub struct InvalidRequest {
     pub id: RequestId,
-    pub error: RpcError,
+    message: &'static str,
+}
+
+impl InvalidRequest {
+    #[must_use]
+    pub fn to_rpc_error(&self) -> RpcError {
+        RpcError::invalid_request(self.message)
+    }
 }
 
 /// A frame that cannot be read at all.
@@ -81,7 +88,9 @@ pub fn parse_frame(text: &str) -> Result<Incoming, FrameError> {
     match value {
         Value::Array(items) if items.is_empty() || items.len() > MAX_BATCH => Err(FrameError::BatchSize),
         Value::Array(items) => Ok(Incoming::Batch(items.into_iter().map(parse_message).collect())),
-        single => Ok(Incoming::Single(parse_message(single))),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            Ok(Incoming::Single(parse_message(value)))
+        }
     }
 }
 
@@ -117,8 +126,8 @@ fn parse_request(id: RequestId, mut members: Map<String, Value>) -> Result<Reque
     Ok(Request { id, method, params })
 }
 
-fn invalid(id: RequestId, message: &str) -> InvalidRequest {
-    InvalidRequest { id, error: RpcError::invalid_request(message) }
+fn invalid(id: RequestId, message: &'static str) -> InvalidRequest {
+    InvalidRequest { id, message }
 }
 
 impl RequestId {
@@ -210,7 +219,7 @@ mod tests {
 
     #[test]
     fn json_that_is_no_request_is_rejected_with_its_id() {
-        let message = |text: &str| single(text).map_err(|invalid| (invalid.id.0, invalid.error.message));
+        let message = |text: &str| single(text).map_err(|invalid| (invalid.id.0, invalid.message));
         for (text, id, expected) in [
             ("3", json!(null), "a request is an object"),
             (r#"{"jsonrpc":"2.0","id":{},"method":"a"}"#, json!(null), "id: expected a string or a number"),
@@ -218,7 +227,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":"x","method":7}"#, json!("x"), "method: expected a string"),
             (r#"{"jsonrpc":"2.0","id":1,"method":"a","params":[1]}"#, json!(1), "params: expected an object"),
         ] {
-            assert_eq!(message(text), Err((id, expected.to_owned())), "{text}");
+            assert_eq!(message(text), Err((id, expected)), "{text}");
         }
     }
 

@@ -214,7 +214,10 @@ fn routes_outside_the_api_document_are_listed() {
         let routes = source.split(".route(").skip(1).filter_map(|rest| rest.split(',').next());
         found.extend(routes.map(|path| path.trim().to_owned()));
     }
-    assert_eq!(found, names(&["\"/metrics\"", "CONFIRMATION_PATH", "QUESTION_PAGE_PATH", "SIGN_IN_PATH"]));
+    assert_eq!(
+        found,
+        names(&["\"/metrics\"", "CONFIRMATION_PATH", "QUESTION_PAGE_PATH", "SIGN_IN_PATH", "SOCKET_PATH",])
+    );
 }
 
 #[test]

@@ -1,0 +1,160 @@
+//! The state of a connection that calls read and change.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use futures::FutureExt;
+use guildhall_domain::access::caller::Caller;
+use guildhall_domain::identity::{AidSession, ClientSlot};
+use guildhall_domain::ids::PrincipalId;
+use guildhall_domain::ops::rate::RateKey;
+use guildhall_domain::{Failure, FailureKind};
+use guildhall_protocol::rpc::auth::{Challenge, ProtocolRange};
+use guildhall_protocol::rpc::{MAX_FRAME_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES, Notification};
+use guildhall_service::access::authority::AuthorityWatch;
+use guildhall_service::identity::logins::connection_nonce;
+use jiff::Timestamp;
+use tokio::time::Instant;
+use tracing::debug;
+
+use super::close::CloseReason;
+use super::permits::SocketPermit;
+use crate::App;
+use crate::edge::error::ApiError;
+
+/// The protocol version of the socket. There is one yet.
+pub(super) const PROTOCOL: &str = "1.0";
+
+/// Names of access tokens in `auth.connect`. Official clients send the first.
+pub(super) const TOKEN_METHODS: [&str; 2] = ["kite_token", "aun_token"];
+
+/// Who a connection belongs to.
+#[derive(Debug, Clone)]
+pub(super) enum ConnectedIdentity {
+    Aid(AidSession),
+    /// A person with a browser session of this server.
+    User(Caller),
+}
+
+impl ConnectedIdentity {
+    /// Returns the key that counts the calls and connections of this client. Those of an AID do not count for its owner:
+    /// whoever has the key of an AID could else use up what its owner needs to revoke it.
+    pub(super) fn rate_key(&self, app: &App) -> RateKey {
+        match self {
+            Self::Aid(session) => app.access.signing.account_key(&session.aid.to_string()),
+            Self::User(caller) => RateKey::Principal(caller.principal),
+        }
+    }
+
+    /// Returns the role that clients are told.
+    pub(super) fn role(&self) -> &'static str {
+        match self {
+            Self::Aid(_) => "agent",
+            Self::User(_) => "user",
+        }
+    }
+
+    fn principal(&self) -> PrincipalId {
+        match self {
+            Self::Aid(session) => session.owner,
+            Self::User(caller) => caller.principal,
+        }
+    }
+
+    fn caller(&self) -> Caller {
+        match self {
+            Self::Aid(session) => session.caller(),
+            Self::User(caller) => caller.clone(),
+        }
+    }
+}
+
+/// A client that has authenticated.
+pub(super) struct ConnectedClient {
+    pub(super) identity: ConnectedIdentity,
+    pub(super) connected_at: Timestamp,
+    watch: AuthorityWatch,
+    /// The end of a short connection.
+    pub(super) ends_at: Option<Instant>,
+}
+
+/// What a connection knows of its client.
+pub(super) struct ClientSession {
+    pub(super) app: App,
+    pub(super) address: IpAddr,
+    /// The nonce of this connection's challenge.
+    pub(super) nonce: String,
+    pub(super) client: Option<Box<ConnectedClient>>,
+    /// Set by a request that ends the connection.
+    pub(super) close: Option<CloseReason>,
+    /// How often `auth.connect` was refused.
+    pub(super) refused_connects: u32,
+    permit: SocketPermit,
+}
+
+impl ClientSession {
+    pub(super) fn new(app: App, address: IpAddr, permit: SocketPermit) -> Self {
+        let nonce = connection_nonce();
+        Self { app, address, nonce, client: None, close: None, refused_connects: 0, permit }
+    }
+
+    /// Makes this the connection of an authenticated client.
+    pub(super) fn connect(
+        &mut self,
+        identity: ConnectedIdentity,
+        slot: &ClientSlot,
+        ttl: Option<Duration>,
+    ) -> Result<(), Failure> {
+        self.permit.authenticate(identity.rate_key(&self.app))?;
+        let watch = self.app.sockets.authority.watch(identity.caller(), None);
+        let (connected_at, ends_at) = (self.app.clock.now(), ttl.map(|ttl| Instant::now() + ttl));
+        debug!(
+            principal = %identity.principal(), device = slot.device(), slot = slot.slot_key(),
+            address = %self.address, "socket authenticated"
+        );
+        self.client = Some(Box::new(ConnectedClient { identity, connected_at, watch, ends_at }));
+        Ok(())
+    }
+
+    /// Waits until the authority of the client was read within a second. Fails where it has ended.
+    pub(super) async fn check_authority(&mut self) -> Result<(), Failure> {
+        let Some(client) = &mut self.client else { return Ok(()) };
+        client.watch.fresh().await;
+        match client.watch.ended(|_| true).now_or_never() {
+            Some(kind) => Err(Failure::new(kind, CloseReason::Authority(kind).text())),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns whether a frame is larger than this client may send.
+    pub(super) fn is_too_large(&self, text: &str) -> bool {
+        let limit = if self.client.is_some() { MAX_FRAME_BYTES } else { MAX_UNAUTHENTICATED_FRAME_BYTES };
+        text.len() > limit
+    }
+
+    /// Returns the first frame of the connection.
+    pub(super) fn challenge(&self) -> String {
+        let range = ProtocolRange { min: PROTOCOL.to_owned(), max: PROTOCOL.to_owned() };
+        let challenge = Challenge {
+            nonce: self.nonce.clone(),
+            protocol: range,
+            auth_methods: TOKEN_METHODS.iter().map(|name| (*name).to_owned()).collect(),
+            server_time: self.app.clock.now().as_millisecond(),
+        };
+        Notification::new("challenge", challenge).to_text()
+    }
+
+    /// Waits until the authority of the client ends; never returns before authentication.
+    pub(super) async fn authority_end(&mut self) -> FailureKind {
+        match &mut self.client {
+            Some(client) => client.watch.ended(|_| true).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// The error of a call that needs an authenticated connection.
+pub(super) fn not_connected() -> ApiError {
+    let message = "the connection is not authenticated: call auth.connect first";
+    ApiError::new(FailureKind::Unauthenticated, message)
+}
