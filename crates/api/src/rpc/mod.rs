@@ -9,6 +9,7 @@ mod call_error;
 mod close;
 mod connection;
 mod dispatch;
+mod limits;
 mod meta;
 mod permits;
 mod session;
@@ -19,7 +20,8 @@ mod upgrade;
 use axum::Router;
 use axum::routing::get;
 
-pub use sockets::{SocketLimits, Sockets};
+pub use limits::SocketLimits;
+pub use sockets::Sockets;
 
 use crate::App;
 

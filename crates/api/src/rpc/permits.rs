@@ -9,7 +9,7 @@ use guildhall_domain::ops::rate::RateKey;
 use guildhall_domain::{Failure, FailureKind};
 use metrics::gauge;
 
-use super::sockets::SocketLimits;
+use super::limits::SocketLimits;
 
 /// Longer than usual: a permit is returned when a client goes away, or after the time for `auth.connect`.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
