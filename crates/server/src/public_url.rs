@@ -51,7 +51,7 @@ impl PublicUrl {
     pub(crate) fn gateway(&self) -> String {
         let origin = self.origin();
         let socket = origin.strip_prefix("http").unwrap_or(&origin);
-        format!("ws{socket}{}", SOCKET_PATH)
+        format!("ws{socket}{SOCKET_PATH}")
     }
 
     /// Returns whether the server is reached from this machine only.

@@ -101,6 +101,7 @@ impl Server {
     }
 
     /// Starts a server: binds the port, migrates the database, then serves. Fails fast.
+    #[expect(clippy::too_many_lines, reason = "one line for each part of the server")]
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let ((settings, listeners, addresses), metrics) = (open_ports(config).await?, metrics::install()?);
         let (Stores { store, owner }, bus) = (open_stores(config, &settings).await?, open_bus(config).await?);

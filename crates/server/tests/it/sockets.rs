@@ -240,19 +240,21 @@ async fn revoked_aid_loses_its_sockets_within_1s_without_nats() {
 }
 
 #[tokio::test]
-async fn draining_server_tells_its_clients_to_come_back() {
+async fn draining_server_tells_its_clients_to_reconnect() {
     let gateway = Gateway::start().await;
     let alice = gateway.register("alice").await;
     let connection = alice.connected(gateway.cluster.first.address).await;
     let unauthenticated = gateway.open_socket().await;
     let Gateway { cluster, _folder } = gateway;
-    let shutdown = tokio::spawn(cluster.first.server.shutdown());
-    for socket in [connection, unauthenticated] {
-        let end = socket.wait_for_close().await;
-        // Official clients come back after a second with 1000, and after 16 seconds with most other codes.
-        assert_eq!((end.code, end.frames), (Some(1000), Vec::new()));
-    }
-    assert!(shutdown.await.expect("it ends"), "every task ended");
+    let clients = async {
+        for socket in [connection, unauthenticated] {
+            let end = socket.wait_for_close().await;
+            // Official clients reconnect after a second with 1000, and after 16 seconds with most other codes.
+            assert_eq!((end.code, end.frames), (Some(1000), Vec::new()));
+        }
+    };
+    let (all_ended, ()) = tokio::join!(cluster.first.server.shutdown(), clients);
+    assert!(all_ended, "every task ended");
 }
 
 #[tokio::test]

@@ -244,18 +244,19 @@ async fn login_that_waits_for_a_revocation_is_refused() {
     revoking.execute("BEGIN").await;
     revoking.execute(format!("SELECT FROM aids WHERE aid = '{}' FOR UPDATE", alice.aid)).await;
     let mut socket = gateway.open_socket().await;
-    let login = tokio::spawn(async move { socket.call_error("auth.aid_login2", params).await });
     let waiting = "SELECT count(*)::text FROM pg_locks WHERE NOT granted";
-    let stopwatch = Stopwatch::start();
-    while watching.texts(waiting).await != ["1"] {
-        assert!(stopwatch.elapsed() < Duration::from_secs(20), "the login does not wait");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    revoking
-        .execute("UPDATE aid_certificates SET revoked_at = now(), revocation_reason = 'unspecified'")
-        .await;
-    revoking.execute("COMMIT").await;
-    assert_eq!(login.await.expect("an answer"), (REFUSED, "the certificate was revoked".to_owned()));
+    let revocation = async {
+        let stopwatch = Stopwatch::start();
+        while watching.texts(waiting).await != ["1"] {
+            assert!(stopwatch.elapsed() < Duration::from_secs(20), "the login does not wait");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let revoke = "UPDATE aid_certificates SET revoked_at = now(), revocation_reason = 'unspecified'";
+        revoking.execute(revoke).await;
+        revoking.execute("COMMIT").await;
+    };
+    let (login, ()) = tokio::join!(socket.call_error("auth.aid_login2", params), revocation);
+    assert_eq!(login, (REFUSED, "the certificate was revoked".to_owned()));
 }
 
 #[tokio::test]

@@ -13,10 +13,8 @@ use crate::support::aun_client::{AunIdentity, AunSocket};
 
 /// Returns the status with which a connection was refused.
 fn refused(opened: Result<AunSocket, Error>) -> Option<u16> {
-    match opened.err()? {
-        Error::Http(response) => Some(response.status().as_u16()),
-        other => panic!("{other}"),
-    }
+    let Error::Http(response) = opened.err()? else { panic!("no response") };
+    Some(response.status().as_u16())
 }
 
 #[tokio::test]

@@ -71,7 +71,7 @@ impl AunSocket {
             match timeout(TIMEOUT, self.socket.next()).await.expect("a frame in time")?.ok()? {
                 Message::Text(text) => return Some(serde_json::from_str(&text).expect("JSON")),
                 Message::Close(_) => return None,
-                _ => {}
+                Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_) => {}
             }
         }
     }
