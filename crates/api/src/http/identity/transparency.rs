@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use guildhall_domain::FailureKind;
 use guildhall_domain::identity::{LogEntry, Serial, TreeHash};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::identity::{
@@ -63,6 +64,9 @@ pub(crate) async fn entries(
 ) -> Result<Json<LogEntriesView>, ApiError> {
     let log = app.identity.transparency()?;
     let limit = check_limit("limit", query.limit, MAX_ENTRIES)?;
+    if i64::try_from(query.start).is_err() {
+        return Err(ApiError::new(FailureKind::SchemaInvalid, "start: larger than any index"));
+    }
     let entries = log.entries(query.start, limit).await?;
     Ok(Json(LogEntriesView { entries: entries.iter().map(|entry| view(entry, log.issuer())).collect() }))
 }
