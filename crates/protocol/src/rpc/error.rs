@@ -88,7 +88,7 @@ impl RpcError {
     /// Returns the error for a method that is not in the table.
     #[must_use]
     pub fn unknown_method() -> Self {
-        let message = "no such method; `guildhall rpc --list` shows the methods of this server";
+        let message = "no such method; `guildhall openrpc` prints the methods of this server";
         Self::new(&Failure::new(FailureKind::MethodNotAllowed, message))
     }
 
