@@ -14,6 +14,7 @@ pub mod front;
 pub mod identity;
 pub mod ids;
 pub mod journal;
+pub mod messages;
 pub mod named_enum;
 pub mod ops;
 pub mod profiles;

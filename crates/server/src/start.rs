@@ -48,8 +48,8 @@ use guildhall_service::run_steps::offers::Offers;
 use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
 use guildhall_service::webhooks::deliver::DeliverWebhooks;
 use guildhall_service::{
-    Deps, ServiceError, access, agents, approvals, front, identity, ops, profiles, retention, runners, runs,
-    sessions, webhooks,
+    Deps, ServiceError, access, agents, approvals, front, identity, messages, ops, profiles, retention,
+    runners, runs, sessions, webhooks,
 };
 use guildhall_store::{Store, replicas};
 use secrecy::SecretString;
@@ -59,6 +59,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::gateway::Addresses;
+use crate::messages::start_expiry;
 use crate::public_url::PublicUrl;
 use crate::settings::{Settings, bus_options};
 use crate::start_error::StartError;
@@ -132,6 +133,7 @@ impl Server {
         let (auth, runs, approvals) = (open_auth(&deps), runs::open(&deps), approvals::open(&deps));
         let profiles = profiles::open(&deps, settings.address_rules.clone(), config.secrets.validate_within);
         start_group_reconcilers(config, &deps, &profiles, settings.egress, &tasks, &reconcilers);
+        start_expiry(&deps.owner_store, settings.message_lifetime, &tasks, &reconcilers);
         let starter = launcher::start(config, deps.credentials.launcher.clone(), &deps, &reconcilers, &tasks);
         let health = start_health(&identity, &deps, &bus, reconcilers, &tasks).await;
 
@@ -153,6 +155,14 @@ impl Server {
             agents: agents::open(&deps),
             webhooks: webhooks::open(&deps, settings.address_rules),
             retention: retention::open(&deps, config.retention.technical_after),
+            messages: messages::open(messages::MessageParts {
+                store: &store,
+                clock: &clock,
+                bus: &bus,
+                tasks: &tasks,
+                issuer: settings.issuer.as_ref().map(|issuer| issuer.authority.name().clone()),
+                lifetime: settings.message_lifetime,
+            }),
             identity: identity::open(&deps, &auth, settings.issuer, config.aun.registration),
             access: access::open(&deps, auth, oidc),
             clock: clock.clone(),

@@ -17,6 +17,7 @@ use crate::audit::AuditConfigError;
 use crate::config;
 use crate::gateway::InvalidGatewayUrl;
 use crate::issuer_error::IssuerConfigError;
+use crate::messages::InvalidMessageLifetime;
 use crate::outbound::OutboundError;
 use crate::public_url::InvalidPublicUrl;
 use crate::tls::TlsConfigError;
@@ -77,6 +78,8 @@ pub enum StartError {
     Tls(#[from] TlsConfigError),
     #[error(transparent)]
     GatewayUrl(#[from] InvalidGatewayUrl),
+    #[error(transparent)]
+    MessageLifetime(#[from] InvalidMessageLifetime),
     #[error("cannot use the configuration section `aun`")]
     Aun(#[from] IssuerConfigError),
     #[error(

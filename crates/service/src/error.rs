@@ -10,6 +10,7 @@ use crate::approvals::error::ApprovalError;
 use crate::failures::{postgres_unavailable, server_error};
 use crate::front::error::FrontError;
 use crate::identity::error::IdentityError;
+use crate::messages::MessageError;
 use crate::ops::rates::error::RateError;
 use crate::profiles::error::ProfileError;
 use crate::runners::error::RunnerError;
@@ -44,6 +45,8 @@ pub enum ServiceError {
     #[error(transparent)]
     Identity(#[from] IdentityError),
     #[error(transparent)]
+    Message(#[from] MessageError),
+    #[error(transparent)]
     Rate(#[from] RateError),
     #[error(transparent)]
     Run(#[from] RunError),
@@ -68,6 +71,7 @@ impl ServiceError {
             Self::Agent(error) => error.failure(),
             Self::Front(error) => error.failure(),
             Self::Identity(error) => error.failure(),
+            Self::Message(error) => error.failure(),
             Self::Rate(error) => error.failure(),
             Self::Run(error) => error.failure(),
             Self::Runner(error) => error.failure(),

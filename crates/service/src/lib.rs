@@ -14,6 +14,7 @@ pub mod front;
 pub mod idempotency;
 pub mod identity;
 pub mod journal;
+pub mod messages;
 pub mod ops;
 pub mod profiles;
 pub mod retention;

@@ -9,7 +9,8 @@ use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_runtime::Clock;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_service::{
-    access, agents, approvals, front, identity, ops, profiles, retention, runners, runs, sessions, webhooks,
+    access, agents, approvals, front, identity, messages, ops, profiles, retention, runners, runs, sessions,
+    webhooks,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +47,7 @@ pub struct Parts {
     pub approvals: approvals::Group,
     pub front: front::Group,
     pub identity: identity::Group,
+    pub messages: messages::Group,
     pub ops: ops::Group,
     pub profiles: profiles::Group,
     pub runners: runners::Group,

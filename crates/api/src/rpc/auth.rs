@@ -23,6 +23,8 @@ use serde_json::Value;
 
 use super::call_error::CallError;
 use super::close::CloseReason;
+use super::events::EventStyle;
+use super::message;
 use super::session::{ClientSession, ConnectedIdentity, PROTOCOL, TOKEN_METHODS};
 use crate::edge::error::ApiError;
 use crate::edge::input::parse;
@@ -138,7 +140,10 @@ pub(super) async fn connect(
     let slot = ClientSlot::new(&device, &slot)
         .map_err(|error| RpcError::invalid_params(format!("device.id or client.slot_id: {error}")))?;
     let (kind, ttl) = connection_kind(params.options.as_ref())?;
+    let mode = message::mode(params.delivery_mode.as_ref().map(|mode| mode.mode.as_str()))?;
+    let events = EventStyle::new(params.capabilities.as_ref());
     let found = authenticate(session, SecretString::from(params.auth.token)).await?;
+    let inbox = session.open_inbox(&found, &slot, mode, events).await?;
     let info = ConnectionInfo {
         id: ConnectionId::generate().to_string(),
         device_id: slot.device().to_owned(),
@@ -149,7 +154,7 @@ pub(super) async fn connect(
     let identity = ConnectedIdentity::Aid(found);
     let role = identity.role().to_owned();
     session.app.ops.rates.count(Tier::Mutation, identity.rate_key(&session.app)).await?;
-    session.connect(identity, &slot, ttl)?;
+    session.connect(identity, &slot, ttl, Some(inbox))?;
     Ok(ConnectResult {
         status: "ok".to_owned(),
         protocol: PROTOCOL.to_owned(),

@@ -6,12 +6,13 @@ use guildhall_domain::identity::ClientSlot;
 use guildhall_protocol::rpc::{
     FrameError, Incoming, InvalidRequest, Outgoing, Request, RequestId, parse_frame,
 };
+use guildhall_service::messages::InboxEvent;
 use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 
 use super::close::CloseReason;
 use super::dispatch::dispatch;
-use super::session::{ClientSession, ConnectedIdentity};
+use super::session::{ClientSession, ConnectedIdentity, Signal};
 use super::transport::{Transport, TransportEvent};
 
 /// One connection.
@@ -34,7 +35,7 @@ impl Connection {
         transport.push(self.session.challenge());
         if let Some(user) = user {
             let identity = ConnectedIdentity::User(user);
-            if self.session.connect(identity, &ClientSlot::default(), None).is_err() {
+            if self.session.connect(identity, &ClientSlot::default(), None, None).is_err() {
                 return transport.close(CloseReason::TooManyConnections, None).await;
             }
         }
@@ -51,7 +52,13 @@ impl Connection {
             let deadline = self.next_deadline(transport);
             let event = tokio::select! {
                 biased;
-                kind = self.session.authority_end() => return Some(CloseReason::Authority(kind)),
+                signal = self.session.next_signal(!transport.is_full()) => match signal {
+                    Signal::AuthorityEnded(kind) => return Some(CloseReason::Authority(kind)),
+                    Signal::Event(event) => {
+                        self.push_event(transport, &event);
+                        continue;
+                    }
+                },
                 () = closing.cancelled() => return Some(CloseReason::Draining),
                 // Before the frames: a client that never stops sending has deadlines too.
                 () = sleep_until(deadline) => {
@@ -62,11 +69,14 @@ impl Connection {
                 }
                 event = transport.next() => event,
             };
+            if matches!(event, TransportEvent::Drained) {
+                continue;
+            }
             self.last_received_at = Instant::now();
             self.pinged = false;
             match event {
                 TransportEvent::Closed => return None,
-                TransportEvent::Control => {}
+                TransportEvent::Control | TransportEvent::Drained => {}
                 TransportEvent::Binary => return Some(CloseReason::Binary),
                 TransportEvent::TooLarge => return Some(CloseReason::TooLarge),
                 TransportEvent::Text(text) if self.session.is_too_large(&text) => {
@@ -84,6 +94,14 @@ impl Connection {
             if let Some(reason) = self.session.close {
                 return Some(reason);
             }
+        }
+    }
+
+    fn push_event(&self, transport: &mut Transport, event: &InboxEvent) {
+        let inbox = self.session.client.as_deref().and_then(|client| client.inbox.as_ref());
+        let text = inbox.and_then(|inbox| inbox.events.notification(event, &inbox.client));
+        if let Some(text) = text {
+            transport.push(text);
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::call_error::CallError;
 use super::session::{ClientSession, not_connected};
-use super::{auth, meta};
+use super::{auth, keys, message, message_v2, meta};
 use crate::edge::body_error::part_message;
 use crate::edge::error::ApiError;
 
@@ -87,6 +87,54 @@ async fn call(session: &mut ClientSession, method: Method, params: Value) -> Res
         Method::TrustRoots => {
             parse::<typed::TrustRoots>(params)?;
             encode::<typed::TrustRoots>(meta::trust_roots(session).await?)
+        }
+        Method::Send => {
+            let params = parse::<typed::Send>(params)?;
+            encode::<typed::Send>(message::send(session, params).await?)
+        }
+        Method::Pull => {
+            let params = parse::<typed::Pull>(params)?;
+            encode::<typed::Pull>(message::pull(session, params).await?)
+        }
+        Method::Ack => {
+            let params = parse::<typed::Ack>(params)?;
+            encode::<typed::Ack>(message::ack(session, params).await?)
+        }
+        Method::Recall => {
+            let params = parse::<typed::Recall>(params)?;
+            encode::<typed::Recall>(message::recall(session, params).await?)
+        }
+        Method::QueryOnline => {
+            let params = parse::<typed::QueryOnline>(params)?;
+            encode::<typed::QueryOnline>(message::query_online(session, params).await?)
+        }
+        Method::Peers => {
+            let params = parse::<typed::Peers>(params)?;
+            encode::<typed::Peers>(message_v2::peers(session, params).await?)
+        }
+        Method::PullV2 => {
+            let params = parse::<typed::PullV2>(params)?;
+            encode::<typed::PullV2>(message_v2::pull(session, params).await?)
+        }
+        Method::AckV2 => {
+            let params = parse::<typed::AckV2>(params)?;
+            encode::<typed::AckV2>(message_v2::ack(session, params).await?)
+        }
+        Method::PutPeerKey => {
+            let params = parse::<typed::PutPeerKey>(params)?;
+            encode::<typed::PutPeerKey>(keys::put_peer_key(session, params).await?)
+        }
+        Method::Bootstrap => {
+            let params = parse::<typed::Bootstrap>(params)?;
+            encode::<typed::Bootstrap>(keys::bootstrap(session, params).await?)
+        }
+        Method::PutPrekey => {
+            let params = parse::<typed::PutPrekey>(params)?;
+            encode::<typed::PutPrekey>(keys::put_prekey(session, params).await?)
+        }
+        Method::GetPrekey => {
+            let params = parse::<typed::GetPrekey>(params)?;
+            encode::<typed::GetPrekey>(keys::get_prekey(session, params).await?)
         }
     }
 }

@@ -7,17 +7,21 @@ use futures::FutureExt;
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::identity::{AidSession, ClientSlot};
 use guildhall_domain::ids::PrincipalId;
+use guildhall_domain::messages::DeliveryMode;
 use guildhall_domain::ops::rate::RateKey;
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_protocol::rpc::auth::{Challenge, ProtocolRange};
 use guildhall_protocol::rpc::{MAX_FRAME_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES, Notification};
+use guildhall_service::ServiceError;
 use guildhall_service::access::authority::AuthorityWatch;
 use guildhall_service::identity::logins::connection_nonce;
+use guildhall_service::messages::{InboxClient, InboxEvent, Subscription};
 use jiff::Timestamp;
 use tokio::time::Instant;
 use tracing::debug;
 
 use super::close::CloseReason;
+use super::events::EventStyle;
 use super::permits::SocketPermit;
 use crate::App;
 use crate::edge::error::ApiError;
@@ -76,6 +80,23 @@ pub(super) struct ConnectedClient {
     watch: AuthorityWatch,
     /// The end of a short connection.
     pub(super) ends_at: Option<Instant>,
+    /// None for a browser session, which has no inbox.
+    pub(super) inbox: Option<ConnectedInbox>,
+}
+
+/// The inbox of a connection.
+#[derive(Debug)]
+pub(super) struct ConnectedInbox {
+    pub(super) client: InboxClient,
+    pub(super) subscription: Subscription,
+    pub(super) events: EventStyle,
+}
+
+/// What a connection waits for besides its client.
+#[derive(Debug)]
+pub(super) enum Signal {
+    AuthorityEnded(FailureKind),
+    Event(InboxEvent),
 }
 
 /// What a connection knows of its client.
@@ -104,6 +125,7 @@ impl ClientSession {
         identity: ConnectedIdentity,
         slot: &ClientSlot,
         ttl: Option<Duration>,
+        inbox: Option<ConnectedInbox>,
     ) -> Result<(), Failure> {
         self.permit.authenticate(identity.rate_key(&self.app))?;
         let watch = self.app.sockets.authority.watch(identity.caller(), None);
@@ -112,7 +134,7 @@ impl ClientSession {
             principal = %identity.principal(), device = slot.device(), slot = slot.slot_key(),
             address = %self.address, "socket authenticated"
         );
-        self.client = Some(Box::new(ConnectedClient { identity, connected_at, watch, ends_at }));
+        self.client = Some(Box::new(ConnectedClient { identity, connected_at, watch, ends_at, inbox }));
         Ok(())
     }
 
@@ -144,12 +166,43 @@ impl ClientSession {
         Notification::new("challenge", challenge).to_text()
     }
 
-    /// Waits until the authority of the client ends; never returns before authentication.
-    pub(super) async fn authority_end(&mut self) -> FailureKind {
-        match &mut self.client {
-            Some(client) => client.watch.ended(|_| true).await,
-            None => std::future::pending().await,
+    /// Waits until the authority of the client ends, or for an event of its inbox if it takes one. Never returns before
+    /// authentication. Cancel-safe.
+    pub(super) async fn next_signal(&mut self, takes_events: bool) -> Signal {
+        let Some(client) = self.client.as_deref_mut() else { return std::future::pending().await };
+        let ConnectedClient { watch, inbox, .. } = client;
+        let event = async {
+            match inbox {
+                Some(inbox) if takes_events => inbox.subscription.next().await,
+                Some(_) | None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            kind = watch.ended(|_| true) => Signal::AuthorityEnded(kind),
+            event = event => Signal::Event(event),
         }
+    }
+
+    /// Returns the client whose inbox the calls `message.*` are about.
+    pub(super) fn inbox_client(&self) -> Result<&InboxClient, ApiError> {
+        let client = self.client.as_deref().ok_or_else(not_connected)?;
+        let message = "a browser session has no inbox: connect with an AID";
+        let inbox = client.inbox.as_ref().ok_or_else(|| ApiError::new(FailureKind::Forbidden, message))?;
+        Ok(&inbox.client)
+    }
+
+    /// Opens the inbox of an AID, before the connection is authenticated with it.
+    pub(super) async fn open_inbox(
+        &self,
+        login: &AidSession,
+        slot: &ClientSlot,
+        mode: DeliveryMode,
+        events: EventStyle,
+    ) -> Result<ConnectedInbox, ServiceError> {
+        let client = self.app.messages.client(login, slot.clone(), mode).await?;
+        let subscription = self.app.messages.subscribe(&client).await?;
+        Ok(ConnectedInbox { client, subscription, events })
     }
 }
 

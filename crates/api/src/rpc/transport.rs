@@ -30,6 +30,8 @@ pub(super) enum TransportEvent {
     /// A ping or a pong.
     Control,
     TooLarge,
+    /// The queue was full, and takes frames again.
+    Drained,
     /// The client closed, or the connection broke.
     Closed,
 }
@@ -99,6 +101,11 @@ impl Transport {
         }
     }
 
+    /// Returns whether nothing more should be queued.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
     pub(super) fn ping(&mut self) {
         self.queue.push_back(QueuedFrame::uncounted(Message::Ping(Bytes::new())));
     }
@@ -114,11 +121,15 @@ impl Transport {
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<TransportEvent> {
+        let was_full = self.is_full;
         if self.poll_write(cx).is_err() {
             return Poll::Ready(TransportEvent::Closed);
         }
         if self.is_full {
             return Poll::Pending;
+        }
+        if was_full {
+            return Poll::Ready(TransportEvent::Drained);
         }
         let Poll::Ready(received) = Pin::new(&mut self.socket).poll_next(cx) else { return Poll::Pending };
         Poll::Ready(match received {

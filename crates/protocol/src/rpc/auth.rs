@@ -149,6 +149,8 @@ pub struct ConnectParams {
     #[serde(default)]
     pub delivery_mode: Option<DeliveryMode>,
     #[serde(default)]
+    pub capabilities: Option<ClientCapabilities>,
+    #[serde(default)]
     pub options: Option<ConnectOptions>,
 }
 
@@ -180,6 +182,17 @@ pub struct ConnectClient {
     /// Separates several clients on one device. What follows `/`, `:` or a space is a label.
     #[serde(default)]
     pub slot_id: String,
+}
+
+/// What a client can do, as far as the server has to know. Others are ignored.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+pub struct ClientCapabilities {
+    /// Versions of end-to-end encryption, such as `e2ee_v2`.
+    #[serde(default)]
+    pub supported_p2p_e2ee: Vec<String>,
+    /// Takes sealed messages of the second version whole in their event.
+    #[serde(default)]
+    pub inline_realtime_payload_v1: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]

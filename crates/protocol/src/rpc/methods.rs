@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
-use super::{auth, meta};
+use super::{auth, message, message_v2, meta};
 
 /// Who may call a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ macro_rules! method_table {
 
         /// A type for each method, for typed calls.
         pub mod typed {
-            use super::{Method, RpcMethod, auth, meta};
+            use super::{Method, RpcMethod, auth, message, message_v2, meta};
 
             $($(#[doc = $summary])+
             #[derive(Debug, Clone, Copy)]
@@ -119,6 +119,40 @@ method_table! {
     /// Authenticate the connection with an access token.
     Connect: "auth.connect", auth::ConnectParams => auth::ConnectResult,
         Public, None, Connection, [Unauthenticated, Conflict, Overloaded];
+    /// Send a message to the inbox of an AID.
+    Send: "message.send", message::SendParams => message::SendResult, Connected, Some(Tier::Mutation), Connection,
+        [NotFound, TenantPolicyDenied, PayloadTooLarge, IdempotencyConflict, Forbidden, InvalidInput, Conflict, StaleKeys];
+    /// Read the inbox after a seq.
+    Pull: "message.pull", message::PullParams => message::PullResult, Connected, Some(Tier::Read), Connection, [Forbidden];
+    /// Confirm messages up to a seq.
+    Ack: "message.ack", message::AckParams => message::AckResult, Connected, Some(Tier::Mutation), Connection, [Forbidden];
+    /// Remove the content of messages that were sent within the last two minutes.
+    Recall: "message.recall", message::RecallParams => message::RecallResult, Connected, Some(Tier::Mutation), Connection,
+        [Forbidden];
+    /// Ask which AIDs have a connection.
+    QueryOnline: "message.query_online", message::QueryOnlineParams => message::QueryOnlineResult,
+        Connected, Some(Tier::Read), Connection, [Forbidden];
+    /// List the senders of the inbox.
+    Peers: "message.peers", message_v2::PeersParams => message_v2::PeersResult, Connected, Some(Tier::Read), Connection,
+        [Forbidden];
+    /// Read the inbox after a seq: of one sender, or of all.
+    PullV2: "message.v2.pull", message_v2::PullV2Params => message_v2::PullV2Result, Connected, Some(Tier::Read), Connection,
+        [Forbidden, NotFound, TenantPolicyDenied];
+    /// Confirm messages up to a seq: of one sender, or of all.
+    AckV2: "message.v2.ack", message_v2::AckV2Params => message_v2::AckV2Result, Connected, Some(Tier::Mutation), Connection,
+        [Forbidden, NotFound, TenantPolicyDenied];
+    /// Store the key of this device, second version of end-to-end encryption.
+    PutPeerKey: "message.v2.put_peer_pk", message_v2::PutPeerKeyParams => message_v2::StoredResult,
+        Connected, Some(Tier::Mutation), Connection, [Forbidden, InvalidInput];
+    /// Get the keys that a message is sealed for, second version of end-to-end encryption.
+    Bootstrap: "message.v2.bootstrap", message_v2::BootstrapParams => message_v2::BootstrapResult,
+        Connected, Some(Tier::Read), Connection, [Forbidden, NotFound, TenantPolicyDenied, Conflict];
+    /// Store the prekey of this device, first version of end-to-end encryption.
+    PutPrekey: "message.e2ee.put_prekey", message_v2::PrekeyBody => message_v2::StoredResult,
+        Connected, Some(Tier::Mutation), Connection, [Forbidden, InvalidInput];
+    /// Get the prekeys of an AID's devices, first version of end-to-end encryption.
+    GetPrekey: "message.e2ee.get_prekey", message_v2::GetPrekeyParams => message_v2::GetPrekeyResult,
+        Connected, Some(Tier::Read), Connection, [Forbidden, NotFound, TenantPolicyDenied];
     /// Check that the server answers.
     Ping: "meta.ping", meta::NoParams => meta::Pong, Public, None, Connection, [];
     /// Show the state of this connection.
@@ -162,7 +196,7 @@ mod tests {
             assert_eq!(Method::from_name(method.spec().name), Some(*method));
         }
         assert_eq!(Method::from_name("meta.Ping"), None);
-        assert_eq!(Method::namespaces(), ["auth", "meta"]);
+        assert_eq!(Method::namespaces(), ["auth", "message", "meta"]);
     }
 
     #[test]

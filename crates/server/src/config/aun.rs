@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use guildhall_domain::identity::RegistrationMode;
 
 use super::section::section;
@@ -15,5 +17,8 @@ section! {
         /// URL of the socket that clients of AUN are told, such as `wss://guildhall.example.org/aun`. Empty: the path
         /// `/aun` at `http.public_url`, or else at the address for TLS, or else at the listen address.
         gateway_url: String = "\"\"";
+        /// How long messages are kept for recipients that do not read them. At most 30 days.
+        #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
+        message_lifetime: Duration = "\"24h\"";
     }
 }

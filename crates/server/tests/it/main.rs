@@ -51,6 +51,7 @@ mod json_responses;
 mod limits;
 mod lost_runners;
 mod members;
+mod messages;
 mod metrics;
 mod migrations;
 mod oidc;

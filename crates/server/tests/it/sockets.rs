@@ -6,76 +6,20 @@ mod limits;
 use std::time::Duration;
 
 use guildhall_identity::pki::{Curve, EcKey};
-use guildhall_server::create_issuer;
 use guildhall_testkit::{PrivateEngines, TestDb};
 use reqwest::Method as HttpMethod;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::support::Setup;
-use crate::support::aun_client::{AunIdentity, AunSocket, connect_params, end_within, public_key, tokens_of};
+use crate::support::aun_client::{AunSocket, connect_params, end_within, public_key, tokens_of};
 use crate::support::browser::{Browser, origin_of};
-use crate::support::cluster::Cluster;
+use crate::support::gateway::Gateway;
 
 /// The methods of the socket, as committed.
 const METHODS: &str = include_str!("../../../../schemas/openrpc.json");
 
 /// Revocation holds within this time on every replica.
 const REVOCATION: Duration = Duration::from_secs(1);
-
-/// Two replicas of an issuer where everybody may register.
-struct Gateway {
-    cluster: Cluster,
-    _folder: TempDir,
-}
-
-impl Gateway {
-    async fn start() -> Self {
-        Self::with(|setup| setup).await
-    }
-
-    async fn with(change: impl FnOnce(Setup) -> Setup) -> Self {
-        let db = TestDb::new().await;
-        let setup = change(Setup::new(&db));
-        Self::open(setup, db).await
-    }
-
-    async fn open(setup: Setup, db: TestDb) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let secrets = folder.path().join("secrets").display().to_string();
-        let setup = setup
-            .with("aun.issuer", "guild.example")
-            .with("aun.registration", "open")
-            .with("secrets.folder", secrets);
-        assert!(create_issuer(&setup.config()).expect("created"));
-        Self { cluster: Cluster::with_setup(setup, db).await, _folder: folder }
-    }
-
-    async fn register(&self, name: &str) -> AunIdentity {
-        AunIdentity::register(self.cluster.first.address, &format!("{name}.guild.example")).await
-    }
-
-    async fn open_socket(&self) -> AunSocket {
-        AunSocket::open(self.cluster.first.address).await
-    }
-
-    async fn log_in(&self, identity: &AunIdentity) -> crate::support::aun_client::AunTokens {
-        identity.log_in(self.cluster.first.address, self.cluster.second.address).await
-    }
-
-    async fn revoke(&self, identity: &AunIdentity) {
-        let path = format!("/api/v1/aids/{}/revoke", identity.aid);
-        let body = json!({ "reason": "key_compromise" });
-        let revoked = self.cluster.first.post_as(&path, &self.cluster.operator.token, body).await;
-        assert_eq!(revoked.status, 200, "{}", revoked.text);
-    }
-
-    /// Makes the certificates of an AID old enough to be renewed.
-    async fn age_certificates(&self) {
-        let update = "UPDATE aid_certificates SET not_before = not_before - interval '2 hours'";
-        self.cluster.db.sql().await.execute(update).await;
-    }
-}
 
 // covers: A1, A11
 #[tokio::test]

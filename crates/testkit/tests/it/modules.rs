@@ -15,6 +15,7 @@ const SERVICE_EDGES: &[(&str, &[&str])] = &[
     ("access", &["journal"]),
     ("agents", &["access"]),
     ("identity", &["access"]),
+    ("messages", &["identity"]),
     ("webhooks", &["access", "ops"]),
     ("retention", &["access"]),
     ("run_steps", &["journal", "webhooks"]),

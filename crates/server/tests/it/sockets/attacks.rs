@@ -15,9 +15,9 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::Gateway;
 use crate::support::KEK;
 use crate::support::aun_client::{AunIdentity, AunSocket, connect_params, tokens_of};
+use crate::support::gateway::Gateway;
 
 /// The code of a login that is refused: clients of AUN then stop.
 const REFUSED: i64 = -32003;

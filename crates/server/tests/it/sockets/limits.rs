@@ -7,9 +7,9 @@ use serde_json::json;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::Gateway;
 use crate::support::Setup;
 use crate::support::aun_client::{AunIdentity, AunSocket};
+use crate::support::gateway::Gateway;
 
 /// Returns the status with which a connection was refused.
 fn refused(opened: Result<AunSocket, Error>) -> Option<u16> {

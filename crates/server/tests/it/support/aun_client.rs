@@ -1,5 +1,6 @@
 //! A client of the socket for tests: it sends what a test says, also what no honest client would send.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ pub(crate) struct AunSocket {
     /// The nonce of its challenge.
     pub(crate) nonce: String,
     calls: usize,
+    /// Notifications that arrived during calls.
+    events: VecDeque<Value>,
 }
 
 /// How a connection ended: the frames before the end, and the close code.
@@ -50,7 +53,7 @@ impl AunSocket {
             request.headers_mut().insert(*name, value.parse().expect("a header"));
         }
         let (socket, _) = connect_async(request).await?;
-        let mut opened = Self { socket, nonce: String::new(), calls: 0 };
+        let mut opened = Self { socket, nonce: String::new(), calls: 0, events: VecDeque::new() };
         let challenge = opened.next_frame().await.expect("a challenge");
         assert_eq!(challenge["method"], "challenge");
         opened.nonce = challenge["params"]["nonce"].as_str().expect("a nonce").to_owned();
@@ -82,12 +85,34 @@ impl AunSocket {
         let id = format!("call-{}", self.calls);
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.send_text(request.to_string()).await;
-        let response = self.next_frame().await.expect("a response");
+        let response = loop {
+            let frame = self.next_frame().await.expect("a response");
+            if frame.get("id").is_some() {
+                break frame;
+            }
+            self.events.push_back(frame);
+        };
         assert_eq!(response["id"], id, "{response}");
         match response.get("error") {
             Some(error) => Err(error.clone()),
             None => Ok(response["result"].clone()),
         }
+    }
+
+    /// Waits for the next notification. Returns its method and its parameters.
+    pub(crate) async fn next_event(&mut self) -> (String, Value) {
+        let frame = match self.events.pop_front() {
+            Some(frame) => frame,
+            None => self.next_frame().await.expect("an event"),
+        };
+        (frame["method"].as_str().expect("a notification").to_owned(), frame["params"].clone())
+    }
+
+    /// Waits for the next message. Returns the parameters of its event.
+    pub(crate) async fn next_message(&mut self) -> Value {
+        let (method, params) = self.next_event().await;
+        assert_eq!(method, "event/message.received", "{params}");
+        params
     }
 
     /// Calls a method that fails. Returns the code and the message.
@@ -183,9 +208,23 @@ impl AunIdentity {
 
     /// Opens an authenticated connection.
     pub(crate) async fn connected(&self, address: SocketAddr) -> AunSocket {
+        self.connected_with(address, json!({})).await
+    }
+
+    /// Opens an authenticated connection of a device.
+    pub(crate) async fn connected_device(&self, address: SocketAddr, device: &str) -> AunSocket {
+        self.connected_with(address, json!({ "device": { "id": device, "type": "sdk" } })).await
+    }
+
+    /// Opens an authenticated connection with other parameters than the usual ones.
+    pub(crate) async fn connected_with(&self, address: SocketAddr, changes: Value) -> AunSocket {
         let tokens = self.log_in(address, address).await;
         let mut socket = AunSocket::open(address).await;
-        socket.connect(&tokens.access).await.expect("connected");
+        let mut params = connect_params(&socket.nonce, &tokens.access);
+        for (name, value) in changes.as_object().expect("members") {
+            params[name] = value.clone();
+        }
+        socket.call("auth.connect", params).await.expect("connected");
         socket
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod browser;
 pub(crate) mod cluster;
 pub(crate) mod events;
 pub(crate) mod flood;
+pub(crate) mod gateway;
 pub(crate) mod launcher;
 pub(crate) mod oidc;
 pub(crate) mod page;

@@ -1,0 +1,19 @@
+//! Messages between AIDs: what an inbox holds, who gets which copy, how far its readers are, and what can be recalled.
+
+mod coverage;
+mod delivery;
+mod inbox;
+pub mod keys;
+mod payload;
+mod recall;
+mod view;
+
+pub use coverage::{PeerCoverage, PeerPosition, peer_coverage};
+pub use delivery::{DeliveryMode, RING_AGE, RING_SIZE, preferred_instance};
+pub use inbox::{
+    Inbox, InboxId, InboxMessage, InboxSeq, InvalidMessageId, MessageContent, MessageId, MessageKind,
+    SenderState,
+};
+pub use payload::{DeviceCopies, InvalidPayload, MAX_PAYLOAD_BYTES, SentPayload};
+pub use recall::{MAX_RECALLED, RECALL_WINDOW, RecallError, SentMessageState, check_recall};
+pub use view::{MAX_PAGE, MAX_PAGE_BYTES, PageLimit, PageView};

@@ -1,0 +1,213 @@
+//! How messages of an inbox are written for clients.
+
+use guildhall_domain::messages::{InboxMessage, MessageContent, MessageKind};
+use serde_json::{Value, json};
+
+use super::message::{LegacyPayload, MessageRow, PeerMessageEvent, RecalledEvent};
+
+/// The type of a row that stands for recalled messages.
+const RECALLED: &str = "message.recalled";
+
+/// The type of a sealed message of the first version.
+const SEALED_V1: &str = "e2ee.encrypted";
+
+impl MessageRow {
+    /// Writes a message for `message.pull` and `event/message.received`. `device` is the one that reads it.
+    #[must_use]
+    pub fn new(message: &InboxMessage, device: &str) -> Self {
+        let is_copy = matches!(message.kind, MessageKind::SealedV1Copies | MessageKind::SealedV1SelfCopies);
+        let timestamp = message.sent_at.as_millisecond();
+        let recalled = recalled_ids(message);
+        let envelope_type = match (&recalled, message.kind) {
+            (Some(_), _) => RECALLED,
+            (None, MessageKind::SealedV1 | MessageKind::SealedV1Copies | MessageKind::SealedV1SelfCopies) => {
+                SEALED_V1
+            }
+            (None, MessageKind::Plain | MessageKind::SealedV2 | MessageKind::Recall) => {
+                &message.envelope_type
+            }
+        };
+        Self {
+            message_id: message.id.to_string(),
+            seq: message.seq.get(),
+            from: message.from.to_string(),
+            from_aid: message.from.to_string(),
+            to: message.to.to_string(),
+            timestamp,
+            t_server: timestamp,
+            envelope_type: envelope_type.to_owned(),
+            delivery_mode: message.mode.as_str().to_owned(),
+            encrypted: message.kind.is_sealed() && recalled.is_none(),
+            payload: Some(payload(message, recalled.as_deref())),
+            message_ids: recalled,
+            device_id: is_copy.then(|| device.to_owned()),
+            direction: (message.kind == MessageKind::SealedV1SelfCopies).then(|| "outbound_sync".to_owned()),
+            version: None,
+            envelope_json: None,
+            legacy_v1: None,
+            prev_peer_seq: None,
+        }
+    }
+
+    /// Writes a message for `message.v2.pull`.
+    #[must_use]
+    pub fn new_v2(message: &InboxMessage, device: &str) -> Self {
+        let row = Self::new(message, device);
+        let (version, envelope_json, payload, legacy_v1) = match (&message.content, row.payload) {
+            (MessageContent::Payload(envelope), _) if message.kind == MessageKind::SealedV2 => {
+                ("v2", Some(envelope.clone()), None, None)
+            }
+            (_, payload) => {
+                let legacy = payload.map(|payload| LegacyPayload { payload, to: row.to.clone() });
+                ("v1", None, None, legacy)
+            }
+        };
+        Self {
+            version: Some(version.to_owned()),
+            envelope_json,
+            payload,
+            legacy_v1,
+            prev_peer_seq: Some(message.previous_of_sender.get()),
+            ..row
+        }
+    }
+}
+
+impl PeerMessageEvent {
+    /// Writes the event for a sealed message of the second version.
+    #[must_use]
+    pub fn new(message: &InboxMessage, inline: Option<MessageRow>) -> Self {
+        Self {
+            seq: message.seq.get(),
+            message_id: message.id.to_string(),
+            from_aid: message.from.to_string(),
+            to: message.to.to_string(),
+            t_server: message.sent_at.as_millisecond(),
+            prev_peer_seq: message.previous_of_sender.get(),
+            inline_message: inline,
+        }
+    }
+}
+
+impl RecalledEvent {
+    /// Writes the event for a notice of a recall; none for other messages.
+    #[must_use]
+    pub fn new(message: &InboxMessage) -> Option<Self> {
+        let message_ids = (message.kind == MessageKind::Recall).then(|| recalled_ids(message)).flatten()?;
+        Some(Self {
+            from: message.from.to_string(),
+            to: message.to.to_string(),
+            message_ids,
+            timestamp: message.sent_at.as_millisecond(),
+            seq: message.seq.get(),
+        })
+    }
+}
+
+/// Returns the ids of the messages that a row says were recalled: its own, or those of a notice.
+fn recalled_ids(message: &InboxMessage) -> Option<Vec<String>> {
+    let payload = match &message.content {
+        MessageContent::Recalled => return Some(vec![message.id.to_string()]),
+        MessageContent::Payload(payload) if message.kind == MessageKind::Recall => payload,
+        MessageContent::Payload(_) => return None,
+    };
+    let notice: Value = serde_json::from_str(payload).unwrap_or_default();
+    let ids = notice["message_ids"].as_array().cloned().unwrap_or_default();
+    Some(ids.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+}
+
+fn payload(message: &InboxMessage, recalled: Option<&[String]>) -> Value {
+    match (recalled, &message.content) {
+        (Some(ids), _) => json!({ "type": RECALLED, "message_ids": ids }),
+        // Stored as JSON; never anything else.
+        (None, MessageContent::Payload(payload)) => serde_json::from_str(payload).unwrap_or_default(),
+        (None, MessageContent::Recalled) => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use guildhall_domain::messages::{DeliveryMode, InboxId, InboxSeq};
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn message(kind: MessageKind, content: MessageContent) -> InboxMessage {
+        InboxMessage {
+            inbox: InboxId::new(1),
+            seq: InboxSeq::new(7).expect("a seq"),
+            previous_of_sender: InboxSeq::new(5).expect("a seq"),
+            id: "m-1".parse().expect("an id"),
+            from: "alice.guild.example".parse().expect("an AID"),
+            to: "bobby.guild.example".parse().expect("an AID"),
+            kind,
+            envelope_type: String::new(),
+            mode: DeliveryMode::Fanout,
+            sent_at: Timestamp::from_millisecond(1_700_000_000_123).expect("a time"),
+            content,
+        }
+    }
+
+    fn payload_of(text: &Value) -> MessageContent {
+        MessageContent::Payload(text.to_string())
+    }
+
+    #[test]
+    fn plain_message_has_its_payload_in_the_place_of_each_version() {
+        let text = json!({ "type": "text", "text": "hi" });
+        let message = message(MessageKind::Plain, payload_of(&text));
+        let row = json!({
+            "message_id": "m-1", "seq": 7, "from": "alice.guild.example", "from_aid": "alice.guild.example",
+            "to": "bobby.guild.example", "timestamp": 1_700_000_000_123_i64, "t_server": 1_700_000_000_123_i64,
+            "type": "", "delivery_mode": "fanout", "encrypted": false, "payload": text,
+        });
+        assert_eq!(json!(MessageRow::new(&message, "d")), row);
+        let mut v2 = row;
+        v2["version"] = "v1".into();
+        v2["legacy_v1"] = json!({ "payload": text, "to": "bobby.guild.example" });
+        v2["prev_peer_seq"] = 5.into();
+        v2.as_object_mut().expect("an object").remove("payload");
+        assert_eq!(json!(MessageRow::new_v2(&message, "d")), v2);
+    }
+
+    #[test]
+    fn sealed_message_of_the_second_version_is_a_string_for_its_clients() {
+        let envelope = json!({ "type": "e2ee.p2p_encrypted", "n": 1 });
+        let message = message(MessageKind::SealedV2, payload_of(&envelope));
+        let row = MessageRow::new_v2(&message, "d");
+        assert_eq!((row.version.as_deref(), row.encrypted), (Some("v2"), true));
+        assert_eq!(row.envelope_json, Some(envelope.to_string()));
+        assert_eq!((row.payload, row.legacy_v1), (None, None));
+    }
+
+    #[test]
+    fn recalled_message_keeps_its_place_and_no_content() {
+        for kind in [MessageKind::Plain, MessageKind::SealedV1, MessageKind::SealedV2] {
+            let message = message(kind, MessageContent::Recalled);
+            let row = MessageRow::new(&message, "d");
+            assert_eq!((row.seq, row.envelope_type.as_str(), row.encrypted), (7, RECALLED, false));
+            assert_eq!(row.payload, Some(json!({ "type": RECALLED, "message_ids": ["m-1"] })));
+            assert_eq!(row.message_ids, Some(vec!["m-1".to_owned()]));
+            assert_eq!(RecalledEvent::new(&message), None);
+        }
+    }
+
+    #[test]
+    fn notice_of_a_recall_names_the_messages() {
+        let notice = json!({ "type": RECALLED, "message_ids": ["a", "b"] });
+        let message = message(MessageKind::Recall, payload_of(&notice));
+        assert_eq!(MessageRow::new(&message, "d").payload, Some(notice));
+        let event = RecalledEvent::new(&message).expect("an event");
+        assert_eq!((event.message_ids, event.seq), (vec!["a".to_owned(), "b".to_owned()], 7));
+    }
+
+    #[test]
+    fn copies_name_their_device_and_direction() {
+        let envelope = json!({ "type": "e2ee.encrypted" });
+        let copy = MessageRow::new(&message(MessageKind::SealedV1Copies, payload_of(&envelope)), "phone");
+        assert_eq!((copy.device_id.as_deref(), copy.direction), (Some("phone"), None));
+        assert_eq!((copy.envelope_type.as_str(), copy.encrypted), (SEALED_V1, true));
+        let own = MessageRow::new(&message(MessageKind::SealedV1SelfCopies, payload_of(&envelope)), "phone");
+        assert_eq!(own.direction.as_deref(), Some("outbound_sync"));
+    }
+}

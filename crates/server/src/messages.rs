@@ -1,0 +1,42 @@
+//! Messages between AIDs: how long they are kept, and the removal of what has expired.
+
+use std::time::Duration;
+
+use guildhall_runtime::Tasks;
+use guildhall_runtime::reconcile::Reconcilers;
+use guildhall_service::messages::ExpireMessages;
+use guildhall_store::Store;
+use jiff::SignedDuration;
+
+use crate::Config;
+
+/// A longer lifetime needs partitions that do not exist yet.
+const MAX_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
+const MIN_LIFETIME: Duration = Duration::from_secs(1);
+
+/// `aun.message_lifetime` is out of range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "invalid aun.message_lifetime (GUILDHALL_AUN_MESSAGE_LIFETIME): expected a second to 30 days, such as 24h"
+)]
+pub struct InvalidMessageLifetime;
+
+/// Returns how long durable messages are kept.
+pub(crate) fn lifetime(config: &Config) -> Result<SignedDuration, InvalidMessageLifetime> {
+    let configured = config.aun.message_lifetime;
+    if !(MIN_LIFETIME..=MAX_LIFETIME).contains(&configured) {
+        return Err(InvalidMessageLifetime);
+    }
+    SignedDuration::try_from(configured).map_err(|_| InvalidMessageLifetime)
+}
+
+/// Starts to remove what has expired. `store` connects as the owner of the tables.
+pub(crate) fn start_expiry(
+    store: &Store,
+    lifetime: SignedDuration,
+    tasks: &Tasks,
+    reconcilers: &Reconcilers,
+) {
+    let expire = ExpireMessages { store: store.clone(), lifetime, stop: tasks.stop() };
+    reconcilers.start(tasks, ExpireMessages::INTERVAL, expire);
+}

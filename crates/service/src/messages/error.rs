@@ -1,0 +1,63 @@
+//! Why a request about messages fails.
+
+use guildhall_domain::messages::keys::InvalidKeyText;
+use guildhall_domain::messages::{InvalidPayload, MAX_RECALLED};
+use guildhall_domain::{Failure, FailureKind};
+use guildhall_identity::e2ee::{EnvelopeError, PrekeyError};
+
+/// An error of a message. None holds content.
+#[derive(Debug, thiserror::Error)]
+pub enum MessageError {
+    #[error("no AID of this name is registered here")]
+    UnknownAid,
+    #[error("the AID belongs to another issuer: this server does not relay messages to other issuers")]
+    OtherIssuer,
+    #[error(transparent)]
+    Payload(#[from] InvalidPayload),
+    #[error("message_id: used for another message before; a message has an id of its own")]
+    IdReused,
+    #[error("too many messages are waiting to be stored; send again in a moment")]
+    Overloaded,
+    #[error("device_id and slot_id: expected those of this connection, or none")]
+    OtherInstance,
+    #[error("message_ids: expected 1 to {MAX_RECALLED} ids of messages")]
+    RecallSize,
+    #[error("aids: expected at most 100 AIDs")]
+    TooManyAids,
+    #[error(transparent)]
+    KeyText(#[from] InvalidKeyText),
+    #[error("the key of the device is not accepted: {0}")]
+    DeviceKey(#[source] PrekeyError),
+    #[error("peer_aid: a device can store keys of its own AID only")]
+    OtherAid,
+    #[error("the recipient's devices cannot open messages of this version of end-to-end encryption: {0}")]
+    NoKeyOfVersion(&'static str),
+    #[error(
+        "the message is sealed for keys that the recipient's devices do not have: get their keys again, and seal it again"
+    )]
+    StaleKeys,
+    #[error("the sealed message is not accepted: {0}")]
+    Envelope(#[source] EnvelopeError),
+}
+
+impl MessageError {
+    /// Returns what a caller may know.
+    pub(crate) fn failure(&self) -> Failure {
+        let kind = match self {
+            Self::UnknownAid => FailureKind::NotFound,
+            Self::OtherIssuer => FailureKind::TenantPolicyDenied,
+            Self::Payload(InvalidPayload::TooLarge) => FailureKind::PayloadTooLarge,
+            Self::Payload(InvalidPayload::NotSealed | InvalidPayload::Number | InvalidPayload::Copies(_))
+            | Self::RecallSize
+            | Self::TooManyAids
+            | Self::KeyText(_) => FailureKind::SchemaInvalid,
+            Self::IdReused => FailureKind::IdempotencyConflict,
+            Self::Overloaded => FailureKind::Overloaded,
+            Self::OtherInstance | Self::OtherAid => FailureKind::Forbidden,
+            Self::DeviceKey(_) | Self::Envelope(_) => FailureKind::InvalidInput,
+            Self::NoKeyOfVersion(_) => FailureKind::Conflict,
+            Self::StaleKeys => FailureKind::StaleKeys,
+        };
+        Failure::new(kind, self.to_string())
+    }
+}

@@ -1,0 +1,126 @@
+//! Messages between AIDs: send, pull, confirm, recall, who is online, and the public keys of devices.
+
+mod acks;
+mod addresses;
+mod envelopes;
+mod error;
+mod hub;
+mod keys;
+mod mailbox;
+mod notices;
+mod peers;
+mod presence;
+mod pull;
+mod recall;
+mod reconcile;
+mod send;
+
+use std::sync::Arc;
+
+use guildhall_bus::Bus;
+use guildhall_domain::identity::{Aid, AidSession, ClientSlot, IssuerName};
+use guildhall_domain::messages::{DeliveryMode, InboxId};
+use guildhall_runtime::{Clock, Tasks};
+use guildhall_store::Store;
+use guildhall_store::inbox_messages::MessageWriter;
+use jiff::SignedDuration;
+use tokio::sync::mpsc;
+
+pub use acks::{Acks, ConfirmedCursor};
+pub use error::MessageError;
+pub use hub::Subscription;
+pub use keys::{DeviceKeys, Keys, RecipientKeys};
+pub use mailbox::InboxEvent;
+pub use notices::AckNotice;
+pub use peers::{PeerList, Peers};
+pub use presence::Presence;
+pub use pull::{MessagePage, PeerPage, Pulls, for_instance};
+pub use recall::{RecallOutcome, Recalls};
+pub use reconcile::ExpireMessages;
+pub use send::{MessageRequest, Sends, SentMessage};
+
+use self::addresses::Addresses;
+use self::hub::Hub;
+use self::notices::Notices;
+use crate::ServiceError;
+
+/// Groups of sent messages whose announcement waits. More are dropped; the poll finds their messages.
+const MAX_QUEUED_UPDATES: usize = 1024;
+
+/// A client that is connected with an AID.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboxClient {
+    pub aid: Aid,
+    pub inbox: InboxId,
+    pub instance: ClientSlot,
+    /// How this instance receives: one of the mode `queue` is preferred for messages of that mode.
+    pub mode: DeliveryMode,
+}
+
+/// The services of this group. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Group {
+    pub sends: Sends,
+    pub pulls: Pulls,
+    pub peers: Peers,
+    pub acks: Acks,
+    pub recalls: Recalls,
+    pub presence: Presence,
+    pub keys: Keys,
+    addresses: Addresses,
+    hub: Hub,
+}
+
+/// What the group is built from.
+#[derive(Debug)]
+pub struct MessageParts<'a> {
+    pub store: &'a Store,
+    pub clock: &'a Clock,
+    pub bus: &'a Bus,
+    pub tasks: &'a Tasks,
+    pub issuer: Option<IssuerName>,
+    /// How long durable messages are kept.
+    pub lifetime: SignedDuration,
+}
+
+/// Opens the group and starts its tasks.
+#[must_use]
+pub fn open(parts: MessageParts<'_>) -> Group {
+    let MessageParts { store, clock, bus, tasks, issuer, lifetime } = parts;
+    let (updates, queued) = mpsc::channel(MAX_QUEUED_UPDATES);
+    let writer = MessageWriter::start(store, tasks, &updates);
+    let hub = Hub::start(store, bus, tasks, queued);
+    let notices = Notices::start(hub.clone(), bus, tasks);
+    let presence = Presence::start(hub.clone(), store, bus, tasks);
+    let addresses = Addresses::new(store.clone(), issuer.map(Arc::new));
+    let keys = Keys::new(store.clone(), clock.clone(), addresses.clone());
+    Group {
+        sends: Sends::new(writer, addresses.clone(), presence.clone(), keys.clone(), lifetime),
+        pulls: Pulls::new(store.clone(), clock.clone(), addresses.clone()),
+        peers: Peers::new(store.clone(), clock.clone()),
+        acks: Acks::new(store.clone(), clock.clone(), addresses.clone(), notices),
+        recalls: Recalls::new(store.clone(), clock.clone(), updates, lifetime),
+        presence,
+        keys,
+        addresses,
+        hub,
+    }
+}
+
+impl Group {
+    /// Returns the client of a connection.
+    pub async fn client(
+        &self,
+        session: &AidSession,
+        instance: ClientSlot,
+        mode: DeliveryMode,
+    ) -> Result<InboxClient, ServiceError> {
+        let inbox = self.addresses.inbox_of(&session.aid).await?;
+        Ok(InboxClient { aid: session.aid.clone(), inbox, instance, mode })
+    }
+
+    /// Subscribes a connection to what is new in its inbox. What came before is pulled.
+    pub async fn subscribe(&self, client: &InboxClient) -> Result<Subscription, ServiceError> {
+        self.hub.subscribe(client).await
+    }
+}

@@ -1,0 +1,145 @@
+//! Sends messages.
+
+use guildhall_domain::identity::Aid;
+use guildhall_domain::messages::{
+    DeliveryMode, InboxId, InboxSeq, MessageId, MessageKind, SentPayload, preferred_instance,
+};
+use guildhall_store::inbox_messages::{MessageWriter, NewMessage, SendError, StoredMessage, Target};
+use jiff::{SignedDuration, Timestamp};
+
+use super::InboxClient;
+use super::addresses::Addresses;
+use super::error::MessageError;
+use super::keys::Keys;
+use super::presence::Presence;
+use super::recall::new_message_id;
+use crate::ServiceError;
+
+/// A message to send.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageRequest {
+    pub to: Aid,
+    /// Chosen by the sender, so that a repeated send is recognised.
+    pub id: Option<MessageId>,
+    pub payload: SentPayload,
+    /// The `type` beside the payload.
+    pub envelope_type: String,
+    pub mode: DeliveryMode,
+}
+
+/// A message that was stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentMessage {
+    pub id: MessageId,
+    pub seq: InboxSeq,
+    pub sent_at: Timestamp,
+    /// The sender had sent it before.
+    pub is_repeated: bool,
+    pub mode: DeliveryMode,
+}
+
+/// Sends messages. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Sends {
+    writer: MessageWriter,
+    addresses: Addresses,
+    presence: Presence,
+    keys: Keys,
+    lifetime: SignedDuration,
+}
+
+impl Sends {
+    pub(super) fn new(
+        writer: MessageWriter,
+        addresses: Addresses,
+        presence: Presence,
+        keys: Keys,
+        lifetime: SignedDuration,
+    ) -> Self {
+        Self { writer, addresses, presence, keys, lifetime }
+    }
+
+    /// Stores a message in the inbox of its recipient, and copies for the sender's other devices in its own. Returns after the
+    /// commit. The same id with the same content is the same message.
+    pub async fn send(
+        &self,
+        client: &InboxClient,
+        request: MessageRequest,
+    ) -> Result<SentMessage, ServiceError> {
+        let inbox = self.addresses.inbox_of(&request.to).await?;
+        let sealed_id = self.keys.check_sealed(client, inbox, &request).await?;
+        let id = request.id.clone().or(sealed_id).unwrap_or_else(new_message_id);
+        let target = self.target(client, inbox, request.mode).await;
+        let message = self.message(client, inbox, &id, &request, target);
+        let stored = self.writer.send(message).await.map_err(send_error)?;
+        if let Some(copies) = self.self_copies(client, inbox, &id, &request) {
+            self.writer.send(copies).await.map_err(send_error)?;
+        }
+        let (seq, sent_at, is_repeated) = match stored {
+            StoredMessage::New { seq, sent_at } => (seq, sent_at, false),
+            StoredMessage::Repeated { seq, sent_at } => (seq, sent_at, true),
+        };
+        Ok(SentMessage { id, seq, sent_at, is_repeated, mode: request.mode })
+    }
+
+    /// A message of the mode `queue` is for one instance: if one of the recipient's is in that mode, for one of those.
+    async fn target(&self, client: &InboxClient, inbox: InboxId, mode: DeliveryMode) -> Target {
+        match mode {
+            DeliveryMode::Fanout => Target::Durable,
+            DeliveryMode::Queue => {
+                let live = self.presence.instances(inbox).await;
+                let queued = live.iter().filter(|live| live.mode == DeliveryMode::Queue);
+                let preferred = preferred_instance(&client.aid, queued.map(|live| &live.instance))
+                    .or_else(|| preferred_instance(&client.aid, live.iter().map(|live| &live.instance)));
+                let instance =
+                    preferred.map(|instance| (instance.device().to_owned(), instance.slot_key().to_owned()));
+                Target::Ring { instance }
+            }
+        }
+    }
+
+    fn message(
+        &self,
+        client: &InboxClient,
+        inbox: InboxId,
+        id: &MessageId,
+        request: &MessageRequest,
+        target: Target,
+    ) -> NewMessage {
+        NewMessage {
+            inbox,
+            sender: client.inbox,
+            recipient: None,
+            id: id.clone(),
+            kind: request.payload.kind(),
+            envelope_type: request.envelope_type.clone(),
+            payload: request.payload.stored(),
+            target,
+            lifetime: self.lifetime,
+        }
+    }
+
+    fn self_copies(
+        &self,
+        client: &InboxClient,
+        recipient: InboxId,
+        id: &MessageId,
+        request: &MessageRequest,
+    ) -> Option<NewMessage> {
+        let SentPayload::SealedV1Copies { own, .. } = &request.payload else { return None };
+        (!own.is_empty()).then(|| NewMessage {
+            recipient: Some(recipient),
+            kind: MessageKind::SealedV1SelfCopies,
+            payload: own.to_json(),
+            ..self.message(client, client.inbox, id, request, Target::Durable)
+        })
+    }
+}
+
+fn send_error(error: SendError) -> ServiceError {
+    match error {
+        SendError::IdReused => MessageError::IdReused.into(),
+        SendError::Overloaded => MessageError::Overloaded.into(),
+        SendError::Store(error) => error.into(),
+    }
+}

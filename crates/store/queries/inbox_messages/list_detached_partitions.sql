@@ -1,0 +1,8 @@
+-- Tables that were partitions and were not dropped yet. All their messages have expired.
+SELECT relation.relname::text AS "name!"
+FROM pg_class AS relation
+WHERE relation.relnamespace = current_schema()::regnamespace
+    AND relation.relkind = 'r'
+    AND NOT relation.relispartition
+    AND relation.relname ~ '^inbox_messages_[0-9]{8}$'
+    AND to_date(right(relation.relname, 8), 'YYYYMMDD') < ($1::timestamptz AT TIME ZONE 'UTC')::date

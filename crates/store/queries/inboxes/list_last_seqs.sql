@@ -1,0 +1,1 @@
+SELECT id, last_seq FROM inboxes WHERE id = ANY($1)
