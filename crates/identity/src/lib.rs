@@ -1,4 +1,5 @@
-//! Authentication primitives: passwords, opaque secrets, signed access tokens, signing keys, certificates and the log of certificates.
+//! Authentication primitives: passwords, opaque secrets, signed access tokens, signing keys, certificates, the log of
+//! certificates, and sealed messages as far as their server verifies them.
 //!
 //! The server and the CLI share them. Nothing here reads a clock or a store: callers pass the time in, and store hashes or encrypted bytes.
 //!
@@ -9,6 +10,7 @@ pub mod access_token;
 pub mod attachment_key;
 pub mod audit_key;
 pub mod derived;
+pub mod e2ee;
 pub mod id_token;
 pub mod login_challenge;
 pub mod name_tag;

@@ -79,6 +79,12 @@ impl EcKey {
         Self::from_pkcs8(curve, SecretSlice::from(key.secret_pkcs8_der().to_vec()))
     }
 
+    /// Returns the key as PKCS#8 in DER.
+    #[must_use]
+    pub fn pkcs8(&self) -> &SecretSlice<u8> {
+        &self.pkcs8
+    }
+
     /// Encrypts the key for storage, bound to a name.
     pub fn seal(&self, kek: &Kek, name: &str) -> Result<Vec<u8>, SealError> {
         seal::seal(kek, name.as_bytes(), self.pkcs8.expose_secret())

@@ -1,12 +1,13 @@
 //! Signatures of clients with their P-256 keys.
 
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1, ParsedPublicKey};
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_FIXED, ParsedPublicKey};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use guildhall_domain::identity::CertificateFingerprint;
 use rcgen::PublicKeyData;
+use x509_cert::der::asn1::BitStringRef;
 use x509_cert::der::{Decode, Encode};
-use x509_cert::spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
+use x509_cert::spki::{AlgorithmIdentifierRef, ObjectIdentifier, SubjectPublicKeyInfoRef};
 
 use super::fingerprint::sha256;
 use super::signer::{CertificateSigner, Signer};
@@ -52,6 +53,14 @@ impl P256PublicKey {
         Ok(Self { spki: info.to_der().map_err(|_| InvalidPublicKey)?, point: point.to_vec() })
     }
 
+    /// Parses an uncompressed point.
+    pub fn from_point(point: &[u8]) -> Result<Self, InvalidPublicKey> {
+        let algorithm = AlgorithmIdentifierRef { oid: EC_PUBLIC_KEY, parameters: Some((&PRIME256V1).into()) };
+        let subject_public_key = BitStringRef::from_bytes(point).map_err(|_| InvalidPublicKey)?;
+        let info = SubjectPublicKeyInfoRef { algorithm, subject_public_key };
+        Self::from_spki(&info.to_der().map_err(|_| InvalidPublicKey)?)
+    }
+
     /// Returns the public key of a private one.
     pub fn of(key: &dyn Signer) -> Result<Self, InvalidPublicKey> {
         Self::from_spki(&CertificateSigner(key).subject_public_key_info())
@@ -67,6 +76,12 @@ impl P256PublicKey {
         &self.spki
     }
 
+    /// Returns the uncompressed point.
+    #[must_use]
+    pub fn point(&self) -> &[u8] {
+        &self.point
+    }
+
     #[must_use]
     pub fn fingerprint(&self) -> CertificateFingerprint {
         sha256(&self.spki)
@@ -75,6 +90,13 @@ impl P256PublicKey {
     /// Verifies an ECDSA signature in DER with SHA-256.
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
         let key = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, &self.point).map_err(|_| InvalidSignature)?;
+        key.verify_sig(message, signature).map_err(|_| InvalidSignature)
+    }
+
+    /// Verifies an ECDSA signature of two 32-byte numbers with SHA-256.
+    pub fn verify_raw(&self, message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
+        let key =
+            ParsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, &self.point).map_err(|_| InvalidSignature)?;
         key.verify_sig(message, signature).map_err(|_| InvalidSignature)
     }
 
@@ -97,7 +119,6 @@ impl PublicKeyData for P256PublicKey {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use x509_cert::der::asn1::BitStringRef;
 
     use super::super::ec_key::EcKey;
     use super::super::signer::Curve;
