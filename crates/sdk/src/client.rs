@@ -34,6 +34,13 @@ pub struct Client {
     tokens: Option<Arc<dyn TokenSource>>,
 }
 
+/// The versions of HTTP that a client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HttpVersions {
+    All,
+    Http1,
+}
+
 /// The client could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientSetupError {
@@ -61,6 +68,15 @@ impl Client {
 
     /// Creates a client, as [`Client::new`] does, that also trusts root certificates in PEM.
     pub fn with_root_certificates(base_url: &str, roots_pem: &[u8]) -> Result<Self, ClientSetupError> {
+        Self::build(base_url, roots_pem, HttpVersions::All)
+    }
+
+    /// Creates a client whose connections can become WebSockets.
+    pub(crate) fn for_upgrades(base_url: &str, roots_pem: &[u8]) -> Result<Self, ClientSetupError> {
+        Self::build(base_url, roots_pem, HttpVersions::Http1)
+    }
+
+    fn build(base_url: &str, roots_pem: &[u8], versions: HttpVersions) -> Result<Self, ClientSetupError> {
         let mut base = Url::parse(base_url).map_err(|_| ClientSetupError::InvalidUrl)?;
         let no_credentials =
             base.username().is_empty() && base.password().is_none() && base.query().is_none();
@@ -78,6 +94,9 @@ impl Client {
             // A token must only be sent to the configured server, never to a redirect target.
             .redirect(redirect::Policy::none())
             .no_proxy();
+        if versions == HttpVersions::Http1 {
+            http = http.http1_only();
+        }
         if base.scheme() == "http" {
             // Nothing to verify: works on a machine without root certificates.
             http = http.tls_certs_only([]);
@@ -122,6 +141,11 @@ impl Client {
         let mut url = self.api_url(segments);
         url.query_pairs_mut().extend_pairs(query.iter().map(|(name, value)| (name, value.to_string())));
         self.http.request(method, url)
+    }
+
+    /// Starts a GET request to a URL of the same server.
+    pub(crate) fn get(&self, url: Url) -> RequestBuilder {
+        self.http.get(url)
     }
 
     /// Starts a GET request to a path outside `/api/v1/`.
@@ -204,7 +228,8 @@ impl Client {
         self.send_with(request, &[]).await
     }
 
-    async fn send_with(
+    /// Sends a request. An error status that is not one of these becomes a [`ClientError`].
+    pub(crate) async fn send_with(
         &self,
         request: RequestBuilder,
         accepted: &[StatusCode],
@@ -223,6 +248,17 @@ impl Client {
                 status: Some(status.as_u16()),
             }),
         }
+    }
+
+    /// Sends a request without a token and returns the text of the response.
+    pub(crate) async fn text_without_token(
+        &self,
+        request: RequestBuilder,
+        max_bytes: usize,
+    ) -> Result<String, ClientError> {
+        let response = self.send(request.timeout(RESPONSE_TIMEOUT)).await?;
+        let body = self.body(response, max_bytes).await?;
+        String::from_utf8(body).map_err(|_| self.invalid_response("not a text"))
     }
 
     async fn body(&self, mut response: Response, max_bytes: usize) -> Result<Vec<u8>, ClientError> {

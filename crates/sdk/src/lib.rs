@@ -1,4 +1,4 @@
-//! The Rust client: REST and streams. The socket, tool-call checks and end-to-end encryption are planned.
+//! The Rust client: REST, streams and the socket. Tool-call checks and end-to-end encryption are planned.
 //!
 //! A [`Client`] has one method per API operation, in one module per resource. Calls with authentication get the token
 //! from a [`TokenSource`] each time, so a long-lived client outlives its first token. The clients of a runner are in
@@ -28,6 +28,7 @@ mod invitations;
 mod keys;
 mod members;
 mod oidc;
+mod pki;
 mod profiles;
 mod projects;
 mod retention;
@@ -36,6 +37,7 @@ mod runner_jobs;
 mod runners;
 mod runs;
 mod sessions;
+pub mod socket;
 mod tenants;
 mod token;
 mod transparency;
@@ -51,6 +53,7 @@ pub use error::{ClientError, next_step_for};
 pub use invitations::NewInvitation;
 pub use keys::NewKey;
 pub use oidc::BrowserSignIn;
+pub use pki::{ImportError, ImportedRoot};
 pub use profiles::{CredentialRequest, ProfileScope};
 pub use runners::RunnerScope;
 pub use runs::{RunEvent, RunEventPage, RunFollower, RunScope, RunStreamItem};

@@ -26,8 +26,7 @@ use super::permits::SocketPermit;
 use crate::App;
 use crate::edge::error::ApiError;
 
-/// The protocol version of the socket. There is one yet.
-pub(super) const PROTOCOL: &str = "1.0";
+pub(super) use guildhall_protocol::rpc::PROTOCOL_VERSION as PROTOCOL;
 
 /// Names of access tokens in `auth.connect`. Official clients send the first.
 pub(super) const TOKEN_METHODS: [&str; 2] = ["kite_token", "aun_token"];

@@ -66,6 +66,22 @@ impl fmt::Debug for CertificateFingerprint {
     }
 }
 
+impl FromStr for CertificateFingerprint {
+    type Err = InvalidCertificateFingerprint;
+
+    /// Parses 64 hexadecimal digits, also with colons as OpenSSL prints them.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits: String = text.trim().chars().filter(|c| *c != ':').collect();
+        let bytes = hex::decode(digits).map_err(|_| InvalidCertificateFingerprint)?;
+        Ok(Self(bytes.try_into().map_err(|_| InvalidCertificateFingerprint)?))
+    }
+}
+
+/// The text is not the fingerprint of a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("invalid fingerprint: expected the SHA-256 of a certificate, {FULL_HEX} hexadecimal digits")]
+pub struct InvalidCertificateFingerprint;
+
 /// The text is not a fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -216,6 +232,17 @@ mod tests {
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).expect("a time")
+    }
+
+    #[test]
+    fn fingerprint_is_parsed_as_we_and_as_openssl_print_it() {
+        let fingerprint = CertificateFingerprint::new([0xab; 32]);
+        for text in [fingerprint.to_string(), ["AB"; 32].join(":"), format!(" {fingerprint}\n")] {
+            assert_eq!(text.parse(), Ok(fingerprint), "{text}");
+        }
+        for text in ["", "ab", "zz", &"ab".repeat(33)] {
+            assert_eq!(text.parse::<CertificateFingerprint>(), Err(InvalidCertificateFingerprint), "{text}");
+        }
     }
 
     fn certificate() -> IssuedCertificate {

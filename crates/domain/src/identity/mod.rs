@@ -11,8 +11,8 @@ mod transparency;
 
 pub use aid::{Aid, AidName, InvalidAid, InvalidIssuer, IssuerName, ReservedName};
 pub use certificate::{
-    CertificateFingerprint, CertificateStatus, FingerprintQuery, InvalidFingerprint, InvalidSerial,
-    IssuedCertificate, OwnedAid, RenewalDenied, RevocationReason, Serial,
+    CertificateFingerprint, CertificateStatus, FingerprintQuery, InvalidCertificateFingerprint,
+    InvalidFingerprint, InvalidSerial, IssuedCertificate, OwnedAid, RenewalDenied, RevocationReason, Serial,
 };
 pub use challenge::{LOGIN_CHALLENGE_LIFETIME, LoginChallenge, LoginChallengeError};
 pub use login::{AID_TOKEN_LIFETIME, LoginCertificateError, check_login_certificate};

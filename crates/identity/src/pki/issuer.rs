@@ -158,7 +158,8 @@ fn leaf_params(name: &str, now: Timestamp, life: Duration) -> Result<Certificate
     Ok(params)
 }
 
-fn verify_path(
+/// Verifies the path from a trusted certificate over intermediate ones.
+pub(crate) fn verify_path(
     der: &[u8],
     anchor: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],

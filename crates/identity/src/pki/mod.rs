@@ -22,6 +22,7 @@ pub use certificate::{CertificateError, ParsedCertificate, der_to_pem, pem_to_de
 pub use ec_key::{EcKey, EcKeyError};
 pub use error::IssuerError;
 pub(crate) use fingerprint::sha256;
+pub(crate) use issuer::verify_path;
 pub use issuer::{IssuerAuthority, LeafRequest};
 pub use local::{LocalCertificate, ServerNames, verify_server};
 pub use ocsp::OcspStatus;

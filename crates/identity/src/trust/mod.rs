@@ -5,10 +5,12 @@
 
 mod authority_key;
 mod list;
+mod server_proof;
 #[cfg(test)]
 mod tests;
 mod verify;
 
 pub use authority_key::{AuthorityKey, InvalidAuthority};
 pub use list::{RootEntry, content_hash, root_entries, sign_list};
+pub use server_proof::{ServerProof, ServerProofError};
 pub use verify::{TrustListError, TrustListRules, TrustedRoot, TrustedRoots};

@@ -1,4 +1,7 @@
-//! Limits of one frame.
+//! Limits of one frame, and the version of the protocol.
+
+/// The version of the protocol. There is one yet.
+pub const PROTOCOL_VERSION: &str = "1.0";
 
 /// The largest frame that the server accepts. The clients of AUN send at most 1,000,000 bytes.
 pub const MAX_FRAME_BYTES: usize = 1024 * 1024;

@@ -13,11 +13,15 @@ pub mod message_v2;
 mod message_view;
 pub mod meta;
 mod methods;
+mod server_frame;
 mod strict_json;
 
 pub use error::{ErrorData, RpcError};
 pub use frame::{
     FrameError, Incoming, InvalidRequest, Notification, Outgoing, Request, RequestId, parse_frame,
 };
-pub use limits::{MAX_BATCH, MAX_FRAME_BYTES, MAX_ID_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES};
+pub use limits::{
+    MAX_BATCH, MAX_FRAME_BYTES, MAX_ID_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES, PROTOCOL_VERSION,
+};
 pub use methods::{Access, Method, MethodSpec, Order, RpcMethod, typed};
+pub use server_frame::{InvalidServerFrame, ServerFrame, parse_server_frame, request_text};

@@ -6,4 +6,5 @@ mod follow;
 mod responses;
 mod run_follow;
 mod runner;
+mod socket;
 mod support;
