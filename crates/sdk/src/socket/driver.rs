@@ -133,6 +133,7 @@ impl Driver {
             device: Some(ConnectDevice { id: device.clone(), kind: DEVICE_KIND.to_owned() }),
             client: Some(ConnectClient { slot_id: slot.clone() }),
             delivery_mode: None,
+            capabilities: None,
             options: None,
         };
         let info = Arc::new(socket.call::<typed::Connect>(&params).await?);
