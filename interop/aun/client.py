@@ -10,6 +10,12 @@ from typing import Any
 import websockets
 from inbox import Event, Inbox
 
+# Method and parameters.
+Request = tuple[str, dict[str, Any]]
+
+# Limit of the protocol.
+MAX_PAGE = 200
+
 # Encrypts the keys on the disk.
 SEED = "interoperability"
 
@@ -38,12 +44,16 @@ class Client(ABC):
     #: State of a client that can call.
     READY = ""
     STATE_EVENT = ""
-    #: What it sends and opens.
+    #: What it sends, and what it opens.
     SEALING: Sealing
+    OPENS: frozenset[Sealing]
+    PULL = "message.pull"
     #: It has one cursor for each sender, instead of one for all.
     HAS_PEER_CURSORS = False
     #: It gives out each message once and in order. Others give out again what they pull to fill a gap.
     KEEPS_ORDER = True
+    #: It signs the parameters of a message.
+    SIGNS_MESSAGES = False
     #: It sends sealed messages to an AID that has no prekey.
     SEALS_WITHOUT_PREKEY = True
 
@@ -91,12 +101,15 @@ class Client(ABC):
         """Returns the parameters of message.send, without sending them."""
 
     @abstractmethod
-    async def page(self, sender: str, after_seq: int = 0, limit: int = 200) -> dict[str, Any]:
-        """Returns a page with messages of a sender as the server sends it."""
+    def pull_request(self, sender: str, after_seq: int, limit: int) -> Request:
+        """Returns a pull of the messages of a sender, or of all senders where there is one cursor."""
 
     @abstractmethod
-    async def raw_ack(self, sender: str, seq: int) -> dict[str, Any]:
-        """Acknowledges as the server is asked to, without the limits of the client."""
+    def ack_request(self, sender: str, seq: int) -> Request: ...
+
+    @abstractmethod
+    async def new_prekey(self) -> Request:
+        """Returns the upload of a new prekey, without sending it."""
 
     @property
     @abstractmethod
@@ -106,9 +119,26 @@ class Client(ABC):
     async def call(self, method: str, params: dict[str, Any] | None = None) -> Any:
         return await self.client.call(method, params or {})
 
+    async def call_with_signature_of(self, other: dict[str, Any], method: str, params: dict[str, Any]) -> Any:
+        """Calls a method with the signature of other parameters."""
+        raise NotImplementedError
+
     async def send_text(self, to: str, text: str, **options: Any) -> dict[str, Any]:
         params = {"to": to, "payload": {"type": "text", "text": text}}
         return await self.call("message.send", params | options)
+
+    async def page(self, sender: str, after_seq: int = 0, limit: int = MAX_PAGE) -> dict[str, Any]:
+        """Returns a page of messages as the server sends it."""
+        return await self.raw_call(*self.pull_request(sender, after_seq, limit))
+
+    async def page_of_all(self, after_seq: int, limit: int = MAX_PAGE) -> dict[str, Any]:
+        """Returns a page of messages of all senders, for clients with one cursor."""
+        params = {"after_seq": after_seq, "limit": limit}
+        return await self.raw_call(self.PULL, params | self.instance)
+
+    async def raw_ack(self, sender: str, seq: int) -> dict[str, Any]:
+        """Acknowledges, without the limits of the client."""
+        return await self.raw_call(*self.ack_request(sender, seq))
 
     async def rows(self, sender: str, after_seq: int = 0) -> list[dict[str, Any]]:
         """Returns the newest page of messages of a sender as the server sends them."""
@@ -194,6 +224,11 @@ class Client(ABC):
     @property
     def state(self) -> str:
         return self.client.state.value if self.client else "not opened"
+
+    @property
+    def replica(self) -> int:
+        """Returns the port of the replica that it is connected to."""
+        return self.client._transport._ws.remote_address[1]
 
     @property
     def gateway(self) -> str:

@@ -17,23 +17,19 @@ from resolver import Order, Resolver
 if TYPE_CHECKING:
     from participants import Participants
 
-# Time for the server to die and for the client to notice it; the client waits up to 2 s between attempts.
-RECONNECT_TIMEOUT_SECONDS = 120
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("mode", choices=["checks", "hold", "closed"])
+    parser.add_argument("mode", choices=["checks", "hold", "mixed", "peer", "closed"])
     parser.add_argument("--issuer", required=True, help="name of the issuer, such as guild.test")
     parser.add_argument("--root", required=True, type=Path, help="PEM file with the root of the AIDs")
     parser.add_argument("--tls-root", type=Path, help="PEM file with the root of the server; default: --root")
     parser.add_argument("--authority", type=Path, help="PEM file that verifies trust lists; default: --root")
     parser.add_argument("--port", required=True, type=int, help="https port of a replica on 127.0.0.1")
     parser.add_argument("--second-port", type=int, help="https port of another replica")
+    parser.add_argument("--peer-python", type=Path, help="Python that has the other package, for the mode mixed")
     parser.add_argument("--expected-missing", type=Path, default=EXPECTED_MISSING)
-    parser.add_argument(
-        "--pause-before-renewal", action="store_true", help='print "pause AID" before a new certificate, and wait for a line'
-    )
+    pause_help = 'print "pause AID" before a new certificate, and wait for a line'
+    parser.add_argument("--pause-before-renewal", action="store_true", help=pause_help)
     return parser.parse_args()
 
 
@@ -64,6 +60,8 @@ async def main(options: argparse.Namespace, resolver: Resolver) -> int:
             await getattr(Run(options, people), options.mode)(report)
         finally:
             await people.close()
+    if options.mode == "peer":
+        return 0
     report.require_all_ran()
     return report.finish(package())
 
@@ -74,9 +72,8 @@ class Run:
         self._people = people
 
     async def checks(self, report: Report) -> None:
-        from basics import BasicChecks
         from connections import ConnectionChecks
-        from delivery import DeliveryChecks
+        from messages import ALL
 
         people = self._people
         alice, bobby = people.new_client(people.new_aid("alice")), people.new_client(people.new_aid("bobby"))
@@ -84,7 +81,7 @@ class Run:
         await connections.register()
         await connections.log_in_wrongly()
         await connections.connect()
-        for checks in (BasicChecks, DeliveryChecks):
+        for checks in ALL:
             await checks(report, people, alice, bobby).run()
         await connections.renew()
         if self._options.pause_before_renewal:
@@ -103,25 +100,32 @@ class Run:
         )
 
     async def hold(self, report: Report) -> None:
-        client = self._people.new_client(self._people.new_aid("alice"))
+        from kill import KillChecks
 
-        async def connect() -> None:
-            await client.register()
-            await client.log_in()
-            await client.connect()
-            await client.call("meta.ping")
+        await KillChecks(report, self._people).run()
 
-        async def reconnect() -> None:
-            print(f"connected {client.aid}", flush=True)
-            await client.wait_for_state(other_than=client.READY)
-            print(f"disconnected {client.aid}", flush=True)
-            await client.wait_for_state(client.READY)
-            await client.call("meta.ping")
-            print(f"reconnected {client.aid}", flush=True)
+    async def mixed(self, report: Report) -> None:
+        from mixed import MixedChecks
+        from peer import Peer
 
-        await report.check("connection", connect)
-        await report.check("reconnection-after-a-kill", reconnect, RECONNECT_TIMEOUT_SECONDS)
-        await report.check("token-refresh-on-the-other-replica", client.refresh)
+        alice = await self._people.connected("alice")
+        peer = await Peer.start(self._options.peer_python, server_arguments(self._options))
+        try:
+            await MixedChecks(report, alice, peer).run()
+        finally:
+            await peer.close()
+
+    async def peer(self, report: Report) -> None:
+        from peer import serve
+
+        await serve(self._people)
+
+
+def server_arguments(options: argparse.Namespace) -> list[str]:
+    """Returns the arguments that name the server."""
+    names = ("issuer", "root", "tls_root", "authority", "port", "second_port")
+    values = {name.replace("_", "-"): getattr(options, name) for name in names}
+    return [f"--{name}={value}" for name, value in values.items() if value is not None]
 
 
 async def pause(aid: str) -> None:

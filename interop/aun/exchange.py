@@ -9,11 +9,11 @@ from typing import Any
 from client import Client
 from inbox import Event
 from participants import Participants
-from report import Report, require
+from report import CheckFailed, Report, require
 
 PLAIN = {"encrypt": False}
 
-# Codes without a meaning of their own: an unknown method, and an error of the server. Errors of the client have no code.
+# Codes without a meaning of their own: an unknown method, and an error of the server. Errors of a client have none.
 NO_OWN_ERROR = {None, -1, -32601, -32603}
 
 
@@ -71,8 +71,12 @@ async def deliver(sender: Client, receiver: Client, text: str, **options: Any) -
 
 
 async def receive(sender: Client, receiver: Client, text: str) -> Event:
+    return await receive_from(sender.aid, receiver, text)
+
+
+async def receive_from(sender: str, receiver: Client, text: str) -> Event:
     message = await receiver.inbox.wait_for_text(text)
-    require(message["from"] == sender.aid, f"another sender: {message['from']}")
+    require(message["from"] == sender, f"another sender: {message['from']}")
     return message
 
 
@@ -90,6 +94,20 @@ class Batch:
         self._answers.append(await send(self._sender, self._receiver, text, **options))
         self._texts.append(text)
 
+    def on(self, device: Client) -> "Batch":
+        """Returns the same messages on another device of the receiver."""
+        batch = Batch(self._sender, device)
+        batch._texts, batch._answers = self._texts, self._answers
+        return batch
+
+    @property
+    def first_seq(self) -> int:
+        return self._answers[0]["seq"]
+
+    @property
+    def message_ids(self) -> list[str]:
+        return [answer["message_id"] for answer in self._answers]
+
     async def require_received(self) -> None:
         """Requires that each message arrives once, in this order."""
         for text in self._texts:
@@ -103,10 +121,9 @@ class Batch:
         await self._require_stored()
 
     async def _require_stored(self) -> None:
-        rows = await self._receiver.rows(self._sender.aid, after_seq=self._answers[0]["seq"] - 1)
-        ids = [answer["message_id"] for answer in self._answers]
-        stored = [row["message_id"] for row in rows if row["message_id"] in ids]
-        require(stored == ids, f"stored in another order: {stored}")
+        rows = await self._receiver.rows(self._sender.aid, after_seq=self.first_seq - 1)
+        stored = [row["message_id"] for row in rows if row["message_id"] in self.message_ids]
+        require(stored == self.message_ids, f"stored in another order: {stored}")
 
 
 async def refused_by_server(action: Awaitable[Any]) -> Exception:
@@ -117,8 +134,17 @@ async def refused_by_server(action: Awaitable[Any]) -> Exception:
         code = getattr(error, "code", None)
         require(code not in NO_OWN_ERROR, f"not an error of its own: {type(error).__name__} {code} {error}")
         return error
-    require(False, f"not refused: {str(value)[:200]}")
-    raise AssertionError
+    raise CheckFailed(f"not refused: {str(value)[:200]}")
+
+
+async def refused_for(aid: str, action: Awaitable[Any]) -> None:
+    """Waits for an error that names an AID. Clients hide the code of some errors of the server."""
+    try:
+        value = await action
+    except Exception as error:
+        require(aid in str(error) and "Method not found" not in str(error), f"it does not name {aid}: {error}")
+    else:
+        raise CheckFailed(f"not refused: {str(value)[:200]}")
 
 
 async def is_refused(client: Client, method: str, params: dict[str, Any]) -> Exception:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import aun_core
-from client import RETRY, SEED, Client, Sealing, Trust
+from client import RETRY, SEED, Client, Request, Sealing, Trust
 from inbox import Event
 
 
@@ -14,7 +14,10 @@ class FastaunClient(Client):
     READY = "ready"
     STATE_EVENT = "state_change"
     SEALING = Sealing.V2
+    OPENS = frozenset({Sealing.V2})
+    PULL = "message.v2.pull"
     HAS_PEER_CURSORS = True
+    SIGNS_MESSAGES = True
 
     def __init__(self, aid: str, folder: Path, trust: Trust) -> None:
         super().__init__(aid, folder, trust)
@@ -55,8 +58,14 @@ class FastaunClient(Client):
     async def ack(self, message: Event) -> dict[str, Any]:
         return await self.call("message.ack", {"seq": message["seq"], "sender_aid": message["from"]})
 
-    async def raw_call(self, method: str, params: dict[str, Any], *, signed: bool = True) -> Any:
-        return await self.client._rpc().raw_call(method, params, signed=signed)
+    async def raw_call(self, method: str, params: dict[str, Any]) -> Any:
+        return await self.client._rpc().raw_call(method, params)
+
+    async def call_with_signature_of(self, other: dict[str, Any], method: str, params: dict[str, Any]) -> Any:
+        signed = dict(other)
+        self.client._sign_client_operation(method, signed)
+        params = params | {"client_signature": signed["client_signature"]}
+        return await self.client._rpc().raw_call(method, params, signed=False)
 
     async def seal(self, to: str, text: str, message_id: str) -> dict[str, Any]:
         payload = {"type": "text", "text": text}
@@ -65,14 +74,23 @@ class FastaunClient(Client):
         )
         return {"to": to, "payload": envelope, "message_id": message_id}
 
-    async def page(self, sender: str, after_seq: int = 0, limit: int = 200) -> dict[str, Any]:
+    async def new_prekey(self) -> Request:
+        made: list[Request] = []
+
+        async def upload(method: str, params: dict[str, Any]) -> None:
+            made.append((method, params))
+
+        await self.client._v2_session.rotate_spk(upload)
+        return made[0]
+
+    def pull_request(self, sender: str, after_seq: int, limit: int) -> Request:
         params = {"cursor_scope": "peer", "sender_aid": sender, "after_seq": after_seq, "limit": limit}
         # Acknowledged messages too.
-        return await self.raw_call("message.v2.pull", params | self.instance | {"force": True})
+        return self.PULL, params | self.instance | {"force": True}
 
-    async def raw_ack(self, sender: str, seq: int) -> dict[str, Any]:
+    def ack_request(self, sender: str, seq: int) -> Request:
         params = {"cursor_scope": "peer", "sender_aid": sender, "up_to_seq": seq}
-        return await self.raw_call("message.v2.ack", params | self.instance)
+        return "message.v2.ack", params | self.instance
 
     @property
     def instance(self) -> dict[str, str]:

@@ -13,14 +13,15 @@ def package() -> str:
 
 
 def new_client(aid: str, folder: Path, trust: Trust) -> Client:
-    # Each kind imports what only its package has.
-    if _name() == "aun-core":
-        from v1_clients import AunCoreClient as Kind
-    elif metadata.version("fastaun").startswith("0.2."):
-        from v1_clients import Fastaun02Client as Kind
-    else:
-        from fastaun_client import FastaunClient as Kind
-    return Kind(aid, folder, trust)
+    # Each module imports what only its package has.
+    if _name() == "fastaun" and not metadata.version("fastaun").startswith("0.2."):
+        from fastaun_client import FastaunClient
+
+        return FastaunClient(aid, folder, trust)
+    from v1_clients import AunCoreClient, Fastaun02Client
+
+    kind = Fastaun02Client if _name() == "fastaun" else AunCoreClient
+    return kind(aid, folder, trust)
 
 
 def _name() -> str:

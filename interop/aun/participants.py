@@ -51,6 +51,7 @@ class Participants:
             device = self._open(client.aid, folder)
             await device.log_in()
             await device.connect()
+            await device.catch_up()
             self._second_devices[client.aid] = device
         return self._second_devices[client.aid]
 

@@ -1,12 +1,13 @@
 """aun-core 0.2 and fastaun 0.2."""
 
+import asyncio
 import base64
 import time
 from pathlib import Path
 from typing import Any
 
 import aun_core
-from client import RETRY, SEED, Client, Sealing, Trust
+from client import RETRY, SEED, Client, Request, Sealing, Trust
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from inbox import Event
@@ -18,6 +19,7 @@ class AunCoreClient(Client):
     READY = "connected"
     STATE_EVENT = "connection.state"
     SEALING = Sealing.V1
+    OPENS = frozenset({Sealing.V1})
     KEEPS_ORDER = False
 
     def __init__(self, aid: str, folder: Path, trust: Trust) -> None:
@@ -86,11 +88,14 @@ class AunCoreClient(Client):
         params = {"to": to, "type": "e2ee.encrypted", "encrypted": True, "payload": copies[0]["envelope"]}
         return params | {"message_id": message_id, "timestamp": timestamp}
 
-    async def page(self, sender: str, after_seq: int = 0, limit: int = 200) -> dict[str, Any]:
-        return await self.raw_call("message.pull", {"after_seq": after_seq, "limit": limit} | self.instance)
+    async def new_prekey(self) -> Request:
+        return "message.e2ee.put_prekey", self.client._e2ee.generate_prekey()
 
-    async def raw_ack(self, sender: str, seq: int) -> dict[str, Any]:
-        return await self.raw_call("message.ack", {"seq": seq} | self.instance)
+    def pull_request(self, sender: str, after_seq: int, limit: int) -> Request:
+        return self.PULL, {"after_seq": after_seq, "limit": limit} | self.instance
+
+    def ack_request(self, sender: str, seq: int) -> Request:
+        return "message.ack", {"seq": seq} | self.instance
 
     @property
     def instance(self) -> dict[str, str]:
@@ -120,16 +125,20 @@ class AunCoreClient(Client):
 class Fastaun02Client(AunCoreClient):
     """fastaun 0.2: like aun-core, but all sealed messages have one copy for each device."""
 
+    # It uploads keys for both.
+    OPENS = frozenset({Sealing.V1, Sealing.V2})
     SEALS_WITHOUT_PREKEY = False
 
     async def catch_up(self) -> None:
-        # The client gives out messages of its pull after a connection, but not those of a call.
-        await self.client._fill_p2p_gap()
+        # It pulls one page after a connection, and the next one when the next message is pushed.
+        while (await self.page_of_all(self.client._seq_tracker.get_contiguous_seq(f"p2p:{self.aid}")))["messages"]:
+            await self.client._fill_p2p_gap()
+            await asyncio.sleep(0)
 
     async def seal(self, to: str, text: str, message_id: str) -> dict[str, Any]:
         timestamp = int(time.time() * 1000)
         copies = await self._copies(to, text, message_id, timestamp)
-        payload = {"type": "e2ee.multi_device", "logical_message_id": message_id}
+        payload: dict[str, Any] = {"type": "e2ee.multi_device", "logical_message_id": message_id}
         payload |= {"recipient_copies": copies, "self_copies": []}
         params = {"to": to, "type": "e2ee.multi_device", "encrypted": True, "payload": payload}
         return params | {"message_id": message_id, "timestamp": timestamp}
