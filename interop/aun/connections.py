@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from aun_core.errors import AUNError, AuthError
-from clients import Client
+from client import Client
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from report import CheckFailed, Report, require

@@ -21,9 +21,10 @@ def require(condition: bool, message: str) -> None:
         raise CheckFailed(message)
 
 
-def read_expected_missing(path: Path = EXPECTED_MISSING) -> set[str]:
-    lines = (line.split("#")[0].strip() for line in path.read_text().splitlines())
-    return {line for line in lines if line}
+def read_expected_missing(mode: str, path: Path = EXPECTED_MISSING) -> set[str]:
+    """Returns the names of the checks of a mode. A line has a mode and a name."""
+    lines = (line.split("#")[0].split() for line in path.read_text().splitlines())
+    return {line[1] for line in lines if line and line[0] == mode}
 
 
 class Report:
@@ -45,6 +46,10 @@ class Report:
         else:
             self._record(name, "ok")
 
+    def skip(self, name: str, reason: str) -> None:
+        """Records a check that this client has no way to run."""
+        self._record(name, "skipped", reason)
+
     def require_all_ran(self) -> None:
         """Fails for each listed check that did not run, such as a misspelled one."""
         for name in sorted(self._expected_missing - self._checks.keys()):
@@ -53,7 +58,7 @@ class Report:
     def finish(self, client: str) -> int:
         """Prints the summary. Returns the exit code."""
         states = [check["state"] for check in self._checks.values()]
-        counts = {state: states.count(state) for state in ("ok", "missing", "failed")}
+        counts = {state: states.count(state) for state in ("ok", "missing", "skipped", "failed")}
         print(json.dumps({"client": client, **counts, "checks": self._checks}), flush=True)
         return 1 if counts["failed"] or not counts["ok"] else 0
 
@@ -64,7 +69,7 @@ class Report:
         if state == "failed":
             print(f"FAIL {name} {reason}", flush=True)
         else:
-            print(f"{state} {name}", flush=True)
+            print(f"{state} {name}" + (f" {reason}" if state == "skipped" else ""), flush=True)
 
 
 def describe(error: BaseException) -> str:

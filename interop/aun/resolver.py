@@ -2,6 +2,8 @@
 
 import itertools
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 
 
@@ -14,19 +16,40 @@ class Order(Enum):
     FIXED = "fixed"
 
 
-def install(issuer: str, ports: list[int], order: Order) -> None:
-    """Replaces the lookup of the process. The port of a URL is ignored: clients also ask at 443."""
-    system_lookup = socket.getaddrinfo
-    lookups = itertools.count()
+class Resolver:
+    def __init__(self, issuer: str, ports: list[int], order: Order) -> None:
+        self.ports = ports
+        self._issuer = issuer
+        self._order = order
+        self._only: int | None = None
+        self._lookups = itertools.count()
 
-    def lookup(host, *args, **kwargs):
-        name = (host.decode() if isinstance(host, bytes) else str(host)).rstrip(".").lower()
-        if name != issuer and not name.endswith(f".{issuer}"):
-            return system_lookup(host, *args, **kwargs)
-        start = next(lookups) % len(ports) if order is Order.ROTATE else 0
-        return [
-            (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", port))
-            for port in ports[start:] + ports[:start]
-        ]
+    def install(self) -> None:
+        """Replaces the lookup of the process. The port of a URL is ignored: clients also ask at 443."""
+        system_lookup = socket.getaddrinfo
 
-    socket.getaddrinfo = lookup
+        def lookup(host, *args, **kwargs):
+            name = (host.decode() if isinstance(host, bytes) else str(host)).rstrip(".").lower()
+            if name != self._issuer and not name.endswith(f".{self._issuer}"):
+                return system_lookup(host, *args, **kwargs)
+            return [
+                (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", port))
+                for port in self._next_ports()
+            ]
+
+        socket.getaddrinfo = lookup
+
+    @contextmanager
+    def only(self, port: int) -> Iterator[None]:
+        """Hides the other replicas."""
+        self._only = port
+        try:
+            yield
+        finally:
+            self._only = None
+
+    def _next_ports(self) -> list[int]:
+        if self._only is not None:
+            return [self._only]
+        start = next(self._lookups) % len(self.ports) if self._order is Order.ROTATE else 0
+        return self.ports[start:] + self.ports[:start]
