@@ -1,6 +1,7 @@
 //! Agents.
 
 use guildhall_domain::ids::{AgentId, TenantId};
+use guildhall_protocol::rest::agents::inbox::{AgentInboxView, PutAgentInbox};
 use guildhall_protocol::rest::agents::{AgentView, AgentsView, CreateAgent, UpdateAgent};
 use reqwest::Method;
 
@@ -24,6 +25,19 @@ impl Client {
 
     pub async fn get_agent(&self, agent: AgentId) -> Result<AgentView, ClientError> {
         self.call(self.request(Method::GET, &["agents", &agent.to_string()])).await
+    }
+
+    pub async fn get_agent_inbox(&self, agent: AgentId) -> Result<AgentInboxView, ClientError> {
+        self.call(self.request(Method::GET, &["agents", &agent.to_string(), "inbox"])).await
+    }
+
+    /// Gives an agent an inbox, or changes whose messages start its work.
+    pub async fn put_agent_inbox(
+        &self,
+        agent: AgentId,
+        inbox: &PutAgentInbox,
+    ) -> Result<AgentInboxView, ClientError> {
+        self.call(self.request(Method::PUT, &["agents", &agent.to_string(), "inbox"]).json(inbox)).await
     }
 
     pub async fn update_agent(&self, agent: AgentId, change: &UpdateAgent) -> Result<AgentView, ClientError> {

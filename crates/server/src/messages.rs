@@ -1,9 +1,10 @@
-//! Messages between AIDs: how long they are kept, and the removal of what has expired.
+//! Messages between AIDs: how long they are kept, the removal of what has expired, and the answers of agents.
 
 use std::time::Duration;
 
 use guildhall_runtime::Tasks;
 use guildhall_runtime::reconcile::Reconcilers;
+use guildhall_service::front::agent_inboxes::AnswerMessages;
 use guildhall_service::messages::ExpireMessages;
 use guildhall_store::Store;
 use jiff::SignedDuration;
@@ -39,4 +40,10 @@ pub(crate) fn start_expiry(
 ) {
     let expire = ExpireMessages { store: store.clone(), lifetime, stop: tasks.stop() };
     reconcilers.start(tasks, ExpireMessages::INTERVAL, expire);
+}
+
+/// Starts to answer the messages of agents.
+pub(crate) fn start_answers(answers: AnswerMessages, tasks: &Tasks, reconcilers: &Reconcilers) {
+    let signal = reconcilers.start(tasks, AnswerMessages::INTERVAL, answers.clone());
+    answers.notify(signal);
 }

@@ -30,6 +30,7 @@ use guildhall_service::access::tenants::Tenants;
 use guildhall_service::access::users::Users;
 use guildhall_service::approvals::policies::check_policies;
 use guildhall_service::approvals::reconcile::ExpireApprovals;
+use guildhall_service::front::FrontParts;
 use guildhall_service::front::attachments::Attachments;
 use guildhall_service::identity::issuer::Issuer;
 use guildhall_service::journal::Journals;
@@ -59,7 +60,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::gateway::Addresses;
-use crate::messages::start_expiry;
+use crate::messages::{start_answers, start_expiry};
 use crate::public_url::PublicUrl;
 use crate::settings::{Settings, bus_options};
 use crate::start_error::StartError;
@@ -134,14 +135,28 @@ impl Server {
         let profiles = profiles::open(&deps, settings.address_rules.clone(), config.secrets.validate_within);
         start_group_reconcilers(config, &deps, &profiles, settings.egress, &tasks, &reconcilers);
         start_expiry(&deps.owner_store, settings.message_lifetime, &tasks, &reconcilers);
+        let messages = messages::open(messages::MessageParts {
+            store: &store,
+            clock: &clock,
+            bus: &bus,
+            tasks: &tasks,
+            issuer: settings.issuer.as_ref().map(|issuer| issuer.authority.name().clone()),
+            lifetime: settings.message_lifetime,
+        });
+        let gateway_url = gateway::url(config, settings.issuer.as_ref(), &settings.public_url, addresses);
+        let access_rules = access_rules(config, &settings.public_url, addresses, settings.issuer.as_ref());
+        let aids = identity::open(&deps, &auth, settings.issuer, config.aun.registration);
+        let parts = FrontParts { runs: &runs, approvals: &approvals, identity: &aids, attachments };
+        let front = front::open(&deps, parts);
+        start_answers(front.answer_messages(&deps, &aids, &messages, &tasks), &tasks, &reconcilers);
         let starter = launcher::start(config, deps.credentials.launcher.clone(), &deps, &reconcilers, &tasks);
         let health = start_health(&identity, &deps, &bus, reconcilers, &tasks).await;
 
         let oidc = settings.oidc.map(|provider| provider.open(&settings.public_url, &auth, &clock));
         let watches = authority_watches(config, &deps, &tasks);
         let app = App::new(Parts {
-            gateway_url: gateway::url(config, settings.issuer.as_ref(), &settings.public_url, addresses),
-            access_rules: access_rules(config, &settings.public_url, addresses, settings.issuer.as_ref()),
+            gateway_url,
+            access_rules,
             sockets: sockets(config, &tasks, watches.clone(), &accepting),
             streams: streams(config, &tasks, watches, &accepting),
             waiting_requests: WaitingRequests::new(config.http.max_connections.get()),
@@ -149,21 +164,14 @@ impl Server {
             profiles,
             runners: runners::open(&deps, &runs, starter),
             sessions: sessions::open(&deps, &runs),
-            front: front::open(&deps, &runs, &approvals, attachments),
+            front,
             approvals,
             runs,
             agents: agents::open(&deps),
             webhooks: webhooks::open(&deps, settings.address_rules),
             retention: retention::open(&deps, config.retention.technical_after),
-            messages: messages::open(messages::MessageParts {
-                store: &store,
-                clock: &clock,
-                bus: &bus,
-                tasks: &tasks,
-                issuer: settings.issuer.as_ref().map(|issuer| issuer.authority.name().clone()),
-                lifetime: settings.message_lifetime,
-            }),
-            identity: identity::open(&deps, &auth, settings.issuer, config.aun.registration),
+            messages,
+            identity: aids,
             access: access::open(&deps, auth, oidc),
             clock: clock.clone(),
             denials: DenialLog::default(),

@@ -5,6 +5,8 @@
 //!
 //! This crate contains no business rules: it reads and writes what the caller passes in.
 
+pub mod agent_answers;
+pub mod agent_inboxes;
 pub mod agents;
 pub mod aid_certificates;
 pub mod aid_issuer;

@@ -85,7 +85,7 @@ pub(super) async fn bootstrap(
     params: BootstrapParams,
 ) -> Result<BootstrapResult, CallError> {
     let aid: Aid = parse("peer_aid", &params.peer_aid)?;
-    let RecipientKeys { certificate, identity_key, devices } =
+    let RecipientKeys { certificate, identity_key, devices, is_hosted } =
         session.app.messages.keys.recipient(session.inbox_client()?, &aid).await?;
     let device = |key: Option<SignedPrekey>| DeviceKeyBody {
         aid: aid.to_string(),
@@ -108,5 +108,6 @@ pub(super) async fn bootstrap(
         peer_devices,
         audit_recipients: Vec::new(),
         certs: BTreeMap::from([(aid.to_string(), body)]),
+        hosted: is_hosted,
     })
 }

@@ -2,6 +2,7 @@
 
 mod coverage;
 mod delivery;
+mod hosted_agent;
 mod inbox;
 pub mod keys;
 mod payload;
@@ -10,6 +11,7 @@ mod view;
 
 pub use coverage::{PeerCoverage, PeerPosition, peer_coverage};
 pub use delivery::{DeliveryMode, RING_AGE, RING_SIZE, preferred_instance};
+pub use hosted_agent::{AgentAnswer, WorkSenders, answer_id, message_words, progress_payload, refusal_id};
 pub use inbox::{
     Inbox, InboxId, InboxMessage, InboxSeq, InvalidMessageId, MessageContent, MessageId, MessageKind,
     SenderState,

@@ -224,6 +224,9 @@ pub struct BootstrapResult {
     pub audit_recipients: Vec<DeviceKeyBody>,
     /// The certificate of the peer.
     pub certs: BTreeMap<String, CertificateBody>,
+    /// The peer is an agent whose key this server holds: messages to it are not encrypted end to end.
+    #[serde(default)]
+    pub hosted: bool,
 }
 
 /// The key of a device.

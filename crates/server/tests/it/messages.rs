@@ -1,5 +1,6 @@
 //! Messages between AIDs on two replicas.
 
+mod agents;
 mod cursors;
 mod modes;
 mod recalls;

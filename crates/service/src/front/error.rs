@@ -52,6 +52,14 @@ pub enum FrontError {
         "binary content url: must be a signed URL of your own, from POST /api/v1/agent/attachments, that has not expired"
     )]
     InvalidAttachmentUrl,
+    #[error("the agent has no inbox: give it one with `guildhall agents inbox AGENT`")]
+    NoInbox,
+    #[error("name: the agent has the AID `{0}`, which cannot be changed")]
+    OtherAid(String),
+    #[error("name: the slug of the agent cannot be the name of an AID: choose a name")]
+    SlugIsNoName,
+    #[error("cannot create the key of the agent")]
+    AgentKey,
 }
 
 impl FrontError {
@@ -64,12 +72,16 @@ impl FrontError {
             | Self::NoOpenRun
             | Self::OpenInterrupts
             | Self::RunEnded
-            | Self::NoAttachmentStorage => FailureKind::Conflict,
+            | Self::NoAttachmentStorage
+            | Self::OtherAid(_) => FailureKind::Conflict,
+            Self::NoInbox => FailureKind::NotFound,
+            Self::AgentKey => FailureKind::Internal,
             Self::UnknownInterrupt(_)
             | Self::InterruptAnswer(..)
             | Self::SeveralTurns
             | Self::OtherAgent
             | Self::NoMessage
+            | Self::SlugIsNoName
             | Self::InvalidImage(_)
             | Self::InvalidAttachmentUrl => FailureKind::InvalidInput,
             Self::AttachmentStorage(_) => FailureKind::InfraFailed,

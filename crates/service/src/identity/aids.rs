@@ -10,8 +10,8 @@ use guildhall_domain::identity::{
     Aid, AidName, AidOwner, IssuedCertificate, OwnedAid, RESERVATION_LIFETIME, RegistrationMode, Reservation,
     RevocationReason, registration_owner,
 };
-use guildhall_domain::ids::PrincipalId;
-use guildhall_identity::pki::{LeafRequest, P256PublicKey, ParsedCertificate};
+use guildhall_domain::ids::{AgentId, PrincipalId};
+use guildhall_identity::pki::{EcKey, LeafRequest, P256PublicKey, ParsedCertificate};
 use guildhall_runtime::Clock;
 use guildhall_store::principals::{self, NewPrincipal};
 use guildhall_store::{Store, Tx, aid_certificates, aid_logins, aid_reservations, aids};
@@ -125,13 +125,7 @@ impl Aids {
     /// Issues a new certificate for the same key. A revoked key gets none, and an hour must be over since the last one.
     pub async fn renew(&self, caller: &Caller, aid: &Aid) -> Result<IssuedCertificate, ServiceError> {
         let (mut tx, found) = self.lock(caller, aid).await?;
-        let now = self.clock.now();
-        found.certificate.check_renewal(now).map_err(IdentityError::from)?;
-        let parsed = ParsedCertificate::from_der(&found.certificate.der);
-        let key = parsed.map_err(|_| ServiceError::NOT_FOUND)?.public_key;
-        let issued = self.issue(&mut tx, aid, &key, now).await?;
-        let detail = json!({ "serial": issued.serial.to_string(), "notAfter": issued.not_after });
-        record(&mut tx, "aid.renewed", Some(caller.principal), aid, detail).await?;
+        let issued = self.renew_in(&mut tx, &found, Some(caller.principal), self.clock.now()).await?;
         tx.commit().await?;
         Ok(issued)
     }
@@ -169,6 +163,50 @@ impl Aids {
         Ok((tx, found))
     }
 
+    /// Registers the AID of an agent whose key the server holds. The agent owns it.
+    pub(crate) async fn insert_hosted(
+        &self,
+        tx: &mut Tx,
+        name: AidName,
+        agent: AgentId,
+        key: &EcKey,
+        actor: PrincipalId,
+    ) -> Result<Aid, ServiceError> {
+        let (aid, owner) = (self.aid(name), PrincipalId::from_uuid(agent.as_uuid()));
+        let key = P256PublicKey::of(key).map_err(IdentityError::from)?;
+        self.insert_in(tx, &aid, owner, &key, Some(actor)).await?;
+        Ok(aid)
+    }
+
+    /// Renews the certificate of an AID whose key the server holds, if it has less than this left.
+    pub(crate) async fn renew_hosted(&self, aid: &Aid, left: SignedDuration) -> Result<(), ServiceError> {
+        let (mut tx, now) = (self.store.begin().await?, self.clock.now());
+        let found = aids::lock(&mut tx, aid).await?.ok_or(ServiceError::NOT_FOUND)?;
+        if found.certificate.not_after > add(now, left) {
+            // Another replica was faster.
+            return Ok(tx.rollback().await?);
+        }
+        self.renew_in(&mut tx, &found, None, now).await?;
+        Ok(tx.commit().await?)
+    }
+
+    async fn renew_in(
+        &self,
+        tx: &mut Tx,
+        found: &OwnedAid,
+        actor: Option<PrincipalId>,
+        now: Timestamp,
+    ) -> Result<IssuedCertificate, ServiceError> {
+        let current = &found.certificate;
+        current.check_renewal(now).map_err(IdentityError::from)?;
+        let parsed = ParsedCertificate::from_der(&current.der);
+        let key = parsed.map_err(|_| ServiceError::NOT_FOUND)?.public_key;
+        let issued = self.issue(tx, &current.aid, &key, now).await?;
+        let detail = json!({ "serial": issued.serial.to_string(), "notAfter": issued.not_after });
+        record(tx, "aid.renewed", actor, &current.aid, detail).await?;
+        Ok(issued)
+    }
+
     async fn insert(
         &self,
         mut tx: Tx,
@@ -177,14 +215,26 @@ impl Aids {
         key: &P256PublicKey,
         actor: Option<PrincipalId>,
     ) -> Result<IssuedCertificate, ServiceError> {
+        let issued = self.insert_in(&mut tx, aid, owner, key, actor).await?;
+        tx.commit().await?;
+        Ok(issued)
+    }
+
+    async fn insert_in(
+        &self,
+        tx: &mut Tx,
+        aid: &Aid,
+        owner: PrincipalId,
+        key: &P256PublicKey,
+        actor: Option<PrincipalId>,
+    ) -> Result<IssuedCertificate, ServiceError> {
         aid.name().check_available().map_err(IdentityError::from)?;
-        if !aids::insert(&mut tx, aid, owner).await? {
+        if !aids::insert(tx, aid, owner).await? {
             return Err(IdentityError::Exists.into());
         }
-        let issued = self.issue(&mut tx, aid, key, self.clock.now()).await?;
+        let issued = self.issue(tx, aid, key, self.clock.now()).await?;
         let detail = json!({ "owner": owner.to_string(), "serial": issued.serial.to_string() });
-        record(&mut tx, "aid.created", actor, aid, detail).await?;
-        tx.commit().await?;
+        record(tx, "aid.created", actor, aid, detail).await?;
         Ok(issued)
     }
 

@@ -21,6 +21,7 @@ use tracing::debug;
 use uuid::Uuid;
 
 use super::InboxClient;
+use super::growth::GrowthWatch;
 use super::mailbox::{InboxEvent, Mailbox};
 use crate::ServiceError;
 
@@ -47,6 +48,7 @@ const RETRY_DELAY: Duration = Duration::from_millis(200);
 pub(super) struct Hub {
     store: Store,
     inner: Arc<Inner>,
+    growth: GrowthWatch,
     /// This replica, among those that share the bus.
     replica: Uuid,
 }
@@ -117,8 +119,9 @@ impl Hub {
         bus: &Bus,
         tasks: &Tasks,
         sent: mpsc::Receiver<Vec<InboxUpdate>>,
+        growth: GrowthWatch,
     ) -> Self {
-        let hub = Self { store: store.clone(), inner: Arc::default(), replica: Uuid::now_v7() };
+        let hub = Self { store: store.clone(), inner: Arc::default(), growth, replica: Uuid::now_v7() };
         let (running, bus, stop) = (hub.clone(), bus.clone(), tasks.stop());
         tasks.spawn("inbox-hub", async move {
             tokio::select! {
@@ -190,6 +193,7 @@ impl Hub {
     }
 
     fn wake(&self, inbox: InboxId, last_seq: InboxSeq) {
+        self.growth.has_grown(inbox);
         match self.inner.inboxes().get_mut(&inbox) {
             Some(local) => local.announced = local.announced.max(last_seq),
             None => return,

@@ -10,7 +10,7 @@ use guildhall_domain::messages::{InboxId, MessageId, SentPayload};
 use guildhall_identity::e2ee::{EnvelopeError, SignedSpk};
 use guildhall_identity::pki::{P256PublicKey, ParsedCertificate};
 use guildhall_runtime::Clock;
-use guildhall_store::{Store, aid_certificates, aids, e2ee_prekeys, e2ee_signed_prekeys};
+use guildhall_store::{Store, agent_inboxes, aid_certificates, aids, e2ee_prekeys, e2ee_signed_prekeys};
 
 use super::InboxClient;
 use super::addresses::Addresses;
@@ -33,6 +33,8 @@ pub struct RecipientKeys {
     pub identity_key: String,
     /// None where no device has stored one: the message is sealed for the key of the certificate.
     pub devices: Vec<DeviceKeys>,
+    /// The AID is the one of an agent that the server answers for.
+    pub is_hosted: bool,
 }
 
 /// Stores and hands out keys. Cheap to clone.
@@ -132,7 +134,8 @@ impl Keys {
             );
         }
         let identity_key = STANDARD.encode(current.key.spki());
-        Ok(RecipientKeys { certificate: current.certificate, identity_key, devices })
+        let is_hosted = agent_inboxes::is_hosted(&self.store, inbox).await?;
+        Ok(RecipientKeys { certificate: current.certificate, identity_key, devices, is_hosted })
     }
 
     /// Refuses a sealed message that no device of the recipient can open, as far as that is seen without a private key. Returns the id

@@ -4,6 +4,7 @@ mod acks;
 mod addresses;
 mod envelopes;
 mod error;
+mod growth;
 mod hub;
 mod keys;
 mod mailbox;
@@ -28,6 +29,7 @@ use tokio::sync::mpsc;
 
 pub use acks::{Acks, ConfirmedCursor};
 pub use error::MessageError;
+pub use growth::GrowthWatch;
 pub use hub::Subscription;
 pub use keys::{DeviceKeys, Keys, RecipientKeys};
 pub use mailbox::InboxEvent;
@@ -67,6 +69,7 @@ pub struct Group {
     pub recalls: Recalls,
     pub presence: Presence,
     pub keys: Keys,
+    pub growth: GrowthWatch,
     addresses: Addresses,
     hub: Hub,
 }
@@ -89,7 +92,8 @@ pub fn open(parts: MessageParts<'_>) -> Group {
     let MessageParts { store, clock, bus, tasks, issuer, lifetime } = parts;
     let (updates, queued) = mpsc::channel(MAX_QUEUED_UPDATES);
     let writer = MessageWriter::start(store, tasks, &updates);
-    let hub = Hub::start(store, bus, tasks, queued);
+    let growth = GrowthWatch::default();
+    let hub = Hub::start(store, bus, tasks, queued, growth.clone());
     let notices = Notices::start(hub.clone(), bus, tasks);
     let presence = Presence::start(hub.clone(), store, bus, tasks);
     let addresses = Addresses::new(store.clone(), issuer.map(Arc::new));
@@ -102,6 +106,7 @@ pub fn open(parts: MessageParts<'_>) -> Group {
         recalls: Recalls::new(store.clone(), clock.clone(), updates, lifetime),
         presence,
         keys,
+        growth,
         addresses,
         hub,
     }
@@ -117,6 +122,17 @@ impl Group {
     ) -> Result<InboxClient, ServiceError> {
         let inbox = self.addresses.inbox_of(&session.aid).await?;
         Ok(InboxClient { aid: session.aid.clone(), inbox, instance, mode })
+    }
+
+    /// Returns the client with which the server reads and writes for an AID whose key it holds.
+    pub async fn hosted_client(&self, aid: &Aid, instance: ClientSlot) -> Result<InboxClient, ServiceError> {
+        let inbox = self.addresses.inbox_of(aid).await?;
+        Ok(InboxClient { aid: aid.clone(), inbox, instance, mode: DeliveryMode::Fanout })
+    }
+
+    /// Returns the inbox of a registered AID of this issuer.
+    pub async fn inbox_of(&self, aid: &Aid) -> Result<InboxId, ServiceError> {
+        self.addresses.inbox_of(aid).await
     }
 
     /// Subscribes a connection to what is new in its inbox. What came before is pulled.

@@ -2,6 +2,7 @@
 
 mod automations;
 mod end_users;
+mod inbox;
 mod pipeline;
 
 use axum::Json;
@@ -172,6 +173,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(create, list))
         .routes(routes!(get, update))
+        .routes(routes!(inbox::get, inbox::put))
         .routes(routes!(automations::create, automations::list))
         .routes(routes!(automations::get, automations::update))
 }

@@ -2,6 +2,7 @@
 
 mod change;
 mod end_users;
+mod inbox;
 pub(crate) mod pipeline_file;
 
 use anyhow::Result;
@@ -26,7 +27,8 @@ const EXAMPLES: &str = "Examples:
   guildhall agents create reviewer --profile codex --workspace git:https://github.com/OWNER/REPOSITORY#main
   guildhall agents ls
   guildhall agents show helper
-  guildhall agents update helper --instructions 'Answer in one sentence.'";
+  guildhall agents update helper --instructions 'Answer in one sentence.'
+  guildhall agents inbox helper --senders members";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -128,6 +130,8 @@ enum Commands {
     },
     /// Change an agent; what is not given stays as it is
     Update(change::UpdateArgs),
+    /// Give an agent an AID and an inbox, so that messages to it start work
+    Inbox(inbox::InboxArgs),
 }
 
 pub(crate) fn run(args: &AgentsArgs) -> Result<()> {
@@ -136,6 +140,7 @@ pub(crate) fn run(args: &AgentsArgs) -> Result<()> {
         Commands::Ls { tenant, common } => block_on(list(tenant, common)),
         Commands::Show { agent, tenant, common } => block_on(show(agent, tenant, common)),
         Commands::Update(args) => block_on(change::run(args)),
+        Commands::Inbox(args) => block_on(inbox::run(args)),
     }
 }
 

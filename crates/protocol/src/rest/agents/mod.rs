@@ -2,6 +2,7 @@
 
 pub mod automations;
 pub mod end_users;
+pub mod inbox;
 pub mod pipeline;
 
 use jiff::Timestamp;

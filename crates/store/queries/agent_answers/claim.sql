@@ -1,0 +1,23 @@
+-- Claims answers whose turn has ended: some of them, or any where $1 is null.
+WITH ended AS (
+    SELECT answer.command
+    FROM agent_answers AS answer
+    JOIN commands ON commands.id = answer.command
+    WHERE ($1::uuid[] IS NULL OR answer.command = ANY($1))
+        AND commands.ended_at IS NOT NULL
+        AND answer.claimed_until <= now()
+    ORDER BY answer.created_at
+    LIMIT $2
+    FOR UPDATE OF answer SKIP LOCKED
+)
+
+UPDATE agent_answers AS claimed SET claimed_until = now() + $3::float8 * interval '1 second'
+FROM ended
+JOIN commands ON commands.id = ended.command
+CROSS JOIN agent_inboxes AS hosted
+JOIN agents ON agents.id = hosted.agent
+CROSS JOIN inboxes AS recipient
+WHERE claimed.command = ended.command AND hosted.agent = claimed.agent AND recipient.id = claimed.recipient
+RETURNING
+    claimed.command, commands.run, hosted.agent, agents.tenant, hosted.inbox, hosted.aid, hosted.sealed_key,
+    recipient.aid AS recipient, claimed.message_id, claimed.message_kind

@@ -1,0 +1,1 @@
+DELETE FROM agent_answers WHERE command = $1

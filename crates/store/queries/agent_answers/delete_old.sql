@@ -1,0 +1,1 @@
+DELETE FROM agent_answers WHERE created_at < $1

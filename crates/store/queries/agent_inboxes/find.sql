@@ -1,0 +1,1 @@
+SELECT aid, senders FROM agent_inboxes WHERE agent = $1

@@ -1,0 +1,1 @@
+SELECT inbox FROM agent_inboxes ORDER BY inbox LIMIT $1
