@@ -6,7 +6,8 @@ use guildhall_protocol::rpc::auth::ClientCapabilities;
 use guildhall_protocol::rpc::message::{AckEvent, MessageRow, PeerMessageEvent, RecalledEvent};
 use guildhall_service::messages::{AckNotice, InboxClient, InboxEvent, for_instance};
 
-/// The second version of end-to-end encryption, in the capabilities of a client.
+/// The versions of end-to-end encryption, in the capabilities of a client. Some clients open both.
+const E2EE_V1: &str = "e2ee";
 const E2EE_V2: &str = "e2ee_v2";
 
 /// The largest payload that an event repeats for clients of the second version. Larger ones are pulled.
@@ -15,16 +16,22 @@ const MAX_INLINE_BYTES: usize = 64 * 1024;
 /// Which events a client expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventStyle {
-    /// Sealed messages of the second version have an event of their own, and those of the first cannot be opened.
+    /// It keeps one cursor for each sender.
     is_v2: bool,
+    /// It opens sealed messages of the first version.
+    opens_v1: bool,
     takes_inline: bool,
 }
 
 impl EventStyle {
     pub(super) fn new(capabilities: Option<&ClientCapabilities>) -> Self {
-        let is_v2 = |found: &ClientCapabilities| found.supported_p2p_e2ee.iter().any(|name| name == E2EE_V2);
+        let supports = |version: &str| {
+            capabilities.is_some_and(|found| found.supported_p2p_e2ee.iter().any(|name| name == version))
+        };
+        let is_v2 = supports(E2EE_V2);
         Self {
-            is_v2: capabilities.is_some_and(is_v2),
+            is_v2,
+            opens_v1: !is_v2 || supports(E2EE_V1),
             takes_inline: capabilities.is_some_and(|found| found.inline_realtime_payload_v1),
         }
     }
@@ -48,7 +55,7 @@ impl EventStyle {
             let event = PeerMessageEvent::new(message, inline);
             return Some(Notification::new("event/peer.v2.message_received", event).to_text());
         }
-        let view = if self.is_v2 { PageView::WithoutSealedV1 } else { PageView::All };
+        let view = if self.opens_v1 { PageView::All } else { PageView::WithoutSealedV1 };
         let message = for_instance(message.clone(), client, view)?;
         let mut row = MessageRow::new(&message, device);
         row.prev_peer_seq = self.is_v2.then_some(message.previous_of_sender.get());
