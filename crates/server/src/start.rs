@@ -31,6 +31,7 @@ use guildhall_service::access::users::Users;
 use guildhall_service::approvals::policies::check_policies;
 use guildhall_service::approvals::reconcile::ExpireApprovals;
 use guildhall_service::front::FrontParts;
+use guildhall_service::front::agent_inboxes::AgentInboxes;
 use guildhall_service::front::attachments::Attachments;
 use guildhall_service::identity::issuer::Issuer;
 use guildhall_service::journal::Journals;
@@ -87,6 +88,7 @@ pub struct Server {
     drained: watch::Receiver<Option<DrainOutcome>>,
     drain_delay: Duration,
     launcher: Option<Arc<dyn Launcher>>,
+    agent_inboxes: AgentInboxes,
 }
 
 impl Server {
@@ -148,6 +150,7 @@ impl Server {
         let aids = identity::open(&deps, &auth, settings.issuer, config.aun.registration);
         let parts = FrontParts { runs: &runs, approvals: &approvals, identity: &aids, attachments };
         let front = front::open(&deps, parts);
+        let agent_inboxes = front.agent_inboxes.clone();
         start_answers(front.answer_messages(&deps, &aids, &messages, &tasks), &tasks, &reconcilers);
         let starter = launcher::start(config, deps.credentials.launcher.clone(), &deps, &reconcilers, &tasks);
         let health = start_health(&identity, &deps, &bus, reconcilers, &tasks).await;
@@ -183,7 +186,19 @@ impl Server {
         let drained = serve(config, &tasks, listeners, app, accepting.clone());
         info!(replica.id = %identity.replica, address = %addresses.plain, "serving on {}", addresses.plain);
         let (drain_delay, launcher) = (config.http.drain_delay, deps.credentials.launcher);
-        Ok(Self { addresses, identity, health, store, bus, tasks, accepting, drained, drain_delay, launcher })
+        Ok(Self {
+            addresses,
+            identity,
+            health,
+            store,
+            bus,
+            tasks,
+            accepting,
+            drained,
+            drain_delay,
+            launcher,
+            agent_inboxes,
+        })
     }
 
     #[must_use]
@@ -221,7 +236,8 @@ impl Server {
             return Ok(false);
         };
         let tenant = Tenants::new(self.store.clone()).create_first(owner, tenant).await?;
-        agents::create_demo(&self.store, tenant, owner).await?;
+        let demo = agents::create_demo(&self.store, tenant, owner).await?;
+        self.agent_inboxes.create_first(demo).await?;
         Ok(true)
     }
 

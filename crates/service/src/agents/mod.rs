@@ -46,14 +46,19 @@ pub struct CreateAgent {
 }
 
 /// Creates the demo agent of the first tenant, as its default. Its audit entry has no actor.
-pub async fn create_demo(store: &Store, tenant: TenantId, owner: PrincipalId) -> Result<(), ServiceError> {
+pub async fn create_demo(
+    store: &Store,
+    tenant: TenantId,
+    owner: PrincipalId,
+) -> Result<AgentId, ServiceError> {
     let (id, demo) = (AgentId::generate(), demo()?);
     let mut tx = store.begin().await?;
     insert(&mut tx, id, tenant, owner, &demo).await?;
     let (action, actor) = ("agent.created", None);
     let (log, object, detail) = (AuditLog::Tenant(tenant), id.to_string(), created_detail(&demo));
     audit::record(&mut tx, &AuditEvent { log, action, actor, object, detail }).await?;
-    Ok(tx.commit().await?)
+    tx.commit().await?;
+    Ok(id)
 }
 
 /// Returns an agent that needs no model.

@@ -4,6 +4,7 @@ use guildhall_domain::front::attachment::{InvalidImage, UnreferencedQuotaExceede
 use guildhall_domain::front::interrupt_answer::InvalidInterruptAnswer;
 use guildhall_domain::ids::ApprovalId;
 use guildhall_domain::{Failure, FailureKind};
+use guildhall_identity::e2ee::SealingError;
 
 use super::object_storage::ObjectStorageError;
 
@@ -58,8 +59,10 @@ pub enum FrontError {
     OtherAid(String),
     #[error("name: the slug of the agent cannot be the name of an AID: choose a name")]
     SlugIsNoName,
-    #[error("cannot create the key of the agent")]
+    #[error("cannot create or open the key of the agent")]
     AgentKey,
+    #[error("cannot seal the answer")]
+    SealAnswer(#[source] SealingError),
 }
 
 impl FrontError {
@@ -75,7 +78,7 @@ impl FrontError {
             | Self::NoAttachmentStorage
             | Self::OtherAid(_) => FailureKind::Conflict,
             Self::NoInbox => FailureKind::NotFound,
-            Self::AgentKey => FailureKind::Internal,
+            Self::AgentKey | Self::SealAnswer(_) => FailureKind::Internal,
             Self::UnknownInterrupt(_)
             | Self::InterruptAnswer(..)
             | Self::SeveralTurns

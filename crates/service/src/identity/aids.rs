@@ -170,11 +170,11 @@ impl Aids {
         name: AidName,
         agent: AgentId,
         key: &EcKey,
-        actor: PrincipalId,
+        actor: Option<PrincipalId>,
     ) -> Result<Aid, ServiceError> {
         let (aid, owner) = (self.aid(name), PrincipalId::from_uuid(agent.as_uuid()));
         let key = P256PublicKey::of(key).map_err(IdentityError::from)?;
-        self.insert_in(tx, &aid, owner, &key, Some(actor)).await?;
+        self.insert_in(tx, &aid, owner, &key, actor).await?;
         Ok(aid)
     }
 

@@ -138,6 +138,23 @@ impl Keys {
         Ok(RecipientKeys { certificate: current.certificate, identity_key, devices, is_hosted })
     }
 
+    /// Returns the certificate of an AID's present key that a sealed message names.
+    pub(crate) async fn certificate(
+        &self,
+        aid: &Aid,
+        fingerprint: &str,
+    ) -> Result<Option<ParsedCertificate>, ServiceError> {
+        let current = self.current_key(aid).await?;
+        self.named_certificate(aid, &current, fingerprint).await
+    }
+
+    /// Returns the newest certificate of an AID.
+    pub(crate) async fn current_certificate(&self, aid: &Aid) -> Result<ParsedCertificate, ServiceError> {
+        let found = aids::find(&self.store, aid).await?.ok_or(MessageError::UnknownAid)?;
+        let parsed = ParsedCertificate::from_der(&found.certificate.der);
+        Ok(parsed.map_err(crate::identity::error::AidLoginError::from)?)
+    }
+
     /// Refuses a sealed message that no device of the recipient can open, as far as that is seen without a private key. Returns the id
     /// that its sender has sealed with it.
     pub(super) async fn check_sealed(

@@ -1,19 +1,18 @@
 //! Sends the answers of turns that have ended.
 
-use guildhall_domain::identity::Aid;
-use guildhall_domain::messages::{AgentAnswer, DeliveryMode, MessageId, SentPayload, answer_id};
+use guildhall_domain::messages::{AgentAnswer, DeliveryMode, MessageKind, answer_id};
 use guildhall_domain::runs::command::{Command, CommandState};
 use guildhall_domain::runs::event::EventBody;
+use guildhall_identity::e2ee::v1::ENVELOPE_TYPE;
 use guildhall_store::agent_answers::{self, DueAnswer, NewAnswer};
-use guildhall_store::agent_inboxes::HostedAgent;
 use guildhall_store::journal::{self, Scope};
 use guildhall_store::{commands, runs};
-use serde_json::Value;
 
 use super::instance;
 use super::reconcile::AnswerMessages;
+use super::sealing::AgentMessage;
 use crate::ServiceError;
-use crate::messages::{InboxClient, MessageError, MessageRequest};
+use crate::messages::{MessageError, MessageRequest};
 
 /// The longest answer. A longer one is cut; the session has all of it.
 const MAX_ANSWER_BYTES: usize = 200_000;
@@ -30,9 +29,9 @@ impl AnswerMessages {
             let answer = NewAnswer { command: next, agent, recipient, message, kind };
             agent_answers::insert(store, &answer).await?;
         } else {
-            let answer = self.answer(&turn).await?;
-            let payload = answer.payload(&due.message);
-            self.send(&due.agent, &due.recipient, answer_id(due.command), &payload).await?;
+            let payload = self.answer(&turn).await?.payload(&due.message);
+            let (agent, to, id) = (&due.agent, &due.recipient, answer_id(due.command));
+            self.send(&AgentMessage { agent, to, id: &id, payload: &payload }, due.kind).await?;
         }
         Ok(agent_answers::delete(store, due.command).await?)
     }
@@ -58,33 +57,23 @@ impl AnswerMessages {
         Ok(AgentAnswer::Reply(cut(text).to_owned()))
     }
 
-    /// Sends a message of an agent that is stored.
-    pub(super) async fn send(
-        &self,
-        agent: &HostedAgent,
-        to: &Aid,
-        id: MessageId,
-        payload: &Value,
-    ) -> Result<(), ServiceError> {
-        let client = self.messages.hosted_client(&agent.aid, instance()).await?;
-        match self.send_as(&client, to, Some(id), payload, DeliveryMode::Fanout).await {
+    /// Sends a message of an agent that is stored, sealed as the message was that it answers.
+    pub(super) async fn send(&self, message: &AgentMessage<'_>, kind: MessageKind) -> Result<(), ServiceError> {
+        let client = self.messages.hosted_client(&message.agent.aid, instance()).await?;
+        let payload = self.seal_message(message, kind).await?;
+        let envelope_type = if kind == MessageKind::SealedV1 { ENVELOPE_TYPE } else { "" };
+        let request = MessageRequest {
+            to: message.to.clone(),
+            id: Some(message.id.clone()),
+            payload,
+            envelope_type: envelope_type.to_owned(),
+            mode: DeliveryMode::Fanout,
+        };
+        match self.messages.sends.send(&client, request).await {
             // It was sent before, with other words: the turn has only one answer.
-            Ok(()) | Err(ServiceError::Message(MessageError::IdReused)) => Ok(()),
+            Ok(_) | Err(ServiceError::Message(MessageError::IdReused)) => Ok(()),
             Err(error) => Err(error),
         }
-    }
-
-    pub(super) async fn send_as(
-        &self,
-        client: &InboxClient,
-        to: &Aid,
-        id: Option<MessageId>,
-        payload: &Value,
-        mode: DeliveryMode,
-    ) -> Result<(), ServiceError> {
-        let payload = SentPayload::Plain(payload.to_string());
-        let request = MessageRequest { to: to.clone(), id, payload, envelope_type: String::new(), mode };
-        self.messages.sends.send(client, request).await.map(drop)
     }
 }
 

@@ -5,12 +5,13 @@ mod progress;
 mod questions;
 mod reconcile;
 mod renewal;
+mod sealing;
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{AgentsManage, AgentsRead};
 use guildhall_domain::agents::Agent;
 use guildhall_domain::identity::{AidName, ClientSlot};
-use guildhall_domain::ids::AgentId;
+use guildhall_domain::ids::{AgentId, PrincipalId};
 use guildhall_domain::messages::WorkSenders;
 use guildhall_identity::pki::{Curve, EcKey};
 use guildhall_store::agent_inboxes::{self, NewAgentInbox};
@@ -69,7 +70,7 @@ impl AgentInboxes {
             }
             Some(found) if found.senders == request.senders => Ok(found),
             Some(_) => self.set_senders(caller, &agent, request.senders).await,
-            None => self.create(caller, &agent, request).await,
+            None => self.create(Some(caller.principal), &agent, request).await,
         }
     }
 
@@ -82,14 +83,24 @@ impl AgentInboxes {
         let mut tx = self.deps.store.begin().await?;
         let changed = agent_inboxes::set_senders(&mut tx, agent.id, senders).await?;
         let changed = changed.ok_or(FrontError::NoInbox)?;
-        record(&mut tx, caller, "agent.inbox-changed", agent.id, &changed).await?;
+        record(&mut tx, Some(caller.principal), "agent.inbox-changed", agent, &changed).await?;
         tx.commit().await?;
         Ok(changed)
     }
 
+    /// Gives the demo agent of a new installation an inbox, if this server is an issuer. Its audit entry has no actor.
+    pub async fn create_first(&self, agent: AgentId) -> Result<(), ServiceError> {
+        if self.identity.aids().is_err() {
+            return Ok(());
+        }
+        let agent = agents::find(&self.deps.store, agent).await?.ok_or(ServiceError::NOT_FOUND)?;
+        let request = AgentInboxRequest { name: None, senders: WorkSenders::Members };
+        self.create(None, &agent, &request).await.map(drop)
+    }
+
     async fn create(
         &self,
-        caller: &Authorized<AgentsManage>,
+        actor: Option<PrincipalId>,
         agent: &Agent,
         request: &AgentInboxRequest,
     ) -> Result<AgentInbox, ServiceError> {
@@ -102,14 +113,14 @@ impl AgentInboxes {
         let sealed = self.deps.payload_sealer.seal_agent_key(agent.id.as_uuid(), &key);
         let sealed = sealed.map_err(|_| FrontError::AgentKey)?;
         let mut tx = self.deps.store.begin().await?;
-        let aid = aids.insert_hosted(&mut tx, name, agent.id, &key, caller.principal).await?;
+        let aid = aids.insert_hosted(&mut tx, name, agent.id, &key, actor).await?;
         let new = NewAgentInbox { agent: agent.id, aid: &aid, senders: request.senders, sealed_key: &sealed };
         if !agent_inboxes::insert(&mut tx, &new).await? {
             // Another request was faster: what it has created is found by the next one.
             return Err(ServiceError::Overloaded);
         }
         let created = AgentInbox { aid, senders: request.senders };
-        record(&mut tx, caller, "agent.inbox-created", agent.id, &created).await?;
+        record(&mut tx, actor, "agent.inbox-created", agent, &created).await?;
         tx.commit().await?;
         Ok(created)
     }
@@ -122,12 +133,12 @@ fn instance() -> ClientSlot {
 
 async fn record(
     tx: &mut Tx,
-    caller: &Authorized<AgentsManage>,
+    actor: Option<PrincipalId>,
     action: &'static str,
-    agent: AgentId,
+    agent: &Agent,
     inbox: &AgentInbox,
 ) -> Result<(), ServiceError> {
-    let (log, actor, object) = (AuditLog::Tenant(caller.tenant()), Some(caller.principal), agent.to_string());
+    let (log, object) = (AuditLog::Tenant(agent.tenant), agent.id.to_string());
     let detail = json!({ "aid": inbox.aid.to_string(), "senders": inbox.senders });
     audit::record(tx, &AuditEvent { log, action, actor, object, detail }).await
 }

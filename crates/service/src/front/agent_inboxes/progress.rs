@@ -5,7 +5,7 @@ use std::time::Duration;
 use guildhall_domain::identity::Aid;
 use guildhall_domain::ids::CommandId;
 use guildhall_domain::journal::Seq;
-use guildhall_domain::messages::{DeliveryMode, InboxMessage, MessageId, progress_payload};
+use guildhall_domain::messages::{DeliveryMode, InboxMessage, MessageId, MessageKind, SentPayload, progress_payload};
 use guildhall_domain::runs::event::{self, EventBody};
 use guildhall_store::agent_inboxes::HostedAgent;
 use guildhall_store::{commands, runs};
@@ -15,7 +15,7 @@ use super::instance;
 use super::reconcile::AnswerMessages;
 use crate::ServiceError;
 use crate::front::agent_runs::AcceptedTurn;
-use crate::messages::InboxClient;
+use crate::messages::{InboxClient, MessageRequest};
 
 /// How often a sender is told at most.
 const PACE: Duration = Duration::from_secs(1);
@@ -36,11 +36,14 @@ struct FollowedTurn {
     message: MessageId,
     text: String,
     is_changed: bool,
+    is_silent: bool,
 }
 
 impl AnswerMessages {
-    /// Reports the progress of a turn in the background, unless too many are followed.
+    /// Follows a turn in the background, unless too many are followed. Reports its progress, except where the message was sealed:
+    /// reports are in clear.
     pub(super) fn follow(&self, agent: HostedAgent, message: &InboxMessage, turn: AcceptedTurn) {
+        let is_sealed = message.kind != MessageKind::Plain;
         let Ok(permit) = self.followed.clone().try_acquire_owned() else { return };
         let (this, recipient, message) = (self.clone(), message.from.clone(), message.id.clone());
         self.tasks.spawn_isolated("agent-progress", async move {
@@ -56,6 +59,7 @@ impl AnswerMessages {
                     message,
                     text: String::new(),
                     is_changed: false,
+                    is_silent: is_sealed,
                 };
                 this.report_progress(turn).await
             };
@@ -98,7 +102,14 @@ impl AnswerMessages {
             return Ok(());
         }
         let payload = progress_payload(&turn.text, &turn.message);
-        self.send_as(&turn.client, &turn.recipient, None, &payload, DeliveryMode::Queue).await
+        let request = MessageRequest {
+            to: turn.recipient.clone(),
+            id: None,
+            payload: SentPayload::Plain(payload.to_string()),
+            envelope_type: String::new(),
+            mode: DeliveryMode::Queue,
+        };
+        self.messages.sends.send(&turn.client, request).await.map(drop)
     }
 }
 
@@ -107,6 +118,6 @@ impl FollowedTurn {
         self.text.push_str(text);
         let surplus = self.text.len().saturating_sub(MAX_TEXT_BYTES);
         self.text.drain(..self.text.ceil_char_boundary(surplus));
-        self.is_changed = !text.is_empty();
+        self.is_changed = !text.is_empty() && !self.is_silent;
     }
 }

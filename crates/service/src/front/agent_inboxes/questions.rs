@@ -17,10 +17,11 @@ use guildhall_store::agent_answers::{self, NewAnswer};
 use guildhall_store::agent_inboxes::{self, ClaimedInbox};
 use guildhall_store::{aids, principals};
 use jiff::SignedDuration;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::instance;
 use super::reconcile::{AnswerMessages, is_transient};
+use super::sealing::AgentMessage;
 use crate::ServiceError;
 use crate::front::agent_runs::{AcceptedTurn, TurnRequest};
 use crate::front::pipelines::PipelineSource;
@@ -58,13 +59,14 @@ impl AnswerMessages {
 
     async fn read_message(&self, claimed: &ClaimedInbox, message: &InboxMessage) -> Result<(), ServiceError> {
         let Some(payload) = question(message) else { return Ok(()) };
+        let agent = &claimed.agent;
         let sender = self.messages.inbox_of(&message.from).await?;
         // Two agents that answer each other would never end.
         if agent_inboxes::is_hosted(&self.deps.store, sender).await? {
             return Ok(());
         }
-        let accepted = match payload {
-            Ok(payload) => match message_words(&payload) {
+        let accepted = match self.open_message(agent, message, payload).await? {
+            Ok(opened) => match message_words(&opened) {
                 Some(words) => self.start_turn(claimed, message, words).await,
                 None => return Ok(()),
             },
@@ -91,7 +93,8 @@ impl AnswerMessages {
             }
         };
         let id = refusal_id(claimed.agent.inbox.get(), message.seq.get());
-        self.send(&claimed.agent, &message.from, id, &refusal.payload(&message.id)).await
+        let payload = refusal.payload(&message.id);
+        self.send(&AgentMessage { agent, to: &message.from, id: &id, payload: &payload }, MessageKind::Plain).await
     }
 
     /// Starts a turn with the agent, or returns the one that the message has started before. The inner error is what the sender
@@ -166,20 +169,17 @@ impl AnswerMessages {
     }
 }
 
-/// Returns the payload of a message that asks for something; an error where it cannot be read.
-fn question(message: &InboxMessage) -> Option<Result<Value, AgentAnswer>> {
+/// Returns the payload of a message that may ask for something.
+fn question(message: &InboxMessage) -> Option<&str> {
     let MessageContent::Payload(payload) = &message.content else { return None };
     if message.mode != DeliveryMode::Fanout {
         return None;
     }
     match message.kind {
-        MessageKind::Plain => Some(Ok(serde_json::from_str(payload).unwrap_or_default())),
-        MessageKind::SealedV1 | MessageKind::SealedV1Copies | MessageKind::SealedV2 => {
-            Some(Err(AgentAnswer::Failure {
-                kind: "cannot-open".to_owned(),
-                message: "this agent cannot open sealed messages: send it without end-to-end encryption".to_owned(),
-            }))
-        }
+        MessageKind::Plain
+        | MessageKind::SealedV1
+        | MessageKind::SealedV1Copies
+        | MessageKind::SealedV2 => Some(payload),
         MessageKind::SealedV1SelfCopies | MessageKind::Recall => None,
     }
 }

@@ -193,7 +193,7 @@ pub(super) fn is_transient(error: &ServiceError) -> bool {
     matches!(error.failure().kind, FailureKind::InfraFailed | FailureKind::Overloaded | FailureKind::Internal)
 }
 
-pub(super) fn warn_of(aid: &impl fmt::Display, error: &dyn std::error::Error, message: &'static str) {
+pub(super) fn warn_of(aid: &impl fmt::Display, error: &(dyn std::error::Error + 'static), message: &'static str) {
     warn!(%aid, error, "{message}");
 }
 
