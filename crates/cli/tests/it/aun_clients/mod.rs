@@ -2,6 +2,10 @@
 
 mod driver;
 mod replicas;
+mod rust_device;
+mod rust_interop;
+mod rust_messages;
+mod rust_vectors;
 
 use guildhall_testkit::AunClient;
 

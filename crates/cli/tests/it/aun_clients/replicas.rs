@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use guildhall_testkit::{TestDb, TlsFiles, nats_url, subject_prefix};
+use guildhall_testkit::{SqlConnection, TestDb, TlsFiles, nats_url, subject_prefix};
 use rustix::process::Signal;
 use secrecy::ExposeSecret;
 use tempfile::TempDir;
@@ -31,6 +32,7 @@ pub(super) struct AunReplicas {
     subject_prefix: String,
     servers: Vec<ChildProcess>,
     tls_ports: Vec<u16>,
+    ports: Vec<u16>,
 }
 
 impl AunReplicas {
@@ -43,11 +45,12 @@ impl AunReplicas {
             subject_prefix: subject_prefix(),
             servers: Vec::new(),
             tls_ports: Vec::new(),
+            ports: Vec::new(),
         };
         replicas.create_issuer();
-        let ports: Vec<u16> = (0..count).map(|_| replicas.start_replica()).collect();
-        for (server, port) in replicas.servers.iter_mut().zip(ports) {
-            wait_until_ready(server, port);
+        replicas.ports = (0..count).map(|_| replicas.start_replica()).collect();
+        for (server, port) in replicas.servers.iter_mut().zip(&replicas.ports) {
+            wait_until_ready(server, *port);
         }
         replicas
     }
@@ -63,6 +66,20 @@ impl AunReplicas {
             arguments.arg(option).arg(port.to_string());
         }
         arguments
+    }
+
+    /// Returns the URL of a replica, without TLS.
+    pub(super) fn url(&self, replica: usize) -> String {
+        format!("http://127.0.0.1:{}", self.ports[replica])
+    }
+
+    /// Returns the file with the root of the AIDs.
+    pub(super) fn root(&self) -> PathBuf {
+        self.folder.path().join("secrets/aun/root.crt")
+    }
+
+    pub(super) async fn sql(&self) -> SqlConnection {
+        self.db.sql().await
     }
 
     /// Kills the replica that clients in the mode `hold` are connected to.
