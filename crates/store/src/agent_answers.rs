@@ -100,6 +100,8 @@ pub async fn delete_old(store: &Store, before: Timestamp) -> Result<(), StoreErr
     Ok(())
 }
 
-fn unreadable<E: std::error::Error + Send + Sync + 'static>(column: &'static str) -> impl Fn(E) -> StoreError {
+fn unreadable<E: std::error::Error + Send + Sync + 'static>(
+    column: &'static str,
+) -> impl Fn(E) -> StoreError {
     move |source| StoreError::Unreadable { column, source: Box::new(source) }
 }

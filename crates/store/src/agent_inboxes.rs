@@ -64,8 +64,9 @@ pub async fn insert(tx: &mut Tx, new: &NewAgentInbox<'_>) -> Result<bool, StoreE
 }
 
 pub async fn find(store: &Store, agent: AgentId) -> Result<Option<AgentInbox>, StoreError> {
-    let row =
-        sqlx::query_file!("queries/agent_inboxes/find.sql", agent.as_uuid()).fetch_optional(&store.pool).await?;
+    let row = sqlx::query_file!("queries/agent_inboxes/find.sql", agent.as_uuid())
+        .fetch_optional(&store.pool)
+        .await?;
     row.map(|row| agent_inbox(&row.aid, &row.senders)).transpose()
 }
 
@@ -96,7 +97,8 @@ pub async fn list_ids(store: &Store, limit: u32) -> Result<Vec<InboxId>, StoreEr
 /// Lists the AIDs of agents whose certificate ends before a time.
 pub async fn list_expiring(store: &Store, before: Timestamp, limit: u32) -> Result<Vec<Aid>, StoreError> {
     let before: jiff_sqlx::Timestamp = before.to_sqlx();
-    let aids = sqlx::query_file_scalar!("queries/agent_inboxes/list_expiring.sql", before as _, i64::from(limit));
+    let aids =
+        sqlx::query_file_scalar!("queries/agent_inboxes/list_expiring.sql", before as _, i64::from(limit));
     aids.fetch_all(&store.pool).await?.iter().map(|aid| parse_aid(aid)).collect()
 }
 
@@ -108,8 +110,7 @@ pub async fn claim(
     limit: u32,
     time: Duration,
 ) -> Result<Vec<ClaimedInbox>, StoreError> {
-    let inboxes: Option<Vec<i64>> =
-        inboxes.map(|inboxes| inboxes.iter().map(|inbox| inbox.get()).collect());
+    let inboxes: Option<Vec<i64>> = inboxes.map(|inboxes| inboxes.iter().map(|inbox| inbox.get()).collect());
     let rows = sqlx::query_file!(
         "queries/agent_inboxes/claim.sql",
         inboxes.as_deref(),

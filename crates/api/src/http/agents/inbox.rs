@@ -47,8 +47,8 @@ pub(crate) async fn put(
     Body(body): Body<PutAgentInbox>,
 ) -> Result<Json<AgentInboxView>, ApiError> {
     let senders = body.senders.as_deref().map(WorkSenders::from_name).transpose();
-    let senders = senders
-        .map_err(|error| ApiError::new(FailureKind::SchemaInvalid, format!("senders: {error}")))?;
+    let senders =
+        senders.map_err(|error| ApiError::new(FailureKind::SchemaInvalid, format!("senders: {error}")))?;
     let request = AgentInboxRequest {
         name: body.name.map(|name| parse("name", &name)).transpose()?,
         senders: senders.unwrap_or(WorkSenders::Members),

@@ -1,6 +1,10 @@
 //! Agents that answer messages.
 
+use guildhall_identity::e2ee::ExactJson;
+use guildhall_identity::e2ee::v2::{Role, V2Envelope, V2Message, V2Reader, V2Recipient};
+use guildhall_identity::pki::{P256PublicKey, ParsedCertificate, pem_to_der};
 use guildhall_testkit::Stopwatch;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{send, text};
@@ -23,7 +27,7 @@ impl Office {
         let gateway = Gateway::start().await;
         let tenant = tenant_with_agent(&gateway.cluster).await;
         let (server, token) = (&gateway.cluster.first, &gateway.cluster.operator.token);
-        let agents = server.get_as("/api/v1/agents?tenantId=acme", token).await.json();
+        let agents = server.get_as("/api/v1/agents?tenantId=acme", token).await.body;
         let agent = agents["agents"][0]["id"].as_str().expect("an agent").to_owned();
         let office = Self { gateway, tenant, agent };
         let expected = json!({
@@ -36,9 +40,10 @@ impl Office {
 
     async fn put_inbox(&self, body: Value) -> Value {
         let (server, token) = (&self.gateway.cluster.first, &self.gateway.cluster.operator.token);
-        let put = server.put_as(&format!("/api/v1/agents/{}/inbox", self.agent), token, body).await;
+        let path = format!("/api/v1/agents/{}/inbox", self.agent);
+        let put = server.request_as(Method::PUT, &path, token, Some(body)).await;
         assert_eq!(put.status, 200, "{}", put.text);
-        put.json()
+        put.body
     }
 
     /// Registers an AID that a member of the tenant owns.
@@ -52,7 +57,7 @@ impl Office {
 
     async fn runs(&self) -> usize {
         let (server, token) = (&self.gateway.cluster.first, &self.gateway.cluster.operator.token);
-        let runs = server.get_as("/api/v1/runs?tenantId=acme", token).await.json();
+        let runs = server.get_as("/api/v1/runs?tenantId=acme", token).await.body;
         runs["runs"].as_array().expect("runs").len()
     }
 }
@@ -81,7 +86,8 @@ async fn message_to_an_agent_is_a_turn_and_its_answer_a_message() {
     let turn = TestTurn::claim(&cluster.first, &office.tenant).await;
     turn.say(&cluster.first, "m1", "good morning").await;
     let progress = next_of_type(&mut socket, "status").await;
-    let expected = json!({ "type": "status", "status": "working", "text": "good morning", "in_reply_to": "m-1" });
+    let expected =
+        json!({ "type": "status", "status": "working", "text": "good morning", "in_reply_to": "m-1" });
     assert_eq!((&progress["payload"], &progress["delivery_mode"]), (&expected, &json!("queue")));
     turn.complete(&cluster.first).await;
     let answer = next_of_type(&mut socket, "text").await;
@@ -100,7 +106,7 @@ async fn message_to_an_agent_is_a_turn_and_its_answer_a_message() {
     let answer = next_of_type(&mut socket, "text").await;
     assert_eq!(answer["payload"]["text"], "still here");
     assert_eq!(next.grant["run"]["sessionId"], turn.grant["run"]["sessionId"]);
-    let mut other = alice.connected(cluster.first.address).await;
+    let mut other = alice.connected_device(cluster.first.address, "device-2").await;
     let page = super::pull(&mut other, 0).await;
     assert_eq!(super::texts(&page).iter().filter(|text| *text == "good morning").count(), 1);
 }
@@ -146,7 +152,7 @@ async fn only_words_of_people_start_work() {
         SELECT agents.id, inboxes.id, aid, 'anyone', '' FROM agents, inboxes \
         WHERE slug = 'second' AND aid LIKE 'robot%'";
     let mut socket = robot.connected(cluster.first.address).await;
-    assert_eq!(cluster.db.sql().await.execute(insert).await, 1);
+    cluster.db.sql().await.execute(insert).await;
     send(&mut socket, AGENT, "let us talk for ever").await;
     let mut socket = person.connected(cluster.second.address).await;
     for payload in [json!({ "type": "status", "text": "typing" }), json!({ "type": "text", "text": "" })] {
@@ -182,11 +188,65 @@ async fn aid_of_an_agent_stays_and_its_key_is_no_secret_of_the_log() {
     let cluster = &office.gateway.cluster;
     let token = &cluster.operator.token;
     let path = format!("/api/v1/agents/{}/inbox", office.agent);
-    let other = cluster.first.put_as(&path, token, json!({ "name": "other" })).await;
+    let renamed = Some(json!({ "name": "other" }));
+    let other = cluster.first.request_as(Method::PUT, &path, token, renamed).await;
     assert_eq!(other.status, 409, "{}", other.text);
     let shown = cluster.second.get_as(&path, token).await;
-    assert_eq!(shown.json(), json!({ "aid": AGENT, "senders": "members", "endToEndEncrypted": false }));
+    assert_eq!(shown.body, json!({ "aid": AGENT, "senders": "members", "endToEndEncrypted": false }));
     let mut socket = office.member("alice").await.connected(cluster.first.address).await;
     let keys = socket.call("message.v2.bootstrap", json!({ "peer_aid": AGENT })).await.expect("keys");
     assert_eq!(keys["hosted"], true);
+}
+
+#[tokio::test]
+async fn sealed_question_is_answered_sealed() {
+    let office = Office::open(json!({})).await;
+    let cluster = &office.gateway.cluster;
+    let alice = office.member("alice").await;
+    let mut socket = alice.connected(cluster.first.address).await;
+    let keys = socket.call("message.v2.bootstrap", json!({ "peer_aid": AGENT })).await.expect("keys");
+    let identity_key = keys["peer_devices"][0]["ik_pk"].as_str().expect("a key");
+    let agent = V2Recipient {
+        aid: AGENT.to_owned(),
+        device_id: String::new(),
+        role: Role::Peer,
+        identity_key: P256PublicKey::from_base64(identity_key).expect("a key"),
+        spk: None,
+    };
+    let payload = ExactJson::parse_object(&text("hello, sealed").to_string()).expect("an object");
+    let question = V2Message {
+        from: &alice.aid,
+        from_device: "device-1",
+        to: AGENT,
+        message_id: "m-1",
+        timestamp_ms: 1_700_000_000_000,
+        payload: &payload,
+    };
+    let envelope = question.seal(&alice.key, &[agent]).expect("sealed").to_text();
+    let envelope: Value = serde_json::from_str(&envelope).expect("JSON");
+    let params = json!({ "to": AGENT, "payload": envelope, "message_id": "m-1" });
+    socket.call("message.send", params).await.expect("sent");
+
+    let turn = TestTurn::claim(&cluster.second, &office.tenant).await;
+    assert!(turn.grant.to_string().contains("hello, sealed"), "{}", turn.grant);
+    turn.say(&cluster.second, "m1", "sealed too").await;
+    turn.complete(&cluster.second).await;
+    let limit = Stopwatch::start();
+    // No report of the progress comes before it: those would be in clear.
+    while socket.next_event().await.0 != "event/peer.v2.message_received" {
+        assert!(limit.elapsed().as_secs() < 30, "no sealed answer");
+    }
+    let page = socket.call("message.v2.pull", json!({ "after_seq": 0 })).await.expect("a page");
+    let rows = page["messages"].as_array().expect("rows");
+    assert_eq!(rows.len(), 1, "{page}");
+    let envelope = rows[0]["envelope_json"].as_str().expect("an envelope");
+    assert!(!envelope.contains("sealed too"));
+    let envelope = V2Envelope::parse(envelope).expect("an envelope");
+    let certificate = keys["certs"][AGENT]["cert_pem"].as_str().expect("a certificate");
+    let certificate =
+        ParsedCertificate::from_der(&pem_to_der(certificate).expect("PEM")).expect("a certificate");
+    let reader = V2Reader { aid: &alice.aid, device_id: "", identity: &alice.key, spk: None };
+    let opened: Value =
+        serde_json::from_str(&envelope.open(&reader, &certificate).expect("opened")).expect("JSON");
+    assert_eq!(opened, json!({ "type": "text", "text": "sealed too", "in_reply_to": "m-1" }));
 }

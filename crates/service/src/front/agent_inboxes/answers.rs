@@ -52,13 +52,18 @@ impl AnswerMessages {
             Some(reply) => journal::list_by_seqs(store, runs::stream(turn.run), &[reply.seq]).await?,
             None => Vec::new(),
         };
-        let body = entries.first().and_then(|entry| serde_json::from_str::<EventBody>(entry.body.as_deref()?).ok());
+        let body =
+            entries.first().and_then(|entry| serde_json::from_str::<EventBody>(entry.body.as_deref()?).ok());
         let text = body.as_ref().and_then(|body| body.payload["text"].as_str()).unwrap_or_default();
         Ok(AgentAnswer::Reply(cut(text).to_owned()))
     }
 
     /// Sends a message of an agent that is stored, sealed as the message was that it answers.
-    pub(super) async fn send(&self, message: &AgentMessage<'_>, kind: MessageKind) -> Result<(), ServiceError> {
+    pub(super) async fn send(
+        &self,
+        message: &AgentMessage<'_>,
+        kind: MessageKind,
+    ) -> Result<(), ServiceError> {
         let client = self.messages.hosted_client(&message.agent.aid, instance()).await?;
         let payload = self.seal_message(message, kind).await?;
         let envelope_type = if kind == MessageKind::SealedV1 { ENVELOPE_TYPE } else { "" };

@@ -5,7 +5,9 @@ use std::time::Duration;
 use guildhall_domain::identity::Aid;
 use guildhall_domain::ids::CommandId;
 use guildhall_domain::journal::Seq;
-use guildhall_domain::messages::{DeliveryMode, InboxMessage, MessageId, MessageKind, SentPayload, progress_payload};
+use guildhall_domain::messages::{
+    DeliveryMode, InboxMessage, MessageId, MessageKind, SentPayload, progress_payload,
+};
 use guildhall_domain::runs::event::{self, EventBody};
 use guildhall_store::agent_inboxes::HostedAgent;
 use guildhall_store::{commands, runs};

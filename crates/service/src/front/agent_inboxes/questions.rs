@@ -94,7 +94,8 @@ impl AnswerMessages {
         };
         let id = refusal_id(claimed.agent.inbox.get(), message.seq.get());
         let payload = refusal.payload(&message.id);
-        self.send(&AgentMessage { agent, to: &message.from, id: &id, payload: &payload }, MessageKind::Plain).await
+        self.send(&AgentMessage { agent, to: &message.from, id: &id, payload: &payload }, MessageKind::Plain)
+            .await
     }
 
     /// Starts a turn with the agent, or returns the one that the message has started before. The inner error is what the sender
@@ -176,10 +177,9 @@ fn question(message: &InboxMessage) -> Option<&str> {
         return None;
     }
     match message.kind {
-        MessageKind::Plain
-        | MessageKind::SealedV1
-        | MessageKind::SealedV1Copies
-        | MessageKind::SealedV2 => Some(payload),
+        MessageKind::Plain | MessageKind::SealedV1 | MessageKind::SealedV1Copies | MessageKind::SealedV2 => {
+            Some(payload)
+        }
         MessageKind::SealedV1SelfCopies | MessageKind::Recall => None,
     }
 }

@@ -106,8 +106,7 @@ impl AnswerMessages {
             return Ok(());
         }
         let only = (!is_full).then_some(grown.as_slice());
-        let claimed =
-            agent_inboxes::claim(&self.deps.store, only, &instance(), BATCH, CLAIM_TIME).await?;
+        let claimed = agent_inboxes::claim(&self.deps.store, only, &instance(), BATCH, CLAIM_TIME).await?;
         let is_cut = claimed.len() >= BATCH as usize;
         let reading = claimed.into_iter().map(|inbox| self.read_claimed(inbox));
         futures::stream::iter(reading).buffer_unordered(CONCURRENCY).collect::<Vec<()>>().await;
@@ -193,7 +192,11 @@ pub(super) fn is_transient(error: &ServiceError) -> bool {
     matches!(error.failure().kind, FailureKind::InfraFailed | FailureKind::Overloaded | FailureKind::Internal)
 }
 
-pub(super) fn warn_of(aid: &impl fmt::Display, error: &(dyn std::error::Error + 'static), message: &'static str) {
+pub(super) fn warn_of(
+    aid: &impl fmt::Display,
+    error: &(dyn std::error::Error + 'static),
+    message: &'static str,
+) {
     warn!(%aid, error, "{message}");
 }
 

@@ -40,7 +40,8 @@ impl AnswerMessages {
         let value = opened.and_then(|text| serde_json::from_str(&text).ok());
         Ok(value.ok_or_else(|| AgentAnswer::Failure {
             kind: "cannot-open".to_owned(),
-            message: "this agent cannot open the message: seal it again for the key of its certificate".to_owned(),
+            message: "this agent cannot open the message: seal it again for the key of its certificate"
+                .to_owned(),
         }))
     }
 
@@ -118,7 +119,9 @@ impl AnswerMessages {
             return Ok(vec![recipient(String::new(), None)]);
         }
         let devices = keys.devices.into_iter();
-        devices.map(|found| Ok(recipient(found.key.device, Some(public_key(&found.key.public_key)?)))).collect()
+        devices
+            .map(|found| Ok(recipient(found.key.device, Some(public_key(&found.key.public_key)?))))
+            .collect()
     }
 
     /// The first version is sealed for the key of the certificate: every client of it opens that.
