@@ -96,6 +96,8 @@ enum Command {
     Projects(access::projects::ProjectsArgs),
     /// Create, list, renew and revoke AIDs (names in the AUN network) and their certificates
     Aid(identity::AidArgs),
+    /// Call a method of the socket
+    Rpc(identity::rpc::RpcArgs),
     /// Verify the public log of all certificates that a server has issued
     Transparency(identity::transparency::TransparencyArgs),
     /// Create, list and change agents
@@ -194,6 +196,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Keys(args) => access::keys::run(args),
         Command::Projects(args) => access::projects::run(args),
         Command::Aid(args) => identity::run(args),
+        Command::Rpc(args) => identity::rpc::run(args),
         Command::Transparency(args) => identity::transparency::run(args),
         Command::Agents(args) => agents::run(args),
         Command::Automations(args) => automations::run(args),

@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod agents;
+pub(crate) mod aid_socket;
 pub(crate) mod approvals;
 pub(crate) mod automations;
 pub(crate) mod completions;

@@ -5,6 +5,7 @@
 mod agent_images;
 mod agui_approvals;
 mod agui_reload;
+mod aid_logins;
 mod aids;
 mod approval_policies;
 mod approvals;
@@ -40,6 +41,7 @@ mod parked_run;
 mod profiles;
 mod project_setup;
 mod rate_faults;
+mod rpc;
 mod run_faults;
 mod runner;
 mod runner_acp;

@@ -1,6 +1,7 @@
 //! Helpers to run the real binaries.
 
 pub(crate) mod agent;
+pub(crate) mod aid_user;
 pub(crate) mod channels;
 pub(crate) mod cluster;
 pub(crate) mod doctor;

@@ -19,6 +19,11 @@ impl CliUser {
         Self { home: tempfile::Builder::new().prefix("guildhall-user-").tempdir().expect("a folder") }
     }
 
+    /// Returns the working directory of the commands.
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
     pub(crate) fn config_path(&self, file: &str) -> PathBuf {
         self.home.path().join("config/guildhall").join(file)
     }
