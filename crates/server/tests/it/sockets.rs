@@ -11,7 +11,7 @@ use reqwest::Method as HttpMethod;
 use serde_json::{Value, json};
 
 use crate::support::Setup;
-use crate::support::aun_client::{AunSocket, connect_params, end_within, public_key, tokens_of};
+use crate::support::aun_client::{AunIdentity, AunSocket, connect_params, end_within, public_key, tokens_of};
 use crate::support::browser::{Browser, origin_of};
 use crate::support::gateway::Gateway;
 
