@@ -12,5 +12,5 @@ pub(crate) use aid_logins::{AidLogin, AidLogins, AidNotLoggedIn, LoginSettings, 
 pub(crate) use aid_token_source::StoredAidTokens;
 pub(crate) use contexts::{Context, ContextNotFound, Contexts};
 pub(crate) use device::device_id;
-pub(crate) use dir::{ConfigDir, is_readable_by_others};
+pub(crate) use dir::ConfigDir;
 pub(crate) use token_source::{NotSignedIn, StoredTokenSource};
