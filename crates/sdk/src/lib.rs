@@ -27,6 +27,7 @@ mod health;
 mod invitations;
 mod keys;
 mod members;
+pub mod messages;
 mod oidc;
 mod pki;
 mod profiles;

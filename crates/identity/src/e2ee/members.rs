@@ -83,7 +83,12 @@ impl Members {
 /// Returns a text without control characters: hashes join texts with zero bytes.
 pub(super) fn bounded_text(json: ExactJson) -> Option<String> {
     let ExactJson::String(text) = json else { return None };
-    (text.len() <= MAX_TEXT_BYTES && !text.contains(char::is_control)).then_some(text)
+    is_bounded(&text).then_some(text)
+}
+
+/// Returns whether an envelope can have a text as a name or an id.
+pub(super) fn is_bounded(text: &str) -> bool {
+    text.len() <= MAX_TEXT_BYTES && !text.contains(char::is_control)
 }
 
 pub(super) fn base64(json: ExactJson) -> Option<Vec<u8>> {

@@ -1,0 +1,156 @@
+//! The handle of a messenger.
+
+use std::sync::Arc;
+
+use guildhall_domain::identity::Aid;
+use guildhall_identity::e2ee::random_id;
+use guildhall_protocol::rpc::auth::{ConnectResult, DeliveryMode as DeliveryModeBody};
+use guildhall_protocol::rpc::message::{SendParams, SendResult};
+use guildhall_protocol::rpc::typed;
+use guildhall_runtime::Clock;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::delivery_marks::DeliveryMarks;
+use super::error::MessengerError;
+use super::identity::MessengerIdentity;
+use super::inbox::InboxFollower;
+use super::inbox_item::SealKind;
+use super::send::{SealChoice, SendOptions, SentMessage};
+use super::store::DeviceStore;
+use crate::backoff::Backoff;
+use crate::socket::{SocketClient, SocketEndpoint, SocketError};
+
+/// How often a message is sent where nobody knows whether it was stored. Its id makes them one message.
+const MAX_ATTEMPTS: u32 = 4;
+
+/// Sends messages, and follows the inbox of a device. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Messenger(Arc<Shared>);
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) socket: SocketClient,
+    pub(super) endpoint: SocketEndpoint,
+    pub(super) identity: MessengerIdentity,
+    pub(super) store: DeviceStore,
+    pub(super) clock: Clock,
+}
+
+impl Messenger {
+    /// Takes a socket that is connected, or will be, as the device of the store.
+    #[must_use]
+    pub fn new(
+        socket: SocketClient,
+        endpoint: SocketEndpoint,
+        identity: MessengerIdentity,
+        store: DeviceStore,
+        clock: Clock,
+    ) -> Self {
+        Self(Arc::new(Shared { socket, endpoint, identity, store, clock }))
+    }
+
+    /// Sends a message. Returns when the server has stored it.
+    ///
+    /// A lost connection does not send it twice: it is repeated with the same id.
+    pub async fn send(
+        &self,
+        to: &Aid,
+        payload: &Map<String, Value>,
+        options: &SendOptions,
+    ) -> Result<SentMessage, MessengerError> {
+        let message_id = match &options.message_id {
+            Some(id) => id.to_string(),
+            None => format!("m-{}", random_id()),
+        };
+        match options.seal {
+            SealChoice::NotSealed | SealChoice::Sealed | SealChoice::SealedV1 => {
+                let params = self.params(to, payload.clone(), message_id, options);
+                self.send_params(&params, SealKind::NotSealed).await
+            }
+        }
+    }
+
+    /// Follows the inbox from where this device and slot stopped. It connects on first use.
+    #[must_use]
+    pub fn follow(&self) -> InboxFollower {
+        InboxFollower::new(self.clone(), self.0.socket.events())
+    }
+
+    /// Returns the notices of recipients that have confirmed messages of this AID, from now on.
+    #[must_use]
+    pub fn delivery_marks(&self) -> DeliveryMarks {
+        DeliveryMarks::new(self.0.socket.events())
+    }
+
+    /// Returns the socket, for methods such as `message.recall`.
+    #[must_use]
+    pub fn socket(&self) -> &SocketClient {
+        &self.0.socket
+    }
+
+    #[must_use]
+    pub fn store(&self) -> &DeviceStore {
+        &self.0.store
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        &self.0
+    }
+
+    fn params(
+        &self,
+        to: &Aid,
+        payload: Map<String, Value>,
+        message_id: String,
+        options: &SendOptions,
+    ) -> SendParams {
+        SendParams {
+            to: to.to_string(),
+            payload,
+            envelope_type: String::new(),
+            encrypted: false,
+            message_id: Some(message_id),
+            delivery_mode: options.delivery.map(|mode| DeliveryModeBody { mode: mode.as_str().to_owned() }),
+        }
+    }
+
+    async fn send_params(&self, params: &SendParams, seal: SealKind) -> Result<SentMessage, MessengerError> {
+        let mut backoff = Backoff::default();
+        for attempt in 1.. {
+            match self.0.socket.call::<typed::Send>(params).await {
+                Ok(result) => return sent_message(result, seal),
+                Err(error) if error.is_transient() && attempt < MAX_ATTEMPTS => {
+                    backoff.record_failure(error.retry_after());
+                    tokio::time::sleep(backoff.delay()).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(SocketError::Closed.into())
+    }
+}
+
+impl Shared {
+    /// Waits until there is a connection, and checks that it is one of the device whose keys are stored.
+    pub(super) async fn connected(&self) -> Result<Arc<ConnectResult>, MessengerError> {
+        let info = self.socket.connected().await?;
+        let (connected, store) = (&info.connection.device_id, self.store.device_id());
+        if connected != store {
+            let (connected, store) = (connected.clone(), store.to_owned());
+            return Err(MessengerError::OtherDevice { connected, store });
+        }
+        Ok(info)
+    }
+}
+
+fn sent_message(result: SendResult, seal: SealKind) -> Result<SentMessage, MessengerError> {
+    let stored_at = Timestamp::from_millisecond(result.timestamp);
+    Ok(SentMessage {
+        message_id: result.message_id,
+        seq: result.seq,
+        stored_at: stored_at.map_err(|_| SocketError::InvalidResponse("a time out of range"))?,
+        seal,
+        is_repeated: result.status == "duplicate",
+    })
+}
