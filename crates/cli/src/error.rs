@@ -79,6 +79,11 @@ impl WatchInterrupted {
     }
 }
 
+/// The user stopped to follow an inbox or notifications with Ctrl-C.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped; the next time it goes on where it stopped")]
+pub(crate) struct FollowInterrupted;
+
 /// A check of `guildhall doctor` failed. The report is already printed.
 #[derive(Debug, thiserror::Error)]
 #[error("a check failed")]

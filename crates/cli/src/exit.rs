@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::config_dir::{AidNotLoggedIn, ContextNotFound, NotSignedIn};
 use crate::error::{
-    ChecksFailed, InvalidParameters, NoChangesError, NotFoundError, OperatorsOnly, UnknownMethod,
-    UnsuccessfulOutcome, UsageError, WatchInterrupted,
+    ChecksFailed, FollowInterrupted, InvalidParameters, NoChangesError, NotFoundError, OperatorsOnly,
+    UnknownMethod, UnsuccessfulOutcome, UsageError, WatchInterrupted,
 };
 use crate::exit_code::ExitCode;
 use crate::output::{escape_json, sanitize_text};
@@ -175,6 +175,9 @@ fn classify(error: &anyhow::Error) -> Classification {
     }
     if let Some(interrupted) = error.downcast_ref::<WatchInterrupted>() {
         return of("interrupted", ExitCode::Interrupted, Some(&interrupted.next_step()));
+    }
+    if error.is::<FollowInterrupted>() {
+        return of("interrupted", ExitCode::Interrupted, None);
     }
     if error.is::<AidNotLoggedIn>() {
         return aid_not_logged_in();

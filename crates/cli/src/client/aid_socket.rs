@@ -1,15 +1,21 @@
 //! Arguments that commands of the socket share, and the connection of the AID that is logged in.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
 use guildhall_domain::identity::Aid;
+use guildhall_identity::pki::EcKey;
 use guildhall_runtime::{Clock, Tasks};
+use guildhall_sdk::messages::{DeviceStore, Messenger, MessengerIdentity};
 use guildhall_sdk::socket::{SocketClient, SocketEndpoint, SocketOptions};
 
-use crate::config_dir::{AidLogins, ConfigDir, StoredAidTokens, device_id};
+use crate::config_dir::{AidLogins, ConfigDir, LoginSettings, StoredAidTokens};
 use crate::server_client::socket_endpoint;
+
+/// Keys and read positions of this device, in a folder for each AID.
+const DEVICES_DIR: &str = "devices";
 
 #[derive(Args)]
 pub(crate) struct AidSocketArgs {
@@ -21,11 +27,20 @@ pub(crate) struct AidSocketArgs {
     pub(crate) json: bool,
 }
 
-/// An AID that is logged in, and its socket.
+/// An AID that is logged in.
 pub(crate) struct LoggedInAid {
-    pub(crate) aid: Aid,
+    aid: Aid,
     dir: ConfigDir,
+    settings: LoginSettings,
     endpoint: SocketEndpoint,
+}
+
+/// This device of an AID, which sends and reads messages.
+pub(crate) struct OpenDevice {
+    pub(crate) aid: Aid,
+    pub(crate) key: Arc<EcKey>,
+    pub(crate) messenger: Messenger,
+    pub(crate) dir: ConfigDir,
 }
 
 impl AidSocketArgs {
@@ -34,25 +49,59 @@ impl AidSocketArgs {
         let dir = ConfigDir::find()?;
         let logins = AidLogins::load(&dir)?;
         let (aid, login) = logins.find(self.aid.as_ref())?;
-        Ok(LoggedInAid { aid, endpoint: socket_endpoint(&login.settings.url)?, dir })
+        let settings = login.settings.clone();
+        Ok(LoggedInAid { aid, endpoint: socket_endpoint(&settings.url)?, settings, dir })
     }
 }
 
 impl LoggedInAid {
-    /// Connects one of the clients of this device. Fails where the first attempt fails.
-    pub(crate) async fn connect(&self, slot: &str, tasks: &Tasks) -> Result<SocketClient> {
-        let (device, clock) = (device_id(&self.dir).await?, Clock::system());
-        let tokens = StoredAidTokens {
-            dir: self.dir.clone(),
-            aid: self.aid.clone(),
-            endpoint: self.endpoint.clone(),
-            clock: clock.clone(),
-        };
-        let options = SocketOptions::new(self.endpoint.clone(), Arc::new(tokens), device, clock);
-        Ok(SocketClient::connect(options.with_slot(slot), tasks).await?)
+    pub(crate) fn aid(&self) -> &Aid {
+        &self.aid
     }
 
     pub(crate) fn endpoint(&self) -> &SocketEndpoint {
         &self.endpoint
     }
+
+    /// Connects one of the clients of this device. Fails where the first attempt fails.
+    pub(crate) async fn connect(&self, slot: &str, tasks: &Tasks) -> Result<SocketClient> {
+        let options = self.options(&self.settings.device, slot);
+        Ok(SocketClient::connect(options, tasks).await?)
+    }
+
+    /// Connects this device, with its keys, for messages. Fails where the first attempt to connect fails.
+    pub(crate) async fn open_device(self, slot: &str, tasks: &Tasks) -> Result<OpenDevice> {
+        let (key, store, identity) = {
+            let (identity, store) = open_device_store(&self.dir, &self.aid, &self.settings)?;
+            (Arc::new(self.settings.read_key()?), store, identity)
+        };
+        let options = self.options(store.device_id(), slot);
+        let socket = SocketClient::connect(options, tasks).await?;
+        let messenger = Messenger::new(socket, self.endpoint, identity, store, Clock::system());
+        Ok(OpenDevice { aid: self.aid, key, messenger, dir: self.dir })
+    }
+
+    fn options(&self, device: &str, slot: &str) -> SocketOptions {
+        let (endpoint, clock) = (self.endpoint.clone(), Clock::system());
+        let tokens = StoredAidTokens {
+            dir: self.dir.clone(),
+            aid: self.aid.clone(),
+            endpoint: endpoint.clone(),
+            clock: clock.clone(),
+        };
+        SocketOptions::new(endpoint, Arc::new(tokens), device, clock).with_slot(slot)
+    }
+}
+
+/// Opens the folder of this device of an AID. It is made once: its id and its keys outlive logins.
+pub(crate) fn open_device_store(
+    dir: &ConfigDir,
+    aid: &Aid,
+    settings: &LoginSettings,
+) -> Result<(MessengerIdentity, DeviceStore)> {
+    let (key, server) = (Arc::new(settings.read_key()?), settings.server_trust()?);
+    let identity = MessengerIdentity::new(aid.clone(), &settings.certificate, key, server)?;
+    let folder: PathBuf = dir.file(DEVICES_DIR).join(aid.to_string());
+    let store = DeviceStore::open(&folder, &identity)?;
+    Ok((identity, store))
 }

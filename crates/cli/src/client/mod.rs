@@ -10,6 +10,7 @@ pub(crate) mod connection;
 pub(crate) mod context;
 mod duration;
 pub(crate) mod identity;
+pub(crate) mod messages;
 mod password;
 pub(crate) mod profiles;
 pub(crate) mod retention;

@@ -53,6 +53,9 @@ pub(crate) struct LoginSettings {
     pub(crate) key_file: PathBuf,
     /// In PEM.
     pub(crate) certificate: String,
+    /// The id of this device, which the folder of the device was made with.
+    #[serde(default)]
+    pub(crate) device: String,
     /// The root that the server has to prove that it belongs to. Without one, the connection proves it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) root: Option<PinnedRoot>,
@@ -120,12 +123,15 @@ impl AidLogin {
 impl LoginSettings {
     /// Reads the key, and returns what the AID logs in with.
     pub(crate) fn credentials(&self, aid: Aid) -> Result<AidCredentials> {
-        let server = match &self.root {
-            Some(root) => ServerTrust::Roots(vec![root.trusted()?]),
-            None => ServerTrust::Connection,
-        };
-        let (certificate, key) = (self.certificate.clone(), Arc::new(self.read_key()?));
-        Ok(AidCredentials { aid, certificate, key, server })
+        let (server, key) = (self.server_trust()?, Arc::new(self.read_key()?));
+        Ok(AidCredentials { aid, certificate: self.certificate.clone(), key, server })
+    }
+
+    pub(crate) fn server_trust(&self) -> Result<ServerTrust> {
+        match &self.root {
+            Some(root) => Ok(ServerTrust::Roots(vec![root.trusted()?])),
+            None => Ok(ServerTrust::Connection),
+        }
     }
 
     /// Reads the private key. Refuses one that other users can read.

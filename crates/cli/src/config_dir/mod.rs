@@ -3,7 +3,6 @@
 mod aid_logins;
 mod aid_token_source;
 mod contexts;
-mod device;
 mod dir;
 mod token_source;
 mod token_store;
@@ -11,6 +10,5 @@ mod token_store;
 pub(crate) use aid_logins::{AidLogin, AidLogins, AidNotLoggedIn, LoginSettings, PinnedRoot};
 pub(crate) use aid_token_source::StoredAidTokens;
 pub(crate) use contexts::{Context, ContextNotFound, Contexts};
-pub(crate) use device::device_id;
 pub(crate) use dir::ConfigDir;
 pub(crate) use token_source::{NotSignedIn, StoredTokenSource};

@@ -12,8 +12,9 @@ use guildhall_sdk::Client;
 use serde_json::json;
 use url::Url;
 
+use crate::client::aid_socket::open_device_store;
 use crate::client::connection::CommonArgs;
-use crate::config_dir::{AidLogin, AidLogins, ConfigDir, Contexts, LoginSettings, PinnedRoot, device_id};
+use crate::config_dir::{AidLogin, AidLogins, ConfigDir, Contexts, LoginSettings, PinnedRoot};
 use crate::error::UsageError;
 use crate::output::print_result;
 use crate::server_client::{client, is_loopback, socket_endpoint};
@@ -54,15 +55,15 @@ pub(super) async fn run(args: &LoginArgs) -> Result<()> {
     let dir = ConfigDir::find()?;
     let earlier = AidLogins::load(&dir)?.logins.remove(&args.aid.to_string());
     let earlier = earlier.map(|login| login.settings);
-    let settings = args.settings(&dir, earlier).await?;
+    let mut settings = args.settings(&dir, earlier).await?;
     check_pair(&args.aid, &settings)?;
+    settings.device = open_device_store(&dir, &args.aid, &settings)?.1.device_id().to_owned();
     let endpoint = socket_endpoint(&settings.url)?;
     let now = Clock::system().now();
     let done = endpoint.log_in(&settings.credentials(args.aid.clone())?, now).await?;
     let certificate = done.newer_certificate.unwrap_or(settings.certificate);
     let login = AidLogin::new(LoginSettings { certificate, ..settings }, &done.tokens);
-    let (url, key_file) = (login.settings.url.clone(), login.settings.key_file.clone());
-    let device = device_id(&dir).await?;
+    let LoginSettings { url, key_file, device, .. } = login.settings.clone();
     save(&dir, &args.aid, login).await?;
     let aid = args.aid.to_string();
     let value = json!({ "aid": aid, "url": url, "keyFile": key_file, "device": device });
@@ -92,7 +93,7 @@ impl LoginArgs {
         if root.is_none() {
             check_connection(&url)?;
         }
-        Ok(LoginSettings { url, key_file, certificate, root })
+        Ok(LoginSettings { url, key_file, certificate, device: String::new(), root })
     }
 
     /// Returns an absolute path: later commands run elsewhere.

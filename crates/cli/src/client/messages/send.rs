@@ -100,7 +100,8 @@ fn read_payload(args: &SendArgs) -> Result<Map<String, Value>> {
         (None, Some(text)) => {
             let text = read(text)?;
             // A file ends with a line break, which is no part of the message.
-            let text = if args.text.as_deref() == Some("-") { text.trim_end_matches(['\r', '\n']) } else { &text };
+            let text =
+                if args.text.as_deref() == Some("-") { text.trim_end_matches(['\r', '\n']) } else { &text };
             if text.is_empty() {
                 return Err(UsageError("the message is empty").into());
             }

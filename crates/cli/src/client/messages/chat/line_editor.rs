@@ -158,7 +158,8 @@ impl LineEditor {
             Key::DeleteToStart => self.delete(0),
             Key::DeleteWord => {
                 let before = &self.text[..self.cursor];
-                let word_end = before.iter().rposition(|char| !char.is_whitespace()).map_or(0, |last| last + 1);
+                let word_end =
+                    before.iter().rposition(|char| !char.is_whitespace()).map_or(0, |last| last + 1);
                 let start = before[..word_end].iter().rposition(|char| char.is_whitespace());
                 self.delete(start.map_or(0, |space| space + 1));
             }
@@ -221,7 +222,11 @@ mod tests {
             ("\r", ""),
         ] {
             let mut editor = LineEditor::default();
-            assert_eq!(type_keys(&mut editor, typed.as_bytes()), Edit::Line(expected.to_owned()), "{typed:?}");
+            assert_eq!(
+                type_keys(&mut editor, typed.as_bytes()),
+                Edit::Line(expected.to_owned()),
+                "{typed:?}"
+            );
             assert!(editor.is_empty());
         }
     }

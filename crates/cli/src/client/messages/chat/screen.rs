@@ -109,7 +109,8 @@ impl Screen {
         match line {
             ChatLine::Message { state, time, name, note, text } => {
                 let (time, name) = (self.style(DIM, time), self.style(BOLD, name));
-                let note = note.map_or(String::new(), |note| format!(" {}", self.style(DIM, &format!("({note})"))));
+                let note =
+                    note.map_or(String::new(), |note| format!(" {}", self.style(DIM, &format!("({note})"))));
                 format!("{}{time} {name}{note}: {text}", state.mark())
             }
             ChatLine::Notice(text) => self.style(DIM, &format!("   {text}")),
