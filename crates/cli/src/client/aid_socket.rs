@@ -1,6 +1,5 @@
 //! Arguments that commands of the socket share, and the connection of the AID that is logged in.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -71,10 +70,8 @@ impl LoggedInAid {
 
     /// Connects this device, with its keys, for messages. Fails where the first attempt to connect fails.
     pub(crate) async fn open_device(self, slot: &str, tasks: &Tasks) -> Result<OpenDevice> {
-        let (key, store, identity) = {
-            let (identity, store) = open_device_store(&self.dir, &self.aid, &self.settings)?;
-            (Arc::new(self.settings.read_key()?), store, identity)
-        };
+        let key = Arc::new(self.settings.read_key()?);
+        let (identity, store) = open_device_store(&self.dir, &self.aid, &self.settings, Arc::clone(&key))?;
         let options = self.options(store.device_id(), slot);
         let socket = SocketClient::connect(options, tasks).await?;
         let messenger = Messenger::new(socket, self.endpoint, identity, store, Clock::system());
@@ -98,10 +95,10 @@ pub(crate) fn open_device_store(
     dir: &ConfigDir,
     aid: &Aid,
     settings: &LoginSettings,
+    key: Arc<EcKey>,
 ) -> Result<(MessengerIdentity, DeviceStore)> {
-    let (key, server) = (Arc::new(settings.read_key()?), settings.server_trust()?);
+    let server = settings.server_trust()?;
     let identity = MessengerIdentity::new(aid.clone(), &settings.certificate, key, server)?;
-    let folder: PathBuf = dir.file(DEVICES_DIR).join(aid.to_string());
-    let store = DeviceStore::open(&folder, &identity)?;
+    let store = DeviceStore::open(&dir.file(DEVICES_DIR).join(aid.to_string()), &identity)?;
     Ok((identity, store))
 }

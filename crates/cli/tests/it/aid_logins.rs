@@ -43,10 +43,11 @@ fn aid_login_stores_tokens_that_later_commands_use() {
     let output = user.run(&["aid", "login", &alice.aid, "--server", &server.url]);
     let expected = format!("logged in to {} as {}; it is the current AID\n", server.url, alice.aid);
     assert_eq!(stdout(&output), expected, "{}", stderr(&output));
-    assert_eq!(["aids.json", "device.json"].map(|file| mode(&user.config_path(file))), [0o600, 0o600]);
+    let device_file = format!("devices/{}/device.json", alice.aid);
+    assert_eq!(["aids.json", &device_file].map(|file| mode(&user.config_path(file))), [0o600, 0o600]);
     assert_eq!(connected_aid(user), json!(alice.aid));
 
-    let device = || std::fs::read_to_string(user.config_path("device.json")).expect("a device");
+    let device = || alice.stored_login()["device"].clone();
     let first_device = device();
     let row = json!({ "aid": alice.aid, "url": server.url, "keyFile": alice.key_file(), "current": true });
     assert_eq!(user.json(&["aid", "logins"]), json!({ "logins": [row] }));

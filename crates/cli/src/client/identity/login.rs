@@ -1,11 +1,12 @@
 //! `guildhall aid login`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use guildhall_domain::identity::{Aid, CertificateFingerprint};
-use guildhall_identity::pki::{P256PublicKey, ParsedCertificate, pem_to_der};
+use guildhall_identity::pki::{EcKey, P256PublicKey, ParsedCertificate, pem_to_der};
 use guildhall_identity::trust::TrustedRoot;
 use guildhall_runtime::Clock;
 use guildhall_sdk::Client;
@@ -56,8 +57,10 @@ pub(super) async fn run(args: &LoginArgs) -> Result<()> {
     let earlier = AidLogins::load(&dir)?.logins.remove(&args.aid.to_string());
     let earlier = earlier.map(|login| login.settings);
     let mut settings = args.settings(&dir, earlier).await?;
-    check_pair(&args.aid, &settings)?;
-    settings.device = open_device_store(&dir, &args.aid, &settings)?.1.device_id().to_owned();
+    let key = Arc::new(settings.read_key()?);
+    check_pair(&args.aid, &settings, &key)?;
+    let (_, store) = open_device_store(&dir, &args.aid, &settings, key)?;
+    settings.device = store.device_id().to_owned();
     let endpoint = socket_endpoint(&settings.url)?;
     let now = Clock::system().now();
     let done = endpoint.log_in(&settings.credentials(args.aid.clone())?, now).await?;
@@ -155,16 +158,15 @@ fn check_connection(url: &str) -> Result<()> {
 }
 
 /// Checks here what the server would refuse with less to go on.
-fn check_pair(aid: &Aid, settings: &LoginSettings) -> Result<()> {
+fn check_pair(aid: &Aid, settings: &LoginSettings, key: &EcKey) -> Result<()> {
     let certificate = pem_to_der(settings.certificate.trim())
         .and_then(|der| ParsedCertificate::from_der(&der))
         .context("cannot use the certificate")?;
     if certificate.common_name != aid.to_string() {
         bail!("the certificate is not one of {aid}\n  next: --certificate names another file");
     }
-    let key = settings.read_key()?;
     ensure!(
-        P256PublicKey::of(&key)? == certificate.public_key,
+        P256PublicKey::of(key)? == certificate.public_key,
         "the key in {} is not the one of the certificate\n  next: --key and --certificate name the files",
         settings.key_file.display()
     );

@@ -71,7 +71,9 @@ async fn send(args: &SendArgs) -> Result<()> {
     device.messenger.socket().close().await;
     let sent = sent.map_err(command_error)?;
     let history = ChatHistory::open(&device, &args.to)?;
-    history.append(&ChatEntry::sent(&sent, text_of(&payload)))?;
+    if let Err(error) = history.append(&ChatEntry::sent(&sent, text_of(&payload))) {
+        eprintln!("warning: the chat with {} will not show this message: {error:#}", args.to);
+    }
     print(args, &sent)
 }
 

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use guildhall_testkit::AunClient;
 
-use super::replicas::DriverArguments;
+use crate::support::aun_replicas::DriverArguments;
 
 const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../interop/aun/driver.py");
 

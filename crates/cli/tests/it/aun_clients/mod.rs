@@ -1,12 +1,11 @@
 //! The official AUN clients, unmodified, against replicas with TLS. The checks are in `interop/aun`.
 
 mod driver;
-mod replicas;
 
 use guildhall_testkit::AunClient;
 
 use self::driver::Driver;
-use self::replicas::{AunReplicas, Registration};
+use crate::support::aun_replicas::{AunReplicas, Registration};
 
 // covers: A1, A11, A27
 /// Each lookup of the clients names the other replica first, so that the steps of a login reach both.

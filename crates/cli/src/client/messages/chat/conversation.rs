@@ -43,8 +43,8 @@ pub(super) struct Conversation {
     own: Aid,
     peer: Aid,
     history: ChatHistory,
-    /// Messages that were shown: the inbox may have them again.
-    known: HashSet<String>,
+    /// Messages that were shown, by whether they are own ones and their id: the inbox may have them again.
+    known: HashSet<(bool, String)>,
     other_senders: HashSet<Aid>,
 }
 
@@ -75,7 +75,7 @@ impl Conversation {
     pub(super) fn open(device: &OpenDevice, peer: &Aid) -> Result<(Self, Vec<ChatEntry>)> {
         let history = ChatHistory::open(device, peer)?;
         let entries = history.load()?;
-        let known = entries.iter().filter_map(ChatEntry::id).map(str::to_owned).collect();
+        let known = entries.iter().filter_map(ChatEntry::key).collect();
         let (own, other_senders) = (device.aid.clone(), HashSet::new());
         Ok((Self { own, peer: peer.clone(), history, known, other_senders }, entries))
     }
@@ -85,7 +85,7 @@ impl Conversation {
         match item {
             InboxItem::Message(message) => self.receive_message(&message),
             InboxItem::Recall(recall) if recall.from == self.peer => {
-                let was_shown = recall.message_ids.iter().any(|id| self.known.contains(id));
+                let was_shown = recall.message_ids.iter().any(|id| self.known.contains(&(false, id.clone())));
                 self.history.append(&ChatEntry::Recall { ids: recall.message_ids })?;
                 Ok(if was_shown { ChatEvent::Recalled } else { ChatEvent::Nothing })
             }
@@ -111,7 +111,7 @@ impl Conversation {
         if is_typing(message) {
             return Ok(if is_own { ChatEvent::Nothing } else { ChatEvent::Typing });
         }
-        if !self.known.insert(message.message_id.clone()) {
+        if !self.known.insert((is_own, message.message_id.clone())) {
             return Ok(ChatEvent::Nothing);
         }
         let entry = ChatEntry::received(message, is_own);
@@ -121,7 +121,7 @@ impl Conversation {
 
     /// Stores a message that was sent.
     pub(super) fn add_sent(&mut self, sent: &SentMessage, text: String) -> Result<()> {
-        self.known.insert(sent.message_id.clone());
+        self.known.insert((true, sent.message_id.clone()));
         self.history.append(&ChatEntry::sent(sent, text))
     }
 }

@@ -44,7 +44,7 @@ pub(in super::super) enum ChatEntry {
         is_sealed: bool,
         text: String,
     },
-    /// Its sender has recalled these messages: they are not shown any more.
+    /// The peer has recalled these messages of its own: they are not shown any more.
     #[serde(rename_all = "camelCase")]
     Recall { ids: Vec<String> },
 }
@@ -78,9 +78,10 @@ impl ChatEntry {
         }
     }
 
-    pub(super) fn id(&self) -> Option<&str> {
+    /// Returns what identifies a message. Its sender chooses the id, so that both may have the same one.
+    pub(super) fn key(&self) -> Option<(bool, String)> {
         match self {
-            Self::Message { id, .. } => Some(id),
+            Self::Message { id, is_own, .. } => Some((*is_own, id.clone())),
             Self::Recall { .. } => None,
         }
     }
@@ -125,14 +126,14 @@ impl ChatHistory {
         }
         // An entry of a key that is gone, or one that was cut, is skipped.
         let entries: Vec<ChatEntry> = kept.iter().filter_map(|line| self.decrypt(line)).collect();
-        let recalled: HashSet<String> = entries
+        let recalled: HashSet<(bool, String)> = entries
             .iter()
             .flat_map(|entry| match entry {
-                ChatEntry::Recall { ids } => ids.clone(),
+                ChatEntry::Recall { ids } => ids.iter().map(|id| (false, id.clone())).collect(),
                 ChatEntry::Message { .. } => Vec::new(),
             })
             .collect();
-        let is_shown = |entry: &ChatEntry| entry.id().is_some_and(|id| !recalled.contains(id));
+        let is_shown = |entry: &ChatEntry| entry.key().is_some_and(|key| !recalled.contains(&key));
         Ok(entries.into_iter().filter(is_shown).collect())
     }
 
@@ -189,7 +190,9 @@ mod tests {
         for number in 0..3 {
             history.append(&message(number)).expect("written");
         }
-        history.append(&ChatEntry::Recall { ids: vec!["m-1".to_owned()] }).expect("written");
+        // The peer cannot recall what it has not sent.
+        let ids = ["m-0", "m-1"].map(str::to_owned).to_vec();
+        history.append(&ChatEntry::Recall { ids }).expect("written");
         assert_eq!(history.load().expect("loaded"), [message(0), message(2)]);
         let text = std::fs::read_to_string(&history.path).expect("a file");
         assert!(!text.contains("canary"), "{text}");

@@ -11,30 +11,32 @@ use rustix::process::Signal;
 use secrecy::ExposeSecret;
 use tempfile::TempDir;
 
-use crate::support::cluster::PASSWORD;
-use crate::support::{ChildProcess, guildhall, http_get};
+use super::cluster::PASSWORD;
+use super::user::{CliUser, stderr};
+use super::{ChildProcess, guildhall, http_get};
 
 const ISSUER: &str = "guild.test";
 
 /// The value of `aun.registration`.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Registration {
+pub(crate) enum Registration {
     Open,
     Closed,
 }
 
-pub(super) struct AunReplicas {
+pub(crate) struct AunReplicas {
     db: TestDb,
     folder: TempDir,
     tls: TlsFiles,
     registration: Registration,
     subject_prefix: String,
     servers: Vec<ChildProcess>,
+    ports: Vec<u16>,
     tls_ports: Vec<u16>,
 }
 
 impl AunReplicas {
-    pub(super) async fn start(registration: Registration, count: usize) -> Self {
+    pub(crate) async fn start(registration: Registration, count: usize) -> Self {
         let mut replicas = Self {
             db: TestDb::new().await,
             folder: tempfile::tempdir().expect("a folder"),
@@ -42,18 +44,19 @@ impl AunReplicas {
             registration,
             subject_prefix: subject_prefix(),
             servers: Vec::new(),
+            ports: Vec::new(),
             tls_ports: Vec::new(),
         };
         replicas.create_issuer();
-        let ports: Vec<u16> = (0..count).map(|_| replicas.start_replica()).collect();
-        for (server, port) in replicas.servers.iter_mut().zip(ports) {
-            wait_until_ready(server, port);
+        (0..count).for_each(|_| replicas.start_replica());
+        for (server, port) in replicas.servers.iter_mut().zip(&replicas.ports) {
+            wait_until_ready(server, *port);
         }
         replicas
     }
 
     /// Returns the arguments of the driver.
-    pub(super) fn arguments(&self) -> DriverArguments {
+    pub(crate) fn arguments(&self) -> DriverArguments {
         let issuer = self.folder.path().join("secrets/aun");
         let mut arguments = DriverArguments::default();
         arguments.arg("--issuer").arg(ISSUER).arg("--root").arg(issuer.join("root.crt"));
@@ -65,13 +68,27 @@ impl AunReplicas {
         arguments
     }
 
+    /// Returns the URL of a replica, without TLS.
+    pub(crate) fn url(&self, replica: usize) -> String {
+        format!("http://127.0.0.1:{}", self.ports[replica])
+    }
+
+    /// Signs in as the operator who created the issuer.
+    pub(crate) fn operator(&self) -> CliUser {
+        let user = CliUser::new();
+        let login = ["login", "--url", &self.url(0), "--name", "operator", "--password-stdin"];
+        let output = user.run_with_stdin(&login, &format!("{PASSWORD}\n"));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        user
+    }
+
     /// Kills the replica that clients in the mode `hold` are connected to.
-    pub(super) fn kill_first(&self) {
+    pub(crate) fn kill_first(&self) {
         self.servers.first().expect("a replica").signal(Signal::KILL);
     }
 
     /// Makes the certificate of an AID old enough to be renewed.
-    pub(super) async fn age_certificate(&self, aid: &str) {
+    pub(crate) async fn age_certificate(&self, aid: &str) {
         let update = format!(
             "UPDATE aid_certificates SET not_before = not_before - interval '2 hours' WHERE aid = '{aid}'"
         );
@@ -94,15 +111,14 @@ impl AunReplicas {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Returns the port without TLS.
-    fn start_replica(&mut self) -> u16 {
+    fn start_replica(&mut self) {
         let (port, tls_port) = (free_port(), free_port());
         let mut command = self.with_settings(guildhall());
         command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]);
         command.env("GUILDHALL_HTTP_TLS_LISTEN", format!("127.0.0.1:{tls_port}"));
         self.servers.push(ChildProcess::start(&mut command));
+        self.ports.push(port);
         self.tls_ports.push(tls_port);
-        port
     }
 
     fn with_settings(&self, mut command: Command) -> Command {
@@ -129,10 +145,10 @@ impl AunReplicas {
 
 /// Arguments of the driver after its mode.
 #[derive(Debug, Default)]
-pub(super) struct DriverArguments(pub(super) Vec<OsString>);
+pub(crate) struct DriverArguments(pub(crate) Vec<OsString>);
 
 impl DriverArguments {
-    pub(super) fn arg(&mut self, argument: impl Into<OsString>) -> &mut Self {
+    pub(crate) fn arg(&mut self, argument: impl Into<OsString>) -> &mut Self {
         self.0.push(argument.into());
         self
     }
