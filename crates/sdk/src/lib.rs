@@ -1,4 +1,4 @@
-//! The Rust client: REST, streams and the socket. Tool-call checks and end-to-end encryption are planned.
+//! The Rust client: REST, streams, the socket, and messages that are sealed from end to end. Tool-call checks are planned.
 //!
 //! A [`Client`] has one method per API operation, in one module per resource. Calls with authentication get the token
 //! from a [`TokenSource`] each time, so a long-lived client outlives its first token. The clients of a runner are in
@@ -6,7 +6,7 @@
 //!
 //! The process must install a TLS provider for rustls before it creates a client.
 //!
-//! This crate depends on no server crate and stores nothing on disk.
+//! This crate depends on no server crate. It stores nothing on disk, except for the keys of a device in [`messages`].
 
 mod account;
 mod agents;

@@ -1,5 +1,7 @@
 //! What everybody may read of an issuer, and how a client comes to trust its root.
 
+use guildhall_domain::FailureKind;
+use guildhall_domain::identity::Aid;
 use guildhall_identity::trust::{TrustListError, TrustListRules, TrustedRoot, TrustedRoots};
 use serde_json::Value;
 
@@ -29,6 +31,22 @@ impl Client {
     /// Returns the certificates of the issuer and of its root in PEM. They are not verified.
     pub async fn certificate_chain(&self) -> Result<String, ClientError> {
         self.text_without_token(self.root_request(&["pki", "chain"]), MAX_PEM_BYTES).await
+    }
+
+    /// Returns the newest certificate of an AID in PEM, or the newest one with a fingerprint. It is not verified.
+    pub async fn certificate_of(
+        &self,
+        aid: &Aid,
+        fingerprint: Option<&str>,
+    ) -> Result<Option<String>, ClientError> {
+        let query: Vec<_> =
+            fingerprint.map(|fingerprint| ("cert_fingerprint", fingerprint)).into_iter().collect();
+        let request = self.root_query(&["pki", "cert", &aid.to_string()], &query);
+        match self.text_without_token(request, MAX_PEM_BYTES).await {
+            Ok(pem) => Ok(Some(pem)),
+            Err(error) if error.kind() == Some(FailureKind::NotFound) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns the certificate of the root in PEM. It is not verified.

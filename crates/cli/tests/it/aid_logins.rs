@@ -3,6 +3,7 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -86,7 +87,10 @@ fn expired_tokens_are_refreshed_and_an_ended_login_is_repeated() {
     expire();
     // A refresh token can be used once, so that two processes must not use the same one.
     let children: Vec<_> = (0..3)
-        .map(|_| alice.user.command(&["rpc", "meta.status"]).spawn().expect("the command starts"))
+        .map(|_| {
+            let mut command = alice.user.command(&["rpc", "meta.status"]);
+            command.stdout(Stdio::null()).spawn().expect("the command starts")
+        })
         .collect();
     for child in children {
         assert!(child.wait_with_output().expect("it ends").status.success());

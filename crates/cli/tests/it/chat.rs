@@ -17,7 +17,7 @@ impl Pair {
         let (server, operator) = (DevServer::ephemeral(), CliUser::new());
         operator.login(&server);
         let [alice, bobby] = ["alice", "bobby"].map(|name| AidUser::create(&operator, name));
-        [&alice, &bobby].map(|user| user.log_in(&server.url));
+        [&alice, &bobby].into_iter().for_each(|user| user.log_in(&server.url));
         Self { _server: server, alice, bobby }
     }
 }

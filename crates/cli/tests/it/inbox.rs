@@ -5,9 +5,10 @@ use std::process::{Command, Output, Stdio};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::aun_clients::replicas::{AunReplicas, Registration};
 use crate::support::ChildProcess;
 use crate::support::aid_user::AidUser;
-use crate::support::aun_replicas::{AunReplicas, Registration};
+
 use crate::support::channels::CapturedOutput;
 use crate::support::user::{CliUser, DevServer, stderr, stdout};
 
@@ -27,7 +28,7 @@ impl Pair {
         let operator = CliUser::new();
         operator.login(&server);
         let [alice, bobby] = ["alice", "bobby"].map(|name| AidUser::create(&operator, name));
-        [&alice, &bobby].map(|user| user.log_in(&server.url));
+        [&alice, &bobby].into_iter().for_each(|user| user.log_in(&server.url));
         Self { server, alice, bobby }
     }
 }

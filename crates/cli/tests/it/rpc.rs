@@ -17,7 +17,7 @@ impl Fixture {
     fn start() -> Self {
         let (server, operator) = (DevServer::ephemeral(), CliUser::new());
         operator.login(&server);
-        let alice = AidUser::create(&operator, "alice");
+        let alice = AidUser::create(operator, "alice");
         alice.log_in(&server.url);
         Self { server, operator, alice }
     }
@@ -25,8 +25,8 @@ impl Fixture {
 
 #[test]
 fn rpc_prints_results_and_takes_parameters_from_files_and_stdin() {
-    let Fixture { operator, alice, .. } = Fixture::start();
-    let bobby = AidUser::create(&operator, "bobby");
+    let Fixture { operator, alice, .. } = &Fixture::start();
+    let bobby = AidUser::create(operator, "bobby");
     let user = &alice.user;
     let aids = json!({ "aids": [alice.aid, bobby.aid] });
     let online = json!({ "online": { &alice.aid: true, &bobby.aid: false } });
@@ -43,7 +43,7 @@ fn rpc_prints_results_and_takes_parameters_from_files_and_stdin() {
 
 #[test]
 fn rpc_errors_have_the_exit_codes_and_kinds_of_the_cli() {
-    let Fixture { alice, .. } = Fixture::start();
+    let Fixture { alice, .. } = &Fixture::start();
     let run = |args: &[&str]| {
         let output = alice.user.run(&[&["rpc"], args, &["--json"]].concat());
         let error: Value =
@@ -68,7 +68,7 @@ fn rpc_errors_have_the_exit_codes_and_kinds_of_the_cli() {
 
 #[test]
 fn public_methods_need_no_login() {
-    let Fixture { server, operator, .. } = Fixture::start();
+    let Fixture { server, operator, .. } = &Fixture::start();
     let nobody = CliUser::new();
     assert_eq!(nobody.json(&["rpc", "meta.ping", "--server", &server.url])["pong"], json!(true));
     assert_eq!(operator.json(&["rpc", "meta.ping"])["pong"], json!(true), "at the server of the context");
@@ -81,8 +81,8 @@ fn public_methods_need_no_login() {
 
 #[test]
 fn followed_notifications_are_json_lines() {
-    let Fixture { server, operator, alice } = Fixture::start();
-    let bobby = AidUser::create(&operator, "bobby");
+    let Fixture { server, operator, alice } = &Fixture::start();
+    let bobby = AidUser::create(operator, "bobby");
     bobby.log_in(&server.url);
     let mut following = ChildProcess::start(&mut bobby.user.command(&["rpc", "meta.ping", "--follow"]));
     assert!(following.read_line().starts_with(r#"{"pong":true"#));

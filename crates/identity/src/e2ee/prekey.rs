@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::MAX_TEXT_BYTES;
 use super::fingerprint::{certificate_fingerprint, key_fingerprint};
-use crate::pki::{P256PublicKey, ParsedCertificate};
+use super::raw_signature::sign_raw;
+use crate::pki::{P256PublicKey, ParsedCertificate, SignError, Signer};
 
 /// A published key was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +53,25 @@ pub struct SignedSpk {
 }
 
 impl SignedPrekey {
+    /// Signs a prekey of a device with the identity key.
+    pub fn sign(
+        prekey_id: &str,
+        key: &P256PublicKey,
+        created_at_ms: i64,
+        identity: &dyn Signer,
+    ) -> Result<Self, SignError> {
+        let public_key = STANDARD.encode(key.spki());
+        let text = Self::signed_text(prekey_id, &public_key, Some(created_at_ms));
+        Ok(Self {
+            prekey_id: prekey_id.to_owned(),
+            public_key,
+            created_at: Some(created_at_ms),
+            signature: STANDARD.encode(identity.sign(text.as_bytes())?),
+            cert_fingerprint: None,
+            device_id: String::new(),
+        })
+    }
+
     /// Returns what the identity key signs.
     #[must_use]
     pub fn signed_text(prekey_id: &str, public_key: &str, created_at: Option<i64>) -> String {
@@ -76,6 +96,18 @@ impl SignedPrekey {
 }
 
 impl SignedSpk {
+    /// Signs the key of a device with the identity key.
+    pub fn sign(key: &P256PublicKey, timestamp: i64, identity: &dyn Signer) -> Result<Self, SignError> {
+        let spk_id = key_fingerprint(key);
+        let signature = sign_raw(identity, &Self::signed_bytes(key, &spk_id, timestamp))?;
+        Ok(Self {
+            spk_id,
+            spk_pk: STANDARD.encode(key.spki()),
+            spk_signature: STANDARD.encode(signature),
+            spk_timestamp: timestamp,
+        })
+    }
+
     /// Returns what the identity key signs.
     #[must_use]
     pub fn signed_bytes(key: &P256PublicKey, spk_id: &str, timestamp: i64) -> Vec<u8> {
@@ -108,7 +140,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pki::{Curve, EcKey, Signer};
+    use crate::pki::{Curve, EcKey};
 
     fn certificate(key: &EcKey) -> ParsedCertificate {
         let public_key = P256PublicKey::of(key).expect("a public key");
@@ -151,6 +183,20 @@ mod tests {
             let stale = SignedPrekey { cert_fingerprint: stale, ..prekey };
             assert_eq!(stale.verify(&certificate(&alice)), Err(PrekeyError::OtherCertificate));
         }
+    }
+
+    #[test]
+    fn keys_that_are_signed_here_are_accepted_from_their_owner_alone() {
+        let [alice, mallory, device] = [0; 3].map(|_| EcKey::generate(Curve::P256).expect("generated"));
+        let key = P256PublicKey::of(&device).expect("a public key");
+        let spk = SignedSpk::sign(&key, 1_700_000_000, &alice).expect("signed");
+        assert_eq!(spk.verify(&certificate(&alice).public_key), Ok(key.clone()));
+        assert_eq!(spk.verify(&certificate(&mallory).public_key), Err(PrekeyError::Signature));
+        let older = SignedSpk { spk_timestamp: 1, ..spk };
+        assert_eq!(older.verify(&certificate(&alice).public_key), Err(PrekeyError::Signature));
+        let prekey = SignedPrekey::sign("prekey-1", &key, 1_700_000_000_000, &alice).expect("signed");
+        assert_eq!(prekey.verify(&certificate(&alice)), Ok(key));
+        assert_eq!(prekey.verify(&certificate(&mallory)), Err(PrekeyError::Signature));
     }
 
     proptest! {

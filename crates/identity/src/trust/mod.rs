@@ -12,5 +12,5 @@ mod verify;
 
 pub use authority_key::{AuthorityKey, InvalidAuthority};
 pub use list::{RootEntry, content_hash, root_entries, sign_list};
-pub use server_proof::{ServerProof, ServerProofError};
+pub use server_proof::{ServerProof, ServerProofError, root_of_chain, verify_aid_certificate};
 pub use verify::{TrustListError, TrustListRules, TrustedRoot, TrustedRoots};

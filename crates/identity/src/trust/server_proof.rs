@@ -1,6 +1,6 @@
 //! How a client knows that a server belongs to an issuer, before it signs anything for it.
 
-use guildhall_domain::identity::{CertificateFingerprint, IssuerName};
+use guildhall_domain::identity::{Aid, CertificateFingerprint, IssuerName};
 use jiff::Timestamp;
 use rustls_pki_types::CertificateDer;
 
@@ -49,18 +49,8 @@ impl ServerProof<'_> {
         roots: &[TrustedRoot],
         now: Timestamp,
     ) -> Result<(), ServerProofError> {
-        let issuer_der = issuer_of(self.chain, issuer)?;
         let der = pem_to_der(self.certificate).map_err(ServerProofError::Certificate)?;
-        let intermediates = [CertificateDer::from(issuer_der)];
-        let mut verified = Err(ServerProofError::NoRoot);
-        for root in roots {
-            let path = verify_path(&der, &CertificateDer::from(&*root.der), &intermediates, now);
-            verified = path.map_err(ServerProofError::Certificate);
-            if verified.is_ok() {
-                break;
-            }
-        }
-        verified?;
+        verify_below_roots(&der, self.chain, issuer, roots, now)?;
         let certificate = ParsedCertificate::from_der(&der).map_err(ServerProofError::Certificate)?;
         if certificate.common_name != issuer.host(SERVICE) {
             return Err(ServerProofError::Certificate(CertificateError::OtherServer));
@@ -82,14 +72,62 @@ impl TrustedRoot {
     }
 }
 
+/// Verifies that a certificate is the one of an AID: the path from a trusted root over the issuer of the AID, and the name.
+pub fn verify_aid_certificate(
+    pem: &str,
+    chain: &str,
+    aid: &Aid,
+    roots: &[TrustedRoot],
+    now: Timestamp,
+) -> Result<ParsedCertificate, ServerProofError> {
+    let der = pem_to_der(pem).map_err(ServerProofError::Certificate)?;
+    verify_below_roots(&der, chain, aid.issuer(), roots, now)?;
+    let certificate = ParsedCertificate::from_der(&der).map_err(ServerProofError::Certificate)?;
+    if certificate.common_name == aid.to_string() {
+        Ok(certificate)
+    } else {
+        Err(ServerProofError::Certificate(CertificateError::OtherAid))
+    }
+}
+
+/// Returns the last certificate of a chain as a root, for a client that trusts the connection that it came from.
+#[must_use]
+pub fn root_of_chain(chain: &str) -> Option<TrustedRoot> {
+    let der = certificates_of(chain).last()?;
+    let fingerprint = sha256(&der);
+    Some(TrustedRoot { id: fingerprint.to_string(), fingerprint, der })
+}
+
+fn verify_below_roots(
+    der: &[u8],
+    chain: &str,
+    issuer: &IssuerName,
+    roots: &[TrustedRoot],
+    now: Timestamp,
+) -> Result<(), ServerProofError> {
+    let intermediates = [CertificateDer::from(issuer_of(chain, issuer)?)];
+    let mut verified = Err(ServerProofError::NoRoot);
+    for root in roots {
+        let path = verify_path(der, &CertificateDer::from(&*root.der), &intermediates, now);
+        verified = path.map_err(ServerProofError::Certificate);
+        if verified.is_ok() {
+            break;
+        }
+    }
+    verified
+}
+
+fn certificates_of(chain: &str) -> impl Iterator<Item = Vec<u8>> {
+    let certificates = chain.split_inclusive("-----END CERTIFICATE-----").take(MAX_CHAIN);
+    certificates.filter_map(|pem| pem_to_der(pem).ok())
+}
+
 /// Returns the certificate of the issuer with this name. Another issuer below the same root is another one.
 fn issuer_of(chain: &str, issuer: &IssuerName) -> Result<Vec<u8>, ServerProofError> {
-    let certificates = chain.split_inclusive("-----END CERTIFICATE-----").take(MAX_CHAIN);
-    let mut ders = certificates.filter_map(|pem| pem_to_der(pem).ok());
     let is_issuer = |der: &Vec<u8>| {
         ParsedCertificate::from_der(der).is_ok_and(|parsed| parsed.common_name == issuer.as_str())
     };
-    ders.find(is_issuer).ok_or(ServerProofError::NoIssuer)
+    certificates_of(chain).find(is_issuer).ok_or(ServerProofError::NoIssuer)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! when to pull.
 
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -14,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use super::error::MessengerError;
 use super::inbox_item::InboxItem;
 use super::messenger::Messenger;
-use super::received::open_row;
+use super::received::RowError;
 use crate::backoff::{Backoff, random_delay};
 use crate::socket::{SocketError, SocketEvent, SocketEvents, SocketState};
 
@@ -26,6 +27,9 @@ const IDLE_PULL: Duration = Duration::from_secs(300);
 
 /// The server is told about confirmed messages after this many, or when all that were pulled are confirmed.
 const ACK_EVERY: i64 = 50;
+
+/// How often the certificate of a sender is asked for before its message is unreadable. This takes about twenty seconds.
+const OPEN_ATTEMPTS: u32 = 8;
 
 /// Follows the inbox of one device and slot. Connects again by itself, and yields every item once, in the order of the inbox.
 #[derive(Debug)]
@@ -96,13 +100,14 @@ impl InboxFollower {
                 return Ok(InboxItem::Disconnected(error));
             }
             if let Some(row) = self.rows.front() {
-                let item = open_row(self.messenger.shared(), row).await?;
+                let item = open(&self.messenger, row).await?;
                 if let (Some(row), Some(cursor)) = (self.rows.pop_front(), &mut self.cursor) {
                     cursor.yielded = row.seq;
                 }
                 return Ok(item);
             }
             self.tell_confirmed().await;
+            self.publish_keys().await?;
             match self.phase {
                 Phase::Behind => self.pull().await?,
                 Phase::Pulled => {
@@ -157,6 +162,19 @@ impl InboxFollower {
             if let Ok(result) = self.messenger.socket().call::<typed::Ack>(&params).await {
                 cursor.told = result.ack_seq.max(cursor.confirmed);
             }
+        }
+    }
+
+    /// Publishes the keys of the device where that is due. A server that does not answer is asked again later.
+    async fn publish_keys(&self) -> Result<(), MessengerError> {
+        let shared = self.messenger.shared();
+        let is_connected = matches!(shared.socket.state(), SocketState::Connected(_));
+        if !is_connected || !shared.keys_due.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        match shared.publish_keys().await {
+            Ok(()) | Err(MessengerError::Socket(_)) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 
@@ -229,7 +247,11 @@ impl InboxFollower {
 
     fn apply_event(&mut self, event: Option<SocketEvent>) -> Result<Option<SocketError>, MessengerError> {
         match event {
-            Some(SocketEvent::Connected(_) | SocketEvent::Missed) => self.phase = Phase::Behind,
+            Some(SocketEvent::Connected(_)) => {
+                self.phase = Phase::Behind;
+                self.messenger.shared().keys_due.store(true, Ordering::Relaxed);
+            }
+            Some(SocketEvent::Missed) => self.phase = Phase::Behind,
             Some(SocketEvent::Notification(notification)) => {
                 if WAKE_UPS.contains(&notification.method.as_str()) {
                     self.phase = Phase::Behind;
@@ -240,6 +262,25 @@ impl InboxFollower {
             None => return Err(SocketError::Closed.into()),
         }
         Ok(None)
+    }
+}
+
+/// Opens a row. The server is asked a few times for the certificate of its sender.
+async fn open(messenger: &Messenger, row: &MessageRow) -> Result<InboxItem, MessengerError> {
+    let mut backoff = Backoff::default();
+    for _ in 1..OPEN_ATTEMPTS {
+        match messenger.shared().open_row(row).await {
+            Ok(item) => return Ok(item),
+            Err(RowError::Server(error)) => {
+                backoff.record_failure(error.retry_after());
+                tokio::time::sleep(backoff.delay()).await;
+            }
+            Err(error @ (RowError::Unreadable(_) | RowError::Store(_))) => return error.into_item(row),
+        }
+    }
+    match messenger.shared().open_row(row).await {
+        Ok(item) => Ok(item),
+        Err(error) => error.into_item(row),
     }
 }
 

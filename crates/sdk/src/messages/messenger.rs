@@ -1,7 +1,9 @@
 //! The handle of a messenger.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use guildhall_domain::FailureKind;
 use guildhall_domain::identity::Aid;
 use guildhall_identity::e2ee::random_id;
 use guildhall_protocol::rpc::auth::{ConnectResult, DeliveryMode as DeliveryModeBody};
@@ -11,11 +13,13 @@ use guildhall_runtime::Clock;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::cache::{CertificateCache, PeerKeyCache};
 use super::delivery_marks::DeliveryMarks;
-use super::error::MessengerError;
+use super::error::{KeyChange, MessengerError};
 use super::identity::MessengerIdentity;
 use super::inbox::InboxFollower;
 use super::inbox_item::SealKind;
+use super::sealing::{MessageToSeal, SealedPayload};
 use super::send::{SealChoice, SendOptions, SentMessage};
 use super::store::DeviceStore;
 use crate::backoff::Backoff;
@@ -35,6 +39,10 @@ pub(super) struct Shared {
     pub(super) identity: MessengerIdentity,
     pub(super) store: DeviceStore,
     pub(super) clock: Clock,
+    pub(super) certificates: CertificateCache,
+    pub(super) peer_keys: PeerKeyCache,
+    /// The keys of this device are to be published again.
+    pub(super) keys_due: AtomicBool,
 }
 
 impl Messenger {
@@ -47,7 +55,16 @@ impl Messenger {
         store: DeviceStore,
         clock: Clock,
     ) -> Self {
-        Self(Arc::new(Shared { socket, endpoint, identity, store, clock }))
+        Self(Arc::new(Shared {
+            socket,
+            endpoint,
+            identity,
+            store,
+            clock,
+            certificates: CertificateCache::default(),
+            peer_keys: PeerKeyCache::default(),
+            keys_due: AtomicBool::new(true),
+        }))
     }
 
     /// Sends a message. Returns when the server has stored it.
@@ -63,12 +80,28 @@ impl Messenger {
             Some(id) => id.to_string(),
             None => format!("m-{}", random_id()),
         };
-        match options.seal {
-            SealChoice::NotSealed | SealChoice::Sealed | SealChoice::SealedV1 => {
-                let params = self.params(to, payload.clone(), message_id, options);
-                self.send_params(&params, SealKind::NotSealed).await
-            }
+        let message = MessageToSeal { to, message_id: &message_id, payload };
+        if options.seal == SealChoice::NotSealed {
+            let sealed =
+                SealedPayload { payload: payload.clone(), envelope_type: "", seal: SealKind::NotSealed };
+            return self.send_once(message, sealed, options).await;
         }
+        match self.seal_and_send(message, options).await {
+            Err(MessengerError::Socket(error)) if is_stale(&error) => {
+                // Of the sender too: its other devices get a copy.
+                [to, &self.0.identity.aid].into_iter().for_each(|aid| self.0.peer_keys.remove(aid));
+                self.seal_and_send(message, options).await
+            }
+            sent => sent,
+        }
+    }
+
+    /// Accepts the new identity key of somebody, as the owner has confirmed it.
+    pub fn accept_key(&self, change: &KeyChange) -> Result<(), MessengerError> {
+        self.0.store.pin_key(&change.aid, &change.found)?;
+        self.0.peer_keys.remove(&change.aid);
+        self.0.certificates.clear();
+        Ok(())
     }
 
     /// Follows the inbox from where this device and slot stopped. It connects on first use.
@@ -98,28 +131,39 @@ impl Messenger {
         &self.0
     }
 
-    fn params(
+    async fn seal_and_send(
         &self,
-        to: &Aid,
-        payload: Map<String, Value>,
-        message_id: String,
+        message: MessageToSeal<'_>,
         options: &SendOptions,
-    ) -> SendParams {
-        SendParams {
-            to: to.to_string(),
-            payload,
-            envelope_type: String::new(),
-            encrypted: false,
-            message_id: Some(message_id),
-            delivery_mode: options.delivery.map(|mode| DeliveryModeBody { mode: mode.as_str().to_owned() }),
-        }
+    ) -> Result<SentMessage, MessengerError> {
+        // The names of the device are sealed too.
+        self.0.connected().await?;
+        let sealed = match options.seal {
+            SealChoice::SealedV1 => self.0.seal_v1(message).await?,
+            SealChoice::Sealed | SealChoice::NotSealed => self.0.seal(message).await?,
+        };
+        self.send_once(message, sealed, options).await
     }
 
-    async fn send_params(&self, params: &SendParams, seal: SealKind) -> Result<SentMessage, MessengerError> {
+    /// Sends a message until the server has stored it. Its id makes all attempts one message.
+    async fn send_once(
+        &self,
+        message: MessageToSeal<'_>,
+        sealed: SealedPayload,
+        options: &SendOptions,
+    ) -> Result<SentMessage, MessengerError> {
+        let params = SendParams {
+            to: message.to.to_string(),
+            payload: sealed.payload,
+            envelope_type: sealed.envelope_type.to_owned(),
+            encrypted: sealed.seal != SealKind::NotSealed,
+            message_id: Some(message.message_id.to_owned()),
+            delivery_mode: options.delivery.map(|mode| DeliveryModeBody { mode: mode.as_str().to_owned() }),
+        };
         let mut backoff = Backoff::default();
         for attempt in 1.. {
-            match self.0.socket.call::<typed::Send>(params).await {
-                Ok(result) => return sent_message(result, seal),
+            match self.0.socket.call::<typed::Send>(&params).await {
+                Ok(result) => return sent_message(result, sealed.seal),
                 Err(error) if error.is_transient() && attempt < MAX_ATTEMPTS => {
                     backoff.record_failure(error.retry_after());
                     tokio::time::sleep(backoff.delay()).await;
@@ -142,6 +186,11 @@ impl Shared {
         }
         Ok(info)
     }
+}
+
+/// The keys that a message was sealed for are not those of the recipient's devices any more.
+fn is_stale(error: &SocketError) -> bool {
+    matches!(error.kind(), Some(FailureKind::StaleKeys | FailureKind::Conflict))
 }
 
 fn sent_message(result: SendResult, seal: SealKind) -> Result<SentMessage, MessengerError> {

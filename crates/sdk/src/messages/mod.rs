@@ -42,15 +42,22 @@
 //! # }
 //! ```
 
+mod cache;
 mod delivery_marks;
 mod error;
 mod identity;
 mod inbox;
 mod inbox_item;
 mod messenger;
+mod peer_keys;
+mod published_keys;
 mod received;
+mod sealing;
 mod send;
 mod store;
+#[cfg(test)]
+mod tests;
+mod trust;
 
 pub use delivery_marks::{DeliveryMark, DeliveryMarks};
 pub use error::{KeyChange, MessengerError, PeerKeyError, UnreadableReason};

@@ -49,6 +49,11 @@ impl SocketEndpoint {
         self.gateway().1.client.base_url()
     }
 
+    /// Returns a client of the gateway that is used now, without a token.
+    pub(crate) fn client(&self) -> &Client {
+        &self.gateway().1.client
+    }
+
     /// Returns the gateway that is used now, with its number.
     pub(super) fn gateway(&self) -> (usize, &Gateway) {
         let current = self.current.load(Ordering::Relaxed) % self.gateways.len();

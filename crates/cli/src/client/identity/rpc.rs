@@ -24,7 +24,7 @@ use crate::server_client::socket_endpoint;
 const SLOT: &str = "rpc";
 
 /// How like a name another one has to be, from 0 to 1.
-const MIN_SIMILARITY: f64 = 0.75;
+const MIN_SIMILARITY: f64 = 0.8;
 
 const MAX_SUGGESTIONS: usize = 3;
 
@@ -119,7 +119,10 @@ fn print(args: &RpcArgs, result: &Value) -> Result<()> {
     if args.socket.json || args.follow {
         print_json(&result.to_string())?;
     } else {
-        print_line(&escape_json(&serde_json::to_string_pretty(result)?))?;
+        let pretty = serde_json::to_string_pretty(result)?;
+        // Line breaks are all its own: those in values are escaped already.
+        let lines: Vec<_> = pretty.lines().map(escape_json).collect();
+        print_line(&lines.join("\n"))?;
     }
     Ok(())
 }
@@ -198,7 +201,7 @@ mod tests {
     fn near_methods_are_found_by_their_whole_name_and_by_their_last_part() {
         assert_eq!(near_methods("meta.pin"), ["meta.ping"]);
         assert_eq!(near_methods("send"), ["message.send"]);
-        assert_eq!(near_methods("message.v2.pul"), ["message.v2.pull", "message.pull"]);
+        assert_eq!(near_methods("message.v2.pul"), ["message.v2.pull"]);
         assert_eq!(near_methods("workspace.open"), Vec::<&str>::new());
     }
 

@@ -5,8 +5,9 @@ use std::io::{BufRead, BufReader, Lines, Read, Seek, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use guildhall_testkit::AunClient;
+use serde_json::Value;
 
-use crate::support::aun_replicas::DriverArguments;
+use super::replicas::DriverArguments;
 
 const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../interop/aun/driver.py");
 
@@ -54,6 +55,14 @@ impl Driver {
 
     pub(super) fn continue_after_pause(&mut self) {
         writeln!(self.stdin).expect("the driver reads");
+    }
+
+    /// Sends a request to a driver in the mode `peer`, and returns its answer.
+    pub(super) fn ask(&mut self, request: &Value) -> Value {
+        writeln!(self.stdin, "{request}").expect("the driver reads");
+        let answer: Value = serde_json::from_str(&self.wait_for("peer ")).expect("JSON");
+        assert!(answer.get("error").is_none(), "{answer} {}", self.report());
+        answer
     }
 
     /// Waits until all checks have passed, except those that are expected to be missing.

@@ -1,11 +1,16 @@
 //! The official AUN clients, unmodified, against replicas with TLS. The checks are in `interop/aun`.
 
 mod driver;
+pub(crate) mod replicas;
+mod rust_device;
+mod rust_interop;
+mod rust_messages;
+mod rust_vectors;
 
 use guildhall_testkit::AunClient;
 
 use self::driver::Driver;
-use crate::support::aun_replicas::{AunReplicas, Registration};
+use self::replicas::{AunReplicas, Registration};
 
 // covers: A1, A11, A27
 /// Each lookup of the clients names the other replica first, so that the steps of a login reach both.

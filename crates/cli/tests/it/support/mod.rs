@@ -2,7 +2,6 @@
 
 pub(crate) mod agent;
 pub(crate) mod aid_user;
-pub(crate) mod aun_replicas;
 pub(crate) mod channels;
 pub(crate) mod cluster;
 pub(crate) mod doctor;

@@ -10,6 +10,8 @@ mod proof;
 mod row;
 mod seal;
 #[cfg(test)]
+mod seal_tests;
+#[cfg(test)]
 mod tests;
 mod wrap;
 mod wrap_protocol;

@@ -4,9 +4,13 @@
 //! other. Private keys of the device are encrypted with a key that is derived from the key of the AID: a copy of the folder alone
 //! opens no message. The rest is in clear: the ids of the device and of its keys, whom it has written with, and read positions.
 
+mod device_keys;
 mod error;
 mod files;
+mod pins;
 mod positions;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +19,7 @@ use guildhall_identity::e2ee::{random_id, storage_key};
 use guildhall_identity::seal::Kek;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use device_keys::KeyVersion;
 pub use error::DeviceStoreError;
 
 use self::files::Folder;
@@ -33,6 +38,8 @@ pub struct DeviceStore(Arc<OpenStore>);
 struct OpenStore {
     folder: Folder,
     device_id: String,
+    /// The fingerprint of the identity key.
+    identity: String,
     cipher: Kek,
 }
 
@@ -61,7 +68,8 @@ impl DeviceStore {
             let (stored, path) = (device.aid, folder.path(""));
             return Err(DeviceStoreError::OtherAid { path, stored });
         }
-        Ok(Self(Arc::new(OpenStore { folder, device_id: device.device_id, cipher })))
+        let identity = identity.certificate.public_key.fingerprint().to_string();
+        Ok(Self(Arc::new(OpenStore { folder, device_id: device.device_id, identity, cipher })))
     }
 
     /// Returns the id of the device, with which its socket connects.

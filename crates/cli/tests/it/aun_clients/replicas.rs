@@ -3,17 +3,18 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use guildhall_testkit::{TestDb, TlsFiles, nats_url, subject_prefix};
+use guildhall_testkit::{SqlConnection, TestDb, TlsFiles, nats_url, subject_prefix};
 use rustix::process::Signal;
 use secrecy::ExposeSecret;
 use tempfile::TempDir;
 
-use super::cluster::PASSWORD;
-use super::user::{CliUser, stderr};
-use super::{ChildProcess, guildhall, http_get};
+use crate::support::cluster::PASSWORD;
+use crate::support::user::{CliUser, stderr};
+use crate::support::{ChildProcess, guildhall, http_get};
 
 const ISSUER: &str = "guild.test";
 
@@ -31,8 +32,8 @@ pub(crate) struct AunReplicas {
     registration: Registration,
     subject_prefix: String,
     servers: Vec<ChildProcess>,
-    ports: Vec<u16>,
     tls_ports: Vec<u16>,
+    ports: Vec<u16>,
 }
 
 impl AunReplicas {
@@ -44,11 +45,11 @@ impl AunReplicas {
             registration,
             subject_prefix: subject_prefix(),
             servers: Vec::new(),
-            ports: Vec::new(),
             tls_ports: Vec::new(),
+            ports: Vec::new(),
         };
         replicas.create_issuer();
-        (0..count).for_each(|_| replicas.start_replica());
+        replicas.ports = (0..count).map(|_| replicas.start_replica()).collect();
         for (server, port) in replicas.servers.iter_mut().zip(&replicas.ports) {
             wait_until_ready(server, *port);
         }
@@ -82,6 +83,15 @@ impl AunReplicas {
         user
     }
 
+    /// Returns the file with the root of the AIDs.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().join("secrets/aun/root.crt")
+    }
+
+    pub(crate) async fn sql(&self) -> SqlConnection {
+        self.db.sql().await
+    }
+
     /// Kills the replica that clients in the mode `hold` are connected to.
     pub(crate) fn kill_first(&self) {
         self.servers.first().expect("a replica").signal(Signal::KILL);
@@ -111,14 +121,15 @@ impl AunReplicas {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    fn start_replica(&mut self) {
+    /// Returns the port without TLS.
+    fn start_replica(&mut self) -> u16 {
         let (port, tls_port) = (free_port(), free_port());
         let mut command = self.with_settings(guildhall());
         command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]);
         command.env("GUILDHALL_HTTP_TLS_LISTEN", format!("127.0.0.1:{tls_port}"));
         self.servers.push(ChildProcess::start(&mut command));
-        self.ports.push(port);
         self.tls_ports.push(tls_port);
+        port
     }
 
     fn with_settings(&self, mut command: Command) -> Command {
@@ -145,7 +156,7 @@ impl AunReplicas {
 
 /// Arguments of the driver after its mode.
 #[derive(Debug, Default)]
-pub(crate) struct DriverArguments(pub(crate) Vec<OsString>);
+pub(crate) struct DriverArguments(pub(super) Vec<OsString>);
 
 impl DriverArguments {
     pub(crate) fn arg(&mut self, argument: impl Into<OsString>) -> &mut Self {
