@@ -94,7 +94,7 @@ enum Command {
     Keys(access::keys::KeysArgs),
     /// Create and list projects
     Projects(access::projects::ProjectsArgs),
-    /// Create, list, renew and revoke AIDs (names in the AUN network) and their certificates
+    /// Create, list, renew and revoke AIDs (names in the AUN network), and log in with them
     Aid(identity::AidArgs),
     /// Send a message to an AID
     Send(messages::send::SendArgs),

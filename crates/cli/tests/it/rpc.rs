@@ -17,7 +17,7 @@ impl Fixture {
     fn start() -> Self {
         let (server, operator) = (DevServer::ephemeral(), CliUser::new());
         operator.login(&server);
-        let alice = AidUser::create(operator, "alice");
+        let alice = AidUser::create(&operator, "alice");
         alice.log_in(&server.url);
         Self { server, operator, alice }
     }
