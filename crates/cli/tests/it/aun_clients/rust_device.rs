@@ -1,6 +1,5 @@
 //! Devices with the Rust client.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,7 +30,7 @@ pub(super) struct RustAid {
     pub(super) aid: Aid,
     pub(super) certificate: String,
     pub(super) key: Arc<EcKey>,
-    server: ServerTrust,
+    pub(super) server: ServerTrust,
 }
 
 /// A device of an AID. It keeps its folder when it restarts.
@@ -83,10 +82,6 @@ impl RustDevice {
         let left = self.tasks.shutdown(TIMEOUT).await;
         assert!(left.is_empty(), "{left:?}");
         Self::open(owner.clone(), self.folder, urls)
-    }
-
-    pub(super) fn folder(&self) -> &Path {
-        self.folder.path()
     }
 
     pub(super) async fn send(&self, to: &Aid, words: &str) -> SentMessage {

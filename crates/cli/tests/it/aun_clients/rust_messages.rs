@@ -123,11 +123,11 @@ async fn device_that_the_server_adds_is_refused() {
     let Pair { replicas, alice, bobby } = Pair::start().await;
     bobby.messenger.publish_keys().await.expect("published");
     let mut sql = replicas.sql().await;
-    // The server's own key, with the signature of another one.
+    // A key that somebody else has signed: Alice, for the want of a third one.
     let planted = "INSERT INTO e2ee_signed_prekeys (inbox, device, spk_id, public_key, signature, signed_at, key_fingerprint)
-        SELECT own.inbox, 'planted', own.spk_id, own.public_key, foreign_key.signature, own.signed_at, own.key_fingerprint
-        FROM e2ee_signed_prekeys AS own, e2ee_signed_prekeys AS foreign_key
-        WHERE own.inbox <> foreign_key.inbox AND own.inbox = (SELECT id FROM inboxes WHERE aid = 'bobby.guild.test')";
+        SELECT own.inbox, 'planted', other.spk_id, other.public_key, other.signature, other.signed_at, own.key_fingerprint
+        FROM e2ee_signed_prekeys AS own, e2ee_signed_prekeys AS other
+        WHERE own.inbox <> other.inbox AND own.inbox = (SELECT id FROM inboxes WHERE aid = 'bobby.guild.test')";
     alice.messenger.publish_keys().await.expect("published");
     sql.execute(planted).await;
     let refused = alice.try_send(&bobby.owner.aid, "secret", &SendOptions::default()).await;
