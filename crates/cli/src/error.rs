@@ -8,6 +8,30 @@ use guildhall_domain::runs::TerminalStatus;
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) &'static str);
 
+/// The parameters of a call are not a JSON object. They are not repeated: they may be secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the parameters are not a JSON object (line {line}, column {column})")]
+pub(crate) struct InvalidParameters {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+/// The server has no such method.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the server has no method {name:?}")]
+pub(crate) struct UnknownMethod {
+    pub(crate) name: String,
+    /// Methods with a similar name.
+    pub(crate) near: Vec<&'static str>,
+}
+
+impl UnknownMethod {
+    pub(crate) fn next_step(&self) -> String {
+        let all = "`guildhall openrpc` prints all methods";
+        if self.near.is_empty() { all.to_owned() } else { format!("try {}; {all}", self.near.join(" or ")) }
+    }
+}
+
 /// A named object does not exist, or the user has no access to it.
 #[derive(Debug, thiserror::Error)]
 #[error("{object} {name:?} not found, or you have no access to it")]
@@ -54,6 +78,11 @@ impl WatchInterrupted {
         )
     }
 }
+
+/// The user stopped to follow an inbox or notifications with Ctrl-C.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped; the next time it goes on where it stopped")]
+pub(crate) struct FollowInterrupted;
 
 /// A check of `guildhall doctor` failed. The report is already printed.
 #[derive(Debug, thiserror::Error)]

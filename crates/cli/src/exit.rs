@@ -4,17 +4,19 @@ use std::io;
 
 use guildhall_domain::FailureKind;
 use guildhall_sdk::ClientError;
+use guildhall_sdk::socket::SocketError;
 use serde::Serialize;
 
-use crate::config_dir::{ContextNotFound, NotSignedIn};
+use crate::config_dir::{AidNotLoggedIn, ContextNotFound, NotSignedIn};
 use crate::error::{
-    ChecksFailed, NoChangesError, NotFoundError, OperatorsOnly, UnsuccessfulOutcome, UsageError,
-    WatchInterrupted,
+    ChecksFailed, FollowInterrupted, InvalidParameters, NoChangesError, NotFoundError, OperatorsOnly,
+    UnknownMethod, UnsuccessfulOutcome, UsageError, WatchInterrupted,
 };
 use crate::exit_code::ExitCode;
 use crate::output::{escape_json, sanitize_text};
 
 const SIGN_IN: &str = "`guildhall login` signs you in";
+const LOG_IN: &str = "`guildhall aid login` logs an AID in";
 
 /// Separates the next step from the rest of a message.
 const NEXT: &str = "\n  next: ";
@@ -105,7 +107,7 @@ impl ErrorReport {
 /// Returns why it failed. A cause that repeats the message before it is skipped.
 fn causes(error: &anyhow::Error) -> Vec<String> {
     // Between the failed call and its reason are only layers of the HTTP client.
-    if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(ClientError::Unreachable { .. }))) {
+    if is_unreachable(error) {
         return vec![error.root_cause().to_string()];
     }
     let mut causes: Vec<String> = Vec::new();
@@ -117,6 +119,15 @@ fn causes(error: &anyhow::Error) -> Vec<String> {
         previous = cause;
     }
     causes
+}
+
+fn is_unreachable(error: &anyhow::Error) -> bool {
+    let unreachable = |error: &ClientError| matches!(error, ClientError::Unreachable { .. });
+    match socket_error(error) {
+        Some(SocketError::Http(cause)) => unreachable(cause),
+        Some(_) => false,
+        None => client_error(error).is_some_and(unreachable),
+    }
 }
 
 fn print(report: &ErrorReport, format: ErrorFormat) {
@@ -144,6 +155,9 @@ fn classify(error: &anyhow::Error) -> Classification {
         next: next.map(str::to_owned),
     };
     let not_signed_in = || of(FailureKind::Unauthenticated.as_str(), ExitCode::NotSignedIn, Some(SIGN_IN));
+    if let Some(error) = socket_error(error) {
+        return classify_socket_error(error);
+    }
     if let Some(error) = client_error(error) {
         return classify_client_error(error).unwrap_or_else(not_signed_in);
     }
@@ -162,7 +176,17 @@ fn classify(error: &anyhow::Error) -> Classification {
     if let Some(interrupted) = error.downcast_ref::<WatchInterrupted>() {
         return of("interrupted", ExitCode::Interrupted, Some(&interrupted.next_step()));
     }
-    if error.is::<UsageError>() {
+    if error.is::<FollowInterrupted>() {
+        return of("interrupted", ExitCode::Interrupted, None);
+    }
+    if error.is::<AidNotLoggedIn>() {
+        return aid_not_logged_in();
+    }
+    if let Some(unknown) = error.downcast_ref::<UnknownMethod>() {
+        let kind = FailureKind::MethodNotAllowed.as_str();
+        return of(kind, ExitCode::UsageError, Some(&unknown.next_step()));
+    }
+    if error.is::<UsageError>() || error.is::<InvalidParameters>() {
         return of("usage-error", ExitCode::UsageError, None);
     }
     of("command-failed", ExitCode::Failure, None)
@@ -170,6 +194,57 @@ fn classify(error: &anyhow::Error) -> Classification {
 
 fn client_error(error: &anyhow::Error) -> Option<&ClientError> {
     error.chain().find_map(|cause| cause.downcast_ref::<ClientError>())
+}
+
+fn socket_error(error: &anyhow::Error) -> Option<&SocketError> {
+    error.chain().find_map(|cause| cause.downcast_ref::<SocketError>())
+}
+
+fn aid_not_logged_in() -> Classification {
+    Classification {
+        kind: FailureKind::Unauthenticated.as_str().to_owned(),
+        code: ExitCode::NotSignedIn,
+        next: Some(LOG_IN.to_owned()),
+    }
+}
+
+fn classify_socket_error(error: &SocketError) -> Classification {
+    let failed =
+        |kind: &str, code| Classification { kind: kind.to_owned(), code, next: Some(error.next_step()) };
+    match error {
+        SocketError::Http(error) => classify_client_error(error).unwrap_or_else(aid_not_logged_in),
+        SocketError::Failed(rpc) => match error.kind() {
+            Some(FailureKind::Unauthenticated) => aid_not_logged_in(),
+            // Not the name and the password: the key of an AID.
+            Some(FailureKind::SignInFailed) => failed_login(&rpc.data.failure_kind),
+            kind => failed(&rpc.data.failure_kind, exit_code_of(kind)),
+        },
+        SocketError::NoToken(cause) if cause.is::<AidNotLoggedIn>() => aid_not_logged_in(),
+        SocketError::Ended { .. } => aid_not_logged_in(),
+        SocketError::Lost { .. } | SocketError::Timeout(_) | SocketError::NotSent(_) => {
+            failed("server-unreachable", ExitCode::Failure)
+        }
+        SocketError::InvalidResponse(_) => failed("invalid-response", ExitCode::Failure),
+        SocketError::TooLarge { .. } => failed(FailureKind::PayloadTooLarge.as_str(), ExitCode::Failure),
+        SocketError::NoToken(_)
+        | SocketError::Parameters
+        | SocketError::UntrustedServer(_)
+        | SocketError::Closed => failed("command-failed", ExitCode::Failure),
+    }
+}
+
+fn failed_login(kind: &str) -> Classification {
+    let next =
+        "check that the AID is not revoked and that key and certificate are its own: `guildhall aid show`";
+    Classification { kind: kind.to_owned(), code: ExitCode::NotSignedIn, next: Some(next.to_owned()) }
+}
+
+fn exit_code_of(kind: Option<FailureKind>) -> ExitCode {
+    match kind {
+        Some(FailureKind::SignInFailed) => ExitCode::NotSignedIn,
+        Some(FailureKind::NotFound | FailureKind::Forbidden) => ExitCode::NotFound,
+        _ => ExitCode::Failure,
+    }
 }
 
 /// Returns `None` if the user is not signed in.
@@ -185,13 +260,10 @@ fn classify_client_error(error: &ClientError) -> Option<Classification> {
             failed("invalid-response", ExitCode::Failure, Some(error.next_step()))
         }
         ClientError::Failed(problem) => {
-            let code = match error.kind() {
-                Some(FailureKind::Unauthenticated) => return None,
-                Some(FailureKind::SignInFailed) => ExitCode::NotSignedIn,
-                Some(FailureKind::NotFound | FailureKind::Forbidden) => ExitCode::NotFound,
-                _ => ExitCode::Failure,
-            };
-            failed(&problem.failure_kind, code, Some(error.next_step()))
+            if error.kind() == Some(FailureKind::Unauthenticated) {
+                return None;
+            }
+            failed(&problem.failure_kind, exit_code_of(error.kind()), Some(error.next_step()))
         }
     }
 }

@@ -28,8 +28,8 @@ use std::process;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use client::{
-    access, agents, approvals, automations, completions, context, identity, profiles, retention, runners,
-    runs, sessions, webhooks,
+    access, agents, approvals, automations, completions, context, identity, messages, profiles, retention,
+    runners, runs, sessions, webhooks,
 };
 use exit::ErrorFormat;
 use exit_code::ExitCode;
@@ -94,8 +94,16 @@ enum Command {
     Keys(access::keys::KeysArgs),
     /// Create and list projects
     Projects(access::projects::ProjectsArgs),
-    /// Create, list, renew and revoke AIDs (names in the AUN network) and their certificates
+    /// Create, list, renew and revoke AIDs (names in the AUN network), and log in with them
     Aid(identity::AidArgs),
+    /// Send a message to an AID
+    Send(messages::send::SendArgs),
+    /// Show the messages of your AID
+    Inbox(messages::inbox::InboxArgs),
+    /// Chat with an AID on the terminal
+    Chat(messages::chat::ChatArgs),
+    /// Call a method of the socket
+    Rpc(identity::rpc::RpcArgs),
     /// Verify the public log of all certificates that a server has issued
     Transparency(identity::transparency::TransparencyArgs),
     /// Create, list and change agents
@@ -194,6 +202,10 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Keys(args) => access::keys::run(args),
         Command::Projects(args) => access::projects::run(args),
         Command::Aid(args) => identity::run(args),
+        Command::Send(args) => messages::send::run(args),
+        Command::Inbox(args) => messages::inbox::run(args),
+        Command::Chat(args) => messages::chat::run(args),
+        Command::Rpc(args) => identity::rpc::run(args),
         Command::Transparency(args) => identity::transparency::run(args),
         Command::Agents(args) => agents::run(args),
         Command::Automations(args) => automations::run(args),

@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod agents;
+pub(crate) mod aid_socket;
 pub(crate) mod approvals;
 pub(crate) mod automations;
 pub(crate) mod completions;
@@ -9,6 +10,7 @@ pub(crate) mod connection;
 pub(crate) mod context;
 mod duration;
 pub(crate) mod identity;
+pub(crate) mod messages;
 mod password;
 pub(crate) mod profiles;
 pub(crate) mod retention;

@@ -81,6 +81,23 @@ impl ConfigDir {
         }
     }
 
+    /// Reads a file with tokens, as [`ConfigDir::read`] does. Refuses one that other users can read. `commands` sign out and in.
+    pub(crate) fn read_private<T: DeserializeOwned + Default>(
+        &self,
+        name: &str,
+        commands: [&str; 2],
+    ) -> Result<T> {
+        let path = self.file(name);
+        if is_readable_by_others(&path) {
+            let (path, [out, again]) = (path.display(), commands);
+            bail!(
+                "other users of this machine can read your tokens in {path}\n  next: `chmod 600 {path}`; if another \
+                 user may have read them, also run `{out}` and `{again}`"
+            );
+        }
+        self.read(name)
+    }
+
     /// Replaces a file atomically, with permissions for this user only.
     pub(crate) fn write(&self, name: &str, value: &impl Serialize, _lock: &ConfigDirLock) -> Result<()> {
         let path = self.file(name);
@@ -92,6 +109,11 @@ impl ConfigDir {
         let created = DirBuilder::new().recursive(true).mode(0o700).create(&self.0);
         created.with_context(|| format!("cannot create the directory {}", self.0.display()))
     }
+}
+
+/// Returns whether other users have any permission for a file. A missing file is not readable.
+pub(crate) fn is_readable_by_others(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
 }
 
 fn replace_file(dir: &Path, path: &Path, text: &[u8]) -> std::io::Result<()> {

@@ -1,10 +1,14 @@
-//! The configuration directory of the user: contexts (servers) and tokens.
+//! The configuration directory of the user: contexts (servers), logins of AIDs, and tokens.
 
+mod aid_logins;
+mod aid_token_source;
 mod contexts;
 mod dir;
 mod token_source;
 mod token_store;
 
+pub(crate) use aid_logins::{AidLogin, AidLogins, AidNotLoggedIn, LoginSettings, PinnedRoot};
+pub(crate) use aid_token_source::StoredAidTokens;
 pub(crate) use contexts::{Context, ContextNotFound, Contexts};
 pub(crate) use dir::ConfigDir;
 pub(crate) use token_source::{NotSignedIn, StoredTokenSource};

@@ -1,9 +1,8 @@
 //! The token file: the tokens of each context, readable by this user only.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use guildhall_sdk::Tokens;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
@@ -80,14 +79,5 @@ pub(super) fn delete(dir: &ConfigDir, context: &str, lock: &ConfigDirLock) -> Re
 }
 
 fn load_all(dir: &ConfigDir) -> Result<BTreeMap<String, StoredTokens>> {
-    let path = dir.file(FILE);
-    let mode = std::fs::metadata(&path).map_or(0, |file| file.permissions().mode());
-    if mode & 0o077 != 0 {
-        bail!(
-            "other users of this machine can read your tokens in {path}\n  next: `chmod 600 {path}`; if another \
-             user may have read them, also run `guildhall logout` and `guildhall login`",
-            path = path.display()
-        );
-    }
-    dir.read(FILE)
+    dir.read_private(FILE, ["guildhall logout", "guildhall login"])
 }

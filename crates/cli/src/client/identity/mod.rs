@@ -1,6 +1,9 @@
-//! `guildhall aid` and `guildhall transparency`.
+//! `guildhall aid`, `guildhall rpc` and `guildhall transparency`.
 
 mod key_files;
+mod login;
+mod logins;
+pub(crate) mod rpc;
 pub(crate) mod transparency;
 
 use std::net::IpAddr;
@@ -24,6 +27,7 @@ const EXAMPLES: &str = "Examples:
   guildhall aid ls                                List your AIDs; operators see all
   guildhall aid renew alice.guild.example         Issue a new certificate for the same key
   guildhall aid revoke alice.guild.example --reason key_compromise
+  guildhall aid login alice.guild.example         Log in with its key, to send and read messages
 
 An AID is a name in the AUN network: `name.issuer`. The server is an issuer if aun.issuer is set. Creating and
 reserving names is for operators of the installation.";
@@ -88,6 +92,19 @@ enum Commands {
         #[command(flatten)]
         aid: OneAidArgs,
     },
+    /// Log an AID in with its key, for `rpc`, `send`, `inbox` and `chat`
+    #[command(after_help = login::HELP)]
+    Login(login::LoginArgs),
+    /// List the AIDs that are logged in on this machine
+    Logins {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Set the current AID
+    Use(logins::UseArgs),
+    /// Delete the tokens of an AID on this machine
+    Logout(logins::LogoutArgs),
 }
 
 pub(crate) fn run(args: &AidArgs) -> Result<()> {
@@ -98,6 +115,10 @@ pub(crate) fn run(args: &AidArgs) -> Result<()> {
         Commands::Show(args) => block_on(show(args)),
         Commands::Renew(args) => block_on(renew(args)),
         Commands::Revoke { reason, aid } => block_on(revoke(*reason, aid)),
+        Commands::Login(args) => block_on(login::run(args)),
+        Commands::Logins { json } => logins::list(*json),
+        Commands::Use(args) => block_on(logins::select(args)),
+        Commands::Logout(args) => block_on(logins::log_out(args)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The official AUN clients, unmodified, against replicas with TLS. The checks are in `interop/aun`.
 
 mod driver;
-mod replicas;
+pub(crate) mod replicas;
 mod rust_device;
 mod rust_interop;
 mod rust_messages;

@@ -13,18 +13,19 @@ use secrecy::ExposeSecret;
 use tempfile::TempDir;
 
 use crate::support::cluster::PASSWORD;
+use crate::support::user::{CliUser, stderr};
 use crate::support::{ChildProcess, guildhall, http_get};
 
 const ISSUER: &str = "guild.test";
 
 /// The value of `aun.registration`.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Registration {
+pub(crate) enum Registration {
     Open,
     Closed,
 }
 
-pub(super) struct AunReplicas {
+pub(crate) struct AunReplicas {
     db: TestDb,
     folder: TempDir,
     tls: TlsFiles,
@@ -36,7 +37,7 @@ pub(super) struct AunReplicas {
 }
 
 impl AunReplicas {
-    pub(super) async fn start(registration: Registration, count: usize) -> Self {
+    pub(crate) async fn start(registration: Registration, count: usize) -> Self {
         let mut replicas = Self {
             db: TestDb::new().await,
             folder: tempfile::tempdir().expect("a folder"),
@@ -56,7 +57,7 @@ impl AunReplicas {
     }
 
     /// Returns the arguments of the driver.
-    pub(super) fn arguments(&self) -> DriverArguments {
+    pub(crate) fn arguments(&self) -> DriverArguments {
         let issuer = self.folder.path().join("secrets/aun");
         let mut arguments = DriverArguments::default();
         arguments.arg("--issuer").arg(ISSUER).arg("--root").arg(issuer.join("root.crt"));
@@ -69,26 +70,35 @@ impl AunReplicas {
     }
 
     /// Returns the URL of a replica, without TLS.
-    pub(super) fn url(&self, replica: usize) -> String {
+    pub(crate) fn url(&self, replica: usize) -> String {
         format!("http://127.0.0.1:{}", self.ports[replica])
     }
 
+    /// Signs in as the operator who created the issuer.
+    pub(crate) fn operator(&self) -> CliUser {
+        let user = CliUser::new();
+        let login = ["login", "--url", &self.url(0), "--name", "operator", "--password-stdin"];
+        let output = user.run_with_stdin(&login, &format!("{PASSWORD}\n"));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        user
+    }
+
     /// Returns the file with the root of the AIDs.
-    pub(super) fn root(&self) -> PathBuf {
+    pub(crate) fn root(&self) -> PathBuf {
         self.folder.path().join("secrets/aun/root.crt")
     }
 
-    pub(super) async fn sql(&self) -> SqlConnection {
+    pub(crate) async fn sql(&self) -> SqlConnection {
         self.db.sql().await
     }
 
     /// Kills the replica that clients in the mode `hold` are connected to.
-    pub(super) fn kill_first(&self) {
+    pub(crate) fn kill_first(&self) {
         self.servers.first().expect("a replica").signal(Signal::KILL);
     }
 
     /// Makes the certificate of an AID old enough to be renewed.
-    pub(super) async fn age_certificate(&self, aid: &str) {
+    pub(crate) async fn age_certificate(&self, aid: &str) {
         let update = format!(
             "UPDATE aid_certificates SET not_before = not_before - interval '2 hours' WHERE aid = '{aid}'"
         );
@@ -146,10 +156,10 @@ impl AunReplicas {
 
 /// Arguments of the driver after its mode.
 #[derive(Debug, Default)]
-pub(super) struct DriverArguments(pub(super) Vec<OsString>);
+pub(crate) struct DriverArguments(pub(super) Vec<OsString>);
 
 impl DriverArguments {
-    pub(super) fn arg(&mut self, argument: impl Into<OsString>) -> &mut Self {
+    pub(crate) fn arg(&mut self, argument: impl Into<OsString>) -> &mut Self {
         self.0.push(argument.into());
         self
     }

@@ -1,6 +1,7 @@
 //! Helpers to run the real binaries.
 
 pub(crate) mod agent;
+pub(crate) mod aid_user;
 pub(crate) mod channels;
 pub(crate) mod cluster;
 pub(crate) mod doctor;
@@ -115,6 +116,13 @@ impl ChildProcess {
     pub(crate) fn remaining_stderr(&mut self) -> String {
         let mut text = String::new();
         self.stderr.as_mut().expect("piped").read_to_string(&mut text).expect("readable");
+        text
+    }
+
+    /// Reads stdout to its end: until the process has exited.
+    pub(crate) fn remaining_stdout(&mut self) -> String {
+        let mut text = String::new();
+        self.stdout.read_to_string(&mut text).expect("readable");
         text
     }
 

@@ -19,6 +19,11 @@ impl CliUser {
         Self { home: tempfile::Builder::new().prefix("guildhall-user-").tempdir().expect("a folder") }
     }
 
+    /// Returns the working directory of the commands.
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
     pub(crate) fn config_path(&self, file: &str) -> PathBuf {
         self.home.path().join("config/guildhall").join(file)
     }
@@ -104,6 +109,15 @@ impl DevServer {
         command.env("GUILDHALL_LAUNCHER_KIND", "none").envs(settings.iter().copied());
         command.args(["dev", "--ephemeral", "--json", "--listen", "127.0.0.1:0"]);
         Self::from_process(ChildProcess::start(&mut command))
+    }
+
+    /// Starts an ephemeral server that writes its log, with details, to a file.
+    pub(crate) fn ephemeral_with_debug_log(log: &Path) -> Self {
+        let mut command = guildhall();
+        command.env("GUILDHALL_LAUNCHER_KIND", "none").env("GUILDHALL_TELEMETRY_LOG_FILTER", "debug");
+        command.args(["dev", "--ephemeral", "--json", "--listen", "127.0.0.1:0"]);
+        let log = std::fs::File::create(log).expect("a file");
+        Self::from_process(ChildProcess::start_with_stderr(&mut command, Stdio::from(log)))
     }
 
     /// Starts a server on a persistent state folder.

@@ -1,0 +1,93 @@
+//! `guildhall chat`, on terminals and in pipes.
+
+use serde_json::{Value, json};
+
+use crate::support::aid_user::AidUser;
+use crate::support::terminal::TerminalSession;
+use crate::support::user::{CliUser, DevServer, stderr, stdout};
+
+struct Pair {
+    _server: DevServer,
+    alice: AidUser,
+    bobby: AidUser,
+}
+
+impl Pair {
+    fn start() -> Self {
+        let (server, operator) = (DevServer::ephemeral(), CliUser::new());
+        operator.login(&server);
+        let [alice, bobby] = ["alice", "bobby"].map(|name| AidUser::create(&operator, name));
+        [&alice, &bobby].into_iter().for_each(|user| user.log_in(&server.url));
+        Self { _server: server, alice, bobby }
+    }
+}
+
+fn start_chat(user: &AidUser, peer: &AidUser) -> TerminalSession {
+    let mut session = TerminalSession::start(user.user.command(&["chat", &peer.aid]).env("NO_COLOR", "1"));
+    session.wait_for(&format!("chat with {}", peer.aid));
+    session
+}
+
+#[test]
+fn chat_shows_delivery_typing_and_the_history_of_both() {
+    let Pair { alice, bobby, .. } = &Pair::start();
+    let (mut one, mut other) = (start_chat(alice, bobby), start_chat(bobby, alice));
+    one.type_keys("hellp\u{7f}o\u{1}o, \u{5}!\r");
+    other.wait_for("alice");
+    other.wait_for(": o, hello!");
+    one.wait_for("✓✓");
+    other.type_keys("h");
+    one.wait_for("[bobby is typing]");
+    other.type_keys("i\r");
+    one.wait_for(": hi\r\n");
+    for session in [&mut one, &mut other] {
+        session.type_keys("\u{4}");
+    }
+    assert_eq!((one.wait().0, other.wait().0), (Some(0), Some(0)));
+
+    let mut again = TerminalSession::start(alice.user.command(&["chat", &bobby.aid]).env("NO_COLOR", "1"));
+    let shown = again.wait_for("chat with ");
+    let (own, answer) = (shown.find(": o, hello!"), shown.find(": hi"));
+    assert!(own.is_some() && own < answer, "{shown}");
+    // Ctrl-C leaves too, also with a typed line.
+    again.type_keys("not sent\u{3}");
+    assert_eq!(again.wait().0, Some(0));
+    let history = alice.user.run_with_stdin(&["chat", &bobby.aid, "--json", "-n", "1"], "");
+    let last: Value = serde_json::from_slice(&history.stdout).expect("one line");
+    assert_eq!((&last["from"], &last["text"]), (&json!(bobby.aid), &json!("hi")));
+}
+
+#[test]
+fn text_of_the_peer_cannot_control_the_terminal() {
+    let Pair { alice, bobby, .. } = &Pair::start();
+    let mut session = start_chat(alice, bobby);
+    bobby.user.json(&["send", &alice.aid, "--plain", "a\u{1b}[2J\u{9b}1m\u{202e}\u{7}z"]);
+    let shown = session.wait_for("z\r\n");
+    assert!(shown.contains("bobby (not sealed): a\u{fffd}[2J\u{fffd}1m\u{fffd}\u{fffd}z"), "{shown:?}");
+}
+
+#[test]
+fn piped_lines_are_sent_in_order_and_answers_are_lines() {
+    let Pair { alice, bobby, .. } = &Pair::start();
+    let sent = alice.user.run_with_stdin(&["chat", &bobby.aid], "one\n\ntwo\nthree");
+    assert_eq!((sent.status.code(), stderr(&sent)), (Some(0), String::new()));
+    let read = bobby.user.run_with_stdin(&["chat", &alice.aid, "--json"], "thanks\n");
+    let texts: Vec<Value> = stdout(&read)
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["text"].clone())
+        .collect();
+    assert_eq!(texts, ["one", "two", "three"]);
+    let answer = stdout(&alice.user.run_with_stdin(&["chat", &bobby.aid], ""));
+    let lines: Vec<&str> = answer.lines().filter_map(|line| line.rsplit_once(": ")).map(|it| it.1).collect();
+    assert_eq!(lines, ["one", "two", "three", "thanks"]);
+}
+
+#[test]
+fn chat_refuses_itself_and_says_what_was_not_sent() {
+    let Pair { alice, .. } = &Pair::start();
+    let own = alice.user.run(&["chat", &alice.aid]);
+    assert!(stderr(&own).contains("is your own AID"), "{}", stderr(&own));
+    let nobody = alice.user.run_with_stdin(&["chat", "nobody.guildhall.test"], "hi\n");
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(stderr(&nobody).contains("error: a message was not sent"), "{}", stderr(&nobody));
+}
