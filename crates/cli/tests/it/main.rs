@@ -30,6 +30,7 @@ mod first_run;
 mod git_over_ssh;
 mod git_workspaces;
 mod help;
+mod inbox_faults;
 mod journal_faults;
 mod launched_runners;
 mod login_oidc;
