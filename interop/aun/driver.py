@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("mode", choices=["checks", "hold", "mixed", "peer", "closed"])
+    parser.add_argument("mode", choices=["checks", "hold", "mixed", "peer", "closed", "canary"])
     parser.add_argument("--issuer", required=True, help="name of the issuer, such as guild.test")
     parser.add_argument("--root", required=True, type=Path, help="PEM file with the root of the AIDs")
     parser.add_argument("--tls-root", type=Path, help="PEM file with the root of the server; default: --root")
@@ -27,6 +27,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--port", required=True, type=int, help="https port of a replica on 127.0.0.1")
     parser.add_argument("--second-port", type=int, help="https port of another replica")
     parser.add_argument("--peer-python", type=Path, help="Python that has the other package, for the mode mixed")
+    parser.add_argument("--sealed-text", help="text that the mode canary sends sealed")
+    parser.add_argument("--plain-text", help="text that the mode canary sends plain")
     parser.add_argument("--expected-missing", type=Path, default=EXPECTED_MISSING)
     pause_help = 'print "pause AID" before a new certificate, and wait for a line'
     parser.add_argument("--pause-before-renewal", action="store_true", help=pause_help)
@@ -114,6 +116,15 @@ class Run:
             await MixedChecks(report, alice, peer).run()
         finally:
             await peer.close()
+
+    async def canary(self, report: Report) -> None:
+        from canary import CanaryChecks
+
+        alice, bobby = await self._people.connected("alice"), await self._people.connected("bobby")
+        for client in (alice, bobby):
+            await client.catch_up()
+        texts = (self._options.sealed_text, self._options.plain_text)
+        await CanaryChecks(report, self._people, alice, bobby, *texts).run()
 
     async def peer(self, report: Report) -> None:
         from peer import serve

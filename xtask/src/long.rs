@@ -35,7 +35,7 @@ struct LongTest {
     size: u32,
 }
 
-const LONG_TESTS: [LongTest; 12] = [
+const LONG_TESTS: [LongTest; 13] = [
     LongTest {
         name: "runner-kills",
         about: "SIGKILL of runners during tool calls: no call is repeated, no process survives, the run continues",
@@ -84,6 +84,13 @@ const LONG_TESTS: [LongTest; 12] = [
         package: "guildhall-cli",
         test: "journal_faults::confirmed_entries_survive_kills_without_loss_or_duplicate",
         size: 60,
+    },
+    LongTest {
+        name: "inbox-faults",
+        about: "SIGKILL of servers, PostgreSQL and NATS while 600 devices exchange messages: none is lost or read twice",
+        package: "guildhall-cli",
+        test: "inbox_faults::acknowledged_messages_survive_kills_without_loss_or_duplicate",
+        size: 100,
     },
     LongTest {
         name: "dev-kills",

@@ -61,6 +61,11 @@ impl StoreError {
         Self::Unavailable(sqlx::Error::Io(io::Error::from(io::ErrorKind::TimedOut)))
     }
 
+    /// A statement was not run, because the one before it has met an outage.
+    pub(crate) fn lost_with_group() -> Self {
+        Self::Unavailable(sqlx::Error::Io(io::Error::from(io::ErrorKind::NotConnected)))
+    }
+
     /// Returns whether a statement violated a unique index.
     #[must_use]
     pub fn is_duplicate(&self) -> bool {

@@ -33,6 +33,7 @@ mod git_over_ssh;
 mod git_workspaces;
 mod help;
 mod inbox;
+mod inbox_faults;
 mod journal_faults;
 mod launched_runners;
 mod login_oidc;

@@ -18,4 +18,4 @@ pub use inbox::{
 };
 pub use payload::{DeviceCopies, InvalidPayload, MAX_PAYLOAD_BYTES, SentPayload};
 pub use recall::{MAX_RECALLED, RECALL_WINDOW, RecallError, SentMessageState, check_recall};
-pub use view::{MAX_PAGE, MAX_PAGE_BYTES, PageLimit, PageView};
+pub use view::{MAX_PAGE, MAX_PAGE_BYTES, PageLimit, PageView, fit_page};

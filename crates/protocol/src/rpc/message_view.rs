@@ -127,7 +127,7 @@ fn payload(message: &InboxMessage, recalled: Option<&[String]>) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use guildhall_domain::messages::{DeliveryMode, InboxId, InboxSeq};
+    use guildhall_domain::messages::{DeliveryMode, InboxId, InboxSeq, MAX_PAGE, fit_page};
     use jiff::Timestamp;
 
     use super::*;
@@ -209,5 +209,39 @@ mod tests {
         assert_eq!((copy.envelope_type.as_str(), copy.encrypted), (SEALED_V1, true));
         let own = MessageRow::new(&message(MessageKind::SealedV1SelfCopies, payload_of(&envelope)), "phone");
         assert_eq!(own.direction.as_deref(), Some("outbound_sync"));
+    }
+
+    /// A page that is too large ends the connection of its client, each time that it asks for it.
+    #[test]
+    fn page_of_the_longest_messages_stays_below_a_megabyte() {
+        let (id, label) = ("m".repeat(128), "x".repeat(64));
+        let aid = format!("{label}.{}.guild.example", vec!["i".repeat(63); 2].join("."));
+        let quotes = json!({ "type": "e2ee.p2p_encrypted", "rest": "\"\\".repeat(100_000) });
+        let notice = json!({ "type": RECALLED, "message_ids": vec![&id; 100] });
+        let text = |bytes: usize| json!({ "text": "x".repeat(bytes) });
+        for (kind, payload) in [
+            (MessageKind::Plain, text(4_400)),
+            (MessageKind::Plain, text(400_000)),
+            (MessageKind::SealedV2, quotes),
+            (MessageKind::SealedV2, text(0)),
+            (MessageKind::Recall, notice),
+        ] {
+            let longest = InboxMessage {
+                id: id.parse().expect("an id"),
+                from: aid.parse().expect("an AID"),
+                to: aid.parse().expect("an AID"),
+                seq: InboxSeq::new(i64::MAX).expect("a seq"),
+                previous_of_sender: InboxSeq::new(i64::MAX).expect("a seq"),
+                envelope_type: "t".repeat(64),
+                ..message(kind, payload_of(&payload))
+            };
+            let mut page = vec![longest; usize::try_from(MAX_PAGE).expect("small")];
+            fit_page(&mut page);
+            for write in [MessageRow::new, MessageRow::new_v2] {
+                let rows: Vec<MessageRow> = page.iter().map(|message| write(message, "device")).collect();
+                let bytes = json!(rows).to_string().len();
+                assert!(bytes < 1024 * 1024 - 1024, "{} messages of {kind:?}: {bytes} bytes", rows.len());
+            }
+        }
     }
 }

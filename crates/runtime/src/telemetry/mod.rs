@@ -10,8 +10,9 @@ use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{SpanExporter, WithExportConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
+use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -91,10 +92,16 @@ pub fn start(options: &TelemetryOptions) -> Result<Telemetry, TelemetryError> {
             .with_filter(LevelFilter::INFO)
     });
     tracing_subscriber::registry()
-        .with(log_layer(options.log_format).with_filter(filter))
+        .with(log_layer(options.log_format).with_filter(filter.and(filter_fn(is_without_content))))
         .with(spans)
         .try_init()?;
     Ok(Telemetry(provider))
+}
+
+/// Returns whether a line may be logged where the log filter asks for it. At `trace`, tungstenite writes whole messages of
+/// sockets, with the tokens in them.
+fn is_without_content(metadata: &Metadata<'_>) -> bool {
+    *metadata.level() != Level::TRACE || !metadata.target().starts_with("tungstenite")
 }
 
 fn log_layer<S>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync>

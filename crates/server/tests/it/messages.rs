@@ -1,9 +1,13 @@
 //! Messages between AIDs on two replicas.
 
 mod agents;
+mod backlog;
 mod cursors;
 mod modes;
+mod outages;
+mod recall_window;
 mod recalls;
+mod workers;
 
 use serde_json::{Value, json};
 
@@ -29,6 +33,13 @@ impl Pair {
         let sender = alice.connected(gateway.cluster.first.address).await;
         let receiver = bobby.connected(gateway.cluster.second.address).await;
         Self { gateway, alice, bobby, sender, receiver }
+    }
+
+    /// Opens the connections again, as after an outage that may have closed them.
+    async fn reconnected(self) -> Self {
+        let sender = self.alice.connected(self.gateway.cluster.first.address).await;
+        let receiver = self.bobby.connected(self.gateway.cluster.second.address).await;
+        Self { sender, receiver, ..self }
     }
 
     /// Sends a text, and returns the answer.

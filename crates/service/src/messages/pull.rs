@@ -3,7 +3,7 @@
 use guildhall_domain::identity::Aid;
 use guildhall_domain::messages::{
     DeviceCopies, InboxMessage, InboxSeq, MessageContent, MessageKind, PageLimit, PageView, PeerCoverage,
-    PeerPosition, peer_coverage,
+    PeerPosition, fit_page, peer_coverage,
 };
 use guildhall_runtime::Clock;
 use guildhall_store::inbox_messages::{self, PageQuery, SenderPageQuery};
@@ -64,7 +64,8 @@ impl Pulls {
         let (device, slot, now) = (client.instance.device(), client.instance.slot_key(), self.clock.now());
         ring_messages::assign(&self.store, client.inbox, device, slot).await?;
         let query = PageQuery { inbox: client.inbox, after, limit, device, slot, now };
-        let found = inbox_messages::page(&self.store, &query).await?;
+        let mut found = inbox_messages::page(&self.store, &query).await?;
+        fit_page(&mut found);
         let RingState { earliest, dropped } = ring_messages::state(&self.store, client.inbox, now).await?;
         let ack_seq = inbox_cursors::find(&self.store, client.inbox, &client.instance, None).await?;
         let scanned_to = found.last().map_or(after, |message| message.seq);
@@ -119,7 +120,8 @@ impl Pulls {
             limit,
             without: &SEALED_V1,
         };
-        let messages = inbox_messages::page_of_sender(&self.store, &query).await?;
+        let mut messages = inbox_messages::page_of_sender(&self.store, &query).await?;
+        fit_page(&mut messages);
         let last = messages.last().map(|message| message.seq);
         let is_cut = last.is_some_and(|last| last < head);
         let coverage = peer_coverage(PeerPosition { after, floor, head }, last, is_cut);

@@ -4,6 +4,7 @@
 //! collects while a lane waits for a commit, so no message is delayed to fill a group.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::time::Duration;
 
 use guildhall_domain::messages::{InboxId, InboxSeq};
@@ -119,21 +120,7 @@ impl Lane {
         #[expect(clippy::cast_precision_loss, reason = "a count of messages is exact to 2^53")]
         histogram!("guildhall_message_group_size").record(group.len() as f64);
         let messages: Vec<&NewMessage> = group.iter().map(|pending| &pending.message).collect();
-        let results = match self.store_group(&messages).await {
-            Ok(results) => results,
-            Err(error) => {
-                debug!(
-                    error = &error as &dyn std::error::Error,
-                    "cannot store the group: storing one by one"
-                );
-                counter!("guildhall_message_groups_split_total").increment(1);
-                let mut results = Vec::with_capacity(messages.len());
-                for message in &messages {
-                    results.push(self.store_alone(message).await);
-                }
-                results
-            }
-        };
+        let results = self.store_all(&messages).await;
         self.announce(&messages, &results);
         for (pending, result) in group.into_iter().zip(results) {
             // The sender may have gone away; the message stays.
@@ -141,7 +128,45 @@ impl Lane {
         }
     }
 
-    /// A repeated message is recognised by its id, so this is safe after a commit with an unknown outcome.
+    /// Stores a group. An outage is retried once for the whole group, because the connection may be of a PostgreSQL that was
+    /// restarted; then all fail together. A group that PostgreSQL rejects is stored one by one: one message fails alone.
+    ///
+    /// Repeated messages are recognised by their ids, so this is safe after a commit with an unknown outcome.
+    async fn store_all(&mut self, messages: &[&NewMessage]) -> Vec<Outcome> {
+        let mut stored = self.store_group(messages).await;
+        if let Err(StoreError::Unavailable(error)) = &stored {
+            debug!(error = error as &dyn Error, "cannot store the group: trying a new connection");
+            stored = self.store_group(messages).await;
+        }
+        match stored {
+            Ok(results) => results,
+            Err(StoreError::Unavailable(error)) => {
+                debug!(error = &error as &dyn Error, "cannot store the group: PostgreSQL does not respond");
+                messages.iter().map(|_| Err(StoreError::lost_with_group().into())).collect()
+            }
+            Err(error) => {
+                debug!(error = &error as &dyn Error, "cannot store the group: storing one by one");
+                counter!("guildhall_message_groups_split_total").increment(1);
+                self.store_one_by_one(messages).await
+            }
+        }
+    }
+
+    /// Ends at the first outage: a silent PostgreSQL would cost the time of a connection attempt for each message.
+    async fn store_one_by_one(&mut self, messages: &[&NewMessage]) -> Vec<Outcome> {
+        let (mut results, mut is_unavailable) = (Vec::with_capacity(messages.len()), false);
+        for message in messages {
+            if is_unavailable {
+                results.push(Err(StoreError::lost_with_group().into()));
+                continue;
+            }
+            let outcome = self.store_alone(message).await;
+            is_unavailable = matches!(&outcome, Err(SendError::Store(StoreError::Unavailable(_))));
+            results.push(outcome);
+        }
+        results
+    }
+
     async fn store_alone(&mut self, message: &NewMessage) -> Outcome {
         let mut results = self.store_group(std::slice::from_ref(&message)).await?;
         results.pop().unwrap_or(Err(SendError::Store(StoreError::Closed)))

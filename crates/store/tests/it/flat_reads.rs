@@ -6,7 +6,7 @@ use guildhall_testkit::{SqlConnection, TestDb};
 const MAX_BLOCKS: u64 = 40;
 
 /// Runs a statement with these parameters and returns the blocks that it read.
-async fn blocks(sql: &mut SqlConnection, statement: &str, parameters: &[&str]) -> u64 {
+pub(crate) async fn blocks(sql: &mut SqlConnection, statement: &str, parameters: &[&str]) -> u64 {
     buffers(sql, &with_parameters(statement, parameters)).await
 }
 

@@ -7,6 +7,8 @@ mod flat_reads;
 mod folds;
 mod journal;
 mod journal_seals;
+mod message_groups;
+mod message_reads;
 mod rate_windows;
 mod replicas;
 mod schema_state;

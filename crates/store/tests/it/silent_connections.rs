@@ -20,7 +20,7 @@ const CONNECTIONS: u32 = 2;
 const IDLE_CONNECTIONS: u32 = 6;
 
 /// Opens a store whose connections go through a forwarder.
-async fn open_store(db: &TestDb, max_connections: u32) -> (Store, Forwarder) {
+pub(crate) async fn open_store(db: &TestDb, max_connections: u32) -> (Store, Forwarder) {
     let url = db.url().expose_secret().to_owned();
     let port = url.parse::<PgConnectOptions>().expect("a URL").get_port();
     let forwarder = Forwarder::start(port).await;

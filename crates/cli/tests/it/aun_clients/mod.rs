@@ -1,5 +1,6 @@
 //! The official AUN clients, unmodified, against replicas with TLS. The checks are in `interop/aun`.
 
+mod canary;
 mod driver;
 pub(crate) mod replicas;
 mod rust_device;

@@ -1,6 +1,7 @@
 //! Replicas of an issuer of AIDs, with TLS.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -30,6 +31,8 @@ pub(crate) struct AunReplicas {
     folder: TempDir,
     tls: TlsFiles,
     registration: Registration,
+    /// Settings of this test.
+    settings: Vec<(&'static str, String)>,
     subject_prefix: String,
     servers: Vec<ChildProcess>,
     tls_ports: Vec<u16>,
@@ -38,11 +41,22 @@ pub(crate) struct AunReplicas {
 
 impl AunReplicas {
     pub(crate) async fn start(registration: Registration, count: usize) -> Self {
+        let quiet = vec![("GUILDHALL_TELEMETRY_LOG_FILTER", "off".to_owned())];
+        Self::start_with(registration, count, quiet).await
+    }
+
+    /// Starts replicas with further settings. Each logs to a file.
+    pub(super) async fn start_with(
+        registration: Registration,
+        count: usize,
+        settings: Vec<(&'static str, String)>,
+    ) -> Self {
         let mut replicas = Self {
             db: TestDb::new().await,
             folder: tempfile::tempdir().expect("a folder"),
             tls: TlsFiles::create(&[ISSUER, &format!("*.{ISSUER}")]),
             registration,
+            settings,
             subject_prefix: subject_prefix(),
             servers: Vec::new(),
             tls_ports: Vec::new(),
@@ -50,8 +64,8 @@ impl AunReplicas {
         };
         replicas.create_issuer();
         replicas.ports = (0..count).map(|_| replicas.start_replica()).collect();
-        for (server, port) in replicas.servers.iter_mut().zip(&replicas.ports) {
-            wait_until_ready(server, *port);
+        for replica in 0..count {
+            replicas.wait_until_ready(replica, replicas.ports[replica]);
         }
         replicas
     }
@@ -92,6 +106,31 @@ impl AunReplicas {
         self.db.sql().await
     }
 
+    pub(super) fn db(&self) -> &TestDb {
+        &self.db
+    }
+
+    pub(super) fn subject_prefix(&self) -> &str {
+        &self.subject_prefix
+    }
+
+    /// Stops the replicas and returns their logs.
+    pub(super) fn stop(&mut self) -> Vec<u8> {
+        for server in &mut self.servers {
+            server.signal(Signal::TERM);
+            assert!(server.wait().success());
+        }
+        (0..self.servers.len()).flat_map(|replica| self.log(replica)).collect()
+    }
+
+    fn log(&self, replica: usize) -> Vec<u8> {
+        std::fs::read(self.log_file(replica)).expect("a log")
+    }
+
+    fn log_file(&self, replica: usize) -> PathBuf {
+        self.folder.path().join(format!("replica-{replica}.log"))
+    }
+
     /// Kills the replica that clients in the mode `hold` are connected to.
     pub(crate) fn kill_first(&self) {
         self.servers.first().expect("a replica").signal(Signal::KILL);
@@ -127,9 +166,24 @@ impl AunReplicas {
         let mut command = self.with_settings(guildhall());
         command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]);
         command.env("GUILDHALL_HTTP_TLS_LISTEN", format!("127.0.0.1:{tls_port}"));
-        self.servers.push(ChildProcess::start(&mut command));
+        let log = File::create(self.log_file(self.servers.len())).expect("a file");
+        self.servers.push(ChildProcess::start_with_stderr(&mut command, Stdio::from(log)));
         self.tls_ports.push(tls_port);
         port
+    }
+
+    fn wait_until_ready(&mut self, replica: usize, port: u16) {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        let is_ready = || {
+            let listens = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
+            listens && http_get(&format!("http://127.0.0.1:{port}/health"), &[]).0 == 200
+        };
+        while !is_ready() {
+            let has_exited = self.servers[replica].has_exited();
+            assert!(!has_exited, "{}", String::from_utf8_lossy(&self.log(replica)));
+            assert!(Instant::now() < deadline, "the replica is not ready after 120 s");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn with_settings(&self, mut command: Command) -> Command {
@@ -141,7 +195,8 @@ impl AunReplicas {
             .env("GUILDHALL_POSTGRES_URL", self.db.url().expose_secret())
             .env("GUILDHALL_NATS_URL", nats_url().expose_secret())
             .env("GUILDHALL_NATS_SUBJECT_PREFIX", &self.subject_prefix)
-            .env("GUILDHALL_TELEMETRY_LOG_FILTER", "off")
+            .env("GUILDHALL_HTTP_DRAIN_DELAY", "0s")
+            .envs(self.settings.iter().map(|(name, value)| (*name, value)))
             .env("GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY", "0".repeat(64))
             .env("GUILDHALL_SECRETS_FOLDER", self.folder.path().join("secrets"))
             .env("GUILDHALL_HTTP_TLS_CERTIFICATE_FILE", self.tls.certificate())
@@ -168,17 +223,4 @@ impl DriverArguments {
 fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     listener.local_addr().expect("bound").port()
-}
-
-fn wait_until_ready(server: &mut ChildProcess, port: u16) {
-    let deadline = Instant::now() + Duration::from_secs(120);
-    let is_ready = || {
-        let listens = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
-        listens && http_get(&format!("http://127.0.0.1:{port}/health"), &[]).0 == 200
-    };
-    while !is_ready() {
-        assert!(!server.has_exited(), "{}", server.remaining_stderr());
-        assert!(Instant::now() < deadline, "the replica is not ready after 120 s");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ pub(crate) struct Cluster {
     prefix: String,
     ports: [u16; 2],
     servers: [Mutex<Option<ChildProcess>>; 2],
-    environment: Vec<(&'static str, &'static str)>,
+    environment: Vec<(&'static str, String)>,
     /// The address on which both replicas listen.
     host: String,
     downtime: Mutex<Downtime>,
@@ -66,6 +67,34 @@ impl Cluster {
 
     /// Starts both replicas on a given local address.
     pub(crate) async fn start_on(host: &str, environment: &[(&'static str, &'static str)]) -> Self {
+        let environment = environment.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let cluster = Self::prepare(host, environment).await;
+        cluster.start_replicas().await;
+        cluster
+    }
+
+    /// Starts both replicas of an issuer of AIDs where everybody may register, with additional settings. A folder gets the
+    /// keys of the issuer.
+    pub(crate) async fn start_issuer(
+        issuer: &str,
+        secrets: &Path,
+        environment: &[(&'static str, &'static str)],
+    ) -> Self {
+        let mut settings = vec![
+            ("GUILDHALL_AUN_ISSUER", issuer.to_owned()),
+            ("GUILDHALL_AUN_REGISTRATION", "open".to_owned()),
+            ("GUILDHALL_SECRETS_FOLDER", secrets.display().to_string()),
+        ];
+        settings.extend(environment.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        let cluster = Self::prepare("127.0.0.1", settings).await;
+        // Creates the keys too.
+        create_operator(cluster.with_settings(guildhall()));
+        cluster.start_replicas().await;
+        cluster
+    }
+
+    /// Starts the engines.
+    async fn prepare(host: &str, environment: Vec<(&'static str, String)>) -> Self {
         let engines = PrivateEngines::start();
         let db = TestDb::migrated(engines.urls()).await;
         let free_port =
@@ -77,38 +106,45 @@ impl Cluster {
             .no_proxy()
             .build()
             .expect("a client");
-        let cluster = Self {
+        Self {
             db,
             client,
             engines: Arc::new(engines),
             prefix: subject_prefix(),
             ports: [free_port(), free_port()],
             servers: Default::default(),
-            environment: environment.to_vec(),
+            environment,
             host: host.to_owned(),
             downtime: Mutex::default(),
             is_postgres_down: AtomicBool::new(false),
             failed_without_postgres: AtomicU64::new(0),
-        };
-        for replica in 0..2 {
-            cluster.start_replica(replica);
         }
-        cluster.wait_ready().await;
-        cluster
+    }
+
+    /// Starts both replicas and waits until they are ready.
+    async fn start_replicas(&self) {
+        for replica in 0..2 {
+            self.start_replica(replica);
+        }
+        self.wait_ready().await;
     }
 
     fn start_replica(&self, replica: usize) {
-        let mut command = guildhall();
+        let mut command = self.with_settings(guildhall());
+        command.args(["serve", "--listen", &format!("{}:{}", self.host, self.ports[replica])]);
+        *self.servers[replica].lock().expect("the lock is not poisoned") =
+            Some(ChildProcess::start(&mut command));
+    }
+
+    fn with_settings(&self, mut command: Command) -> Command {
         command
-            .args(["serve", "--listen", &format!("{}:{}", self.host, self.ports[replica])])
             .env("GUILDHALL_POSTGRES_URL", self.db.url().expose_secret())
             .env("GUILDHALL_NATS_URL", self.engines.nats.url().expose_secret())
             .env("GUILDHALL_NATS_SUBJECT_PREFIX", &self.prefix)
             .env("GUILDHALL_TELEMETRY_LOG_FILTER", "off")
             .env("GUILDHALL_IDENTITY_KEY_ENCRYPTION_KEY", "0".repeat(64))
-            .envs(self.environment.iter().copied());
-        *self.servers[replica].lock().expect("the lock is not poisoned") =
-            Some(ChildProcess::start(&mut command));
+            .envs(self.environment.iter().map(|(name, value)| (*name, value)));
+        command
     }
 
     /// Kills a replica. It stays down until it is restarted.
@@ -292,9 +328,14 @@ pub(crate) async fn run_blocking(work: impl FnOnce() + Send + 'static) {
 
 /// Creates the user `operator` with [`PASSWORD`].
 pub(crate) fn create_first_user(db: &TestDb) {
-    let output = guildhall()
+    let mut command = guildhall();
+    command.env("GUILDHALL_POSTGRES_URL", db.url().expose_secret());
+    create_operator(command);
+}
+
+fn create_operator(mut command: Command) {
+    let output = command
         .args(["init", "--name", "operator", "--password-stdin"])
-        .env("GUILDHALL_POSTGRES_URL", db.url().expose_secret())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,5 +1,7 @@
 //! Replicas that issue AIDs.
 
+use std::net::SocketAddr;
+
 use guildhall_server::create_issuer;
 use guildhall_testkit::TestDb;
 use serde_json::json;
@@ -39,6 +41,11 @@ impl Gateway {
 
     pub(crate) async fn register(&self, name: &str) -> AunIdentity {
         AunIdentity::register(self.cluster.first.address, &format!("{name}.guild.example")).await
+    }
+
+    /// Returns the address of a replica, in turns.
+    pub(crate) fn cluster_address(&self, number: usize) -> SocketAddr {
+        if number.is_multiple_of(2) { self.cluster.first.address } else { self.cluster.second.address }
     }
 
     pub(crate) async fn open_socket(&self) -> AunSocket {
